@@ -1,0 +1,118 @@
+# Spinewise: everything a fresh checkout needs. `make help` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+OUT     ?= results
+JOBS    ?= $(shell nproc 2>/dev/null || echo 1)
+CORE    := python/spinewise/_core.abi3.so
+# One target directory for cargo and maturin: nothing is compiled twice.
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+# maturin installs into this environment and no other.
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+
+RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
+	$(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' 2>/dev/null)
+
+.PHONY: help install build demo test test-rust test-python check fmt lint bench docs clean tools
+
+help: ## Show this list
+	@echo "Targets:"
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+# ---- what must be there -----------------------------------------------------------------------------------------
+
+define CHECK_TOOLS
+missing=0; \
+say() { echo "missing: $$1" >&2; missing=1; }; \
+version_ok() { [ "$$(printf '%s\n%s\n' "$$1" "$$2" | sort -V | head -n 1)" = "$$1" ]; }; \
+if command -v cargo >/dev/null; then \
+  have=$$(cargo --version | cut -d' ' -f2); \
+  version_ok 1.95 "$$have" || say "cargo >= 1.95 (found $$have): https://rustup.rs"; \
+else say "cargo >= 1.95: https://rustup.rs"; fi; \
+if command -v $(PYTHON) >/dev/null; then \
+  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+    || say "python3 >= 3.11 (found $$($(PYTHON) -V 2>&1)): name another one with PYTHON=..."; \
+  $(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || say "the venv module of $(PYTHON): apt-get install python3-venv"; \
+else say "python3 >= 3.11: apt-get install python3 python3-venv"; fi; \
+command -v cc >/dev/null || say "a C compiler (cc): apt-get install build-essential"; \
+[ $$missing = 0 ] || { echo "install what is missing, then run make again" >&2; exit 1; }
+endef
+
+tools: ## Check that cargo, python3, venv and cc are there
+	@$(CHECK_TOOLS)
+	@echo "all tools are there"
+
+# ---- set-up, each step behind a stamp so that a second call costs nothing -----------------------------------------
+
+$(VENV)/.stamp-tools: Makefile
+	@$(CHECK_TOOLS)
+	@test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@touch $@
+
+$(VENV)/.stamp-packages: requirements-dev.txt | $(VENV)/.stamp-tools
+	@echo "installing the pinned Python packages into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.stamp-package: pyproject.toml $(VENV)/.stamp-packages
+	@echo "building the engine (release) and installing spinewise into $(VENV)"
+	@$(BIN)/maturin develop --release --quiet
+	@touch $@ $(CORE)
+
+$(CORE): $(RUST_SOURCES) | $(VENV)/.stamp-package
+	@echo "building the engine (release)"
+	@$(BIN)/maturin develop --release --skip-install --quiet
+	@touch $@
+
+build: $(VENV)/.stamp-package $(CORE)
+
+install: build ## Make .venv, install the pinned packages, build the engine
+	@echo "ready: $(BIN)/spinewise --help"
+
+# ---- use ----------------------------------------------------------------------------------------------------------
+
+demo: build ## Six schemes side by side on an asymmetric leaf-spine: table and figures
+	$(BIN)/spinewise compare scenarios/demo.toml --jobs $(JOBS) --out $(OUT)/demo --force
+
+bench: build ## Packet-hops per second against a fixed reference loop
+	$(BIN)/spinewise bench
+
+docs: build ## Write the generated pages of docs/
+	$(BIN)/python -m spinewise.docs
+
+# ---- checks -------------------------------------------------------------------------------------------------------
+
+test-rust: $(VENV)/.stamp-tools
+	cargo test --workspace --quiet
+
+test-python: build
+	$(BIN)/python -m pytest
+
+test: test-rust test-python ## Every test, Rust and Python
+	@echo "make test: all Rust and Python tests passed"
+
+lint: build
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m spinewise.docs --check
+
+check: lint test ## Formatting, lints, types, generated pages, all tests: what CI runs
+	@echo "make check: everything passed"
+
+fmt: $(VENV)/.stamp-packages ## Format Rust and Python sources
+	cargo fmt --all
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## Remove all that was built (not the results)
+	rm -rf $(VENV) target python/spinewise/_core*.so
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,219 @@
+//! Parameters of schemes: declared once with default, unit, range and source; read strictly by name.
+
+/// A parameter value as it comes from a spec.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// A number.
+    Number(f64),
+    /// True or false.
+    Bool(bool),
+    /// One of a few words.
+    Word(&'a str),
+}
+
+/// One parameter, for people and for the spec reader.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Key under `[scheme.params]`, unit included.
+    pub name: &'static str,
+    /// What it is and where its default comes from.
+    pub doc: &'static str,
+    /// Its default.
+    pub default: Value<'static>,
+    /// What is allowed.
+    pub allowed: Allowed,
+}
+
+/// What a parameter may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Allowed {
+    /// A number in this closed range.
+    Number {
+        /// Least.
+        min: f64,
+        /// Most.
+        max: f64,
+    },
+    /// A whole number in this closed range.
+    Integer {
+        /// Least.
+        min: f64,
+        /// Most.
+        max: f64,
+    },
+    /// True or false.
+    Bool,
+    /// One of these words.
+    Words(&'static [&'static str]),
+}
+
+/// A value was refused: the parameter exists but this is not allowed, or there is no such parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Refused {
+    /// No parameter has this name.
+    Unknown,
+    /// The value is of the wrong kind or out of range.
+    NotAllowed(Allowed),
+}
+
+/// A scheme's parameters.
+pub trait Params: Clone + Default {
+    /// All of them.
+    const PARAMS: &'static [Param];
+    /// Sets one by name.
+    ///
+    /// # Errors
+    /// [`Refused`] when there is no such parameter or the value is not allowed; nothing is changed then.
+    fn set(&mut self, name: &str, value: Value<'_>) -> Result<(), Refused>;
+    /// The present value of one, by its position in [`Params::PARAMS`].
+    fn value(&self, index: usize) -> Value<'static>;
+}
+
+/// A field type of a parameter struct.
+pub trait Field: Copy {
+    /// Reads a value already known to be allowed.
+    fn read(value: Value<'_>) -> Option<Self>;
+    /// Shows it.
+    fn show(self) -> Value<'static>;
+}
+
+impl Field for f64 {
+    fn read(value: Value<'_>) -> Option<Self> {
+        if let Value::Number(n) = value { Some(n) } else { None }
+    }
+    fn show(self) -> Value<'static> {
+        Value::Number(self)
+    }
+}
+
+impl Field for u32 {
+    fn read(value: Value<'_>) -> Option<Self> {
+        if let Value::Number(n) = value { Some(n as u32) } else { None }
+    }
+    fn show(self) -> Value<'static> {
+        Value::Number(self as f64)
+    }
+}
+
+impl Field for bool {
+    fn read(value: Value<'_>) -> Option<Self> {
+        if let Value::Bool(b) = value { Some(b) } else { None }
+    }
+    fn show(self) -> Value<'static> {
+        Value::Bool(self)
+    }
+}
+
+/// Is `value` one of what is `allowed`?
+pub fn is_allowed(value: Value<'_>, allowed: Allowed) -> bool {
+    match (value, allowed) {
+        (Value::Number(n), Allowed::Number { min, max }) => n >= min && n <= max,
+        (Value::Number(n), Allowed::Integer { min, max }) => n >= min && n <= max && n as i64 as f64 == n,
+        (Value::Bool(_), Allowed::Bool) => true,
+        (Value::Word(w), Allowed::Words(words)) => words.contains(&w),
+        _ => false,
+    }
+}
+
+/// Declares an enumeration that a parameter can take, by words.
+#[macro_export]
+macro_rules! choice {
+    ($(#[$meta:meta])* $name:ident { $( $(#[$vmeta:meta])* $variant:ident = $word:literal ),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $( $(#[$vmeta])* $variant ),+ }
+
+        impl $name {
+            /// The words of a spec.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+        }
+
+        impl $crate::config::Field for $name {
+            fn read(value: $crate::config::Value<'_>) -> Option<Self> {
+                match value {
+                    $( $crate::config::Value::Word($word) => Some($name::$variant), )+
+                    _ => None,
+                }
+            }
+            fn show(self) -> $crate::config::Value<'static> {
+                match self { $( $name::$variant => $crate::config::Value::Word($word) ),+ }
+            }
+        }
+    };
+}
+
+/// Declares a scheme's parameters: `name: type = default, allowed;` each with its documentation, which people see.
+#[macro_export]
+macro_rules! params {
+    ($(#[$meta:meta])* $name:ident { $( $(#[doc = $doc:literal])+ $field:ident : $type:ty = $default:expr, $allowed:expr; )* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $( $(#[doc = $doc])+ pub $field: $type, )* }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $( $field: $default, )* }
+            }
+        }
+
+        impl $crate::config::Params for $name {
+            const PARAMS: &'static [$crate::config::Param] = {
+                #[allow(unused_imports)]
+                use $crate::config::{Allowed, Param, Value};
+                &[ $( Param {
+                    name: stringify!($field),
+                    doc: concat!($($doc),+),
+                    default: $crate::default_value!($type, $default),
+                    allowed: $allowed,
+                }, )* ]
+            };
+
+            #[allow(unused_variables)]
+            fn set(&mut self, name: &str, value: $crate::config::Value<'_>) -> Result<(), $crate::config::Refused> {
+                #[allow(unused_imports)]
+                use $crate::config::{Allowed, Field, Refused, is_allowed};
+                match name {
+                    $( stringify!($field) => {
+                        let allowed: Allowed = $allowed;
+                        if !is_allowed(value, allowed) {
+                            return Err(Refused::NotAllowed(allowed));
+                        }
+                        self.$field = Field::read(value).ok_or(Refused::NotAllowed(allowed))?;
+                        Ok(())
+                    } )*
+                    _ => Err(Refused::Unknown),
+                }
+            }
+
+            #[allow(unused_variables, unused_mut, unused_assignments)]
+            fn value(&self, index: usize) -> $crate::config::Value<'static> {
+                let mut at = 0;
+                $(
+                    if at == index {
+                        return $crate::config::Field::show(self.$field);
+                    }
+                    at += 1;
+                )*
+                $crate::config::Value::Bool(false)
+            }
+        }
+    };
+}
+
+/// The default of a parameter as a [`Value`], in a constant.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! default_value {
+    (f64, $default:expr) => {
+        $crate::config::Value::Number($default)
+    };
+    (u32, $default:expr) => {
+        $crate::config::Value::Number($default as f64)
+    };
+    (bool, $default:expr) => {
+        $crate::config::Value::Bool($default)
+    };
+    ($type:ty, $default:expr) => {
+        $crate::config::Value::Word(<$type>::WORDS[$default as usize])
+    };
+}

@@ -1,0 +1,523 @@
+//! The load-balancing schemes of Spinewise, and the contract they are written against.
+//!
+//! A scheme is one file in [`schemes`] with a [`Policy`] implementation. It owns its *configuration* and nothing else:
+//! the **shell** (the simulator today, a Linux agent later) keeps all state in rows the scheme declares — per flow, per
+//! peer, per (peer, way), per port, per device — and lends them to each hook together with the time, a random stream, a
+//! [`Site::View`] of what this place can honestly know, and an [`Out`] for what shall be done.
+//!
+//! ```text
+//!            arrives           leaves
+//!   host ── pick ──▶ link ──▶ switch: pick, egress ──▶ … ──▶ last switch: ingress ──▶ host: ingress
+//!     ▲                                                                              │
+//!     └── feedback (ACK, loss, timeout, probe)  ◀────────────────────────────────────┘
+//! ```
+//!
+//! Rules: `pick` is integer-only, bounded and allocation-free; `feedback`, `ingress`, `egress` likewise; only `tick`
+//! may use floating point, and publishes its result into rows that `pick` reads. The crate is `no_std`, without `alloc`
+//! and without `unsafe`, so a scheme cannot look at clocks, files or other people's memory.
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod hash;
+pub mod out;
+pub mod rng;
+pub mod schemes;
+pub mod site;
+pub mod time;
+
+pub use config::{Params, Value};
+pub use out::{Key, Out, To};
+pub use rng::Rng;
+pub use site::{AtHost, AtSwitch, HostView, Site, SwitchView};
+pub use time::{Span, Time};
+
+/// An equal-cost candidate at the device that chooses: an uplink for a switch, an end-to-end path for a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Way(pub u16);
+
+impl Way {
+    /// "No choice of mine": the fabric's own scheme decides.
+    pub const ANY: Way = Way(u16::MAX);
+
+    /// As an index into the rows of a peer.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A port of this switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port(pub u16);
+
+impl Port {
+    /// As an index into the port rows.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A held queue of a port, `0..Layout::queues`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queue(pub u16);
+
+/// A host or a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Device {
+    /// Host by number.
+    Host(u32),
+    /// Switch by number: leaves first, then spines.
+    Switch(u32),
+}
+
+/// One direction of one flow, as rows are keyed: data and acknowledgements have different keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowKey(pub u32);
+
+/// What a packet is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Payload of a flow.
+    #[default]
+    Data,
+    /// Acknowledgement of a flow.
+    Ack,
+    /// A probe sent by a scheme.
+    Probe,
+    /// The answer to a probe.
+    ProbeReply,
+    /// A message between schemes.
+    Message,
+}
+
+/// What a scheme may read of the packet in hand.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet {
+    /// What it is for.
+    pub kind: Kind,
+    /// The flow and direction; meaningless unless `kind` is `Data` or `Ack`.
+    pub flow: FlowKey,
+    /// Source host.
+    pub src: u32,
+    /// Destination host.
+    pub dst: u32,
+    /// First payload byte of data, next byte expected of an acknowledgement.
+    pub seq: u64,
+    /// Bytes on the wire, scheme header included.
+    pub wire: u32,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Congestion experienced (ECN codepoint CE).
+    pub ce: bool,
+    /// The sender has sent these bytes before.
+    pub retransmit: bool,
+    /// Hash of the header fields that this fabric's switches look at, without any switch's salt.
+    pub hash: u64,
+    /// The path tag a host wrote, [`Way::ANY`] if none.
+    pub way: Way,
+    /// At a switch: the port it arrived at.
+    pub in_port: Port,
+    /// At `ingress`: the port it will leave by.
+    pub out_port: Port,
+}
+
+/// What became of a flow, a path or a probe: input to [`Policy::feedback`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Feedback {
+    /// The way it concerns ([`Way::ANY`] when none or unknown).
+    pub way: Way,
+    /// The flow it concerns, if any.
+    pub flow: Option<FlowKey>,
+    /// What happened.
+    pub event: Event,
+}
+
+/// The kinds of [`Feedback`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// A flow of `size` bytes starts.
+    FlowStart {
+        /// Bytes to send.
+        size: u64,
+    },
+    /// Everything of a flow has been acknowledged.
+    FlowEnd,
+    /// An acknowledgement arrived; `way` is the path its data packet took.
+    Ack {
+        /// Bytes newly acknowledged (zero for a duplicate).
+        bytes: u64,
+        /// Round-trip time by the echoed timestamp.
+        rtt: Span,
+        /// Data packet was marked (ECN echo).
+        marked: bool,
+    },
+    /// A segment sent on `way` is taken as lost and sent again.
+    Retransmit,
+    /// The retransmission timer expired; `way` is that of the oldest outstanding segment.
+    Timeout,
+    /// A probe came back.
+    ProbeReply {
+        /// There and back.
+        rtt: Span,
+        /// There only, by the stamp of the answering device.
+        one_way: Span,
+        /// The probe was marked on its way there.
+        marked: bool,
+        /// Who answered: the destination, or with a TTL the switch that counted it down.
+        by: Device,
+    },
+    /// No answer within `give_up`.
+    ProbeLost,
+}
+
+/// A message between schemes, a packet with a body that took bandwidth and time.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// Who sent it.
+    pub from: Device,
+    /// The scheme's own message class.
+    pub class: u8,
+    /// The flow it names, if any; the shell has looked up its row.
+    pub flow: Option<FlowKey>,
+    /// The port it arrived at (switches).
+    pub in_port: Port,
+    /// Its bytes.
+    pub body: &'a [u8],
+}
+
+/// A change of a link at one of this device's ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The link came up.
+    Up,
+    /// The link went down.
+    Down,
+}
+
+/// What shall become of an arriving packet: the answer of [`Policy::ingress`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// Carry on.
+    #[default]
+    Forward,
+    /// Park it in this held queue of its output port until released.
+    Hold(Queue),
+    /// It was for the scheme; it goes no further.
+    Consume,
+}
+
+/// The hooks a scheme implements beyond `pick`: an unlisted hook is never called and costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hooks(pub u16);
+
+impl Hooks {
+    /// Only `pick`.
+    pub const NONE: Hooks = Hooks(0);
+    /// [`Policy::egress`].
+    pub const EGRESS: Hooks = Hooks(1);
+    /// [`Policy::ingress`].
+    pub const INGRESS: Hooks = Hooks(2);
+    /// [`Policy::feedback`], all but losses.
+    pub const FEEDBACK: Hooks = Hooks(4);
+    /// [`Policy::feedback`] for `Retransmit` and `Timeout` too: the shell then remembers the way of every outstanding segment.
+    pub const LOSS: Hooks = Hooks(8);
+    /// [`Policy::message`].
+    pub const MESSAGE: Hooks = Hooks(16);
+    /// [`Policy::timer`].
+    pub const TIMER: Hooks = Hooks(32);
+    /// [`Policy::tick`].
+    pub const TICK: Hooks = Hooks(64);
+    /// [`Policy::link`].
+    pub const LINK: Hooks = Hooks(128);
+    /// [`Policy::drained`].
+    pub const DRAINED: Hooks = Hooks(256);
+    /// Everything.
+    pub const ALL: Hooks = Hooks(511);
+
+    /// Both.
+    pub const fn and(self, other: Hooks) -> Hooks {
+        Hooks(self.0 | other.0)
+    }
+
+    /// Are all of `other` in here?
+    #[inline]
+    pub const fn has(self, other: Hooks) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// Where a switch stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// A host.
+    Host,
+    /// The switch hosts are attached to.
+    Leaf,
+    /// The middle tier of a fat-tree.
+    Aggregation,
+    /// The top: spine of a leaf-spine, core of a fat-tree.
+    Spine,
+}
+
+/// The place a seat is made for: input to [`Policy::layout`].
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Tier of this device.
+    pub tier: Tier,
+    /// Hosts in the network.
+    pub hosts: u32,
+    /// Leaves in the network.
+    pub leaves: u32,
+    /// Ports of this device.
+    pub ports: u16,
+    /// The most ways to any peer.
+    pub ways: u16,
+}
+
+/// Whom `Peer` and `Route` rows are kept for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Peers {
+    /// Nobody.
+    #[default]
+    None,
+    /// Destination hosts.
+    Hosts,
+    /// Destination leaves (racks).
+    Leaves,
+}
+
+/// When the first tick comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// At one period, the same at every place.
+    #[default]
+    Zero,
+    /// At a random part of the period, by a named stream of the place.
+    Random,
+}
+
+/// What a seat needs: rows, timers and room for actions.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Whom peers are.
+    pub peers: Peers,
+    /// A flow row idle for longer is forgotten ([`Span::FOREVER`]: never). Rows with an armed timer or a held queue are pinned.
+    pub flow_idle: Span,
+    /// Period of [`Policy::tick`].
+    pub tick: Span,
+    /// Phase of the ticks.
+    pub phase: Phase,
+    /// Most actions of one hook call.
+    pub actions: usize,
+    /// Most bytes of message bodies of one hook call.
+    pub bytes: usize,
+    /// Held queues per port.
+    pub queues: u16,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Layout {
+            peers: Peers::None,
+            flow_idle: Span::FOREVER,
+            tick: Span::ZERO,
+            phase: Phase::Zero,
+            actions: 8,
+            bytes: 0,
+            queues: 0,
+        }
+    }
+}
+
+/// A scheme's in-band header: at most 16 bytes, carried in the packet.
+pub trait Wire: Copy + Default {
+    /// Decodes; bytes come from the wire and are not to be believed.
+    fn get(bytes: &[u8; 16]) -> Self;
+    /// Encodes.
+    fn put(&self, bytes: &mut [u8; 16]);
+    /// Bytes it takes on the wire.
+    fn wire(&self) -> u32;
+}
+
+impl Wire for () {
+    #[inline]
+    fn get(_: &[u8; 16]) -> Self {}
+    #[inline]
+    fn put(&self, _: &mut [u8; 16]) {}
+    #[inline]
+    fn wire(&self) -> u32 {
+        0
+    }
+}
+
+/// The rows of the peers this seat has met, and of the ways to each.
+pub struct Table<'a, P, R> {
+    /// Ids of the peers met, in the order of meeting.
+    pub ids: &'a [u32],
+    /// One row per peer met.
+    pub peers: &'a mut [P],
+    /// `stride` rows per peer met.
+    pub routes: &'a mut [R],
+    /// Ways per peer in `routes`.
+    pub stride: usize,
+    /// Index of the peer this call is about.
+    pub current: usize,
+}
+
+impl<P, R> Table<'_, P, R> {
+    /// How many peers this seat has met.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Has it met nobody yet?
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The rows of the `index`-th peer met.
+    #[inline]
+    pub fn at(&mut self, index: usize) -> (&mut P, &mut [R]) {
+        let from = index * self.stride;
+        (&mut self.peers[index], &mut self.routes[from..from + self.stride])
+    }
+
+    /// The rows of the peer this call is about: where the packet goes (`pick`) or comes from (`ingress`, `message`),
+    /// or the far end of the flow or probe (`feedback`).
+    #[inline]
+    pub fn current(&mut self) -> (&mut P, &mut [R]) {
+        self.at(self.current)
+    }
+
+    /// The position of peer `id`, if met.
+    pub fn position(&self, id: u32) -> Option<usize> {
+        self.ids.iter().position(|&met| met == id)
+    }
+}
+
+/// What a hook is lent.
+pub struct Cx<'a, P: Policy> {
+    /// The present.
+    pub now: Time,
+    /// This device's row.
+    pub node: &'a mut P::Node,
+    /// Rows of peers and ways.
+    pub peers: Table<'a, P::Peer, P::Route>,
+    /// Rows of this switch's ports.
+    pub ports: &'a mut [P::Port],
+    /// What this place can know.
+    pub view: <P::Site as Site>::View<'a>,
+    /// This seat's random stream.
+    pub rng: &'a mut Rng,
+    /// What shall be done.
+    pub out: Out<'a>,
+}
+
+/// Facts for people: what `spinewise schemes` prints.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Name in specs.
+    pub name: &'static str,
+    /// One line: what it does.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    /// What moves as one: "flow", "flowlet", "flowcell" or "packet".
+    pub unit: &'static str,
+    /// Tiers at which it decides.
+    pub tiers: &'static [&'static str],
+    /// What it must be told to work as published.
+    pub told: &'static [&'static str],
+    /// Its own time series, as `(name, unit and meaning)`; see [`Out::record`].
+    pub series: &'static [(&'static str, &'static str)],
+}
+
+/// A load-balancing scheme.
+pub trait Policy: Sized {
+    /// Facts for people.
+    const ABOUT: About;
+    /// The hooks implemented beyond `pick`.
+    const HOOKS: Hooks = Hooks::NONE;
+    /// Where it sits: [`AtHost`] or [`AtSwitch`].
+    type Site: Site;
+    /// Its parameters, with the paper's defaults.
+    type Config: Params;
+    /// Row per flow and direction.
+    type Flow: Copy + Default;
+    /// Row per peer.
+    type Peer: Copy + Default;
+    /// Row per (peer, way).
+    type Route: Copy + Default;
+    /// Row per port of a switch.
+    type Port: Copy + Default;
+    /// Row per device.
+    type Node: Copy + Default;
+    /// In-band header.
+    type Header: Wire;
+
+    /// The scheme with these parameters.
+    fn new(config: &Self::Config) -> Self;
+
+    /// What a seat at this place needs.
+    fn layout(&self, shape: &Shape) -> Layout {
+        let _ = shape;
+        Layout::default()
+    }
+
+    /// Chooses the way of a packet that is about to leave this place. At a switch: an index into
+    /// `cx.view.candidates` (called at the first switch for every packet that crosses the fabric, even with a single
+    /// candidate, and elsewhere where there is more than one). At a host: the path tag of a packet that leaves the rack,
+    /// or [`Way::ANY`].
+    fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Self::Flow, packet: &Packet, header: &mut Self::Header) -> Way;
+
+    /// A packet has been admitted to a port that leads to another switch and is about to be queued, the queue as found.
+    fn egress(&self, cx: &mut Cx<'_, Self>, port: Port, packet: &Packet, header: &mut Self::Header) {
+        let _ = (cx, port, packet, header);
+    }
+
+    /// A packet leaves the fabric here: at the last switch after its route is known (switch schemes), or at its
+    /// destination host (host schemes). `flow` is the row of the packet's own direction.
+    fn ingress(
+        &self,
+        cx: &mut Cx<'_, Self>,
+        flow: &mut Self::Flow,
+        packet: &Packet,
+        header: &mut Self::Header,
+    ) -> Verdict {
+        let _ = (cx, flow, packet, header);
+        Verdict::Forward
+    }
+
+    /// Something was learnt about a way (host schemes; probes also at switches).
+    fn feedback(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Self::Flow>, feedback: &Feedback) {
+        let _ = (cx, flow, feedback);
+    }
+
+    /// A message arrived.
+    fn message(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Self::Flow>, message: &Message<'_>) {
+        let _ = (cx, flow, message);
+    }
+
+    /// A timer armed with [`Out::arm`] expired.
+    fn timer(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Self::Flow>, key: Key) {
+        let _ = (cx, flow, key);
+    }
+
+    /// A period of [`Layout::tick`] has passed.
+    fn tick(&self, cx: &mut Cx<'_, Self>) {
+        let _ = cx;
+    }
+
+    /// A link of this device went up or down.
+    fn link(&self, cx: &mut Cx<'_, Self>, port: Port, change: Change) {
+        let _ = (cx, port, change);
+    }
+
+    /// A held queue that was released has emptied and is free again.
+    fn drained(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Self::Flow>, port: Port, queue: Queue) {
+        let _ = (cx, flow, port, queue);
+    }
+}

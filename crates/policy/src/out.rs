@@ -1,0 +1,167 @@
+//! What a hook wants done: a list the shell works off when the hook has returned.
+
+use crate::time::{Span, Time};
+use crate::{FlowKey, Port, Queue, Way};
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// A host.
+    Host(u32),
+    /// A leaf switch.
+    Leaf(u32),
+    /// Every other host of this rack (from a leaf: every host of it).
+    Rack,
+    /// Every neighbouring switch but the one behind `except` (switches only).
+    Neighbours {
+        /// The port not to flood back to.
+        except: Option<Port>,
+    },
+}
+
+/// Which timer: per flow, per (peer, way), or of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// Of a flow; pins its row.
+    Flow(FlowKey, u8),
+    /// Of a way to a peer, by the peer's id.
+    Route(u32, Way, u8),
+    /// Of this device.
+    Node(u8),
+}
+
+/// One thing to be done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// Send a message.
+    Send {
+        /// To whom.
+        to: To,
+        /// The scheme's message class.
+        class: u8,
+        /// The flow it names.
+        flow: Option<FlowKey>,
+        /// The way it shall take.
+        way: Way,
+        /// Where its body starts in the byte room.
+        at: u32,
+        /// Length of its body.
+        len: u32,
+        /// Bytes on the wire.
+        wire: u32,
+    },
+    /// Send a probe.
+    Probe {
+        /// To this peer (host, or leaf, as `Layout::peers` says).
+        peer: u32,
+        /// On this way.
+        way: Way,
+        /// Bytes on the wire.
+        wire: u32,
+        /// 0: the peer answers; n: the n-th switch does.
+        ttl: u8,
+        /// Lost if there is no answer in this time.
+        give_up: Span,
+    },
+    /// Arm a timer.
+    Arm {
+        /// Which.
+        key: Key,
+        /// When.
+        at: Time,
+    },
+    /// Cancel a timer.
+    Cancel {
+        /// Which.
+        key: Key,
+    },
+    /// Let a held queue go.
+    Release {
+        /// At this port.
+        port: Port,
+        /// This queue.
+        queue: Queue,
+    },
+    /// Hide the CE mark of the packet in hand from the transport.
+    MaskEcn,
+    /// A point of one of the scheme's own series.
+    Record {
+        /// Index into `About::series`.
+        series: u16,
+        /// Value.
+        value: f64,
+    },
+}
+
+/// The room for actions and message bodies; the shell lends it, sized by `Layout`.
+pub struct Out<'a> {
+    actions: &'a mut [Action],
+    len: usize,
+    bytes: &'a mut [u8],
+    used: usize,
+}
+
+impl<'a> Out<'a> {
+    /// Over lent storage.
+    pub fn new(actions: &'a mut [Action], bytes: &'a mut [u8]) -> Self {
+        Out { actions, len: 0, bytes, used: 0 }
+    }
+
+    /// How many actions were asked for.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Was nothing asked for?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn push(&mut self, action: Action) {
+        assert!(self.len < self.actions.len(), "more actions in one hook call than Layout::actions allows");
+        self.actions[self.len] = action;
+        self.len += 1;
+    }
+
+    /// Sends a message of `class` with this body, `wire` bytes in all, as a packet.
+    pub fn send(&mut self, to: To, class: u8, flow: Option<FlowKey>, way: Way, body: &[u8], wire: u32) {
+        let (at, end) = (self.used, self.used + body.len());
+        assert!(end <= self.bytes.len(), "more message bytes in one hook call than Layout::bytes allows");
+        self.bytes[at..end].copy_from_slice(body);
+        self.used = end;
+        self.push(Action::Send { to, class, flow, way, at: at as u32, len: body.len() as u32, wire });
+    }
+
+    /// Sends a probe of `wire` bytes to `peer` on `way`; the answer or its absence comes back as feedback.
+    pub fn probe(&mut self, peer: u32, way: Way, wire: u32, ttl: u8, give_up: Span) {
+        self.push(Action::Probe { peer, way, wire, ttl, give_up });
+    }
+
+    /// Arms a timer, or moves it if it is armed.
+    pub fn arm(&mut self, key: Key, at: Time) {
+        self.push(Action::Arm { key, at });
+    }
+
+    /// Cancels a timer if it is armed.
+    pub fn cancel(&mut self, key: Key) {
+        self.push(Action::Cancel { key });
+    }
+
+    /// Lets a held queue go: it resumes when everything now in the port's default queue, the packet in hand included,
+    /// has left, and goes before whatever comes later.
+    pub fn release(&mut self, port: Port, queue: Queue) {
+        self.push(Action::Release { port, queue });
+    }
+
+    /// Hides the CE mark of the packet in hand from the transport.
+    pub fn mask_ecn(&mut self) {
+        self.push(Action::MaskEcn);
+    }
+
+    /// Adds a point to series `index` of `About::series`.
+    pub fn record(&mut self, index: u16, value: f64) {
+        self.push(Action::Record { series: index, value });
+    }
+}

@@ -1,0 +1,16 @@
+//! The registry: one line per scheme. Dispatch, names, parameters, tables for people: all come from it.
+
+pub mod ecmp;
+pub mod packet_scatter;
+
+/// Calls `$callback! { Variant: path, … }` with every scheme.
+#[macro_export]
+macro_rules! each_scheme {
+    ($callback:ident) => {
+        $callback! {
+            Ecmp: $crate::schemes::ecmp::Ecmp,
+            PacketScatter: $crate::schemes::packet_scatter::PacketScatter,
+            Rps: $crate::schemes::packet_scatter::Rps,
+        }
+    };
+}

@@ -1,0 +1,85 @@
+//! Packet scatter: every packet on its own, at random (RPS) or in turn.
+//!
+//! RPS: Dixit, Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013.
+//! Round robin is what ns-2's multipath classifier does, and the `packet scatter` that LBSP is compared with may be
+//! either (CATALOGUE A.7), hence both. Every packet is scattered, acknowledgements too.
+
+use crate::{About, AtSwitch, Cx, Packet, Policy, Way};
+
+crate::params! {
+    /// Packet scatter has no parameters.
+    Config {}
+}
+
+/// Random packet spraying.
+#[derive(Clone, Copy, Debug)]
+pub struct Rps;
+
+impl Policy for Rps {
+    const ABOUT: About = About {
+        name: "rps",
+        summary: "random packet spraying: each packet on an uplink drawn uniformly",
+        source: "Dixit et al., INFOCOM 2013; CATALOGUE A.7",
+        unit: "packet",
+        tiers: &["leaf", "aggregation", "spine"],
+        told: &[],
+        series: &[],
+    };
+    type Site = AtSwitch;
+    type Config = Config;
+    type Flow = ();
+    type Peer = ();
+    type Route = ();
+    type Port = ();
+    type Node = ();
+    type Header = ();
+
+    fn new(_: &Config) -> Self {
+        Rps
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), _: &Packet, _: &mut ()) -> Way {
+        Way(cx.rng.below(cx.view.candidates.len() as u32) as u16)
+    }
+}
+
+/// Round-robin packet scatter: one pointer per switch and set of candidates.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketScatter;
+
+/// Row per destination leaf: who is next.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Turn(u32);
+
+impl Policy for PacketScatter {
+    const ABOUT: About = About {
+        name: "packet_scatter",
+        summary: "round-robin packet scatter: each packet on the next uplink in turn",
+        source: "ns-2 classifier/multipath; CATALOGUE A.7",
+        unit: "packet",
+        tiers: &["leaf", "aggregation", "spine"],
+        told: &[],
+        series: &[],
+    };
+    type Site = AtSwitch;
+    type Config = Config;
+    type Flow = ();
+    type Peer = ();
+    type Route = ();
+    type Port = ();
+    type Node = Turn;
+    type Header = ();
+
+    fn new(_: &Config) -> Self {
+        PacketScatter
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), _: &Packet, _: &mut ()) -> Way {
+        let candidates = cx.view.candidates.len() as u32;
+        let turn = if cx.node.0 < candidates { cx.node.0 } else { 0 };
+        cx.node.0 = turn + 1;
+        Way(turn as u16)
+    }
+}

@@ -1,0 +1,129 @@
+//! The honesty gate: what a place can know.
+//!
+//! A host scheme sees its NIC, its peers and what it has been told; it cannot read a switch's queue:
+//!
+//! ```compile_fail,E0599
+//! fn peek(view: &spinewise_policy::HostView<'_>) -> u64 {
+//!     view.queue_bytes(spinewise_policy::Port(0))
+//! }
+//! ```
+//!
+//! A switch scheme sees its own ports, exactly:
+//!
+//! ```
+//! fn peek(view: &spinewise_policy::SwitchView<'_>) -> u64 {
+//!     view.queue_bytes(spinewise_policy::Port(0))
+//! }
+//! ```
+
+use crate::time::Span;
+use crate::{Port, Queue};
+
+/// A kind of place a scheme can sit at.
+pub trait Site {
+    /// What that place can know.
+    type View<'a>;
+    /// Its name for people.
+    const NAME: &'static str;
+}
+
+/// The sending and receiving hosts.
+pub enum AtHost {}
+
+/// The switches.
+pub enum AtSwitch {}
+
+impl Site for AtHost {
+    type View<'a> = HostView<'a>;
+    const NAME: &'static str = "host";
+}
+
+impl Site for AtSwitch {
+    type View<'a> = SwitchView<'a>;
+    const NAME: &'static str = "switch";
+}
+
+/// What a host can know, and what its operator has told it.
+#[derive(Clone, Copy, Debug)]
+pub struct HostView<'a> {
+    /// This host.
+    pub host: u32,
+    /// Its leaf.
+    pub leaf: u32,
+    /// Leaf of every host (addresses are assigned by rack).
+    pub leaf_of: &'a [u32],
+    /// Paths to each leaf from this rack (by discovery or configuration).
+    pub ways: &'a [u16],
+    /// Told: bits per second of this host's link.
+    pub link_rate: u64,
+    /// Told: bits per second of an unloaded path (the slowest link on it).
+    pub path_rate: u64,
+    /// Told: round-trip time of a full packet and its acknowledgement on an empty path between racks.
+    pub base_rtt: Span,
+    /// Largest payload of a packet, bytes.
+    pub mss: u32,
+    /// Largest packet, bytes on the wire.
+    pub mtu: u32,
+}
+
+impl HostView<'_> {
+    /// How many paths lead to `host`.
+    #[inline]
+    pub fn ways_to_host(&self, host: u32) -> u16 {
+        self.ways[self.leaf_of[host as usize] as usize]
+    }
+}
+
+/// What the shell answers a switch scheme about the switch's own ports.
+pub trait Ports {
+    /// Bytes queued at `port` now, by the convention of the spec (`switch.queue_counts`).
+    fn queue_bytes(&self, port: Port) -> u64;
+    /// Packets queued at `port` now.
+    fn queue_packets(&self, port: Port) -> u32;
+    /// Rate of the link at `port`, bits per second.
+    fn rate(&self, port: Port) -> u64;
+    /// A held queue of `port` that is free, if any.
+    fn free_queue(&self, port: Port) -> Option<Queue>;
+}
+
+/// What a switch can know of itself.
+#[derive(Clone, Copy)]
+pub struct SwitchView<'a> {
+    /// This switch: leaves first, then spines.
+    pub switch: u32,
+    /// Where it stands.
+    pub tier: crate::Tier,
+    /// Equal-cost output ports for the packet in hand (empty outside `pick`).
+    pub candidates: &'a [u16],
+    /// Ports `0..host_ports` lead to hosts, the others to switches.
+    pub host_ports: u16,
+    /// A salt of its own for hashing, as switch vendors configure.
+    pub salt: u64,
+    /// Its ports.
+    pub ports: &'a dyn Ports,
+}
+
+impl SwitchView<'_> {
+    /// Bytes queued at `port` now.
+    #[inline]
+    pub fn queue_bytes(&self, port: Port) -> u64 {
+        self.ports.queue_bytes(port)
+    }
+
+    /// Packets queued at `port` now.
+    #[inline]
+    pub fn queue_packets(&self, port: Port) -> u32 {
+        self.ports.queue_packets(port)
+    }
+
+    /// Rate of the link at `port`, bits per second.
+    #[inline]
+    pub fn rate(&self, port: Port) -> u64 {
+        self.ports.rate(port)
+    }
+
+    /// A held queue of `port` that is free.
+    pub fn free_queue(&self, port: Port) -> Option<Queue> {
+        self.ports.free_queue(port)
+    }
+}
