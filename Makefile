@@ -32,7 +32,7 @@ missing=0; \
 say() { echo "missing: $$1" >&2; missing=1; }; \
 version_ok() { [ "$$(printf '%s\n%s\n' "$$1" "$$2" | sort -V | head -n 1)" = "$$1" ]; }; \
 if command -v cargo >/dev/null; then \
-  have=$$(cargo --version | cut -d' ' -f2); \
+  have=$$(cargo --version 2>/dev/null | cut -d' ' -f2) || true; have=$${have:-none that runs}; \
   version_ok 1.95 "$$have" || say "cargo >= 1.95 (found $$have): https://rustup.rs"; \
 else say "cargo >= 1.95: https://rustup.rs"; fi; \
 if command -v $(PYTHON) >/dev/null; then \

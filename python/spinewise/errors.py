@@ -1,0 +1,80 @@
+"""Errors a user can mend: each names the file, the key, the value and what is allowed.
+
+The command line prints them on one screen and exits with code 2. Anything else that escapes is a
+defect of Spinewise and shows its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+MAX_VALUE_CHARS = 200
+
+
+class SpecError(ValueError):
+    """Bad input: a spec, an option, a file or a folder.
+
+    Attributes:
+        key: the key path or option that is wrong, such as ``topology.leaves`` or ``--out``.
+        value: what was given, as text.
+        allowed: what would be right, as a phrase ("an integer from 1 to 4096").
+        hint: a way out or the nearest spelling, or None.
+        file: the file the value came from, or None.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        value: object,
+        allowed: str,
+        hint: str | None = None,
+        *,
+        file: str | None = None,
+    ) -> None:
+        self.key = key
+        self.value = shorten(str(value))
+        self.allowed = allowed
+        self.hint = hint
+        self.file = file
+        super().__init__(self.one_line())
+
+    def one_line(self) -> str:
+        """The whole message on one line, for logs and API users."""
+        where = f"{self.file}: " if self.file else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{where}{self.key} = {self.value}: allowed is {self.allowed}{hint}"
+
+    def as_dict(self) -> dict[str, str | None]:
+        """The parts by name, as printed by ``--json``."""
+        return {
+            "file": self.file,
+            "key": self.key,
+            "value": self.value,
+            "allowed": self.allowed,
+            "hint": self.hint,
+        }
+
+    def with_file(self, file: str | None) -> SpecError:
+        """The same error, naming `file` unless it already names one."""
+        return SpecError(
+            self.key, self.value, self.allowed, self.hint, file=self.file if self.file else file
+        )
+
+
+class Cancelled(Exception):  # noqa: N818 - the run did not fail, it was asked to stop
+    """A run was stopped from outside before it ended."""
+
+
+def shorten(text: str) -> str:
+    """`text`, cut in the middle when it would fill the screen."""
+    if len(text) <= MAX_VALUE_CHARS:
+        return text
+    half = MAX_VALUE_CHARS // 2
+    return f"{text[:half]} … {text[-half:]}"
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """A hint with the nearest spelling among `words`, or None when nothing is near."""
+    found = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
+    return f'did you mean "{found[0]}"?' if found else None

@@ -1,0 +1,164 @@
+"""Spec files: TOML plus overrides become a plain dict; defaults and checks live in the engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from spinewise import core
+from spinewise.errors import SpecError
+
+Spec = dict[str, Any]
+
+# Keys of a [[traffic]] entry that name a file, relative to the spec file that names it.
+FILE_KEYS = ("file", "cdf_file")
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_BARE_WORD = re.compile(r"[A-Za-z0-9_./@+-]+")
+
+
+def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
+    """Read a TOML spec file, resolve its relative file names, and apply `key=value` overrides.
+
+    Raises:
+        SpecError: the file cannot be read or parsed, or an override is malformed.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as stream:
+            spec = tomllib.load(stream)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError("(whole file)", str(error), "valid TOML", file=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise SpecError("(whole file)", str(error), "UTF-8 text", file=str(path)) from None
+    except OSError as error:
+        raise SpecError(
+            "SPEC.toml", path, "a file that can be read", error.strerror, file=str(path)
+        ) from None
+    anchor_files(spec, path.parent)
+    for override in overrides:
+        apply_override(spec, override)
+    return spec
+
+
+def anchor_files(spec: Spec, folder: Path) -> None:
+    """Make relative file names in traffic entries relative to `folder`, where the spec lies."""
+    entries = spec.get("traffic")
+    for entry in entries if isinstance(entries, list) else []:
+        for key in FILE_KEYS:
+            name = entry.get(key) if isinstance(entry, dict) else None
+            if isinstance(name, str) and name and not Path(name).is_absolute():
+                entry[key] = str((folder / name).resolve())
+
+
+def as_spec(spec: Mapping[str, Any] | str | Path) -> Spec:
+    """A private copy of a dict, or the content of a file."""
+    if isinstance(spec, Mapping):
+        return deepcopy(dict(spec))
+    return load(spec)
+
+
+def apply_override(spec: Spec, text: str) -> None:
+    """Apply one ``key.path[0].name=value``; the value is read as TOML, a bare word as a string."""
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise SpecError("--set", text, 'KEY=VALUE, such as "topology.leaves=4"')
+    set_path(spec, path.strip(), parse_value(path.strip(), value.strip()))
+
+
+def parse_value(path: str, text: str) -> Any:
+    """A TOML value, or a bare word taken as a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        if _BARE_WORD.fullmatch(text):
+            return text
+        raise SpecError(
+            f"--set {path}", text, 'a TOML value (12, 0.5, true, [1, 2], "text")'
+        ) from None
+
+
+def set_path(spec: Spec, path: str, value: Any) -> None:
+    """Set the value at a dotted path; tables on the way are made, list items must exist.
+
+    ``traffic[0].load`` and ``traffic.0.load`` mean the same.
+    """
+    steps = split_path(path)
+    node: Any = spec
+    for depth, step in enumerate(steps[:-1]):
+        node = descend(node, step, path, ".".join(map(str, steps[: depth + 1])))
+    last = steps[-1]
+    if isinstance(node, list):
+        node[list_index(node, last, path)] = value
+    elif isinstance(node, dict):
+        node[str(last)] = value
+    else:
+        raise SpecError(f"--set {path}", value, f"a key below a table; {node!r} is a plain value")
+
+
+def split_path(path: str) -> list[str]:
+    """The names and indices of a dotted path."""
+    steps = [name or index for name, index in _STEP.findall(path)]
+    if not steps or re.sub(r"[.\[\]]", "", path) != "".join(steps) or path.startswith("."):
+        raise SpecError("--set", path, 'a key path such as "traffic[0].load"')
+    return steps
+
+
+def descend(node: Any, step: str, path: str, reached: str) -> Any:
+    """The child `step` of `node`, made when it is a missing table."""
+    if isinstance(node, list):
+        return node[list_index(node, step, path)]
+    if isinstance(node, dict):
+        return node.setdefault(step, {})
+    raise SpecError(f"--set {path}", reached, f"a table on the way; {node!r} is a plain value")
+
+
+def list_index(node: list[Any], step: str, path: str) -> int:
+    """`step` as an index into `node`."""
+    allowed = f"an index from 0 to {len(node) - 1}" if node else "no index: the list is empty"
+    if not step.isdecimal() or int(step) >= len(node):
+        raise SpecError(f"--set {path}", step, allowed)
+    return int(step)
+
+
+def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) -> Spec:
+    """The spec with every default filled in, as the engine will run it.
+
+    Raises:
+        SpecError: naming the key, the value given and what is allowed.
+    """
+    file = None if isinstance(spec, Mapping) else str(spec)
+    plain = as_spec(spec)
+    plain.pop("compare", None)
+    if seed is not None:
+        plain["seed"] = seed
+    try:
+        return core.resolve(plain)
+    except SpecError as error:
+        raise error.with_file(file) from None
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def spec_hash(resolved: Mapping[str, Any]) -> str:
+    """SHA-256 (hex) of the canonical JSON of a resolved spec.
+
+    A file named in it counts by its content, not by its place, so that the hash is the same on
+    every machine.
+    """
+    portable = deepcopy(dict(resolved))
+    for entry in portable.get("traffic") or []:
+        for key in FILE_KEYS:
+            name = entry.get(key)
+            if isinstance(name, str) and name and Path(name).is_file():
+                entry[key] = "sha256:" + hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    return hashlib.sha256(canonical_json(portable).encode()).hexdigest()
