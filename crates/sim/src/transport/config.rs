@@ -1,0 +1,155 @@
+//! The parameters of TCP, shared by all flows of a run, and the presets the papers need.
+
+use spinewise_policy::time::Span;
+
+/// The congestion control of a TCP sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// TCP NewReno (RFC 5681, RFC 6582) without ECN: marks are neither echoed nor heeded.
+    NewReno,
+    /// DCTCP (RFC 8257): NewReno for losses, a cut by the marked fraction for marks.
+    Dctcp,
+}
+
+impl Kind {
+    /// Every kind, in the order the registry lists them.
+    pub const ALL: [Kind; 2] = [Kind::Dctcp, Kind::NewReno];
+
+    /// The name in experiment files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::NewReno => "newreno",
+            Kind::Dctcp => "dctcp",
+        }
+    }
+}
+
+/// The parameters of a TCP connection, at both ends. Immutable during a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpConfig {
+    /// The congestion control.
+    pub kind: Kind,
+    /// Payload of a full segment, bytes (SMSS of RFC 5681). At least 1.
+    pub mss: u32,
+    /// Bytes a data packet has on the wire besides its payload.
+    pub header: u32,
+    /// Bytes of a pure acknowledgement on the wire.
+    pub ack_bytes: u32,
+    /// Congestion window at the start, segments (RFC 5681 §3.1, RFC 6928). At least 1.
+    pub initial_window: u32,
+    /// Upper bound on the window, segments, as a receiver's buffer sets it; 0 = none.
+    pub max_window: u32,
+    /// Slow-start threshold at the start, segments; 0 = unlimited (RFC 5681 §3.1: "arbitrarily high").
+    pub initial_ssthresh: u32,
+    /// Lower bound on the retransmission timeout (RFC 6298 rule 2.4 has 1 s).
+    pub min_rto: Span,
+    /// Retransmission timeout before the first round-trip sample (rule 2.1); not raised to `min_rto`.
+    pub initial_rto: Span,
+    /// Upper bound on the retransmission timeout, backed off or not (rule 2.5).
+    pub max_rto: Span,
+    /// The clock granularity G of RFC 6298 rules 2.2 and 2.3; may be zero.
+    pub rto_granularity: Span,
+    /// Acknowledge at least every n-th segment; 0 and 1 acknowledge each.
+    pub delayed_ack: u32,
+    /// Longest time an acknowledgement is held back.
+    pub delayed_ack_timeout: Span,
+    /// Duplicate acknowledgements that start a fast retransmit; 0 = never (reorder tolerant).
+    pub dupack_threshold: u32,
+    /// The weight g of a new window in DCTCP's estimate (RFC 8257 §4.2), in (0, 1].
+    pub dctcp_g: f64,
+    /// DCTCP's estimate before the first window ends, in [0, 1] (RFC 8257 §3.3 and §4.2 have 1).
+    pub dctcp_initial_alpha: f64,
+}
+
+impl TcpConfig {
+    /// DCTCP as a tuned datacenter runs it: 1500-byte packets, ten segments at the start, timeouts
+    /// from 10 ms, every packet acknowledged, no bound on the window.
+    pub fn datacenter() -> Self {
+        Self {
+            kind: Kind::Dctcp,
+            mss: 1460,
+            header: 40,
+            ack_bytes: 40,
+            initial_window: 10,
+            max_window: 0,
+            initial_ssthresh: 0,
+            min_rto: Span::from_ms(10),
+            initial_rto: Span::from_ms(10),
+            max_rto: Span::from_ms(60_000),
+            rto_granularity: Span::ZERO,
+            delayed_ack: 1,
+            delayed_ack_timeout: Span::from_ms(1),
+            dupack_threshold: 3,
+            dctcp_g: 1.0 / 16.0,
+            dctcp_initial_alpha: 1.0,
+        }
+    }
+
+    /// The ns-2 settings of the PDLB authors' public test program: window limit 1256 segments,
+    /// timeouts from 10 ms on a 10 ms tick, each segment acknowledged, 40 ms delayed-ACK interval.
+    /// The initial window is ns-2's default of 2. The program does not state the initial alpha
+    /// (1 here, RFC 8257). ns-2 takes a round-trip sample from its handshake, which is not
+    /// simulated: the first timeout is therefore `min_rto` and not ns-2's 3 s.
+    pub fn ns2_pdlb() -> Self {
+        Self {
+            initial_window: 2,
+            max_window: 1256,
+            rto_granularity: Span::from_ms(10),
+            delayed_ack_timeout: Span::from_ms(40),
+            ..Self::datacenter()
+        }
+    }
+
+    /// The ns-3 settings of the Hermes code base, on which MEET's evaluation rests: 1400-byte
+    /// segments, timeouts from 5 ms on a 100 us clock, 160 MB buffers. An initial round-trip
+    /// estimate of 80 us leaves the first timeout at 5 ms. Headers are ns-3's: IP 20, TCP 32 with
+    /// timestamps, point-to-point 2 bytes.
+    pub fn ns3_hermes() -> Self {
+        Self {
+            mss: 1400,
+            header: 54,
+            ack_bytes: 54,
+            max_window: 160_000_000 / 1400,
+            min_rto: Span::from_ms(5),
+            initial_rto: Span::from_ms(5),
+            rto_granularity: Span::from_us(100),
+            delayed_ack_timeout: Span::from_ms(200),
+            ..Self::datacenter()
+        }
+    }
+
+    /// Whether data packets are ECN-capable and marks are echoed.
+    #[inline]
+    pub const fn ecn(&self) -> bool {
+        matches!(self.kind, Kind::Dctcp)
+    }
+
+    /// `segments` full segments in bytes, where 0 means without bound.
+    #[inline]
+    pub(crate) const fn limit_bytes(&self, segments: u32) -> u64 {
+        if segments == 0 { u64::MAX } else { segments as u64 * self.mss as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_hold_the_numbers_of_their_sources() {
+        let ns2 = TcpConfig::ns2_pdlb();
+        assert_eq!((ns2.mss + ns2.header, ns2.max_window, ns2.delayed_ack), (1500, 1256, 1));
+        assert_eq!((ns2.min_rto, ns2.rto_granularity), (Span(10_000_000_000), Span(10_000_000_000)));
+        let ns3 = TcpConfig::ns3_hermes();
+        assert_eq!((ns3.mss, ns3.initial_window, ns3.dupack_threshold), (1400, 10, 3));
+        assert_eq!((ns3.min_rto, ns3.rto_granularity), (Span(5_000_000_000), Span(100_000_000)));
+        assert_eq!((ns3.dctcp_g, ns3.dctcp_initial_alpha), (0.0625, 1.0));
+    }
+
+    #[test]
+    fn zero_segments_mean_no_limit() {
+        let config = TcpConfig::datacenter();
+        assert_eq!(config.limit_bytes(config.max_window), u64::MAX);
+        assert_eq!(config.limit_bytes(3), 4380);
+    }
+}

@@ -1,0 +1,30 @@
+//! The transports: state machines that are given the time and say what to do.
+//!
+//! Nothing here reads a clock, draws a random number, owns a queue or knows of hosts, packets or
+//! schemes. The caller hands in `now` and what arrived, asks for the next segment or
+//! acknowledgement, and keeps the timers whose deadlines the machines report. Configuration is
+//! passed in on every call and never stored, so that a row of a million flows is state alone.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `config.rs` | [`TcpConfig`] and its presets |
+//! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, NewReno recovery, timeouts |
+//! | `dctcp.rs` | the marked-fraction estimate of DCTCP and its window reduction |
+//! | `rtt.rs` | the round-trip estimate and the retransmission timeout |
+//! | `receiver.rs` | [`TcpReceiver`]: reassembly, delayed acknowledgements, ECN echo |
+//! | `udp.rs` | [`UdpSender`]: constant bit rates by a schedule |
+//!
+//! Left out on purpose: the handshake and the closing of a connection, selective acknowledgements,
+//! limited transmit (RFC 3042) and flow control. A flow is a known number of bytes in one direction.
+
+pub mod config;
+mod dctcp;
+pub mod receiver;
+mod rtt;
+pub mod tcp;
+pub mod udp;
+
+pub use config::{Kind, TcpConfig};
+pub use receiver::{AckOut, Received, TcpReceiver};
+pub use tcp::{Ack, AckOutcome, Segment, TcpSender};
+pub use udp::{UdpConfig, UdpSender};

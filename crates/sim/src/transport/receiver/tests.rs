@@ -1,0 +1,177 @@
+//! Traces worked out by hand, and reassembly against a bitmap.
+
+use super::*;
+use spinewise_policy::time::Span;
+
+const MSS: u64 = 1000;
+
+fn config(delayed_ack: u32) -> TcpConfig {
+    TcpConfig { mss: MSS as u32, delayed_ack, delayed_ack_timeout: Span::from_us(40), ..TcpConfig::datacenter() }
+}
+
+/// Segment `k` arrives at `k` microseconds, was sent at `100 + k` picoseconds and has tag `k`.
+fn arrive(r: &mut TcpReceiver, config: &TcpConfig, k: u64, ce: bool) -> Received {
+    r.on_data(config, Time(k * 1_000_000), k * MSS, MSS as u32, ce, Time(100 + k), k % 2 == 1, k as u16)
+}
+
+/// An ACK up to segment `next` that answers segment `echo`.
+fn ack(next: u64, ece: bool, echo: u64) -> Option<AckOut> {
+    Some(AckOut {
+        cumulative: next * MSS,
+        ece,
+        echo: Time(100 + echo),
+        echo_retransmit: echo % 2 == 1,
+        echo_tag: echo as u16,
+    })
+}
+
+#[test]
+fn every_packet_is_acknowledged_without_delay() {
+    let (config, mut r) = (config(1), TcpReceiver::new(3 * MSS));
+    for k in 0..3 {
+        let out = arrive(&mut r, &config, k, k == 1);
+        assert_eq!(out.acks, [ack(k + 1, k == 1, k), None]);
+        assert_eq!((out.new_bytes, out.duplicate, out.out_of_order), (MSS, false, false));
+        assert_eq!(out.completed, k == 2);
+        assert_eq!(r.deadline(), None);
+    }
+    assert!(r.is_complete());
+    assert_eq!((r.marks(), r.out_of_order_arrivals(), r.expected()), (1, 0, 3 * MSS));
+}
+
+#[test]
+fn delayed_acks_come_by_count_by_timer_and_at_the_end() {
+    let (config, mut r) = (config(2), TcpReceiver::new(4 * MSS));
+    assert_eq!(arrive(&mut r, &config, 0, false).acks, [None, None]);
+    assert_eq!(r.deadline(), Some(Time(40_000_000)));
+    assert_eq!(arrive(&mut r, &config, 1, false).acks, [ack(2, false, 1), None]);
+    assert_eq!(r.deadline(), None);
+    assert_eq!(arrive(&mut r, &config, 2, false).acks, [None, None]);
+    assert_eq!(r.deadline(), Some(Time(42_000_000)));
+    assert_eq!(r.on_timeout(&config, Time(41_999_999)), None);
+    assert_eq!(r.on_timeout(&config, Time(42_000_000)), ack(3, false, 2));
+    assert_eq!((r.deadline(), r.on_timeout(&config, Time(43_000_000))), (None, None));
+    // An odd last segment does not wait: it carries the FIN.
+    assert_eq!(arrive(&mut r, &config, 3, false).acks, [ack(4, false, 3), None]);
+}
+
+/// The machine of RFC 8257 §3.2 with an ACK for every third packet.
+#[test]
+fn ce_state_machine_table() {
+    let (config, mut r) = (config(3), TcpReceiver::new(100 * MSS));
+    let table: [(bool, [Option<AckOut>; 2]); 12] = [
+        (false, [None, None]),
+        (false, [None, None]),
+        // 0 -> 1 with two packets pending: they are acknowledged as unmarked, then the mark.
+        (true, [ack(2, false, 1), ack(3, true, 2)]),
+        (true, [None, None]),
+        (true, [None, None]),
+        (true, [ack(6, true, 5), None]),
+        // 1 -> 0 with nothing pending: one ACK.
+        (false, [ack(7, false, 6), None]),
+        (true, [ack(8, true, 7), None]),
+        (true, [None, None]),
+        // 1 -> 0 with one pending.
+        (false, [ack(9, true, 8), ack(10, false, 9)]),
+        (false, [None, None]),
+        (true, [ack(11, false, 10), ack(12, true, 11)]),
+    ];
+    for (k, (ce, acks)) in table.into_iter().enumerate() {
+        assert_eq!(arrive(&mut r, &config, k as u64, ce).acks, acks, "segment {k}");
+    }
+    assert_eq!(r.marks(), 7);
+}
+
+#[test]
+fn new_reno_counts_marks_but_does_not_echo_them() {
+    let config = TcpConfig { kind: crate::transport::config::Kind::NewReno, ..config(2) };
+    let mut r = TcpReceiver::new(10 * MSS);
+    assert_eq!(arrive(&mut r, &config, 0, true).acks, [None, None]);
+    assert_eq!(arrive(&mut r, &config, 1, false).acks, [ack(2, false, 1), None]);
+    assert_eq!(r.marks(), 1);
+}
+
+#[test]
+fn gaps_are_acknowledged_at_once() {
+    let (config, mut r) = (config(2), TcpReceiver::new(100 * MSS));
+    assert_eq!(arrive(&mut r, &config, 0, false).acks, [None, None]);
+    // Out of order: also acknowledges the pending segment 0, so it is no duplicate ACK yet.
+    let out = arrive(&mut r, &config, 2, false);
+    assert_eq!((out.acks, out.out_of_order, out.duplicate), ([ack(1, false, 2), None], false, false));
+    assert_eq!(r.deadline(), None);
+    // With a mark the duplicate ACK carries the new state, and there is but one.
+    assert_eq!(arrive(&mut r, &config, 4, true).acks, [ack(1, true, 4), None]);
+    // Fills part of the gap.
+    let out = arrive(&mut r, &config, 1, true);
+    assert_eq!((out.acks, out.out_of_order, out.new_bytes), ([ack(3, true, 1), None], true, MSS));
+    // An old packet brings nothing and is answered.
+    let out = arrive(&mut r, &config, 2, true);
+    assert_eq!((out.acks, out.duplicate, out.out_of_order), ([ack(3, true, 2), None], true, true));
+    // Fills the rest.
+    assert_eq!(arrive(&mut r, &config, 3, true).acks, [ack(5, true, 3), None]);
+    assert_eq!(r.out_of_order_arrivals(), 3);
+    // In order again: delayed again.
+    assert_eq!(arrive(&mut r, &config, 5, true).acks, [None, None]);
+}
+
+/// A small generator for the tests' orders (splitmix64).
+fn draw(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) % below
+}
+
+/// Feeds `pieces` (start, end) and compares every report with a bitmap of the bytes.
+fn against_bitmap(size: usize, pieces: &[(u64, u64)]) {
+    let (config, mut r) = (config(1), TcpReceiver::new(size as u64));
+    let mut here = vec![false; size];
+    let mut complete = false;
+    for &(start, end) in pieces {
+        let range = start as usize..end as usize;
+        let new = here[range.clone()].iter().filter(|byte| !**byte).count() as u64;
+        let later = here[range.end..].contains(&true);
+        here[range].fill(true);
+        let expected = here.iter().position(|byte| !byte).unwrap_or(size) as u64;
+        let out = r.on_data(&config, Time::ZERO, start, (end - start) as u32, false, Time::ZERO, false, 0);
+        assert_eq!(out.new_bytes, new);
+        assert_eq!((out.duplicate, out.out_of_order), (new == 0, later));
+        assert_eq!(out.acks[0].map(|ack| ack.cumulative), Some(expected));
+        assert_eq!(out.completed, !complete && expected == size as u64);
+        complete |= out.completed;
+        let mut edge = r.expected;
+        for &(from, to) in &r.beyond {
+            assert!(edge < from && from < to, "intervals are disjoint and do not touch");
+            assert!(here[from as usize..to as usize].iter().all(|byte| *byte));
+            edge = to;
+        }
+        let held: u64 = r.beyond.iter().map(|i| i.1 - i.0).sum();
+        assert_eq!(r.expected + held, here.iter().filter(|byte| **byte).count() as u64);
+    }
+    assert_eq!(r.is_complete(), complete);
+}
+
+#[test]
+fn reassembly_equals_a_bitmap() {
+    let mut state = 1;
+    for round in 0..200 {
+        // Segments in a random order, some of them twice, and each within `reach` of its place.
+        let reach = [3, 10, 60][round % 3];
+        let mut keyed: Vec<(u64, u64)> = (0..60).map(|k| (k + draw(&mut state, reach), k)).collect();
+        keyed.extend((0..10).map(|_| (draw(&mut state, 60), draw(&mut state, 60))));
+        keyed.sort_unstable();
+        let pieces: Vec<(u64, u64)> = keyed.iter().map(|&(_, k)| (k * 7, k * 7 + 7)).collect();
+        against_bitmap(420, &pieces);
+        // Pieces that overlap in any way, not along segment boundaries.
+        let mut pieces: Vec<(u64, u64)> = (0..120)
+            .map(|_| {
+                let start = draw(&mut state, 299);
+                (start, (start + 1 + draw(&mut state, 12)).min(300))
+            })
+            .collect();
+        pieces.push((0, 300));
+        pieces.push((5, 9));
+        against_bitmap(300, &pieces);
+    }
+}

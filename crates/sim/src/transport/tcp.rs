@@ -1,0 +1,393 @@
+//! The sending end of a TCP connection: what may be sent, what was lost, when to give up waiting.
+//!
+//! Slow start, congestion avoidance, fast retransmit and fast recovery of RFC 5681 with the NewReno
+//! modification of RFC 6582, the timer of RFC 6298, and DCTCP's answer to marks (RFC 8257).
+//! Sequence numbers are byte offsets into the flow, so that `recover`, `snd_una` and `snd_nxt` are
+//! all "one past the last byte". What the RFCs leave open is settled so:
+//! * Slow start grows by min(bytes acknowledged, SMSS) for an ACK (RFC 5681 eq. 2).
+//! * Congestion avoidance counts bytes: one SMSS for each cwnd acknowledged, in integers.
+//! * After a fast recovery cwnd is min(ssthresh, max(FlightSize, SMSS) + SMSS), which cannot burst.
+//! * Only the first partial ACK restarts the timer ("Impatient", RFC 6582 §4).
+//! * ACKs carry time stamps: each ACK of new data gives a round-trip sample, retransmitted or not.
+
+use super::config::TcpConfig;
+use super::dctcp::Dctcp;
+use super::rtt::RttEstimator;
+use spinewise_policy::time::{Span, Time};
+
+/// A segment to be sent now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its first byte.
+    pub seq: u64,
+    /// Its bytes of payload.
+    pub len: u32,
+    /// Whether its bytes had been sent before.
+    pub retransmit: bool,
+}
+
+/// An acknowledgement as it reaches the sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// The next byte the receiver expects.
+    pub cumulative: u64,
+    /// When the data packet that triggered it was sent.
+    pub echo: Time,
+    /// ECN-Echo.
+    pub ece: bool,
+    /// Whether that packet was a retransmission. Time stamps make its sample valid all the same
+    /// (RFC 6298 §3), so the sender does not look at this; those who judge paths may.
+    pub echo_retransmit: bool,
+}
+
+/// What an acknowledgement brought about.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckOutcome {
+    /// Bytes acknowledged for the first time.
+    pub newly_acked: u64,
+    /// A fast retransmit has just begun.
+    pub entered_recovery: bool,
+    /// The third duplicate in a row has just arrived, counted whatever the threshold and the state.
+    pub dupack3: bool,
+    /// This ACK completed the flow.
+    pub done: bool,
+    /// The round-trip time of the packet that triggered the ACK, whether it was used or not.
+    pub rtt: Span,
+}
+
+/// The state of a TCP sender.
+#[derive(Clone, Debug)]
+pub struct TcpSender {
+    size: u64,
+    /// The first byte not acknowledged.
+    snd_una: u64,
+    /// The next byte to send; behind `snd_max` while going back after a timeout.
+    snd_nxt: u64,
+    /// One past the last byte ever sent.
+    snd_max: u64,
+    /// RFC 6582: `snd_max` at the last loss; zero before the first.
+    recover: u64,
+    /// The congestion window and the slow-start threshold, bytes.
+    cwnd: u64,
+    ssthresh: u64,
+    /// Bytes acknowledged towards the next step of congestion avoidance.
+    avoidance_acked: u64,
+    rtt: RttEstimator,
+    dctcp: Dctcp,
+    /// When the retransmission timer expires, [`Time::NEVER`] while it is off.
+    deadline: Time,
+    /// Duplicate ACKs in a row.
+    dupacks: u32,
+    packets: u32,
+    retransmits: u32,
+    timeouts: u32,
+    fast_retransmits: u32,
+    dupack3_events: u32,
+    /// Expiries of the timer since the last ACK of new data.
+    backoff: u8,
+    in_recovery: bool,
+    /// This recovery has seen a partial ACK.
+    partial_seen: bool,
+    /// The segment at `snd_una` is to be sent again, whatever the window.
+    retransmit_due: bool,
+}
+
+impl TcpSender {
+    /// A sender of a flow of `size` bytes, of which none is sent.
+    pub fn new(config: &TcpConfig, size: u64) -> Self {
+        let max_window = config.limit_bytes(config.max_window);
+        Self {
+            size,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
+            recover: 0,
+            cwnd: config.limit_bytes(config.initial_window.max(1)).min(max_window),
+            ssthresh: config.limit_bytes(config.initial_ssthresh),
+            avoidance_acked: 0,
+            rtt: RttEstimator::default(),
+            dctcp: Dctcp::new(config),
+            deadline: Time::NEVER,
+            dupacks: 0,
+            packets: 0,
+            retransmits: 0,
+            timeouts: 0,
+            fast_retransmits: 0,
+            dupack3_events: 0,
+            backoff: 0,
+            in_recovery: false,
+            partial_seen: false,
+            retransmit_due: false,
+        }
+    }
+
+    /// Whether [`Self::next_segment`] may be called: a retransmission is due, or the next segment
+    /// fits, whole, into the window besides what is in flight.
+    #[inline]
+    pub fn can_send(&self, config: &TcpConfig) -> bool {
+        if self.retransmit_due {
+            return true;
+        }
+        let window = self.cwnd.min(config.limit_bytes(config.max_window));
+        let len = u64::from(config.mss).min(self.size - self.snd_nxt);
+        len > 0 && self.flight() + len <= window
+    }
+
+    /// Takes the next segment to send at `now`, a due retransmission first.
+    /// [`Self::can_send`] must hold.
+    #[inline]
+    pub fn next_segment(&mut self, config: &TcpConfig, now: Time) -> Segment {
+        debug_assert!(self.can_send(config), "nothing may be sent");
+        let seq = if self.retransmit_due { self.snd_una } else { self.snd_nxt };
+        self.retransmit_due = false;
+        let len = u64::from(config.mss).min(self.size - seq);
+        let retransmit = seq < self.snd_max;
+        self.snd_nxt = self.snd_nxt.max(seq + len);
+        self.snd_max = self.snd_max.max(self.snd_nxt);
+        self.packets += 1;
+        self.retransmits += u32::from(retransmit);
+        if self.deadline == Time::NEVER {
+            self.start_timer(config, now); // RFC 6298 (5.1)
+        }
+        Segment { seq, len: len as u32, retransmit }
+    }
+
+    /// Takes an acknowledgement that arrives at `now`.
+    #[inline]
+    pub fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack) -> AckOutcome {
+        debug_assert!(ack.cumulative <= self.snd_max, "acknowledges what was never sent");
+        let mut out = AckOutcome { rtt: now.since(ack.echo), ..AckOutcome::default() };
+        let ece = ack.ece && config.ecn();
+        if ack.cumulative > self.snd_una {
+            self.on_new_ack(config, now, ack.cumulative, ece, &mut out);
+        } else if ack.cumulative == self.snd_una && self.snd_max > self.snd_una {
+            self.on_duplicate(config, ece, &mut out);
+        } // else an ACK overtaken on its way, or one for a flow that is done: RFC 5681 §2 (a)
+        out
+    }
+
+    /// The retransmission timer has expired: the caller has seen `deadline() <= now`.
+    pub fn on_timeout(&mut self, config: &TcpConfig, now: Time) {
+        debug_assert!(self.deadline <= now && self.snd_una < self.snd_max, "no timeout is due");
+        // RFC 5681 §3.1: ssthresh is held when the same segment times out again.
+        if self.backoff == 0 {
+            self.ssthresh = self.half_flight(config);
+        }
+        self.cwnd = u64::from(config.mss); // the loss window, RFC 5681 §3.1
+        self.snd_nxt = self.snd_una; // go back; RFC 6298 (5.4) follows by the next segment
+        self.leave_recovery();
+        self.mark_loss(); // RFC 6582 §3.2 step 4
+        self.dupacks = 0;
+        self.timeouts += 1;
+        self.backoff = self.backoff.saturating_add(1); // RFC 6298 (5.5)
+        self.start_timer(config, now); // RFC 6298 (5.6)
+    }
+
+    /// When the retransmission timer expires, while data is outstanding.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        (self.deadline != Time::NEVER).then_some(self.deadline)
+    }
+
+    /// Whether everything is acknowledged.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.snd_una == self.size
+    }
+
+    /// The congestion window, bytes; inflated during fast recovery.
+    pub fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// The slow-start threshold, bytes ([`u64::MAX`] = unlimited).
+    pub fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// FlightSize of RFC 5681: bytes sent and not acknowledged, since the last timeout.
+    #[inline]
+    pub fn flight(&self) -> u64 {
+        self.snd_nxt - self.snd_una
+    }
+
+    /// Bytes acknowledged.
+    pub fn acked(&self) -> u64 {
+        self.snd_una
+    }
+
+    /// Whether the sender is in fast recovery.
+    pub fn in_recovery(&self) -> bool {
+        self.in_recovery
+    }
+
+    /// DCTCP's estimate of the marked fraction; without ECN, its initial value.
+    pub fn alpha(&self) -> f64 {
+        self.dctcp.alpha()
+    }
+
+    /// The smoothed round-trip time, if there has been a sample.
+    pub fn srtt(&self) -> Option<Span> {
+        self.rtt.srtt()
+    }
+
+    /// Data packets sent, retransmissions included.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Segments sent again.
+    pub fn retransmits(&self) -> u32 {
+        self.retransmits
+    }
+
+    /// Expiries of the retransmission timer.
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+
+    /// Fast recoveries entered.
+    pub fn fast_retransmits(&self) -> u32 {
+        self.fast_retransmits
+    }
+
+    /// Times the third duplicate ACK in a row arrived, whatever was done about it.
+    pub fn dupack3_events(&self) -> u32 {
+        self.dupack3_events
+    }
+
+    /// An ACK of new data.
+    #[inline]
+    fn on_new_ack(&mut self, config: &TcpConfig, now: Time, cumulative: u64, ece: bool, out: &mut AckOutcome) {
+        let acked = cumulative - self.snd_una;
+        self.snd_una = cumulative;
+        self.snd_nxt = self.snd_nxt.max(cumulative); // what arrived before going back need not go again
+        self.dupacks = 0;
+        self.rtt.sample(out.rtt);
+        self.backoff = 0; // RFC 6298 §5: the new sample replaces the backed-off timeout
+        if config.ecn() {
+            self.dctcp.count(config.dctcp_g, acked, ece, cumulative, self.snd_nxt);
+        }
+        let mut restart = true;
+        if self.in_recovery {
+            restart = self.on_ack_in_recovery(config, acked);
+        } else if ece {
+            self.on_mark(config);
+        } else {
+            self.grow(config, acked);
+        }
+        if self.snd_una == self.snd_max {
+            self.deadline = Time::NEVER; // RFC 6298 (5.2)
+        } else if restart {
+            self.start_timer(config, now); // RFC 6298 (5.3)
+        }
+        out.newly_acked = acked;
+        out.done = self.is_done();
+    }
+
+    /// Lets the window grow by an ACK of `acked` bytes, up to the receiver's bound: a window that
+    /// cannot be used would make a later cut of it void.
+    #[inline]
+    fn grow(&mut self, config: &TcpConfig, acked: u64) {
+        let mss = u64::from(config.mss);
+        if self.cwnd < self.ssthresh {
+            self.cwnd += acked.min(mss); // RFC 5681 eq. (2)
+        } else {
+            // RFC 5681 §3.1, the recommended way: count bytes, one SMSS for each cwnd of them.
+            self.avoidance_acked += acked;
+            if self.avoidance_acked >= self.cwnd {
+                self.avoidance_acked -= self.cwnd;
+                self.cwnd += mss;
+            }
+        }
+        self.cwnd = self.cwnd.min(config.limit_bytes(config.max_window));
+    }
+
+    /// A marked ACK outside recovery. It does not let the window grow (RFC 3168 §6.1.2).
+    fn on_mark(&mut self, config: &TcpConfig) {
+        if !self.dctcp.may_reduce(self.snd_una) {
+            return;
+        }
+        // RFC 8257 §3.3 step 9; no lower than two segments, as RFC 5681 eq. (4) has it for losses.
+        let floor = 2 * u64::from(config.mss);
+        self.cwnd = self.dctcp.cut(self.cwnd).max(floor).min(self.cwnd);
+        self.ssthresh = self.cwnd.max(floor);
+        self.avoidance_acked = 0;
+        self.dctcp.reduced(self.snd_max);
+    }
+
+    /// A duplicate ACK.
+    fn on_duplicate(&mut self, config: &TcpConfig, ece: bool, out: &mut AckOutcome) {
+        self.dupacks = self.dupacks.saturating_add(1);
+        if self.dupacks == 3 {
+            self.dupack3_events += 1;
+            out.dupack3 = true;
+        }
+        if self.in_recovery {
+            self.cwnd += u64::from(config.mss); // RFC 5681 §3.2 step 4
+            return;
+        }
+        if ece {
+            self.on_mark(config);
+        }
+        // RFC 6582 §3.2 step 2: not for duplicates that our own going back may have caused. Before
+        // the first loss there can be none, so a lost first segment is repaired too.
+        let fresh = self.recover == 0 || self.snd_una > self.recover;
+        if self.dupacks == config.dupack_threshold && fresh {
+            self.enter_recovery(config);
+            out.entered_recovery = true;
+        }
+    }
+
+    /// RFC 5681 §3.2 steps 2 and 3, RFC 6582 §3.2 step 2.
+    fn enter_recovery(&mut self, config: &TcpConfig) {
+        self.ssthresh = self.half_flight(config);
+        self.cwnd = self.ssthresh + u64::from(config.dupack_threshold) * u64::from(config.mss);
+        self.mark_loss();
+        self.in_recovery = true;
+        self.partial_seen = false;
+        self.retransmit_due = true;
+        self.fast_retransmits += 1;
+    }
+
+    /// An ACK of `acked` new bytes during recovery (RFC 6582 §3.2 step 3). Returns whether it restarts the timer.
+    fn on_ack_in_recovery(&mut self, config: &TcpConfig, acked: u64) -> bool {
+        let mss = u64::from(config.mss);
+        if self.snd_una >= self.recover {
+            // A full acknowledgement, option (1).
+            self.cwnd = self.ssthresh.min(self.flight().max(mss) + mss);
+            self.leave_recovery();
+            return true;
+        }
+        // A partial one: the next hole is lost as well. Deflate by what left, and add back one.
+        self.retransmit_due = true;
+        let back = if acked >= mss { mss } else { 0 };
+        self.cwnd = (self.cwnd.saturating_sub(acked) + back).max(mss);
+        !std::mem::replace(&mut self.partial_seen, true)
+    }
+
+    fn leave_recovery(&mut self) {
+        self.in_recovery = false;
+        self.retransmit_due = false;
+    }
+
+    /// Notes a loss: `recover` of RFC 6582, and that this window of data has had its reaction.
+    fn mark_loss(&mut self) {
+        self.recover = self.snd_max;
+        self.dctcp.reduced(self.snd_max);
+        self.avoidance_acked = 0;
+    }
+
+    /// max(FlightSize / 2, 2 SMSS), RFC 5681 eq. (4).
+    fn half_flight(&self, config: &TcpConfig) -> u64 {
+        (self.flight() / 2).max(2 * u64::from(config.mss))
+    }
+
+    #[inline]
+    fn start_timer(&mut self, config: &TcpConfig, now: Time) {
+        self.deadline = now + self.rtt.rto(config, self.backoff);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,426 @@
+//! Traces worked out by hand, in segments of 1000 bytes and round trips of 100 us.
+
+use super::*;
+use crate::transport::config::Kind;
+use crate::transport::receiver::TcpReceiver;
+
+const MSS: u64 = 1000;
+
+fn new_reno() -> TcpConfig {
+    TcpConfig { kind: Kind::NewReno, mss: MSS as u32, initial_window: 2, ..TcpConfig::datacenter() }
+}
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+/// Sends all that may be sent: the segments' numbers, negative ones for retransmissions less one.
+fn send(s: &mut TcpSender, config: &TcpConfig, now: Time) -> Vec<i64> {
+    let mut sent = Vec::new();
+    while s.can_send(config) {
+        let segment = s.next_segment(config, now);
+        let number = (segment.seq / MSS) as i64;
+        assert_eq!(segment.seq % MSS, 0);
+        sent.push(if segment.retransmit { -1 - number } else { number });
+    }
+    sent
+}
+
+/// How [`send`] shows that segment `number` was sent again.
+fn again(number: i64) -> i64 {
+    -1 - number
+}
+
+/// An ACK of everything below segment `next`, 100 us after its packet left.
+fn ack(s: &mut TcpSender, config: &TcpConfig, now: Time, next: u64, ece: bool) -> AckOutcome {
+    let ack = Ack { cumulative: next * MSS, echo: now - Span::from_us(100), ece, echo_retransmit: false };
+    s.on_ack(config, now, &ack)
+}
+
+#[test]
+fn rows_are_small() {
+    assert!(size_of::<TcpSender>() <= 160, "{}", size_of::<TcpSender>());
+    assert!(size_of::<TcpReceiver>() <= 96, "{}", size_of::<TcpReceiver>());
+}
+
+#[test]
+fn slow_start_doubles_and_the_last_segment_is_short() {
+    let (config, size) = (new_reno(), 13 * MSS + 1);
+    let mut s = TcpSender::new(&config, size);
+    assert_eq!(send(&mut s, &config, us(0)), [0, 1]);
+    assert_eq!(s.deadline(), Some(us(10_000)));
+    // Each ACK of a segment lets out two.
+    assert_eq!(ack(&mut s, &config, us(100), 1, false).newly_acked, MSS);
+    assert_eq!(send(&mut s, &config, us(100)), [2, 3]);
+    ack(&mut s, &config, us(110), 2, false);
+    assert_eq!(send(&mut s, &config, us(110)), [4, 5]);
+    assert_eq!((s.cwnd(), s.flight()), (4 * MSS, 4 * MSS));
+    for k in 3..=6 {
+        ack(&mut s, &config, us(200), k, false);
+        send(&mut s, &config, us(200));
+    }
+    assert_eq!((s.cwnd(), s.packets()), (8 * MSS, 14));
+    assert_eq!(s.flight(), 7 * MSS + 1);
+    assert!(!s.can_send(&config));
+    // One ACK of many segments counts as one (L = min(N, SMSS)).
+    let last = Ack { cumulative: size, echo: us(200), ece: false, echo_retransmit: false };
+    let out = s.on_ack(&config, us(300), &last);
+    assert!(out.done && s.is_done());
+    assert_eq!((out.rtt, s.cwnd(), s.deadline()), (Span::from_us(100), 9 * MSS, None));
+    // The same again says nothing.
+    let out = s.on_ack(&config, us(301), &last);
+    assert_eq!((out.done, out.newly_acked, s.dupacks), (false, 0, 0));
+}
+
+#[test]
+fn a_segment_goes_only_if_it_fits_whole() {
+    let config = new_reno();
+    let mut s = TcpSender::new(&config, 10 * MSS);
+    s.cwnd = 2 * MSS + 999;
+    assert_eq!(send(&mut s, &config, us(0)), [0, 1]);
+    let mut s = TcpSender::new(&config, 2 * MSS + 999);
+    s.cwnd = 2 * MSS + 999;
+    assert_eq!(send(&mut s, &config, us(0)), [0, 1, 2]);
+    // The receiver's bound holds for a window that is larger.
+    let config = TcpConfig { max_window: 3, initial_window: 10, ..config };
+    let mut s = TcpSender::new(&config, 10 * MSS);
+    assert_eq!(send(&mut s, &config, us(0)), [0, 1, 2]);
+    ack(&mut s, &config, us(100), 1, false);
+    assert_eq!(s.cwnd(), 3 * MSS);
+}
+
+#[test]
+fn congestion_avoidance_adds_a_segment_per_window() {
+    let config = TcpConfig { initial_window: 4, initial_ssthresh: 4, ..new_reno() };
+    let mut s = TcpSender::new(&config, 1000 * MSS);
+    let mut windows = Vec::new();
+    for k in 1..=15 {
+        send(&mut s, &config, us(k));
+        ack(&mut s, &config, us(100 + k), k, false);
+        windows.push(s.cwnd() / MSS);
+    }
+    // 4 ACKs to 5, 5 more to 6, 6 more to 7.
+    assert_eq!(windows, [4, 4, 4, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 7]);
+    // Bytes count, not ACKs: seven segments in two ACKs.
+    send(&mut s, &config, us(200));
+    ack(&mut s, &config, us(300), 18, false);
+    assert_eq!(s.cwnd(), 7 * MSS);
+    ack(&mut s, &config, us(300), 22, false);
+    assert_eq!(s.cwnd(), 8 * MSS);
+    // Bytes beyond a full window count towards the next: 4 + 6 are 8 and 2 over, 7 more are 9.
+    send(&mut s, &config, us(300));
+    ack(&mut s, &config, us(400), 26, false);
+    send(&mut s, &config, us(400));
+    ack(&mut s, &config, us(500), 32, false);
+    assert_eq!(s.cwnd(), 9 * MSS);
+    send(&mut s, &config, us(500));
+    ack(&mut s, &config, us(600), 38, false);
+    assert_eq!(s.cwnd(), 9 * MSS);
+    ack(&mut s, &config, us(600), 39, false);
+    assert_eq!(s.cwnd(), 10 * MSS);
+}
+
+/// Ten segments in flight; 0, 4 and 7 are lost (RFC 6582 §3.2).
+#[test]
+fn new_reno_repairs_one_hole_for_each_partial_ack() {
+    let config = TcpConfig { initial_window: 10, initial_ssthresh: 10, ..new_reno() };
+    let mut s = TcpSender::new(&config, 1000 * MSS);
+    assert_eq!(send(&mut s, &config, us(0)), (0..10).collect::<Vec<_>>());
+    // 1, 2 and 3 arrive: three duplicates of 0.
+    for n in 1..=3 {
+        let out = ack(&mut s, &config, us(100), 0, false);
+        assert_eq!((out.entered_recovery, out.dupack3), (n == 3, n == 3));
+        assert_eq!(out.newly_acked, 0);
+    }
+    // ssthresh 5, cwnd 5 + 3 = 8 < flight 10: only the retransmission goes.
+    assert_eq!((s.ssthresh(), s.cwnd(), s.fast_retransmits()), (5 * MSS, 8 * MSS, 1));
+    assert_eq!(send(&mut s, &config, us(100)), [again(0)]);
+    assert_eq!(s.deadline(), Some(us(10_000)), "fast retransmit leaves the timer alone");
+    // 5, 6, 8 and 9 arrive: cwnd 12, two new segments.
+    let sent: Vec<i64> = (0..4)
+        .flat_map(|_| {
+            ack(&mut s, &config, us(101), 0, false);
+            send(&mut s, &config, us(101))
+        })
+        .collect();
+    assert_eq!((sent, s.cwnd()), (vec![10, 11], 12 * MSS));
+    // The retransmission arrives: all below 4. Deflate 12 - 4 + 1 = 9, flight 8: 4 again, and 12.
+    let out = ack(&mut s, &config, us(200), 4, false);
+    assert_eq!((out.newly_acked, out.entered_recovery), (4 * MSS, false));
+    assert_eq!(s.cwnd(), 9 * MSS);
+    assert_eq!(s.deadline(), Some(us(10_200)), "the first partial ACK restarts the timer");
+    assert_eq!(send(&mut s, &config, us(200)), [again(4), 12]);
+    // 10 and 11 arrive, two duplicates of 4: cwnd 11, and 13 and 14 go.
+    ack(&mut s, &config, us(201), 4, false);
+    ack(&mut s, &config, us(201), 4, false);
+    assert_eq!(send(&mut s, &config, us(201)), [13, 14]);
+    // 4 arrives: all below 7. Deflate 11 - 3 + 1 = 9, flight 8: 7 again, and 15.
+    ack(&mut s, &config, us(300), 7, false);
+    assert_eq!(s.deadline(), Some(us(10_200)), "later partial ACKs do not");
+    assert_eq!(send(&mut s, &config, us(300)), [again(7), 15]);
+    // 7 arrives: everything below 12, which covers recover = 10. Flight 4: cwnd min(5, 4 + 1).
+    assert!(s.in_recovery());
+    ack(&mut s, &config, us(400), 12, false);
+    assert!(!s.in_recovery());
+    assert_eq!((s.cwnd(), s.ssthresh(), s.flight()), (5 * MSS, 5 * MSS, 4 * MSS));
+    assert_eq!(s.deadline(), Some(us(10_400)));
+    assert_eq!(send(&mut s, &config, us(400)), [16]);
+    assert_eq!((s.retransmits(), s.fast_retransmits(), s.timeouts(), s.dupack3_events()), (3, 1, 0, 1));
+    // Avoidance from here: five segments to 6.
+    ack(&mut s, &config, us(500), 16, false);
+    assert_eq!(s.cwnd(), 5 * MSS);
+    ack(&mut s, &config, us(500), 17, false);
+    assert_eq!(s.cwnd(), 6 * MSS);
+}
+
+#[test]
+fn recovery_ends_low_when_little_is_in_flight() {
+    let config = TcpConfig { initial_window: 10, ..new_reno() };
+    let mut s = TcpSender::new(&config, 10 * MSS);
+    send(&mut s, &config, us(0));
+    for _ in 0..9 {
+        ack(&mut s, &config, us(100), 0, false);
+        send(&mut s, &config, us(100));
+    }
+    let out = ack(&mut s, &config, us(200), 10, false);
+    assert!(out.done);
+    // FlightSize 0: min(5, max(0, 1) + 1).
+    assert_eq!(s.cwnd(), 2 * MSS);
+}
+
+#[test]
+fn reorder_tolerance_counts_and_does_nothing() {
+    let config = TcpConfig { dupack_threshold: 0, initial_window: 10, ..new_reno() };
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    send(&mut s, &config, us(0));
+    let events = (0..9).filter(|_| ack(&mut s, &config, us(100), 0, false).dupack3).count();
+    assert_eq!((events, s.dupack3_events(), s.retransmits()), (1, 1, 0));
+    assert!(!s.can_send(&config) && !s.in_recovery());
+    ack(&mut s, &config, us(101), 10, false);
+    assert_eq!(s.cwnd(), 11 * MSS);
+    // An ACK that was overtaken is no duplicate.
+    send(&mut s, &config, us(101));
+    ack(&mut s, &config, us(102), 9, false);
+    assert_eq!(s.dupacks, 0);
+}
+
+#[test]
+fn timeouts_back_off_go_back_and_keep_ssthresh() {
+    let config = TcpConfig { initial_window: 8, max_rto: Span::from_ms(35), ..new_reno() };
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    send(&mut s, &config, us(0));
+    s.on_timeout(&config, us(10_000));
+    assert_eq!((s.cwnd(), s.ssthresh(), s.flight()), (MSS, 4 * MSS, 0));
+    assert_eq!(s.deadline(), Some(us(30_000)), "5.5: 20 ms from the expiry");
+    assert_eq!(send(&mut s, &config, us(10_000)), [again(0)]);
+    s.on_timeout(&config, us(30_000));
+    assert_eq!((s.cwnd(), s.ssthresh()), (MSS, 4 * MSS), "ssthresh is held");
+    assert_eq!(s.deadline(), Some(us(65_000)), "40 ms, bounded by 35");
+    assert_eq!(send(&mut s, &config, us(30_000)), [again(0)]);
+    // The retransmission is acknowledged; its time stamp makes a sample (RTO max(0.3, 10) ms).
+    ack(&mut s, &config, us(30_100), 1, false);
+    assert_eq!(s.srtt(), Some(Span::from_us(100)));
+    assert_eq!((s.cwnd(), s.deadline()), (2 * MSS, Some(us(40_100))));
+    assert_eq!(send(&mut s, &config, us(30_100)), [again(1), again(2)]);
+    // The receiver had 3..8 already: an ACK beyond snd_nxt skips them.
+    ack(&mut s, &config, us(30_200), 8, false);
+    assert_eq!((s.cwnd(), s.flight()), (3 * MSS, 0));
+    assert_eq!(s.deadline(), None, "5.2: nothing is outstanding");
+    assert_eq!(send(&mut s, &config, us(30_200)), [8, 9, 10]);
+    assert_eq!((s.timeouts(), s.retransmits(), s.packets()), (2, 4, 15));
+}
+
+#[test]
+fn duplicates_after_a_timeout_do_not_start_a_recovery() {
+    let config = TcpConfig { initial_window: 8, ..new_reno() };
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    send(&mut s, &config, us(0));
+    s.on_timeout(&config, us(10_000));
+    send(&mut s, &config, us(10_000));
+    for _ in 0..5 {
+        let out = ack(&mut s, &config, us(10_100), 0, false);
+        assert!(!out.entered_recovery);
+    }
+    assert_eq!((s.dupack3_events(), s.cwnd()), (1, MSS));
+    // recover is 8: an ACK of 8 does not "cover more than recover", one of 9 does.
+    ack(&mut s, &config, us(10_200), 8, false);
+    send(&mut s, &config, us(10_200));
+    let entered: Vec<bool> = (0..3).map(|_| ack(&mut s, &config, us(10_300), 8, false).entered_recovery).collect();
+    assert_eq!(entered, [false; 3]);
+    ack(&mut s, &config, us(10_300), 9, false);
+    send(&mut s, &config, us(10_300));
+    let entered: Vec<bool> = (0..3).map(|_| ack(&mut s, &config, us(10_400), 9, false).entered_recovery).collect();
+    assert_eq!(entered, [false, false, true]);
+}
+
+#[test]
+fn a_timeout_ends_a_recovery() {
+    let config = TcpConfig { initial_window: 10, ..new_reno() };
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    send(&mut s, &config, us(0));
+    for _ in 0..3 {
+        ack(&mut s, &config, us(100), 0, false);
+    }
+    assert!(s.in_recovery() && s.can_send(&config));
+    s.on_timeout(&config, us(10_000));
+    assert!(!s.in_recovery());
+    assert_eq!(send(&mut s, &config, us(10_000)), [again(0)]);
+    // Slow start, not recovery, from here on.
+    ack(&mut s, &config, us(10_100), 1, false);
+    assert_eq!(s.cwnd(), 2 * MSS);
+}
+
+#[test]
+fn dctcp_cuts_by_alpha_once_per_window() {
+    let config = TcpConfig { kind: Kind::Dctcp, initial_window: 8, dctcp_g: 0.5, ..new_reno() };
+    let mut s = TcpSender::new(&config, 1000 * MSS);
+    assert_eq!(send(&mut s, &config, us(0)), (0..8).collect::<Vec<_>>());
+    // First ACK, unmarked: ends the empty window with M = 0, alpha 1 -> 1/2. Slow start: cwnd 9.
+    ack(&mut s, &config, us(100), 1, false);
+    assert_eq!((s.alpha(), s.cwnd()), (0.5, 9 * MSS));
+    assert_eq!(send(&mut s, &config, us(100)), [8, 9]);
+    // Marked: 9000 * (1 - 1/4) = 6750, once for what is in flight (up to 10).
+    for k in 2..=5 {
+        ack(&mut s, &config, us(101), k, true);
+        assert_eq!((s.cwnd(), s.ssthresh()), (6750, 6750), "ACK of {k}");
+    }
+    // Unmarked ACKs grow by avoidance meanwhile: 5000 of 6750 bytes counted.
+    for k in 6..=10 {
+        ack(&mut s, &config, us(102), k, false);
+    }
+    // Window 1 ended when 9 > 8 was acknowledged: of 8 segments (2 to 9) 4 were marked, alpha stays 1/2.
+    assert_eq!((s.alpha(), s.cwnd()), (0.5, 6750));
+    assert_eq!(send(&mut s, &config, us(103)), (10..16).collect::<Vec<_>>());
+    // Beyond 10 the next mark counts: 6750 * 3/4 = 5062.5, whole bytes.
+    ack(&mut s, &config, us(200), 11, true);
+    assert_eq!(s.cwnd(), 5062);
+    // A duplicate with a mark falls into the same window.
+    ack(&mut s, &config, us(200), 11, true);
+    assert_eq!(s.cwnd(), 5062);
+}
+
+#[test]
+fn dctcp_does_not_cut_below_two_segments_nor_raise_by_cutting() {
+    let config = TcpConfig { kind: Kind::Dctcp, ..new_reno() };
+    let mut s = TcpSender::new(&config, 1000 * MSS);
+    for k in 1..=40 {
+        send(&mut s, &config, us(k));
+        ack(&mut s, &config, us(100 + k), k, true);
+    }
+    assert_eq!((s.cwnd(), s.ssthresh(), s.alpha()), (2 * MSS, 2 * MSS, 1.0));
+    s.cwnd = MSS;
+    s.dctcp.reduced(0);
+    s.on_mark(&config);
+    assert_eq!((s.cwnd(), s.ssthresh()), (MSS, 2 * MSS));
+}
+
+#[test]
+fn dctcp_halves_for_a_loss_and_does_not_cut_in_recovery() {
+    let config = TcpConfig { kind: Kind::Dctcp, initial_window: 10, dctcp_initial_alpha: 0.0, ..new_reno() };
+    let mut s = TcpSender::new(&config, 1000 * MSS);
+    send(&mut s, &config, us(0));
+    for _ in 0..3 {
+        ack(&mut s, &config, us(100), 0, true);
+    }
+    assert_eq!((s.ssthresh(), s.cwnd()), (5 * MSS, 8 * MSS));
+    send(&mut s, &config, us(100));
+    ack(&mut s, &config, us(200), 10, true);
+    assert_eq!((s.ssthresh(), s.cwnd(), s.in_recovery()), (5 * MSS, 2 * MSS, false));
+    // alpha was renewed by that ACK: all 10 segments marked, 15/16 * 0 + 1/16.
+    assert_eq!(s.alpha(), 0.0625);
+}
+
+#[test]
+fn dctcp_does_not_cut_for_marks_on_what_a_timeout_sends_again() {
+    let config = TcpConfig { kind: Kind::Dctcp, initial_window: 10, ..new_reno() };
+    let mut s = TcpSender::new(&config, 1000 * MSS);
+    send(&mut s, &config, us(0));
+    s.on_timeout(&config, us(10_000));
+    for (next, ece, cwnd) in [(1, false, 2), (2, false, 3), (3, false, 4), (4, true, 4), (10, true, 4)] {
+        send(&mut s, &config, us(10_000));
+        ack(&mut s, &config, us(10_100), next, ece);
+        assert_eq!(s.cwnd(), cwnd * MSS, "ACK of {next}");
+    }
+    // What is new since then counts again: half of 4, nearly, for an alpha just below 1.
+    send(&mut s, &config, us(10_200));
+    ack(&mut s, &config, us(10_300), 11, true);
+    assert!((2 * MSS..3 * MSS).contains(&s.cwnd()), "{}", s.cwnd());
+}
+
+#[test]
+fn new_reno_ignores_marks() {
+    let config = new_reno();
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    send(&mut s, &config, us(0));
+    ack(&mut s, &config, us(100), 1, true);
+    assert_eq!((s.cwnd(), s.alpha()), (3 * MSS, 1.0));
+}
+
+/// Both ends over a wire that loses, delays and doubles at random: the flow always completes, each
+/// byte is new once, and the sender never has more than its window allows.
+#[test]
+fn both_ends_finish_over_a_bad_wire() {
+    for (round, kind) in [Kind::NewReno, Kind::Dctcp].into_iter().cycle().take(60).enumerate() {
+        let config = TcpConfig {
+            kind,
+            delayed_ack: 1 + round as u32 % 3,
+            dupack_threshold: [3, 0, 1][round / 2 % 3],
+            delayed_ack_timeout: Span::from_us(300),
+            ..new_reno()
+        };
+        let size = 100 * MSS + 17 * round as u64;
+        let new_bytes = bad_wire(&config, size, 1 + round as u64);
+        assert_eq!(new_bytes, size, "round {round}");
+    }
+}
+
+/// Runs one flow in steps of 10 us; returns the new bytes the receiver reported.
+fn bad_wire(config: &TcpConfig, size: u64, seed: u64) -> u64 {
+    let (mut s, mut r) = (TcpSender::new(config, size), TcpReceiver::new(size));
+    let mut state = seed;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let (mut data, mut acks) = (Vec::new(), Vec::new());
+    let (mut new_bytes, mut completions) = (0, 0);
+    for step in 0..2_000_000_u64 {
+        let now = us(10 * step);
+        if s.deadline().is_some_and(|at| at <= now) {
+            s.on_timeout(config, now);
+        }
+        while s.can_send(config) {
+            let segment = s.next_segment(config, now);
+            // 4 % are lost and 3 % doubled; the delay varies from 50 to 140 us.
+            let copies = match draw(100) {
+                0..4 => 0,
+                4..7 => 2,
+                _ => 1,
+            };
+            for _ in 0..copies {
+                data.push((step + 5 + draw(10), segment, draw(4) == 0, now));
+            }
+        }
+        let due: Vec<_> = data.extract_if(.., |packet| packet.0 <= step).collect();
+        for (_, segment, ce, stamp) in due {
+            let out = r.on_data(config, now, segment.seq, segment.len, ce, stamp, segment.retransmit, 0);
+            new_bytes += out.new_bytes;
+            completions += u32::from(out.completed);
+            acks.extend(out.acks.into_iter().flatten().map(|ack| (step + 5 + draw(3), ack)));
+        }
+        if r.deadline().is_some_and(|at| at <= now) {
+            acks.extend(r.on_timeout(config, now).map(|ack| (step + 5, ack)));
+        }
+        let due: Vec<_> = acks.extract_if(.., |ack| ack.0 <= step).collect();
+        for (_, a) in due {
+            let ack = Ack { cumulative: a.cumulative, echo: a.echo, ece: a.ece, echo_retransmit: a.echo_retransmit };
+            if s.on_ack(config, now, &ack).done {
+                assert_eq!(completions, 1);
+                assert!(r.is_complete() && s.deadline().is_none() && !s.can_send(config));
+                return new_bytes;
+            }
+        }
+        assert_eq!(s.deadline().is_some(), s.snd_una < s.snd_max);
+    }
+    panic!("the flow did not finish");
+}
