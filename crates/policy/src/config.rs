@@ -145,7 +145,7 @@ macro_rules! choice {
 /// Declares a scheme's parameters: `name: type = default, allowed;` each with its documentation, which people see.
 #[macro_export]
 macro_rules! params {
-    ($(#[$meta:meta])* $name:ident { $( $(#[doc = $doc:literal])+ $field:ident : $type:ty = $default:expr, $allowed:expr; )* }) => {
+    ($(#[$meta:meta])* $name:ident { $( $(#[doc = $doc:literal])+ $field:ident : $type:ident = $default:expr, $allowed:expr; )* }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name { $( $(#[doc = $doc])+ pub $field: $type, )* }
@@ -213,7 +213,7 @@ macro_rules! default_value {
     (bool, $default:expr) => {
         $crate::config::Value::Bool($default)
     };
-    ($type:ty, $default:expr) => {
+    ($type:ident, $default:expr) => {
         $crate::config::Value::Word(<$type>::WORDS[$default as usize])
     };
 }
