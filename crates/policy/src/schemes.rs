@@ -1,7 +1,10 @@
 //! The registry: one line per scheme. Dispatch, names, parameters, tables for people: all come from it.
 
+pub mod conga;
 pub mod ecmp;
+pub mod letflow;
 pub mod packet_scatter;
+pub mod presto;
 
 /// Calls `$callback! { Variant: path, … }` with every scheme.
 #[macro_export]
@@ -11,6 +14,9 @@ macro_rules! each_scheme {
             Ecmp: $crate::schemes::ecmp::Ecmp,
             PacketScatter: $crate::schemes::packet_scatter::PacketScatter,
             Rps: $crate::schemes::packet_scatter::Rps,
+            Presto: $crate::schemes::presto::Presto,
+            LetFlow: $crate::schemes::letflow::LetFlow,
+            Conga: $crate::schemes::conga::Conga,
         }
     };
 }

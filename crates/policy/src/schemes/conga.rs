@@ -1,0 +1,605 @@
+//! CONGA: leaf switches learn the congestion of every path from one another and send each flowlet on the best.
+//!
+//! Alizadeh, Edsall, Dharmapurikar, Vaidyanathan, Chu, Fingerhut, Lam, Matus, Pan, Yadav, Varghese, "CONGA: distributed
+//! congestion-aware load balancing for datacenters", SIGCOMM 2014. Constants as in CATALOGUE A.10.
+//!
+//! | equation or rule | function |
+//! |---|---|
+//! | §3.2 X ← X + bytes; X ← X·(1 − α) every T_dre | [`Dre::sent`], [`decayed`] |
+//! | §3.2 τ = T_dre / α; metric = X / (C·τ) in Q bits | [`time_constant`], [`full_register`], [`quantised`] |
+//! | §3.3 CE = the greatest metric of the path's links | [`congestion_extent`] |
+//! | §3.3 one feedback per reverse packet, in turn, changed ones first | [`choose_feedback`] |
+//! | §3.3 a metric not updated for long decays to zero | [`aged`] |
+//! | §3.4 a gap longer than T_fl opens a flowlet | [`opens_flowlet`] |
+//! | §3.5 min over uplinks of max(local, remote) | [`uplink_congestion`], [`choose_uplink`] |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | `Route` row | Congestion-To-Leaf and Congestion-From-Leaf entry of (leaf, LBTag) |
+//! | `lb_tag` | LBTag: the uplink's number at the source leaf |
+//! | `ce`, `fb_tag`, `fb_metric` | CE, FB_LBTag, FB_Metric |
+//!
+//! **Bytes.** The four fields are 4 + 3 + 4 + 3 bits in reserved bits of the VXLAN header that the paper's overlay
+//! carries under every scheme (§3.1). No scheme here is charged for an overlay, so CONGA adds none either:
+//! `header_bytes = 0`. Say 50 (Ethernet, IP, UDP, VXLAN) for a fabric that would have no overlay but for CONGA.
+//!
+//! **Rounding.** X is whole bytes; each decay multiplies by round((1 − α)·2¹⁶) / 2¹⁶ and drops the fraction, so X is
+//! less than 1/α bytes too small (5 of 187,500 at 10 Gbps). Decays are made up for when X is next looked at, one by
+//! one: exactly what a timer with beats at multiples of T_dre would leave. τ follows the rounded α.
+//!
+//! Departures:
+//! - Flowlets: exact times and rows instead of a hashed table with an age bit (which fires after 1–2 T_fl).
+//! - The metric is clamped to 2^Q − 1; both public codes let it overflow its bits.
+//! - Ageing: "gradually" has no law in the paper; here, as in both codes, it is zero after `age_ms`. Tested on use.
+//! - Tags and metrics have 16 and 8 bits, so that more than 16 uplinks and Q up to 8 work.
+//! - Acknowledgements and packets of no flow are balanced too, the latter as flowlets of one packet.
+//! - DRE and CE count the packet in hand. `ce_at_source = "local"` adds the first link to CE (ConWeave's code); the
+//!   minimum over max(local, remote) has it anyway, and more recent, hence "zero".
+
+use crate::{About, AtSwitch, Cx, Hooks, Kind, Layout, Packet, Peers, Policy, Port, Rng, Shape, Span};
+use crate::{Tier, Time, Verdict, Way, Wire, hash};
+
+crate::choice! {
+    /// Whom a tie of new flowlets favours.
+    Tie {
+        /// The port of the flow's last flowlet, if among the best: a flow moves only to a strictly better uplink.
+        KeepOld = "keep_old",
+        /// Nobody: a draw among the best.
+        Random = "random",
+    }
+}
+
+crate::choice! {
+    /// Among which uplinks a new flowlet chooses.
+    Candidates {
+        /// All.
+        All = "all",
+        /// Four neighbouring ones from a random start, without wrapping (ConWeave's code).
+        FourConsecutive = "four_consecutive",
+    }
+}
+
+crate::choice! {
+    /// What the source leaf writes into CE.
+    CeAtSource {
+        /// Zero.
+        Zero = "zero",
+        /// Its own uplink's metric.
+        Local = "local",
+    }
+}
+
+crate::params! {
+    /// CONGA's parameters.
+    Config {
+        /// Period of the DRE's decay T_dre, microseconds (CATALOGUE A.10, TL: 30; with α = 0.2, τ = 150; CONGA §3.6: τ = 160).
+        dre_period_us: f64 = 30.0, Allowed::Number { min: 0.01, max: 1e6 };
+        /// Share α that a decay takes off (CATALOGUE A.10: 0.2), kept as a multiple of 1/65536.
+        dre_alpha: f64 = 0.2, Allowed::Number { min: 0.01, max: 0.99 };
+        /// Bits Q of the congestion metric (CONGA §3.6: 3).
+        metric_bits: u32 = 3, Allowed::Integer { min: 1.0, max: 8.0 };
+        /// Flowlet gap T_fl, microseconds (CONGA §3.6: 500; 13000 is the paper's CONGA-Flow).
+        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 };
+        /// Age at which a metric not updated counts as zero and is no longer fed back, milliseconds (CONGA §3.3: 10).
+        age_ms: f64 = 10.0, Allowed::Number { min: 0.001, max: 1e6 };
+        /// Ties (CONGA §3.5: the old port if among the best).
+        tie: Tie = Tie::KeepOld, Allowed::Words(Tie::WORDS);
+        /// Uplinks to choose among (CONGA §3.5: all).
+        candidates: Candidates = Candidates::All, Allowed::Words(Candidates::WORDS);
+        /// CE as it leaves the source leaf (CONGA §3.3: zero).
+        ce_at_source: CeAtSource = CeAtSource::Zero, Allowed::Words(CeAtSource::WORDS);
+        /// Bytes charged to every packet that crosses the fabric (CONGA §3.1: in the overlay's header, so 0).
+        header_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 64.0 };
+    }
+}
+
+/// In-band header, seven of 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// The uplink's number at the source leaf; none before that leaf has stamped the packet.
+    pub lb_tag: Option<u16>,
+    /// Greatest metric met so far.
+    pub ce: u8,
+    /// `(FB_LBTag, FB_Metric)`: how congested the *destination* leaf's uplink so numbered was towards the source leaf.
+    pub feedback: Option<(u16, u8)>,
+    /// Bytes charged.
+    pub charged: u8,
+}
+
+impl Wire for Header {
+    #[inline]
+    fn get(bytes: &[u8; 16]) -> Self {
+        Header {
+            lb_tag: (bytes[0] & 1 != 0).then(|| u16::from_le_bytes([bytes[2], bytes[3]])),
+            ce: bytes[4],
+            feedback: (bytes[0] & 2 != 0).then(|| (u16::from_le_bytes([bytes[6], bytes[7]]), bytes[5])),
+            charged: bytes[1],
+        }
+    }
+
+    #[inline]
+    fn put(&self, bytes: &mut [u8; 16]) {
+        let tag = self.lb_tag.unwrap_or(0).to_le_bytes();
+        let (fb_tag, fb_metric) = self.feedback.unwrap_or((0, 0));
+        let fb_tag = fb_tag.to_le_bytes();
+        let flags = self.lb_tag.is_some() as u8 | (self.feedback.is_some() as u8) << 1;
+        *bytes = [0; 16];
+        bytes[..8].copy_from_slice(&[flags, self.charged, tag[0], tag[1], self.ce, fb_metric, fb_tag[0], fb_tag[1]]);
+    }
+
+    #[inline]
+    fn wire(&self) -> u32 {
+        self.charged as u32
+    }
+}
+
+/// Row per flow and direction: its last flowlet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flowlet {
+    /// When its last packet passed.
+    pub last: Time,
+    /// Its uplink, a port of this switch.
+    pub port: u16,
+    /// Has there been a packet at all?
+    pub seen: bool,
+}
+
+/// Row per (leaf, LBTag): one entry of both congestion tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Congestion {
+    /// Congestion-To-Leaf: the metric of this leaf's uplink towards that leaf, as it was fed back.
+    pub to: u8,
+    /// When.
+    pub to_at: Time,
+    /// Congestion-From-Leaf: the metric of that leaf's uplink towards this leaf, as seen in CE; none has come yet if `None`.
+    pub from: Option<u8>,
+    /// When.
+    pub from_at: Time,
+    /// The value of `from` that was fed back last.
+    pub fed: Option<u8>,
+}
+
+/// Row per peer leaf: the entry whose turn to be fed back it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turn(pub u16);
+
+/// Row per port: the discounting rate estimator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dre {
+    /// X, bytes.
+    pub bytes: u64,
+    /// Decays it has undergone, in periods since the start of the run.
+    pub beats: u64,
+    /// The rate that `full` was computed for, bits per second.
+    pub rate: u64,
+    /// X of a fully used link, bytes.
+    pub full: u64,
+    /// max(local, remote) at the last choice: scratch between finding the least and drawing among the least.
+    pub score: u8,
+}
+
+/// Congestion-aware flowlets from leaf to leaf.
+#[derive(Clone, Copy, Debug)]
+pub struct Conga {
+    period: Span,
+    keep: u32,
+    tau: Span,
+    bits: u32,
+    gap: Span,
+    age: Span,
+    tie: Tie,
+    candidates: Candidates,
+    ce_at_source: CeAtSource,
+    header_bytes: u8,
+}
+
+/// An idle row serves only to prefer its port in a tie: remembered for a tenth of a second.
+const REMEMBER: Span = Span::from_ms(100);
+
+impl Policy for Conga {
+    const ABOUT: About = About {
+        name: "conga",
+        summary: "each flowlet on the uplink with the least congested path, learnt by in-band feedback between leaves",
+        source: "Alizadeh et al., SIGCOMM 2014; CATALOGUE A.10",
+        unit: "flowlet",
+        tiers: &["leaf", "spine"],
+        told: &["leaf of every host", "rates of its own links"],
+        series: &[],
+    };
+    const HOOKS: Hooks = Hooks::EGRESS.and(Hooks::INGRESS);
+    type Site = AtSwitch;
+    type Config = Config;
+    type Flow = Flowlet;
+    type Peer = Turn;
+    type Route = Congestion;
+    type Port = Dre;
+    type Node = ();
+    type Header = Header;
+
+    fn new(config: &Config) -> Self {
+        let period = Span::from_us_f64(config.dre_period_us);
+        let keep = ((1.0 - config.dre_alpha) * 65_536.0 + 0.5) as u32;
+        Conga {
+            period,
+            keep,
+            tau: time_constant(period, keep),
+            bits: config.metric_bits,
+            gap: Span::from_us_f64(config.flowlet_gap_us),
+            age: Span::from_us_f64(config.age_ms * 1e3),
+            tie: config.tie,
+            candidates: config.candidates,
+            ce_at_source: config.ce_at_source,
+            header_bytes: config.header_bytes as u8,
+        }
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        // Spines only measure their ports.
+        let peers = if shape.tier == Tier::Leaf { Peers::Leaves } else { Peers::None };
+        Layout { peers, flow_idle: Span(self.gap.0.max(REMEMBER.0)), ..Layout::default() }
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, flowlet: &mut Flowlet, packet: &Packet, header: &mut Header) -> Way {
+        if cx.view.tier != Tier::Leaf {
+            // CONGA §3.1: a spine with parallel links to the destination leaf hashes over them.
+            let n = cx.view.candidates.len() as u32;
+            return Way(hash::spread(hash::mix(packet.hash ^ cx.view.salt), n) as u16);
+        }
+        let way = if matches!(packet.kind, Kind::Data | Kind::Ack) {
+            let way = self.follow(cx, flowlet);
+            *flowlet = Flowlet { last: cx.now, port: cx.view.candidates[way], seen: true };
+            way
+        } else {
+            self.decide(cx, None)
+        };
+        self.stamp(cx, cx.view.candidates[way], header);
+        Way(way as u16)
+    }
+
+    #[inline]
+    fn egress(&self, cx: &mut Cx<'_, Self>, port: Port, packet: &Packet, header: &mut Header) {
+        let rate = cx.view.rate(port);
+        let dre = &mut cx.ports[port.index()];
+        dre.sent(packet.wire, cx.now, rate, self);
+        if cx.view.tier != Tier::Leaf || self.ce_at_source == CeAtSource::Local {
+            header.ce = congestion_extent(header.ce, quantised(dre.bytes, dre.full, self.bits));
+        }
+    }
+
+    #[inline]
+    fn ingress(&self, cx: &mut Cx<'_, Self>, _: &mut Flowlet, _: &Packet, header: &mut Header) -> Verdict {
+        // A packet that stayed in its rack carries no stamp.
+        if let Some(tag) = header.lb_tag {
+            let now = cx.now;
+            let (_, table) = cx.peers.current();
+            // CONGA §3.3 step 3: what CE says waits here for a packet the other way.
+            if let Some(entry) = table.get_mut(tag as usize) {
+                (entry.from, entry.from_at) = (Some(header.ce), now);
+            }
+            // CONGA §3.3 step 5: what comes back is about our own uplinks.
+            if let Some((tag, metric)) = header.feedback
+                && let Some(entry) = table.get_mut(tag as usize)
+            {
+                (entry.to, entry.to_at) = (metric, now);
+            }
+        }
+        Verdict::Forward
+    }
+}
+
+impl Conga {
+    /// The way of the flow's next packet: that of its flowlet while that lasts.
+    #[inline]
+    fn follow(&self, cx: &mut Cx<'_, Self>, flowlet: &Flowlet) -> usize {
+        if !flowlet.seen {
+            return self.decide(cx, None);
+        }
+        // The port may have left the group since.
+        let old = cx.view.candidates.iter().position(|&port| port == flowlet.port);
+        match old {
+            Some(way) if !opens_flowlet(flowlet.last, cx.now, self.gap) => way,
+            _ => self.decide(cx, old),
+        }
+    }
+
+    /// The way of a new flowlet.
+    // CONGA §3.5
+    fn decide(&self, cx: &mut Cx<'_, Self>, old: Option<usize>) -> usize {
+        let candidates = cx.view.candidates;
+        let range = match self.candidates {
+            Candidates::All => 0..candidates.len(),
+            Candidates::FourConsecutive => four_consecutive(candidates.len(), cx.rng),
+        };
+        let (now, host_ports) = (cx.now, cx.view.host_ports);
+        for &port in &candidates[range.clone()] {
+            let rate = cx.view.rate(Port(port));
+            let dre = &mut cx.ports[port as usize];
+            dre.catch_up(now, rate, self);
+            let local = quantised(dre.bytes, dre.full, self.bits);
+            let (_, table) = cx.peers.current();
+            let remote = table.get(lb_tag(port, host_ports) as usize).map_or(0, |e| aged(e.to, e.to_at, now, self.age));
+            dre.score = uplink_congestion(local, remote);
+        }
+        let old = if self.tie == Tie::KeepOld { old } else { None };
+        let score = |way: usize| cx.ports[candidates[way] as usize].score;
+        choose_uplink(range, score, old, cx.rng)
+    }
+
+    /// Writes the header at the source leaf.
+    // CONGA §3.3 steps 1 and 4
+    #[inline]
+    fn stamp(&self, cx: &mut Cx<'_, Self>, port: u16, header: &mut Header) {
+        let tag = lb_tag(port, cx.view.host_ports);
+        let now = cx.now;
+        let (turn, table) = cx.peers.current();
+        let feedback = choose_feedback(table, turn.0 as usize, now, self.age).map(|index| {
+            let entry = &mut table[index];
+            entry.fed = entry.from;
+            turn.0 = (index + 1) as u16;
+            (index as u16, entry.from.unwrap_or(0))
+        });
+        *header = Header { lb_tag: Some(tag), ce: 0, feedback, charged: self.header_bytes };
+    }
+}
+
+impl Dre {
+    /// Makes up for the decays since it was last looked at, and for a changed rate of the link.
+    #[inline]
+    fn catch_up(&mut self, now: Time, rate: u64, conga: &Conga) {
+        let beats = now.0 / conga.period.0;
+        if beats > self.beats {
+            self.bytes = decayed(self.bytes, beats - self.beats, conga.keep);
+            self.beats = beats;
+        }
+        if rate != self.rate {
+            (self.rate, self.full) = (rate, full_register(rate, conga.tau));
+        }
+    }
+
+    /// A packet is sent.
+    // CONGA §3.2: X ← X + bytes
+    #[inline]
+    fn sent(&mut self, wire: u32, now: Time, rate: u64, conga: &Conga) {
+        self.catch_up(now, rate, conga);
+        self.bytes += wire as u64;
+    }
+}
+
+/// The number of an uplink, from zero.
+#[inline]
+pub const fn lb_tag(port: u16, host_ports: u16) -> u16 {
+    port.saturating_sub(host_ports)
+}
+
+/// X after this many decays, each keeping `keep` / 65536 of it.
+// CONGA §3.2: X ← X·(1 − α)
+#[inline]
+pub const fn decayed(bytes: u64, beats: u64, keep: u32) -> u64 {
+    let (mut x, mut left) = (bytes, beats);
+    // Ends at zero, however many are left.
+    while left > 0 && x > 0 {
+        x = (x * keep as u64) >> 16;
+        left -= 1;
+    }
+    x
+}
+
+/// How long the estimator remembers, for a decay that keeps `keep` / 65536.
+// CONGA §3.2: τ = T_dre / α
+pub const fn time_constant(period: Span, keep: u32) -> Span {
+    Span((period.0 as u128 * 65_536 / (65_536 - keep) as u128) as u64)
+}
+
+/// X of a link of `rate` bits per second in full use, bytes, at least one.
+// CONGA §3.2: X ≈ R·τ
+pub const fn full_register(rate: u64, tau: Span) -> u64 {
+    let bytes = (rate as u128 * tau.0 as u128 / 8_000_000_000_000) as u64;
+    if bytes == 0 { 1 } else { bytes }
+}
+
+/// The utilisation `bytes` / `full` in 2^`bits` steps, rounded down, clamped to the last.
+// CONGA §3.2: X / (C·τ) quantised to Q bits
+#[inline]
+pub const fn quantised(bytes: u64, full: u64, bits: u32) -> u8 {
+    let steps = (bytes << bits) / full;
+    let last = (1 << bits) - 1;
+    if steps > last { last as u8 } else { steps as u8 }
+}
+
+/// CE after a link with this metric.
+// CONGA §3.3 step 2
+#[inline]
+pub const fn congestion_extent(ce: u8, metric: u8) -> u8 {
+    if metric > ce { metric } else { ce }
+}
+
+/// What a metric learnt at `at` is worth at `now`.
+// CONGA §3.3, ageing
+#[inline]
+pub const fn aged(metric: u8, at: Time, now: Time, age: Span) -> u8 {
+    if now.since(at).0 > age.0 { 0 } else { metric }
+}
+
+/// Does a packet at `now` open a flowlet, when the last one passed at `last`?
+// CONGA §3.4
+#[inline]
+pub const fn opens_flowlet(last: Time, now: Time, gap: Span) -> bool {
+    now.since(last).0 > gap.0
+}
+
+/// What stands against an uplink: its own metric or the rest of the path's.
+// CONGA §3.5
+#[inline]
+pub const fn uplink_congestion(local: u8, remote: u8) -> u8 {
+    if local > remote { local } else { remote }
+}
+
+/// The uplink of `range` with the least score; among equals `old`, or a draw.
+// CONGA §3.5
+pub fn choose_uplink(
+    range: core::ops::Range<usize>,
+    score: impl Fn(usize) -> u8,
+    old: Option<usize>,
+    rng: &mut Rng,
+) -> usize {
+    let (mut least, mut ties) = (u8::MAX, 0);
+    for way in range.clone() {
+        let s = score(way);
+        if s < least {
+            (least, ties) = (s, 0);
+        }
+        ties += (s == least) as u32;
+    }
+    if let Some(old) = old.filter(|old| range.contains(old) && score(*old) == least) {
+        return old;
+    }
+    let mut skip = if ties > 1 { rng.below(ties) } else { 0 };
+    for way in range.clone() {
+        if score(way) == least {
+            if skip == 0 {
+                return way;
+            }
+            skip -= 1;
+        }
+    }
+    range.start
+}
+
+/// Four neighbours of `n` candidates, or all if there are no more.
+// ConWeave's code, conga-routing.cc GetBestPath: the start is drawn from 0..=n − 4, so the ends come up less often.
+fn four_consecutive(n: usize, rng: &mut Rng) -> core::ops::Range<usize> {
+    if n <= 4 {
+        return 0..n;
+    }
+    let start = rng.below((n - 3) as u32) as usize;
+    start..start + 4
+}
+
+/// The entry to feed back: from `turn` on round the table, the first that has changed since it was last fed back, else
+/// the first; entries never heard of or older than `age` are passed over.
+// CONGA §3.3 step 4
+pub fn choose_feedback(table: &[Congestion], turn: usize, now: Time, age: Span) -> Option<usize> {
+    let (before, after) = (0..turn.min(table.len()), turn.min(table.len())..table.len());
+    let mut first = None;
+    for index in after.chain(before) {
+        let entry = &table[index];
+        if entry.from.is_none() || now.since(entry.from_at).0 > age.0 {
+            continue;
+        }
+        if entry.from != entry.fed {
+            return Some(index);
+        }
+        first = first.or(Some(index));
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEEP: u32 = 52_429; // α = 0.2
+    const NOW: Time = Time(1_000_000_000_000);
+    const AGE: Span = Span::from_ms(10);
+
+    fn from(metric: u8, fed: Option<u8>) -> Congestion {
+        Congestion { from: Some(metric), from_at: NOW, fed, ..Congestion::default() }
+    }
+
+    #[test]
+    fn steady_state_of_the_estimator_is_rate_times_tau() {
+        let (period, rate) = (Span::from_us(30), 10_000_000_000u64);
+        let tau = time_constant(period, KEEP);
+        let full = full_register(rate, tau);
+        assert!(full.abs_diff(187_500) < 5, "10 Gbps · 150 µs = 187,500 bytes, not {full}");
+        for eighths in 0..=7u64 {
+            // A little above the boundary between two steps, so that rounding cannot hide an error of one.
+            let bytes_per_period = 37_500 * eighths / 8 + 40;
+            let mut x = 0;
+            for _ in 0..200 {
+                x = decayed(x, 1, KEEP) + bytes_per_period;
+            }
+            assert_eq!(quantised(x, full, 3), eighths as u8, "X = {x}");
+            let after = decayed(x, 1, KEEP);
+            assert!(x - after >= x / 5 && x - after <= x / 5 + 1);
+        }
+    }
+
+    #[test]
+    fn late_decay_equals_timely_decay() {
+        for beats in 0..80 {
+            let mut timely = 250_000;
+            for _ in 0..beats {
+                timely = decayed(timely, 1, KEEP);
+            }
+            assert_eq!(decayed(250_000, beats, KEEP), timely);
+        }
+        assert_eq!(decayed(u32::MAX as u64, u64::MAX, KEEP), 0);
+    }
+
+    #[test]
+    fn the_metric_is_clamped() {
+        assert_eq!([0, 124, 125, 999, 1000, 5000].map(|x| quantised(x, 1000, 3)), [0, 0, 1, 7, 7, 7]);
+        assert_eq!(quantised(5000, 1000, 8), 255);
+    }
+
+    #[test]
+    fn stale_metrics_are_zero() {
+        assert_eq!(aged(5, NOW, NOW + AGE, AGE), 5);
+        assert_eq!(aged(5, NOW, NOW + AGE + Span(1), AGE), 0);
+    }
+
+    #[test]
+    fn ties_keep_the_old_port_or_draw_evenly() {
+        let scores = [3u8, 1, 1, 2, 1];
+        let mut rng = Rng::stream(1, "test", 0);
+        assert_eq!(choose_uplink(0..5, |w| scores[w], Some(2), &mut rng), 2);
+        let mut counts = [0u32; 5];
+        for _ in 0..30_000 {
+            counts[choose_uplink(0..5, |w| scores[w], Some(3), &mut rng)] += 1;
+        }
+        assert_eq!((counts[0], counts[3]), (0, 0));
+        assert!([1, 2, 4].iter().all(|&w: &usize| counts[w].abs_diff(10_000) < 400), "{counts:?}");
+        assert_eq!(choose_uplink(3..5, |w| scores[w], Some(1), &mut rng), 4, "old is outside the range");
+    }
+
+    #[test]
+    fn feedback_goes_round_changed_entries_first() {
+        let mut table = [from(1, Some(1)), from(2, Some(0)), Congestion::default(), from(3, None)];
+        assert_eq!(choose_feedback(&table, 0, NOW, AGE), Some(1));
+        table[1].fed = Some(2);
+        assert_eq!(choose_feedback(&table, 2, NOW, AGE), Some(3));
+        table[3].fed = Some(3);
+        assert_eq!(choose_feedback(&table, 4, NOW, AGE), Some(0), "nothing changed: in turn");
+        assert_eq!(choose_feedback(&table, 1, NOW, AGE), Some(1));
+        assert_eq!(choose_feedback(&table, 2, NOW, AGE), Some(3), "2 was never heard of");
+        assert_eq!(choose_feedback(&table, 0, NOW + AGE + Span(1), AGE), None, "all are stale");
+    }
+
+    #[test]
+    fn four_consecutive_never_wraps() {
+        let mut rng = Rng::stream(1, "test", 0);
+        let mut starts = [0u32; 5];
+        for _ in 0..5_000 {
+            let range = four_consecutive(8, &mut rng);
+            assert_eq!(range.len(), 4);
+            starts[range.start] += 1;
+        }
+        assert!(starts.iter().all(|n| n.abs_diff(1_000) < 150), "{starts:?}");
+        assert_eq!(four_consecutive(3, &mut rng), 0..3);
+    }
+
+    #[test]
+    fn headers_survive_the_wire() {
+        for lb_tag in [None, Some(0), Some(513)] {
+            for feedback in [None, Some((0, 0)), Some((258, 7))] {
+                let header = Header { lb_tag, ce: 6, feedback, charged: 50 };
+                let mut bytes = [0xff; 16];
+                header.put(&mut bytes);
+                assert_eq!(Header::get(&bytes), header);
+            }
+        }
+        assert_eq!(Header::get(&[0; 16]), Header::default());
+    }
+}
