@@ -390,4 +390,6 @@ impl TcpSender {
 }
 
 #[cfg(test)]
+mod both_ends;
+#[cfg(test)]
 mod tests;
