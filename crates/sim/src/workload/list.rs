@@ -1,0 +1,276 @@
+//! Flows given one by one, as a table or in the specification itself.
+
+use core::fmt;
+
+use spinewise_policy::time::Time;
+
+use super::{FlowSpec, MOST_FLOWS, Places, WorkloadError};
+
+/// The columns of the table.
+const COLUMNS: [&str; 4] = ["src", "dst", "size_bytes", "start_ns"];
+const PS_PER_NS: u64 = 1_000;
+/// Digits a fraction of a nanosecond may have: picoseconds are the unit of simulated time.
+const FRACTION_DIGITS: usize = 3;
+
+/// One flow of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedFlow {
+    /// The sending host.
+    pub src: u32,
+    /// The receiving host.
+    pub dst: u32,
+    /// Payload in bytes.
+    pub size: u64,
+    /// When it starts.
+    pub start: Time,
+}
+
+/// A list of flows that fits a number of hosts; in any order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowList {
+    flows: Vec<ListedFlow>,
+}
+
+/// What is wrong with a list of flows, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListError {
+    /// The line of the text from 1, the header included; for a list without text the place in it from 1; 0 if the whole
+    /// is meant.
+    pub line: usize,
+    /// The column.
+    pub column: String,
+    /// What stands there.
+    pub value: String,
+    /// What would be accepted.
+    pub allowed: String,
+}
+
+impl fmt::Display for ListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line > 0 {
+            write!(f, "line {}, ", self.line)?;
+        }
+        write!(f, "column {}: `{}`; allowed is {}", self.column, self.value, self.allowed)
+    }
+}
+
+impl std::error::Error for ListError {}
+
+impl FlowList {
+    /// Flows as given, each checked against the number of hosts.
+    ///
+    /// # Errors
+    /// An unknown host, a flow to its own sender, a size of zero; the line is the place in the list, from 1.
+    pub fn new(flows: Vec<ListedFlow>, hosts: u32) -> Result<FlowList, ListError> {
+        if flows.len() as u64 > MOST_FLOWS {
+            return Err(error("src", flows.len(), format!("at most {MOST_FLOWS} flows")));
+        }
+        for (index, flow) in flows.iter().enumerate() {
+            check(flow, hosts).map_err(|error| error.at(index + 1))?;
+        }
+        Ok(FlowList { flows })
+    }
+
+    /// Reads a table of comma-separated values whose header names `src`, `dst`, `size_bytes` and `start_ns` in any
+    /// order. Other columns are ignored, so that a table of results serves as a list of flows; lines that begin with `#`
+    /// are comments. Starts may have up to three decimals (picoseconds).
+    ///
+    /// # Errors
+    /// A column missing or there twice; a row of another length than the header; a field that is not a number of its
+    /// kind; and those of [`FlowList::new`], with the line of the text.
+    pub fn from_csv(text: &str, hosts: u32) -> Result<FlowList, ListError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut reader = csv::ReaderBuilder::new()
+            .trim(csv::Trim::All)
+            .comment(Some(b'#'))
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let header = reader.headers().map_err(|problem| unreadable(&problem))?.clone();
+        let places = locate(&header).map_err(|error| error.at(line_of(text, &header)))?;
+        let mut flows = Vec::new();
+        for row in reader.records() {
+            let row = row.map_err(|problem| unreadable(&problem))?;
+            let flow = read_row(&row, header.len(), places, hosts).map_err(|error| error.at(line_of(text, &row)))?;
+            flows.push(flow);
+        }
+        FlowList::new(flows, hosts)
+    }
+
+    /// The flows, in the order given.
+    pub fn flows(&self) -> &[ListedFlow] {
+        &self.flows
+    }
+
+    pub(super) fn generate(&self, entry: u8, places: &Places) -> Result<Vec<FlowSpec>, WorkloadError> {
+        let known = |host: &u32| *host < places.hosts;
+        if let Some(flow) = self.flows.iter().find(|flow| !known(&flow.src) || !known(&flow.dst)) {
+            let allowed = format!("hosts from 0 to {}", places.hosts.saturating_sub(1));
+            return Err(WorkloadError::new("list", format!("{} -> {}", flow.src, flow.dst), allowed));
+        }
+        let of =
+            |flow: &ListedFlow| FlowSpec { src: flow.src, dst: flow.dst, size: flow.size, start: flow.start, entry };
+        Ok(self.flows.iter().map(of).collect())
+    }
+}
+
+impl ListError {
+    fn at(self, line: usize) -> ListError {
+        ListError { line, ..self }
+    }
+}
+
+/// The line a row stands on. The reader knows only where it began to look for the row, before blank lines and comments.
+fn line_of(text: &str, row: &csv::StringRecord) -> usize {
+    let Some(position) = row.position() else { return 1 };
+    let ahead = text.get(position.byte() as usize..).unwrap_or_default();
+    let skipped = ahead.lines().take_while(|line| line.is_empty() || line.starts_with('#')).count();
+    position.line() as usize + skipped
+}
+
+/// Where each of [`COLUMNS`] stands in the header.
+fn locate(header: &csv::StringRecord) -> Result<[usize; 4], ListError> {
+    let mut places = [0; 4];
+    for (place, name) in places.iter_mut().zip(COLUMNS) {
+        let mut found = header.iter().enumerate().filter(|(_, field)| *field == name);
+        let Some((index, _)) = found.next() else {
+            return Err(error(name, "missing", missing(header, name)));
+        };
+        if found.next().is_some() {
+            return Err(error(name, "there twice", "each column once"));
+        }
+        *place = index;
+    }
+    Ok(places)
+}
+
+fn missing(header: &csv::StringRecord, name: &str) -> String {
+    let rule = format!("a header with {}", COLUMNS.join(", "));
+    let closeness = |field: &str| strsim::jaro_winkler(field, name);
+    let spare = header.iter().filter(|field| !COLUMNS.contains(field));
+    match spare.max_by(|a, b| closeness(a).total_cmp(&closeness(b))) {
+        Some(field) if closeness(field) > 0.75 => format!("{rule}; is `{field}` meant?"),
+        _ => rule,
+    }
+}
+
+fn read_row(row: &csv::StringRecord, width: usize, places: [usize; 4], hosts: u32) -> Result<ListedFlow, ListError> {
+    if row.len() != width {
+        return Err(error("all", format!("{} fields", row.len()), format!("{width} fields, as the header has")));
+    }
+    let [src, dst, size, start] = places.map(|place| &row[place]);
+    let host = |column: &str, text: &str| text.parse().map_err(|_| error(column, text, "the number of a host"));
+    let flow = ListedFlow {
+        src: host("src", src)?,
+        dst: host("dst", dst)?,
+        size: size.parse().map_err(|_| error("size_bytes", size, "a whole number of bytes, 1 or more"))?,
+        start: read_ns(start)
+            .ok_or_else(|| error("start_ns", start, "nanoseconds, 0 or more, with up to three decimals"))?,
+    };
+    check(&flow, hosts)?;
+    Ok(flow)
+}
+
+/// Decimal nanoseconds to picoseconds, exactly.
+fn read_ns(text: &str) -> Option<Time> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || fraction.len() > FRACTION_DIGITS {
+        return None;
+    }
+    let fraction: u64 = format!("{fraction:0<FRACTION_DIGITS$}").parse().ok()?;
+    let whole: u64 = whole.parse().ok()?;
+    whole.checked_mul(PS_PER_NS)?.checked_add(fraction).map(Time)
+}
+
+fn check(flow: &ListedFlow, hosts: u32) -> Result<(), ListError> {
+    for (column, host) in [("src", flow.src), ("dst", flow.dst)] {
+        if host >= hosts {
+            return Err(error(column, host, format!("a host, from 0 to {}", hosts.saturating_sub(1))));
+        }
+    }
+    if flow.src == flow.dst {
+        return Err(error("dst", flow.dst, "another host than src"));
+    }
+    if flow.size == 0 {
+        return Err(error("size_bytes", flow.size, "a whole number of bytes, 1 or more"));
+    }
+    Ok(())
+}
+
+fn unreadable(problem: &csv::Error) -> ListError {
+    let line = problem.position().map_or(0, |position| position.line() as usize);
+    error("all", problem, "comma-separated values").at(line)
+}
+
+fn error(column: &str, value: impl fmt::Display, allowed: impl Into<String>) -> ListError {
+    ListError { line: 0, column: column.into(), value: value.to_string(), allowed: allowed.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Fabric;
+    use super::*;
+
+    fn fails(text: &str) -> (usize, String, String) {
+        let error = FlowList::from_csv(text, 8).expect_err(text);
+        (error.line, error.column, error.value)
+    }
+
+    fn at(line: usize, column: &str, value: &str) -> (usize, String, String) {
+        (line, column.into(), value.into())
+    }
+
+    #[test]
+    fn reads_columns_in_any_order_and_ignores_others() {
+        let text = "\u{feff}# ours\n start_ns,dst , fct_ns,size_bytes,src\n1000.5,7,-,1500,0\n\n0,1,x,1,2\n";
+        let list = FlowList::from_csv(text, 8).unwrap();
+        let flow = |src, dst, size, ps| ListedFlow { src, dst, size, start: Time(ps) };
+        assert_eq!(list.flows(), [flow(0, 7, 1500, 1_000_500), flow(2, 1, 1, 0)]);
+        assert_eq!(FlowList::new(list.flows().to_vec(), 8).unwrap(), list);
+        let flows = super::super::Workload::List(list).generate(1, 6, &Fabric::new(2, 4, 1).places()).unwrap();
+        assert_eq!(flows.iter().map(|flow| (flow.src, flow.entry)).collect::<Vec<_>>(), [(2, 6), (0, 6)]);
+        assert!(FlowList::from_csv("src,dst,size_bytes,start_ns\n", 8).unwrap().flows().is_empty());
+    }
+
+    #[test]
+    fn errors_name_line_and_column() {
+        let head = "src,dst,size_bytes,start_ns\n";
+        let row = |text: &str| fails(&format!("{head}0,1,100,0\n{text}\n"));
+        assert_eq!(row("9,1,100,0"), at(3, "src", "9"));
+        assert_eq!(row("1,8,100,0"), at(3, "dst", "8"));
+        assert_eq!(row("1,1,100,0"), at(3, "dst", "1"));
+        assert_eq!(row("1,2,0,0"), at(3, "size_bytes", "0"));
+        assert_eq!(row("1,2,-5,0"), at(3, "size_bytes", "-5"));
+        assert_eq!(row("1,2,5.5,0"), at(3, "size_bytes", "5.5"));
+        assert_eq!(row("1,2,5,-1"), at(3, "start_ns", "-1"));
+        assert_eq!(row("1,2,5,1.2345"), at(3, "start_ns", "1.2345"));
+        assert_eq!(row("1,2,5,99999999999999999999"), at(3, "start_ns", "99999999999999999999"));
+        assert_eq!(row("1,2,5,"), at(3, "start_ns", ""));
+        assert_eq!(row("x,2,5,0"), at(3, "src", "x"));
+        assert_eq!(row("1,2,5"), at(3, "all", "3 fields"));
+        assert_eq!(row("\n# note\n1,2,0,0"), at(5, "size_bytes", "0"));
+        assert_eq!(row("1,2,5,0\r\n\r\n# note\r\n1,2,5,0\r\n1,2,0,0\r"), at(7, "size_bytes", "0"));
+        assert_eq!(fails("# note\n\nsrc,dst\n"), at(3, "size_bytes", "missing"));
+        assert_eq!(fails("src,dst,size_bytes,start_us\n"), at(1, "start_ns", "missing"));
+        assert_eq!(fails("src,dst,src,size_bytes,start_ns\n"), at(1, "src", "there twice"));
+        assert_eq!(fails(""), at(1, "src", "missing"));
+    }
+
+    #[test]
+    fn messages_say_what_to_do() {
+        let error = FlowList::from_csv("src,dst,size_bytes,start_us\n", 8).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 1, column start_ns: `missing`; allowed is a header with src, dst, size_bytes, start_ns; is `start_us` meant?"
+        );
+        let error = FlowList::from_csv("src,dst,size_bytes,start_ns\n0,0,1,0", 8).unwrap_err();
+        assert_eq!(error.to_string(), "line 2, column dst: `0`; allowed is another host than src");
+    }
+
+    #[test]
+    fn a_list_for_another_topology_is_refused() {
+        let list = FlowList::from_csv("src,dst,size_bytes,start_ns\n0,7,1,0", 8).unwrap();
+        let error = list.generate(0, &Fabric::new(2, 3, 1).places()).unwrap_err();
+        assert_eq!((error.key.as_str(), error.value.as_str()), ("list", "0 -> 7"));
+    }
+}

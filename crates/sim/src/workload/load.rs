@@ -1,0 +1,190 @@
+//! How much the offered traffic asks of the fabric, said three ways.
+//!
+//! "Load 0.8" means payload over nominal capacity in most papers. Headers and acknowledgements come on top (a third for
+//! flows of 342 bytes), and failed or slowed links take capacity away, so that a cell of a figure may be overloaded
+//! where its label does not say so: its completion times then depend on how long the run lasts.
+
+use spinewise_policy::time::Span;
+
+use super::{FlowSpec, Places};
+
+const PS_PER_SECOND: f64 = 1e12;
+const BITS_PER_BYTE: f64 = 8.0;
+/// Above this share of the worst leaf's capacity, queues grow for as long as arrivals last.
+const OVERLOAD: f64 = 0.95;
+
+/// The offered traffic between leaves, relative to capacity.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Loads {
+    /// Payload that leaves its rack over the nominal rate of all uplinks.
+    pub payload_of_nominal: f64,
+    /// The same with headers and acknowledgements.
+    pub wire_of_nominal: f64,
+    /// With headers and acknowledgements, over what is available to the leaf and direction (up or down) that is worst
+    /// off; infinite if nothing is.
+    pub wire_of_available: f64,
+    /// Whether `wire_of_available` exceeds 0.95.
+    pub overloaded: bool,
+}
+
+/// What the loads follow from.
+#[derive(Clone, Copy, Debug)]
+pub struct Offered<'a> {
+    /// All flows.
+    pub flows: &'a [FlowSpec],
+    /// How long they take to arrive; see [`arrival_interval`] for flows that come without a duration.
+    pub interval: Span,
+    /// Payload of a full segment, in bytes.
+    pub mss: u64,
+    /// Bytes every data packet has on top of its payload.
+    pub header: u64,
+    /// Bytes of an acknowledgement on the wire, one for each data packet.
+    pub ack: u64,
+    /// The topology, with nominal rates.
+    pub places: &'a Places<'a>,
+    /// Bits per second that each leaf can send up, after overrides.
+    pub up: &'a [u64],
+    /// Bits per second that the spines can send down to each leaf, after overrides.
+    pub down: &'a [u64],
+}
+
+/// From the first to the last start: zero for flows that all start at once, which have no load.
+pub fn arrival_interval(flows: &[FlowSpec]) -> Span {
+    let starts = || flows.iter().map(|flow| flow.start);
+    match (starts().min(), starts().max()) {
+        (Some(first), Some(last)) => last.since(first),
+        _ => Span::ZERO,
+    }
+}
+
+impl Offered<'_> {
+    /// The loads; `None` if the arrival interval is zero, since a load is a rate. Retransmissions, handshakes and
+    /// probes do not count, nor does traffic within a rack.
+    pub fn loads(&self) -> Option<Loads> {
+        if self.interval == Span::ZERO {
+            return None;
+        }
+        let leaves = self.places.leaves as usize;
+        let mut payload = 0.0;
+        let (mut up, mut down) = (vec![0.0; leaves], vec![0.0; leaves]);
+        for flow in self.flows {
+            let from = self.places.leaf_of[flow.src as usize] as usize;
+            let to = self.places.leaf_of[flow.dst as usize] as usize;
+            if from == to {
+                continue;
+            }
+            let packets = flow.size.div_ceil(self.mss.max(1)) as f64;
+            let data = flow.size as f64 + packets * self.header as f64;
+            let acks = packets * self.ack as f64;
+            payload += flow.size as f64;
+            up[from] += data;
+            down[to] += data;
+            up[to] += acks;
+            down[from] += acks;
+        }
+        let bits_per_second = BITS_PER_BYTE * PS_PER_SECOND / self.interval.0 as f64;
+        let nominal = self.places.uplink_rate_of_leaf.iter().map(|&rate| rate as f64).sum();
+        let over = |bytes: f64, rate: f64| if bytes > 0.0 { bytes * bits_per_second / rate } else { 0.0 };
+        let cuts = up.iter().zip(self.up).chain(down.iter().zip(self.down));
+        let worst = cuts.map(|(&bytes, &rate)| over(bytes, rate as f64)).fold(0.0, f64::max);
+        Some(Loads {
+            payload_of_nominal: over(payload, nominal),
+            wire_of_nominal: over(up.iter().sum(), nominal),
+            wire_of_available: worst,
+            overloaded: worst > OVERLOAD,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Fabric;
+    use super::super::{Cdf, Poisson, Workload};
+    use super::*;
+    use spinewise_policy::time::Time;
+
+    fn flow(src: u32, dst: u32, size: u64, start: u64) -> FlowSpec {
+        FlowSpec { src, dst, size, start: Time(start), entry: 0 }
+    }
+
+    #[test]
+    fn the_three_loads_by_hand() {
+        // Two leaves of two hosts, 20 Gbps of uplinks each: 1 µs carries 2500 bytes on each cut.
+        let fabric = Fabric::new(2, 2, 2);
+        let flows = [flow(0, 2, 1001, 0), flow(1, 3, 500, 10), flow(2, 3, 1_000_000, 20)];
+        let offered = Offered {
+            flows: &flows,
+            interval: Span::from_us(1),
+            mss: 1000,
+            header: 40,
+            ack: 60,
+            places: &fabric.places(),
+            up: &[20_000_000_000, 20_000_000_000],
+            down: &[20_000_000_000, 10_000_000_000],
+        };
+        let loads = offered.loads().unwrap();
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        // 1501 bytes of payload in 3 packets: 1621 bytes of data, 180 of acknowledgements.
+        assert!(near(loads.payload_of_nominal, 1501.0 / 5000.0), "{loads:?}");
+        assert!(near(loads.wire_of_nominal, 1801.0 / 5000.0), "{loads:?}");
+        assert!(near(loads.wire_of_available, 1621.0 / 1250.0), "{loads:?}");
+        assert!(loads.overloaded);
+        let healthy = Offered { down: offered.up, ..offered }.loads().unwrap();
+        assert!(near(healthy.wire_of_available, 1621.0 / 2500.0) && !healthy.overloaded);
+        let cut_off = Offered { up: &[20_000_000_000, 0], ..offered }.loads().unwrap();
+        assert!(cut_off.wire_of_available.is_infinite() && cut_off.overloaded);
+    }
+
+    #[test]
+    fn flows_at_one_instant_or_within_a_rack_have_no_load() {
+        let fabric = Fabric::new(2, 2, 1);
+        let places = fabric.places();
+        let offered = |flows| Offered {
+            flows,
+            interval: arrival_interval(flows),
+            mss: 1000,
+            header: 40,
+            ack: 60,
+            places: &places,
+            up: &fabric.uplinks,
+            down: &[0, 0],
+        };
+        let at_once = [flow(0, 2, 5, 7), flow(1, 3, 5, 7)];
+        let within = [flow(0, 1, 5, 70), flow(1, 0, 5, 30)];
+        assert_eq!(offered(&at_once).loads(), None);
+        assert_eq!(offered(&[]).loads(), None);
+        assert_eq!(arrival_interval(&within), Span(40));
+        assert_eq!(offered(&within).loads(), Some(Loads::default()));
+    }
+
+    /// Flows of 342 bytes with the frames of ns3-load-balance: headers make it 1.17 times the payload, with
+    /// acknowledgements 1.34 times.
+    #[test]
+    fn small_flows_weigh_more_on_the_wire() {
+        let fabric = Fabric::new(4, 8, 4);
+        let places = fabric.places();
+        let cdf = Cdf::builtin("enterprise_meet").unwrap().cdf();
+        let poisson = Poisson { duration: Span::from_ms(50), ..Poisson::new(cdf, 0.7) };
+        let flows = Workload::Poisson(poisson).generate(1, 0, &places).unwrap();
+        let offered = Offered {
+            flows: &flows,
+            interval: Span::from_ms(50),
+            mss: 1400,
+            header: 54,
+            ack: 0,
+            places: &places,
+            up: &fabric.uplinks,
+            down: &fabric.uplinks,
+        };
+        let data = offered.loads().unwrap();
+        let all = Offered { ack: 54, ..offered }.loads().unwrap();
+        // Four sigma of a compound Poisson sum of these sizes.
+        let squares: f64 = flows.iter().map(|flow| (flow.size as f64).powi(2)).sum();
+        let bytes: f64 = flows.iter().map(|flow| flow.size as f64).sum();
+        assert!((data.payload_of_nominal / 0.7 - 1.0).abs() < 4.0 * squares.sqrt() / bytes, "{data:?}");
+        let weight = |loads: Loads| loads.wire_of_nominal / loads.payload_of_nominal;
+        assert!((weight(data) - 1.17).abs() < 0.02, "{}", weight(data));
+        assert!((weight(all) - 1.34).abs() < 0.04, "{}", weight(all));
+        assert!(all.wire_of_available >= all.wire_of_nominal);
+    }
+}

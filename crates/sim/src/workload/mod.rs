@@ -1,0 +1,215 @@
+//! Workloads: which host sends how much to which other host, and when.
+//!
+//! The traffic is a function of the specification and the seed alone: it does not see the scheme, the transport or the
+//! engine, so that two schemes are compared on the same flows. Every random choice comes from a stream of its own
+//! purpose and, where hosts act on their own, of its own host: what one host does never shifts what another does.
+
+use core::fmt;
+
+use spinewise_policy::time::Time;
+
+pub mod builtin;
+pub mod cdf;
+pub mod incast;
+pub mod list;
+pub mod load;
+pub mod math;
+pub mod on_off;
+pub mod pairs;
+pub mod permutation;
+pub mod poisson;
+
+pub use builtin::{BuiltinCdf, builtins};
+pub use cdf::{Cdf, CdfError};
+pub use incast::{Incast, Senders};
+pub use list::{FlowList, ListError, ListedFlow};
+pub use load::{Loads, Offered};
+pub use on_off::OnOff;
+pub use pairs::Pairs;
+pub use permutation::Permutation;
+pub use poisson::{LoadOf, Poisson};
+
+/// More flows than this from one entry are taken for a mistake in the load or the duration (3 GB of them).
+pub const MOST_FLOWS: u64 = 100_000_000;
+
+/// One flow to offer to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSpec {
+    /// The sending host.
+    pub src: u32,
+    /// The receiving host, never `src`.
+    pub dst: u32,
+    /// Payload in bytes, at least 1.
+    pub size: u64,
+    /// When the sender has all of it to send.
+    pub start: Time,
+    /// The `[[traffic]]` entry it belongs to, from 0.
+    pub entry: u8,
+}
+
+/// What workloads know of the topology.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// Number of hosts.
+    pub hosts: u32,
+    /// The leaf of each host; as many as hosts, each below `leaves`.
+    pub leaf_of: &'a [u32],
+    /// Number of leaves.
+    pub leaves: u32,
+    /// Rate of a host's link, in bits per second.
+    pub host_rate: u64,
+    /// Nominal rate of all uplinks of each leaf together, in bits per second, before any override.
+    pub uplink_rate_of_leaf: &'a [u64],
+}
+
+/// A value that does not fit the topology or the other values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadError {
+    /// The key within the entry, such as `load`.
+    pub key: String,
+    /// The value given.
+    pub value: String,
+    /// What would be accepted.
+    pub allowed: String,
+}
+
+impl WorkloadError {
+    /// An error about `key`.
+    pub fn new(key: &str, value: impl fmt::Display, allowed: impl Into<String>) -> WorkloadError {
+        WorkloadError { key: key.into(), value: value.to_string(), allowed: allowed.into() }
+    }
+}
+
+impl fmt::Display for WorkloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}: allowed is {}", self.key, self.value, self.allowed)
+    }
+}
+
+impl std::error::Error for WorkloadError {}
+
+/// One source of flows: one `[[traffic]]` entry.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Workload {
+    /// Poisson arrivals at a load, sizes from a distribution.
+    Poisson(Poisson),
+    /// A number of flows in bursts, sizes heavy-tailed (PDLB, "Basic performance").
+    OnOff(OnOff),
+    /// Flows given one by one.
+    List(FlowList),
+    /// Every host sends to one other and receives from one other.
+    Permutation(Permutation),
+    /// Many hosts send to one at once.
+    Incast(Incast),
+}
+
+impl Workload {
+    /// The flows of this entry, sorted by start, then source, then destination.
+    ///
+    /// # Errors
+    /// A value that does not fit this topology: a leaf or host that does not exist, no host to send to, a load that is
+    /// not a number.
+    pub fn generate(&self, seed: u64, entry: u8, places: &Places) -> Result<Vec<FlowSpec>, WorkloadError> {
+        let mut flows = match self {
+            Workload::Poisson(poisson) => poisson.generate(seed, entry, places)?,
+            Workload::OnOff(on_off) => on_off.generate(seed, entry, places)?,
+            Workload::List(list) => list.generate(entry, places)?,
+            Workload::Permutation(permutation) => permutation.generate(seed, entry, places)?,
+            Workload::Incast(incast) => incast.generate(seed, entry, places)?,
+        };
+        // Stable: flows alike in all three keep the order they were made in.
+        flows.sort_by_key(|flow| (flow.start, flow.src, flow.dst));
+        Ok(flows)
+    }
+}
+
+/// The entity of a random stream: `index` (a host, a round) within this entry.
+fn entity(entry: u8, index: u32) -> u64 {
+    (entry as u64) << 32 | index as u64
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! A leaf-spine fabric of equal leaves for the tests of this module.
+
+    use super::Places;
+
+    /// Owns what [`Places`] borrows.
+    pub struct Fabric {
+        pub leaf_of: Vec<u32>,
+        pub uplinks: Vec<u64>,
+    }
+
+    impl Fabric {
+        /// Hosts 0.. under leaf 0, the next ones under leaf 1 and so on; 10 Gbps everywhere.
+        pub fn new(leaves: u32, hosts_per_leaf: u32, spines: u64) -> Fabric {
+            let leaf_of = (0..leaves * hosts_per_leaf).map(|host| host / hosts_per_leaf).collect();
+            Fabric { leaf_of, uplinks: vec![spines * 10_000_000_000; leaves as usize] }
+        }
+
+        pub fn places(&self) -> Places<'_> {
+            Places {
+                hosts: self.leaf_of.len() as u32,
+                leaf_of: &self.leaf_of,
+                leaves: self.uplinks.len() as u32,
+                host_rate: 10_000_000_000,
+                uplink_rate_of_leaf: &self.uplinks,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::Fabric;
+    use super::*;
+    use spinewise_policy::hash;
+    use spinewise_policy::time::Span;
+
+    fn entries() -> [Workload; 4] {
+        [
+            Workload::Poisson(Poisson {
+                duration: Span::from_ms(5),
+                ..Poisson::new(Cdf::builtin("ali_storage").unwrap().cdf(), 0.5)
+            }),
+            Workload::OnOff(OnOff::default()),
+            Workload::Permutation(Permutation { repeat: 3, ..Permutation::new(1_000_000) }),
+            Workload::Incast(Incast { repeat: 4, ..Incast::new(3, Senders::Count(10), 20_000) }),
+        ]
+    }
+
+    #[test]
+    fn every_workload_is_sorted_valid_and_repeatable() {
+        let fabric = Fabric::new(4, 8, 4);
+        for (index, workload) in entries().iter().enumerate() {
+            let entry = index as u8;
+            let flows = workload.generate(5, entry, &fabric.places()).unwrap();
+            assert!(!flows.is_empty());
+            assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.src, flow.dst)));
+            assert!(flows.iter().all(|flow| flow.src != flow.dst && flow.src < 32 && flow.dst < 32 && flow.size > 0));
+            assert!(flows.iter().all(|flow| flow.entry == entry));
+            assert_eq!(flows, workload.generate(5, entry, &fabric.places()).unwrap());
+            assert_ne!(flows, workload.generate(6, entry, &fabric.places()).unwrap(), "the seed does nothing");
+        }
+    }
+
+    /// The traffic of a specification must never change unnoticed: published results hang on it.
+    #[test]
+    fn traffic_is_pinned() {
+        let fabric = Fabric::new(4, 8, 4);
+        let digest = |workload: &Workload| {
+            let flows = workload.generate(1, 0, &fabric.places()).unwrap();
+            flows.iter().fold(flows.len() as u64, |seen, flow| {
+                [flow.src as u64, flow.dst as u64, flow.size, flow.start.0].into_iter().fold(seen, hash::mix2)
+            })
+        };
+        let pinned = [15745376987578349483, 8511131098136831202, 3292218607712347443, 17709876954101171442];
+        assert_eq!(entries().each_ref().map(digest), pinned);
+    }
+
+    #[test]
+    fn errors_read_well() {
+        let error = WorkloadError::new("load", -0.5, "a finite number, 0 or more");
+        assert_eq!(error.to_string(), "load = -0.5: allowed is a finite number, 0 or more");
+    }
+}
