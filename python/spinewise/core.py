@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import ModuleType
@@ -52,7 +53,7 @@ def refuse_unspeakable(node: object, path: str) -> None:
         for index, value in enumerate(node):
             refuse_unspeakable(value, f"{path}[{index}]")
     elif isinstance(node, float):
-        if node != node or node in (float("inf"), float("-inf")):
+        if not math.isfinite(node):
             raise SpecError(path, node, "a finite number")
     elif node is not None and not isinstance(node, bool | int | str):
         raise SpecError(path, f"{node} ({type(node).__name__})", "a string, number, boolean, list")

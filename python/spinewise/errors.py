@@ -57,9 +57,7 @@ class SpecError(ValueError):
 
     def with_file(self, file: str | None) -> SpecError:
         """The same error, naming `file` unless it already names one."""
-        return SpecError(
-            self.key, self.value, self.allowed, self.hint, file=self.file if self.file else file
-        )
+        return SpecError(self.key, self.value, self.allowed, self.hint, file=self.file if self.file else file)
 
 
 class Cancelled(Exception):  # noqa: N818 - the run did not fail, it was asked to stop

@@ -79,9 +79,7 @@ def parse_value(path: str, text: str) -> Any:
     except tomllib.TOMLDecodeError:
         if _BARE_WORD.fullmatch(text):
             return text
-        raise SpecError(
-            f"--set {path}", text, 'a TOML value (12, 0.5, true, [1, 2], "text")'
-        ) from None
+        raise SpecError(f"--set {path}", text, 'a TOML value (12, 0.5, true, [1, 2], "text")') from None
 
 
 def set_path(spec: Spec, path: str, value: Any) -> None:

@@ -1,0 +1,74 @@
+"""The ``spinewise`` command.
+
+Exit codes: 0 done, 1 a defect of Spinewise or a claim check that could not run, 2 bad input, 130 Ctrl-C,
+143 terminated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from spinewise.cli.parser import build_parser
+from spinewise.errors import SpecError
+
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; never shows a traceback for bad input."""
+    args = build_parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        code: int = args.command(args)
+        sys.stdout.flush()
+    except SpecError as error:
+        return refuse(blame(error, args), as_json=args.json)
+    except KeyboardInterrupt:
+        print("spinewise: interrupted; nothing was written", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone, as `| head` does. That is no error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """On SIGTERM leave through the clean-up of every open block."""
+    raise SystemExit(EXIT_TERMINATED)
+
+
+def blame(error: SpecError, args: argparse.Namespace) -> SpecError:
+    """Add where the value came from: an option of this command, or its spec file."""
+    if error.file or error.key.startswith("--"):
+        return error
+    for override in getattr(args, "set", None) or ():
+        if normal(override.partition("=")[0]) == normal(error.key):
+            return SpecError(f"--set {error.key}", error.value, error.allowed, error.hint)
+    return error.with_file(getattr(args, "spec", None))
+
+
+def normal(path: str) -> str:
+    """A key path with indices in brackets written as in dotted form."""
+    return path.strip().replace("[", ".").replace("]", "")
+
+
+def refuse(error: SpecError, *, as_json: bool) -> int:
+    """Print bad input on one screen."""
+    if as_json:
+        print(json.dumps({"error": error.as_dict()}, indent=2))
+    lines = [f"spinewise: bad input in {error.file}" if error.file else "spinewise: bad input"]
+    lines += [f"  key      {error.key}", f"  value    {error.value}", f"  allowed  {error.allowed}"]
+    if error.hint:
+        lines.append(f"  hint     {error.hint}")
+    print("\n".join(lines), file=sys.stderr)
+    return EXIT_BAD_INPUT

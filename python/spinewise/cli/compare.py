@@ -1,0 +1,37 @@
+"""``spinewise compare``."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+
+from spinewise import report
+from spinewise.cli.output import print_json
+from spinewise.comparison_files import record, write_files
+from spinewise.folder import new_results
+from spinewise.jobs import run_all
+from spinewise.progress import BatchProgress, bars
+from spinewise.spec import load
+from spinewise.sweep import Comparison, Plan, measure
+
+
+def command(args: argparse.Namespace) -> int:
+    """Run all cells, print the tables, write tables and figures when asked to."""
+    plan = Plan.of(load(args.spec, args.set), args.schemes, args.loads, args.seeds)
+    cases = plan.cases()
+    with ExitStack() as stack:
+        folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
+        with bars() as bar:
+            monitor = BatchProgress(bar, len(cases), "compare")
+            cells = run_all(cases, measure, jobs=args.jobs, monitor=monitor)
+        comparison = Comparison(cases[0].spec, plan.variants, plan.loads, plan.seeds, cells)
+        if folder is not None:
+            write_files(comparison, folder)
+    if args.json:
+        print_json(record(comparison))
+        return 0
+    out = report.console()
+    out.print(report.comparison_report(comparison))
+    if args.out:
+        out.print(f"tables and figures in {args.out}: table.txt, fct.png, slowdown.png, compare.json")
+    return 0

@@ -1,0 +1,13 @@
+"""What commands print."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from spinewise.summary import without_nan
+
+
+def print_json(value: Any) -> None:
+    """Print `value` as JSON on standard output; what is not a number becomes null."""
+    print(json.dumps(without_nan(value), indent=2, allow_nan=False))

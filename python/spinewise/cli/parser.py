@@ -1,0 +1,184 @@
+"""Arguments of every command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module, metadata
+from typing import Any
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def lazily(module: str, function: str = "command") -> Command:
+    """The function of a command module, imported when it is called: `--help` stays quick."""
+
+    def call(args: argparse.Namespace) -> int:
+        command: Command = getattr(import_module(f"spinewise.cli.{module}"), function)
+        return command(args)
+
+    return call
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the ``spinewise`` command."""
+    parser = argparse.ArgumentParser(
+        prog="spinewise",
+        description="A packet-level simulator of datacenter load balancing.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=package_version())
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_run(commands)
+    add_compare(commands)
+    add_validate(commands)
+    for kind in ("schemes", "topologies", "workloads", "transports"):
+        add_registry(commands, kind)
+    add_reproduce(commands)
+    add_bench(commands)
+    return parser
+
+
+def package_version() -> str:
+    """The installed version."""
+    try:
+        return f"spinewise {metadata.version('spinewise')}"
+    except metadata.PackageNotFoundError:
+        return "spinewise (not installed)"
+
+
+def new_command(commands: Any, name: str, module: str, about: str) -> argparse.ArgumentParser:
+    """A subparser with what all commands share."""
+    made: argparse.ArgumentParser = commands.add_parser(
+        name, help=about, description=about, allow_abbrev=False
+    )
+    made.add_argument("--json", action="store_true", help="print the result as JSON")
+    made.set_defaults(command=lazily(module))
+    return made
+
+
+def add_spec(parser: argparse.ArgumentParser) -> None:
+    """The spec file and overrides."""
+    parser.add_argument("spec", metavar="SPEC.toml", help="what to simulate")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help='override one key of the spec, such as "traffic[0].load=0.5"; may be repeated',
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, what: str) -> None:
+    """Where results go."""
+    parser.add_argument("--out", metavar="DIR", help=f"write {what} into this new folder")
+    parser.add_argument("--force", action="store_true", help="replace results that are there")
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """How many runs at once."""
+    parser.add_argument("--jobs", type=whole(1, 1024), metavar="N", help="runs at once [one per core]")
+
+
+def add_run(commands: Any) -> None:
+    """``run``."""
+    parser = new_command(commands, "run", "run", "Simulate one spec and summarise its flows.")
+    add_spec(parser)
+    parser.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="in place of the spec's seed")
+    add_output(parser, "run.json, flows.parquet and series.parquet")
+
+
+def add_compare(commands: Any) -> None:
+    """``compare``."""
+    parser = new_command(
+        commands, "compare", "compare", "Run several schemes on the same traffic and compare them."
+    )
+    add_spec(parser)
+    parser.add_argument(
+        "--schemes",
+        metavar="A,B,…",
+        help='schemes or variants, the first is the baseline: "ecmp,pdlb:path_tag=outer@PDLB outer"'
+        " [compare.schemes of the spec]",
+    )
+    parser.add_argument("--loads", type=numbers, metavar="X,Y,…", help="loads [compare.loads]")
+    parser.add_argument(
+        "--seeds",
+        type=whole(1, 10_000),
+        metavar="N",
+        help="repeats, each with its own traffic [compare.seeds, else 3]",
+    )
+    add_jobs(parser)
+    add_output(parser, "tables and figures")
+
+
+def add_validate(commands: Any) -> None:
+    """``validate``."""
+    parser = new_command(commands, "validate", "validate", "Check a spec without running it.")
+    add_spec(parser)
+
+
+def add_registry(commands: Any, kind: str) -> None:
+    """``schemes``, ``topologies``, ``workloads``, ``transports``."""
+    parser = new_command(
+        commands, kind, "registry", f"List the {kind}, or show one with its parameters and sources."
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
+    parser.set_defaults(kind=kind)
+
+
+def add_reproduce(commands: Any) -> None:
+    """``reproduce``."""
+    parser = new_command(
+        commands,
+        "reproduce",
+        "reproduce",
+        "Run a figure of a paper and check what the paper claims.",
+    )
+    parser.add_argument("figure", metavar="FIGURE", help='such as "pdlb-7", or "list"')
+    parser.add_argument("--quick", action="store_true", help="fewer seeds and points")
+    parser.add_argument("--papers", metavar="DIR", help="the folder with papers.toml")
+    add_jobs(parser)
+    add_output(parser, "figures, verdicts and measurements")
+
+
+def add_bench(commands: Any) -> None:
+    """``bench``."""
+    parser = new_command(
+        commands, "bench", "bench", "Measure packet-hops per second against a fixed reference loop."
+    )
+    parser.add_argument("--case", action="append", metavar="NAME", help="only this case; may repeat")
+    parser.add_argument(
+        "--seconds", type=positive, default=3.0, metavar="S",
+        help="least duration of each repeat [3]",
+    )  # fmt: skip
+    parser.add_argument(
+        "--repeats", type=whole(1, 1000), default=5, metavar="N",
+        help="the best of so many counts [5]",
+    )  # fmt: skip
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """A converter to whole numbers in a range."""
+
+    def convert(text: str) -> int:
+        if text.isdecimal() and least <= int(text) <= most:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"{text!r}: allowed is a whole number, {least} to {most}")
+
+    return convert
+
+
+def positive(text: str) -> float:
+    """A number above zero."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if 0.0 < value < float("inf"):
+        return value
+    raise argparse.ArgumentTypeError(f"{text!r}: allowed is a number above 0")
+
+
+def numbers(text: str) -> list[float]:
+    """Numbers above zero, separated by commas."""
+    return [positive(part.strip()) for part in text.split(",")]

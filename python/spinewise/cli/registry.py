@@ -1,0 +1,81 @@
+"""``spinewise schemes``, ``topologies``, ``workloads``, ``transports``: what there is to choose from."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from spinewise import core, report
+from spinewise.cli.output import print_json
+from spinewise.errors import SpecError, nearest
+
+# Shown in the list already, or in a table of their own.
+_SHOWN = ("name", "about", "params")
+
+
+def command(args: argparse.Namespace) -> int:
+    """List one kind of things, or show one of them in full."""
+    entries: list[dict[str, Any]] = core.registry()[args.kind]
+    if args.name is None:
+        if args.json:
+            print_json(entries)
+        else:
+            print_list(args.kind, entries)
+        return 0
+    entry = find(args.kind, entries, args.name)
+    if args.json:
+        print_json(entry)
+    else:
+        print_entry(entry)
+    return 0
+
+
+def find(kind: str, entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """The entry of this name.
+
+    Raises:
+        SpecError: there is none.
+    """
+    for entry in entries:
+        if entry["name"] == name:
+            return entry
+    names = [str(entry["name"]) for entry in entries]
+    raise SpecError(kind, name, ", ".join(names), nearest(name, names))
+
+
+def print_list(kind: str, entries: list[dict[str, Any]]) -> None:
+    """One line each."""
+    table = report.new_table("", ["name", "what it is", "source"], [])
+    for entry in entries:
+        table.line(str(entry["name"]), str(entry.get("about", "")), str(entry.get("source", "")))
+    out = report.console()
+    out.print(table)
+    out.print(f"spinewise {kind} NAME shows parameters, defaults and sources", markup=False)
+
+
+def print_entry(entry: dict[str, Any]) -> None:
+    """Everything about one thing."""
+    out = report.console()
+    out.print(f"{entry['name']}: {entry.get('about', '')}", markup=False)
+    for key, value in entry.items():
+        if key not in _SHOWN:
+            out.print(f"  {key.replace('_', ' ')}: {plain(value)}", markup=False)
+    if entry.get("params"):
+        table = report.new_table("", ["parameter", "default", "allowed", "meaning"], [])
+        for param in entry["params"]:
+            table.line(
+                str(param["name"]), plain(param.get("default")), plain(param.get("allowed")),
+                str(param.get("doc", "")),
+            )  # fmt: skip
+        out.print(table)
+
+
+def plain(value: Any) -> str:
+    """A registry value as people write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(plain(item) for item in value) or "nothing"
+    if value is None:
+        return "–"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,62 @@
+"""``spinewise reproduce``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from spinewise import report, reproduce
+from spinewise.cli.output import print_json
+from spinewise.experiment import Effort
+from spinewise.folder import new_results
+from spinewise.progress import BatchProgress, bars
+from spinewise.reproduction_files import record, write_files
+
+DEFAULT_OUT = "results/reproduce"
+
+
+def command(args: argparse.Namespace) -> int:
+    """List the experiments, or run one and judge its claims."""
+    folder = reproduce.papers_folder(args.papers)
+    if args.figure == "list":
+        return show_list(folder, args)
+    experiment = reproduce.load_experiment(reproduce.find(folder, args.figure))
+    effort = Effort.QUICK if args.quick else Effort.FULL
+    out = args.out or f"{DEFAULT_OUT}/{experiment.id}"
+    with new_results(out, force=args.force) as target:
+        with bars() as bar:
+            total = len(experiment.runs(effort))
+            monitor = BatchProgress(bar, total, experiment.id)
+            done = reproduce.reproduce(experiment, effort, jobs=args.jobs, monitor=monitor)
+        write_files(done, target)
+    if args.json:
+        print_json(record(done))
+        return 0
+    show(done, out)
+    return 0
+
+
+def show_list(folder: Path, args: argparse.Namespace) -> int:
+    """The experiments of papers.toml."""
+    entries = reproduce.listed(folder)
+    if args.json:
+        print_json(
+            [{"id": e.id, "figures": e.figures, "title": e.title, "file": str(e.file)} for e in entries]
+        )
+        return 0
+    table = report.new_table("", ["experiment", "figures", "what it shows"], [])
+    for entry in entries:
+        table.line(entry.id, ", ".join(entry.figures), entry.title)
+    report.console().print(table)
+    return 0
+
+
+def show(done: reproduce.Reproduction, out: str) -> None:
+    """The verdicts on the terminal."""
+    table = report.new_table(done.experiment.title, ["claim", "Fig.", "the paper states", "verdict"], [])
+    for claim in done.experiment.claims:
+        verdict = done.verdicts[claim.id]
+        table.line(claim.id, claim.figure, claim.statement, verdict.status.value)
+    console = report.console()
+    console.print(table)
+    console.print(f"figures, evidence and measurements in {out}: report.md", markup=False)

@@ -1,0 +1,30 @@
+"""``spinewise run``."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+
+from spinewise import api, report
+from spinewise.cli.output import print_json
+from spinewise.folder import new_results
+from spinewise.progress import RunProgress, bars
+from spinewise.spec import load, resolve
+
+
+def command(args: argparse.Namespace) -> int:
+    """Simulate one spec; print its summary; keep its results when asked to."""
+    spec = resolve(load(args.spec, args.set), seed=args.seed)
+    with ExitStack() as stack:
+        folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
+        with bars() as bar:
+            result = api.run(spec, progress=RunProgress(bar, str(spec.get("name", "run"))))
+        if folder is not None:
+            result.write_files(folder)
+    if args.json:
+        print_json(result.run_record())
+        return 0
+    out = report.console()
+    out.print(report.run_report(result))
+    out.print(f"results in {args.out}" if args.out else "results not kept (--out DIR keeps them)")
+    return 0

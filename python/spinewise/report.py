@@ -1,0 +1,235 @@
+"""Tables for the terminal: of one run, and of a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from spinewise import units
+from spinewise.result import Result
+from spinewise.stats import Interval
+from spinewise.summary import Distribution, Summary
+from spinewise.sweep import Comparison
+
+PLAIN_WIDTH = 118
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that does not squeeze its tables when nobody's terminal is attached."""
+    found = Console(stderr=stderr, highlight=False)
+    return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+
+
+class Grid(Table):
+    """A table whose cells are shown as they are: brackets in a label are no markup."""
+
+    def line(self, *cells: str, end_section: bool = False) -> None:
+        """Add a row."""
+        self.add_row(*(Text(cell) for cell in cells), end_section=end_section)
+
+
+def new_table(title: str, left: Sequence[str], right: Iterable[str]) -> Grid:
+    """An empty table: some left-aligned columns, then right-aligned ones."""
+    table = Grid(
+        title=title or None, title_justify="left", title_style="bold", header_style="", box=SIMPLE_HEAD
+    )
+    for name in left:
+        table.add_column(Text(name))
+    for name in right:
+        table.add_column(Text(name), justify="right", no_wrap=True)
+    return table
+
+
+# ---- one run ----
+
+
+def run_report(result: Result) -> RenderableType:
+    """Everything `spinewise run` prints."""
+    summary = result.summary()
+    parts: list[RenderableType] = [fct_table(summary)]
+    if summary.links:
+        parts.append(link_table(summary))
+    parts.append(Text("\n".join(run_lines(result, summary))))
+    return Group(*parts)
+
+
+def fct_table(summary: Summary) -> Grid:
+    """Flow completion time and slowdown by size class."""
+    table = new_table(
+        "Flows by size class",
+        ["class", "quantity"],
+        ["flows", "unfinished", "mean", "p50", "p95", "p99", "p99.9"],
+    )
+    for found in summary.classes:
+        name, size = units.time_unit([found.fct_s.p50])
+        table.line(
+            found.name, f"FCT [{name}]", str(found.flows), str(found.unfinished),
+            *distribution(found.fct_s, size),
+        )  # fmt: skip
+        table.line("", "slowdown", "", "", *distribution(found.slowdown, 1.0), end_section=True)
+    return table
+
+
+def distribution(values: Distribution, size: float) -> list[str]:
+    """Mean and percentiles in units of `size`."""
+    return [
+        units.digits(value / size) for value in (values.mean, values.p50, values.p95, values.p99, values.p999)
+    ]
+
+
+def link_table(summary: Summary) -> Grid:
+    """Utilisation of the links by tier."""
+    table = new_table(
+        "Links over the whole run",
+        ["tier"],
+        ["links", "mean util.", "max util.", "Jain", "drops", "marks"],
+    )
+    for tier in summary.links:
+        table.line(
+            str(tier["tier"]),
+            str(tier["links"]),
+            units.percent(tier["mean_utilisation"]),
+            units.percent(tier["max_utilisation"]),
+            units.digits(tier["jain"], 3),
+            f"{tier['drops']:,}",
+            f"{tier['marks']:,}",
+        )
+    return table
+
+
+def run_lines(result: Result, summary: Summary) -> list[str]:
+    """The facts below the tables."""
+    report = result.report
+    events, hops = int(report["events"]), int(report["packet_hops"])
+    wall = float(report["wall_seconds"])
+    lines = [
+        f"packets {summary.packets:,} · retransmitted {summary.retransmits:,}"
+        f" · timeouts {summary.timeouts:,}"
+        f" · out of order {units.percent(summary.out_of_order_ratio)}"
+        f" · 3-dupACK events {units.percent(summary.dupack3_ratio)}",
+    ]
+    overhead = [f"{name} {units.count(value)}" for name, value in overheads(summary)]
+    if overhead:
+        lines.append("overhead: " + " · ".join(overhead))
+    if summary.loads:
+        offered = " · ".join(f"{k} {units.digits(v, 3)}" for k, v in summary.loads.items())
+        lines.append("offered load: " + offered)
+    if summary.overloaded:
+        lines.append("OVERLOADED: the results depend on how long the run lasts")
+    lines.append(
+        f"simulated {units.duration(float(report['simulated_ps']) / 1e12)} in"
+        f" {units.duration(wall, 3)} wall · {units.count(hops)} packet-hops"
+        f" ({units.count(hops / wall if wall else math.nan)}/s) · {units.count(events)} events"
+    )
+    lines.append(f"outcome {report['hash']} · spec {result.spec_hash[:16]} · seed {report['seed']}")
+    return lines
+
+
+def overheads(summary: Summary) -> list[tuple[str, float]]:
+    """Counters of bytes that carry no data: probes, headers, messages, ACKs."""
+    return [
+        (name.replace("_", " "), float(value))
+        for name, value in summary.counters.items()
+        if name.endswith("_bytes") and isinstance(value, int | float) and value
+    ]
+
+
+# ---- a comparison ----
+
+
+def comparison_report(comparison: Comparison) -> RenderableType:
+    """Everything `spinewise compare` prints."""
+    return Group(
+        comparison_table(comparison, "fct_s.mean", "Mean FCT"),
+        comparison_table(comparison, "fct_s.p99", "99th percentile of FCT"),
+        Text("\n".join(notes(comparison))),
+    )
+
+
+def comparison_table(comparison: Comparison, metric: str, title: str) -> Grid:
+    """One metric: a row per load and scheme, two columns per size class."""
+    classes = comparison.size_classes
+    scale = {name: class_unit(comparison, name, metric) for name in classes}
+    first = comparison.labels[0]
+    columns = [column for name in classes for column in (f"{name} [{scale[name][0]}]", f"vs {first}")]
+    table = new_table(title, ["load", "scheme"], [*columns, "unfinished"])
+    for load in comparison.loads:
+        for label in comparison.labels:
+            cells = []
+            for name in classes:
+                own = comparison.interval(label, load, name, metric)
+                cells.append(plus_minus(own, scale[name][1]))
+                against = comparison.difference(label, load, name, metric)
+                cells.append("" if label == first else difference(against))
+            table.line(
+                load_name(comparison, load) if label == first else "",
+                label,
+                *cells,
+                str(comparison.unfinished(label, load)),
+                end_section=label == comparison.labels[-1],
+            )
+    return table
+
+
+def class_unit(comparison: Comparison, size_class: str, metric: str) -> tuple[str, float]:
+    """The unit in which to print one column."""
+    return units.time_unit(
+        comparison.interval(label, load, size_class, metric).mean
+        for label in comparison.labels
+        for load in comparison.loads
+    )
+
+
+def plus_minus(interval: Interval, size: float) -> str:
+    """Mean ± half width, in units of `size`, both to the same decimal."""
+    if not math.isfinite(interval.mean):
+        return units.NOTHING
+    text = units.digits(interval.mean / size)
+    if not math.isfinite(interval.half):
+        return text
+    decimals = len(text.partition(".")[2])
+    return f"{text} ±{interval.half / size:,.{decimals}f}"
+
+
+def difference(interval: Interval) -> str:
+    """A paired difference in percent; in brackets when its interval includes zero."""
+    if not math.isfinite(interval.mean):
+        return units.NOTHING
+    text = f"{100 * interval.mean:+.1f}%"
+    return text if interval.excludes_zero else f"({text})"
+
+
+def load_name(comparison: Comparison, load: float | None) -> str:
+    """A load as the tables print it, with a mark when it is an overload."""
+    name = "as given" if load is None else f"{load:g}"
+    return f"{name} !" if comparison.overloaded(load) else name
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """How to read the tables."""
+    seeds = len(comparison.seeds)
+    flows = ", ".join(
+        f"{comparison.flows(load, name):,} {name}"
+        for load in comparison.loads[-1:]
+        for name in comparison.size_classes
+    )
+    lines = [
+        f"{seeds} seed{'s' * (seeds != 1)}, the same traffic for every scheme; ± is half a 95 %"
+        " Student-t interval over seeds.",
+        f"'vs {comparison.labels[0]}' is the mean paired difference; in (brackets) when its 95 %"
+        " interval includes zero.",
+        f"flows per scheme at the last load, all seeds: {flows}.",
+    ]
+    if not comparison.paired:
+        lines.append("NOT PAIRED: some schemes saw different traffic; differences mean little.")
+    if any(comparison.overloaded(load) for load in comparison.loads):
+        lines.append("! overloaded: the results depend on how long the run lasts.")
+    lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
+    if lost:
+        lines.append(f"{lost} flows did not finish; they are in no mean or percentile above.")
+    return lines

@@ -1,0 +1,139 @@
+"""Statistics of flows and of repeated runs. Every function states its convention.
+
+Percentiles follow the field: the public ns-3 load-balancing codes (TLB/Hermes and ConWeave) print
+``sorted[int(p * n)]``, an observed value, and so does `percentile` by default. Linear interpolation,
+as numpy does it, is the named alternative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Method = Literal["nearest_rank", "linear"]
+Floats = npt.ArrayLike
+
+CONFIDENCE = 0.95
+
+
+def percentile(values: Floats, p: float, method: Method = "nearest_rank") -> float:
+    """The `p`-quantile (0 ≤ p ≤ 1) of `values`; NaN when there are none.
+
+    ``nearest_rank`` is ``sorted[int(p * n)]`` with the index capped at the last value;
+    ``linear`` interpolates between the neighbours at rank ``p * (n - 1)``.
+    """
+    return percentiles(values, [p], method)[0]
+
+
+def percentiles(values: Floats, ps: Sequence[float], method: Method = "nearest_rank") -> list[float]:
+    """Several quantiles with one sort; see `percentile`."""
+    if not all(0.0 <= p <= 1.0 for p in ps):
+        raise ValueError(f"quantiles lie between 0 and 1, not {list(ps)}")
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    if ordered.size == 0:
+        return [math.nan] * len(ps)
+    if method == "linear":
+        return [float(value) for value in np.quantile(ordered, list(ps))]
+    return [float(ordered[min(rank(p, ordered.size), ordered.size - 1)]) for p in ps]
+
+
+def rank(p: float, n: int) -> int:
+    """``int(p * n)`` as decimals say it: 0.29 of 100 is rank 29, though binary 0.29 * 100 is below."""
+    return math.floor(round(p * n, 9))
+
+
+def mean(values: Floats) -> float:
+    """The arithmetic mean; NaN when there are no values."""
+    array = np.asarray(values, dtype=np.float64)
+    return float(array.mean()) if array.size else math.nan
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over repeats with its confidence interval.
+
+    Attributes:
+        mean: mean of the repeats, in their unit.
+        half: half the width of the interval; NaN with fewer than two repeats.
+        n: number of repeats that count (finite values).
+    """
+
+    mean: float
+    half: float
+    n: int
+
+    @property
+    def low(self) -> float:
+        """Lower end."""
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+        return self.mean + self.half
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether zero lies outside (never so when the width is unknown)."""
+        return self.n >= 2 and (self.low > 0.0 or self.high < 0.0)
+
+
+def t_interval(values: Floats, confidence: float = CONFIDENCE) -> Interval:
+    """Mean ± t·s/√n (Student, two-sided) over independent repeats; NaN values do not count."""
+    array = np.asarray(values, dtype=np.float64)
+    array = array[np.isfinite(array)]
+    n = int(array.size)
+    if n == 0:
+        return Interval(math.nan, math.nan, 0)
+    if n == 1:
+        return Interval(float(array[0]), math.nan, 1)
+    half = t_quantile(0.5 + confidence / 2.0, n - 1) * float(array.std(ddof=1)) / math.sqrt(n)
+    return Interval(float(array.mean()), half, n)
+
+
+def t_quantile(p: float, degrees: int) -> float:
+    """The `p`-quantile of Student's t distribution."""
+    from scipy.special import stdtrit  # noqa: PLC0415 - scipy is slow to import
+
+    return float(stdtrit(degrees, p))
+
+
+def paired_difference(values: Floats, baseline: Floats, confidence: float = CONFIDENCE) -> Interval:
+    """Interval of ``values - baseline``, pair by pair: repeat i of both saw the same traffic.
+
+    Pairing removes the spread that both share, which is most of it in heavy-tailed traffic.
+    """
+    a = np.asarray(values, dtype=np.float64)
+    b = np.asarray(baseline, dtype=np.float64)
+    if a.shape != b.shape:
+        raise ValueError(f"pairs are needed, not {a.shape} against {b.shape} values")
+    return t_interval(a - b, confidence)
+
+
+def relative_difference(values: Floats, baseline: Floats) -> Interval:
+    """`paired_difference` as a fraction of the mean of `baseline` over the same pairs.
+
+    The baseline's mean is taken as given: its own spread does not widen the interval.
+    """
+    a = np.asarray(values, dtype=np.float64)
+    b = np.asarray(baseline, dtype=np.float64)
+    both = np.isfinite(a) & np.isfinite(b)
+    difference = paired_difference(a[both], b[both])
+    scale = mean(b[both])
+    if not scale > 0.0:
+        return Interval(math.nan, math.nan, difference.n)
+    return Interval(difference.mean / scale, difference.half / scale, difference.n)
+
+
+def jain(shares: Floats) -> float:
+    """Jain's fairness index (Σx)² / (n·Σx²): 1 when all are equal, 1/n when one takes all."""
+    array = np.asarray(shares, dtype=np.float64)
+    squares = float((array**2).sum())
+    if array.size == 0 or squares == 0.0:
+        return math.nan
+    return float(array.sum()) ** 2 / (array.size * squares)

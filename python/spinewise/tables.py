@@ -1,0 +1,64 @@
+"""The engine's raw columns as Arrow tables, with unit and meaning of each column in the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+# The engine's names of element types. A bool is one byte a value.
+ARROW_TYPES: dict[str, Any] = {
+    "u8": pa.uint8(),
+    "u16": pa.uint16(),
+    "u32": pa.uint32(),
+    "u64": pa.uint64(),
+    "i64": pa.int64(),
+    "f64": pa.float64(),
+    "bool": pa.bool_(),
+}
+BYTES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8, "f64": 8, "bool": 1}
+
+
+def table(
+    columns: Mapping[str, tuple[str, bytes]], described: list[dict[str, str]]
+) -> Any:  # pyarrow ships no types
+    """A `pyarrow.Table` over the engine's buffers, without copying them (booleans aside).
+
+    `described` is the engine's own description of these columns; its unit and meaning go into the
+    metadata of each field.
+    """
+    about = {column["name"]: column for column in described}
+    fields, arrays = [], []
+    for name, (dtype, data) in columns.items():
+        fields.append(field(name, dtype, about.get(name, {})))
+        arrays.append(array(dtype, data))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def field(name: str, dtype: str, about: Mapping[str, str]) -> Any:
+    """The Arrow field of a column."""
+    metadata = {"unit": about.get("unit", ""), "meaning": about.get("meaning", "")}
+    return pa.field(name, ARROW_TYPES[dtype], nullable=False, metadata=metadata)
+
+
+def array(dtype: str, data: bytes) -> Any:
+    """One column over `data`."""
+    if dtype == "bool":
+        return pa.array(np.frombuffer(data, dtype=np.bool_))
+    length = len(data) // BYTES[dtype]
+    return pa.Array.from_buffers(ARROW_TYPES[dtype], length, [None, pa.py_buffer(data)])
+
+
+def empty(described: list[dict[str, str]]) -> Any:
+    """A table with all described columns and no rows."""
+    return table({column["name"]: (column["dtype"], b"") for column in described}, described)
+
+
+def numbers(source: Any, name: str) -> np.ndarray[Any, np.dtype[Any]]:
+    """Column `name` of an Arrow table as a numpy array."""
+    values: np.ndarray[Any, np.dtype[Any]] = (
+        source.column(name).combine_chunks().to_numpy(zero_copy_only=False)
+    )
+    return values
