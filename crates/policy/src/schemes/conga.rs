@@ -468,7 +468,7 @@ pub fn choose_uplink(
 
 /// Four neighbours of `n` candidates, or all if there are no more.
 // ConWeave's code, conga-routing.cc GetBestPath: the start is drawn from 0..=n − 4, so the ends come up less often.
-fn four_consecutive(n: usize, rng: &mut Rng) -> core::ops::Range<usize> {
+pub fn four_consecutive(n: usize, rng: &mut Rng) -> core::ops::Range<usize> {
     if n <= 4 {
         return 0..n;
     }
@@ -493,113 +493,4 @@ pub fn choose_feedback(table: &[Congestion], turn: usize, now: Time, age: Span) 
         first = first.or(Some(index));
     }
     first
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KEEP: u32 = 52_429; // α = 0.2
-    const NOW: Time = Time(1_000_000_000_000);
-    const AGE: Span = Span::from_ms(10);
-
-    fn from(metric: u8, fed: Option<u8>) -> Congestion {
-        Congestion { from: Some(metric), from_at: NOW, fed, ..Congestion::default() }
-    }
-
-    #[test]
-    fn steady_state_of_the_estimator_is_rate_times_tau() {
-        let (period, rate) = (Span::from_us(30), 10_000_000_000u64);
-        let tau = time_constant(period, KEEP);
-        let full = full_register(rate, tau);
-        assert!(full.abs_diff(187_500) < 5, "10 Gbps · 150 µs = 187,500 bytes, not {full}");
-        for eighths in 0..=7u64 {
-            // A little above the boundary between two steps, so that rounding cannot hide an error of one.
-            let bytes_per_period = 37_500 * eighths / 8 + 40;
-            let mut x = 0;
-            for _ in 0..200 {
-                x = decayed(x, 1, KEEP) + bytes_per_period;
-            }
-            assert_eq!(quantised(x, full, 3), eighths as u8, "X = {x}");
-            let after = decayed(x, 1, KEEP);
-            assert!(x - after >= x / 5 && x - after <= x / 5 + 1);
-        }
-    }
-
-    #[test]
-    fn late_decay_equals_timely_decay() {
-        for beats in 0..80 {
-            let mut timely = 250_000;
-            for _ in 0..beats {
-                timely = decayed(timely, 1, KEEP);
-            }
-            assert_eq!(decayed(250_000, beats, KEEP), timely);
-        }
-        assert_eq!(decayed(u32::MAX as u64, u64::MAX, KEEP), 0);
-    }
-
-    #[test]
-    fn the_metric_is_clamped() {
-        assert_eq!([0, 124, 125, 999, 1000, 5000].map(|x| quantised(x, 1000, 3)), [0, 0, 1, 7, 7, 7]);
-        assert_eq!(quantised(5000, 1000, 8), 255);
-    }
-
-    #[test]
-    fn stale_metrics_are_zero() {
-        assert_eq!(aged(5, NOW, NOW + AGE, AGE), 5);
-        assert_eq!(aged(5, NOW, NOW + AGE + Span(1), AGE), 0);
-    }
-
-    #[test]
-    fn ties_keep_the_old_port_or_draw_evenly() {
-        let scores = [3u8, 1, 1, 2, 1];
-        let mut rng = Rng::stream(1, "test", 0);
-        assert_eq!(choose_uplink(0..5, |w| scores[w], Some(2), &mut rng), 2);
-        let mut counts = [0u32; 5];
-        for _ in 0..30_000 {
-            counts[choose_uplink(0..5, |w| scores[w], Some(3), &mut rng)] += 1;
-        }
-        assert_eq!((counts[0], counts[3]), (0, 0));
-        assert!([1, 2, 4].iter().all(|&w: &usize| counts[w].abs_diff(10_000) < 400), "{counts:?}");
-        assert_eq!(choose_uplink(3..5, |w| scores[w], Some(1), &mut rng), 4, "old is outside the range");
-    }
-
-    #[test]
-    fn feedback_goes_round_changed_entries_first() {
-        let mut table = [from(1, Some(1)), from(2, Some(0)), Congestion::default(), from(3, None)];
-        assert_eq!(choose_feedback(&table, 0, NOW, AGE), Some(1));
-        table[1].fed = Some(2);
-        assert_eq!(choose_feedback(&table, 2, NOW, AGE), Some(3));
-        table[3].fed = Some(3);
-        assert_eq!(choose_feedback(&table, 4, NOW, AGE), Some(0), "nothing changed: in turn");
-        assert_eq!(choose_feedback(&table, 1, NOW, AGE), Some(1));
-        assert_eq!(choose_feedback(&table, 2, NOW, AGE), Some(3), "2 was never heard of");
-        assert_eq!(choose_feedback(&table, 0, NOW + AGE + Span(1), AGE), None, "all are stale");
-    }
-
-    #[test]
-    fn four_consecutive_never_wraps() {
-        let mut rng = Rng::stream(1, "test", 0);
-        let mut starts = [0u32; 5];
-        for _ in 0..5_000 {
-            let range = four_consecutive(8, &mut rng);
-            assert_eq!(range.len(), 4);
-            starts[range.start] += 1;
-        }
-        assert!(starts.iter().all(|n| n.abs_diff(1_000) < 150), "{starts:?}");
-        assert_eq!(four_consecutive(3, &mut rng), 0..3);
-    }
-
-    #[test]
-    fn headers_survive_the_wire() {
-        for lb_tag in [None, Some(0), Some(513)] {
-            for feedback in [None, Some((0, 0)), Some((258, 7))] {
-                let header = Header { lb_tag, ce: 6, feedback, charged: 50 };
-                let mut bytes = [0xff; 16];
-                header.put(&mut bytes);
-                assert_eq!(Header::get(&bytes), header);
-            }
-        }
-        assert_eq!(Header::get(&[0; 16]), Header::default());
-    }
 }

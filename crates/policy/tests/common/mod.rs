@@ -1,0 +1,216 @@
+//! The smallest shell that can call a scheme's hooks: one device, its rows, and what it asked for.
+#![allow(dead_code, reason = "every test file uses a part")]
+
+use spinewise_policy::out::Action;
+use spinewise_policy::site::Ports;
+use spinewise_policy::*;
+use std::collections::BTreeMap;
+
+/// Ports that are empty, with rates as given and held queues as the test says.
+pub struct FakePorts {
+    pub rates: Vec<u64>,
+    pub free: Option<Queue>,
+}
+
+impl Ports for FakePorts {
+    fn queue_bytes(&self, _: Port) -> u64 {
+        0
+    }
+    fn queue_packets(&self, _: Port) -> u32 {
+        0
+    }
+    fn rate(&self, port: Port) -> u64 {
+        self.rates[port.index()]
+    }
+    fn free_queue(&self, _: Port) -> Option<Queue> {
+        self.free
+    }
+}
+
+/// Where the device stands: 4 leaves (0 to 3) of 4 hosts each; ports 0 to 3 of a leaf lead to its hosts.
+pub struct Room {
+    pub device: u32,
+    pub tier: Tier,
+    pub candidates: Vec<u16>,
+    pub ports: FakePorts,
+    pub leaf_of: Vec<u32>,
+    pub ways: Vec<u16>,
+}
+
+pub trait Lend: Site {
+    fn view(room: &Room) -> Self::View<'_>;
+}
+
+impl Lend for AtHost {
+    fn view(room: &Room) -> HostView<'_> {
+        HostView {
+            host: room.device,
+            leaf: room.leaf_of[room.device as usize],
+            leaf_of: &room.leaf_of,
+            ways: &room.ways,
+            link_rate: 10_000_000_000,
+            path_rate: 10_000_000_000,
+            base_rtt: Span::from_us(10),
+            mss: 1460,
+            mtu: 1500,
+        }
+    }
+}
+
+impl Lend for AtSwitch {
+    fn view(room: &Room) -> SwitchView<'_> {
+        SwitchView {
+            switch: room.device,
+            tier: room.tier,
+            candidates: &room.candidates,
+            host_ports: if room.tier == Tier::Leaf { 4 } else { 0 },
+            salt: 99,
+            ports: &room.ports,
+        }
+    }
+}
+
+/// One seat.
+pub struct Shell<P: Policy> {
+    pub policy: P,
+    pub room: Room,
+    pub now: Time,
+    pub node: P::Node,
+    pub ids: Vec<u32>,
+    pub peers: Vec<P::Peer>,
+    pub routes: Vec<P::Route>,
+    pub ports: Vec<P::Port>,
+    pub flows: BTreeMap<FlowKey, P::Flow>,
+    pub rng: Rng,
+    /// What the last hook asked for.
+    pub did: Vec<Action>,
+    /// The bodies of its messages.
+    pub bodies: Vec<u8>,
+}
+
+impl<P: Policy> Shell<P>
+where
+    P::Site: Lend,
+{
+    /// At device `device`, with `ways` uplinks of 10 Gbps (paths to every leaf).
+    pub fn new(config: &P::Config, tier: Tier, device: u32, ways: u16) -> Self {
+        let host_ports = if tier == Tier::Leaf { 4 } else { 0 };
+        let ports = host_ports + ways;
+        Shell {
+            policy: P::new(config),
+            room: Room {
+                device,
+                tier,
+                candidates: (host_ports..ports).collect(),
+                ports: FakePorts { rates: vec![10_000_000_000; ports as usize], free: None },
+                leaf_of: (0..16).map(|host| host / 4).collect(),
+                ways: vec![ways; 4],
+            },
+            now: Time::ZERO,
+            node: P::Node::default(),
+            ids: vec![],
+            peers: vec![],
+            routes: vec![],
+            ports: vec![P::Port::default(); ports as usize],
+            flows: BTreeMap::new(),
+            rng: Rng::stream(1, "shell", device as u64),
+            did: vec![],
+            bodies: vec![],
+        }
+    }
+
+    fn meet(&mut self, peer: Option<u32>) -> usize {
+        let Some(peer) = peer else { return 0 };
+        if let Some(index) = self.ids.iter().position(|id| *id == peer) {
+            return index;
+        }
+        self.ids.push(peer);
+        self.peers.push(P::Peer::default());
+        self.routes.resize(self.ids.len() * self.room.ways[0] as usize, P::Route::default());
+        self.ids.len() - 1
+    }
+
+    /// Calls a hook about this peer and flow.
+    pub fn call<R>(
+        &mut self,
+        peer: Option<u32>,
+        flow: Option<FlowKey>,
+        hook: impl FnOnce(&P, &mut Cx<'_, P>, Option<&mut P::Flow>) -> R,
+    ) -> R {
+        let shape = Shape {
+            tier: self.room.tier,
+            hosts: 16,
+            leaves: 4,
+            ports: self.ports.len() as u16,
+            ways: self.room.ways[0],
+        };
+        let layout = self.policy.layout(&shape);
+        let mut actions = vec![Action::MaskEcn; layout.actions];
+        let mut bytes = vec![0; layout.bytes];
+        let current = self.meet(peer);
+        let mut row = flow.map(|key| self.flows.get(&key).copied().unwrap_or_default());
+        let mut cx = Cx {
+            now: self.now,
+            node: &mut self.node,
+            peers: Table {
+                ids: &self.ids,
+                peers: &mut self.peers,
+                routes: &mut self.routes,
+                stride: self.room.ways[0] as usize,
+                current,
+            },
+            ports: &mut self.ports,
+            view: P::Site::view(&self.room),
+            rng: &mut self.rng,
+            out: Out::new(&mut actions, &mut bytes),
+        };
+        let answer = hook(&self.policy, &mut cx, row.as_mut());
+        let asked = cx.out.len();
+        drop(cx);
+        actions.truncate(asked);
+        (self.did, self.bodies) = (actions, bytes);
+        if let (Some(key), Some(row)) = (flow, row) {
+            self.flows.insert(key, row);
+        }
+        answer
+    }
+
+    pub fn pick(&mut self, peer: u32, packet: &Packet, header: &mut P::Header) -> Way {
+        self.call(Some(peer), Some(packet.flow), |policy, cx, row| policy.pick(cx, row.unwrap(), packet, header))
+    }
+
+    pub fn ingress(&mut self, peer: u32, packet: &Packet, header: &mut P::Header) -> Verdict {
+        self.call(Some(peer), Some(packet.flow), |policy, cx, row| policy.ingress(cx, row.unwrap(), packet, header))
+    }
+
+    pub fn egress(&mut self, port: Port, packet: &Packet, header: &mut P::Header) {
+        self.call(None, None, |policy, cx, _| policy.egress(cx, port, packet, header))
+    }
+
+    pub fn timer(&mut self, key: Key) {
+        let flow = if let Key::Flow(flow, _) = key { Some(flow) } else { None };
+        self.call(None, flow, |policy, cx, row| policy.timer(cx, row, key))
+    }
+
+    pub fn feedback(&mut self, peer: u32, feedback: Feedback) {
+        self.call(Some(peer), feedback.flow, |policy, cx, row| policy.feedback(cx, row, &feedback))
+    }
+
+    pub fn tick(&mut self) {
+        self.call(None, None, |policy, cx, _| policy.tick(cx))
+    }
+
+    pub fn wait(&mut self, span: Span) {
+        self.now += span;
+    }
+}
+
+/// A full data packet of this flow from host 0 of leaf 0 to host 4 of leaf 1.
+pub fn data(flow: u32) -> Packet {
+    Packet { flow: FlowKey(flow), src: 0, dst: 4, wire: 1500, payload: 1460, way: Way::ANY, ..Packet::default() }
+}
+
+/// An acknowledgement the same way.
+pub fn ack(flow: u32) -> Packet {
+    Packet { kind: Kind::Ack, wire: 40, payload: 0, ..data(flow) }
+}
