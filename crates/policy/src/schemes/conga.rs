@@ -5,7 +5,7 @@
 //!
 //! | equation or rule | function |
 //! |---|---|
-//! | §3.2 X ← X + bytes; X ← X·(1 − α) every T_dre | [`Dre::sent`], [`decayed`] |
+//! | §3.2 X ← X + bytes; X ← X·(1 − α) every T_dre | `Dre::sent`, [`decayed`] |
 //! | §3.2 τ = T_dre / α; metric = X / (C·τ) in Q bits | [`time_constant`], [`full_register`], [`quantised`] |
 //! | §3.3 CE = the greatest metric of the path's links | [`congestion_extent`] |
 //! | §3.3 one feedback per reverse packet, in turn, changed ones first | [`choose_feedback`] |
