@@ -1,0 +1,184 @@
+//! `spinewise._core`: specs in as JSON, columns out as bytes. No logic.
+//!
+//! Runs happen with the interpreter detached; every so often the watch attaches it to report progress and to look for
+//! Ctrl-C. A panic inside the engine becomes an `InternalError` that says what to report.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::{Value, json};
+use spinewise_sim::engine::Progress;
+use spinewise_sim::outcome::{Column, FLOW_COLUMNS, Outcome, SERIES_COLUMNS, Values};
+use spinewise_sim::setup::{Failure, Tuning, simulate};
+use spinewise_sim::spec::{self, EngineKind, Spec};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+create_exception!(_core, SpecError, PyValueError, "A spec was refused; has `key`, `value`, `allowed` and `hint`.");
+create_exception!(_core, InternalError, PyRuntimeError, "An invariant of the engine does not hold: a defect.");
+
+fn spec_error(py: Python<'_>, error: &spec::SpecError) -> PyErr {
+    let raised = SpecError::new_err(error.to_string());
+    let value = raised.value(py);
+    for (name, text) in
+        [("key", Some(&error.key)), ("value", Some(&error.value)), ("allowed", Some(&error.allowed)), ("hint", error.hint.as_ref())]
+    {
+        if let Err(failed) = value.setattr(name, text) {
+            return failed;
+        }
+    }
+    raised
+}
+
+/// Runs `work`, turning a panic into an `InternalError`.
+fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("unknown");
+        InternalError::new_err(format!("defect in the engine, please report it with the spec: {text}"))
+    })
+}
+
+fn read(py: Python<'_>, text: &str) -> PyResult<Spec> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("the spec is not JSON: {error}")))?;
+    guarded(|| spec::resolve(&value))?.map_err(|error| spec_error(py, &error))
+}
+
+/// The spec with all defaults, as JSON.
+#[pyfunction]
+fn resolve(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    Ok(read(py, spec_json)?.resolved.to_string())
+}
+
+/// How often the watch attaches the interpreter.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Runs a spec. `progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second.
+///
+/// `tuning` is JSON with any of `engine` ("windows" or "events"), `window_divisor`, `commit_at_start`, `all_hooks`:
+/// choices that must not change a result.
+#[pyfunction]
+#[pyo3(signature = (spec_json, progress=None, tuning=None))]
+#[allow(clippy::disallowed_methods)] // the wall clock decides nothing but when to look
+fn run<'py>(
+    py: Python<'py>,
+    spec_json: &str,
+    progress: Option<Py<PyAny>>,
+    tuning: Option<&str>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let spec = read(py, spec_json)?;
+    let tuning = read_tuning(tuning)?;
+    let began = Instant::now();
+    let mut looked = began;
+    let mut raised = None;
+    let mut watch = |at: Progress| {
+        if looked.elapsed() < LOOK_EVERY {
+            return true;
+        }
+        looked = Instant::now();
+        Python::attach(|py| {
+            let reported = progress.as_ref().map_or(Ok(()), |progress| {
+                progress.call1(py, (at.now.0, at.packet_hops, at.open)).map(|_| ())
+            });
+            match reported.and_then(|()| py.check_signals()) {
+                Ok(()) => true,
+                Err(error) => {
+                    raised = Some(error);
+                    false
+                }
+            }
+        })
+    };
+    let outcome = py.detach(|| guarded(|| simulate(&spec, tuning, &mut watch)))?;
+    let wall = began.elapsed();
+    match outcome {
+        Ok(outcome) => pack(py, &outcome, wall),
+        Err(Failure::Spec(error)) => Err(spec_error(py, &error)),
+        Err(Failure::Interrupted) => Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("stopped"))),
+    }
+}
+
+fn read_tuning(text: Option<&str>) -> PyResult<Tuning> {
+    let value: Value = serde_json::from_str(text.unwrap_or("{}"))
+        .map_err(|error| PyValueError::new_err(format!("the tuning is not JSON: {error}")))?;
+    Ok(Tuning {
+        engine: match value["engine"].as_str() {
+            Some("windows") => Some(EngineKind::Windows),
+            Some("events") => Some(EngineKind::Events),
+            _ => None,
+        },
+        window_divisor: value["window_divisor"].as_u64().unwrap_or(1),
+        commit_at_start: value["commit_at_start"].as_bool().unwrap_or(false),
+        all_hooks: value["all_hooks"].as_bool().unwrap_or(false),
+    })
+}
+
+fn pack<'py>(py: Python<'py>, outcome: &Outcome, wall: Duration) -> PyResult<Bound<'py, PyDict>> {
+    let mut report = outcome.report.clone();
+    report["version"] = json!(env!("CARGO_PKG_VERSION"));
+    report["wall_seconds"] = json!(wall.as_secs_f64());
+    let packed = PyDict::new(py);
+    packed.set_item("flows", columns_of(py, FLOW_COLUMNS, &outcome.flows)?)?;
+    packed.set_item("series", columns_of(py, SERIES_COLUMNS, &outcome.series)?)?;
+    packed.set_item("report", report.to_string())?;
+    Ok(packed)
+}
+
+fn columns_of<'py>(py: Python<'py>, columns: &[Column], values: &[Values]) -> PyResult<Bound<'py, PyDict>> {
+    let packed = PyDict::new(py);
+    for (column, values) in columns.iter().zip(values) {
+        packed.set_item(column.name, (column.dtype, PyBytes::new(py, &bytes(values))))?;
+    }
+    Ok(packed)
+}
+
+/// Little-endian bytes.
+fn bytes(values: &Values) -> Vec<u8> {
+    match values {
+        Values::U8(v) => v.clone(),
+        Values::U16(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Values::U32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Values::U64(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Values::F64(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+    }
+}
+
+/// Schemes, topologies, workloads, transports, presets and all keys of a spec, as JSON.
+#[pyfunction]
+fn registry() -> PyResult<String> {
+    guarded(|| spec::describe().to_string())
+}
+
+/// The columns of `flows` and `series`, as JSON.
+#[pyfunction]
+fn columns() -> String {
+    let show = |columns: &[Column]| -> Vec<Value> {
+        columns
+            .iter()
+            .map(|c| json!({ "name": c.name, "dtype": c.dtype, "unit": c.unit, "meaning": c.meaning }))
+            .collect()
+    };
+    let series: Vec<Value> = spinewise_sim::log::SERIES
+        .iter()
+        .map(|(name, meaning)| json!({ "name": name, "meaning": meaning }))
+        .collect();
+    json!({ "flows": show(FLOW_COLUMNS), "series": show(SERIES_COLUMNS), "series_names": series }).to_string()
+}
+
+/// The engine of Spinewise, seen from Python.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("SpecError", module.py().get_type::<SpecError>())?;
+    module.add("InternalError", module.py().get_type::<InternalError>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(columns, module)?)?;
+    Ok(())
+}

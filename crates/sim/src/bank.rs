@@ -1,0 +1,509 @@
+//! The shell of the schemes: it keeps their rows and calls their hooks.
+//!
+//! All devices of a site run one scheme, so a bank is an enum of vectors of seats, and the branch is always the same.
+//! The enum comes from the registry; everything else here is written once for all schemes.
+
+use crate::rows::{FlowRows, NumberMap};
+use spinewise_policy::config::{Param, Refused, Value};
+use spinewise_policy::out::Action;
+use spinewise_policy::site::{AtHost, AtSwitch, HostView, SwitchView};
+use spinewise_policy::{
+    About, Cx, Feedback, FlowKey, Hooks, Key, Layout, Message, Out, Packet, Params, Peers, Policy, Port, Queue, Rng,
+    Shape, Site, Span, Table, Tier, Time, Verdict, Way, Wire,
+};
+use std::collections::BTreeMap;
+
+/// "This call concerns no peer."
+pub const NO_PEER: u32 = u32::MAX;
+
+/// Where a hook is called: the view of that place.
+#[derive(Clone, Copy)]
+pub enum Room<'a> {
+    /// At a host.
+    Host(HostView<'a>),
+    /// At a switch.
+    Switch(SwitchView<'a>),
+}
+
+/// A site that can be seen from a [`Room`]: ties the policy crate's markers to the engine's rooms.
+pub trait Lend: Site {
+    /// The view of this site.
+    fn view<'a>(room: Room<'a>) -> Self::View<'a>;
+}
+
+impl Lend for AtHost {
+    #[inline]
+    fn view<'a>(room: Room<'a>) -> HostView<'a> {
+        match room {
+            Room::Host(view) => view,
+            Room::Switch(_) => unreachable!("a host scheme is seated at hosts"),
+        }
+    }
+}
+
+impl Lend for AtSwitch {
+    #[inline]
+    fn view<'a>(room: Room<'a>) -> SwitchView<'a> {
+        match room {
+            Room::Switch(view) => view,
+            Room::Host(_) => unreachable!("a switch scheme is seated at switches"),
+        }
+    }
+}
+
+/// One call: which seat, when, what it sees, and whom it concerns.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    /// Seat: the number of the host or switch.
+    pub seat: u32,
+    /// The present.
+    pub now: Time,
+    /// What it sees.
+    pub room: Room<'a>,
+    /// The peer, by host or leaf as the layout says; [`NO_PEER`] if none.
+    pub peer: u32,
+}
+
+/// Actions and message bodies of one hook call, to be carried out when it has returned.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// What to do, in order; the rest of the vector is unused room.
+    pub actions: Vec<Action>,
+    /// How many of them.
+    pub len: usize,
+    /// Bodies, by offset.
+    pub bytes: Vec<u8>,
+}
+
+/// The rows of one device under scheme `P`.
+struct Seat<P: Policy> {
+    node: P::Node,
+    ports: Vec<P::Port>,
+    flows: FlowRows<P::Flow>,
+    index: NumberMap<u32>,
+    ids: Vec<u32>,
+    peers: Vec<P::Peer>,
+    routes: Vec<P::Route>,
+    rng: Rng,
+    armed: BTreeMap<Key, Time>,
+}
+
+/// All seats of one scheme.
+pub struct Seats<P: Policy> {
+    policy: P,
+    hooks: Hooks,
+    seed: u64,
+    shapes: Vec<Shape>,
+    layouts: Vec<Layout>,
+    /// Kind (index into `shapes`) of each seat.
+    kinds: Vec<u8>,
+    seats: Vec<Option<Box<Seat<P>>>>,
+    asked: Asked,
+}
+
+/// What seats there are: the kinds of places, and the kind of each.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Kinds of places.
+    pub shapes: Vec<Shape>,
+    /// Kind of each seat.
+    pub kinds: Vec<u8>,
+}
+
+impl<P: Policy> Seats<P>
+where
+    P::Site: Lend,
+{
+    fn new(config: &P::Config, places: &Places, seed: u64, all_hooks: bool) -> Self {
+        let policy = P::new(config);
+        let layouts: Vec<Layout> = places.shapes.iter().map(|shape| policy.layout(shape)).collect();
+        Seats {
+            policy,
+            hooks: if all_hooks { Hooks::ALL } else { P::HOOKS },
+            seed,
+            shapes: places.shapes.clone(),
+            layouts,
+            kinds: places.kinds.clone(),
+            seats: places.kinds.iter().map(|_| None).collect(),
+            asked: Asked::default(),
+        }
+    }
+
+    #[cold]
+    fn take_seat(&mut self, seat: u32) {
+        let kind = usize::from(self.kinds[seat as usize]);
+        let (shape, layout) = (&self.shapes[kind], &self.layouts[kind]);
+        let place = u64::from(seat) << 1 | u64::from(shape.tier == Tier::Host);
+        self.seats[seat as usize] = Some(Box::new(Seat {
+            node: P::Node::default(),
+            ports: vec![P::Port::default(); usize::from(shape.ports)],
+            flows: FlowRows::new(layout.flow_idle),
+            index: NumberMap::default(),
+            ids: Vec::new(),
+            peers: Vec::new(),
+            routes: Vec::new(),
+            rng: Rng::stream(self.seed, P::ABOUT.name, place),
+            armed: BTreeMap::new(),
+        }));
+    }
+
+    /// Calls one hook: lends the rows, the flow's if `key` names one, and room for actions.
+    #[inline]
+    fn call<R>(
+        &mut self,
+        call: Call<'_>,
+        key: Option<FlowKey>,
+        hook: impl FnOnce(&P, &mut Cx<'_, P>, Option<&mut P::Flow>) -> R,
+    ) -> R {
+        if self.seats[call.seat as usize].is_none() {
+            self.take_seat(call.seat);
+        }
+        let kind = usize::from(self.kinds[call.seat as usize]);
+        let layout = &self.layouts[kind];
+        let stride = if size_of::<P::Route>() == 0 { 0 } else { usize::from(self.shapes[kind].ways) };
+        let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { unreachable!("seat taken above") };
+        let current = if layout.peers == Peers::None || call.peer == NO_PEER { 0 } else { seat.meet(call.peer, stride) };
+        if self.asked.actions.len() < layout.actions {
+            self.asked.actions.resize(layout.actions, Action::MaskEcn);
+        }
+        if self.asked.bytes.len() < layout.bytes {
+            self.asked.bytes.resize(layout.bytes, 0);
+        }
+        let flow = match key {
+            Some(key) => Some(seat.flows.row(key.0, call.now)),
+            None => None,
+        };
+        let mut cx = Cx {
+            now: call.now,
+            node: &mut seat.node,
+            peers: Table { ids: &seat.ids, peers: &mut seat.peers, routes: &mut seat.routes, stride, current },
+            ports: &mut seat.ports,
+            view: <P::Site as Lend>::view(call.room),
+            rng: &mut seat.rng,
+            out: Out::new(&mut self.asked.actions, &mut self.asked.bytes),
+        };
+        let answer = hook(&self.policy, &mut cx, flow);
+        self.asked.len = cx.out.len();
+        answer
+    }
+
+    fn arm(&mut self, seat: u32, key: Key, at: Time) {
+        let Some(seat) = self.seats[seat as usize].as_deref_mut() else { return };
+        if seat.armed.insert(key, at).is_none()
+            && let Key::Flow(flow, _) = key
+        {
+            seat.flows.pin(flow.0);
+        }
+    }
+
+    /// Disarms `key` if it is armed (for exactly `at`, if given). Was it?
+    fn disarm(&mut self, seat: u32, key: Key, at: Option<Time>) -> bool {
+        let Some(seat) = self.seats[seat as usize].as_deref_mut() else { return false };
+        let Some(&armed) = seat.armed.get(&key) else { return false };
+        if at.is_some_and(|at| at != armed) {
+            return false;
+        }
+        seat.armed.remove(&key);
+        if let Key::Flow(flow, _) = key {
+            seat.flows.unpin(flow.0);
+        }
+        true
+    }
+
+    fn pin(&mut self, seat: u32, key: FlowKey, pinned: bool) {
+        if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
+            if pinned { seat.flows.pin(key.0) } else { seat.flows.unpin(key.0) }
+        }
+    }
+
+    fn forget(&mut self, seat: u32, key: FlowKey) {
+        if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
+            seat.flows.forget(key.0);
+        }
+    }
+}
+
+impl<P: Policy> Seat<P> {
+    /// The position of a peer's rows, made on first use.
+    #[inline]
+    fn meet(&mut self, peer: u32, stride: usize) -> usize {
+        if let Some(&at) = self.index.get(&peer) {
+            return at as usize;
+        }
+        let at = self.ids.len();
+        self.index.insert(peer, at as u32);
+        self.ids.push(peer);
+        self.peers.push(P::Peer::default());
+        self.routes.resize((at + 1) * stride, P::Route::default());
+        at
+    }
+}
+
+/// A parameter that could not be set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BadParam<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Why.
+    pub why: Refused,
+}
+
+fn configure<'a, C: Params>(params: &'a [(String, Value<'a>)]) -> Result<C, BadParam<'a>> {
+    let mut config = C::default();
+    for (name, value) in params {
+        config.set(name, *value).map_err(|why| BadParam { name, why })?;
+    }
+    Ok(config)
+}
+
+/// A scheme of the registry, for people and for the spec reader.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Facts.
+    pub about: About,
+    /// "host" or "switch".
+    pub site: &'static str,
+    /// Parameters.
+    pub params: &'static [Param],
+    /// Hooks.
+    pub hooks: Hooks,
+}
+
+macro_rules! bank {
+    ($($variant:ident: $policy:ty,)*) => {
+        /// The seats of one scheme of the registry.
+        pub enum Bank {
+            $(
+                #[doc = "Seats of this scheme."]
+                $variant(Seats<$policy>),
+            )*
+        }
+
+        /// All schemes.
+        pub const REGISTRY: &[Entry] = &[$(Entry {
+            about: <$policy as Policy>::ABOUT,
+            site: <<$policy as Policy>::Site as Site>::NAME,
+            params: <<$policy as Policy>::Config as Params>::PARAMS,
+            hooks: <$policy as Policy>::HOOKS,
+        },)*];
+
+        impl Bank {
+            /// The bank of the scheme called `name`; nothing if there is no such scheme.
+            ///
+            /// # Errors
+            /// When a parameter is unknown or not allowed.
+            pub fn new<'a>(
+                name: &str,
+                params: &'a [(String, Value<'a>)],
+                places: &Places,
+                seed: u64,
+                all_hooks: bool,
+            ) -> Option<Result<Bank, BadParam<'a>>> {
+                $(
+                    if name == <$policy as Policy>::ABOUT.name {
+                        return Some(configure::<<$policy as Policy>::Config>(params)
+                            .map(|config| Bank::$variant(Seats::new(&config, places, seed, all_hooks))));
+                    }
+                )*
+                None
+            }
+
+            /// The hooks to call.
+            #[inline]
+            pub fn hooks(&self) -> Hooks {
+                match self { $(Bank::$variant(seats) => seats.hooks,)* }
+            }
+
+            /// Facts of the scheme.
+            pub fn about(&self) -> About {
+                match self { $(Bank::$variant(_) => <$policy as Policy>::ABOUT,)* }
+            }
+
+            /// The layout of a seat.
+            pub fn layout(&self, seat: u32) -> Layout {
+                match self { $(Bank::$variant(seats) => seats.layouts[usize::from(seats.kinds[seat as usize])],)* }
+            }
+
+            /// A seat's random stream for the phase of its ticks.
+            pub fn phase(&self, seat: u32, period: Span) -> Span {
+                let (seed, name) = match self { $(Bank::$variant(s) => (s.seed, <$policy as Policy>::ABOUT.name),)* };
+                let mut rng = Rng::stream(seed ^ spinewise_policy::hash::name(name), "tick phase", u64::from(seat));
+                Span(rng.bits() % period.0.max(1))
+            }
+
+            /// Takes what the last hook call asked for.
+            pub fn asked(&mut self) -> Asked {
+                match self { $(Bank::$variant(seats) => std::mem::take(&mut seats.asked),)* }
+            }
+
+            /// Did the last hook call ask for anything?
+            #[inline]
+            pub fn has_asked(&self) -> bool {
+                match self { $(Bank::$variant(seats) => seats.asked.len > 0,)* }
+            }
+
+            /// Gives the room for actions back.
+            pub fn give_back(&mut self, mut room: Asked) {
+                room.len = 0;
+                match self { $(Bank::$variant(seats) => seats.asked = room,)* }
+            }
+
+            /// [`Policy::pick`]: the way, and the bytes the header takes on the wire.
+            #[inline]
+            pub fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
+                match self { $(Bank::$variant(seats) => seats.pick(call, packet, header),)* }
+            }
+
+            /// [`Policy::egress`].
+            #[inline]
+            pub fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {
+                match self { $(Bank::$variant(seats) => seats.egress(call, port, packet, header),)* }
+            }
+
+            /// [`Policy::ingress`].
+            #[inline]
+            pub fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict {
+                match self { $(Bank::$variant(seats) => seats.ingress(call, packet, header),)* }
+            }
+
+            /// [`Policy::feedback`].
+            #[inline]
+            pub fn feedback(&mut self, call: Call<'_>, feedback: &Feedback) {
+                match self { $(Bank::$variant(seats) => seats.feedback(call, feedback),)* }
+            }
+
+            /// [`Policy::message`].
+            pub fn message(&mut self, call: Call<'_>, message: &Message<'_>) {
+                match self { $(Bank::$variant(seats) => seats.message(call, message),)* }
+            }
+
+            /// [`Policy::timer`], if `key` is still armed for this instant. Was it?
+            pub fn timer(&mut self, call: Call<'_>, key: Key) -> bool {
+                match self { $(Bank::$variant(seats) => seats.timer(call, key),)* }
+            }
+
+            /// [`Policy::tick`].
+            pub fn tick(&mut self, call: Call<'_>) {
+                match self { $(Bank::$variant(seats) => seats.tick(call),)* }
+            }
+
+            /// [`Policy::link`].
+            pub fn link(&mut self, call: Call<'_>, port: Port, change: spinewise_policy::Change) {
+                match self { $(Bank::$variant(seats) => seats.link(call, port, change),)* }
+            }
+
+            /// [`Policy::drained`]; unpins the flow the queue was held for.
+            pub fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
+                match self { $(Bank::$variant(seats) => seats.drained(call, owner, port, queue),)* }
+            }
+
+            /// Remembers that a timer is armed; pins the flow.
+            pub fn arm(&mut self, seat: u32, key: Key, at: Time) {
+                match self { $(Bank::$variant(seats) => seats.arm(seat, key, at),)* }
+            }
+
+            /// Forgets an armed timer.
+            pub fn cancel(&mut self, seat: u32, key: Key) {
+                match self { $(Bank::$variant(seats) => { seats.disarm(seat, key, None); })* }
+            }
+
+            /// Pins a flow's row.
+            pub fn pin(&mut self, seat: u32, key: FlowKey) {
+                match self { $(Bank::$variant(seats) => seats.pin(seat, key, true),)* }
+            }
+
+            /// Forgets a flow's row.
+            pub fn forget(&mut self, seat: u32, key: FlowKey) {
+                match self { $(Bank::$variant(seats) => seats.forget(seat, key),)* }
+            }
+        }
+    };
+}
+spinewise_policy::each_scheme!(bank);
+
+impl<P: Policy> Seats<P>
+where
+    P::Site: Lend,
+{
+    #[inline]
+    fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
+        self.with_header(call, packet, header, |policy, cx, flow, header| {
+            let way = policy.pick(cx, flow, packet, header);
+            (way, header.wire())
+        })
+    }
+
+    #[inline]
+    fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {
+        let mut own = P::Header::get(header);
+        self.call(call, None, |policy, cx, _| policy.egress(cx, port, packet, &mut own));
+        put(&own, header);
+    }
+
+    #[inline]
+    fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict {
+        self.with_header(call, packet, header, |policy, cx, flow, header| policy.ingress(cx, flow, packet, header))
+    }
+
+    /// Calls a hook about a packet: with its header decoded and the row of its flow (a blank one if it has no flow).
+    #[inline]
+    fn with_header<R>(
+        &mut self,
+        call: Call<'_>,
+        packet: &Packet,
+        header: &mut [u8; 16],
+        hook: impl FnOnce(&P, &mut Cx<'_, P>, &mut P::Flow, &mut P::Header) -> R,
+    ) -> R {
+        use spinewise_policy::Kind;
+        let mut own = P::Header::get(header);
+        let key = matches!(packet.kind, Kind::Data | Kind::Ack).then_some(packet.flow);
+        let mut blank = P::Flow::default();
+        let answer =
+            self.call(call, key, |policy, cx, flow| hook(policy, cx, flow.unwrap_or(&mut blank), &mut own));
+        put(&own, header);
+        answer
+    }
+
+    #[inline]
+    fn feedback(&mut self, call: Call<'_>, feedback: &Feedback) {
+        self.call(call, feedback.flow, |policy, cx, flow| policy.feedback(cx, flow, feedback));
+    }
+
+    fn message(&mut self, call: Call<'_>, message: &Message<'_>) {
+        self.call(call, message.flow, |policy, cx, flow| policy.message(cx, flow, message));
+    }
+
+    fn timer(&mut self, call: Call<'_>, key: Key) -> bool {
+        if !self.disarm(call.seat, key, Some(call.now)) {
+            return false;
+        }
+        let flow = if let Key::Flow(flow, _) = key { Some(flow) } else { None };
+        self.call(call, flow, |policy, cx, flow| policy.timer(cx, flow, key));
+        true
+    }
+
+    fn tick(&mut self, call: Call<'_>) {
+        self.call(call, None, |policy, cx, _| policy.tick(cx));
+    }
+
+    fn link(&mut self, call: Call<'_>, port: Port, change: spinewise_policy::Change) {
+        self.call(call, None, |policy, cx, _| policy.link(cx, port, change));
+    }
+
+    fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
+        if let Some(owner) = owner {
+            self.pin(call.seat, owner, false);
+        }
+        if self.hooks.has(Hooks::DRAINED) {
+            self.call(call, owner, |policy, cx, flow| policy.drained(cx, flow, port, queue));
+        }
+    }
+}
+
+/// Writes a header back, unless the scheme has none.
+#[inline]
+fn put<H: Wire>(own: &H, header: &mut [u8; 16]) {
+    if size_of::<H>() > 0 {
+        own.put(header);
+    }
+}

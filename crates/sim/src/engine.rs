@@ -1,0 +1,199 @@
+//! A run: nodes, links and banks, advanced by one of two engines to the same result, bit for bit.
+//!
+//! * [`windows`]: time advances in windows no longer than the shortest link delay; within one, each node works alone.
+//! * [`events`]: one global heap of the next arrival of each link and the next plan of each node. Slower and simpler;
+//!   the oracle of the other, and the engine for links without delay.
+//!
+//! Both stop on a time grid that stands in the spec, never at an engine's own boundary.
+
+pub mod events;
+pub mod windows;
+
+use crate::bank::Bank;
+use crate::flows::Flows;
+use crate::host::{self, Host};
+use crate::link::Wires;
+use crate::log::Log;
+use crate::net::Net;
+use crate::packet::{Body, Packet};
+use crate::switch::{self, Switch};
+use crate::timers::{Class, What};
+use spinewise_policy::{Span, Time};
+
+/// Everything of a run.
+pub struct Sim {
+    /// Fixed facts.
+    pub net: Net,
+    /// The links.
+    pub wires: Wires,
+    /// The hosts.
+    pub hosts: Vec<Host>,
+    /// The switches: leaves, then spines.
+    pub switches: Vec<Switch>,
+    /// The scheme at the hosts, if any.
+    pub edge: Option<Bank>,
+    /// The scheme at the switches.
+    pub fabric: Bank,
+    /// The flows.
+    pub flows: Flows,
+    /// The account.
+    pub log: Log,
+    /// When and how to stop.
+    pub limits: Limits,
+}
+
+/// When a run stops.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Stop when all flows are done.
+    pub flows_done: bool,
+    /// At the latest.
+    pub until: Time,
+    /// Instants at which the end is looked for.
+    pub grid: Span,
+}
+
+/// How far a run has come; asked for now and then.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Transmissions so far.
+    pub packet_hops: u64,
+    /// Flows not done yet.
+    pub open: u64,
+}
+
+/// The caller asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+/// Called now and then with the progress; `false` stops the run.
+pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> bool;
+
+/// Windows or events between two looks at the watch.
+const WATCH_EVERY: u64 = 4096;
+
+impl Sim {
+    /// A packet arrives at `node` by its in-link of number `link`.
+    #[inline]
+    fn arrive(&mut self, node: u32, link: u32, now: Time, packet: Packet, body: Option<Body>) {
+        self.log.events += 1;
+        if node < self.net.topology.hosts {
+            let (host, mut world) = self.host(node);
+            host.arrive(&mut world, now, packet, body);
+        } else {
+            let port = (link - self.net.topology.first_link[node as usize]) as u16;
+            let (switch, mut world) = self.switch(node);
+            switch.arrive(&mut world, now, port, packet, body);
+        }
+    }
+
+    /// What `node` planned is due.
+    fn fire(&mut self, node: u32, now: Time, what: What) {
+        self.log.events += 1;
+        if node < self.net.topology.hosts {
+            let (host, mut world) = self.host(node);
+            host.fire(&mut world, now, what);
+        } else {
+            let (switch, mut world) = self.switch(node);
+            switch.fire(&mut world, now, what);
+        }
+    }
+
+    /// The NIC of a host is free for data.
+    fn pull(&mut self, node: u32, now: Time) {
+        self.log.events += 1;
+        let (host, mut world) = self.host(node);
+        host.pull(&mut world, now);
+    }
+
+    /// A host, and the world it touches.
+    #[inline]
+    fn host(&mut self, node: u32) -> (&mut Host, host::World<'_>) {
+        let world = host::World {
+            net: &self.net,
+            wires: &mut self.wires,
+            edge: &mut self.edge,
+            flows: &mut self.flows,
+            log: &mut self.log,
+        };
+        (&mut self.hosts[node as usize], world)
+    }
+
+    /// A switch, and the world it touches.
+    #[inline]
+    fn switch(&mut self, node: u32) -> (&mut Switch, switch::World<'_>) {
+        let world = switch::World {
+            net: &self.net,
+            wires: &mut self.wires,
+            fabric: &mut self.fabric,
+            flows: &mut self.flows,
+            log: &mut self.log,
+        };
+        (&mut self.switches[(node - self.net.topology.hosts) as usize], world)
+    }
+
+    /// When and of which class the next thing is that `node` has planned.
+    #[inline]
+    fn planned(&self, node: u32) -> (Time, Class) {
+        if node < self.net.topology.hosts {
+            let host = &self.hosts[node as usize];
+            host.timers.next().min((host.wake, Class::TransmitDone))
+        } else {
+            self.switches[(node - self.net.topology.hosts) as usize].timers.next()
+        }
+    }
+
+    /// Does the next thing `node` has planned, which is due at `now`.
+    #[inline]
+    fn do_planned(&mut self, node: u32, now: Time) {
+        if node < self.net.topology.hosts {
+            let host = &mut self.hosts[node as usize];
+            if (host.wake, Class::TransmitDone) <= host.timers.next() {
+                self.pull(node, now);
+                return;
+            }
+            if let Some((_, what)) = host.timers.pop() {
+                self.fire(node, now, what);
+            }
+        } else if let Some((_, what)) = self.switches[(node - self.net.topology.hosts) as usize].timers.pop() {
+            self.fire(node, now, what);
+        }
+    }
+
+    fn progress(&self, now: Time) -> Progress {
+        Progress { now, packet_hops: self.wires.hops, open: self.flows.open }
+    }
+}
+
+/// The grid: where a run may end.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    limits: Limits,
+    /// The next instant to look.
+    next: Time,
+}
+
+impl Grid {
+    fn new(limits: Limits) -> Self {
+        Grid { limits, next: Time::ZERO + limits.grid }
+    }
+
+    /// Everything before `now` has been done, and nothing is planned between. Did the run end, and when?
+    fn over(&mut self, now: Time, flows: &Flows) -> Option<Time> {
+        if now >= self.next {
+            if self.limits.flows_done && flows.all_done() {
+                return Some(self.next.min(self.limits.until));
+            }
+            let steps = now.0 / self.limits.grid.0 + 1;
+            self.next = Time(steps.saturating_mul(self.limits.grid.0));
+        }
+        (now >= self.limits.until).then_some(self.limits.until)
+    }
+
+    /// A window must not reach beyond this.
+    fn barrier(&self) -> Time {
+        self.next.min(self.limits.until)
+    }
+}

@@ -1,0 +1,97 @@
+//! The oracle: one heap of the next arrival of every link and the next plan of every node.
+//!
+//! It takes one event at a time and knows nothing of windows, sorting or lookahead. That the other engine gives the
+//! same results is what the tests of both rest on.
+
+use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
+use crate::timers::Class;
+use spinewise_policy::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+/// (instant, class, tie, what): `what` is a link for arrivals, a node for plans.
+type Event = Reverse<(Time, Class, u64, u32)>;
+
+/// Runs to the end. Returns the instant it stopped at.
+///
+/// # Errors
+/// [`Interrupted`] if `watch` says so.
+pub fn run(sim: &mut Sim, watch: Watch<'_>) -> Result<Time, Interrupted> {
+    sim.wires.fresh = Some(Vec::new());
+    let mut heap: BinaryHeap<Event> = BinaryHeap::new();
+    // What stands in the heap for each node: an entry that says something else is stale.
+    let mut listed = vec![(Time::NEVER, Class::Sample); sim.net.topology.nodes() as usize];
+    for node in 0..sim.net.topology.nodes() {
+        list(sim, node, &mut listed, &mut heap);
+    }
+    let mut grid = Grid::new(sim.limits);
+    let mut count = 0u64;
+    loop {
+        let now = heap.peek().map_or(Time::NEVER, |event| event.0.0);
+        if let Some(stop) = grid.over(now, &sim.flows) {
+            return Ok(stop);
+        }
+        let Some(top) = heap.peek_mut() else { return Ok(sim.limits.until) };
+        let Reverse((_, class, _, what)) = *top;
+        let node = if class == Class::Arrival {
+            arrive(sim, what, top)
+        } else {
+            PeekMut::pop(top);
+            if listed[what as usize] != (now, class) {
+                continue;
+            }
+            listed[what as usize] = (Time::NEVER, Class::Sample);
+            sim.do_planned(what, now);
+            what
+        };
+        let mut fresh = sim.wires.fresh.take().unwrap_or_default();
+        for link in fresh.drain(..) {
+            heap.push(arrival(sim, link));
+        }
+        sim.wires.fresh = Some(fresh);
+        list(sim, node, &mut listed, &mut heap);
+        count += 1;
+        if count.is_multiple_of(WATCH_EVERY * 16) && !watch(sim.progress(now)) {
+            return Err(Interrupted);
+        }
+    }
+}
+
+/// The next arrival on a link that is not empty.
+fn arrival(sim: &Sim, link: u32) -> Event {
+    let at = sim.wires.heads[link as usize];
+    Reverse((at, Class::Arrival, sim.net.tie(at, link), link))
+}
+
+/// Takes the first packet off `link` and lets it arrive; its successor takes its place in the heap.
+fn arrive(sim: &mut Sim, link: u32, mut top: PeekMut<'_, Event>) -> u32 {
+    let now = top.0.0;
+    let from = sim.net.topology.links[link as usize].from;
+    if let Some(switch) = from.0.checked_sub(sim.net.topology.hosts)
+        && sim.net.rules.marks_at_dequeue()
+    {
+        let port = &mut sim.switches[switch as usize].ports[usize::from(from.1)];
+        port.settle(now, &sim.net.rules, &mut sim.wires);
+    }
+    let packet = sim.wires.pop(link);
+    let body = sim.wires.body(link, &packet);
+    if sim.wires.heads[link as usize] == Time::NEVER {
+        PeekMut::pop(top);
+    } else {
+        *top = arrival(sim, link);
+        drop(top);
+    }
+    let node = sim.wires.to[link as usize];
+    sim.arrive(node, link, now, packet, body);
+    node
+}
+
+/// Puts a node's next plan into the heap if it is not what stands there.
+fn list(sim: &Sim, node: u32, listed: &mut [(Time, Class)], heap: &mut BinaryHeap<Event>) {
+    let next = sim.planned(node);
+    if next.0 != Time::NEVER && next != listed[node as usize] {
+        listed[node as usize] = next;
+        heap.push(Reverse((next.0, next.1, 0, node)));
+    }
+}

@@ -1,0 +1,163 @@
+//! The flows: what they are (fixed), what their ends know (made on first use, dropped when done), what became of them.
+
+use crate::transport::{TcpReceiver, TcpSender, UdpConfig, UdpSender};
+use crate::workload::FlowSpec;
+use spinewise_policy::{Time, Way};
+use std::collections::VecDeque;
+
+/// What became of a flow. The sender's and the receiver's fields are written by their own hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// From the start of the flow to the arrival of its last missing byte, in ps; 0 if unfinished.
+    pub fct: u64,
+    /// From the start of the flow to the acknowledgement of its last byte at the sender, in ps; 0 if unfinished.
+    pub sender_fct: u64,
+    /// Data packets sent, retransmissions included.
+    pub packets: u32,
+    /// Data packets sent again.
+    pub retransmits: u32,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u32,
+    /// Fast retransmits.
+    pub fast_retransmits: u32,
+    /// Times a third duplicate acknowledgement arrived.
+    pub dupack3_events: u32,
+    /// Data packets that arrived after a later byte of the flow.
+    pub out_of_order: u32,
+    /// Data packets that arrived with CE.
+    pub marks: u32,
+    /// Data packets that took another way than the one before (host schemes only).
+    pub path_changes: u32,
+    /// Data packets that arrived.
+    pub arrived: u32,
+    /// Payload bytes that arrived, each byte once.
+    pub received: u64,
+}
+
+/// The machine at the sending end.
+#[derive(Debug)]
+pub enum Machine {
+    /// NewReno or DCTCP.
+    Tcp(TcpSender),
+    /// Paced; the sizes of packets that are due and not yet sent.
+    Udp(UdpSender, VecDeque<u32>),
+}
+
+/// The sending end of a flow.
+#[derive(Debug)]
+pub struct Sender {
+    /// Transport.
+    pub machine: Machine,
+    /// It stands in the NIC's round.
+    pub queued: bool,
+    /// When the planned retransmission timer fires, [`Time::NEVER`] if none is planned.
+    pub timer_at: Time,
+    /// Way of the last data packet.
+    pub last_way: Way,
+    /// Way of every outstanding segment by its first byte, kept only for schemes that ask for losses.
+    pub ways: VecDeque<(u64, Way)>,
+}
+
+/// The receiving end of a flow.
+#[derive(Debug)]
+pub struct Receiver {
+    /// Transport.
+    pub machine: TcpReceiver,
+    /// When the planned delayed-ACK timer fires, [`Time::NEVER`] if none is planned.
+    pub timer_at: Time,
+}
+
+/// All flows of a run.
+#[derive(Debug, Default)]
+pub struct Flows {
+    /// What they are, by flow number; sorted by start.
+    pub specs: Vec<FlowSpec>,
+    /// Position in `udp` of flows that are not TCP.
+    pub udp_of: Vec<u32>,
+    /// Schedules of UDP flows.
+    pub udp: Vec<UdpConfig>,
+    /// Sending ends.
+    pub senders: Vec<Option<Box<Sender>>>,
+    /// Receiving ends.
+    pub receivers: Vec<Option<Box<Receiver>>>,
+    /// What became of them.
+    pub records: Vec<Record>,
+    /// Flow numbers by sending host, in the order of starting: `by_host[first[h]..first[h + 1]]`.
+    pub by_host: Vec<u32>,
+    /// See `by_host`.
+    pub first: Vec<u32>,
+    /// Flows that end by themselves and have not been sent and acknowledged in full.
+    pub open: u64,
+    /// Packets of such flows in the network.
+    pub alive: i64,
+}
+
+/// In `udp_of`: a TCP flow.
+pub const TCP: u32 = u32::MAX;
+
+impl Flows {
+    /// From the specs of all flows; `udp` gives schedules to those that are not TCP.
+    pub fn new(mut list: Vec<(FlowSpec, Option<UdpConfig>)>, hosts: u32) -> Self {
+        list.sort_by_key(|(flow, _)| (flow.start, flow.src, flow.dst, flow.entry));
+        let mut flows = Flows::default();
+        for (spec, udp) in list {
+            flows.specs.push(spec);
+            flows.udp_of.push(udp.as_ref().map_or(TCP, |_| flows.udp.len() as u32));
+            flows.udp.extend(udp);
+        }
+        let n = flows.specs.len();
+        flows.senders.resize_with(n, || None);
+        flows.receivers.resize_with(n, || None);
+        flows.records.resize(n, Record::default());
+        flows.open = (0..n as u32).filter(|&flow| !flows.is_background(flow)).count() as u64;
+        flows.first = vec![0; hosts as usize + 1];
+        for spec in &flows.specs {
+            flows.first[spec.src as usize + 1] += 1;
+        }
+        for host in 0..hosts as usize {
+            flows.first[host + 1] += flows.first[host];
+        }
+        let mut at = flows.first.clone();
+        flows.by_host = vec![0; n];
+        for (number, spec) in flows.specs.iter().enumerate() {
+            let slot = &mut at[spec.src as usize];
+            flows.by_host[*slot as usize] = number as u32;
+            *slot += 1;
+        }
+        flows
+    }
+
+    /// Is it TCP?
+    #[inline]
+    pub fn is_tcp(&self, flow: u32) -> bool {
+        self.udp_of[flow as usize] == TCP
+    }
+
+    /// A UDP flow without an end does not keep a run going.
+    #[inline]
+    pub fn is_background(&self, flow: u32) -> bool {
+        let at = self.udp_of[flow as usize];
+        at != TCP && self.udp[at as usize].size_bytes.is_none() && self.udp[at as usize].end == Time::NEVER
+    }
+
+    /// A packet of `flow` entered the network.
+    #[inline]
+    pub fn entered(&mut self, flow: u32) {
+        if self.is_tcp(flow) || !self.is_background(flow) {
+            self.alive += 1;
+        }
+    }
+
+    /// A packet of `flow` left the network: delivered, dropped or consumed.
+    #[inline]
+    pub fn left(&mut self, flow: u32) {
+        if self.is_tcp(flow) || !self.is_background(flow) {
+            self.alive -= 1;
+        }
+    }
+
+    /// Nothing more will happen to any flow that ends by itself.
+    pub fn all_done(&self) -> bool {
+        self.open == 0 && self.alive == 0
+    }
+}

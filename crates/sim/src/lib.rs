@@ -1,0 +1,25 @@
+//! The packet-level engine of Spinewise.
+//!
+//! A packet's path reads in [`host`] → [`link`] → [`switch`] → [`port`] → [`link`] → … → [`host`]; the [`engine`] only
+//! says who is next. Data flows one way: a file becomes a [`spec::Spec`], which [`setup`] turns into a run, which leaves
+//! an [`outcome::Outcome`].
+
+pub mod bank;
+pub mod engine;
+pub mod flows;
+pub mod host;
+pub mod link;
+pub mod log;
+pub mod net;
+pub mod outcome;
+pub mod packet;
+pub mod port;
+pub mod rows;
+pub mod setup;
+pub mod spec;
+pub mod summary;
+pub mod switch;
+pub mod timers;
+pub mod topology;
+pub mod transport;
+pub mod workload;

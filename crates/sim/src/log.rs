@@ -1,0 +1,82 @@
+//! What a run writes down as it goes: points of series, and the account of packets.
+
+use spinewise_policy::Time;
+
+/// One point of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// When.
+    pub time: Time,
+    /// Which series: index into the run's names of series.
+    pub series: u16,
+    /// Of what: a node, or a link counted behind the nodes.
+    pub entity: u32,
+    /// Value.
+    pub value: f64,
+}
+
+/// Series of the engine itself; a scheme's own come behind them.
+pub const SERIES: &[(&str, &str)] = &[
+    ("link_utilisation", "share of the interval the link was sending, per link between switches"),
+    ("link_queue_bytes", "bytes queued at the end of the interval, per link between switches"),
+    ("sent_packets", "data packets sent in the interval, per host"),
+    ("received_bytes", "payload bytes received in the interval, each once, per host"),
+    ("dupack3_events", "third duplicate acknowledgements in the interval, per host"),
+];
+
+/// First series of the edge scheme.
+pub const EDGE_SERIES: u16 = 16;
+/// First series of the fabric scheme.
+pub const FABRIC_SERIES: u16 = 32;
+
+/// Packets and bytes (without the fabric scheme's header) of one fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes on the wire.
+    pub bytes: u64,
+}
+
+impl Account {
+    /// One more packet.
+    #[inline]
+    pub fn add(&mut self, bytes: u16) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
+}
+
+/// The account of a run: whatever was created was delivered, dropped, consumed, or is still there.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// Points of series.
+    pub points: Vec<Point>,
+    /// Made by hosts and switches.
+    pub created: Account,
+    /// Arrived where they were sent.
+    pub delivered: Account,
+    /// Dropped at a full queue, or without a route.
+    pub dropped: Account,
+    /// Taken by a scheme on the way.
+    pub consumed: Account,
+    /// Of the created: probes and their replies.
+    pub probes: Account,
+    /// Of the created: messages between schemes.
+    pub messages: Account,
+    /// Of the created: acknowledgements.
+    pub acks: Account,
+    /// Bytes of schemes' headers, per packet that carried one.
+    pub header_bytes: u64,
+    /// Packets without a route.
+    pub unroutable: u64,
+    /// Events handled.
+    pub events: u64,
+}
+
+impl Log {
+    /// Notes a point.
+    pub fn point(&mut self, time: Time, series: u16, entity: u32, value: f64) {
+        self.points.push(Point { time, series, entity, value });
+    }
+}

@@ -1,0 +1,371 @@
+//! What a run leaves behind: columns for tables, a report, and a hash of all that happened.
+
+use crate::engine::Sim;
+use crate::flows::Record;
+use crate::host::keep_account;
+use crate::log::{EDGE_SERIES, FABRIC_SERIES, Point, SERIES};
+use crate::packet::Packet;
+use crate::spec::Spec;
+use crate::topology::{LinkSpec, Topology};
+use crate::workload::FlowSpec;
+use crate::workload::load::Loads;
+use serde_json::{Value, json};
+use spinewise_policy::{Time, hash};
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// 8-bit.
+    U8(Vec<u8>),
+    /// 16-bit.
+    U16(Vec<u16>),
+    /// 32-bit.
+    U32(Vec<u32>),
+    /// 64-bit.
+    U64(Vec<u64>),
+    /// Floating point.
+    F64(Vec<f64>),
+}
+
+/// A column: what it is called, in what unit, and what it means.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Name.
+    pub name: &'static str,
+    /// Type, as numpy calls it; `bool` is stored as 0 or 1 in a byte.
+    pub dtype: &'static str,
+    /// Unit.
+    pub unit: &'static str,
+    /// Meaning.
+    pub meaning: &'static str,
+}
+
+const fn column(name: &'static str, dtype: &'static str, unit: &'static str, meaning: &'static str) -> Column {
+    Column { name, dtype, unit, meaning }
+}
+
+/// Columns of `flows`: one row per flow, in the order of starting.
+pub const FLOW_COLUMNS: &[Column] = &[
+    column("flow", "u32", "", "number of the flow, in the order of starting"),
+    column("src", "u32", "host", "sending host"),
+    column("dst", "u32", "host", "receiving host"),
+    column("entry", "u8", "", "which [[traffic]] entry it belongs to, from 0"),
+    column("tcp", "bool", "", "true: the TCP of [transport]; false: UDP"),
+    column("size_bytes", "u64", "bytes", "payload to transfer (UDP: bytes on the wire, 0 if without end)"),
+    column("start_ps", "u64", "ps", "when the sender had all of it to send"),
+    column("finished", "bool", "", "the last missing byte arrived before the run ended"),
+    column("fct_ps", "u64", "ps", "flow completion time: from start to the arrival of the last missing byte; 0 if unfinished"),
+    column(
+        "sender_fct_ps",
+        "u64",
+        "ps",
+        "from start to the acknowledgement of the last byte at the sender; 0 if unfinished or UDP",
+    ),
+    column(
+        "ideal_fct_ps",
+        "u64",
+        "ps",
+        "time if all packets left back to back at the rate of the host's link, on the best path, with no queue met; 0 for UDP without end",
+    ),
+    column("slowdown", "f64", "", "fct_ps / ideal_fct_ps; 0 if unfinished"),
+    column("packets", "u32", "packets", "data packets sent, retransmissions included"),
+    column("retransmits", "u32", "packets", "data packets sent again"),
+    column("timeouts", "u32", "", "expiries of the retransmission timer"),
+    column("fast_retransmits", "u32", "", "losses inferred from duplicate acknowledgements"),
+    column("dupack3_events", "u32", "", "times a third duplicate acknowledgement arrived"),
+    column("out_of_order", "u32", "packets", "data packets that arrived after a later byte of the flow"),
+    column("marks", "u32", "packets", "data packets that arrived marked CE"),
+    column("path_changes", "u32", "", "data packets tagged with another path than the one before (host schemes)"),
+];
+
+/// Columns of `series`: one row per point, in the order of time, series and entity.
+pub const SERIES_COLUMNS: &[Column] = &[
+    column("time_ps", "u64", "ps", "end of the interval, or the instant of the event"),
+    column("series", "u16", "", "which series: position in series_names of the report"),
+    column("entity", "u32", "", "of what: a node by number, or a link by number behind the nodes; names in the report"),
+    column("value", "f64", "", "value, in the unit of the series"),
+];
+
+/// What a run leaves behind.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Values of [`FLOW_COLUMNS`]; empty columns when there are more flows than `metrics.keep_flows_up_to`.
+    pub flows: Vec<Values>,
+    /// Values of [`SERIES_COLUMNS`].
+    pub series: Vec<Values>,
+    /// Everything else.
+    pub report: Value,
+    /// Hash of everything that happened: flows, links, series. The same spec gives the same hash.
+    pub hash: u64,
+    /// What became of each flow.
+    pub records: Vec<Record>,
+    /// What each flow was.
+    pub specs: Vec<FlowSpec>,
+}
+
+impl Outcome {
+    /// Closes the account of a run that stopped at `stop`.
+    pub fn close(spec: &Spec, mut sim: Sim, stop: Time, loads: Option<Loads>) -> Outcome {
+        for flow in 0..sim.flows.specs.len() as u32 {
+            keep_account(&mut sim.flows, flow);
+        }
+        let links = links(&mut sim, stop);
+        sim.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
+        let traffic_hash = traffic_hash(&sim.flows.specs);
+        let hash = outcome_hash(&sim, &links, stop);
+        let ideal = ideal_fcts(&sim);
+        let keep = sim.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
+        let mut report = report(&sim, &links, stop, loads);
+        report["outcome_hash"] = json!(format!("{hash:016x}"));
+        report["traffic_hash"] = json!(format!("{traffic_hash:016x}"));
+        report["classes"] = crate::summary::classes(&spec.metrics, &sim.flows, &ideal);
+        let flows = if keep { flow_columns(&sim, &ideal) } else { Vec::new() };
+        let series = series_columns(&sim.log.points);
+        Outcome { flows, series, report, hash, records: sim.flows.records, specs: sim.flows.specs }
+    }
+}
+
+/// What a link has carried.
+struct LinkAccount {
+    number: u32,
+    counters: crate::port::Counters,
+}
+
+/// Closes all ports at `stop`; what they have promised beyond it never happened.
+fn links(sim: &mut Sim, stop: Time) -> Vec<LinkAccount> {
+    let mut links = Vec::with_capacity(sim.net.topology.links.len());
+    for (id, host) in sim.hosts.iter().enumerate() {
+        links.push(LinkAccount { number: sim.net.topology.out_number(id as u32, 0), counters: host.counters(stop) });
+    }
+    for switch in &mut sim.switches {
+        for port in &mut switch.ports {
+            port.finish(stop, &sim.net.rules, &mut sim.wires);
+            links.push(LinkAccount { number: port.link, counters: port.counters });
+        }
+    }
+    links.sort_by_key(|link| link.number);
+    links
+}
+
+/// Hash of the traffic: equal for two runs exactly if they were offered the same flows.
+fn traffic_hash(specs: &[FlowSpec]) -> u64 {
+    specs.iter().fold(hash::name("traffic"), |h, flow| {
+        let ends = u64::from(flow.src) << 32 | u64::from(flow.dst);
+        [ends, flow.size, flow.start.0, u64::from(flow.entry)].iter().fold(h, |h, &x| hash::mix2(h, x))
+    })
+}
+
+fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
+    let mut h = hash::mix2(hash::name("outcome"), stop.0);
+    let mut add = |x: u64| h = hash::mix2(h, x);
+    for record in &sim.flows.records {
+        let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
+        add(record.fct);
+        add(record.sender_fct);
+        add(pair(record.packets, record.retransmits));
+        add(pair(record.timeouts, record.fast_retransmits));
+        add(pair(record.dupack3_events, record.out_of_order));
+        add(pair(record.marks, record.path_changes));
+        add(pair(record.arrived, 0));
+        add(record.received);
+    }
+    for link in links {
+        let c = &link.counters;
+        for x in [c.packets, c.bytes, c.drops, c.dropped_bytes, c.marks, c.busy.0, c.longest_queue] {
+            add(x);
+        }
+    }
+    for point in &sim.log.points {
+        add(point.time.0);
+        add(u64::from(point.series) << 32 | u64::from(point.entity));
+        add(point.value.to_bits());
+    }
+    h
+}
+
+/// The least time each flow could take: see the column `ideal_fct_ps`.
+fn ideal_fcts(sim: &Sim) -> Vec<u64> {
+    let topology = &sim.net.topology;
+    let mut best: std::collections::BTreeMap<(u32, u32), Vec<Vec<LinkSpec>>> = std::collections::BTreeMap::new();
+    sim.flows.specs.iter().enumerate().map(|(number, flow)| {
+        if flow.size == 0 {
+            return 0;
+        }
+        let key = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
+        let paths = best.entry(key).or_insert_with(|| distinct_paths(topology, flow.src, flow.dst));
+        let (payload, header) = if sim.flows.is_tcp(number as u32) {
+            (u64::from(sim.net.tcp.mss), u64::from(sim.net.tcp.header))
+        } else {
+            (u64::from(sim.flows.udp[sim.flows.udp_of[number] as usize].packet_bytes), 0)
+        };
+        let ends = (topology.out(flow.src, 0), last_link(topology, flow.dst));
+        paths
+            .iter_mut()
+            .map(|path| {
+                let last = path.len() - 1;
+                (path[0], path[last]) = (*ends.0, *ends.1);
+                ideal_fct(flow.size, payload, header, path)
+            })
+            .min()
+            .unwrap_or(0)
+    }).collect()
+}
+
+fn last_link(topology: &Topology, dst: u32) -> &LinkSpec {
+    topology.out(topology.leaf_node(topology.leaf_of[dst as usize]), (dst % topology.hosts_per_leaf) as u16)
+}
+
+/// The paths between two hosts' racks that differ in rate or delay.
+fn distinct_paths(topology: &Topology, src: u32, dst: u32) -> Vec<Vec<LinkSpec>> {
+    let (from, to) = (topology.leaf_of[src as usize], topology.leaf_of[dst as usize]);
+    let ways = if from == to { 1 } else { topology.ways[(from * topology.leaves + to) as usize] };
+    let mut seen = std::collections::BTreeMap::new();
+    for way in 0..ways {
+        let path: Vec<LinkSpec> = topology.path(src, dst, way).into_iter().copied().collect();
+        let key: Vec<_> = path.iter().map(|link| (link.rate, link.delay)).collect();
+        seen.entry(key).or_insert(path);
+    }
+    seen.into_values().collect()
+}
+
+/// Exact arrival of the last byte when `size` bytes leave in full packets, back to back, over `path`: the last full
+/// packet leaves hop h after the first has crossed all hops before and the slowest of them has sent the rest; the
+/// short last packet follows it.
+pub fn ideal_fct(size: u64, payload: u64, header: u64, path: &[LinkSpec]) -> u64 {
+    let full = size / payload;
+    let rest = size % payload;
+    let time = |bytes: u64, rate: u64| (u128::from(bytes) * 8_000_000_000_000 / u128::from(rate)) as u64;
+    let (mut first, mut slowest, mut delay, mut last) = (0u64, 0u64, 0u64, 0u64);
+    for link in path {
+        let tx = time(payload + header, link.rate);
+        let full_gone = if full > 0 {
+            first += tx;
+            slowest = slowest.max(tx);
+            first + (full - 1) * slowest
+        } else {
+            0
+        };
+        last = if rest > 0 { last.max(full_gone) + time(rest + header, link.rate) } else { full_gone };
+        delay += link.delay.0;
+    }
+    last + delay
+}
+
+fn flow_columns(sim: &Sim, ideal: &[u64]) -> Vec<Values> {
+    let specs = &sim.flows.specs;
+    let records = &sim.flows.records;
+    let spec32 = |f: fn(&FlowSpec) -> u32| Values::U32(specs.iter().map(f).collect());
+    let of32 = |f: fn(&Record) -> u32| Values::U32(records.iter().map(f).collect());
+    let slowdown = |(record, &ideal): (&Record, &u64)| {
+        if record.fct == 0 || ideal == 0 { 0.0 } else { record.fct as f64 / ideal as f64 }
+    };
+    vec![
+        Values::U32((0..specs.len() as u32).collect()),
+        spec32(|f| f.src),
+        spec32(|f| f.dst),
+        Values::U8(specs.iter().map(|f| f.entry).collect()),
+        Values::U8((0..specs.len() as u32).map(|n| u8::from(sim.flows.is_tcp(n))).collect()),
+        Values::U64(specs.iter().map(|f| f.size).collect()),
+        Values::U64(specs.iter().map(|f| f.start.0).collect()),
+        Values::U8(records.iter().map(|r| u8::from(r.fct != 0)).collect()),
+        Values::U64(records.iter().map(|r| r.fct).collect()),
+        Values::U64(records.iter().map(|r| r.sender_fct).collect()),
+        Values::U64(ideal.to_vec()),
+        Values::F64(records.iter().zip(ideal).map(slowdown).collect()),
+        of32(|r| r.packets),
+        of32(|r| r.retransmits),
+        of32(|r| r.timeouts),
+        of32(|r| r.fast_retransmits),
+        of32(|r| r.dupack3_events),
+        of32(|r| r.out_of_order),
+        of32(|r| r.marks),
+        of32(|r| r.path_changes),
+    ]
+}
+
+fn series_columns(points: &[Point]) -> Vec<Values> {
+    vec![
+        Values::U64(points.iter().map(|p| p.time.0).collect()),
+        Values::U16(points.iter().map(|p| p.series).collect()),
+        Values::U32(points.iter().map(|p| p.entity).collect()),
+        Values::F64(points.iter().map(|p| p.value).collect()),
+    ]
+}
+
+/// Names of series by number; gaps are empty.
+fn series_names(sim: &Sim) -> Vec<String> {
+    let mut names: Vec<String> = SERIES.iter().map(|(name, _)| (*name).into()).collect();
+    let mut scheme = |from: u16, bank: Option<&crate::bank::Bank>| {
+        let Some(bank) = bank else { return };
+        names.resize(usize::from(from), String::new());
+        let about = bank.about();
+        names.extend(about.series.iter().map(|(name, _)| format!("{}.{name}", about.name)));
+    };
+    scheme(EDGE_SERIES, sim.edge.as_ref());
+    scheme(FABRIC_SERIES, Some(&sim.fabric));
+    names
+}
+
+fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) -> Value {
+    let topology = &sim.net.topology;
+    let log = &sim.log;
+    let entities: Vec<String> = (0..topology.nodes())
+        .map(|node| topology.node_name(node))
+        .chain((0..topology.links.len() as u32).map(|link| topology.link_name(link)))
+        .collect();
+    let in_flight = in_network(sim);
+    let account = |a: crate::log::Account| json!({ "packets": a.packets, "bytes": a.bytes });
+    let finished = sim.flows.records.iter().filter(|r| r.fct != 0).count();
+    json!({
+        "seed": sim.net.seed,
+        "stop_ps": stop.0,
+        "events": log.events,
+        "packet_hops": sim.wires.hops,
+        "flows": sim.flows.specs.len(),
+        "finished": finished,
+        "counters": {
+            "created": account(log.created),
+            "delivered": account(log.delivered),
+            "dropped": account(log.dropped),
+            "consumed": account(log.consumed),
+            "in_network_at_stop": account(in_flight),
+            "acks": account(log.acks),
+            "probes": account(log.probes),
+            "messages": account(log.messages),
+            "scheme_header_bytes": log.header_bytes,
+            "unroutable": log.unroutable,
+        },
+        "loads": loads.map(|l| json!({
+            "payload_of_nominal": l.payload_of_nominal,
+            "wire_of_nominal": l.wire_of_nominal,
+            "wire_of_available": if l.wire_of_available.is_finite() { json!(l.wire_of_available) } else { Value::Null },
+            "overloaded": l.overloaded,
+        })),
+        "series_names": series_names(sim),
+        "entity_names": if log.points.is_empty() { Vec::new() } else { entities },
+        "links": links.iter().map(|link| {
+            let c = &link.counters;
+            json!({
+                "name": topology.link_name(link.number),
+                "fabric": topology.links[link.number as usize].from.0 >= topology.hosts
+                    && topology.links[link.number as usize].to.0 >= topology.hosts,
+                "packets": c.packets,
+                "bytes": c.bytes,
+                "drops": c.drops,
+                "dropped_bytes": c.dropped_bytes,
+                "marks": c.marks,
+                "longest_queue_bytes": c.longest_queue,
+                "utilisation": if stop == Time::ZERO { 0.0 } else { c.busy.0 as f64 / stop.0 as f64 },
+            })
+        }).collect::<Vec<_>>(),
+    })
+}
+
+/// Packets on links and in ports when the run stopped.
+fn in_network(sim: &Sim) -> crate::log::Account {
+    let mut account = crate::log::Account::default();
+    let mut add = |packet: &Packet| account.add(packet.wire - u16::from(packet.fabric_header));
+    sim.wires.in_flight().for_each(&mut add);
+    sim.switches.iter().flat_map(|switch| &switch.ports).for_each(|port| port.kept().for_each(&mut add));
+    account
+}

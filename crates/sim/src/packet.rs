@@ -1,0 +1,181 @@
+//! The packet: one cache line, carried by value from ring to ring.
+
+use spinewise_policy::{FlowKey, Kind, Port, Span, Time, Way, hash};
+
+/// Congestion experienced (RFC 3168).
+pub const CE: u8 = 1;
+/// ECN-capable transport.
+pub const ECT: u8 = 2;
+/// ECN echo, on acknowledgements and probe replies.
+pub const ECE: u8 = 4;
+/// These bytes were sent before (on an acknowledgement: the packet that triggered it was).
+pub const RETRANSMIT: u8 = 8;
+/// A body travels beside this packet in the side queue of its link.
+pub const BODY: u8 = 16;
+
+/// `dst` and `src` with this bit name a switch, not a host.
+pub const SWITCH: u32 = 1 << 31;
+/// "No flow" in [`Packet::flow`] of a message.
+pub const NO_FLOW: u32 = u32::MAX;
+
+/// What is on a link. Fields mean what they say for data; the comments tell what else uses them.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// When its last bit arrives at the next node.
+    pub at: Time,
+    /// When its transmission started at the sender; acknowledgements and replies echo it.
+    pub stamp: Time,
+    /// First payload byte; next byte expected on an ACK; the instant of turning round on a probe reply.
+    pub seq: u64,
+    /// The scheme's in-band header.
+    pub header: [u8; 16],
+    /// Flow number; number of the probe; flow key a message names.
+    pub flow: u32,
+    /// Source device.
+    pub src: u32,
+    /// Destination device.
+    pub dst: u32,
+    /// Bytes on the wire.
+    pub wire: u16,
+    /// Payload bytes.
+    pub payload: u16,
+    /// Path tag written by a host scheme.
+    pub way: Way,
+    /// On an ACK or a reply, the tag of the packet it answers; on a message, its class.
+    pub echo: u16,
+    /// What it is for.
+    pub kind: Kind,
+    /// `CE`, `ECT`, …
+    pub flags: u8,
+    /// Switches yet to pass before the one that answers; 0: end to end.
+    pub ttl: u8,
+    /// Bytes of `wire` that are the fabric scheme's header, added by the first switch.
+    pub fabric_header: u8,
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);
+
+impl Packet {
+    /// Is this flag set?
+    #[inline]
+    pub fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Does it belong to a flow (and so to the flow's bookkeeping)?
+    #[inline]
+    pub fn of_flow(&self) -> bool {
+        matches!(self.kind, Kind::Data | Kind::Ack)
+    }
+
+    /// The key of its flow and direction.
+    #[inline]
+    pub fn key(&self) -> FlowKey {
+        match self.kind {
+            Kind::Data => FlowKey(self.flow << 1),
+            Kind::Ack => FlowKey(self.flow << 1 | 1),
+            _ => FlowKey(self.flow),
+        }
+    }
+
+    /// What a scheme may read of it.
+    #[inline]
+    pub fn view(&self, tags: Tags, in_port: u16, out_port: u16) -> spinewise_policy::Packet {
+        spinewise_policy::Packet {
+            kind: self.kind,
+            flow: self.key(),
+            src: self.src,
+            dst: self.dst,
+            seq: self.seq,
+            wire: u32::from(self.wire),
+            payload: u32::from(self.payload),
+            ce: self.is(CE),
+            retransmit: self.is(RETRANSMIT),
+            hash: self.entropy(tags),
+            way: self.way,
+            in_port: Port(in_port),
+            out_port: Port(out_port),
+        }
+    }
+
+    /// Hash of the fields that switches hash, before any switch's salt.
+    #[inline]
+    pub fn entropy(&self, tags: Tags) -> u64 {
+        let pair = u64::from(self.src) << 32 | u64::from(self.dst);
+        let inner = u64::from(self.key().0) << 8 | self.kind as u64;
+        if self.way == Way::ANY {
+            return hash::mix2(pair, inner);
+        }
+        match tags {
+            Tags::Outer => hash::mix2(pair, u64::from(self.way.0) << 48 | 0xff),
+            Tags::Inner | Tags::Explicit => hash::mix2(hash::mix2(pair, inner), u64::from(self.way.0)),
+        }
+    }
+}
+
+/// What a host's path tag is to the switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tags {
+    /// The path itself (XPath, segment routing).
+    Explicit,
+    /// The source port of a tunnel: hashed with the two hosts, the inner flow hidden.
+    Outer,
+    /// A field of the inner header: hashed with the flow.
+    Inner,
+}
+
+/// A message body, beside its packet.
+pub type Body = Box<[u8]>;
+
+/// Serialisation time at a fixed rate, exact: the remainder of each division is carried to the next packet of the same
+/// busy period, so a packet ends at the floor of the exact rational instant.
+#[derive(Clone, Copy, Debug)]
+pub struct Serializer {
+    rate: u64,
+    ps_per_byte: u64,
+    remainder: u64,
+}
+
+const PS_BITS: u64 = 8 * 1_000_000_000_000;
+
+impl Serializer {
+    /// At `rate` bits per second, which must not be zero.
+    pub fn new(rate: u64) -> Self {
+        let ps_per_byte = if PS_BITS.is_multiple_of(rate) { PS_BITS / rate } else { 0 };
+        Serializer { rate, ps_per_byte, remainder: 0 }
+    }
+
+    /// Bits per second.
+    #[inline]
+    pub fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    /// Time to send `bytes`; `fresh` starts a busy period (nothing carried over).
+    #[inline]
+    pub fn send(&mut self, bytes: u32, fresh: bool) -> Span {
+        if self.ps_per_byte != 0 {
+            return Span(self.ps_per_byte * u64::from(bytes));
+        }
+        let carried = if fresh { 0 } else { self.remainder };
+        let work = u64::from(bytes) * PS_BITS + carried;
+        self.remainder = work % self.rate;
+        Span(work / self.rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_gigabit_per_second_is_exact_over_time() {
+        let mut line = Serializer::new(3_000_000_000);
+        let mut at = 0;
+        for n in 1..=1000u64 {
+            at += line.send(1501, n == 1).0;
+            assert_eq!(at, (u128::from(n) * 1501 * 8_000 / 3) as u64, "packet {n}");
+        }
+    }
+}

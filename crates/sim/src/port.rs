@@ -1,0 +1,432 @@
+//! Egress ports of switches: a drop-tail queue and a line.
+//!
+//! A *FIFO* port commits a packet at once: the departure of a packet is known when it is queued, so it goes into the
+//! link's ring there and then, and one event per hop is all there is. What the queue holds at any instant follows from
+//! the starts of transmission that lie ahead. A *commit-at-start* port keeps its packets until their transmission
+//! starts, which costs a transmit-done event whenever something waits; it is what held queues need. Both give the same
+//! results where both can serve.
+
+use crate::link::Wires;
+use crate::packet::{BODY, Body, CE, ECT, Packet, Serializer};
+use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
+use spinewise_policy::{FlowKey, Queue, Span, Time};
+use std::collections::VecDeque;
+
+/// The queueing rules of a switch, as the hot path wants them.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    max_packets: u32,
+    max_bytes: u64,
+    mark_packets: u32,
+    mark_bytes: u64,
+    mark_at_dequeue: bool,
+    counts_in_service: bool,
+}
+
+impl Rules {
+    /// From the spec.
+    pub fn new(spec: &SwitchSpec) -> Self {
+        let (max_packets, max_bytes) = split(spec.buffer);
+        let (mark_packets, mark_bytes) = spec.ecn_threshold.map_or((u32::MAX, u64::MAX), split);
+        Rules {
+            max_packets,
+            max_bytes,
+            mark_packets,
+            mark_bytes,
+            mark_at_dequeue: spec.ecn_at == EcnAt::Dequeue,
+            counts_in_service: spec.queue_counts == QueueCounts::InService,
+        }
+    }
+
+    /// Are marks decided as a packet leaves the queue?
+    #[inline]
+    pub fn marks_at_dequeue(&self) -> bool {
+        self.mark_at_dequeue
+    }
+
+    #[inline]
+    fn marks(&self, bytes: u64, packets: u32) -> bool {
+        packets >= self.mark_packets || bytes >= self.mark_bytes
+    }
+}
+
+fn split(limit: Limit) -> (u32, u64) {
+    match limit {
+        Limit::Packets(n) => (n, u64::MAX),
+        Limit::Bytes(n) => (u32::MAX, n),
+    }
+}
+
+/// What a port has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets sent or committed to be sent.
+    pub packets: u64,
+    /// Bytes likewise.
+    pub bytes: u64,
+    /// Packets dropped at admission.
+    pub drops: u64,
+    /// Bytes likewise.
+    pub dropped_bytes: u64,
+    /// Packets marked CE here.
+    pub marks: u64,
+    /// Time spent sending, committed.
+    pub busy: Span,
+    /// Longest queue found at an arrival, in bytes, by the spec's convention.
+    pub longest_queue: u64,
+}
+
+/// What an admitted packet found.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    mark: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    start: Time,
+    bytes: u32,
+}
+
+/// An egress port.
+#[derive(Debug)]
+pub struct Port {
+    line: Serializer,
+    busy_until: Time,
+    delay: Span,
+    /// The link it feeds.
+    pub link: u32,
+    waiting_bytes: u64,
+    waiting: VecDeque<Waiting>,
+    /// Bytes of the packet that started last.
+    serving: u32,
+    lanes: Option<Box<Lanes>>,
+    /// What it has done.
+    pub counters: Counters,
+}
+
+/// The packets of a commit-at-start port.
+#[derive(Debug, Default)]
+struct Lanes {
+    queue: VecDeque<Item>,
+    held: Vec<Lane>,
+    packets: u32,
+    /// A transmit-done event is on its way.
+    armed: bool,
+}
+
+#[derive(Debug)]
+enum Item {
+    Packet(Packet, Option<Body>),
+    /// Here a released queue goes.
+    Lane(u16),
+}
+
+#[derive(Debug, Default)]
+struct Lane {
+    packets: VecDeque<(Packet, Option<Body>)>,
+    owner: Option<FlowKey>,
+    released: bool,
+}
+
+/// What a transmit-done event led to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Started {
+    /// A held queue has emptied: it and the flow it was pinned for.
+    pub drained: Option<(Queue, Option<FlowKey>)>,
+    /// Something still waits: transmit-done comes again at this instant.
+    pub again: Option<Time>,
+}
+
+impl Port {
+    /// A port onto `link`; `queues` held queues, or `commit_at_start` without any, make it keep its packets.
+    pub fn new(rate: u64, delay: Span, link: u32, commit_at_start: bool, queues: u16) -> Self {
+        let lanes = (commit_at_start || queues > 0)
+            .then(|| Box::new(Lanes { held: (0..queues).map(|_| Lane::default()).collect(), ..Lanes::default() }));
+        Port {
+            line: Serializer::new(rate),
+            busy_until: Time::ZERO,
+            delay,
+            link,
+            waiting_bytes: 0,
+            waiting: VecDeque::new(),
+            serving: 0,
+            lanes,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Bits per second.
+    pub fn rate(&self) -> u64 {
+        self.line.rate()
+    }
+
+    /// Bytes and packets queued at `now`, by the convention of `rules`; every transmission that starts at or before
+    /// `now` has left the queue.
+    pub fn queue(&self, now: Time, rules: &Rules) -> (u64, u32) {
+        let (mut bytes, mut packets, mut serving) = (self.waiting_bytes, self.waiting_packets(), self.serving);
+        let mut ahead = None;
+        for waiting in &self.waiting {
+            if waiting.start > now {
+                ahead = Some(waiting.start);
+                break;
+            }
+            bytes -= u64::from(waiting.bytes);
+            packets -= 1;
+            serving = waiting.bytes;
+        }
+        if rules.counts_in_service && now < ahead.unwrap_or(self.busy_until) && now < self.busy_until {
+            bytes += u64::from(serving);
+            packets += 1;
+        }
+        (bytes, packets)
+    }
+
+    #[inline]
+    fn waiting_packets(&self) -> u32 {
+        match &self.lanes {
+            Some(lanes) => lanes.packets,
+            None => self.waiting.len() as u32,
+        }
+    }
+
+    /// Takes what has started by `now` off the queue of a FIFO port, marking at dequeue where the rules say so.
+    #[inline]
+    pub fn settle(&mut self, now: Time, rules: &Rules, wires: &mut Wires) {
+        while let Some(first) = self.waiting.front() {
+            if first.start > now {
+                break;
+            }
+            self.waiting_bytes -= u64::from(first.bytes);
+            self.serving = first.bytes;
+            if rules.mark_at_dequeue {
+                let left = self.left_behind(rules, first.bytes, self.waiting.len() as u32 - 1);
+                if left {
+                    let packet = wires.ring_mut(self.link).from_back(self.waiting.len() - 1);
+                    self.counters.marks += mark(packet);
+                }
+            }
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Does the queue a packet of `bytes` leaves behind as it starts call for a mark?
+    #[inline]
+    fn left_behind(&self, rules: &Rules, bytes: u32, packets: u32) -> bool {
+        let own = u32::from(rules.counts_in_service);
+        rules.marks(self.waiting_bytes + u64::from(own * bytes), packets + own)
+    }
+
+    /// Drop-tail: may a packet of `bytes` join the queue as found at `now`? A port whose line is free always takes one.
+    #[inline]
+    pub fn admit(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
+        self.settle(now, rules, wires);
+        let (mut queued, mut packets) = (self.waiting_bytes, self.waiting_packets());
+        let busy = now < self.busy_until || packets > 0;
+        if rules.counts_in_service && now < self.busy_until {
+            queued += u64::from(self.serving);
+            packets += 1;
+        }
+        self.counters.longest_queue = self.counters.longest_queue.max(queued);
+        let full = packets >= rules.max_packets || queued + u64::from(bytes) > rules.max_bytes;
+        if busy && full {
+            self.counters.drops += 1;
+            self.counters.dropped_bytes += u64::from(bytes);
+            return None;
+        }
+        Some(Found { mark: !rules.mark_at_dequeue && rules.marks(queued, packets) })
+    }
+
+    /// Queues an admitted packet. On a commit-at-start port returns when a transmit-done event is first needed.
+    #[inline]
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        body: Option<Body>,
+        found: Found,
+        rules: &Rules,
+        wires: &mut Wires,
+    ) -> Option<Time> {
+        if found.mark {
+            self.counters.marks += mark(&mut packet);
+        }
+        if self.lanes.is_some() {
+            return self.enqueue_lane(now, packet, body, rules, wires);
+        }
+        let start = self.busy_until.max(now);
+        if start > now {
+            self.waiting.push_back(Waiting { start, bytes: u32::from(packet.wire) });
+            self.waiting_bytes += u64::from(packet.wire);
+        } else {
+            self.serving = u32::from(packet.wire);
+            if rules.mark_at_dequeue && self.left_behind(rules, u32::from(packet.wire), 0) {
+                self.counters.marks += mark(&mut packet);
+            }
+        }
+        self.transmit(start, packet, body, wires);
+        None
+    }
+
+    /// Puts a packet on the line at `start`, which must not be before the line is free.
+    #[inline]
+    fn transmit(&mut self, start: Time, mut packet: Packet, body: Option<Body>, wires: &mut Wires) {
+        let bytes = u32::from(packet.wire);
+        let took = self.line.send(bytes, start > self.busy_until);
+        self.busy_until = start + took;
+        self.counters.packets += 1;
+        self.counters.bytes += u64::from(bytes);
+        self.counters.busy += took;
+        packet.at = self.busy_until + self.delay;
+        if packet.is(BODY) {
+            wires.push_with(self.link, packet, body);
+        } else {
+            wires.push(self.link, packet);
+        }
+    }
+
+    fn enqueue_lane(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        body: Option<Body>,
+        rules: &Rules,
+        wires: &mut Wires,
+    ) -> Option<Time> {
+        let lanes = self.lanes.as_mut()?;
+        lanes.queue.push_back(Item::Packet(packet, body));
+        lanes.packets += 1;
+        self.waiting_bytes += u64::from(packet.wire);
+        if now >= self.busy_until && !lanes.armed {
+            return self.start(now, rules, wires).again;
+        }
+        self.arm(now)
+    }
+
+    /// Asks for a transmit-done event if something can go and none is on its way.
+    fn arm(&mut self, now: Time) -> Option<Time> {
+        let lanes = self.lanes.as_mut()?;
+        if lanes.armed || lanes.queue.is_empty() {
+            return None;
+        }
+        lanes.armed = true;
+        Some(self.busy_until.max(now))
+    }
+
+    /// The line is free at `now`: starts the next packet of a commit-at-start port.
+    pub fn start(&mut self, now: Time, rules: &Rules, wires: &mut Wires) -> Started {
+        let mut started = Started::default();
+        let Some(lanes) = self.lanes.as_mut() else { return started };
+        lanes.armed = false;
+        let next = loop {
+            match lanes.queue.pop_front() {
+                None => return started,
+                Some(Item::Packet(packet, body)) => break (packet, body),
+                Some(Item::Lane(q)) => {
+                    let lane = &mut lanes.held[usize::from(q)];
+                    let next = lane.packets.pop_front();
+                    if lane.packets.is_empty() {
+                        lane.released = false;
+                        started.drained = Some((Queue(q), lane.owner.take()));
+                    } else {
+                        lanes.queue.push_front(Item::Lane(q));
+                    }
+                    if let Some(next) = next {
+                        break next;
+                    }
+                }
+            }
+        };
+        let (mut packet, body) = next;
+        lanes.packets -= 1;
+        let left = lanes.packets;
+        let bytes = u32::from(packet.wire);
+        self.waiting_bytes -= u64::from(bytes);
+        self.serving = bytes;
+        if rules.mark_at_dequeue && self.left_behind(rules, bytes, left) {
+            self.counters.marks += mark(&mut packet);
+        }
+        self.transmit(now.max(self.busy_until), packet, body, wires);
+        started.again = self.arm(now);
+        started
+    }
+
+    /// Parks an admitted packet in held queue `q`, pinned for `owner`.
+    pub fn hold(&mut self, q: Queue, owner: Option<FlowKey>, mut packet: Packet, body: Option<Body>, found: Found) {
+        if found.mark {
+            self.counters.marks += mark(&mut packet);
+        }
+        let lanes = self.lanes.as_mut().expect("held queues are declared in the layout");
+        let lane = &mut lanes.held[usize::from(q.0)];
+        lane.owner = owner;
+        lane.packets.push_back((packet, body));
+        lanes.packets += 1;
+        self.waiting_bytes += u64::from(packet.wire);
+    }
+
+    /// Lets held queue `q` go behind everything now in the default queue. Returns when a transmit-done event is first
+    /// needed, and the drained queue at once if it was empty.
+    pub fn release(&mut self, now: Time, q: Queue) -> Started {
+        let Some(lanes) = self.lanes.as_mut() else { return Started::default() };
+        let Some(lane) = lanes.held.get_mut(usize::from(q.0)) else { return Started::default() };
+        if lane.released {
+            return Started::default();
+        }
+        if lane.packets.is_empty() {
+            return Started { drained: Some((q, lane.owner.take())), again: None };
+        }
+        lane.released = true;
+        lanes.queue.push_back(Item::Lane(q.0));
+        Started { drained: None, again: self.arm(now) }
+    }
+
+    /// Is held queue `q` empty, so that the next packet it holds opens it?
+    pub fn holds_nothing(&self, q: Queue) -> bool {
+        let lane = self.lanes.as_ref().and_then(|lanes| lanes.held.get(usize::from(q.0)));
+        lane.is_some_and(|lane| lane.packets.is_empty())
+    }
+
+    /// A held queue that is empty and not on its way out.
+    pub fn free_queue(&self) -> Option<Queue> {
+        let lanes = self.lanes.as_ref()?;
+        let free = lanes.held.iter().position(|lane| lane.packets.is_empty() && !lane.released)?;
+        Some(Queue(free as u16))
+    }
+
+    /// Packets the port itself still keeps (commit-at-start ports).
+    pub fn kept(&self) -> impl Iterator<Item = &Packet> {
+        self.lanes.iter().flat_map(|lanes| {
+            let queued = lanes.queue.iter().filter_map(|item| match item {
+                Item::Packet(packet, _) => Some(packet),
+                Item::Lane(_) => None,
+            });
+            queued.chain(lanes.held.iter().flat_map(|lane| lane.packets.iter().map(|(packet, _)| packet)))
+        })
+    }
+
+    /// Ends the account at `stop`: what would have started then or later was never sent. Returns how many packets that is.
+    pub fn finish(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> u64 {
+        self.settle(stop - Span(1), rules, wires);
+        let unsent: u64 = self.waiting.iter().map(|waiting| u64::from(waiting.bytes)).sum();
+        self.counters.packets -= self.waiting.len() as u64;
+        self.counters.bytes -= unsent;
+        self.counters.busy = self.busy_by(stop);
+        self.waiting.len() as u64
+    }
+
+    /// Time spent sending up to `now`, exactly.
+    pub fn busy_by(&self, now: Time) -> Span {
+        self.counters.busy - self.busy_until.since(now)
+    }
+}
+
+/// Sets CE on an ECN-capable packet; 1 if it was not set before.
+#[inline]
+fn mark(packet: &mut Packet) -> u64 {
+    if packet.is(ECT) && !packet.is(CE) {
+        packet.flags |= CE;
+        1
+    } else {
+        0
+    }
+}

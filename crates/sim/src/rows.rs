@@ -1,0 +1,105 @@
+//! Rows lent to schemes, made on first use.
+
+use spinewise_policy::{Span, Time, hash};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A fixed hasher for small integer keys: the same on every run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MixHasher(u64);
+
+impl Hasher for MixHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = hash::mix2(self.0, u64::from(byte));
+        }
+    }
+    fn write_u32(&mut self, value: u32) {
+        self.0 = hash::mix(self.0 ^ u64::from(value));
+    }
+}
+
+/// A map from numbers; never iterated where order could matter.
+pub type NumberMap<V> = HashMap<u32, V, BuildHasherDefault<MixHasher>>;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Aged<R> {
+    last: Time,
+    pins: u32,
+    row: R,
+}
+
+/// Flow rows of one seat. A row idle for longer than the layout allows is as if it had never been; a pinned row stays.
+#[derive(Debug)]
+pub struct FlowRows<R> {
+    rows: NumberMap<Aged<R>>,
+    idle: Span,
+    sweep_at: usize,
+    nothing: R,
+}
+
+impl<R: Copy + Default> FlowRows<R> {
+    const FIRST_SWEEP: usize = 1024;
+
+    /// Rows that age after `idle`.
+    pub fn new(idle: Span) -> Self {
+        FlowRows { rows: NumberMap::default(), idle, sweep_at: Self::FIRST_SWEEP, nothing: R::default() }
+    }
+
+    /// The row of a flow, fresh if there is none or it has aged.
+    #[inline]
+    pub fn row(&mut self, key: u32, now: Time) -> &mut R {
+        if size_of::<R>() == 0 {
+            return &mut self.nothing;
+        }
+        if self.rows.len() >= self.sweep_at {
+            self.sweep(now);
+        }
+        let idle = self.idle;
+        let aged = self.rows.entry(key).or_default();
+        if aged.pins == 0 && now.since(aged.last) > idle {
+            aged.row = R::default();
+        }
+        aged.last = now;
+        &mut aged.row
+    }
+
+    /// The row of a flow if it is there; does not make it younger.
+    pub fn known(&mut self, key: u32) -> Option<&mut R> {
+        if size_of::<R>() == 0 {
+            return Some(&mut self.nothing);
+        }
+        self.rows.get_mut(&key).map(|aged| &mut aged.row)
+    }
+
+    /// Pins a row, once more.
+    pub fn pin(&mut self, key: u32) {
+        if size_of::<R>() > 0 {
+            self.rows.entry(key).or_default().pins += 1;
+        }
+    }
+
+    /// Undoes one pin.
+    pub fn unpin(&mut self, key: u32) {
+        if let Some(aged) = self.rows.get_mut(&key) {
+            aged.pins = aged.pins.saturating_sub(1);
+        }
+    }
+
+    /// Forgets a row that nothing pins.
+    pub fn forget(&mut self, key: u32) {
+        if self.rows.get(&key).is_some_and(|aged| aged.pins == 0) {
+            self.rows.remove(&key);
+        }
+    }
+
+    #[cold]
+    fn sweep(&mut self, now: Time) {
+        let idle = self.idle;
+        self.rows.retain(|_, aged| aged.pins > 0 || now.since(aged.last) <= idle);
+        self.sweep_at = (self.rows.len() * 2).max(Self::FIRST_SWEEP);
+    }
+}

@@ -1,0 +1,220 @@
+//! From a checked spec to a run: traffic, wiring, seats, nodes.
+
+use crate::bank::{Bank, Places};
+use crate::engine::{Interrupted, Limits, Sim, Watch, events, windows};
+use crate::flows::Flows;
+use crate::host::Host;
+use crate::link::Wires;
+use crate::log::Log;
+use crate::net::Net;
+use crate::outcome::Outcome;
+use crate::packet::Tags;
+use crate::port::Rules;
+use crate::spec::{
+    EngineKind, HeaderBytes, ParamValue, PathTag, PortKind, Spec, SpecError, Stop, Traffic, workload_error,
+};
+use crate::switch::Switch;
+use crate::topology::Topology;
+use crate::transport::UdpConfig;
+use crate::workload::load::{Loads, Offered, arrival_interval};
+use crate::workload::{self, FlowSpec, Workload};
+use spinewise_policy::{Shape, Span, Tier, Time};
+
+/// Choices that must not change any result; tests turn them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tuning {
+    /// Which engine, instead of the spec's.
+    pub engine: Option<EngineKind>,
+    /// Windows shorter by this factor.
+    pub window_divisor: u64,
+    /// Ports that keep their packets until transmission starts.
+    pub commit_at_start: bool,
+    /// Call every hook, listed or not.
+    pub all_hooks: bool,
+}
+
+impl Sim {
+    /// Everything a spec describes, at time zero.
+    ///
+    /// # Errors
+    /// When values do not fit each other: an override that selects nothing, leaves that cannot reach each other,
+    /// traffic that names what is not there.
+    pub fn new(spec: &Spec, tuning: Tuning) -> Result<(Sim, Option<Loads>), SpecError> {
+        let topology = Topology::leaf_spine(&spec.topology)?;
+        let (list, loads) = traffic(spec, &topology)?;
+        check_reachable(&list, &topology)?;
+        let rules = Rules::new(&spec.switch);
+        let net = Net::new(
+            topology,
+            rules,
+            spec.transport.clone(),
+            match spec.scheme.path_tag {
+                PathTag::Explicit => Tags::Explicit,
+                PathTag::Outer => Tags::Outer,
+                PathTag::Inner => Tags::Inner,
+            },
+            spec.scheme.header_free == HeaderBytes::Charged,
+            spec.seed,
+            tuning.commit_at_start || spec.switch.ports == PortKind::CommitAtStart,
+            spec.metrics.series_interval,
+            &spec.topology,
+        );
+        let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks)?;
+        let flows = Flows::new(list, net.topology.hosts);
+        let hosts = (0..net.topology.hosts).map(|host| Host::new(host, &net, &flows, edge.as_ref())).collect();
+        let switches = (0..net.topology.switches()).map(|switch| Switch::new(switch, &net, &fabric)).collect();
+        let wires = Wires::new(net.topology.links.iter().map(|l| l.to.0).collect(), net.topology.nodes() as usize);
+        let limits =
+            Limits { flows_done: spec.run.stop == Stop::FlowsDone, until: spec.run.until, grid: spec.run.grid };
+        let log = Log::default();
+        Ok((Sim { net, wires, hosts, switches, edge, fabric, flows, log, limits }, loads))
+    }
+
+    /// Runs to the end with the engine of the spec. Returns the instant it stopped at.
+    ///
+    /// # Errors
+    /// [`Interrupted`] if `watch` says so.
+    pub fn run(&mut self, spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Time, Interrupted> {
+        let lookahead = self.net.topology.shortest_delay();
+        let window = Span(spec.run.window.map_or(lookahead, |window| window.min(lookahead)).0.min(MOST_WINDOW));
+        let window = Span((window.0 / tuning.window_divisor.max(1)).max(1));
+        let events = match tuning.engine.unwrap_or(spec.run.engine) {
+            EngineKind::Events => true,
+            EngineKind::Windows | EngineKind::Auto => lookahead == Span::ZERO,
+        };
+        if events { events::run(self, watch) } else { windows::run(self, window, watch) }
+    }
+}
+
+/// Longest window, ps: sort keys hold offsets of 40 bits.
+const MOST_WINDOW: u64 = (1 << 40) - 1;
+
+/// Builds, runs and closes the account.
+///
+/// # Errors
+/// [`Failure`]: the spec does not fit itself, or the caller stopped the run.
+pub fn simulate(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Outcome, Failure> {
+    let (mut sim, loads) = Sim::new(spec, tuning).map_err(Failure::Spec)?;
+    let stop = sim.run(spec, tuning, watch).map_err(|Interrupted| Failure::Interrupted)?;
+    Ok(Outcome::close(spec, sim, stop, loads))
+}
+
+/// Why there is no outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    /// The spec does not fit itself.
+    Spec(SpecError),
+    /// The caller stopped the run.
+    Interrupted,
+}
+
+/// All flows of the spec, and the load they offer.
+fn traffic(
+    spec: &Spec,
+    topology: &Topology,
+) -> Result<(Vec<(FlowSpec, Option<UdpConfig>)>, Option<Loads>), SpecError> {
+    let nominal = spec.topology.fabric_rate;
+    let (uplinks, up, down) = topology.leaf_rates(nominal);
+    let places = workload::Places {
+        hosts: topology.hosts,
+        leaf_of: &topology.leaf_of,
+        leaves: topology.leaves,
+        host_rate: spec.topology.host_rate,
+        uplink_rate_of_leaf: &uplinks,
+    };
+    let mut list = Vec::new();
+    let mut interval = Span::ZERO;
+    for (entry, source) in spec.traffic.iter().enumerate() {
+        match source {
+            Traffic::Tcp(workload) => {
+                let flows = workload
+                    .generate(spec.seed, entry as u8, &places)
+                    .map_err(|error| workload_error(entry, error))?;
+                interval = interval.max(match workload {
+                    Workload::Poisson(poisson) if poisson.duration != Span::FOREVER => poisson.duration,
+                    _ => arrival_interval(&flows),
+                });
+                list.extend(flows.into_iter().map(|flow| (flow, None)));
+            }
+            Traffic::Udp(udp) => {
+                let start = udp.config.schedule.first().map_or(Time::ZERO, |&(at, _)| at);
+                let size = udp.config.size_bytes.unwrap_or(0);
+                let flow = FlowSpec { src: udp.src, dst: udp.dst, size, start, entry: entry as u8 };
+                list.push((flow, Some(udp.config.clone())));
+            }
+        }
+    }
+    let tcp: Vec<FlowSpec> = list.iter().filter(|(_, udp)| udp.is_none()).map(|&(flow, _)| flow).collect();
+    let offered = Offered {
+        flows: &tcp,
+        interval,
+        mss: u64::from(spec.transport.mss),
+        header: u64::from(spec.transport.header),
+        ack: u64::from(spec.transport.ack_bytes),
+        places: &places,
+        up: &up,
+        down: &down,
+    };
+    let loads = offered.loads();
+    Ok((list, loads))
+}
+
+/// Every flow and its acknowledgements must find a way.
+fn check_reachable(list: &[(FlowSpec, Option<UdpConfig>)], topology: &Topology) -> Result<(), SpecError> {
+    let wired = |host: u32| {
+        let there = topology.out(host, 0);
+        there.up && topology.out(there.to.0, there.to.1).up
+    };
+    for (flow, _) in list {
+        let (from, to) = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
+        let ways = |a: u32, b: u32| a == b || topology.ways[(a * topology.leaves + b) as usize] > 0;
+        if !(wired(flow.src) && wired(flow.dst) && ways(from, to) && ways(to, from)) {
+            return Err(SpecError {
+                key: format!("traffic[{}]", flow.entry),
+                value: format!("a flow from host {} (leaf {from}) to host {} (leaf {to})", flow.src, flow.dst),
+                allowed: "hosts that can reach each other both ways; the links that are down leave no path".into(),
+                hint: None,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Seats the schemes: one in the fabric, and one at the hosts if the spec names a host scheme.
+fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> Result<(Option<Bank>, Bank), SpecError> {
+    let shape = |tier, ports| Shape {
+        tier,
+        hosts: topology.hosts,
+        leaves: topology.leaves,
+        ports,
+        ways: topology.most_ways,
+    };
+    let in_fabric = Places {
+        shapes: vec![
+            shape(Tier::Leaf, topology.ports(topology.leaf_node(0))),
+            shape(Tier::Spine, topology.ports(topology.spine_node(0))),
+        ],
+        kinds: (0..topology.switches()).map(|switch| u8::from(switch >= topology.leaves)).collect(),
+    };
+    let at_hosts = Places { shapes: vec![shape(Tier::Host, 1)], kinds: vec![0; topology.hosts as usize] };
+    let seat = |name: &str, params: &[(String, ParamValue)], places: &Places| {
+        let values: Vec<_> = params.iter().map(|(name, value)| (name.clone(), value.as_value())).collect();
+        match Bank::new(name, &values, places, spec.seed, all_hooks) {
+            Some(Ok(bank)) => Ok(bank),
+            Some(Err(bad)) => Err(bad_scheme("scheme.params", bad.name, "a parameter of the scheme, in its range")),
+            None => Err(bad_scheme("scheme.name", name, "a registered scheme")),
+        }
+    };
+    let host_scheme =
+        crate::bank::REGISTRY.iter().any(|entry| entry.about.name == spec.scheme.name && entry.site == "host");
+    if host_scheme {
+        let edge = seat(&spec.scheme.name, &spec.scheme.params, &at_hosts)?;
+        Ok((Some(edge), seat(&spec.scheme.fabric, &spec.scheme.fabric_params, &in_fabric)?))
+    } else {
+        Ok((None, seat(&spec.scheme.name, &spec.scheme.params, &in_fabric)?))
+    }
+}
+
+fn bad_scheme(key: &str, value: &str, allowed: &str) -> SpecError {
+    SpecError { key: key.into(), value: value.into(), allowed: allowed.into(), hint: None }
+}

@@ -1,0 +1,505 @@
+//! A switch: routes a packet, lets the scheme choose among equal-cost ports, and queues it.
+
+use crate::bank::{Asked, Bank, Call, NO_PEER, Room};
+use crate::flows::Flows;
+use crate::host::{device, message_of, message_to, plan_ticks, reply_to};
+use crate::link::Wires;
+use crate::log::{FABRIC_SERIES, Log};
+use crate::net::Net;
+use crate::packet::{BODY, Body, ECT, Packet, SWITCH, Tags};
+use crate::port::{Port, Rules, Started};
+use crate::timers::{Timers, What};
+use spinewise_policy::out::{Action, To};
+use spinewise_policy::site::Ports;
+use spinewise_policy::{
+    Event, Feedback, Hooks, Key, Kind, Peers, Port as PortId, Queue, Span, SwitchView, Tier, Time, Verdict, Way, hash,
+};
+use std::collections::BTreeMap;
+
+/// What a switch touches besides itself.
+pub struct World<'a> {
+    /// Fixed facts.
+    pub net: &'a Net,
+    /// The links.
+    pub wires: &'a mut Wires,
+    /// The scheme at the switches.
+    pub fabric: &'a mut Bank,
+    /// The account of packets of flows.
+    pub flows: &'a mut Flows,
+    /// The account.
+    pub log: &'a mut Log,
+}
+
+/// "It did not come in: it was made here."
+const MADE_HERE: u16 = u16::MAX;
+
+/// A switch.
+#[derive(Debug)]
+pub struct Switch {
+    id: u32,
+    node: u32,
+    tier: Tier,
+    host_ports: u16,
+    salt: u64,
+    /// Its egress ports.
+    pub ports: Vec<Port>,
+    /// Its plan.
+    pub timers: Timers,
+    probes: BTreeMap<u32, (u32, Way)>,
+    next_probe: u32,
+    busy: Vec<Span>,
+}
+
+/// A switch's own ports as its scheme sees them.
+struct OwnPorts<'a> {
+    ports: &'a [Port],
+    now: Time,
+    rules: &'a Rules,
+}
+
+impl Ports for OwnPorts<'_> {
+    fn queue_bytes(&self, port: PortId) -> u64 {
+        self.ports[port.index()].queue(self.now, self.rules).0
+    }
+    fn queue_packets(&self, port: PortId) -> u32 {
+        self.ports[port.index()].queue(self.now, self.rules).1
+    }
+    fn rate(&self, port: PortId) -> u64 {
+        self.ports[port.index()].rate()
+    }
+    fn free_queue(&self, port: PortId) -> Option<Queue> {
+        self.ports[port.index()].free_queue()
+    }
+}
+
+impl Switch {
+    /// Switch `id` of the network.
+    pub fn new(id: u32, net: &Net, fabric: &Bank) -> Self {
+        let topology = &net.topology;
+        let node = topology.hosts + id;
+        let tier = topology.tier(id);
+        let queues = fabric.layout(id).queues;
+        let ports = (0..topology.ports(node))
+            .map(|port| {
+                let link = topology.out_number(node, port);
+                let spec = &topology.links[link as usize];
+                Port::new(spec.rate, spec.delay, link, net.commit_at_start, queues)
+            })
+            .collect::<Vec<_>>();
+        let mut timers = Timers::default();
+        plan_ticks(&mut timers, fabric, id);
+        if let Some(interval) = net.series_interval {
+            timers.plan(Time::ZERO + interval, What::Sample);
+        }
+        Switch {
+            id,
+            node,
+            tier,
+            host_ports: if tier == Tier::Leaf { topology.hosts_per_leaf as u16 } else { 0 },
+            salt: hash::mix2(net.seed ^ hash::name("switch salt"), u64::from(id)),
+            busy: vec![Span::ZERO; ports.len()],
+            ports,
+            timers,
+            probes: BTreeMap::new(),
+            next_probe: 0,
+        }
+    }
+
+    /// A packet arrived.
+    #[inline]
+    pub fn arrive(&mut self, w: &mut World<'_>, now: Time, in_port: u16, mut packet: Packet, body: Option<Body>) {
+        if packet.ttl > 0 {
+            packet.ttl -= 1;
+            if packet.ttl == 0 && packet.kind == Kind::Probe {
+                self.answer(w, now, &packet);
+                return;
+            }
+        }
+        if packet.dst == self.id | SWITCH {
+            self.deliver(w, now, in_port, &packet, body);
+            return;
+        }
+        self.forward(w, now, in_port, packet, body);
+    }
+
+    /// Sends a packet on towards its destination.
+    #[inline]
+    fn forward(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: Packet, body: Option<Body>) {
+        let topology = &w.net.topology;
+        let leaf = if packet.dst & SWITCH == 0 {
+            topology.leaf_of[packet.dst as usize]
+        } else {
+            packet.dst & !SWITCH
+        };
+        if leaf == self.id && packet.dst & SWITCH == 0 {
+            let out = (packet.dst % topology.hosts_per_leaf) as u16;
+            self.to_host(w, now, in_port, out, packet, body);
+        } else if leaf < topology.leaves {
+            self.to_switch(w, now, in_port, leaf, packet, body);
+        } else {
+            self.lose(w, &packet);
+        }
+    }
+
+    /// The last hop: to a host of this leaf.
+    #[inline]
+    fn to_host(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, mut packet: Packet, body: Option<Body>) {
+        let mut asked = None;
+        let mut verdict = Verdict::Forward;
+        if in_port >= self.host_ports && in_port != MADE_HERE && w.fabric.hooks().has(Hooks::INGRESS) {
+            let view = packet.view(w.net.tags, in_port, out);
+            verdict = self.ask(w.net, now, packet.src, w.fabric, &[], |fabric, call| {
+                fabric.ingress(call, &view, &mut packet.header)
+            });
+            asked = take_asked(w);
+        }
+        packet.wire -= u16::from(packet.fabric_header);
+        packet.fabric_header = 0;
+        let port = &mut self.ports[usize::from(out)];
+        match verdict {
+            Verdict::Consume => {
+                w.log.consumed.add(packet.wire);
+                if packet.of_flow() {
+                    w.flows.left(packet.flow);
+                }
+            }
+            Verdict::Forward | Verdict::Hold(_) => {
+                match (port.admit(now, u32::from(packet.wire), &w.net.rules, w.wires), verdict) {
+                    (None, _) => drop_packet(w, &packet),
+                    (Some(found), Verdict::Hold(queue)) => {
+                        let owner = packet.of_flow().then(|| packet.key());
+                        if port.holds_nothing(queue)
+                            && let Some(owner) = owner
+                        {
+                            w.fabric.pin(self.id, owner);
+                        }
+                        port.hold(queue, owner, packet, body, found);
+                    }
+                    (Some(found), _) => {
+                        if let Some(at) = port.enqueue(now, packet, body, found, &w.net.rules, w.wires) {
+                            self.timers.plan(at, What::TransmitDone(out));
+                        }
+                    }
+                }
+            }
+        }
+        self.perform(w, now, asked);
+    }
+
+    /// A hop inside the fabric: the scheme chooses among the equal-cost ports.
+    #[inline]
+    fn to_switch(&mut self, w: &mut World<'_>, now: Time, in_port: u16, leaf: u32, mut packet: Packet, body: Option<Body>) {
+        let candidates = w.net.topology.uplinks(self.id, leaf);
+        if candidates.is_empty() {
+            self.lose(w, &packet);
+            return;
+        }
+        let first = in_port < self.host_ports;
+        let mut asked = None;
+        let n = candidates.len();
+        let choice = if packet.way != Way::ANY && (w.net.tags == Tags::Explicit || in_port == MADE_HERE) {
+            self.tagged(w.net, &packet, leaf) % n
+        } else if in_port == MADE_HERE || packet.kind == Kind::Message {
+            // Control packets are hashed, whatever the scheme does with traffic.
+            hash::spread(hash::mix(packet.entropy(w.net.tags) ^ self.salt), n as u32) as usize
+        } else if n == 1 && !first {
+            0
+        } else {
+            let view = packet.view(w.net.tags, in_port, 0);
+            let (way, header) = self.ask(w.net, now, packet.dst, w.fabric, candidates, |fabric, call| {
+                fabric.pick(call, &view, &mut packet.header)
+            });
+            if first && header > 0 && w.net.charge_headers {
+                packet.wire += header as u16;
+                packet.fabric_header = header as u8;
+                w.log.header_bytes += u64::from(header);
+            }
+            asked = take_asked(w);
+            way.index() % n
+        };
+        let out = candidates[choice];
+        self.queue(w, now, out, packet, body);
+        self.perform(w, now, asked);
+    }
+
+    /// The candidate that a path tag names here.
+    fn tagged(&self, net: &Net, packet: &Packet, leaf: u32) -> usize {
+        if packet.src & SWITCH != 0 {
+            return packet.way.index();
+        }
+        let from = net.topology.leaf_of[packet.src as usize];
+        let (first, second) = net.topology.split(from, leaf, packet.way.0);
+        usize::from(if self.tier == Tier::Leaf { first } else { second })
+    }
+
+    /// Queues a packet at a port that leads to a switch.
+    #[inline]
+    fn queue(&mut self, w: &mut World<'_>, now: Time, out: u16, mut packet: Packet, body: Option<Body>) {
+        let found = self.ports[usize::from(out)].admit(now, u32::from(packet.wire), &w.net.rules, w.wires);
+        let Some(found) = found else {
+            drop_packet(w, &packet);
+            return;
+        };
+        let mut asked = None;
+        if w.fabric.hooks().has(Hooks::EGRESS) {
+            let view = packet.view(w.net.tags, 0, out);
+            self.ask(w.net, now, packet.dst, w.fabric, &[], |fabric, call| {
+                fabric.egress(call, PortId(out), &view, &mut packet.header);
+            });
+            asked = take_asked(w);
+        }
+        if let Some(at) = self.ports[usize::from(out)].enqueue(now, packet, body, found, &w.net.rules, w.wires) {
+            self.timers.plan(at, What::TransmitDone(out));
+        }
+        self.perform(w, now, asked);
+    }
+
+    fn lose(&mut self, w: &mut World<'_>, packet: &Packet) {
+        w.log.unroutable += 1;
+        drop_packet(w, packet);
+    }
+
+    // ---- what is for the switch itself ------------------------------------------------------------------------
+
+    fn answer(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+        w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
+        let wire = packet.wire - u16::from(packet.fabric_header);
+        let reply = Packet { src: self.id | SWITCH, wire, ..reply_to(packet, now) };
+        self.make(w, now, reply, None);
+    }
+
+    fn deliver(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: &Packet, body: Option<Body>) {
+        if packet.kind == Kind::Probe {
+            self.answer(w, now, packet);
+            return;
+        }
+        w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
+        match packet.kind {
+            Kind::Message if w.fabric.hooks().has(Hooks::MESSAGE) => {
+                let body = body.as_deref().unwrap_or(&[]);
+                let message = message_of(packet, in_port, body);
+                self.ask(w.net, now, packet.src, w.fabric, &[], |fabric, call| fabric.message(call, &message));
+                let asked = take_asked(w);
+                self.perform(w, now, asked);
+            }
+            Kind::ProbeReply => {
+                if let Some((peer, way)) = self.probes.remove(&packet.flow) {
+                    let event = Event::ProbeReply {
+                        rtt: now.since(packet.stamp),
+                        one_way: Time(packet.seq).since(packet.stamp),
+                        marked: packet.is(crate::packet::ECE),
+                        by: device(packet.src),
+                    };
+                    self.tell(w, now, peer, way, event);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A packet made here sets out.
+    fn make(&mut self, w: &mut World<'_>, now: Time, packet: Packet, body: Option<Body>) {
+        self.note_made(w, &packet);
+        self.forward(w, now, MADE_HERE, packet, body);
+    }
+
+    fn note_made(&self, w: &mut World<'_>, packet: &Packet) {
+        w.log.created.add(packet.wire);
+        match packet.kind {
+            Kind::Message => w.log.messages.add(packet.wire),
+            _ => w.log.probes.add(packet.wire),
+        }
+    }
+
+    fn tell(&mut self, w: &mut World<'_>, now: Time, peer: u32, way: Way, event: Event) {
+        if !w.fabric.hooks().has(Hooks::FEEDBACK) {
+            return;
+        }
+        let feedback = Feedback { way, flow: None, event };
+        self.ask(w.net, now, peer, w.fabric, &[], |fabric, call| fabric.feedback(call, &feedback));
+        let asked = take_asked(w);
+        self.perform(w, now, asked);
+    }
+
+    // ---- what was planned -------------------------------------------------------------------------------------
+
+    /// Something planned is due.
+    pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
+        match what {
+            What::TransmitDone(port) => {
+                let started = self.ports[usize::from(port)].start(now, &w.net.rules, w.wires);
+                self.after_start(w, now, port, started);
+            }
+            What::Scheme(key) => {
+                let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
+                let fired = self.ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| {
+                    fabric.timer(Call { peer, ..call }, key)
+                });
+                if fired {
+                    let asked = take_asked(w);
+                    self.perform(w, now, asked);
+                }
+            }
+            What::ProbeLost(probe) => {
+                if let Some((peer, way)) = self.probes.remove(&probe) {
+                    self.tell(w, now, peer, way, Event::ProbeLost);
+                }
+            }
+            What::Tick => {
+                self.ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| fabric.tick(call));
+                let period = w.fabric.layout(self.id).tick;
+                let asked = take_asked(w);
+                self.perform(w, now, asked);
+                self.timers.plan(now + period, What::Tick);
+            }
+            What::Sample => self.sample(w, now),
+            What::FlowStart | What::Retransmit(_) | What::DelayedAck(_) | What::Pace(_) => {}
+        }
+    }
+
+    fn after_start(&mut self, w: &mut World<'_>, now: Time, port: u16, started: Started) {
+        if let Some(at) = started.again {
+            self.timers.plan(at, What::TransmitDone(port));
+        }
+        if let Some((queue, owner)) = started.drained {
+            self.ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| {
+                fabric.drained(call, owner, PortId(port), queue);
+            });
+            let asked = take_asked(w);
+            self.perform(w, now, asked);
+        }
+    }
+
+    fn sample(&mut self, w: &mut World<'_>, now: Time) {
+        let Some(interval) = w.net.series_interval else { return };
+        for (n, port) in self.ports.iter().enumerate().skip(usize::from(self.host_ports)) {
+            let busy = port.busy_by(now);
+            let entity = w.net.topology.nodes() + port.link;
+            let sent = busy - self.busy[n];
+            self.busy[n] = busy;
+            w.log.point(now, 0, entity, sent.0 as f64 / interval.0 as f64);
+            w.log.point(now, 1, entity, port.queue(now, &w.net.rules).0 as f64);
+        }
+        self.timers.plan(now + interval, What::Sample);
+    }
+
+    // ---- the scheme -------------------------------------------------------------------------------------------
+
+    /// Calls a hook of this switch's scheme that concerns the device `about`.
+    #[inline]
+    fn ask<R>(
+        &self,
+        net: &Net,
+        now: Time,
+        about: u32,
+        fabric: &mut Bank,
+        candidates: &[u16],
+        hook: impl FnOnce(&mut Bank, Call<'_>) -> R,
+    ) -> R {
+        let peer = match (about, fabric.layout(self.id).peers) {
+            (NO_PEER, _) | (_, Peers::None) => NO_PEER,
+            (host, Peers::Hosts) if host & SWITCH == 0 => host,
+            (host, Peers::Leaves) if host & SWITCH == 0 => net.topology.leaf_of[host as usize],
+            (switch, Peers::Leaves) if switch & !SWITCH < net.topology.leaves => switch & !SWITCH,
+            _ => NO_PEER,
+        };
+        let ports = OwnPorts { ports: &self.ports, now, rules: &net.rules };
+        let view = SwitchView {
+            switch: self.id,
+            tier: self.tier,
+            candidates,
+            host_ports: self.host_ports,
+            salt: self.salt,
+            ports: &ports,
+        };
+        hook(fabric, Call { seat: self.id, now, room: Room::Switch(view), peer })
+    }
+
+    /// Carries out what a hook asked for.
+    fn perform(&mut self, w: &mut World<'_>, now: Time, asked: Option<Asked>) {
+        let Some(asked) = asked else { return };
+        for &action in &asked.actions[..asked.len] {
+            match action {
+                Action::Send { to, class, flow, way, at, len, wire } => {
+                    let body = &asked.bytes[at as usize..(at + len) as usize];
+                    let message = Packet { src: self.id | SWITCH, flags: BODY, ..message_to(class, flow, way, wire) };
+                    self.send_message(w, now, to, message, body);
+                }
+                Action::Probe { peer, way, wire, ttl, give_up } => self.probe(w, now, peer, way, wire, ttl, give_up),
+                Action::Arm { key, at } => {
+                    w.fabric.arm(self.id, key, at.max(now));
+                    self.timers.plan(at.max(now), What::Scheme(key));
+                }
+                Action::Cancel { key } => w.fabric.cancel(self.id, key),
+                Action::Release { port, queue } => {
+                    let started = self.ports[port.index()].release(now, queue);
+                    self.after_start(w, now, port.0, started);
+                }
+                // Marks are made at egress; there is no transport here to hide them from.
+                Action::MaskEcn => {}
+                Action::Record { series, value } => w.log.point(now, FABRIC_SERIES + series, self.node, value),
+            }
+        }
+        w.fabric.give_back(asked);
+    }
+
+    fn send_message(&mut self, w: &mut World<'_>, now: Time, to: To, message: Packet, body: &[u8]) {
+        match to {
+            To::Host(dst) => self.make(w, now, Packet { dst, ..message }, Some(body.into())),
+            To::Leaf(leaf) => self.make(w, now, Packet { dst: leaf | SWITCH, ..message }, Some(body.into())),
+            To::Rack => {
+                for port in 0..self.host_ports {
+                    let dst = self.id * u32::from(self.host_ports) + u32::from(port);
+                    self.make(w, now, Packet { dst, ..message }, Some(body.into()));
+                }
+            }
+            To::Neighbours { except } => {
+                for port in self.host_ports..self.ports.len() as u16 {
+                    let link = w.net.topology.out(self.node, port);
+                    if Some(PortId(port)) == except || !link.up {
+                        continue;
+                    }
+                    let packet = Packet { dst: (link.to.0 - w.net.topology.hosts) | SWITCH, ..message };
+                    self.note_made(w, &packet);
+                    self.queue(w, now, port, packet, Some(body.into()));
+                }
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn probe(&mut self, w: &mut World<'_>, now: Time, peer: u32, way: Way, wire: u32, ttl: u8, give_up: Span) {
+        let to_hosts = w.fabric.layout(self.id).peers == Peers::Hosts;
+        let dst = if to_hosts { peer } else { peer | SWITCH };
+        let number = self.next_probe;
+        self.next_probe = self.next_probe.wrapping_add(1);
+        self.probes.insert(number, (dst, way));
+        let packet = Packet {
+            stamp: now,
+            flow: number,
+            src: self.id | SWITCH,
+            dst,
+            wire: wire as u16,
+            way,
+            kind: Kind::Probe,
+            flags: ECT,
+            ttl,
+            ..Packet::default()
+        };
+        self.make(w, now, packet, None);
+        self.timers.plan(now + give_up, What::ProbeLost(number));
+    }
+}
+
+/// What the last hook call asked for, if anything.
+#[inline]
+fn take_asked(w: &mut World<'_>) -> Option<Asked> {
+    w.fabric.has_asked().then(|| w.fabric.asked())
+}
+
+fn drop_packet(w: &mut World<'_>, packet: &Packet) {
+    w.log.dropped.add(packet.wire - u16::from(packet.fabric_header));
+    if packet.of_flow() {
+        w.flows.left(packet.flow);
+    }
+}

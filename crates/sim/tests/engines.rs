@@ -1,0 +1,101 @@
+//! Both engines, any window, both kinds of port and the ignored hook mask give the same outcome, bit for bit.
+
+use serde_json::{Value, json};
+use spinewise_sim::outcome::Outcome;
+use spinewise_sim::setup::{Tuning, simulate};
+use spinewise_sim::spec::{EngineKind, resolve};
+
+fn run(spec: &Value, tuning: Tuning) -> Outcome {
+    let spec = resolve(spec).unwrap_or_else(|error| panic!("{error}"));
+    simulate(&spec, tuning, &mut |_| true).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+fn tunings() -> Vec<(&'static str, Tuning)> {
+    let base = Tuning { window_divisor: 1, ..Tuning::default() };
+    vec![
+        ("windows again", base),
+        ("windows a third as long", Tuning { window_divisor: 3, ..base }),
+        ("windows a seventeenth as long", Tuning { window_divisor: 17, ..base }),
+        ("event queue", Tuning { engine: Some(EngineKind::Events), ..base }),
+        ("commit at start", Tuning { commit_at_start: true, ..base }),
+        ("commit at start, event queue", Tuning { commit_at_start: true, engine: Some(EngineKind::Events), ..base }),
+        ("hook mask ignored", Tuning { all_hooks: true, ..base }),
+    ]
+}
+
+fn merge(base: &mut Value, change: &Value) {
+    match (base, change) {
+        (Value::Object(base), Value::Object(change)) => {
+            for (key, value) in change {
+                merge(base.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (base, change) => *base = change.clone(),
+    }
+}
+
+fn small(change: Value) -> Value {
+    let mut spec = json!({
+        "topology": {
+            "leaves": 3, "spines": 3, "hosts_per_leaf": 4, "host_rate_gbps": 10.0, "fabric_rate_gbps": 10.0,
+            "host_delay_ns": 1000, "fabric_delay_ns": 2000,
+        },
+        "traffic": [{"kind": "poisson", "cdf": "ali_storage", "load": 0.8, "duration_us": 3000}],
+        "metrics": {"series_interval_us": 100},
+    });
+    merge(&mut spec, &change);
+    spec
+}
+
+fn specs() -> Vec<(String, Value)> {
+    let mut specs = Vec::new();
+    for scheme in spinewise_sim::bank::REGISTRY {
+        specs.push((format!("scheme {}", scheme.about.name), small(json!({"scheme": {"name": scheme.about.name}}))));
+    }
+    let mut add = |name: &str, change: Value| specs.push((name.into(), small(change)));
+    add("newreno", json!({"transport": {"kind": "newreno"}, "switch": {"buffer_packets": 20}}));
+    add("dequeue marks", json!({"switch": {"ecn_at": "dequeue", "ecn_threshold_bytes": 30000}}));
+    add("in service counts", json!({"switch": {"queue_counts": "in_service", "ecn_threshold_packets": 10, "buffer_packets": 30}}));
+    add("dequeue, in service", json!({"switch": {"queue_counts": "in_service", "ecn_at": "dequeue", "ecn_threshold_packets": 5}}));
+    add("delayed acks", json!({"transport": {"delayed_ack_segments": 2}}));
+    add("odd rates", json!({"topology": {"host_rate_gbps": 3.0, "fabric_rate_gbps": 6.0, "host_delay_ns": 777}}));
+    add("tiny buffers", json!({"switch": {"buffer_packets": 3, "ecn_threshold_packets": 0}, "scheme": {"name": "rps"}}));
+    add("asymmetric", json!({"topology": {"override": [
+        {"spine": 1, "rate_gbps": 2.0}, {"leaf": 0, "spine": 0, "delay_ns": 50000}, {"leaf": 2, "spine": 2, "up": false}]}}));
+    add("parallel links", json!({"topology": {"parallel_links": 2, "switch_latency_ns": 400}, "scheme": {"name": "rps"}}));
+    add("incast", json!({"traffic": [{"kind": "incast", "receiver": 0, "senders": 9, "size_bytes": 50000}]}));
+    add("permutation", json!({"traffic": [{"kind": "permutation", "size_bytes": 300000}]}));
+    add("stop by time", json!({"run": {"stop": "time", "until_us": 1500.0}}));
+    specs
+}
+
+#[test]
+fn every_spec_gives_one_outcome_whatever_the_engine() {
+    for (name, spec) in specs() {
+        let reference = run(&spec, Tuning { window_divisor: 1, ..Tuning::default() });
+        assert!(reference.report["packet_hops"].as_u64() > Some(1000), "{name}: {}", reference.report["packet_hops"]);
+        for (what, tuning) in tunings() {
+            let other = run(&spec, tuning);
+            assert_eq!(reference.records, other.records, "{name}: {what}: flows");
+            assert_eq!(reference.series, other.series, "{name}: {what}: series");
+            assert_eq!(reference.report["links"], other.report["links"], "{name}: {what}: links");
+            assert_eq!(reference.hash, other.hash, "{name}: {what}: hash");
+        }
+    }
+}
+
+#[test]
+fn every_packet_is_accounted_for() {
+    for (name, spec) in specs() {
+        let outcome = run(&spec, Tuning::default());
+        let counters = &outcome.report["counters"];
+        for unit in ["packets", "bytes"] {
+            let count = |fate: &str| counters[fate][unit].as_u64().unwrap_or(0);
+            let gone = count("delivered") + count("dropped") + count("consumed") + count("in_network_at_stop");
+            assert_eq!(count("created"), gone, "{name}: {unit}: {counters}");
+        }
+        if !name.contains("stop by time") {
+            assert_eq!(outcome.report["finished"], outcome.report["flows"], "{name}: all flows finish");
+        }
+    }
+}
