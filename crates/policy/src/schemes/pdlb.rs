@@ -1,0 +1,384 @@
+//! PDLB: flowcells whose size follows the diversity of the paths.
+//!
+//! Gao, Huang, Li, Zou, Wang, "PDLB: Path Diversity-aware Load Balancing with adaptive granularity in data center
+//! networks", J. Cloud Computing 12:173, 2023. Site: the sending host. Every period it estimates the delay of each path
+//! to each destination it has flows to, sorts the paths into congested and not, and solves a model for the number of
+//! packets a flowcell shall have; `pick` counts packets and draws a path per cell.
+//!
+//! | equation or rule | function |
+//! |---|---|
+//! | Eq. 1, P_g | [`model::good_probability`] |
+//! | Eq. 2, Eq. 3, reordering probability | [`model::reordering_probability`], [`model::reordering_over_paths`] |
+//! | Eq. 4, W_i | [`model::next_window`], [`model::cells`] |
+//! | Eq. 5, Eq. 6, W_s and mean window | [`model::window_sum`], [`model::mean_window`] |
+//! | Eq. 7, Eq. 8, round-trip time | [`model::round_trip_time`], [`model::round_trip_time_by_ratio`] |
+//! | Eq. 9, FCT; Eq. 10, argmin | [`model::flow_completion_time`], [`model::best_granularity`] |
+//! | congested paths (Algorithm 1) | [`classify::classify`] |
+//! | share of ACKs with large RTT | [`estimate::Share`] |
+//! | a cell keeps its path | [`dispatch::Cell`] |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | way | path |
+//! | granularity, `gran` | flowcell size, gran |
+//! | bad, `bad` | congested, N_b |
+//! | period | sample interval, T |
+//!
+//! **Which model by default, and why.** The paper claims finer cells while the paths are alike and coarser ones as they
+//! part (abstract, Fig. 10a). Eq. 9 as printed cannot do that: its weight (N_b/m)^W̄ vanishes, X drops out, and the
+//! optimum follows MaxW, for which no value is given (`paper`: 44 packets for any X, N_b and MaxW ≥ 44). `repaired`
+//! reacts to X, but its windows collapse to about the granularity, so its optimum still sits near MaxW. The objective
+//! of the authors' code (`released`) behaves as claimed, but counts the bandwidth of 44 paths when there are 8, and so
+//! sprays at N_b = 4, X = 2. `authors`, the default, is that objective with the whole of Eq. 2, real division, and the
+//! paper's own n = min(m, W / gran); it never gets finer as X grows (tested). It does not weigh *how much* a slow path
+//! is slower when it counts reordering, so at 10 Gbps any asymmetry that passes the gate already asks for some 15
+//! packets.
+//!
+//! Departures, and what the paper leaves open:
+//! - `delay = "one_way"`: a path's delay is twice the time of its probe there. The paper speaks of the path's RTT and
+//!   once of one-way delay; an answer comes back over whatever path the fabric hashes it to, so a measured RTT is that
+//!   of two paths. Clocks must agree. `"rtt"` takes the measured one.
+//! - `scope = "peer"`: Eqs. 1–10 are about the m paths of one pair, so each pair has its granularity. `"sender"` is the
+//!   paper's "enforced on all active flows": all live paths to all active peers are classified together, then N_b and m
+//!   are divided by the number of peers.
+//! - A pair not yet measured, or not for `stale_after_us`, starts with `initial_packets`, by default the coarsest: a
+//!   first window on one path loses little if the paths are alike, and is in order if they are not. Only pairs with
+//!   active flows are probed. Nothing is planned before half of the live paths have been measured.
+//! - A path silent for `dead_after_periods` beyond its round trip leaves m and gets no cells until it answers. The paper
+//!   has no failures. If all are dead, all are used. Only probes can tell: the passive modes have no dead paths.
+//! - `ack_share` needs a notion of "large" before it can count: that of the preceding count. A count is closed by the
+//!   first tick at which it has m acknowledgements.
+//! - Acknowledgements take the fabric's choice: PDLB "is only deployed on the sender" of data.
+//! - First ticks fall at random within a period, lest all hosts probe at once.
+
+pub mod classify;
+pub mod dispatch;
+pub mod estimate;
+pub mod model;
+
+use crate::{
+    About, AtHost, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Packet, Params, Peers, Phase, Policy, Shape,
+    Span, Time, Way,
+};
+use classify::Classifier;
+use core::marker::PhantomData;
+use dispatch::{Cell, Dispatch, Live};
+use estimate::{Route, Share};
+use model::{Cells, CellsLimit, Constants, Model, Paths};
+
+crate::choice! {
+    /// Where path delays come from.
+    Estimate {
+        /// Probes on every path.
+        Probe = "probe",
+        /// Timestamps echoed in acknowledgements, by the path of the data packet.
+        AckTimestamps = "ack_timestamps",
+        /// The share of acknowledgements with a large round-trip time.
+        AckShare = "ack_share",
+    }
+}
+
+crate::choice! {
+    /// What of a probe is the delay of its path.
+    Delay {
+        /// Twice the time there.
+        OneWay = "one_way",
+        /// There and back.
+        Rtt = "rtt",
+    }
+}
+
+crate::choice! {
+    /// The granularities tried.
+    Search {
+        /// 1, 2, 3 … packets (Eq. 10).
+        Packets = "packets",
+        /// As many full packets as go into 1, 2, 4 … 64 KB, at least one (the paper's introduction).
+        PowersOfTwoKb = "powers_of_two_kb",
+    }
+}
+
+crate::choice! {
+    /// Whose paths decide together.
+    Scope {
+        /// Those to one destination.
+        Peer = "peer",
+        /// Those of one sender.
+        Sender = "sender",
+    }
+}
+
+crate::choice! {
+    /// When the scheme's series get points (only while there are active flows).
+    Record {
+        /// At ticks at which the value differs from the last point.
+        Changes = "changes",
+        /// At every tick.
+        Ticks = "ticks",
+        /// Never.
+        Off = "off",
+    }
+}
+
+crate::params! {
+    /// PDLB's parameters.
+    Config {
+        /// T, between estimates and between probes, µs (PDLB: "every 100us"; 500 for its Fig. 10).
+        period_us: f64 = 100.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// Where path delays come from.
+        estimate: Estimate = Estimate::Probe, Allowed::Words(Estimate::WORDS);
+        /// What of a probe is the delay of its path; a measured round trip comes back over any path.
+        delay: Delay = Delay::OneWay, Allowed::Words(Delay::WORDS);
+        /// Probe on the wire, bytes (CATALOGUE A.1).
+        probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
+        /// A path silent for this many periods beyond its round trip is taken out (CATALOGUE A.1: 3).
+        dead_after_periods: u32 = 3, Allowed::Integer { min: 1.0, max: 1e6 };
+        /// A first answer is awaited for this many round-trip times of an empty path, and the periods above.
+        patience_rtts: u32 = 10, Allowed::Integer { min: 1.0, max: 1e6 };
+        /// Which paths are congested. The printed 2x mean misses 2 of 8 paths at three times the delay.
+        classifier: Classifier = Classifier::GtMeanWithGate, Allowed::Words(Classifier::WORDS);
+        /// Gate of gt_mean_with_gate, times of a full packet at path rate (authors' code, as intended: 3).
+        gate_packets: f64 = 3.0, Allowed::Number { min: 0.0, max: 1e6 };
+        /// What Eq. 10 minimises.
+        model: Model = Model::Authors, Allowed::Words(Model::WORDS);
+        /// How a window is cut into cells (authors' code: floor).
+        cells: Cells = Cells::Floor, Allowed::Words(Cells::WORDS);
+        /// The most cells at once in the authors model: the number of paths (Eq. 4), or none (authors' code).
+        cells_limit: CellsLimit = CellsLimit::Paths, Allowed::Words(CellsLimit::WORDS);
+        /// Window of the models authors and released, packets (authors' code: 44).
+        window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// MaxW of the models paper and repaired, packets; no value is published (CATALOGUE A.1: 44).
+        max_window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// F_size of the models paper and repaired, packets (PDLB, model verification: 10000). They cost up to as many
+        /// steps per granularity and period.
+        flow_packets: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// The granularities tried.
+        search: Search = Search::Packets, Allowed::Words(Search::WORDS);
+        /// The coarsest granularity, packets (PDLB: 64 KB = 44 packets).
+        max_packets: u32 = 44, Allowed::Integer { min: 1.0, max: 4096.0 };
+        /// Granularity towards a destination not yet measured, packets.
+        initial_packets: u32 = 44, Allowed::Integer { min: 1.0, max: 1e9 };
+        /// What was learnt of a destination without flows is forgotten after this time, µs.
+        stale_after_us: f64 = 1_000.0, Allowed::Number { min: 0.0, max: 1e9 };
+        /// Whose paths decide together.
+        scope: Scope = Scope::Peer, Allowed::Words(Scope::WORDS);
+        /// How the path of the next cell is found (PDLB's model: random; its estimation paragraph: polling).
+        dispatch: Dispatch = Dispatch::Random, Allowed::Words(Dispatch::WORDS);
+        /// When the series get points.
+        record: Record = Record::Changes, Allowed::Words(Record::WORDS);
+    }
+}
+
+/// A preset of the mechanism that is a scheme by name.
+pub trait Variant: 'static {
+    /// Facts for people.
+    const ABOUT: About;
+    /// Its parameters.
+    type Config: Params;
+    /// What they mean in full.
+    fn config(config: &Self::Config) -> Config;
+}
+
+/// PDLB proper.
+#[derive(Clone, Copy, Debug)]
+pub enum Published {}
+
+impl Variant for Published {
+    const ABOUT: About = About {
+        name: "pdlb",
+        summary: "flowcells that grow with the asymmetry of the paths, measured by probes or acknowledgements",
+        source: "Gao et al., J. Cloud Computing 12:173, 2023; CATALOGUE A.1",
+        unit: "flowcell",
+        tiers: &["host"],
+        told: TOLD,
+        series: SERIES,
+    };
+    type Config = Config;
+
+    fn config(config: &Config) -> Config {
+        config.clone()
+    }
+}
+
+/// What the mechanism must be told.
+pub const TOLD: &[&str] = &[
+    "paths to each rack, and a tag that selects one",
+    "path rate (C)",
+    "round-trip time of an empty path (how long to wait for a first answer)",
+    "a common clock (delay = one_way)",
+];
+
+/// Its series.
+pub const SERIES: &[(&str, &str)] = &[
+    ("granularity", "packets: mean over the destinations with active flows and a plan, or the sender's"),
+    ("bad_paths", "paths: congested ones (N_b), mean over the same"),
+    ("probes", "probes sent at this tick"),
+];
+
+/// The mechanism, under the parameters of variant `V`.
+#[derive(Clone, Debug)]
+pub struct Adaptive<V> {
+    config: Config,
+    period: Span,
+    stale: Span,
+    variant: PhantomData<fn() -> V>,
+}
+
+/// The registry's name of PDLB proper.
+pub type Pdlb = Adaptive<Published>;
+
+/// Row per destination host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Peer {
+    /// Flows under way.
+    active: u32,
+    /// The plan: packets per cell; zero: none.
+    gran: u32,
+    /// Dead ways.
+    dead: u16,
+    /// When the plan was made.
+    planned: Time,
+    /// N_b behind the plan, for people.
+    bad: f64,
+    /// This period's acknowledgements.
+    share: Share,
+}
+
+/// Row of the host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Node {
+    /// Destinations with flows under way.
+    active: u32,
+    /// The plan of scope `sender`: packets per cell; zero: none.
+    gran: u32,
+    /// Last points of the series.
+    recorded: [f64; 3],
+}
+
+mod seat;
+
+impl<V: Variant> Policy for Adaptive<V> {
+    const ABOUT: About = V::ABOUT;
+    const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::TICK);
+    type Site = AtHost;
+    type Config = V::Config;
+    type Flow = Cell;
+    type Peer = Peer;
+    type Route = Route;
+    type Port = ();
+    type Node = Node;
+    type Header = ();
+
+    fn new(config: &V::Config) -> Self {
+        let config = V::config(config);
+        let (period, stale) = (Span::from_us_f64(config.period_us), Span::from_us_f64(config.stale_after_us));
+        Adaptive { config, period, stale, variant: PhantomData }
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        let probes = match self.config.estimate {
+            Estimate::Probe => shape.hosts as usize * usize::from(shape.ways),
+            Estimate::AckTimestamps | Estimate::AckShare => 0,
+        };
+        let actions = probes + SERIES.len();
+        Layout { peers: Peers::Hosts, tick: self.period, phase: Phase::Random, actions, ..Layout::default() }
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Cell, packet: &Packet, _: &mut ()) -> Way {
+        let ways = cx.view.ways_to_host(packet.dst);
+        if packet.kind != Kind::Data || ways == 0 {
+            return Way::ANY;
+        }
+        let (peer, routes) = cx.peers.current();
+        let plan = match self.config.scope {
+            Scope::Peer => peer.gran,
+            Scope::Sender => cx.node.gran,
+        };
+        let size = if plan > 0 { plan } else { self.config.initial_packets };
+        let live = Live { ways, dead: peer.dead, is_dead: |way| routes[usize::from(way)].dead };
+        flow.next(size, self.config.dispatch, &live, cx.rng)
+    }
+
+    fn feedback(&self, cx: &mut Cx<'_, Self>, _: Option<&mut Cell>, feedback: &Feedback) {
+        let host = cx.peers.ids[cx.peers.current];
+        if cx.view.leaf_of[host as usize] == cx.view.leaf {
+            return;
+        }
+        let (now, ways, way) = (cx.now, usize::from(cx.view.ways_to_host(host)), feedback.way);
+        let (peer, routes) = cx.peers.current();
+        let routes = &mut routes[..ways];
+        match (feedback.event, self.config.estimate) {
+            (Event::FlowStart { .. }, _) => self.flow_starts(now, cx.node, peer, routes),
+            (Event::FlowEnd, _) => flow_ends(cx.node, peer),
+            (Event::ProbeReply { rtt, one_way, .. }, Estimate::Probe) if way.index() < ways => {
+                let delay = if self.config.delay == Delay::OneWay { one_way * 2 } else { rtt };
+                let route = &mut routes[way.index()];
+                route.sample(delay);
+                route.answered(now, rtt, self.period);
+                if route.dead {
+                    route.dead = false;
+                    peer.dead -= 1;
+                }
+            }
+            (Event::Ack { rtt, .. }, Estimate::AckTimestamps) if way.index() < ways => routes[way.index()].sample(rtt),
+            (Event::Ack { rtt, .. }, Estimate::AckShare) => peer.share.count(rtt),
+            _ => {}
+        }
+    }
+
+    fn tick(&self, cx: &mut Cx<'_, Self>) {
+        if cx.node.active == 0 {
+            return;
+        }
+        let mut probes = 0;
+        for index in 0..cx.peers.len() {
+            let id = cx.peers.ids[index];
+            let ways = usize::from(cx.view.ways_to_host(id));
+            let (peer, routes) = cx.peers.at(index);
+            if peer.active == 0 {
+                continue;
+            }
+            let routes = &mut routes[..ways];
+            self.settle(cx.now, &cx.view, peer, routes);
+            if self.config.estimate == Estimate::Probe {
+                for (way, route) in routes.iter_mut().enumerate() {
+                    route.ask(cx.now);
+                    // PDLB §"Path asymmetry estimation module"
+                    cx.out.probe(id, Way(way as u16), self.config.probe_bytes, 0, self.patience(&cx.view));
+                }
+                probes += ways;
+            }
+            if self.config.scope == Scope::Peer {
+                self.plan_for_peer(cx.now, &cx.view, peer, routes);
+            }
+        }
+        let (gran, bad) = match self.config.scope {
+            Scope::Peer => means(cx.peers.peers),
+            Scope::Sender => self.plan_for_sender(cx),
+        };
+        self.report(cx, [gran, bad, probes as f64]);
+    }
+}
+
+/// Counts a flow out.
+fn flow_ends(node: &mut Node, peer: &mut Peer) {
+    if peer.active == 1 {
+        node.active = node.active.saturating_sub(1);
+    }
+    peer.active = peer.active.saturating_sub(1);
+}
+
+/// Mean granularity and N_b over the peers with flows and a plan.
+fn means(peers: &[Peer]) -> (f64, f64) {
+    let (mut count, mut gran, mut bad) = (0.0, 0.0, 0.0);
+    for peer in peers.iter().filter(|peer| peer.active > 0 && peer.gran > 0) {
+        count += 1.0;
+        gran += f64::from(peer.gran);
+        bad += peer.bad;
+    }
+    if count > 0.0 { (gran / count, bad / count) } else { (0.0, 0.0) }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
