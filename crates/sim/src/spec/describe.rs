@@ -1,0 +1,218 @@
+//! The registry for people: every key of a spec, and what schemes, workloads, transports and presets there are.
+
+use serde_json::{Value, json};
+use spinewise_policy::config::Allowed;
+
+use super::RootKeys;
+use super::key::{Default, Key, unit_of};
+use super::metrics::{ClassKeys, MetricsKeys};
+use super::presets::{DEFAULT, PRESETS, Preset};
+use super::run::RunKeys;
+use super::scheme::{self, SchemeKeys};
+use super::switch::SwitchKeys;
+use super::topology::{OverrideKeys, TopologyKeys};
+use super::traffic::{self, FlowKeys, StepKeys};
+use super::transport::{self, TransportKeys};
+use crate::transport::config::Kind as Control;
+use crate::workload::builtins;
+
+/// A table of a spec.
+struct Table {
+    /// As it is written in TOML.
+    header: String,
+    doc: &'static str,
+    keys: &'static [Key],
+}
+
+fn tables() -> Vec<Table> {
+    let table = |header: &str, doc, keys| Table { header: header.into(), doc, keys };
+    let mut tables = vec![
+        table("top level", "The run as a whole.", RootKeys::KEYS),
+        table("[topology]", "The fabric: a leaf-spine.", TopologyKeys::KEYS),
+        table("[[topology.override]]", "Changes to the links that all given selectors fit.", OverrideKeys::KEYS),
+        table("[switch]", "Output queues of switches and hosts: drop-tail and ECN marking.", SwitchKeys::KEYS),
+        table("[transport]", "TCP, the same for all flows of a run.", TransportKeys::KEYS),
+        table("[scheme]", "The load-balancing scheme; its parameters stand in [scheme.params].", SchemeKeys::KEYS),
+    ];
+    tables.extend(traffic::ENTRIES.iter().map(|entry| Table {
+        header: format!("[[traffic]] kind = \"{}\"", entry.kind),
+        doc: entry.doc,
+        keys: entry.keys,
+    }));
+    tables.extend([
+        table("entries of list, [[traffic]] kind = \"flows\"", "One flow.", FlowKeys::KEYS),
+        table("entries of schedule, [[traffic]] kind = \"udp\"", "A rate and when it begins.", StepKeys::KEYS),
+        table("[run]", "When a run ends, and by which engine.", RunKeys::KEYS),
+        table("[metrics]", "What is kept and how it is summed up.", MetricsKeys::KEYS),
+        table("entries of metrics.size_classes", "A class of flow sizes.", ClassKeys::KEYS),
+    ]);
+    tables
+}
+
+/// The headers of the tables that have a key of this name.
+pub(super) fn tables_with(name: &str) -> Vec<String> {
+    let has = |table: &Table| table.keys.iter().any(|key| key.name == name);
+    tables().into_iter().filter(has).map(|table| table.header).collect()
+}
+
+/// Everything a spec can say, for the command line and the reference.
+///
+/// `schemes`, `topologies`, `workloads`, `transports` and `presets` are lists of things with `name`, `about`, `source`
+/// and further facts; `spec` is the list of tables. What takes keys has them under `params`, each with `name`, `type`,
+/// `unit`, `default`, `allowed` and `doc`; a default in parentheses says what holds where there is no fixed value.
+pub fn describe() -> Value {
+    let tables = tables();
+    let spec =
+        tables.iter().map(|table| json!({"name": table.header, "about": table.doc, "params": params(table.keys)}));
+    json!({
+        "schemes": scheme::entries().iter().map(describe_scheme).collect::<Vec<_>>(),
+        "topologies": [{
+            "name": "leaf_spine",
+            "about": "two tiers, every leaf linked to every spine; any counts, rates, delays, parallel links, overrides",
+            "source": "the two-tier Clos fabric of most load-balancing papers",
+            "params": params(TopologyKeys::KEYS),
+        }],
+        "workloads": workloads(),
+        "transports": transports(),
+        "presets": presets(),
+        "spec": spec.collect::<Vec<_>>(),
+    })
+}
+
+fn params(keys: &[Key]) -> Vec<Value> {
+    let param = |key: &Key| {
+        json!({
+            "name": key.name,
+            "type": key.kind.type_name(),
+            "unit": key.unit(),
+            "default": default(key),
+            "allowed": key.kind.allowed(),
+            "doc": key.doc.trim(),
+        })
+    };
+    keys.iter().map(param).collect()
+}
+
+fn default(key: &Key) -> Value {
+    match key.default {
+        Default::Required => "(required)".into(),
+        Default::Nothing(meaning) => format!("({meaning})").into(),
+        Default::Preset => by_preset(key.name),
+        _ => key.default.json(&key.kind).unwrap_or_default(),
+    }
+}
+
+/// One value if the presets agree, else that of each.
+fn by_preset(name: &str) -> Value {
+    let value = |preset: &Preset| {
+        let (switch, transport) = (preset.switch(), transport::values(&(preset.transport)()));
+        switch.get(name).or_else(|| transport.get(name)).cloned()
+    };
+    let values: Vec<Option<Value>> = PRESETS.iter().map(value).collect();
+    match &values[0] {
+        None => "(by preset)".into(),
+        Some(first) if values.iter().all(|value| value.as_ref() == Some(first)) => first.clone(),
+        _ => {
+            let told = PRESETS.iter().zip(&values).filter_map(|(preset, value)| Some((preset.name, value.as_ref()?)));
+            let told: Vec<String> = told.map(|(preset, value)| format!("{preset}: {value}")).collect();
+            format!("({})", told.join(", ")).into()
+        }
+    }
+}
+
+fn describe_scheme(entry: &scheme::Entry) -> Value {
+    let about = entry.about;
+    let params = entry.params.iter().map(|param| {
+        let kind = match param.allowed {
+            Allowed::Number { .. } => "number",
+            Allowed::Integer { .. } => "integer",
+            Allowed::Bool => "boolean",
+            Allowed::Words(_) => "string",
+        };
+        json!({
+            "name": param.name,
+            "type": kind,
+            "unit": unit_of(param.name),
+            "default": scheme::json(param.default),
+            "allowed": scheme::allowed(param.allowed),
+            "doc": param.doc.trim(),
+        })
+    });
+    json!({
+        "name": about.name,
+        "about": about.summary,
+        "source": about.source,
+        "site": entry.site,
+        "tiers": about.tiers,
+        "unit": about.unit,
+        "told": about.told,
+        "series": about.series.iter().map(|(name, doc)| format!("{name}: {doc}")).collect::<Vec<_>>(),
+        "params": params.collect::<Vec<_>>(),
+    })
+}
+
+/// Kinds of traffic, then distributions of flow sizes.
+fn workloads() -> Vec<Value> {
+    let kinds = traffic::ENTRIES.iter().map(|entry| {
+        json!({
+            "name": entry.kind,
+            "about": entry.doc,
+            "source": entry.source,
+            "use": format!("[[traffic]] kind = \"{}\"", entry.kind),
+            "params": params(entry.keys),
+        })
+    });
+    let cdfs = builtins().iter().map(|known| {
+        json!({
+            "name": known.name,
+            "about": format!("flow sizes: {}", known.remark),
+            "source": known.source,
+            "use": format!("[[traffic]] kind = \"poisson\", cdf = \"{}\"", known.name),
+            "aliases": known.aliases,
+            "mean_bytes": known.mean_bytes,
+            "points": known.cdf().points().len(),
+            "params": [],
+        })
+    });
+    kinds.chain(cdfs).collect()
+}
+
+fn transports() -> Vec<Value> {
+    let tcp = Control::ALL.iter().map(|control| {
+        let (about, source) = match control {
+            Control::Dctcp => ("NewReno for losses, a cut by the marked fraction for ECN marks", "RFC 8257"),
+            Control::NewReno => ("TCP NewReno without ECN", "RFC 5681, RFC 6582, RFC 6298"),
+        };
+        json!({
+            "name": control.name(),
+            "about": about,
+            "source": source,
+            "use": format!("[transport] kind = \"{}\"", control.name()),
+            "params": params(TransportKeys::KEYS),
+        })
+    });
+    let udp = json!({
+        "name": "udp",
+        "about": "constant bit rate by a schedule, paced exactly",
+        "source": "RFC 768",
+        "use": "[[traffic]] kind = \"udp\"",
+        "params": params(traffic::UdpKeys::KEYS),
+    });
+    tcp.chain([udp]).collect()
+}
+
+fn presets() -> Vec<Value> {
+    PRESETS
+        .iter()
+        .map(|preset| {
+            json!({
+                "name": preset.name,
+                "about": preset.doc,
+                "source": preset.source,
+                "is_default": preset.name == DEFAULT,
+                "switch": preset.switch(),
+                "transport": transport::values(&(preset.transport)()),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,92 @@
+//! What is told when a spec is refused.
+
+use core::fmt;
+
+use serde_json::Value;
+
+/// The value of a key that was not given.
+const NOTHING: &str = "(nothing)";
+/// Longer values are cut in messages, so that an error stays on one screen.
+const LONGEST_VALUE: usize = 200;
+
+/// A spec was refused: which key, what it was given, and what it may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    /// Path of the key, such as `topology.override[1].leaf`.
+    pub key: String,
+    /// The value given, as JSON; `(nothing)` if the key is missing.
+    pub value: String,
+    /// What is allowed, as it follows "expected".
+    pub allowed: String,
+    /// What was probably meant, or why.
+    pub hint: Option<String>,
+}
+
+impl SpecError {
+    /// `key` was given `value`.
+    pub(crate) fn new(key: impl Into<String>, value: &Value, allowed: impl Into<String>) -> SpecError {
+        SpecError { key: key.into(), value: shown(value), allowed: allowed.into(), hint: None }
+    }
+
+    /// `key` is needed and was not given.
+    pub(crate) fn missing(key: impl Into<String>, allowed: impl Into<String>) -> SpecError {
+        SpecError { key: key.into(), value: NOTHING.into(), allowed: allowed.into(), hint: None }
+    }
+
+    /// With a hint.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> SpecError {
+        SpecError { hint: Some(hint.into()), ..self }
+    }
+
+    /// Asks whether the nearest of `options` was meant, if one is near.
+    pub(crate) fn did_you_mean<'a>(self, word: &str, options: impl IntoIterator<Item = &'a str>) -> SpecError {
+        match nearest(word, options) {
+            Some(option) => self.hint(format!("did you mean \"{option}\"?")),
+            None => self,
+        }
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.value == NOTHING {
+            write!(f, "{} is missing: expected {}", self.key, self.allowed)?;
+        } else {
+            write!(f, "{} = {}: expected {}", self.key, self.value, self.allowed)?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// A value as JSON on one line, cut if it is long.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST_VALUE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// The option whose spelling comes nearest to `word`, if one comes near.
+pub(crate) fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_ascii_lowercase();
+    let closeness = |option: &str| {
+        let option = option.to_ascii_lowercase();
+        // Half a name (`host_rate`) and a misspelling (`hostrate_gbps`) are both near.
+        let begins = if word.len() >= 3 && option.starts_with(&word) { 0.9 } else { 0.0 };
+        strsim::normalized_damerau_levenshtein(&word, &option).max(begins)
+    };
+    let mut best = (0.5, None);
+    for option in options {
+        let near = closeness(option);
+        if near > best.0 {
+            best = (near, Some(option));
+        }
+    }
+    best.1
+}

@@ -1,0 +1,295 @@
+//! Keys: each declared once, with its kind, range, default and meaning. Reading and the reference come from that.
+
+use serde_json::{Number, Value, json};
+use spinewise_policy::Span;
+
+/// The greatest whole number that any JSON reader keeps exactly (2⁵³ − 1).
+pub const LARGEST_EXACT: u64 = (1 << 53) - 1;
+/// Times up to 2½ hours are exact in picoseconds even as floating-point microseconds.
+pub const LONGEST: Span = Span(9_000_000_000_000_000);
+/// 100 Tbps.
+pub const FASTEST: u64 = 100_000_000_000_000;
+
+/// One key of a spec.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name, unit included.
+    pub name: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// What it is if not given.
+    pub default: Default,
+}
+
+/// What a key may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A whole number in this closed range.
+    Integer {
+        /// Least.
+        min: u64,
+        /// Most.
+        max: u64,
+    },
+    /// A number in this closed range.
+    Number {
+        /// Least.
+        min: f64,
+        /// Most.
+        max: f64,
+    },
+    /// A number above zero, and not above this.
+    Positive {
+        /// Most.
+        max: f64,
+    },
+    /// A rate in Gbps that is a whole number of bits per second.
+    Rate(Zero),
+    /// A length of time, rounded to the nearest picosecond.
+    Time(Unit, Zero),
+    /// True or false.
+    Bool,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// Text; says which.
+    Text(&'static str),
+    /// A table; says of what.
+    Table(&'static str),
+    /// A list; says of what.
+    List(&'static str),
+    /// One of several types; says which.
+    Either(&'static str),
+}
+
+/// Is zero in the range?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zero {
+    /// It is.
+    Allowed,
+    /// It is not.
+    Refused,
+}
+
+/// Unit of a time in a spec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Microseconds.
+    Microseconds,
+}
+
+impl Unit {
+    const fn picoseconds(self) -> u64 {
+        match self {
+            Unit::Nanoseconds => 1_000,
+            Unit::Microseconds => 1_000_000,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Unit::Nanoseconds => "nanoseconds",
+            Unit::Microseconds => "microseconds",
+        }
+    }
+}
+
+/// What a key is if not given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Default {
+    /// It must be given.
+    Required,
+    /// Nothing; says what that means.
+    Nothing(&'static str),
+    /// What the preset says.
+    Preset,
+    /// This number, in the unit of the key.
+    Number(f64),
+    /// This.
+    Bool(bool),
+    /// This word or text.
+    Word(&'static str),
+    /// A table or list of nothing, so that the defaults within hold.
+    Empty,
+}
+
+/// A value found to be allowed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plain {
+    /// A whole number.
+    Integer(u64),
+    /// A number.
+    Number(f64),
+    /// Bits per second.
+    Rate(u64),
+    /// A length of time and the unit it was given in.
+    Time(Span, Unit),
+    /// True or false.
+    Bool(bool),
+    /// A word or text.
+    Text(String),
+    /// A table or list.
+    Json(Value),
+}
+
+impl Kind {
+    /// `value`, if it is allowed.
+    pub fn check(&self, value: &Value) -> Option<Plain> {
+        match *self {
+            Kind::Integer { min, max } => whole(value).filter(|n| (min..=max).contains(n)).map(Plain::Integer),
+            Kind::Number { min, max } => value.as_f64().filter(|n| (min..=max).contains(n)).map(Plain::Number),
+            Kind::Positive { max } => value.as_f64().filter(|&n| n > 0.0 && n <= max).map(Plain::Number),
+            Kind::Rate(zero) => rate(value).filter(|&bits| bits > 0 || zero == Zero::Allowed).map(Plain::Rate),
+            Kind::Time(unit, zero) => {
+                span(value, unit).filter(|s| s.0 > 0 || zero == Zero::Allowed).map(|span| Plain::Time(span, unit))
+            }
+            Kind::Bool => value.as_bool().map(Plain::Bool),
+            Kind::Words(words) => {
+                value.as_str().filter(|word| words.contains(word)).map(|word| Plain::Text(word.into()))
+            }
+            Kind::Text(_) => value.as_str().filter(|text| !text.is_empty()).map(|text| Plain::Text(text.into())),
+            Kind::Table(_) => value.is_object().then(|| Plain::Json(value.clone())),
+            Kind::List(_) => value.is_array().then(|| Plain::Json(value.clone())),
+            Kind::Either(_) => Some(Plain::Json(value.clone())),
+        }
+    }
+
+    /// What is allowed, as it follows "expected".
+    pub fn allowed(&self) -> String {
+        match *self {
+            Kind::Integer { min, max } if max >= LARGEST_EXACT => format!("a whole number, {min} or more"),
+            Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Kind::Number { min, max } if max == f64::MAX => format!("a number, {min} or more"),
+            Kind::Number { min, max } => format!("a number from {min} to {max}"),
+            Kind::Positive { max } => format!("a number above 0, at most {max}"),
+            Kind::Rate(zero) => format!(
+                "a rate in Gbps, {}, at most {}, a whole number of bits per second",
+                zero.text(),
+                FASTEST / 1_000_000_000
+            ),
+            Kind::Time(unit, zero) => {
+                format!("a number of {}, {}, at most {}", unit.name(), zero.text(), LONGEST.0 / unit.picoseconds())
+            }
+            Kind::Bool => "true or false".into(),
+            Kind::Words(words) => one_of(words.iter().copied()),
+            Kind::Text(what) | Kind::Table(what) | Kind::List(what) | Kind::Either(what) => what.into(),
+        }
+    }
+
+    /// The name of the type, for the reference.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Kind::Integer { .. } => "integer",
+            Kind::Number { .. } | Kind::Positive { .. } | Kind::Rate(_) | Kind::Time(..) => "number",
+            Kind::Bool => "boolean",
+            Kind::Words(_) | Kind::Text(_) => "string",
+            Kind::Table(_) => "table",
+            Kind::List(_) => "list",
+            Kind::Either(_) => "any",
+        }
+    }
+}
+
+impl Zero {
+    const fn text(self) -> &'static str {
+        match self {
+            Zero::Allowed => "0 or more",
+            Zero::Refused => "above 0",
+        }
+    }
+}
+
+impl Key {
+    /// The unit, by the ending of the name.
+    pub fn unit(&self) -> Option<&'static str> {
+        unit_of(self.name)
+    }
+}
+
+/// The unit that the ending of a name says.
+pub fn unit_of(name: &str) -> Option<&'static str> {
+    const UNITS: [(&str, &str); 8] = [
+        ("_gbps", "Gbps"),
+        ("_ns", "ns"),
+        ("_us", "us"),
+        ("_per_second", "1/s"),
+        ("_bytes", "bytes"),
+        ("_packets", "packets"),
+        ("_segments", "segments"),
+        ("_percent", "percent"),
+    ];
+    UNITS.iter().find(|(ending, _)| name.ends_with(ending)).map(|&(_, unit)| unit)
+}
+
+impl Default {
+    /// As JSON; nothing if there is no value.
+    pub fn json(&self, kind: &Kind) -> Option<Value> {
+        match *self {
+            Default::Required | Default::Nothing(_) | Default::Preset => None,
+            Default::Number(number) => Some(tidy(number)),
+            Default::Bool(given) => Some(given.into()),
+            Default::Word(word) => Some(word.into()),
+            Default::Empty if matches!(kind, Kind::List(_)) => Some(json!([])),
+            Default::Empty => Some(json!({})),
+        }
+    }
+}
+
+impl Plain {
+    /// As the resolved spec says it.
+    pub fn json(&self) -> Value {
+        match self {
+            Plain::Integer(n) => (*n).into(),
+            Plain::Number(n) => tidy(*n),
+            Plain::Rate(bits) => tidy(*bits as f64 / 1e9),
+            Plain::Time(span, unit) => tidy(span.0 as f64 / unit.picoseconds() as f64),
+            Plain::Bool(given) => (*given).into(),
+            Plain::Text(text) => text.as_str().into(),
+            Plain::Json(value) => value.clone(),
+        }
+    }
+}
+
+/// "a", "b" or "c".
+pub fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = words.into_iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => "nothing".into(),
+    }
+}
+
+/// A number as people write it: without a point if it is whole.
+pub fn tidy(number: f64) -> Value {
+    if number >= 0.0 && number <= LARGEST_EXACT as f64 && number.fract() == 0.0 {
+        return (number as u64).into();
+    }
+    Number::from_f64(number).map_or(Value::Null, Value::Number)
+}
+
+/// A whole number that is not negative; `10.0` is one.
+fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let number = value.as_f64()?;
+        (number >= 0.0 && number <= LARGEST_EXACT as f64 && number.fract() == 0.0).then_some(number as u64)
+    })
+}
+
+/// Gbps as bits per second; none if it is out of range or not whole.
+fn rate(value: &Value) -> Option<u64> {
+    // A decimal fraction times 10⁹ misses the whole number by at most this, up to the fastest rate.
+    const ROUNDING: f64 = 0.02;
+    let bits = value.as_f64()? * 1e9;
+    let nearest = bits.round();
+    (nearest >= 0.0 && nearest <= FASTEST as f64 && (bits - nearest).abs() <= ROUNDING).then_some(nearest as u64)
+}
+
+/// A length of time in picoseconds, rounded to the nearest; none if it is out of range.
+fn span(value: &Value, unit: Unit) -> Option<Span> {
+    let ps = value.as_f64()? * unit.picoseconds() as f64;
+    (ps >= 0.0 && ps <= LONGEST.0 as f64).then_some(Span(ps.round() as u64))
+}

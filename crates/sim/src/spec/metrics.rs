@@ -1,0 +1,92 @@
+//! `[metrics]`: what is kept and how it is summed up.
+
+use serde_json::{Map, Value, json};
+use spinewise_policy::Span;
+
+use super::error::SpecError;
+use super::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
+use super::reader::{Reader, keys};
+
+/// PDLB's split: short flows are below 100 KB.
+const SHORT_BELOW: u64 = 100_000;
+
+keys! {
+    /// `[metrics]`.
+    MetricsKeys {
+        /// Classes of flow size that summaries are made for, beside one of all flows. Default: "short" below 100 000
+        /// bytes and "long" from there (PDLB).
+        size_classes: Option<Vec<Value>>, Kind::List("a list of tables with name, from_bytes and below_bytes"),
+            Default::Nothing("short and long, split at 100000 bytes");
+        /// Interval of the time series of links and queues; 0 = none.
+        series_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
+        /// With more flows than this a run keeps exact counts and a histogram instead of a row per flow.
+        keep_flows_up_to: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(1_000_000.0);
+    }
+}
+
+keys! {
+    /// An entry of `metrics.size_classes`.
+    ClassKeys {
+        /// Name of the class in tables; not "all".
+        name: String, Kind::Text("a name"), Default::Required;
+        /// Smallest flow of the class.
+        from_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(0.0);
+        /// Flows from this size on are beyond the class.
+        below_bytes: Option<u64>, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Nothing("no bound");
+    }
+}
+
+/// A class of flow sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SizeClass {
+    /// Its name.
+    pub name: String,
+    /// Smallest size, bytes.
+    pub from: u64,
+    /// First size beyond it, bytes; [`u64::MAX`] if there is none.
+    pub below: u64,
+}
+
+/// What is kept of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricsSpec {
+    /// Classes that summaries are made for.
+    pub size_classes: Vec<SizeClass>,
+    /// Interval of link and queue series; `None` = none.
+    pub series_interval: Option<Span>,
+    /// Most flows for which rows are kept.
+    pub keep_flows_up_to: u64,
+}
+
+/// Reads `[metrics]`.
+pub(crate) fn read(given: &Map<String, Value>) -> Result<(MetricsSpec, Value), SpecError> {
+    let mut reader = Reader::new("metrics", MetricsKeys::KEYS, given)?;
+    let keys = MetricsKeys::read(&mut reader)?;
+    let list = keys.size_classes.unwrap_or_else(|| {
+        vec![json!({"name": "short", "below_bytes": SHORT_BELOW}), json!({"name": "long", "from_bytes": SHORT_BELOW})]
+    });
+    let mut size_classes: Vec<SizeClass> = Vec::with_capacity(list.len());
+    let mut resolved = Vec::with_capacity(list.len());
+    for (index, value) in list.iter().enumerate() {
+        let (class, told) = read_class(&format!("metrics.size_classes[{index}]"), value, &size_classes)?;
+        size_classes.push(class);
+        resolved.push(told);
+    }
+    reader.set_resolved("size_classes", Value::Array(resolved));
+    let series_interval = (keys.series_interval_us > Span::ZERO).then_some(keys.series_interval_us);
+    Ok((MetricsSpec { size_classes, series_interval, keep_flows_up_to: keys.keep_flows_up_to }, reader.finish()))
+}
+
+fn read_class(path: &str, value: &Value, before: &[SizeClass]) -> Result<(SizeClass, Value), SpecError> {
+    let table = value.as_object().ok_or_else(|| SpecError::new(path, value, "a table"))?;
+    let mut reader = Reader::new(path, ClassKeys::KEYS, table)?;
+    let keys = ClassKeys::read(&mut reader)?;
+    if keys.name == "all" || before.iter().any(|class| class.name == keys.name) {
+        return Err(reader.refuse("name", "a name of its own, other than \"all\""));
+    }
+    let below = keys.below_bytes.unwrap_or(u64::MAX);
+    if below <= keys.from_bytes {
+        return Err(reader.refuse("below_bytes", format!("more than from_bytes, {}", keys.from_bytes)));
+    }
+    Ok((SizeClass { name: keys.name, from: keys.from_bytes, below }, reader.finish()))
+}

@@ -1,0 +1,171 @@
+//! The spec of a run: read strictly from what a TOML file says, with every default, unit, range and name in one place.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `key.rs` | what a key is: kind, unit, range, default, meaning |
+//! | `reader.rs` | reading a table by its declared keys; the macro that declares them |
+//! | `error.rs` | [`SpecError`], and the nearest spelling |
+//! | `topology.rs`, `switch.rs`, `transport.rs`, `scheme.rs`, `traffic.rs`, `run.rs`, `metrics.rs` | one table each: its keys, its type, its checks |
+//! | `presets.rs` | named defaults of `[switch]` and `[transport]` |
+//! | `describe.rs` | all of it as JSON, for the command line and the reference |
+//!
+//! A key that is not declared is refused, never ignored. Null counts as not given.
+
+mod describe;
+mod error;
+mod key;
+mod metrics;
+mod presets;
+mod reader;
+mod run;
+mod scheme;
+mod switch;
+mod topology;
+mod traffic;
+mod transport;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value};
+use spinewise_policy::Span;
+
+pub use describe::describe;
+pub use error::SpecError;
+pub use metrics::{MetricsSpec, SizeClass};
+pub use run::{EngineKind, RunSpec, Stop};
+pub use scheme::{HeaderBytes, ParamValue, PathTag, SchemeSpec};
+pub use switch::{EcnAt, Limit, PortKind, QueueCounts, SwitchSpec};
+pub use topology::{Direction, LeafSpine, LinkOverride};
+pub use traffic::{Traffic, UdpFlow, workload_error};
+
+use crate::transport::TcpConfig;
+use key::{Default, Kind};
+use presets::PRESETS;
+use reader::{Reader, keys};
+
+/// Longest name of a run.
+const LONGEST_NAME: usize = 100;
+const NAME: &str = "a name of 1 to 100 printable characters other than / and \\, not starting with a dot or a blank";
+
+keys! {
+    /// The whole spec.
+    RootKeys {
+        /// Name of the run: the name of its folder and the title of its tables.
+        name: String, Kind::Text(NAME), Default::Word("run");
+        /// Seed of all random choices. The traffic is a function of the spec and the seed, never of the scheme.
+        seed: u64, Kind::Integer { min: 0, max: u64::MAX }, Default::Number(1.0);
+        /// Where the defaults of [switch] and [transport] come from.
+        preset: String, Kind::Words(presets::NAMES), Default::Word(presets::DEFAULT);
+        /// The fabric.
+        topology: Map<String, Value>, Kind::Table("a table [topology]"), Default::Empty;
+        /// Output queues.
+        switch: Map<String, Value>, Kind::Table("a table [switch]"), Default::Empty;
+        /// TCP.
+        transport: Map<String, Value>, Kind::Table("a table [transport]"), Default::Empty;
+        /// The load-balancing scheme.
+        scheme: Map<String, Value>, Kind::Table("a table [scheme]"), Default::Empty;
+        /// What is sent: one or more entries.
+        traffic: Vec<Value>, Kind::List("a list of [[traffic]] tables"), Default::Required;
+        /// When the run ends, and by which engine.
+        run: Map<String, Value>, Kind::Table("a table [run]"), Default::Empty;
+        /// What is kept.
+        metrics: Map<String, Value>, Kind::Table("a table [metrics]"), Default::Empty;
+    }
+}
+
+/// A run, checked: everything the engine needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Name of the run.
+    pub name: String,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// The preset that defaults came from.
+    pub preset: String,
+    /// The fabric.
+    pub topology: LeafSpine,
+    /// Output queues.
+    pub switch: SwitchSpec,
+    /// TCP.
+    pub transport: TcpConfig,
+    /// The load-balancing scheme.
+    pub scheme: SchemeSpec,
+    /// What is sent.
+    pub traffic: Vec<Traffic>,
+    /// When the run ends.
+    pub run: RunSpec,
+    /// What is kept.
+    pub metrics: MetricsSpec,
+    /// The spec with every default written out; resolving it again gives the same.
+    pub resolved: Value,
+}
+
+/// Reads a spec, as a TOML file says it.
+///
+/// # Errors
+/// A key that is not declared, a value that is not allowed, or values that do not fit each other: the first found.
+pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
+    let given = value.as_object().ok_or_else(|| SpecError::new("spec", value, "a table of settings"))?;
+    let mut reader = Reader::new("", RootKeys::KEYS, given)?;
+    let keys = RootKeys::read(&mut reader)?;
+    check_name(&reader, &keys.name)?;
+    let preset = PRESETS.iter().find(|preset| preset.name == keys.preset).unwrap_or(&PRESETS[0]);
+    let (topology, told) = topology::read(&keys.topology)?;
+    reader.set_resolved("topology", told);
+    let (switch, told) = switch::read(&keys.switch, preset.switch())?;
+    reader.set_resolved("switch", told);
+    let (transport, told) = transport::read(&keys.transport, &(preset.transport)())?;
+    reader.set_resolved("transport", told);
+    check_room(&switch, &transport)?;
+    let (scheme, told) = scheme::read(&keys.scheme, &topology)?;
+    reader.set_resolved("scheme", told);
+    let (traffic, told) = traffic::read(&keys.traffic, &topology)?;
+    reader.set_resolved("traffic", told);
+    let (run, told) = run::read(&keys.run, shortest_delay(&topology))?;
+    reader.set_resolved("run", told);
+    let (metrics, told) = metrics::read(&keys.metrics)?;
+    reader.set_resolved("metrics", told);
+    let resolved = reader.finish();
+    Ok(Spec {
+        name: keys.name,
+        seed: keys.seed,
+        preset: keys.preset,
+        topology,
+        switch,
+        transport,
+        scheme,
+        traffic,
+        run,
+        metrics,
+        resolved,
+    })
+}
+
+/// A name becomes a folder.
+fn check_name(reader: &Reader<'_>, name: &str) -> Result<(), SpecError> {
+    let fine = |c: char| !c.is_control() && c != '/' && c != '\\';
+    if name.chars().count() <= LONGEST_NAME && name.chars().all(fine) && !name.starts_with(['.', ' ']) {
+        return Ok(());
+    }
+    Err(reader.refuse("name", NAME))
+}
+
+/// A queue without room for one full packet would drop all of them.
+fn check_room(switch: &SwitchSpec, transport: &TcpConfig) -> Result<(), SpecError> {
+    let packet = u64::from(transport.mss) + u64::from(transport.header);
+    match switch.buffer {
+        Limit::Bytes(bytes) if bytes < packet => Err(SpecError::new(
+            "switch.buffer_bytes",
+            &bytes.into(),
+            format!("room for one packet at least, {packet} bytes (transport.mss_bytes + header_bytes)"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The shortest delay that any link can have.
+fn shortest_delay(topology: &LeafSpine) -> Span {
+    let overridden = topology.overrides.iter().filter_map(|change| change.delay);
+    overridden.fold(topology.host_delay.min(topology.fabric_delay), Span::min)
+}

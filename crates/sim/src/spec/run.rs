@@ -1,0 +1,81 @@
+//! `[run]`: when a run ends, and by which engine.
+
+use serde_json::{Map, Value};
+use spinewise_policy::{Span, Time};
+
+use super::error::SpecError;
+use super::key::{Default, Kind, Unit, Zero};
+use super::reader::{Reader, keys, words};
+
+keys! {
+    /// `[run]`.
+    RunKeys {
+        /// What ends a run: that all flows are done, or only the time until_us.
+        stop: Stop, Kind::Words(Stop::WORDS), Default::Word("flows_done");
+        /// The run ends at this simulated time at the latest; flows not done then are counted as unfinished.
+        until_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10_000_000.0);
+        /// The grid of instants at which a run can stop and at which what spans nodes is read.
+        grid_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Refused), Default::Number(10_000.0);
+        /// Windows of time node by node, one event queue (the same results), or whichever suits the fabric.
+        engine: EngineKind, Kind::Words(EngineKind::WORDS), Default::Word("auto");
+        /// Length of a time window, at most the shortest link delay; 0 = that delay. The results are the same.
+        window_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
+    }
+}
+
+words! {
+    /// What ends a run.
+    Stop {
+        /// All flows are done.
+        FlowsDone = "flows_done",
+        /// The time alone.
+        Time = "time",
+    }
+}
+
+words! {
+    /// Which engine runs.
+    EngineKind {
+        /// Windows, unless a link has no delay.
+        Auto = "auto",
+        /// Time windows, node by node.
+        Windows = "windows",
+        /// One event queue.
+        Events = "events",
+    }
+}
+
+/// When a run ends, and by which engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSpec {
+    /// What ends it.
+    pub stop: Stop,
+    /// Hard limit.
+    pub until: Time,
+    /// Stop and snapshot grid.
+    pub grid: Span,
+    /// Which engine.
+    pub engine: EngineKind,
+    /// Window of the windowed engine; `None` = the shortest link delay.
+    pub window: Option<Span>,
+}
+
+/// Reads `[run]`; `shortest` is the shortest link delay.
+pub(crate) fn read(given: &Map<String, Value>, shortest: Span) -> Result<(RunSpec, Value), SpecError> {
+    let mut reader = Reader::new("run", RunKeys::KEYS, given)?;
+    let keys = RunKeys::read(&mut reader)?;
+    if keys.engine == EngineKind::Windows && shortest == Span::ZERO {
+        return Err(reader
+            .refuse("engine", "\"auto\" or \"events\"")
+            .hint("a link without delay leaves no window of time; see topology.host_delay_ns and fabric_delay_ns"));
+    }
+    let window = (keys.window_ns > Span::ZERO).then_some(keys.window_ns);
+    if window.is_some_and(|window| window > shortest) {
+        return Err(
+            reader.refuse("window_ns", format!("at most the shortest link delay, {} ns", shortest.0 as f64 / 1e3))
+        );
+    }
+    let run =
+        RunSpec { stop: keys.stop, until: Time(keys.until_us.0), grid: keys.grid_ns, engine: keys.engine, window };
+    Ok((run, reader.finish()))
+}

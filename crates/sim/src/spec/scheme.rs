@@ -1,0 +1,326 @@
+//! `[scheme]`: which load-balancing scheme, with which parameters. What there is comes from the registry.
+
+use serde_json::{Map, Value as Json};
+use spinewise_policy::config::{Allowed, Param, Refused};
+use spinewise_policy::{About, Params, Peers, Policy, Shape, Site, Tier, Value};
+
+use super::error::SpecError;
+use super::key::{Default, Kind, one_of, tidy};
+use super::reader::{Reader, keys, words};
+use super::topology::LeafSpine;
+
+/// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
+const DEFAULT_SCHEME: &str = ENTRIES[0].about.name;
+/// Tiers of a leaf-spine fabric.
+const TIERS: [&str; 3] = ["host", "leaf", "spine"];
+
+keys! {
+    /// `[scheme]`.
+    SchemeKeys {
+        /// The load-balancing scheme.
+        name: String, Kind::Text("the name of a scheme"), Default::Word(DEFAULT_SCHEME);
+        /// Parameters of the scheme, `[scheme.params]`; see the scheme.
+        params: Map<String, Json>, Kind::Table("a table of the scheme's parameters"), Default::Empty;
+        /// How a host scheme's path tag selects the path: read by the fabric as the path itself, hashed with source and
+        /// destination (a tunnel's UDP port), or hashed with the flow's own header. Host schemes only.
+        path_tag: Option<PathTag>, Kind::Words(PathTag::WORDS), Default::Nothing("\"explicit\" for a host scheme");
+        /// The switch scheme under a host scheme: for untagged packets and hashed tags. Host schemes only.
+        fabric: Option<String>, Kind::Text("the name of a switch scheme"), Default::Nothing("the default of name, for a host scheme");
+        /// Parameters of the switch scheme under a host scheme.
+        fabric_params: Option<Map<String, Json>>, Kind::Table("a table of the fabric scheme's parameters"),
+            Default::Nothing("its defaults");
+        /// Do the scheme's in-band headers take bytes on the wire?
+        header_bytes: HeaderBytes, Kind::Words(HeaderBytes::WORDS), Default::Word("charged");
+    }
+}
+
+words! {
+    /// How a path tag selects the path.
+    PathTag {
+        /// The fabric takes the tag for the path.
+        Explicit = "explicit",
+        /// The fabric hashes source, destination and tag: a tunnel's UDP port.
+        Outer = "outer",
+        /// The fabric hashes the flow's own header with the tag.
+        Inner = "inner",
+    }
+}
+
+words! {
+    /// Whether a scheme's in-band headers take bytes on the wire.
+    HeaderBytes {
+        /// They do.
+        Charged = "charged",
+        /// They do not, as in the ns-3 codes of several schemes.
+        Free = "free",
+    }
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamValue {
+    /// A number.
+    Number(f64),
+    /// True or false.
+    Bool(bool),
+    /// A word.
+    Word(String),
+}
+
+impl ParamValue {
+    /// As the policy crate reads it.
+    pub fn as_value(&self) -> Value<'_> {
+        match self {
+            ParamValue::Number(number) => Value::Number(*number),
+            ParamValue::Bool(given) => Value::Bool(*given),
+            ParamValue::Word(word) => Value::Word(word),
+        }
+    }
+}
+
+impl From<Value<'_>> for ParamValue {
+    fn from(value: Value<'_>) -> ParamValue {
+        match value {
+            Value::Number(number) => ParamValue::Number(number),
+            Value::Bool(given) => ParamValue::Bool(given),
+            Value::Word(word) => ParamValue::Word(word.into()),
+        }
+    }
+}
+
+/// The scheme of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeSpec {
+    /// Its name in the registry.
+    pub name: String,
+    /// All its parameters, defaults included, in the order of the registry.
+    pub params: Vec<(String, ParamValue)>,
+    /// How its path tags select paths (of no effect for a switch scheme).
+    pub path_tag: PathTag,
+    /// The switch scheme under a host scheme (of no effect for a switch scheme).
+    pub fabric: String,
+    /// All parameters of that one.
+    pub fabric_params: Vec<(String, ParamValue)>,
+    /// Whether in-band headers take bytes on the wire.
+    pub header_free: HeaderBytes,
+}
+
+/// Parameters by name, in the order given.
+type Given = [(String, ParamValue)];
+
+/// All parameters of a scheme in the order of the registry, or the place in [`Given`] of the one refused.
+type Configured = Result<Vec<ParamValue>, (usize, Refused)>;
+
+/// A scheme of the registry, without its types.
+pub(crate) struct Entry {
+    /// Facts for people.
+    pub about: &'static About,
+    /// `host` or `switch`.
+    pub site: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// All parameters when these are set.
+    configure: fn(&Given) -> Configured,
+    /// Whom rows per path are kept for, with these parameters and in this place, if any are.
+    rows: fn(&Given, &Shape) -> Peers,
+}
+
+impl Entry {
+    const fn of<P: Policy>() -> Entry {
+        Entry {
+            about: &P::ABOUT,
+            site: <P::Site as Site>::NAME,
+            params: <P::Config as Params>::PARAMS,
+            configure: configure::<P>,
+            rows: rows::<P>,
+        }
+    }
+}
+
+macro_rules! table {
+    ($($variant:ident: $scheme:ty),* $(,)?) => { &[$(Entry::of::<$scheme>()),*] };
+}
+
+/// All schemes, in the order of the registry.
+const ENTRIES: &[Entry] = spinewise_policy::each_scheme!(table);
+
+/// All schemes, in the order of the registry.
+pub(crate) fn entries() -> &'static [Entry] {
+    ENTRIES
+}
+
+fn config_of<P: Policy>(given: &Given) -> Result<P::Config, (usize, Refused)> {
+    let mut config = P::Config::default();
+    for (place, (name, value)) in given.iter().enumerate() {
+        config.set(name, value.as_value()).map_err(|refused| (place, refused))?;
+    }
+    Ok(config)
+}
+
+fn configure<P: Policy>(given: &Given) -> Configured {
+    let config = config_of::<P>(given)?;
+    Ok((0..P::Config::PARAMS.len()).map(|index| config.value(index).into()).collect())
+}
+
+fn rows<P: Policy>(given: &Given, shape: &Shape) -> Peers {
+    if size_of::<P::Route>() == 0 {
+        return Peers::None;
+    }
+    config_of::<P>(given).map_or(Peers::None, |config| P::new(&config).layout(shape).peers)
+}
+
+/// Reads `[scheme]` for this fabric.
+pub(crate) fn read(given: &Map<String, Json>, fabric: &LeafSpine) -> Result<(SchemeSpec, Json), SpecError> {
+    let mut reader = Reader::new("scheme", SchemeKeys::KEYS, given)?;
+    let keys = SchemeKeys::read(&mut reader)?;
+    let entry = find(&reader, "name", &keys.name, |_| true)?;
+    if !entry.about.tiers.iter().any(|tier| TIERS.contains(tier)) {
+        let names = entries().iter().filter(|entry| entry.about.tiers.iter().any(|tier| TIERS.contains(tier)));
+        return Err(reader
+            .refuse("name", format!("a scheme that serves a leaf-spine: {}", one_of(names.map(|e| e.about.name))))
+            .hint(format!("{} serves {}", keys.name, entry.about.tiers.join(", "))));
+    }
+    let params = read_params(&mut reader, "params", entry, &keys.params)?;
+    let (path_tag, under, fabric_params) = if entry.site == "host" {
+        let path_tag = keys.path_tag.unwrap_or(PathTag::Explicit);
+        reader.set_resolved("path_tag", path_tag.word().into());
+        check_tag(&reader, entry, &params, path_tag, fabric)?;
+        let under = keys.fabric.as_deref().unwrap_or(DEFAULT_SCHEME);
+        reader.set_resolved("fabric", under.into());
+        let under = find(&reader, "fabric", under, |entry| entry.site == "switch")?;
+        let params = read_params(&mut reader, "fabric_params", under, &keys.fabric_params.unwrap_or_default())?;
+        (path_tag, under, params)
+    } else {
+        for name in ["path_tag", "fabric", "fabric_params"] {
+            if reader.given(name).is_some() {
+                let allowed = format!("no {name}: {} sits at the switches, and {name} is for host schemes", keys.name);
+                return Err(reader.refuse(name, allowed));
+            }
+        }
+        (PathTag::Explicit, entry, params.clone())
+    };
+    let scheme = SchemeSpec {
+        name: keys.name,
+        params,
+        path_tag,
+        fabric: under.about.name.into(),
+        fabric_params,
+        header_free: keys.header_bytes,
+    };
+    Ok((scheme, reader.finish()))
+}
+
+fn find(
+    reader: &Reader<'_>,
+    key: &str,
+    name: &str,
+    fits: impl Fn(&Entry) -> bool,
+) -> Result<&'static Entry, SpecError> {
+    if let Some(entry) = entries().iter().find(|entry| entry.about.name == name && fits(entry)) {
+        return Ok(entry);
+    }
+    let names = || entries().iter().filter(|entry| fits(entry)).map(|entry| entry.about.name);
+    let error = reader.refuse(key, one_of(names()));
+    match entries().iter().find(|entry| entry.about.name == name) {
+        Some(entry) => Err(error.hint(format!("{name} sits at the {}", entry.site))),
+        None => Err(error.did_you_mean(name, names())),
+    }
+}
+
+/// Reads a table of parameters, and writes all of them into the resolved spec.
+fn read_params(
+    reader: &mut Reader<'_>,
+    key: &str,
+    entry: &Entry,
+    given: &Map<String, Json>,
+) -> Result<Vec<(String, ParamValue)>, SpecError> {
+    let path = |name: &str| format!("{}.{name}", reader.path_of(key));
+    let mut set = Vec::with_capacity(given.len());
+    for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
+        let Some(param) = entry.params.iter().find(|param| param.name == name) else {
+            return Err(unknown_param(&path(name), name, value, entry));
+        };
+        let plain = match value {
+            Json::Number(number) => ParamValue::Number(number.as_f64().unwrap_or(f64::NAN)),
+            Json::Bool(given) => ParamValue::Bool(*given),
+            Json::String(word) => ParamValue::Word(word.clone()),
+            _ => return Err(SpecError::new(path(name), value, allowed(param.allowed))),
+        };
+        set.push((name.clone(), plain));
+    }
+    let values = (entry.configure)(&set).map_err(|(place, refused)| {
+        let name = &set[place].0;
+        match refused {
+            Refused::NotAllowed(range) => param_refused(&path(name), &given[name], range),
+            Refused::Unknown => unknown_param(&path(name), name, &given[name], entry),
+        }
+    })?;
+    let all: Vec<(String, ParamValue)> = entry.params.iter().map(|param| param.name.to_string()).zip(values).collect();
+    let told = all.iter().map(|(name, value)| (name.clone(), json(value.as_value()))).collect();
+    reader.set_resolved(key, Json::Object(told));
+    Ok(all)
+}
+
+fn unknown_param(path: &str, name: &str, value: &Json, entry: &Entry) -> SpecError {
+    let names = || entry.params.iter().map(|param| param.name);
+    let listed: Vec<&str> = names().collect();
+    let allowed = match listed.as_slice() {
+        [] => format!("no parameters: {} has none", entry.about.name),
+        _ => format!("one of the parameters of {}: {}", entry.about.name, listed.join(", ")),
+    };
+    SpecError::new(path, value, allowed).did_you_mean(name, names())
+}
+
+fn param_refused(path: &str, value: &Json, range: Allowed) -> SpecError {
+    let error = SpecError::new(path, value, allowed(range));
+    match (range, value.as_str()) {
+        (Allowed::Words(words), Some(word)) => error.did_you_mean(word, words.iter().copied()),
+        _ => error,
+    }
+}
+
+/// A path tag must mean the same path to everything that shares a row (per peer and path) of the scheme.
+fn check_tag(
+    reader: &Reader<'_>,
+    entry: &Entry,
+    params: &Given,
+    tag: PathTag,
+    fabric: &LeafSpine,
+) -> Result<(), SpecError> {
+    let shape = Shape {
+        tier: Tier::Host,
+        hosts: fabric.hosts(),
+        leaves: fabric.leaves,
+        ports: 1,
+        ways: (fabric.spines * fabric.parallel_links).min(u32::from(u16::MAX) - 1) as u16,
+    };
+    let name = entry.about.name;
+    match ((entry.rows)(params, &shape), tag) {
+        (Peers::Leaves, PathTag::Outer | PathTag::Inner) => Err(reader.refuse("path_tag", "\"explicit\"").hint(
+            format!("{name} keeps state per rack and path, and a hashed tag is another path for each pair of hosts"),
+        )),
+        (Peers::Hosts, PathTag::Inner) => Err(reader
+            .refuse("path_tag", "\"explicit\" or \"outer\"")
+            .hint(format!("{name} keeps state per host and path, and an inner tag is another path for each flow"))),
+        _ => Ok(()),
+    }
+}
+
+/// What a parameter may be, as it follows "expected".
+pub(crate) fn allowed(allowed: Allowed) -> String {
+    match allowed {
+        Allowed::Number { min, max } => format!("a number from {min} to {max}"),
+        Allowed::Integer { min, max } => format!("a whole number from {min} to {max}"),
+        Allowed::Bool => "true or false".into(),
+        Allowed::Words(words) => one_of(words.iter().copied()),
+    }
+}
+
+/// A parameter value as JSON.
+pub(crate) fn json(value: Value<'_>) -> Json {
+    match value {
+        Value::Number(number) => tidy(number),
+        Value::Bool(given) => given.into(),
+        Value::Word(word) => word.into(),
+    }
+}

@@ -1,0 +1,265 @@
+//! The reader as a whole: everything declared is read, documented, and the same when read again.
+
+mod messages;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use spinewise_policy::{Span, Time};
+
+use super::*;
+use crate::workload::{OnOff, Pairs, Workload};
+
+/// Specs that together give every key.
+fn everything() -> Vec<Value> {
+    vec![
+        json!({
+            "name": "all of it", "seed": 7, "preset": "ns2-pdlb",
+            "topology": {
+                "kind": "leaf_spine", "leaves": 3, "spines": 2.0, "hosts_per_leaf": 4, "host_rate_gbps": 3,
+                "fabric_rate_gbps": 0.1, "host_delay_ns": 0.5, "fabric_delay_ns": 12500, "parallel_links": 2,
+                "switch_latency_ns": 300,
+                "override": [
+                    {"leaf": 1, "spine": 0, "link": 1, "direction": "up", "rate_gbps": 6, "delay_ns": 50, "up": true},
+                    {"host": 3, "up": true, "direction": "down"},
+                    {"leaf": 0, "spine": 0, "up": false},
+                ],
+            },
+            "switch": {
+                "buffer_packets": 100, "ecn_threshold_packets": 0, "ecn_at": "dequeue", "queue_counts": "in_service",
+                "ports": "commit_at_start",
+            },
+            "transport": {
+                "kind": "newreno", "mss_bytes": 1000, "header_bytes": 48, "ack_bytes": 64, "initial_window_segments": 1,
+                "max_window_segments": 64, "initial_ssthresh_segments": 10, "min_rto_us": 200, "initial_rto_us": 1000,
+                "max_rto_us": 1e6, "rto_granularity_us": 1.5, "delayed_ack_segments": 2,
+                "delayed_ack_timeout_us": 500, "dupack_threshold": 0, "dctcp_g": 0.5, "dctcp_initial_alpha": 0,
+            },
+            "scheme": {"name": "letflow", "params": {}, "header_bytes": "free"},
+            "traffic": [
+                {"kind": "poisson", "cdf": "vl2", "load": 0.5, "load_of": "host_links", "pairs": "leaf_pair",
+                 "from_leaf": 2, "to_leaf": 1, "start_us": 5, "duration_us": 1000, "max_flows": 10},
+                {"kind": "on_off", "flows": 5, "min_bytes": 10, "max_bytes": 20, "tail_index": 1, "on_us": 3,
+                 "arrivals_per_second": 1e6, "off_mean_us": 4, "off_sd_us": 1, "pairs": "one_to_one", "from_leaf": 1,
+                 "to_leaf": 0, "start_us": 1},
+                {"kind": "flows", "list": [{"src": 0, "dst": 11, "size_bytes": 1, "start_ns": 0.001}]},
+                {"kind": "permutation", "size_bytes": 1000, "start_us": 1, "inter_rack": false, "repeat": 2,
+                 "period_us": 10},
+                {"kind": "incast", "receiver": 0, "senders": 3, "size_bytes": 10, "start_us": 0, "repeat": 1,
+                 "period_us": 0},
+                {"kind": "incast", "receiver": 0, "senders": [1, 5], "size_bytes": 10},
+                {"kind": "udp", "src": 0, "dst": 5, "packet_bytes": 64, "size_bytes": 100, "end_us": 9,
+                 "schedule": [{"at_us": 1, "rate_gbps": 0.5}, {"at_us": 2.5, "rate_gbps": 0}]},
+            ],
+            "run": {"stop": "time", "until_us": 100, "grid_ns": 1000, "engine": "windows", "window_ns": 0.25},
+            "metrics": {
+                "size_classes": [{"name": "mice", "from_bytes": 1, "below_bytes": 10}], "series_interval_us": 100,
+                "keep_flows_up_to": 5,
+            },
+        }),
+        json!({
+            "switch": {"buffer_bytes": 9000, "ecn_threshold_bytes": 1000},
+            "scheme": {"name": "presto", "path_tag": "explicit", "fabric": "rps", "fabric_params": {}},
+            "traffic": udp(),
+        }),
+    ]
+}
+
+/// The least traffic.
+fn udp() -> Value {
+    json!([{"kind": "udp", "src": 0, "dst": 5, "schedule": [{"rate_gbps": 1}]}])
+}
+
+fn resolved(spec: Value) -> Spec {
+    resolve(&spec).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A file of this text for one test, gone with it.
+struct TempFile(std::path::PathBuf);
+
+impl TempFile {
+    fn new(name: &str, text: &str) -> TempFile {
+        let path = std::env::temp_dir().join(format!("spinewise-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        TempFile(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        // The folder is cleaned by others if this fails.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_resolved_spec_resolves_to_itself() {
+    let defaults = json!({"traffic": udp()});
+    let ns3 = json!({"preset": "ns3-hermes", "traffic": udp()});
+    for spec in everything().into_iter().chain([defaults, ns3]) {
+        let once = resolved(spec);
+        // As text too, since that is how it is kept.
+        let text = once.resolved.to_string();
+        let twice = resolved(serde_json::from_str(&text).unwrap());
+        assert_eq!(twice, once);
+        assert_eq!(twice.resolved.to_string(), text);
+    }
+}
+
+#[test]
+fn a_resolved_spec_does_not_depend_on_its_preset() {
+    let once = resolved(json!({"preset": "ns2-pdlb", "traffic": udp()}));
+    let mut spec = once.resolved.clone();
+    spec["preset"] = "datacenter".into();
+    let twice = resolved(spec);
+    assert_eq!((twice.switch, twice.transport), (once.switch, once.transport));
+}
+
+/// (table, key) of everything a spec gives, tables named as `describe` names them.
+fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
+    for (name, value) in spec.as_object().unwrap() {
+        found.insert((table.into(), name.clone()));
+        let inner = match (table, name.as_str()) {
+            ("[topology]", "override") => "[[topology.override]]".into(),
+            (_, "list") => "entries of list, [[traffic]] kind = \"flows\"".into(),
+            (_, "schedule") => "entries of schedule, [[traffic]] kind = \"udp\"".into(),
+            (_, "size_classes") => "entries of metrics.size_classes".into(),
+            ("top level", name) => format!("[{name}]"),
+            _ => continue,
+        };
+        match value {
+            Value::Object(_) => given(value, &inner, found),
+            Value::Array(entries) => {
+                for entry in entries {
+                    let kind = format!("[[traffic]] kind = {}", entry["kind"]);
+                    given(entry, if inner == "[traffic]" { &kind } else { &inner }, found);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_declared_key_is_accepted_and_documented() {
+    let mut accepted = BTreeSet::new();
+    for spec in everything() {
+        given(&spec, "top level", &mut accepted);
+        resolved(spec);
+    }
+    let cdf = TempFile::new("key.cdf", "0 0\n10 1\n");
+    let csv = TempFile::new("key.csv", "src,dst,size_bytes,start_ns\n0,5,1,0\n");
+    let mut spec = json!({"traffic": [
+        {"kind": "poisson", "cdf_file": cdf.path(), "load": 1, "max_flows": 1},
+        {"kind": "flows", "file": csv.path()},
+    ]});
+    // With the digests that the first reading finds.
+    spec["traffic"] = resolved(spec.clone()).resolved["traffic"].clone();
+    given(&spec, "top level", &mut accepted);
+    resolved(spec);
+
+    let described = describe();
+    let mut declared = BTreeSet::new();
+    for table in described["spec"].as_array().unwrap() {
+        for key in table["params"].as_array().unwrap() {
+            let text = |part: &str| key[part].as_str().unwrap_or_default().to_string();
+            declared.insert((table["name"].as_str().unwrap().to_string(), text("name")));
+            assert!(text("doc").len() > 3 && text("allowed").len() > 3, "{key}");
+            assert!(!key["default"].is_null(), "{key}");
+        }
+    }
+    assert_eq!(accepted, declared);
+}
+
+#[test]
+fn units_are_exact() {
+    let spec = &resolved(everything().remove(0));
+    let topology = &spec.topology;
+    assert_eq!((topology.host_rate, topology.fabric_rate), (3_000_000_000, 100_000_000));
+    assert_eq!((topology.host_delay, topology.fabric_delay), (Span(500), Span(12_500_000)));
+    assert_eq!(topology.overrides[0].rate, Some(6_000_000_000));
+    assert_eq!(spec.transport.rto_granularity, Span(1_500_000));
+    assert_eq!(spec.run.until, Time(100_000_000));
+    assert_eq!((spec.run.grid, spec.run.window), (Span(1_000_000), Some(Span(250))));
+    let Traffic::Udp(udp) = &spec.traffic[6] else { panic!("{:?}", spec.traffic[6]) };
+    assert_eq!(udp.config.schedule, [(Time(1_000_000), 500_000_000), (Time(2_500_000), 0)]);
+    assert_eq!((udp.config.size_bytes, udp.config.end), (Some(100), Time(9_000_000)));
+    let odd = resolved(json!({"topology": {"host_rate_gbps": 1.000000001}, "traffic": udp_of(spec)}));
+    assert_eq!(odd.topology.host_rate, 1_000_000_001);
+}
+
+fn udp_of(spec: &Spec) -> Value {
+    json!([spec.resolved["traffic"][6]])
+}
+
+#[test]
+fn presets_are_those_of_their_sources() {
+    let of = |preset: &str| resolved(json!({"preset": preset, "traffic": udp()}));
+    let facts = |spec: &Spec| (spec.switch.buffer, spec.switch.ecn_threshold, spec.transport.initial_window);
+    assert_eq!(facts(&of("datacenter")), (Limit::Bytes(250_000), Some(Limit::Bytes(97_500)), 10));
+    assert_eq!(facts(&of("ns2-pdlb")), (Limit::Bytes(250_000), Some(Limit::Bytes(94_900)), 2));
+    assert_eq!(facts(&of("ns3-hermes")), (Limit::Bytes(840_000), Some(Limit::Bytes(91_000)), 10));
+    assert_eq!(of("ns3-hermes").transport, TcpConfig::ns3_hermes());
+    assert_eq!(of("ns2-pdlb").transport, TcpConfig::ns2_pdlb());
+    // A bound in the other unit replaces the preset's, and zero marks nothing.
+    let spec = resolved(json!({"switch": {"buffer_packets": 9, "ecn_threshold_packets": 0}, "traffic": udp()}));
+    assert_eq!((spec.switch.buffer, spec.switch.ecn_threshold), (Limit::Packets(9), None));
+    assert_eq!(spec.resolved["switch"].get("buffer_bytes"), None);
+}
+
+#[test]
+fn defaults_are_those_of_the_types() {
+    let spec = resolved(json!({"traffic": [{"kind": "on_off"}]}));
+    assert_eq!(spec.traffic, [Traffic::Tcp(Workload::OnOff(OnOff::default()))]);
+    assert_eq!(OnOff::default().pairs, Pairs::OneToOne { from: 0, to: 1 });
+    assert_eq!((spec.seed, spec.scheme.name.as_str(), spec.run.until), (1, "ecmp", Time(10_000_000_000_000)));
+    let classes: Vec<(&str, u64, u64)> =
+        spec.metrics.size_classes.iter().map(|class| (class.name.as_str(), class.from, class.below)).collect();
+    assert_eq!(classes, [("short", 0, 100_000), ("long", 100_000, u64::MAX)]);
+}
+
+#[test]
+fn every_scheme_resolves_with_all_its_parameters() {
+    for entry in scheme::entries() {
+        let spec = resolved(json!({"scheme": {"name": entry.about.name}, "traffic": udp()}));
+        let names: Vec<&str> = spec.scheme.params.iter().map(|(name, _)| name.as_str()).collect();
+        let declared: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
+        assert_eq!(names, declared, "{}", entry.about.name);
+        assert!(entry.site == "host" || spec.resolved["scheme"].get("path_tag").is_none());
+        // Given one by one, every default is allowed.
+        for param in entry.params {
+            let params = json!({param.name: scheme::json(param.default)});
+            let one = resolved(json!({"scheme": {"name": entry.about.name, "params": params}, "traffic": udp()}));
+            assert_eq!(one.scheme.params, spec.scheme.params);
+        }
+    }
+}
+
+#[test]
+fn null_is_not_given() {
+    let spec = json!({"seed": null, "topology": {"leaves": null, "override": null}, "traffic": udp()});
+    assert_eq!(resolved(spec), resolved(json!({"traffic": udp()})));
+}
+
+#[test]
+fn a_changed_file_is_noticed() {
+    let csv = TempFile::new("changed.csv", "src,dst,size_bytes,start_ns\n0,5,1,0\n");
+    let spec = resolved(json!({"traffic": [{"kind": "flows", "file": csv.path()}]}));
+    std::fs::write(csv.path(), "src,dst,size_bytes,start_ns\n0,5,2,0\n").unwrap();
+    let error = resolve(&spec.resolved).unwrap_err();
+    assert_eq!(error.key, "traffic[0].file_digest");
+    assert!(error.hint.unwrap().starts_with("the file has changed"));
+}
+
+#[test]
+fn nearest_spellings() {
+    let near = |word: &str, options: &[&'static str]| error::nearest(word, options.iter().copied());
+    assert_eq!(near("leafs", &["leaves", "spines"]), Some("leaves"));
+    assert_eq!(near("host_rate", &["host_rate_gbps", "host_delay_ns"]), Some("host_rate_gbps"));
+    assert_eq!(near("ECMP", &["rps", "ecmp"]), Some("ecmp"));
+    assert_eq!(near("colour", &["leaves", "spines"]), None);
+}

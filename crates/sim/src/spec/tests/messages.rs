@@ -1,0 +1,436 @@
+//! What people read when a spec is refused, word by word.
+
+use serde_json::{Value, json};
+
+use super::super::resolve;
+use super::{TempFile, udp};
+
+/// The message for `spec`, which has the least traffic unless it gives its own.
+fn message(mut spec: Value) -> String {
+    if spec.is_object() && spec.get("traffic").is_none() {
+        spec["traffic"] = udp();
+    }
+    match resolve(&spec) {
+        Ok(_) => format!("accepted: {spec}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The names of all schemes, or of those at the switches, as a message lists them.
+fn schemes(site: &str) -> String {
+    let entries = super::scheme::entries().iter().filter(|entry| site.is_empty() || entry.site == site);
+    super::key::one_of(entries.map(|entry| entry.about.name))
+}
+
+/// Each spec and its message; what the registry lists stands as SCHEMES and SWITCH SCHEMES.
+fn check(cases: Vec<(Value, &str)>) {
+    for (spec, expected) in cases {
+        let said = message(spec).replace(&schemes(""), "SCHEMES").replace(&schemes("switch"), "SWITCH SCHEMES");
+        assert_eq!(said, expected);
+    }
+}
+
+/// One entry of traffic.
+fn traffic(entry: Value) -> Value {
+    json!({"traffic": [entry]})
+}
+
+#[test]
+fn top_level() {
+    check(vec![
+        (json!([]), "spec = []: expected a table of settings"),
+        (
+            json!({"topolgy": {}}),
+            "topolgy = {}: expected one of the keys name, seed, preset, topology, switch, transport, scheme, traffic, run, metrics; did you mean \"topology\"?",
+        ),
+        (
+            json!({"leaves": 4}),
+            "leaves = 4: expected one of the keys name, seed, preset, topology, switch, transport, scheme, traffic, run, metrics; leaves is a key of [topology]",
+        ),
+        (json!({"seed": -1}), "seed = -1: expected a whole number, 0 or more"),
+        (json!({"seed": 1.5}), "seed = 1.5: expected a whole number, 0 or more"),
+        (
+            json!({"name": "a/b"}),
+            "name = \"a/b\": expected a name of 1 to 100 printable characters other than / and \\, not starting with a dot or a blank",
+        ),
+        (
+            json!({"preset": "ns2"}),
+            "preset = \"ns2\": expected \"datacenter\", \"ns2-pdlb\" or \"ns3-hermes\"; did you mean \"ns2-pdlb\"?",
+        ),
+        (json!({"switch": 3}), "switch = 3: expected a table [switch]"),
+        (json!({"traffic": []}), "traffic = []: expected from 1 to 256 [[traffic]] tables"),
+        (json!({"traffic": {"kind": "udp"}}), "traffic = {\"kind\":\"udp\"}: expected a list of [[traffic]] tables"),
+        (
+            json!({"name": "x".repeat(300)}),
+            "name = \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…: expected a name of 1 to 100 printable characters other than / and \\, not starting with a dot or a blank",
+        ),
+        (json!({"traffic": null}), "traffic is missing: expected a list of [[traffic]] tables"),
+    ]);
+}
+
+#[test]
+fn topology() {
+    let topology = |keys: Value| json!({"topology": keys});
+    let change = |keys: Value| json!({"topology": {"override": [{"spine": 0, "delay_ns": 5}, keys]}});
+    check(vec![
+        (
+            topology(json!({"leafs": 4})),
+            "topology.leafs = 4: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, override; did you mean \"leaves\"?",
+        ),
+        (topology(json!({"leaves": 0})), "topology.leaves = 0: expected a whole number from 1 to 4096"),
+        (topology(json!({"leaves": "8"})), "topology.leaves = \"8\": expected a whole number from 1 to 4096"),
+        (
+            topology(json!({"host_rate_gbps": 0})),
+            "topology.host_rate_gbps = 0: expected a rate in Gbps, above 0, at most 100000, a whole number of bits per second",
+        ),
+        (
+            topology(json!({"host_rate_gbps": -10})),
+            "topology.host_rate_gbps = -10: expected a rate in Gbps, above 0, at most 100000, a whole number of bits per second",
+        ),
+        (
+            topology(json!({"host_rate": 10})),
+            "topology.host_rate = 10: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, override; did you mean \"host_rate_gbps\"?",
+        ),
+        (
+            topology(json!({"fabric_rate_gbps": 1e-10})),
+            "topology.fabric_rate_gbps = 1e-10: expected a rate in Gbps, above 0, at most 100000, a whole number of bits per second",
+        ),
+        (
+            topology(json!({"fabric_rate_gbps": "10 Gbps"})),
+            "topology.fabric_rate_gbps = \"10 Gbps\": expected a rate in Gbps, above 0, at most 100000, a whole number of bits per second",
+        ),
+        (
+            topology(json!({"host_delay_ns": -1})),
+            "topology.host_delay_ns = -1: expected a number of nanoseconds, 0 or more, at most 9000000000000",
+        ),
+        (
+            topology(json!({"host_delay_us": 1})),
+            "topology.host_delay_us = 1: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, override; did you mean \"host_delay_ns\"?",
+        ),
+        (topology(json!({"kind": "fat_tree"})), "topology.kind = \"fat_tree\": expected \"leaf_spine\""),
+        (
+            topology(json!({"leaves": 4096, "hosts_per_leaf": 4096})),
+            "topology.hosts_per_leaf = 4096: expected at most 1048576 hosts on all 4096 leaves",
+        ),
+        (
+            topology(json!({"leaves": 4096, "parallel_links": 100})),
+            "topology.parallel_links = 100: expected at most 65535 ports a switch; this makes 409600",
+        ),
+        (change(json!({"leaf": 2, "up": false})), "topology.override[1].leaf = 2: expected a leaf from 0 to 1"),
+        (change(json!({"host": 8, "up": true})), "topology.override[1].host = 8: expected a host from 0 to 7"),
+        (
+            change(json!({"up": false})),
+            "topology.override[1] = {\"up\":false}: expected at least one of leaf, spine, link or host",
+        ),
+        (
+            change(json!({"spine": 1})),
+            "topology.override[1] = {\"spine\":1}: expected at least one of rate_gbps, delay_ns or up",
+        ),
+        (
+            change(json!({"spine": 1, "host": 0, "rate_gbps": 1})),
+            "topology.override[1].host = 0: expected either host or spine, since no link is selected by both",
+        ),
+        (
+            change(json!({"spine": 1, "direction": "upp", "rate_gbps": 1})),
+            "topology.override[1].direction = \"upp\": expected \"both\", \"up\" or \"down\"; did you mean \"up\"?",
+        ),
+        (
+            change(json!({"leaf": 0, "up": false})),
+            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave leaf 0 no link up",
+        ),
+        (
+            change(json!({"leaf": 0, "up": false, "direction": "down"})),
+            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave leaf 0 no link down",
+        ),
+        (
+            change(json!({"host": 3, "up": false})),
+            "topology.override[1].up = false: expected every host and leaf to stay reachable; this cuts off host 3 (up)",
+        ),
+        (
+            change(json!({"link": 0, "up": false})),
+            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave leaf 0 no link up",
+        ),
+    ]);
+}
+
+#[test]
+fn switch_and_transport() {
+    check(vec![
+        (
+            json!({"switch": {"buffer_packets": 100, "buffer_bytes": 150000}}),
+            "switch.buffer_bytes = 150000: expected either buffer_packets or buffer_bytes, not both",
+        ),
+        (
+            json!({"switch": {"buffer_bytes": 1000}}),
+            "switch.buffer_bytes = 1000: expected room for one packet at least, 1500 bytes (transport.mss_bytes + header_bytes)",
+        ),
+        (
+            json!({"switch": {"buffer": 100}}),
+            "switch.buffer = 100: expected one of the keys buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, queue_counts, ports; did you mean \"buffer_packets\"?",
+        ),
+        (json!({"switch": {"ecn_at": "arrival"}}), "switch.ecn_at = \"arrival\": expected \"enqueue\" or \"dequeue\""),
+        (
+            json!({"switch": {"min_rto_us": 5}}),
+            "switch.min_rto_us = 5: expected one of the keys buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, queue_counts, ports; min_rto_us is a key of [transport]",
+        ),
+        (json!({"transport": {"kind": "cubic"}}), "transport.kind = \"cubic\": expected \"dctcp\" or \"newreno\""),
+        (json!({"transport": {"dctcp_g": 0}}), "transport.dctcp_g = 0: expected a number above 0, at most 1"),
+        (json!({"transport": {"min_rto_us": 1e9}}), "transport.max_rto_us = 60000000: expected min_rto_us or more"),
+        (
+            json!({"transport": {"max_window_segments": 5}}),
+            "transport.max_window_segments = 5: expected initial_window_segments or more, or 0 for no bound",
+        ),
+        (
+            json!({"transport": {"delayed_ack_segments": 0}}),
+            "transport.delayed_ack_segments = 0: expected a whole number from 1 to 1000000",
+        ),
+    ]);
+}
+
+#[test]
+fn scheme() {
+    let scheme = |keys: Value| json!({"scheme": keys});
+    check(vec![
+        (scheme(json!({"name": "presot"})), "scheme.name = \"presot\": expected SCHEMES; did you mean \"presto\"?"),
+        (scheme(json!({"name": 5})), "scheme.name = 5: expected the name of a scheme"),
+        (
+            scheme(json!({"name": "ecmp", "params": {"gap_us": 5}})),
+            "scheme.params.gap_us = 5: expected no parameters: ecmp has none",
+        ),
+        (
+            scheme(json!({"name": "letflow", "params": {"flowlet_gap": 5}})),
+            "scheme.params.flowlet_gap = 5: expected one of the parameters of letflow: flowlet_gap_us; did you mean \"flowlet_gap_us\"?",
+        ),
+        (
+            scheme(json!({"name": "letflow", "params": {"flowlet_gap_us": -5}})),
+            "scheme.params.flowlet_gap_us = -5: expected a number from 0 to 1000000000",
+        ),
+        (
+            scheme(json!({"name": "letflow", "params": {"flowlet_gap_us": [5]}})),
+            "scheme.params.flowlet_gap_us = [5]: expected a number from 0 to 1000000000",
+        ),
+        (
+            scheme(json!({"name": "ecmp", "path_tag": "outer"})),
+            "scheme.path_tag = \"outer\": expected no path_tag: ecmp sits at the switches, and path_tag is for host schemes",
+        ),
+        (
+            scheme(json!({"name": "ecmp", "fabric": "rps"})),
+            "scheme.fabric = \"rps\": expected no fabric: ecmp sits at the switches, and fabric is for host schemes",
+        ),
+        (
+            scheme(json!({"name": "presto", "fabric": "presto"})),
+            "scheme.fabric = \"presto\": expected SWITCH SCHEMES; presto sits at the host",
+        ),
+        (
+            scheme(json!({"name": "presto", "fabric": "ecpm"})),
+            "scheme.fabric = \"ecpm\": expected SWITCH SCHEMES; did you mean \"ecmp\"?",
+        ),
+        (
+            scheme(json!({"name": "presto", "path_tag": "hidden"})),
+            "scheme.path_tag = \"hidden\": expected \"explicit\", \"outer\" or \"inner\"",
+        ),
+    ]);
+}
+
+#[test]
+fn path_tags() {
+    check(vec![(
+        json!({"scheme": {"name": "loopback_host", "path_tag": "inner"}}),
+        "scheme.path_tag = \"inner\": expected \"explicit\" or \"outer\"; loopback_host keeps state per host and path, and an inner tag is another path for each flow",
+    )]);
+}
+
+#[test]
+fn random_traffic() {
+    let poisson = |more: Value| {
+        let mut entry = json!({"kind": "poisson", "cdf": "web_search", "load": 0.5, "duration_us": 10});
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        traffic(entry)
+    };
+    check(vec![
+        (
+            traffic(json!({"load": 0.5})),
+            "traffic[0].kind is missing: expected \"poisson\", \"on_off\", \"flows\", \"permutation\", \"incast\" or \"udp\"",
+        ),
+        (
+            traffic(json!({"kind": "poison"})),
+            "traffic[0].kind = \"poison\": expected \"poisson\", \"on_off\", \"flows\", \"permutation\", \"incast\" or \"udp\"; did you mean \"poisson\"?",
+        ),
+        (
+            traffic(json!({"kind": "poisson", "cdf": "web_search", "duration_us": 5})),
+            "traffic[0].load is missing: expected a number above 0, at most 2",
+        ),
+        (poisson(json!({"load": 0})), "traffic[0].load = 0: expected a number above 0, at most 2"),
+        (poisson(json!({"load": 50})), "traffic[0].load = 50: expected a number above 0, at most 2"),
+        (
+            poisson(json!({"cdf": "websearhc"})),
+            "traffic[0].cdf = \"websearhc\": expected \"web_search\", \"web_search_conweave\", \"web_search_packets\", \"data_mining\", \"data_mining_vl2\", \"data_mining_packets\", \"enterprise_meet\", \"ali_storage\", \"fb_hadoop\" or \"solar2022\"; did you mean \"web_search\"?",
+        ),
+        (
+            poisson(json!({"cdf": null})),
+            "traffic[0].cdf is missing: expected the name of a built-in distribution, or cdf_file",
+        ),
+        (
+            poisson(json!({"cdf_file": "x.cdf"})),
+            "traffic[0].cdf_file = \"x.cdf\": expected either cdf or cdf_file, not both",
+        ),
+        (
+            poisson(json!({"cdf": null, "cdf_file": "no such file.cdf"})),
+            "traffic[0].cdf_file = \"no such file.cdf\": expected a text file that can be read; No such file or directory (os error 2)",
+        ),
+        (
+            poisson(json!({"duration_us": null})),
+            "traffic[0].duration_us is missing: expected a number of microseconds above 0, unless max_flows limits the flows",
+        ),
+        (
+            poisson(json!({"duration_ms": 5})),
+            "traffic[0].duration_ms = 5: expected one of the keys kind, cdf, cdf_file, cdf_file_digest, load, load_of, pairs, from_leaf, to_leaf, start_us, duration_us, max_flows; did you mean \"duration_us\"?",
+        ),
+        (poisson(json!({"pairs": "leaf_pair", "to_leaf": 2})), "traffic[0].to_leaf = 2: expected a leaf from 0 to 1"),
+        (
+            poisson(json!({"pairs": "one_to_one", "to_leaf": 0})),
+            "traffic[0].to_leaf = 0: expected another leaf than from_leaf, 0",
+        ),
+        (
+            poisson(json!({"from_leaf": 1})),
+            "traffic[0].from_leaf = 1: expected no from_leaf unless pairs is \"leaf_pair\" or \"one_to_one\"",
+        ),
+        (
+            traffic(json!({"kind": "on_off", "min_bytes": 300000})),
+            "traffic[0].max_bytes = 200000: expected min_bytes, 300000, or more",
+        ),
+    ]);
+    let mut one_leaf = poisson(json!({}));
+    one_leaf["topology"] = json!({"leaves": 1});
+    assert_eq!(message(one_leaf), "traffic[0].pairs = \"inter_rack\": expected \"any\", since there is one leaf only");
+}
+
+#[test]
+fn given_traffic() {
+    let flow = |keys: Value| traffic(json!({"kind": "flows", "list": [keys]}));
+    let incast =
+        |senders: Value| traffic(json!({"kind": "incast", "receiver": 0, "senders": senders, "size_bytes": 1}));
+    let schedule = |steps: Value| traffic(json!({"kind": "udp", "src": 0, "dst": 1, "schedule": steps}));
+    check(vec![
+        (traffic(json!({"kind": "flows"})), "traffic[0].file is missing: expected the path of a CSV file, or list"),
+        (flow(json!({"src": 0, "dst": 8, "size_bytes": 1})), "traffic[0].list[0].dst = 8: expected a host from 0 to 7"),
+        (
+            flow(json!({"src": 1, "dst": 1, "size_bytes": 1})),
+            "traffic[0].list[0].dst = 1: expected another host than src",
+        ),
+        (
+            flow(json!({"src": 0, "dst": 1, "size_bytes": 0})),
+            "traffic[0].list[0].size_bytes = 0: expected a whole number, 1 or more",
+        ),
+        (
+            flow(json!({"src": 0, "dst": 1, "size": 100})),
+            "traffic[0].list[0].size = 100: expected one of the keys src, dst, size_bytes, start_ns; did you mean \"size_bytes\"?",
+        ),
+        (
+            traffic(json!({"kind": "permutation", "size_bytes": 1, "repeat": 100000000})),
+            "traffic[0].repeat = 100000000: expected at most 100000000 flows in all; a round makes 8",
+        ),
+        (
+            incast(json!(8)),
+            "traffic[0].senders = 8: expected a number of hosts from 1 to 7, or a list of hosts without the receiver",
+        ),
+        (incast(json!([1, 0])), "traffic[0].senders[1] = 0: expected another host than the receiver"),
+        (incast(json!([1, 1])), "traffic[0].senders[1] = 1: expected each host once"),
+        (
+            incast(json!([])),
+            "traffic[0].senders = []: expected a number of hosts, or a list of hosts without the receiver",
+        ),
+        (incast(json!([1, 9])), "traffic[0].senders[1] = 9: expected a host from 0 to 7"),
+        (schedule(json!([])), "traffic[0].schedule = []: expected at least one entry with a rate above 0"),
+        (
+            schedule(json!([{"at_us": 5, "rate_gbps": 1}, {"at_us": 5, "rate_gbps": 2}])),
+            "traffic[0].schedule[1].at_us = 5: expected a time after that of the entry before, 5",
+        ),
+        (
+            schedule(json!([{"at_us": 5, "rate_gbps": -1}])),
+            "traffic[0].schedule[0].rate_gbps = -1: expected a rate in Gbps, 0 or more, at most 100000, a whole number of bits per second",
+        ),
+        (
+            traffic(json!({"kind": "udp", "src": 9, "dst": 1, "schedule": []})),
+            "traffic[0].src = 9: expected a host from 0 to 7",
+        ),
+    ]);
+}
+
+#[test]
+fn run_and_metrics() {
+    let class = |keys: Value| json!({"metrics": {"size_classes": [{"name": "short", "below_bytes": 9}, keys]}});
+    check(vec![
+        (
+            json!({"run": {"until_us": 0}}),
+            "run.until_us = 0: expected a number of microseconds, above 0, at most 9000000000",
+        ),
+        (
+            json!({"run": {"grid_ns": 0}}),
+            "run.grid_ns = 0: expected a number of nanoseconds, above 0, at most 9000000000000",
+        ),
+        (
+            json!({"run": {"window_ns": 2000}}),
+            "run.window_ns = 2000: expected at most the shortest link delay, 1000 ns",
+        ),
+        (
+            json!({"run": {"engine": "windows"}, "topology": {"host_delay_ns": 0}}),
+            "run.engine = \"windows\": expected \"auto\" or \"events\"; a link without delay leaves no window of time; see topology.host_delay_ns and fabric_delay_ns",
+        ),
+        (
+            class(json!({"name": "short"})),
+            "metrics.size_classes[1].name = \"short\": expected a name of its own, other than \"all\"",
+        ),
+        (
+            class(json!({"name": "all"})),
+            "metrics.size_classes[1].name = \"all\": expected a name of its own, other than \"all\"",
+        ),
+        (
+            class(json!({"name": "long", "from_bytes": 10, "below_bytes": 10})),
+            "metrics.size_classes[1].below_bytes = 10: expected more than from_bytes, 10",
+        ),
+        (class(json!({"from_bytes": 10})), "metrics.size_classes[1].name is missing: expected a name"),
+    ]);
+}
+
+/// The message for an entry that reads a file of this text, the path of the file left out.
+fn file_message(entry: &str, key: &str, text: &str) -> String {
+    let file = TempFile::new(&format!("message-{}", text.len()), text);
+    let mut entry: Value = serde_json::from_str(entry).unwrap();
+    entry[key] = file.path().into();
+    message(traffic(entry)).replace(&format!("{:?}", file.path()), "PATH")
+}
+
+#[test]
+fn files() {
+    let cdf = |text| file_message(r#"{"kind": "poisson", "load": 0.5, "duration_us": 10}"#, "cdf_file", text);
+    assert_eq!(
+        cdf(""),
+        "traffic[0].cdf_file = PATH: expected a distribution, \"size probability\" a line; no points; the least is two, from probability 0 to 1"
+    );
+    assert_eq!(
+        cdf("0 0\n10 0.5\n5 1\n"),
+        "traffic[0].cdf_file = PATH: expected a distribution, \"size probability\" a line; line 3: size 5 after 10; sizes must not fall"
+    );
+    assert_eq!(
+        cdf("0 0\n10 0.7\n20 0.6\n30 1\n"),
+        "traffic[0].cdf_file = PATH: expected a distribution, \"size probability\" a line; line 3: value 0.6 after 0.7; values must not fall"
+    );
+    assert_eq!(
+        cdf("0 0\n10 ninety\n"),
+        "traffic[0].cdf_file = PATH: expected a distribution, \"size probability\" a line; line 2: `ninety` is not a number"
+    );
+    let csv = |text| file_message(r#"{"kind": "flows"}"#, "file", text);
+    assert_eq!(
+        csv("src,dst,bytes,start_ns\n0,1,5,0\n"),
+        "traffic[0].file = PATH: expected a CSV file of flows between the hosts of this topology; line 1, column size_bytes: `missing`; allowed is a header with src, dst, size_bytes, start_ns"
+    );
+    assert_eq!(
+        csv("src,dst,size_bytes,start_ns\n0,1,5,0\n0,1,-5,0\n"),
+        "traffic[0].file = PATH: expected a CSV file of flows between the hosts of this topology; line 3, column size_bytes: `-5`; allowed is a whole number of bytes, 1 or more"
+    );
+    assert_eq!(
+        csv("src,dst,size_bytes,start_ns\n0,99,5,0\n"),
+        "traffic[0].file = PATH: expected a CSV file of flows between the hosts of this topology; line 2, column dst: `99`; allowed is a host, from 0 to 7"
+    );
+}

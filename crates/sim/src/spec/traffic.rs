@@ -1,0 +1,172 @@
+//! `[[traffic]]`: the list of what is sent. Each entry has a `kind`, and the keys of that kind.
+
+mod given;
+mod random;
+
+use serde_json::{Map, Value};
+use spinewise_policy::hash;
+
+use super::error::SpecError;
+use super::key::{Key, Kind, one_of};
+use super::reader::Reader;
+use super::topology::LeafSpine;
+use crate::transport::UdpConfig;
+use crate::workload::{Workload, WorkloadError};
+
+pub(crate) use given::{FlowKeys, IncastKeys, ListKeys, PermutationKeys, StepKeys, UdpKeys};
+pub(crate) use random::{OnOffKeys, PoissonKeys};
+
+/// Entries are numbered in 8 bits.
+const MOST_ENTRIES: usize = 256;
+
+/// One entry of the traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// Flows of TCP.
+    Tcp(Workload),
+    /// A constant-rate UDP source.
+    Udp(UdpFlow),
+}
+
+/// A UDP source and its receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UdpFlow {
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Rates and packets.
+    pub config: UdpConfig,
+}
+
+/// Reads an entry of its kind.
+type Read = fn(&mut Reader<'_>, &LeafSpine) -> Result<Traffic, SpecError>;
+
+/// A kind of traffic.
+pub(crate) struct Entry {
+    /// The word of a spec.
+    pub kind: &'static str,
+    /// What it makes.
+    pub doc: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// Its keys, `kind` first.
+    pub keys: &'static [Key],
+    read: Read,
+}
+
+/// All kinds.
+pub(crate) const ENTRIES: &[Entry] = &[
+    Entry {
+        kind: "poisson",
+        doc: "Poisson arrivals at a target load, sizes from a distribution",
+        source: "the load of the public ns-3 codes: ns3-load-balance (leaf_uplinks), conweave-ns3 (host_links)",
+        keys: PoissonKeys::KEYS,
+        read: random::read_poisson,
+    },
+    Entry {
+        kind: "on_off",
+        doc: "a number of flows in bursts, sizes heavy-tailed (PDLB, \"Basic performance\")",
+        source: "PDLB, \"Basic performance\"; rates, periods and tail index are assumptions",
+        keys: OnOffKeys::KEYS,
+        read: random::read_on_off,
+    },
+    Entry {
+        kind: "flows",
+        doc: "flows given one by one, in a CSV file or here",
+        source: "given",
+        keys: ListKeys::KEYS,
+        read: given::read_list,
+    },
+    Entry {
+        kind: "permutation",
+        doc: "every host sends one flow and receives one, at once",
+        source: "the worst case of one flow a host, as htsim has it",
+        keys: PermutationKeys::KEYS,
+        read: given::read_permutation,
+    },
+    Entry {
+        kind: "incast",
+        doc: "many hosts send to one at once",
+        source: "DCTCP (SIGCOMM 2010), section 2.3",
+        keys: IncastKeys::KEYS,
+        read: given::read_incast,
+    },
+    Entry {
+        kind: "udp",
+        doc: "one constant-rate UDP source, by a schedule of rates",
+        source: "PDLB, \"Adaptive Granularity\", and exactness tests",
+        keys: UdpKeys::KEYS,
+        read: given::read_udp,
+    },
+];
+
+/// Reads the list of entries.
+pub(crate) fn read(list: &[Value], fabric: &LeafSpine) -> Result<(Vec<Traffic>, Value), SpecError> {
+    if list.is_empty() || list.len() > MOST_ENTRIES {
+        let value = if list.is_empty() { Value::Array(Vec::new()) } else { list.len().into() };
+        return Err(SpecError::new("traffic", &value, format!("from 1 to {MOST_ENTRIES} [[traffic]] tables")));
+    }
+    let mut traffic = Vec::with_capacity(list.len());
+    let mut resolved = Vec::with_capacity(list.len());
+    for (index, value) in list.iter().enumerate() {
+        let path = format!("traffic[{index}]");
+        let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table with a kind"))?;
+        let entry = find(&path, table)?;
+        let mut reader = Reader::new(&path, entry.keys, table)?;
+        traffic.push((entry.read)(&mut reader, fabric)?);
+        resolved.push(reader.finish());
+    }
+    Ok((traffic, Value::Array(resolved)))
+}
+
+/// The error of a workload that does not fit this topology, as an error about the spec.
+pub fn workload_error(entry: usize, error: WorkloadError) -> SpecError {
+    SpecError { key: format!("traffic[{entry}].{}", error.key), value: error.value, allowed: error.allowed, hint: None }
+}
+
+fn find(path: &str, table: &Map<String, Value>) -> Result<&'static Entry, SpecError> {
+    let kinds = || ENTRIES.iter().map(|entry| entry.kind);
+    let Some(given) = table.get("kind") else {
+        return Err(SpecError::missing(format!("{path}.kind"), one_of(kinds())));
+    };
+    let word = given.as_str().unwrap_or_default();
+    ENTRIES
+        .iter()
+        .find(|entry| entry.kind == word)
+        .ok_or_else(|| SpecError::new(format!("{path}.kind"), given, one_of(kinds())).did_you_mean(word, kinds()))
+}
+
+/// The kind of a host key.
+const HOST: Kind = Kind::Integer { min: 0, max: (1 << 20) - 1 };
+
+/// Refuses a host that is not there.
+fn check_host(reader: &Reader<'_>, name: &str, host: u32, fabric: &LeafSpine) -> Result<(), SpecError> {
+    match host < fabric.hosts() {
+        true => Ok(()),
+        false => Err(reader.refuse(name, format!("a host from 0 to {}", fabric.hosts() - 1))),
+    }
+}
+
+/// The text of the file at `path`, given under `key`. Its digest goes under `digest_key` into the resolved spec; one
+/// given there must be the same, since a spec and its seed stand for the traffic.
+fn read_file(reader: &mut Reader<'_>, key: &str, path: &str, digest_key: &str) -> Result<String, SpecError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| reader.refuse(key, "a text file that can be read").hint(error.to_string()))?;
+    let digest = format!("{:016x}", digest(text.as_bytes()));
+    if reader.given(digest_key).is_some_and(|given| given.as_str() != Some(&digest)) {
+        return Err(reader
+            .refuse(digest_key, format!("{digest}, the digest of {path}"))
+            .hint(format!("the file has changed; leave out {digest_key} to read it as it is")));
+    }
+    reader.set_resolved(digest_key, digest.into());
+    Ok(text)
+}
+
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.chunks(8).fold(hash::mix(bytes.len() as u64), |seen, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash::mix2(seen, u64::from_le_bytes(word))
+    })
+}

@@ -1,0 +1,277 @@
+//! Traffic that is given: lists of flows, permutations, incast, UDP sources.
+
+use serde_json::Value;
+use spinewise_policy::{Span, Time};
+
+use super::{HOST, Traffic, UdpFlow, check_host, read_file};
+use crate::spec::error::SpecError;
+use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
+use crate::spec::reader::{Reader, keys};
+use crate::spec::topology::LeafSpine;
+use crate::transport::UdpConfig;
+use crate::workload::{FlowList, Incast, ListedFlow, MOST_FLOWS, Permutation, Senders, Workload};
+
+const MICROSECONDS: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
+const SIZE: Kind = Kind::Integer { min: 1, max: LARGEST_EXACT };
+const REPEAT: Kind = Kind::Integer { min: 1, max: MOST_FLOWS };
+const SENDERS: &str = "a number of hosts, or a list of hosts without the receiver";
+
+keys! {
+    /// `[[traffic]]` of kind `flows`.
+    ListKeys {
+        /// Flows given one by one.
+        _kind as "kind": String, Kind::Words(&["flows"]), Default::Required;
+        /// A CSV file with the columns src, dst, size_bytes and start_ns.
+        file: Option<String>, Kind::Text("the path of a file"), Default::Nothing("list is taken");
+        /// Digest of the file: written into the resolved spec, and checked if given.
+        file_digest: Option<String>, Kind::Text("16 hexadecimal digits"), Default::Nothing("not checked");
+        /// The flows themselves, as tables.
+        list: Option<Vec<Value>>, Kind::List("a list of tables with src, dst, size_bytes and start_ns"),
+            Default::Nothing("file is read");
+    }
+}
+
+keys! {
+    /// An entry of `list` in traffic of kind `flows`.
+    FlowKeys {
+        /// Sending host.
+        src: u32, HOST, Default::Required;
+        /// Receiving host.
+        dst: u32, HOST, Default::Required;
+        /// Payload.
+        size_bytes: u64, SIZE, Default::Required;
+        /// When it starts.
+        start_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
+    }
+}
+
+keys! {
+    /// `[[traffic]]` of kind `permutation`.
+    PermutationKeys {
+        /// Every host sends one flow and receives one, all at once; a new permutation each round.
+        _kind as "kind": String, Kind::Words(&["permutation"]), Default::Required;
+        /// Size of each flow.
+        size_bytes: u64, SIZE, Default::Required;
+        /// When the first round starts.
+        start_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// Must every receiver be in another rack than its sender?
+        inter_rack: bool, Kind::Bool, Default::Bool(true);
+        /// Rounds.
+        repeat: u32, REPEAT, Default::Number(1.0);
+        /// From the start of a round to that of the next.
+        period_us: Span, MICROSECONDS, Default::Number(0.0);
+    }
+}
+
+keys! {
+    /// `[[traffic]]` of kind `incast`.
+    IncastKeys {
+        /// Many hosts send to one at once.
+        _kind as "kind": String, Kind::Words(&["incast"]), Default::Required;
+        /// The host they send to.
+        receiver: u32, HOST, Default::Required;
+        /// How many hosts send (drawn at random once), or which.
+        senders: Value, Kind::Either(SENDERS), Default::Required;
+        /// Size of each flow.
+        size_bytes: u64, SIZE, Default::Required;
+        /// When the first round starts.
+        start_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// Rounds.
+        repeat: u32, REPEAT, Default::Number(1.0);
+        /// From the start of a round to that of the next.
+        period_us: Span, MICROSECONDS, Default::Number(0.0);
+    }
+}
+
+keys! {
+    /// `[[traffic]]` of kind `udp`.
+    UdpKeys {
+        /// One UDP source of a constant rate, which follows a schedule.
+        _kind as "kind": String, Kind::Words(&["udp"]), Default::Required;
+        /// Sending host.
+        src: u32, HOST, Default::Required;
+        /// Receiving host.
+        dst: u32, HOST, Default::Required;
+        /// Size of a packet on the wire, headers included.
+        packet_bytes: u32, Kind::Integer { min: 1, max: 65_535 }, Default::Number(1500.0);
+        /// Rates and when they begin, as tables with at_us and rate_gbps.
+        schedule: Vec<Value>, Kind::List("a list of tables with at_us and rate_gbps"), Default::Required;
+        /// Bytes on the wire in all, the last packet being short if they do not divide.
+        size_bytes: Option<u64>, SIZE, Default::Nothing("no limit");
+        /// No packet leaves from here on.
+        end_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("no end");
+    }
+}
+
+keys! {
+    /// An entry of `schedule` in traffic of kind `udp`.
+    StepKeys {
+        /// From when on.
+        at_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// Bytes on the wire per time; 0 stops.
+        rate_gbps: u64, Kind::Rate(Zero::Allowed), Default::Required;
+    }
+}
+
+pub(super) fn read_list(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+    let keys = ListKeys::read(reader)?;
+    if keys.file.is_none() && keys.file_digest.is_some() {
+        return Err(reader.refuse("file_digest", "no digest without file"));
+    }
+    let list = match (keys.file, keys.list) {
+        (Some(path), None) => {
+            let text = read_file(reader, "file", &path, "file_digest")?;
+            FlowList::from_csv(&text, fabric.hosts()).map_err(|error| {
+                reader.refuse("file", "a CSV file of flows between the hosts of this topology").hint(error.to_string())
+            })?
+        }
+        (None, Some(list)) => read_flows(reader, &list, fabric)?,
+        (Some(_), Some(_)) => return Err(reader.refuse("list", "either file or list, not both")),
+        (None, None) => return Err(reader.refuse("file", "the path of a CSV file, or list")),
+    };
+    Ok(Traffic::Tcp(Workload::List(list)))
+}
+
+fn read_flows(reader: &mut Reader<'_>, list: &[Value], fabric: &LeafSpine) -> Result<FlowList, SpecError> {
+    let mut flows = Vec::with_capacity(list.len());
+    let mut resolved = Vec::with_capacity(list.len());
+    for (index, value) in list.iter().enumerate() {
+        let path = format!("{}[{index}]", reader.path_of("list"));
+        let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table"))?;
+        let mut entry = Reader::new(&path, FlowKeys::KEYS, table)?;
+        let keys = FlowKeys::read(&mut entry)?;
+        check_ends(&entry, keys.src, keys.dst, fabric)?;
+        flows.push(ListedFlow { src: keys.src, dst: keys.dst, size: keys.size_bytes, start: Time(keys.start_ns.0) });
+        resolved.push(entry.finish());
+    }
+    reader.set_resolved("list", Value::Array(resolved));
+    FlowList::new(flows, fabric.hosts())
+        .map_err(|error| reader.refuse("list", error.allowed.clone()).hint(error.to_string()))
+}
+
+fn check_ends(reader: &Reader<'_>, src: u32, dst: u32, fabric: &LeafSpine) -> Result<(), SpecError> {
+    check_host(reader, "src", src, fabric)?;
+    check_host(reader, "dst", dst, fabric)?;
+    if src == dst {
+        return Err(reader.refuse("dst", "another host than src"));
+    }
+    Ok(())
+}
+
+pub(super) fn read_permutation(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+    let keys = PermutationKeys::read(reader)?;
+    if keys.inter_rack && fabric.leaves < 2 {
+        return Err(reader.refuse("inter_rack", "false, since there is one leaf only"));
+    }
+    if fabric.hosts() < 2 {
+        return Err(reader.refuse("kind", "a topology of two hosts or more"));
+    }
+    check_repeat(reader, keys.repeat, fabric.hosts())?;
+    Ok(Traffic::Tcp(Workload::Permutation(Permutation {
+        size: keys.size_bytes,
+        start: Time(keys.start_us.0),
+        inter_rack: keys.inter_rack,
+        repeat: keys.repeat,
+        period: keys.period_us,
+    })))
+}
+
+fn check_repeat(reader: &Reader<'_>, repeat: u32, flows: u32) -> Result<(), SpecError> {
+    match u64::from(repeat) * u64::from(flows) > MOST_FLOWS {
+        true => Err(reader.refuse("repeat", format!("at most {MOST_FLOWS} flows in all; a round makes {flows}"))),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn read_incast(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+    let keys = IncastKeys::read(reader)?;
+    check_host(reader, "receiver", keys.receiver, fabric)?;
+    let senders = read_senders(reader, &keys.senders, keys.receiver, fabric)?;
+    let count = match &senders {
+        Senders::Count(count) => *count,
+        Senders::List(list) => list.len() as u32,
+    };
+    check_repeat(reader, keys.repeat, count)?;
+    Ok(Traffic::Tcp(Workload::Incast(Incast {
+        receiver: keys.receiver,
+        senders,
+        size: keys.size_bytes,
+        start: Time(keys.start_us.0),
+        period: keys.period_us,
+        repeat: keys.repeat,
+    })))
+}
+
+fn read_senders(
+    reader: &mut Reader<'_>,
+    given: &Value,
+    receiver: u32,
+    fabric: &LeafSpine,
+) -> Result<Senders, SpecError> {
+    let hosts = u64::from(fabric.hosts());
+    let whole = |value: &Value, min, max| match (Kind::Integer { min, max }).check(value) {
+        Some(plain) => <u32 as crate::spec::reader::Field>::from_plain(Some(plain)),
+        None => None,
+    };
+    let Some(list) = given.as_array() else {
+        let most = hosts - 1;
+        let count = whole(given, 1, most).ok_or_else(|| {
+            reader.refuse(
+                "senders",
+                format!("a number of hosts from 1 to {most}, or a list of hosts without the receiver"),
+            )
+        })?;
+        reader.set_resolved("senders", count.into());
+        return Ok(Senders::Count(count));
+    };
+    let mut senders = Vec::with_capacity(list.len());
+    for (index, value) in list.iter().enumerate() {
+        let refuse =
+            |allowed: String| SpecError::new(format!("{}[{index}]", reader.path_of("senders")), value, allowed);
+        let host = whole(value, 0, hosts - 1).ok_or_else(|| refuse(format!("a host from 0 to {}", hosts - 1)))?;
+        if host == receiver {
+            return Err(refuse("another host than the receiver".into()));
+        }
+        if senders.contains(&host) {
+            return Err(refuse("each host once".into()));
+        }
+        senders.push(host);
+    }
+    if senders.is_empty() {
+        return Err(reader.refuse("senders", SENDERS));
+    }
+    reader.set_resolved("senders", senders.clone().into());
+    Ok(Senders::List(senders))
+}
+
+pub(super) fn read_udp(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+    let keys = UdpKeys::read(reader)?;
+    check_ends(reader, keys.src, keys.dst, fabric)?;
+    let mut schedule: Vec<(Time, u64)> = Vec::with_capacity(keys.schedule.len());
+    let mut resolved = Vec::with_capacity(keys.schedule.len());
+    for (index, value) in keys.schedule.iter().enumerate() {
+        let path = format!("{}[{index}]", reader.path_of("schedule"));
+        let table =
+            value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table with at_us and rate_gbps"))?;
+        let mut entry = Reader::new(&path, StepKeys::KEYS, table)?;
+        let step = StepKeys::read(&mut entry)?;
+        let at = Time(step.at_us.0);
+        if let Some((before, _)) = schedule.last().filter(|(before, _)| *before >= at) {
+            let allowed = format!("a time after that of the entry before, {}", Span(before.0).as_us_f64());
+            return Err(entry.refuse("at_us", allowed));
+        }
+        schedule.push((at, step.rate_gbps));
+        resolved.push(entry.finish());
+    }
+    if schedule.iter().all(|&(_, rate)| rate == 0) {
+        return Err(reader.refuse("schedule", "at least one entry with a rate above 0"));
+    }
+    reader.set_resolved("schedule", Value::Array(resolved));
+    let config = UdpConfig {
+        packet_bytes: keys.packet_bytes,
+        schedule,
+        size_bytes: keys.size_bytes,
+        end: keys.end_us.map_or(Time::NEVER, |end| Time(end.0)),
+    };
+    Ok(Traffic::Udp(UdpFlow { src: keys.src, dst: keys.dst, config }))
+}

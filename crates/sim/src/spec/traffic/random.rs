@@ -1,0 +1,213 @@
+//! Traffic drawn at random: Poisson arrivals, bursts.
+
+use spinewise_policy::{Span, Time};
+
+use super::{Traffic, read_file};
+use crate::spec::error::SpecError;
+use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero, one_of};
+use crate::spec::reader::{Reader, keys, words};
+use crate::spec::topology::LeafSpine;
+use crate::workload::{Cdf, LoadOf, MOST_FLOWS, OnOff, Pairs, Poisson, Workload, builtin, builtins};
+
+const START: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
+const LEAF: Kind = Kind::Integer { min: 0, max: 4095 };
+const NO_LEAF: Default = Default::Nothing("0, for leaf_pair and one_to_one");
+
+keys! {
+    /// `[[traffic]]` of kind `poisson`.
+    PoissonKeys {
+        /// Poisson arrivals at every sending host, at a target load, with sizes from a distribution.
+        _kind as "kind": String, Kind::Words(&["poisson"]), Default::Required;
+        /// The distribution of flow sizes, one of those built in (see the list of workloads).
+        cdf: Option<String>, Kind::Text("the name of a built-in distribution"), Default::Nothing("cdf_file is read");
+        /// A file with the distribution of flow sizes: "size probability" or "size percent" a line.
+        cdf_file: Option<String>, Kind::Text("the path of a file"), Default::Nothing("cdf is taken");
+        /// Digest of the file: written into the resolved spec, and checked if given.
+        cdf_file_digest: Option<String>, Kind::Text("16 hexadecimal digits"), Default::Nothing("not checked");
+        /// Offered payload over capacity; above 1 is overload.
+        load: f64, Kind::Positive { max: 2.0 }, Default::Required;
+        /// The capacity that load 1 fills: the nominal uplinks of the sender's leaf, or the sender's own link.
+        load_of: LoadWord, Kind::Words(LoadWord::WORDS), Default::Word("leaf_uplinks");
+        /// Who sends to whom: all to the hosts of other racks, all to all, all hosts of from_leaf to those of to_leaf,
+        /// or each host of from_leaf to its counterpart.
+        pairs: PairsWord, Kind::Words(PairsWord::WORDS), Default::Word("inter_rack");
+        /// Leaf of the senders, for leaf_pair and one_to_one.
+        from_leaf: Option<u32>, LEAF, NO_LEAF;
+        /// Leaf of the receivers, for leaf_pair and one_to_one.
+        to_leaf: Option<u32>, LEAF, Default::Nothing("1, for leaf_pair and one_to_one");
+        /// When the arrivals begin.
+        start_us: Span, START, Default::Number(0.0);
+        /// How long they go on.
+        duration_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("until max_flows");
+        /// Only so many flows, the first of all hosts together; 0 = no limit.
+        max_flows: u64, Kind::Integer { min: 0, max: MOST_FLOWS }, Default::Number(0.0);
+    }
+}
+
+keys! {
+    /// `[[traffic]]` of kind `on_off`.
+    OnOffKeys {
+        /// Flows in bursts: Poisson arrivals while a sender is ON, normally distributed OFF periods between, sizes of a
+        /// bounded Pareto distribution (PDLB, "Basic performance"; what the paper leaves open is assumed here).
+        _kind as "kind": String, Kind::Words(&["on_off"]), Default::Required;
+        /// Flows in all.
+        flows: u64, Kind::Integer { min: 1, max: MOST_FLOWS }, Default::Number(200.0);
+        /// Smallest flow.
+        min_bytes: u64, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Number(50_000.0);
+        /// Largest flow.
+        max_bytes: u64, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Number(200_000.0);
+        /// Tail index of the sizes; smaller is heavier.
+        tail_index: f64, Kind::Positive { max: 100.0 }, Default::Number(1.2);
+        /// Flows per second of all senders together while all are ON.
+        arrivals_per_second: f64, Kind::Positive { max: 1e12 }, Default::Number(100_000.0);
+        /// Length of an ON period.
+        on_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(500.0);
+        /// Mean of the OFF periods.
+        off_mean_us: Span, START, Default::Number(500.0);
+        /// Standard deviation of the OFF periods; draws below zero count as zero.
+        off_sd_us: Span, START, Default::Number(150.0);
+        /// Who sends to whom, as for kind poisson.
+        pairs: PairsWord, Kind::Words(PairsWord::WORDS), Default::Word("one_to_one");
+        /// Leaf of the senders, for leaf_pair and one_to_one.
+        from_leaf: Option<u32>, LEAF, NO_LEAF;
+        /// Leaf of the receivers, for leaf_pair and one_to_one.
+        to_leaf: Option<u32>, LEAF, Default::Nothing("1, for leaf_pair and one_to_one");
+        /// When the senders begin.
+        start_us: Span, START, Default::Number(0.0);
+    }
+}
+
+words! {
+    /// What a load of 1 fills.
+    LoadWord {
+        /// The uplinks of the sender's leaf.
+        LeafUplinks = "leaf_uplinks",
+        /// The sender's own link.
+        HostLinks = "host_links",
+    }
+}
+
+words! {
+    /// Who sends to whom.
+    PairsWord {
+        /// To hosts of other racks.
+        InterRack = "inter_rack",
+        /// To any host.
+        Any = "any",
+        /// From a leaf to a leaf.
+        LeafPair = "leaf_pair",
+        /// From each host of a leaf to its counterpart.
+        OneToOne = "one_to_one",
+    }
+}
+
+pub(super) fn read_poisson(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+    let keys = PoissonKeys::read(reader)?;
+    let cdf = read_cdf(reader, &keys)?;
+    let pairs = read_pairs(reader, keys.pairs, keys.from_leaf, keys.to_leaf, fabric)?;
+    if keys.duration_us.is_none() && keys.max_flows == 0 {
+        let allowed = "a number of microseconds above 0, unless max_flows limits the flows";
+        return Err(reader.refuse("duration_us", allowed));
+    }
+    Ok(Traffic::Tcp(Workload::Poisson(Poisson {
+        cdf,
+        load: keys.load,
+        load_of: match keys.load_of {
+            LoadWord::LeafUplinks => LoadOf::LeafUplinks,
+            LoadWord::HostLinks => LoadOf::HostLinks,
+        },
+        pairs,
+        start: Time(keys.start_us.0),
+        duration: keys.duration_us.unwrap_or(Span::FOREVER),
+        max_flows: keys.max_flows,
+    })))
+}
+
+fn read_cdf(reader: &mut Reader<'_>, keys: &PoissonKeys) -> Result<Cdf, SpecError> {
+    if keys.cdf_file.is_none() && keys.cdf_file_digest.is_some() {
+        return Err(reader.refuse("cdf_file_digest", "no digest without cdf_file"));
+    }
+    match (&keys.cdf, &keys.cdf_file) {
+        (Some(name), None) => {
+            let Some(known) = Cdf::builtin(name) else {
+                let error = reader.refuse("cdf", one_of(builtins().iter().map(|known| known.name)));
+                return Err(match builtin::nearest(name) {
+                    Some(near) => error.hint(format!("did you mean \"{near}\"?")),
+                    None => error,
+                });
+            };
+            reader.set_resolved("cdf", known.name.into());
+            Ok(known.cdf())
+        }
+        (None, Some(path)) => {
+            let text = read_file(reader, "cdf_file", path, "cdf_file_digest")?;
+            Cdf::parse(&text).map_err(|error| {
+                reader.refuse("cdf_file", "a distribution, \"size probability\" a line").hint(error.to_string())
+            })
+        }
+        (Some(_), Some(_)) => Err(reader.refuse("cdf_file", "either cdf or cdf_file, not both")),
+        (None, None) => Err(reader.refuse("cdf", "the name of a built-in distribution, or cdf_file")),
+    }
+}
+
+pub(super) fn read_on_off(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+    let keys = OnOffKeys::read(reader)?;
+    if keys.max_bytes < keys.min_bytes {
+        return Err(reader.refuse("max_bytes", format!("min_bytes, {}, or more", keys.min_bytes)));
+    }
+    let pairs = read_pairs(reader, keys.pairs, keys.from_leaf, keys.to_leaf, fabric)?;
+    Ok(Traffic::Tcp(Workload::OnOff(OnOff {
+        flows: keys.flows,
+        min_bytes: keys.min_bytes,
+        max_bytes: keys.max_bytes,
+        tail_index: keys.tail_index,
+        arrivals_per_second: keys.arrivals_per_second,
+        on: keys.on_us,
+        off_mean: keys.off_mean_us,
+        off_sd: keys.off_sd_us,
+        pairs,
+        start: Time(keys.start_us.0),
+    })))
+}
+
+fn read_pairs(
+    reader: &mut Reader<'_>,
+    pairs: PairsWord,
+    from: Option<u32>,
+    to: Option<u32>,
+    fabric: &LeafSpine,
+) -> Result<Pairs, SpecError> {
+    let between_leaves = matches!(pairs, PairsWord::LeafPair | PairsWord::OneToOne);
+    for (name, leaf) in [("from_leaf", from), ("to_leaf", to)] {
+        if leaf.is_some() && !between_leaves {
+            return Err(reader.refuse(name, format!("no {name} unless pairs is \"leaf_pair\" or \"one_to_one\"")));
+        }
+    }
+    let (from, to) = (from.unwrap_or(0), to.unwrap_or(1));
+    if between_leaves {
+        check_leaves(reader, from, to, fabric)?;
+    }
+    match pairs {
+        PairsWord::InterRack if fabric.leaves < 2 => {
+            Err(reader.refuse("pairs", "\"any\", since there is one leaf only"))
+        }
+        PairsWord::Any if fabric.hosts() < 2 => Err(reader.refuse("pairs", "a topology of two hosts or more")),
+        PairsWord::InterRack => Ok(Pairs::InterRack),
+        PairsWord::Any => Ok(Pairs::Any),
+        PairsWord::LeafPair => Ok(Pairs::LeafPair { from, to }),
+        PairsWord::OneToOne => Ok(Pairs::OneToOne { from, to }),
+    }
+}
+
+fn check_leaves(reader: &mut Reader<'_>, from: u32, to: u32, fabric: &LeafSpine) -> Result<(), SpecError> {
+    for (name, leaf) in [("from_leaf", from), ("to_leaf", to)] {
+        reader.set_resolved(name, leaf.into());
+        if leaf >= fabric.leaves {
+            return Err(reader.refuse(name, format!("a leaf from 0 to {}", fabric.leaves - 1)));
+        }
+    }
+    if from == to {
+        return Err(reader.refuse("to_leaf", format!("another leaf than from_leaf, {from}")));
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! `[transport]`: the parameters of TCP.
+
+use serde_json::{Map, Value};
+use spinewise_policy::Span;
+
+use super::error::SpecError;
+use super::key::{Default, Kind, Plain, Unit, Zero, tidy};
+use super::reader::{Field, Reader, keys};
+use crate::transport::TcpConfig;
+use crate::transport::config::Kind as Control;
+
+const MOST: u64 = u32::MAX as u64;
+const CONTROLS: &[&str] = &[Control::ALL[0].name(), Control::ALL[1].name()];
+const _: () = assert!(Control::ALL.len() == CONTROLS.len(), "a congestion control without its word");
+
+keys! {
+    /// `[transport]`.
+    TransportKeys {
+        /// Congestion control: DCTCP (RFC 8257), or TCP NewReno without ECN (RFC 5681, RFC 6582).
+        kind: Control, Kind::Words(CONTROLS), Default::Preset;
+        /// Payload of a full segment.
+        mss_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
+        /// Bytes of a data packet on the wire besides its payload.
+        header_bytes: u32, Kind::Integer { min: 0, max: 512 }, Default::Preset;
+        /// Bytes of an acknowledgement on the wire.
+        ack_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
+        /// Congestion window at the start (RFC 6928).
+        initial_window_segments: u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
+        /// Bound on the window, as a receiver's buffer sets it; 0 = none.
+        max_window_segments: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
+        /// Slow-start threshold at the start; 0 = unlimited (RFC 5681 section 3.1).
+        initial_ssthresh_segments: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
+        /// Least retransmission timeout (RFC 6298 rule 2.4).
+        min_rto_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// Retransmission timeout before the first round-trip sample (RFC 6298 rule 2.1).
+        initial_rto_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// Greatest retransmission timeout, backed off or not (RFC 6298 rule 2.5).
+        max_rto_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// Clock granularity G of the retransmission timer (RFC 6298 rules 2.2 and 2.3).
+        rto_granularity_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Acknowledge at least every n-th segment; 1 acknowledges each (RFC 5681 section 4.2).
+        delayed_ack_segments: u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
+        /// Longest time an acknowledgement is held back.
+        delayed_ack_timeout_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Duplicate acknowledgements that start a fast retransmit; 0 = never, the reorder-tolerant receiver's sender.
+        dupack_threshold: u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Preset;
+        /// Weight g of a new window in DCTCP's estimate of the marked fraction (RFC 8257 section 4.2).
+        dctcp_g: f64, Kind::Positive { max: 1.0 }, Default::Preset;
+        /// DCTCP's estimate before the first window ends (RFC 8257 section 4.2).
+        dctcp_initial_alpha: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
+    }
+}
+
+impl Field for Control {
+    fn from_plain(plain: Option<Plain>) -> Option<Self> {
+        match plain {
+            Some(Plain::Text(word)) => Control::ALL.into_iter().find(|control| control.name() == word),
+            _ => None,
+        }
+    }
+}
+
+/// The values of `[transport]` that make this configuration: what a preset says.
+pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
+    let us = |span: Span| tidy(span.as_us_f64());
+    [
+        ("kind", config.kind.name().into()),
+        ("mss_bytes", config.mss.into()),
+        ("header_bytes", config.header.into()),
+        ("ack_bytes", config.ack_bytes.into()),
+        ("initial_window_segments", config.initial_window.into()),
+        ("max_window_segments", config.max_window.into()),
+        ("initial_ssthresh_segments", config.initial_ssthresh.into()),
+        ("min_rto_us", us(config.min_rto)),
+        ("initial_rto_us", us(config.initial_rto)),
+        ("max_rto_us", us(config.max_rto)),
+        ("rto_granularity_us", us(config.rto_granularity)),
+        ("delayed_ack_segments", config.delayed_ack.into()),
+        ("delayed_ack_timeout_us", us(config.delayed_ack_timeout)),
+        ("dupack_threshold", config.dupack_threshold.into()),
+        ("dctcp_g", tidy(config.dctcp_g)),
+        ("dctcp_initial_alpha", tidy(config.dctcp_initial_alpha)),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_string(), value))
+    .collect()
+}
+
+/// Reads `[transport]`.
+pub(crate) fn read(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig, Value), SpecError> {
+    let mut reader = Reader::new("transport", TransportKeys::KEYS, given)?.with_defaults(values(preset));
+    let keys = TransportKeys::read(&mut reader)?;
+    if keys.max_rto_us < keys.min_rto_us {
+        return Err(reader.refuse("max_rto_us", "min_rto_us or more"));
+    }
+    if keys.max_rto_us < keys.initial_rto_us {
+        return Err(reader.refuse("initial_rto_us", "max_rto_us or less"));
+    }
+    if keys.max_window_segments != 0 && keys.max_window_segments < keys.initial_window_segments {
+        return Err(reader.refuse("max_window_segments", "initial_window_segments or more, or 0 for no bound"));
+    }
+    let config = TcpConfig {
+        kind: keys.kind,
+        mss: keys.mss_bytes,
+        header: keys.header_bytes,
+        ack_bytes: keys.ack_bytes,
+        initial_window: keys.initial_window_segments,
+        max_window: keys.max_window_segments,
+        initial_ssthresh: keys.initial_ssthresh_segments,
+        min_rto: keys.min_rto_us,
+        initial_rto: keys.initial_rto_us,
+        max_rto: keys.max_rto_us,
+        rto_granularity: keys.rto_granularity_us,
+        delayed_ack: keys.delayed_ack_segments,
+        delayed_ack_timeout: keys.delayed_ack_timeout_us,
+        dupack_threshold: keys.dupack_threshold,
+        dctcp_g: keys.dctcp_g,
+        dctcp_initial_alpha: keys.dctcp_initial_alpha,
+    };
+    Ok((config, reader.finish()))
+}
