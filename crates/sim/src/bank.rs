@@ -162,7 +162,8 @@ where
         let layout = &self.layouts[kind];
         let stride = if size_of::<P::Route>() == 0 { 0 } else { usize::from(self.shapes[kind].ways) };
         let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { unreachable!("seat taken above") };
-        let current = if layout.peers == Peers::None || call.peer == NO_PEER { 0 } else { seat.meet(call.peer, stride) };
+        let current =
+            if layout.peers == Peers::None || call.peer == NO_PEER { 0 } else { seat.meet(call.peer, stride) };
         if self.asked.actions.len() < layout.actions {
             self.asked.actions.resize(layout.actions, Action::MaskEcn);
         }
@@ -458,8 +459,7 @@ where
         let mut own = P::Header::get(header);
         let key = matches!(packet.kind, Kind::Data | Kind::Ack).then_some(packet.flow);
         let mut blank = P::Flow::default();
-        let answer =
-            self.call(call, key, |policy, cx, flow| hook(policy, cx, flow.unwrap_or(&mut blank), &mut own));
+        let answer = self.call(call, key, |policy, cx, flow| hook(policy, cx, flow.unwrap_or(&mut blank), &mut own));
         put(&own, header);
         answer
     }

@@ -196,14 +196,8 @@ impl Host {
 
     fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let spec = w.flows.specs[flow as usize];
-        let mut packet = Packet {
-            flow,
-            src: self.id,
-            dst: spec.dst,
-            way: Way::ANY,
-            kind: Kind::Data,
-            ..Packet::default()
-        };
+        let mut packet =
+            Packet { flow, src: self.id, dst: spec.dst, way: Way::ANY, kind: Kind::Data, ..Packet::default() };
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
         match &mut sender.machine {
             Machine::Tcp(tcp) => {
@@ -322,9 +316,8 @@ impl Host {
             self.send_ack(w, now, flow, &ack);
             return;
         }
-        let receiver = slot.get_or_insert_with(|| {
-            Box::new(Receiver { machine: TcpReceiver::new(spec.size), timer_at: Time::NEVER })
-        });
+        let receiver = slot
+            .get_or_insert_with(|| Box::new(Receiver { machine: TcpReceiver::new(spec.size), timer_at: Time::NEVER }));
         let got = receiver.machine.on_data(
             &w.net.tcp,
             now,

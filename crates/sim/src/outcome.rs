@@ -54,7 +54,12 @@ pub const FLOW_COLUMNS: &[Column] = &[
     column("size_bytes", "u64", "bytes", "payload to transfer (UDP: bytes on the wire, 0 if without end)"),
     column("start_ps", "u64", "ps", "when the sender had all of it to send"),
     column("finished", "bool", "", "the last missing byte arrived before the run ended"),
-    column("fct_ps", "u64", "ps", "flow completion time: from start to the arrival of the last missing byte; 0 if unfinished"),
+    column(
+        "fct_ps",
+        "u64",
+        "ps",
+        "flow completion time: from start to the arrival of the last missing byte; 0 if unfinished",
+    ),
     column(
         "sender_fct_ps",
         "u64",
@@ -187,28 +192,33 @@ fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
 fn ideal_fcts(sim: &Sim) -> Vec<u64> {
     let topology = &sim.net.topology;
     let mut best: std::collections::BTreeMap<(u32, u32), Vec<Vec<LinkSpec>>> = std::collections::BTreeMap::new();
-    sim.flows.specs.iter().enumerate().map(|(number, flow)| {
-        if flow.size == 0 {
-            return 0;
-        }
-        let key = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
-        let paths = best.entry(key).or_insert_with(|| distinct_paths(topology, flow.src, flow.dst));
-        let (payload, header) = if sim.flows.is_tcp(number as u32) {
-            (u64::from(sim.net.tcp.mss), u64::from(sim.net.tcp.header))
-        } else {
-            (u64::from(sim.flows.udp[sim.flows.udp_of[number] as usize].packet_bytes), 0)
-        };
-        let ends = (topology.out(flow.src, 0), last_link(topology, flow.dst));
-        paths
-            .iter_mut()
-            .map(|path| {
-                let last = path.len() - 1;
-                (path[0], path[last]) = (*ends.0, *ends.1);
-                ideal_fct(flow.size, payload, header, path)
-            })
-            .min()
-            .unwrap_or(0)
-    }).collect()
+    sim.flows
+        .specs
+        .iter()
+        .enumerate()
+        .map(|(number, flow)| {
+            if flow.size == 0 {
+                return 0;
+            }
+            let key = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
+            let paths = best.entry(key).or_insert_with(|| distinct_paths(topology, flow.src, flow.dst));
+            let (payload, header) = if sim.flows.is_tcp(number as u32) {
+                (u64::from(sim.net.tcp.mss), u64::from(sim.net.tcp.header))
+            } else {
+                (u64::from(sim.flows.udp[sim.flows.udp_of[number] as usize].packet_bytes), 0)
+            };
+            let ends = (topology.out(flow.src, 0), last_link(topology, flow.dst));
+            paths
+                .iter_mut()
+                .map(|path| {
+                    let last = path.len() - 1;
+                    (path[0], path[last]) = (*ends.0, *ends.1);
+                    ideal_fct(flow.size, payload, header, path)
+                })
+                .min()
+                .unwrap_or(0)
+        })
+        .collect()
 }
 
 fn last_link(topology: &Topology, dst: u32) -> &LinkSpec {

@@ -210,6 +210,11 @@ impl Port {
         }
     }
 
+    /// When the first waiting packet of a FIFO port starts.
+    pub fn next_start(&self) -> Time {
+        self.waiting.front().map_or(Time::NEVER, |first| first.start)
+    }
+
     /// Does the queue a packet of `bytes` leaves behind as it starts call for a mark?
     #[inline]
     fn left_behind(&self, rules: &Rules, bytes: u32, packets: u32) -> bool {

@@ -109,10 +109,7 @@ pub enum Failure {
 }
 
 /// All flows of the spec, and the load they offer.
-fn traffic(
-    spec: &Spec,
-    topology: &Topology,
-) -> Result<(Vec<(FlowSpec, Option<UdpConfig>)>, Option<Loads>), SpecError> {
+fn traffic(spec: &Spec, topology: &Topology) -> Result<(Vec<(FlowSpec, Option<UdpConfig>)>, Option<Loads>), SpecError> {
     let nominal = spec.topology.fabric_rate;
     let (uplinks, up, down) = topology.leaf_rates(nominal);
     let places = workload::Places {
@@ -127,9 +124,8 @@ fn traffic(
     for (entry, source) in spec.traffic.iter().enumerate() {
         match source {
             Traffic::Tcp(workload) => {
-                let flows = workload
-                    .generate(spec.seed, entry as u8, &places)
-                    .map_err(|error| workload_error(entry, error))?;
+                let flows =
+                    workload.generate(spec.seed, entry as u8, &places).map_err(|error| workload_error(entry, error))?;
                 interval = interval.max(match workload {
                     Workload::Poisson(poisson) if poisson.duration != Span::FOREVER => poisson.duration,
                     _ => arrival_interval(&flows),
@@ -182,13 +178,8 @@ fn check_reachable(list: &[(FlowSpec, Option<UdpConfig>)], topology: &Topology) 
 
 /// Seats the schemes: one in the fabric, and one at the hosts if the spec names a host scheme.
 fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> Result<(Option<Bank>, Bank), SpecError> {
-    let shape = |tier, ports| Shape {
-        tier,
-        hosts: topology.hosts,
-        leaves: topology.leaves,
-        ports,
-        ways: topology.most_ways,
-    };
+    let shape =
+        |tier, ports| Shape { tier, hosts: topology.hosts, leaves: topology.leaves, ports, ways: topology.most_ways };
     let in_fabric = Places {
         shapes: vec![
             shape(Tier::Leaf, topology.ports(topology.leaf_node(0))),

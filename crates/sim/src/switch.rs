@@ -126,11 +126,7 @@ impl Switch {
     #[inline]
     fn forward(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: Packet, body: Option<Body>) {
         let topology = &w.net.topology;
-        let leaf = if packet.dst & SWITCH == 0 {
-            topology.leaf_of[packet.dst as usize]
-        } else {
-            packet.dst & !SWITCH
-        };
+        let leaf = if packet.dst & SWITCH == 0 { topology.leaf_of[packet.dst as usize] } else { packet.dst & !SWITCH };
         if leaf == self.id && packet.dst & SWITCH == 0 {
             let out = (packet.dst % topology.hosts_per_leaf) as u16;
             self.to_host(w, now, in_port, out, packet, body);
@@ -143,7 +139,15 @@ impl Switch {
 
     /// The last hop: to a host of this leaf.
     #[inline]
-    fn to_host(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, mut packet: Packet, body: Option<Body>) {
+    fn to_host(
+        &mut self,
+        w: &mut World<'_>,
+        now: Time,
+        in_port: u16,
+        out: u16,
+        mut packet: Packet,
+        body: Option<Body>,
+    ) {
         let mut asked = None;
         let mut verdict = Verdict::Forward;
         if in_port >= self.host_ports && in_port != MADE_HERE && w.fabric.hooks().has(Hooks::INGRESS) {
@@ -188,7 +192,15 @@ impl Switch {
 
     /// A hop inside the fabric: the scheme chooses among the equal-cost ports.
     #[inline]
-    fn to_switch(&mut self, w: &mut World<'_>, now: Time, in_port: u16, leaf: u32, mut packet: Packet, body: Option<Body>) {
+    fn to_switch(
+        &mut self,
+        w: &mut World<'_>,
+        now: Time,
+        in_port: u16,
+        leaf: u32,
+        mut packet: Packet,
+        body: Option<Body>,
+    ) {
         let candidates = w.net.topology.uplinks(self.id, leaf);
         if candidates.is_empty() {
             self.lose(w, &packet);
@@ -332,9 +344,8 @@ impl Switch {
             }
             What::Scheme(key) => {
                 let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
-                let fired = self.ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| {
-                    fabric.timer(Call { peer, ..call }, key)
-                });
+                let fired = self
+                    .ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| fabric.timer(Call { peer, ..call }, key));
                 if fired {
                     let asked = take_asked(w);
                     self.perform(w, now, asked);

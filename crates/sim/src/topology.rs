@@ -154,9 +154,11 @@ impl Topology {
     fn add_route(&mut self, ports: &[u16]) {
         // Most destinations share their candidates: keep one copy.
         let n = ports.len();
-        let shared = self.routes.last().copied().filter(|&(at, len)| {
-            usize::from(len) == n && &self.candidates[at as usize..at as usize + n] == ports
-        });
+        let shared = self
+            .routes
+            .last()
+            .copied()
+            .filter(|&(at, len)| usize::from(len) == n && &self.candidates[at as usize..at as usize + n] == ports);
         let route = shared.unwrap_or_else(|| {
             let at = self.candidates.len() as u32;
             self.candidates.extend_from_slice(ports);

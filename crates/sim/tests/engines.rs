@@ -55,14 +55,29 @@ fn specs() -> Vec<(String, Value)> {
     let mut add = |name: &str, change: Value| specs.push((name.into(), small(change)));
     add("newreno", json!({"transport": {"kind": "newreno"}, "switch": {"buffer_packets": 20}}));
     add("dequeue marks", json!({"switch": {"ecn_at": "dequeue", "ecn_threshold_bytes": 30000}}));
-    add("in service counts", json!({"switch": {"queue_counts": "in_service", "ecn_threshold_packets": 10, "buffer_packets": 30}}));
-    add("dequeue, in service", json!({"switch": {"queue_counts": "in_service", "ecn_at": "dequeue", "ecn_threshold_packets": 5}}));
+    add(
+        "in service counts",
+        json!({"switch": {"queue_counts": "in_service", "ecn_threshold_packets": 10, "buffer_packets": 30}}),
+    );
+    add(
+        "dequeue, in service",
+        json!({"switch": {"queue_counts": "in_service", "ecn_at": "dequeue", "ecn_threshold_packets": 5}}),
+    );
     add("delayed acks", json!({"transport": {"delayed_ack_segments": 2}}));
     add("odd rates", json!({"topology": {"host_rate_gbps": 3.0, "fabric_rate_gbps": 6.0, "host_delay_ns": 777}}));
-    add("tiny buffers", json!({"switch": {"buffer_packets": 3, "ecn_threshold_packets": 0}, "scheme": {"name": "rps"}}));
-    add("asymmetric", json!({"topology": {"override": [
-        {"spine": 1, "rate_gbps": 2.0}, {"leaf": 0, "spine": 0, "delay_ns": 50000}, {"leaf": 2, "spine": 2, "up": false}]}}));
-    add("parallel links", json!({"topology": {"parallel_links": 2, "switch_latency_ns": 400}, "scheme": {"name": "rps"}}));
+    add(
+        "tiny buffers",
+        json!({"switch": {"buffer_packets": 3, "ecn_threshold_packets": 0}, "scheme": {"name": "rps"}}),
+    );
+    add(
+        "asymmetric",
+        json!({"topology": {"override": [
+        {"spine": 1, "rate_gbps": 2.0}, {"leaf": 0, "spine": 0, "delay_ns": 50000}, {"leaf": 2, "spine": 2, "up": false}]}}),
+    );
+    add(
+        "parallel links",
+        json!({"topology": {"parallel_links": 2, "switch_latency_ns": 400}, "scheme": {"name": "rps"}}),
+    );
     add("incast", json!({"traffic": [{"kind": "incast", "receiver": 0, "senders": 9, "size_bytes": 50000}]}));
     add("permutation", json!({"traffic": [{"kind": "permutation", "size_bytes": 300000}]}));
     add("stop by time", json!({"run": {"stop": "time", "until_us": 1500.0}}));

@@ -68,10 +68,10 @@ fn work(sim: &mut Sim, node: u32, start: Time, end: Time, keys: &mut Vec<u64>) {
             break;
         }
     }
-    settle(sim, node, end);
+    let visit = settle(sim, node, end);
     let links = first as usize..sim.net.topology.first_link[node as usize + 1] as usize;
     let head = sim.wires.heads[links].iter().copied().min().unwrap_or(Time::NEVER);
-    sim.wires.due[node as usize] = head.min(sim.planned(node).0);
+    sim.wires.due[node as usize] = head.min(sim.planned(node).0).min(visit);
 }
 
 /// Collects what arrives before `end`, in the order it is worked off.
@@ -120,14 +120,17 @@ fn break_ties(sim: &Sim, first: u32, start: Time, keys: &mut [u64]) {
     }
 }
 
-/// Settles the marks of packets that start before the window's end: after it, their receivers may read them.
+/// Settles the marks of packets that start before the window's end: after it, their receivers may read them. Returns
+/// when the next one starts: in that window the node is visited even if nothing happens there.
 #[inline]
-fn settle(sim: &mut Sim, node: u32, end: Time) {
+fn settle(sim: &mut Sim, node: u32, end: Time) -> Time {
     let hosts = sim.net.topology.hosts;
-    if node < hosts || !sim.net.rules.marks_at_dequeue() {
-        return;
+    let mut visit = Time::NEVER;
+    if node >= hosts && sim.net.rules.marks_at_dequeue() {
+        for port in &mut sim.switches[(node - hosts) as usize].ports {
+            port.settle(end - Span(1), &sim.net.rules, &mut sim.wires);
+            visit = visit.min(port.next_start());
+        }
     }
-    for port in &mut sim.switches[(node - hosts) as usize].ports {
-        port.settle(end - Span(1), &sim.net.rules, &mut sim.wires);
-    }
+    visit
 }
