@@ -1,10 +1,13 @@
 //! The registry: one line per scheme. Dispatch, names, parameters, tables for people: all come from it.
 
+pub mod ag;
 pub mod conga;
 pub mod ecmp;
+pub mod flowcell;
 pub mod letflow;
 pub mod loopback;
 pub mod packet_scatter;
+pub mod pdlb;
 pub mod presto;
 
 /// Calls `$callback! { Variant: path, … }` with every scheme.
@@ -18,6 +21,9 @@ macro_rules! each_scheme {
             Presto: $crate::schemes::presto::Presto,
             LetFlow: $crate::schemes::letflow::LetFlow,
             Conga: $crate::schemes::conga::Conga,
+            Pdlb: $crate::schemes::pdlb::Pdlb,
+            Ag: $crate::schemes::ag::Ag,
+            Flowcell: $crate::schemes::flowcell::Flowcell,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,
             LoopbackSwitch: $crate::schemes::loopback::LoopbackSwitch,
         }
