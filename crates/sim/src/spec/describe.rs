@@ -30,7 +30,7 @@ fn tables() -> Vec<Table> {
         table("top level", "The run as a whole.", RootKeys::KEYS),
         table("[topology]", "The fabric: a leaf-spine.", TopologyKeys::KEYS),
         table("[[topology.override]]", "Changes to the links that all given selectors fit.", OverrideKeys::KEYS),
-        table("[switch]", "Output queues of switches and hosts: drop-tail and ECN marking.", SwitchKeys::KEYS),
+        table("[switch]", "Output queues of the switches: drop-tail and ECN marking.", SwitchKeys::KEYS),
         table("[transport]", "TCP, the same for all flows of a run.", TransportKeys::KEYS),
         table("[scheme]", "The load-balancing scheme; its parameters stand in [scheme.params].", SchemeKeys::KEYS),
     ];
@@ -110,7 +110,7 @@ fn by_preset(name: &str) -> Value {
     };
     let values: Vec<Option<Value>> = PRESETS.iter().map(value).collect();
     match &values[0] {
-        None => "(by preset)".into(),
+        None => "(not set)".into(),
         Some(first) if values.iter().all(|value| value.as_ref() == Some(first)) => first.clone(),
         _ => {
             let told = PRESETS.iter().zip(&values).filter_map(|(preset, value)| Some((preset.name, value.as_ref()?)));

@@ -11,15 +11,15 @@ const MOST_PACKETS: u64 = u32::MAX as u64;
 keys! {
     /// `[switch]`.
     SwitchKeys {
-        /// Room of each output queue (switches and host NICs), in packets; a packet that finds it full is dropped.
+        /// Room of each output queue of a switch, in packets; a packet that does not fit is dropped.
         buffer_packets: Option<u64>, Kind::Integer { min: 1, max: MOST_PACKETS }, Default::Preset;
         /// The same in bytes; give one of the two.
         buffer_bytes: Option<u64>, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Preset;
-        /// ECN step marking above this many queued packets; 0 marks nothing.
+        /// ECN step marking: a packet that finds this many packets queued is marked; 0 marks nothing.
         ecn_threshold_packets: Option<u64>, Kind::Integer { min: 0, max: MOST_PACKETS }, Default::Preset;
-        /// ECN step marking above this many queued bytes; 0 marks nothing. Give one of the two.
+        /// The same in bytes; give one of the two.
         ecn_threshold_bytes: Option<u64>, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
-        /// When a packet is compared with the threshold: as it is queued, or as its transmission starts.
+        /// When the queue is compared with the threshold: as a packet is queued, or as its transmission starts.
         ecn_at: EcnAt, Kind::Words(EcnAt::WORDS), Default::Preset;
         /// Does the packet in transmission count as queued?
         queue_counts: QueueCounts, Kind::Words(QueueCounts::WORDS), Default::Preset;
