@@ -84,7 +84,7 @@ impl Route {
     pub fn believed(&self, now: Time) -> Option<f64> {
         let silence = if self.asked { now.since(self.since) } else { Span::ZERO };
         let delay = if self.known() { self.delay } else { silence };
-        (!self.dead && delay > Span::ZERO).then(|| delay.as_us_f64())
+        (delay > Span::ZERO).then(|| delay.as_us_f64())
     }
 }
 
