@@ -62,12 +62,12 @@ $(VENV)/.stamp-packages: requirements-dev.txt | $(VENV)/.stamp-tools
 
 $(VENV)/.stamp-package: pyproject.toml $(VENV)/.stamp-packages
 	@echo "building the engine (release) and installing spinewise into $(VENV)"
-	@$(BIN)/maturin develop --release --quiet
+	@PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	@touch $@ $(CORE)
 
 $(CORE): $(RUST_SOURCES) | $(VENV)/.stamp-package
 	@echo "building the engine (release)"
-	@$(BIN)/maturin develop --release --skip-install --quiet
+	@PIP_QUIET=1 $(BIN)/maturin develop --release --skip-install --quiet
 	@touch $@
 
 build: $(VENV)/.stamp-package $(CORE)

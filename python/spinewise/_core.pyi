@@ -3,16 +3,6 @@
 from collections.abc import Callable
 from typing import TypedDict
 
-class Progress(TypedDict):
-    """What a running simulation tells, a few times a second of wall time."""
-
-    simulated_ps: int
-    horizon_ps: int
-    events: int
-    packet_hops: int
-    flows_finished: int
-    flows_total: int
-
 class RawOutcome(TypedDict):
     """Columns as (dtype, little-endian bytes), and the report as JSON."""
 
@@ -28,10 +18,19 @@ class SpecError(ValueError):
     allowed: str
     hint: str | None
 
+class InternalError(RuntimeError):
+    """An invariant of the engine does not hold: a defect of Spinewise."""
+
 __version__: str
 
 def resolve(spec_json: str, /) -> str: ...
-def run(spec_json: str, progress: Callable[[Progress], object] | None, /) -> RawOutcome: ...
+def run(
+    spec_json: str,
+    progress: Callable[[int, int, int], object] | None = None,
+    tuning: str | None = None,
+) -> RawOutcome:
+    """`progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second."""
+
 def registry() -> str: ...
 def columns() -> str: ...
 def bench(options_json: str, /) -> str: ...

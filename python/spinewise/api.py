@@ -24,8 +24,8 @@ def run(
     Args:
         spec: a dict shaped as the TOML file, or the path of a TOML file.
         seed: in place of the spec's own seed.
-        progress: called a few times a second with a dict (see `spinewise._core.Progress`); an
-            exception it raises stops the run.
+        progress: called about ten times a second with a `spinewise.core.Progress`; an exception it
+            raises stops the run.
 
     Raises:
         SpecError: naming the key, the value given and what is allowed.

@@ -66,7 +66,7 @@ def cell_record(cell: Cell) -> dict[str, Any]:
         "scheme": cell.label,
         "load": cell.load,
         "seed": cell.seed,
-        "hash": cell.outcome_hash,
+        "outcome_hash": cell.outcome_hash,
         "traffic_hash": cell.traffic_hash,
         "wall_seconds": cell.wall_seconds,
         "packet_hops": cell.packet_hops,

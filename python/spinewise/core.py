@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -12,10 +13,40 @@ from typing import TYPE_CHECKING, Any, cast
 from spinewise.errors import SpecError
 
 if TYPE_CHECKING:
-    from spinewise._core import Progress, RawOutcome
+    from spinewise._core import RawOutcome
 
 Spec = dict[str, Any]
-ProgressHook = Callable[["Progress"], object]
+
+PS_PER_US = 1_000_000
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        simulated_ps: simulated time, in picoseconds.
+        horizon_ps: the simulated time at which the run ends at the latest.
+        packet_hops: packets times links crossed so far.
+        flows_open: flows not done yet, those that have not started included.
+        flows_total: all flows of the run.
+    """
+
+    simulated_ps: int
+    horizon_ps: int
+    packet_hops: int
+    flows_open: int
+    flows_total: int
+
+    @property
+    def fraction(self) -> float:
+        """How far the run is, from 0 to 1: by flows done or by simulated time, whichever is more."""
+        flows = 1.0 - self.flows_open / self.flows_total if self.flows_total else 0.0
+        time = self.simulated_ps / self.horizon_ps if self.horizon_ps else 0.0
+        return min(max(flows, time), 1.0)
+
+
+ProgressHook = Callable[[Progress], object]
 
 
 @cache
@@ -68,16 +99,33 @@ def resolve(spec: Mapping[str, Any]) -> Spec:
         raise translated(error) from None
 
 
-def run(spec: Mapping[str, Any], progress: ProgressHook | None = None) -> RawOutcome:
-    """Simulate `spec` with the interpreter detached.
+def run(resolved: Mapping[str, Any], progress: ProgressHook | None = None) -> RawOutcome:
+    """Simulate a resolved spec with the interpreter detached.
 
-    `progress` is called a few times a second; an exception it raises ends the run and comes out here.
+    `progress` is called about ten times a second; an exception it raises ends the run and comes out here.
     """
     core = engine()
     try:
-        return cast("RawOutcome", core.run(encode(spec), progress))
+        return cast("RawOutcome", core.run(encode(resolved), watcher(resolved, progress)))
     except core.SpecError as error:
         raise translated(error) from None
+
+
+def watcher(
+    resolved: Mapping[str, Any], progress: ProgressHook | None
+) -> Callable[[int, int, int], object] | None:
+    """The engine's progress call as a `Progress`, with what the engine need not tell each time."""
+    if progress is None:
+        return None
+    horizon = int(float(resolved["run"]["until_us"]) * PS_PER_US)
+    most_open = 0
+
+    def watch(simulated_ps: int, packet_hops: int, flows_open: int) -> object:
+        nonlocal most_open
+        most_open = max(most_open, flows_open)
+        return progress(Progress(simulated_ps, horizon, packet_hops, flows_open, most_open))
+
+    return watch
 
 
 @cache
@@ -88,7 +136,7 @@ def registry() -> dict[str, Any]:
 
 @cache
 def columns() -> dict[str, list[dict[str, str]]]:
-    """The columns of `flows` and `series`: name, dtype, unit and meaning of each."""
+    """The columns of `flows` and `series` (name, dtype, unit, meaning), and the engine's series."""
     return cast(dict[str, list[dict[str, str]]], json.loads(engine().columns()))
 
 

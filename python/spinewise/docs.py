@@ -78,7 +78,7 @@ RECORD = {
     "wall_seconds": "duration of the simulation, s",
     "events": "events handled",
     "packet_hops": "packets times links crossed",
-    "hash": "outcome hash: equal hashes mean that everything happened alike",
+    "outcome_hash": "equal hashes mean that everything happened alike",
     "traffic_hash": "hash of the offered flows: equal for all schemes on the same spec and seed",
     "summary": "flow completion times (s) and slowdowns by size class, loads, links, overheads",
     "report": "the engine's report: counters, loads, links, names of series and entities",

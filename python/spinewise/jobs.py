@@ -7,15 +7,13 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from spinewise import core
+from spinewise.core import Progress
 from spinewise.errors import Cancelled, SpecError
 from spinewise.result import Result
 from spinewise.spec import Spec, resolve
-
-if TYPE_CHECKING:
-    from spinewise._core import Progress
 
 K = TypeVar("K")
 M = TypeVar("M")
@@ -32,7 +30,7 @@ class Case(Generic[K]):
 class Monitor(Protocol):
     """Watches a batch of runs; called from several threads."""
 
-    def started(self, index: int, case: Case[object]) -> None:
+    def started(self, index: int, case: Case[Any]) -> None:
         """Run `index` begins."""
 
     def advanced(self, index: int, progress: Progress) -> None:
@@ -45,7 +43,7 @@ class Monitor(Protocol):
 class Silent:
     """A monitor that says nothing."""
 
-    def started(self, index: int, case: Case[object]) -> None:
+    def started(self, index: int, case: Case[Any]) -> None:
         """Nothing."""
 
     def advanced(self, index: int, progress: Progress) -> None:

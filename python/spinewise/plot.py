@@ -28,7 +28,7 @@ KNOWN = ("ecmp", "rps", "presto", "letflow", "conga", "pdlb")
 # Above this ratio between the largest and the smallest value an axis becomes logarithmic.
 LOG_ABOVE = 20.0
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {  # matplotlib types its keys as one literal each
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.grid": True,
@@ -80,9 +80,9 @@ class Panel:
     lines: bool = False
 
 
-def look(labels: Sequence[str]) -> dict[str, dict[str, str]]:
+def look(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Colour, marker and line of each label: by scheme when it is known, else by position."""
-    looks: dict[str, dict[str, str]] = {}
+    looks: dict[str, dict[str, Any]] = {}
     used: set[tuple[str, str]] = set()
     for label in labels:
         words = label.lower().replace(":", " ").split()
@@ -129,7 +129,7 @@ def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = 
     return made
 
 
-def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, str]]) -> None:
+def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, Any]]) -> None:
     """Draw one panel."""
     axes.set_title(panel.title, loc="left")
     axes.set_xlabel(panel.x_label)
@@ -151,7 +151,7 @@ def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, str]]) -> No
         axes.set_xticks(sorted({x for curve in panel.curves for x in curve.x}))
 
 
-def draw_points(axes: Axes, curve: Curve, shift: float, style: dict[str, str]) -> None:
+def draw_points(axes: Axes, curve: Curve, shift: float, style: dict[str, Any]) -> None:
     """A line with markers and error bars; hollow markers where something is left out."""
     x = [value + shift for value in curve.x]
     y = [point.mean for point in curve.y]

@@ -6,25 +6,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from spinewise import report, units
+from spinewise import core, report, units
 from spinewise.jobs import Case
 from spinewise.result import Result
 
-if TYPE_CHECKING:
-    from spinewise import _core
-
 SECONDS_BETWEEN_LINES = 10.0
-
-
-def fraction(state: _core.Progress) -> float:
-    """How far a run is: the larger of finished flows and elapsed simulated time."""
-    flows = state["flows_finished"] / state["flows_total"] if state["flows_total"] else 0.0
-    span = state["simulated_ps"] / state["horizon_ps"] if state["horizon_ps"] else 0.0
-    return min(max(flows, span), 1.0)
 
 
 class Pace:
@@ -43,13 +33,14 @@ class Pace:
         return units.clock(spent * (1.0 - done) / done) if done > 0.01 and spent > 1.0 else "…"
 
 
-def describe(state: _core.Progress, pace: Pace) -> str:
+def describe(state: core.Progress, pace: Pace) -> str:
     """One line about a run: simulated time, flows, rate, time left."""
-    rate = state["packet_hops"] / max(pace.elapsed(), 1e-9)
+    rate = state.packet_hops / max(pace.elapsed(), 1e-9)
+    done = state.flows_total - state.flows_open
     return (
-        f"simulated {units.duration(state['simulated_ps'] / 1e12, 3)}"
-        f" · {state['flows_finished']:,}/{state['flows_total']:,} flows"
-        f" · {units.count(rate)} hops/s · ETA {pace.left(fraction(state))}"
+        f"simulated {units.duration(state.simulated_ps / 1e12, 3)}"
+        f" · {done:,}/{state.flows_total:,} flows"
+        f" · {units.count(rate)} hops/s · ETA {pace.left(state.fraction)}"
     )
 
 
@@ -63,10 +54,10 @@ class RunProgress:
         self.last_line = time.monotonic()
         self.task = bar.add_task(name, total=1.0, detail="") if bar else None
 
-    def __call__(self, state: _core.Progress) -> None:
+    def __call__(self, state: core.Progress) -> None:
         """Show where the run stands."""
         if self.bar is not None and self.task is not None:
-            self.bar.update(self.task, completed=fraction(state), detail=describe(state, self.pace))
+            self.bar.update(self.task, completed=state.fraction, detail=describe(state, self.pace))
         elif time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES:
             self.last_line = time.monotonic()
             say(f"{self.name}: {describe(state, self.pace)}")
@@ -87,13 +78,13 @@ class BatchProgress:
         self.last_line = time.monotonic()
         self.task = bar.add_task(name, total=float(total), detail="") if bar else None
 
-    def started(self, index: int, case: Case[object]) -> None:
+    def started(self, index: int, case: Case[Any]) -> None:
         """Run `index` begins."""
 
-    def advanced(self, index: int, progress: _core.Progress) -> None:
+    def advanced(self, index: int, progress: core.Progress) -> None:
         """Run `index` tells how far it is."""
         with self.lock:
-            self.parts[index] = fraction(progress)
+            self.parts[index] = progress.fraction
             self.show()
 
     def finished(self, index: int, result: Result) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 from spinewise import units
 from spinewise.result import Result
 from spinewise.stats import Interval
-from spinewise.summary import Distribution, Summary
+from spinewise.summary import Distribution, Packets, Summary
 from spinewise.sweep import Comparison
 
 PLAIN_WIDTH = 118
@@ -107,36 +107,39 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     report = result.report
     events, hops = int(report["events"]), int(report["packet_hops"])
     wall = float(report["wall_seconds"])
-    lines = [
-        f"packets {summary.packets:,} · retransmitted {summary.retransmits:,}"
-        f" · timeouts {summary.timeouts:,}"
-        f" · out of order {units.percent(summary.out_of_order_ratio)}"
-        f" · 3-dupACK events {units.percent(summary.dupack3_ratio)}",
-    ]
-    overhead = [f"{name} {units.count(value)}" for name, value in overheads(summary)]
-    if overhead:
-        lines.append("overhead: " + " · ".join(overhead))
+    lines = [packet_line(summary.packets)] if summary.packets else []
+    lines.append("bytes that carry no data: " + overhead_line(summary))
     if summary.loads:
-        offered = " · ".join(f"{k} {units.digits(v, 3)}" for k, v in summary.loads.items())
-        lines.append("offered load: " + offered)
+        words = [f"{name.replace('_', ' ')} {units.digits(x, 3)}" for name, x in summary.loads.items()]
+        lines.append("offered load: " + " · ".join(words))
     if summary.overloaded:
         lines.append("OVERLOADED: the results depend on how long the run lasts")
     lines.append(
-        f"simulated {units.duration(float(report['simulated_ps']) / 1e12)} in"
+        f"simulated {units.duration(float(report['stop_ps']) / 1e12)} in"
         f" {units.duration(wall, 3)} wall · {units.count(hops)} packet-hops"
         f" ({units.count(hops / wall if wall else math.nan)}/s) · {units.count(events)} events"
     )
-    lines.append(f"outcome {report['hash']} · spec {result.spec_hash[:16]} · seed {report['seed']}")
+    lines.append(f"outcome {report['outcome_hash']} · spec {result.spec_hash[:16]} · seed {report['seed']}")
     return lines
 
 
-def overheads(summary: Summary) -> list[tuple[str, float]]:
-    """Counters of bytes that carry no data: probes, headers, messages, ACKs."""
-    return [
-        (name.replace("_", " "), float(value))
-        for name, value in summary.counters.items()
-        if name.endswith("_bytes") and isinstance(value, int | float) and value
-    ]
+def packet_line(packets: Packets) -> str:
+    """Sums over flows."""
+    return (
+        f"data packets {packets.sent:,} · retransmitted {packets.retransmits:,}"
+        f" · timeouts {packets.timeouts:,} · marked {packets.marks:,}"
+        f" · out of order {units.percent(packets.out_of_order_ratio)}"
+        f" · 3-dupACK events {units.percent(packets.dupack3_ratio)}"
+    )
+
+
+def overhead_line(summary: Summary) -> str:
+    """Bytes by kind, with their share of all bytes made."""
+    whole = summary.created_bytes
+    return " · ".join(
+        f"{name} {units.count(size)}B ({units.percent(size / whole if whole else math.nan)})"
+        for name, size in summary.overhead_bytes.items()
+    )
 
 
 # ---- a comparison ----

@@ -144,7 +144,7 @@ def measure(experiment: Experiment, case: Case[Run], result: Result) -> Measurem
     return Measurement(
         run=case.key,
         values=experiment.measure(case.key, result),
-        outcome_hash=str(result.report["hash"]),
+        outcome_hash=str(result.report["outcome_hash"]),
         unfinished=summary.of("all").unfinished,
         overloaded=summary.overloaded,
     )

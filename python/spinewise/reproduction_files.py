@@ -137,7 +137,7 @@ def measurement_record(measurement: Measurement) -> dict[str, Any]:
         "curve": run.curve,
         "x": run.x,
         "seed": run.seed,
-        "hash": measurement.outcome_hash,
+        "outcome_hash": measurement.outcome_hash,
         "unfinished": measurement.unfinished,
         "overloaded": measurement.overloaded,
         "values": values,

@@ -21,8 +21,8 @@ RUN_FILE = "run.json"
 FLOWS_FILE = "flows.parquet"
 SERIES_FILE = "series.parquet"
 
-# Sum of the report that stays in run.json under its own name; the rest is under "report".
-HEADLINE = ("seed", "version", "wall_seconds", "events", "packet_hops", "hash", "traffic_hash")
+# What of the report stands at the top of run.json; the rest is under "report".
+HEADLINE = ("seed", "version", "wall_seconds", "events", "packet_hops", "outcome_hash", "traffic_hash")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ Spec = dict[str, Any]
 # Keys of a [[traffic]] entry that name a file, relative to the spec file that names it.
 FILE_KEYS = ("file", "cdf_file")
 
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_INDEX = re.compile(r"\[(\d+)\]")
 _BARE_WORD = re.compile(r"[A-Za-z0-9_./@+-]+")
 
 
@@ -102,8 +102,8 @@ def set_path(spec: Spec, path: str, value: Any) -> None:
 
 def split_path(path: str) -> list[str]:
     """The names and indices of a dotted path."""
-    steps = [name or index for name, index in _STEP.findall(path)]
-    if not steps or re.sub(r"[.\[\]]", "", path) != "".join(steps) or path.startswith("."):
+    steps = _INDEX.sub(r".\1", path).split(".")
+    if not all(steps) or set("[]") & set("".join(steps)):
         raise SpecError("--set", path, 'a key path such as "traffic[0].load"')
     return steps
 
@@ -150,13 +150,12 @@ def canonical_json(value: Any) -> str:
 def spec_hash(resolved: Mapping[str, Any]) -> str:
     """SHA-256 (hex) of the canonical JSON of a resolved spec.
 
-    A file named in it counts by its content, not by its place, so that the hash is the same on
-    every machine.
+    A file named in it counts by its digest, which the engine puts beside the name, and not by its
+    place: the hash is the same on every machine.
     """
     portable = deepcopy(dict(resolved))
     for entry in portable.get("traffic") or []:
         for key in FILE_KEYS:
-            name = entry.get(key)
-            if isinstance(name, str) and name and Path(name).is_file():
-                entry[key] = "sha256:" + hashlib.sha256(Path(name).read_bytes()).hexdigest()
+            if entry.get(f"{key}_digest"):
+                del entry[key]
     return hashlib.sha256(canonical_json(portable).encode()).hexdigest()

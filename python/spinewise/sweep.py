@@ -208,7 +208,7 @@ def measure(case: Case[Key], result: Result) -> Cell:
         load=load,
         seed=seed,
         summary=result.summary(),
-        outcome_hash=str(report["hash"]),
+        outcome_hash=str(report["outcome_hash"]),
         traffic_hash=str(report["traffic_hash"]),
         wall_seconds=float(report["wall_seconds"]),
         packet_hops=int(report["packet_hops"]),

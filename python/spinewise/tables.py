@@ -27,9 +27,10 @@ def table(
     """A `pyarrow.Table` over the engine's buffers, without copying them (booleans aside).
 
     `described` is the engine's own description of these columns; its unit and meaning go into the
-    metadata of each field.
+    metadata of each field. No columns at all (a run too large to keep rows) make a table of no rows.
     """
     about = {column["name"]: column for column in described}
+    columns = columns or {column["name"]: (column["dtype"], b"") for column in described}
     fields, arrays = [], []
     for name, (dtype, data) in columns.items():
         fields.append(field(name, dtype, about.get(name, {})))
@@ -49,11 +50,6 @@ def array(dtype: str, data: bytes) -> Any:
         return pa.array(np.frombuffer(data, dtype=np.bool_))
     length = len(data) // BYTES[dtype]
     return pa.Array.from_buffers(ARROW_TYPES[dtype], length, [None, pa.py_buffer(data)])
-
-
-def empty(described: list[dict[str, str]]) -> Any:
-    """A table with all described columns and no rows."""
-    return table({column["name"]: (column["dtype"], b"") for column in described}, described)
 
 
 def numbers(source: Any, name: str) -> np.ndarray[Any, np.dtype[Any]]:

@@ -2,7 +2,8 @@
 
 A plain key is a parameter of the scheme (``letflow:flowlet_gap_us=100``), except for the keys that
 belong to the [scheme] table itself (``pdlb:path_tag=outer``). A key with a dot is a key path of the
-spec (``rps:transport.dupack_threshold=0``), so that a scheme can be compared under its own transport.
+spec (``rps:transport.dupack_threshold=0``), so that a scheme can be compared under its own transport;
+``scheme.params.KEY`` reaches a parameter that is called like a key of the [scheme] table.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from spinewise.errors import SpecError
 from spinewise.spec import Spec, parse_value, set_path
 
 SCHEME_KEYS = ("path_tag", "fabric", "header_bytes")
+# How bytes on the wire are counted is a choice of the experiment, not of one scheme.
+SHARED_KEYS = ("header_bytes",)
 FORM = 'NAME, NAME:key=value or NAME:key=value@label, such as "letflow:flowlet_gap_us=100@LetFlow 100"'
 
 # Commas inside brackets belong to a value: rps:metrics.size_classes=[...].
@@ -40,13 +43,15 @@ class Variant:
     def apply(self, spec: Spec) -> Spec:
         """A copy of `spec` that runs this variant.
 
-        The [scheme] table of `spec` is kept when it names the same scheme, and left out otherwise:
-        parameters never leak from one scheme to another.
+        The [scheme] table of `spec` is kept when it names the same scheme, and left out otherwise
+        (but for header_bytes): parameters never leak from one scheme to another.
         """
         changed = deepcopy(spec)
-        own = changed.get("scheme", {})
-        same = isinstance(own, dict) and own.get("name") == self.name
-        scheme = own if same else {"name": self.name}
+        own = changed.get("scheme")
+        scheme = own if isinstance(own, dict) else {}
+        if scheme.get("name") != self.name:
+            shared = {key: scheme[key] for key in SHARED_KEYS if key in scheme}
+            scheme = {"name": self.name} | shared
         changed["scheme"] = scheme
         for key, value in self.settings:
             if "." in key:

@@ -1,0 +1,119 @@
+"""Hand-made results and small specs for the tests of the Python layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spinewise import tables
+from spinewise.result import Result
+
+DTYPES = {
+    "size_bytes": "u64",
+    "start_ps": "u64",
+    "fct_ps": "u64",
+    "finished": "bool",
+    "tcp": "bool",
+    "slowdown": "f64",
+    "packets": "u32",
+    "retransmits": "u32",
+    "timeouts": "u32",
+    "out_of_order": "u32",
+    "dupack3_events": "u32",
+    "marks": "u32",
+}
+NUMPY = {"u16": "<u2", "u32": "<u4", "u64": "<u8", "f64": "<f8", "bool": "?"}
+CLASSES = [{"name": "short", "below_bytes": 100_000}, {"name": "long", "from_bytes": 100_000}]
+
+
+def described(dtypes: dict[str, str]) -> list[dict[str, str]]:
+    """Columns as the engine describes them."""
+    return [
+        {"name": name, "dtype": dtype, "unit": "ps" if name.endswith("_ps") else "", "meaning": f"its {name}"}
+        for name, dtype in dtypes.items()
+    ]
+
+
+def raw(dtype: str, values: Any) -> tuple[str, bytes]:
+    """A column as the engine hands it over."""
+    return dtype, np.asarray(values).astype(NUMPY[dtype]).tobytes()
+
+
+def flows(**columns: Any) -> Any:
+    """A flow table; columns not given are zero, `finished` and `tcp` are true."""
+    rows = len(next(iter(columns.values())))
+    values = {name: columns.get(name, np.full(rows, name in ("finished", "tcp"))) for name in DTYPES}
+    return tables.table({name: raw(dtype, values[name]) for name, dtype in DTYPES.items()}, described(DTYPES))
+
+
+def series(rows: list[tuple[int, int, int, float]]) -> Any:
+    """A series table from (time_ps, series, entity, value)."""
+    dtypes = {"time_ps": "u64", "series": "u16", "entity": "u32", "value": "f64"}
+    columns = [[row[k] for row in rows] for k in range(4)]
+    return tables.table(
+        {name: raw(dtype, column) for (name, dtype), column in zip(dtypes.items(), columns, strict=True)},
+        described(dtypes),
+    )
+
+
+def report(**changes: Any) -> dict[str, Any]:
+    """A report with what every run tells."""
+    return {
+        "outcome_hash": "00ff",
+        "traffic_hash": "aa00",
+        "seed": 1,
+        "version": "0.1.0",
+        "events": 10,
+        "packet_hops": 20,
+        "wall_seconds": 0.5,
+        "stop_ps": 10**9,
+        "flows": 0,
+        "counters": {
+            **{name: {"packets": 0, "bytes": 0} for name in ("created", "acks", "probes", "messages")},
+            "scheme_header_bytes": 0,
+        },
+        "loads": {},
+        "links": [],
+        "series_names": [],
+        "entity_names": [],
+    } | changes
+
+
+def result(**columns: Any) -> Result:
+    """A result with these flow columns."""
+    spec = {"name": "sample", "seed": 1, "metrics": {"size_classes": CLASSES}, "traffic": []}
+    return Result(spec=spec, flows=flows(**columns), series=series([]), report=report())
+
+
+TINY_SPEC: dict[str, Any] = {
+    "name": "tiny",
+    "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+    "traffic": [
+        {
+            "kind": "poisson",
+            "cdf": "web_search",
+            "load": 0.3,
+            "load_of": "leaf_uplinks",
+            "pairs": "inter_rack",
+            "duration_us": 5000,
+        }
+    ],
+}
+
+TINY_TOML = """
+name = "tiny"
+
+[topology]
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+
+[[traffic]]
+kind = "poisson"
+cdf = "web_search"
+load = 0.3
+load_of = "leaf_uplinks"
+pairs = "inter_rack"
+duration_us = 5000
+"""

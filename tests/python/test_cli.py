@@ -1,0 +1,251 @@
+"""The command line: output, exit codes, and one screen for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import spinewise
+from spinewise.cli import main
+
+SRC = str(Path(spinewise.__file__).parents[1])
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
+    code = main([str(arg) for arg in args])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_run_prints_a_summary_and_keeps_results_when_asked(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, "run", tiny, "--seed", 5)
+    assert code == 0
+    for word in ("short", "long", "all", "FCT", "slowdown", "p99.9", "unfinished", "seed 5"):
+        assert word in out
+    code, out, _ = run(capsys, "run", tiny, "--out", tmp_path / "out")
+    assert code == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "run.json", "flows.parquet", "series.parquet",
+    }  # fmt: skip
+    again = spinewise.Result.read(tmp_path / "out")
+    assert again.summary().of("all").flows == again.flows.num_rows > 0
+
+
+def test_run_as_json(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "run", tiny, "--json", "--set", "seed=4")
+    record = json.loads(out)
+    assert code == 0
+    assert record["seed"] == 4
+    assert record["outcome_hash"] == spinewise.run(tiny, seed=4).report["outcome_hash"]
+
+
+def test_compare_prints_tables_and_writes_figures(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ("compare", tiny, "--schemes", "ecmp,rps", "--loads", "0.2,0.4", "--seeds", 2)
+    code, out, _ = run(capsys, *args, "--out", tmp_path / "out")
+    assert code == 0
+    assert "vs ecmp" in out
+    assert (tmp_path / "out" / "fct.png").stat().st_size > 10_000
+    code, out, _ = run(capsys, *args, "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert len(record["cells"]) == 8
+    assert record["paired"] is True
+
+
+def test_validate(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "validate", tiny)
+    assert code == 0
+    assert "valid" in out
+    code, out, _ = run(capsys, "validate", tiny, "--json")
+    assert json.loads(out)["spec"]["topology"]["leaves"] == 2
+
+
+@pytest.mark.parametrize("kind", ["schemes", "topologies", "workloads", "transports"])
+def test_registries_list_and_show(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, kind, "--json")
+    entries = json.loads(out)
+    assert code == 0
+    assert entries
+    code, out, _ = run(capsys, kind)
+    assert all(entry["name"] in out for entry in entries)
+    code, out, _ = run(capsys, kind, entries[0]["name"])
+    assert code == 0
+    assert entries[0]["name"] in out
+
+
+def test_unknown_scheme_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "schemes", "ecpm")
+    assert code == 2
+    assert 'did you mean "ecmp"?' in err
+
+
+BAD = {
+    "unknown key": (["--set", "topology.leafs=3"], "topology.leafs", "leaves"),
+    "unknown scheme": (["--set", "scheme.name=ecpm"], "scheme.name", "ecmp"),
+    "wrong type": (["--set", 'topology.leaves="two"'], "topology.leaves", "two"),
+    "no rate": (["--set", "topology.host_rate_gbps=0"], "topology.host_rate_gbps", "0"),
+    "negative rate": (["--set", "topology.fabric_rate_gbps=-1"], "topology.fabric_rate_gbps", "-1"),
+    "load out of range": (["--set", "traffic[0].load=-0.5"], "traffic[0].load", "-0.5"),
+    "unknown workload": (["--set", "traffic[0].cdf=web_serach"], "traffic[0].cdf", "web_search"),
+    "malformed override": (["--set", "topology"], "--set", "KEY=VALUE"),
+    "missing item": (["--set", "traffic[3].load=1"], "--set traffic[3].load", "index"),
+    "not finite": (["--set", "traffic[0].load=nan"], "traffic[0].load", "finite"),
+    "a date": (["--set", "seed=2020-01-01"], "seed", "2020"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_fills_one_screen_and_exits_with_2(
+    case: str, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, key, said = BAD[case]
+    for command in (["run"], ["validate"], ["compare", "--schemes", "ecmp,rps", "--seeds", "1"]):
+        code, out, err = run(capsys, command[0], tiny, *command[1:], *options)
+        if command[0] == "compare" and case == "unknown scheme":
+            continue
+        assert code == 2, (command, out, err)
+        assert key in err
+        assert said in err
+        assert "allowed" in err
+        assert "Traceback" not in err
+        assert len(err.splitlines()) <= 24
+        assert all(len(line) <= 500 for line in err.splitlines())
+
+
+def test_bad_input_as_json(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny.write_text(tiny.read_text().replace("leaves = 2", "leaves = 0"))
+    code, out, _ = run(capsys, "run", tiny, "--json")
+    error = json.loads(out)["error"]
+    assert code == 2
+    assert error["file"] == str(tiny)
+    assert error["key"] == "topology.leaves"
+    assert error["value"] == "0"
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "run", tmp_path / "none.toml")
+    assert code == 2
+    assert "none.toml" in err
+    (tmp_path / "bad.toml").write_text("a = ")
+    code, _, err = run(capsys, "validate", tmp_path / "bad.toml")
+    assert code == 2
+    assert "TOML" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("src,dst,size_bytes\n0,2,1000\n", "start_ns"),
+        ("src,dst,size_bytes,start_ns\n0,2,-5,0\n", "-5"),
+        ("src,dst,size_bytes,start_ns\n0,99,1000,0\n", "99"),
+    ],
+)
+def test_bad_flow_lists(tmp_path: Path, content: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "flows.csv").write_text(content)
+    spec = tmp_path / "spec.toml"
+    spec.write_text('[topology]\nhosts_per_leaf = 2\n[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n')
+    code, _, err = run(capsys, "run", spec)
+    assert code == 2
+    assert said in err
+
+
+def test_existing_results_and_unwritable_folders(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, "run", tiny, "--out", tmp_path / "out")[0] == 0
+    code, _, err = run(capsys, "run", tiny, "--out", tmp_path / "out")
+    assert code == 2
+    assert "--force" in err
+    assert run(capsys, "run", tiny, "--out", tmp_path / "out", "--force")[0] == 0
+    code, _, err = run(capsys, "run", tiny, "--out", tiny / "out")
+    assert code == 2
+    assert "--out" in err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run", "x.toml", "--seed", "-1"],
+        ["compare", "x.toml", "--loads", "0.3,x"],
+        ["compare", "x.toml", "--loads", "-1"],
+        ["compare", "x.toml", "--jobs", "0"],
+        ["bench", "--seconds", "0"],
+        ["no-such-command"],
+        [],
+    ],
+)
+def test_bad_options_exit_with_2(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(args)
+    assert caught.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+LONG = ["--set", "traffic[0].duration_us=600000000"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
+)
+@pytest.mark.parametrize("command", [["run"], ["compare", "--schemes", "ecmp,rps", "--seeds", "2"]])
+def test_a_stopped_command_leaves_nothing_half_written(
+    tiny: Path, tmp_path: Path, number: signal.Signals, code: int, command: list[str]
+) -> None:
+    out = tmp_path / "results" / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "spinewise", command[0], str(tiny), *command[1:], *LONG, "--out", str(out)],
+        env={**os.environ, "PYTHONPATH": SRC},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list(out.parent.glob(".out.partial-*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert "Traceback" not in err
+    assert not out.exists()
+    if number != signal.SIGKILL:
+        assert list(out.parent.iterdir()) == []
+
+
+def test_a_closed_pipe_is_no_error(tiny: Path) -> None:
+    process = subprocess.run(
+        f"{sys.executable} -m spinewise schemes | true",
+        shell=True,
+        env={**os.environ, "PYTHONPATH": SRC},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.stderr == ""
+
+
+def test_help_does_not_need_the_engine() -> None:
+    code = (
+        "import sys; sys.modules['spinewise._core'] = None; from spinewise.cli import main; main(['--help'])"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": SRC},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0
+    assert "reproduce" in process.stdout

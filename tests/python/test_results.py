@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import samples
+from spinewise import summary, tables
+from spinewise.errors import SpecError
+from spinewise.result import Result
+
+
+def test_columns_carry_unit_and_meaning_and_values() -> None:
+    table = samples.flows(fct_ps=[1, 2**63], finished=[True, False], slowdown=[1.5, 2.5])
+    field = table.schema.field("fct_ps")
+    assert field.metadata == {b"unit": b"ps", b"meaning": b"its fct_ps"}
+    assert str(field.type) == "uint64"
+    assert tables.numbers(table, "fct_ps").tolist() == [1, 2**63]
+    assert table.column("finished").to_pylist() == [True, False]
+    assert table.column("slowdown").to_pylist() == [1.5, 2.5]
+
+
+def test_the_engines_buffers_are_not_copied() -> None:
+    data = np.arange(1000, dtype="<u8").tobytes()
+    column = tables.array("u64", data)
+    assert column.buffers()[1].address == np.frombuffer(data, dtype="<u8").ctypes.data
+
+
+def test_no_flows_are_a_table_too() -> None:
+    found = summary.summarise(samples.flows(fct_ps=[]), samples.report(), samples.CLASSES)
+    assert found.packets is not None
+    assert found.packets.sent == 0
+    assert tables.table({}, samples.described({"a": "u8"})).num_rows == 0
+
+
+def test_classes_count_every_flow_once_and_leave_unfinished_out_of_means() -> None:
+    result = samples.result(
+        size_bytes=[10, 99_999, 100_000, 10**7],
+        fct_ps=[10**6, 3 * 10**6, 5 * 10**6, 0],
+        finished=[True, True, True, False],
+        slowdown=[1.0, 2.0, 3.0, 0.0],
+    )
+    found = result.summary()
+    short, long, everything = found.classes
+    assert [c.name for c in found.classes] == ["short", "long", "all"]
+    assert (short.flows, short.unfinished, long.flows, long.unfinished) == (2, 0, 2, 1)
+    assert short.fct_s.mean == pytest.approx(2e-6)
+    assert long.fct_s.p99 == pytest.approx(5e-6)
+    assert (everything.flows, everything.unfinished) == (4, 1)
+    assert everything.slowdown.mean == pytest.approx(2.0)
+
+
+def test_udp_sources_are_in_no_class() -> None:
+    result = samples.result(size_bytes=[10, 10], tcp=[True, False], packets=[3, 100])
+    found = result.summary()
+    assert found.of("all").flows == 1
+    assert found.packets is not None
+    assert found.packets.sent == 3
+
+
+def test_ratios_are_over_packets_sent() -> None:
+    found = samples.result(packets=[60, 40], out_of_order=[3, 2], dupack3_events=[1, 0]).summary().packets
+    assert found is not None
+    assert found.out_of_order_ratio == pytest.approx(0.05)
+    assert found.dupack3_ratio == pytest.approx(0.01)
+    none = samples.result(packets=[0]).summary().packets
+    assert none is not None
+    assert math.isnan(none.out_of_order_ratio)
+
+
+def test_without_rows_the_histogram_stands_in() -> None:
+    entry = {
+        "name": "all",
+        "flows": 1001,
+        "finished": 1000,
+        "mean_fct_ps": 4e6,
+        "mean_slowdown": 2.0,
+        "fct_ps_histogram": [[10**6, 500], [2 * 10**6, 480], [8 * 10**6, 20]],
+        "slowdown_thousandths_histogram": [[1500, 1000]],
+    }
+    report = samples.report(flows=1001, classes=[entry])
+    found = summary.summarise(samples.flows(fct_ps=[]), report, [])
+    everything = found.of("all")
+    assert found.packets is None
+    assert (everything.flows, everything.unfinished) == (1001, 1)
+    assert list(vars(everything.fct_s).values()) == pytest.approx([4e-6, 2e-6, 2e-6, 8e-6, 8e-6])
+    assert everything.slowdown.p50 == pytest.approx(1.5)
+
+
+@given(st.lists(st.integers(1, 50), min_size=1))
+def test_a_histogram_of_exact_bins_gives_exact_percentiles(values: list[int]) -> None:
+    bins = sorted({value: values.count(value) for value in values}.items())
+    exact = summary.Distribution.of(values)
+    binned = summary.Distribution.of_histogram(exact.mean, bins, 1.0)
+    assert binned == exact
+
+
+def test_links_are_grouped_by_tier() -> None:
+    def link(name: str, utilisation: float, drops: int, queue: int) -> dict[str, object]:
+        counts = {"drops": drops, "marks": 2, "longest_queue_bytes": queue}
+        return {"name": name, "utilisation": utilisation, **counts}
+
+    links = [
+        link("leaf0->spine1#0", 0.5, 1, 10),
+        link("leaf12->spine1#1", 1.0, 0, 20),
+        link("host3->leaf0", 0.0, 0, 0),
+    ]
+    up, host = summary.link_tiers(links)
+    assert (up["tier"], up["links"], up["drops"], up["marks"]) == ("leaf->spine", 2, 1, 4)
+    assert (up["mean_utilisation"], up["max_utilisation"], up["longest_queue_bytes"]) == (0.75, 1.0, 20)
+    assert (host["tier"], host["mean_utilisation"]) == ("host->leaf", 0.0)
+    report = samples.report(links=links, stop_ps=2 * 10**12)
+    assert summary.uplink_utilisation(report, 1.0) == pytest.approx(1.5)
+
+
+def test_series_are_found_by_name() -> None:
+    result = Result(
+        spec={},
+        flows=samples.flows(fct_ps=[]),
+        series=samples.series([(10**12, 0, 0, 5.0), (2 * 10**12, 0, 1, 6.0), (3 * 10**12, 1, 0, 7.0)]),
+        report=samples.report(series_names=["queue_bytes", "gran"], entity_names=["leaf0", "leaf1"]),
+    )
+    time_s, values = result.series_of("queue_bytes")
+    assert (time_s.tolist(), values.tolist()) == ([1.0, 2.0], [5.0, 6.0])
+    assert result.series_of("queue_bytes", "leaf1")[1].tolist() == [6.0]
+    assert result.entities_of("queue_bytes") == ["leaf0", "leaf1"]
+    with pytest.raises(KeyError, match="no_such"):
+        result.series_of("no_such")
+
+
+def test_a_folder_reads_back_as_it_was(tmp_path: Path) -> None:
+    written = samples.result(size_bytes=[5, 6], fct_ps=[7, 8], slowdown=[1.0, 2.5])
+    written.write(tmp_path / "out")
+    read = Result.read(tmp_path / "out")
+    assert read.flows.equals(written.flows)
+    assert read.flows.schema.equals(written.flows.schema, check_metadata=True)
+    assert read.spec == written.spec
+    assert read.report == written.report
+    assert read.spec_hash == written.spec_hash
+
+
+def test_run_json_holds_what_identifies_a_run(tmp_path: Path) -> None:
+    samples.result(size_bytes=[5]).write(tmp_path / "out")
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    needed = {"spec", "spec_hash", "seed", "version", "wall_seconds", "events", "packet_hops", "outcome_hash"}
+    assert needed <= set(record)
+    assert record["summary"]["classes"][0]["fct_s"]["mean"] is not None
+    assert record["summary"]["classes"][1]["fct_s"]["mean"] is None
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]"])
+def test_what_is_no_results_folder_is_refused(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "run.json").write_text(content)
+    with pytest.raises(SpecError):
+        Result.read(tmp_path)

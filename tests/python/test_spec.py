@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samples import TINY_SPEC
+from spinewise import core, spec
+from spinewise.errors import SpecError
+
+
+def overridden(plain: dict[str, Any], *texts: str) -> dict[str, Any]:
+    for text in texts:
+        spec.apply_override(plain, text)
+    return plain
+
+
+def test_overrides_are_toml_values_or_bare_words() -> None:
+    plain = overridden(
+        {"traffic": [{"load": 0.1}]},
+        "traffic[0].load=0.5",
+        "topology.leaves=4",
+        "scheme.name=pdlb",
+        'name="a b"',
+        "run.list=[1, 2]",
+        "flag=true",
+    )
+    assert plain == {
+        "traffic": [{"load": 0.5}],
+        "topology": {"leaves": 4},
+        "scheme": {"name": "pdlb"},
+        "name": "a b",
+        "run": {"list": [1, 2]},
+        "flag": True,
+    }
+
+
+def test_dotted_and_bracketed_indices_are_the_same() -> None:
+    dotted = overridden({"traffic": [{}, {}]}, "traffic.1.load=0.5")
+    assert dotted == overridden({"traffic": [{}, {}]}, "traffic[1].load=0.5")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("topology.leaves", "--set"),
+        ("=3", "--set"),
+        ("topology..leaves=3", "--set"),
+        (".leaves=3", "--set"),
+        ("traffic[5].load=0.5", "--set traffic[5].load"),
+        ("traffic.one.load=0.5", "--set traffic.one.load"),
+        ("name.deeper.still=1", "--set name.deeper.still"),
+        ("name.deeper=1", "--set name.deeper"),
+        ("topology.leaves=3 4", "--set topology.leaves"),
+    ],
+)
+def test_malformed_overrides_say_what_is_wrong(text: str, key: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        overridden({"name": "x", "traffic": [{}]}, text)
+    assert caught.value.key == key
+    assert caught.value.allowed
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        spec.load(tmp_path / "none.toml")
+    assert caught.value.file == str(tmp_path / "none.toml")
+    assert "No such file" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("content", [b"a = ", b"\xff\xfe", b"a = 1\na = 2"])
+def test_what_is_not_toml_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(content)
+    with pytest.raises(SpecError) as caught:
+        spec.load(path)
+    assert caught.value.file == str(path)
+
+
+def test_file_names_are_relative_to_the_spec(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text('[[traffic]]\nkind = "flows"\nfile = "x.csv"\n[[traffic]]\ncdf_file = "/abs/c.txt"\n')
+    entries = spec.load(path)["traffic"]
+    assert entries[0]["file"] == str(tmp_path / "x.csv")
+    assert entries[1]["cdf_file"] == "/abs/c.txt"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), datetime.date(2020, 1, 1), {1: 2}, [1, {2}]])
+def test_what_json_cannot_say_is_refused_by_key(value: Any) -> None:
+    with pytest.raises(SpecError) as caught:
+        core.encode({"run": {"until_us": value}})
+    assert caught.value.key.startswith("run.until_us")
+
+
+def test_the_hash_depends_on_values_alone() -> None:
+    assert spec.spec_hash({"a": 1, "b": 2}) == spec.spec_hash({"b": 2, "a": 1})
+    assert spec.spec_hash({"a": 1}) != spec.spec_hash({"a": 2})
+
+
+def test_a_flow_list_counts_by_content_not_by_place(tmp_path: Path) -> None:
+    hashes = []
+    for place, start in (("one", 0), ("two", 0), ("three", 5)):
+        file = tmp_path / place
+        file.write_text(f"src,dst,size_bytes,start_ns\n0,2,1000,{start}\n")
+        traffic = [{"kind": "flows", "file": str(file)}]
+        hashes.append(spec.spec_hash(spec.resolve({**TINY_SPEC, "traffic": traffic})))
+    assert hashes[0] == hashes[1]
+    assert hashes[0] != hashes[2]
+
+
+def test_resolving_fills_in_defaults_and_is_idempotent() -> None:
+    resolved = spec.resolve(TINY_SPEC, seed=9)
+    assert resolved["seed"] == 9
+    assert resolved["scheme"]["name"] == "ecmp"
+    assert spec.resolve(resolved) == resolved
+    assert "seed" not in TINY_SPEC
+
+
+def test_the_engines_refusal_names_key_and_file(tiny: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        spec.resolve({**TINY_SPEC, "toplogy": {}})
+    assert caught.value.key == "toplogy"
+    assert "topology" in str(caught.value.hint)
+    tiny.write_text(tiny.read_text().replace("[topology]", "[toplogy]"))
+    with pytest.raises(SpecError) as caught:
+        spec.resolve(tiny)
+    assert caught.value.file == str(tiny)
+
+
+def test_a_compare_table_is_no_part_of_the_spec() -> None:
+    assert spec.resolve({**TINY_SPEC, "compare": {"seeds": 3}}) == spec.resolve(TINY_SPEC)
