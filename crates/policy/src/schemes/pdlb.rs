@@ -29,10 +29,10 @@
 //! optimum follows MaxW, for which no value is given (`paper`: 44 packets for any X, N_b and MaxW ≥ 44). `repaired`
 //! reacts to X, but its windows collapse to about the granularity, so its optimum still sits near MaxW. The objective
 //! of the authors' code (`released`) behaves as claimed, but counts the bandwidth of 44 paths when there are 8, and so
-//! sprays at N_b = 4, X = 2. `authors`, the default, is that objective with the whole of Eq. 2, real division, and the
-//! paper's own n = min(m, W / gran); it never gets finer as X grows (tested). It does not weigh *how much* a slow path
-//! is slower when it counts reordering, so at 10 Gbps any asymmetry that passes the gate already asks for some 15
-//! packets.
+//! sprays at N_b = 4, X = 2; and it takes 23 packets for the whole of a window of 44. `authors`, the default, is that
+//! objective with the whole of Eq. 2, real division, the paper's own n = min(m, W / gran), rounded up; it never gets
+//! finer as X grows (tested). When it counts reordering it does not weigh *how much* slower a slow path is, so at
+//! 10 Gbps any asymmetry that passes the gate asks for 22 packets or more, and queues of four packets pass it.
 //!
 //! Departures, and what the paper leaves open:
 //! - `delay = "one_way"`: a path's delay is twice the time of its probe there. The paper speaks of the path's RTT and
@@ -47,7 +47,8 @@
 //! - A path silent for `dead_after_periods` beyond its round trip leaves m and gets no cells until it answers. The paper
 //!   has no failures. If all are dead, all are used. Only probes can tell: the passive modes have no dead paths.
 //! - `ack_share` needs a notion of "large" before it can count: that of the preceding count. A count is closed by the
-//!   first tick at which it has m acknowledgements.
+//!   first tick at which it has those of m cells, for "the number of flowcells should generally be consistent with the
+//!   number of paths": a few cells would be on a few paths, and look alike.
 //! - Acknowledgements take the fabric's choice: PDLB "is only deployed on the sender" of data.
 //! - First ticks fall at random within a period, lest all hosts probe at once.
 
@@ -141,8 +142,8 @@ crate::params! {
         gate_packets: f64 = 3.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// What Eq. 10 minimises.
         model: Model = Model::Authors, Allowed::Words(Model::WORDS);
-        /// How a window is cut into cells (authors' code: floor).
-        cells: Cells = Cells::Floor, Allowed::Words(Cells::WORDS);
+        /// How a window is cut into cells (CATALOGUE A.1: ceil; authors' code: floor).
+        cells: Cells = Cells::Ceil, Allowed::Words(Cells::WORDS);
         /// The most cells at once in the authors model: the number of paths (Eq. 4), or none (authors' code).
         cells_limit: CellsLimit = CellsLimit::Paths, Allowed::Words(CellsLimit::WORDS);
         /// Window of the models authors and released, packets (authors' code: 44).
@@ -295,7 +296,7 @@ impl<V: Variant> Policy for Adaptive<V> {
             Scope::Peer => peer.gran,
             Scope::Sender => cx.node.gran,
         };
-        let size = if plan > 0 { plan } else { self.config.initial_packets };
+        let size = self.size(plan);
         let live = Live { ways, dead: peer.dead, is_dead: |way| routes[usize::from(way)].dead };
         flow.next(size, self.config.dispatch, &live, cx.rng)
     }

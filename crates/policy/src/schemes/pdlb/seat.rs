@@ -23,6 +23,11 @@ impl<V: Variant> Adaptive<V> {
         self.dead_after() + view.base_rtt * u64::from(self.config.patience_rtts)
     }
 
+    /// Packets per cell under this plan.
+    pub(super) fn size(&self, plan: u32) -> u32 {
+        if plan > 0 { plan } else { self.config.initial_packets }
+    }
+
     fn dead_after(&self) -> Span {
         self.period * u64::from(self.config.dead_after_periods)
     }
@@ -43,7 +48,7 @@ impl<V: Variant> Adaptive<V> {
         let paths = match self.config.estimate {
             Estimate::AckShare => {
                 let m = routes.len() as f64;
-                if f64::from(peer.share.total) < m {
+                if f64::from(peer.share.total) < m * f64::from(self.size(peer.gran)) {
                     return;
                 }
                 let paths = peer.share.paths(m);
@@ -66,7 +71,7 @@ impl<V: Variant> Adaptive<V> {
         let paths = if self.config.estimate == Estimate::AckShare {
             let all = rows.iter().zip(cx.peers.ids).filter(|(peer, _)| peer.active > 0);
             let m = all.map(|(_, &id)| f64::from(view.ways_to_host(id))).sum::<f64>() / count;
-            self.pooled_share(&view, rows, m)
+            self.pooled_share(&view, rows, m, self.size(cx.node.gran))
         } else {
             let (rows, ids, routes) = (&*rows, cx.peers.ids, &*cx.peers.routes);
             let all = rows.iter().zip(ids).enumerate().filter(|(_, (peer, _))| peer.active > 0);
@@ -82,13 +87,13 @@ impl<V: Variant> Adaptive<V> {
         (f64::from(cx.node.gran), paths.bad)
     }
 
-    /// All active peers' acknowledgements as one count, once there are as many as paths of one peer.
-    fn pooled_share(&self, view: &HostView<'_>, peers: &mut [Peer], m: f64) -> Option<Paths> {
+    /// All active peers' acknowledgements as one count, once there are as many as in a cell for each path of one peer.
+    fn pooled_share(&self, view: &HostView<'_>, peers: &mut [Peer], m: f64, size: u32) -> Option<Paths> {
         let mut all = Share::default();
         for peer in peers.iter().filter(|peer| peer.active > 0) {
             all.merge(&peer.share);
         }
-        if f64::from(all.total) < m {
+        if f64::from(all.total) < m * f64::from(size) {
             return None;
         }
         let paths = all.paths(m);

@@ -190,7 +190,7 @@ fn fine_cells_on_equal_paths_coarse_ones_on_unequal_and_back() {
     assert_eq!(bench.granularity(), 1);
     bench.delays(|way| if way < 2 { 300 } else { 100 });
     bench.run(12);
-    assert_eq!(bench.granularity(), 12, "N_b = 2, X = 3 at 1 Gbps");
+    assert_eq!(bench.granularity(), 15, "N_b = 2, X = 3 at 1 Gbps");
     bench.delays(|_| 100);
     bench.run(12);
     assert_eq!(bench.granularity(), 1);
@@ -207,7 +207,7 @@ fn slow_paths_of_a_new_pair_are_known_before_they_answer() {
     // Four answers of 90 µs, four paths silent for 100.
     assert_eq!(bench.granularity(), 1, "within the gate");
     bench.run(2);
-    assert_eq!(bench.granularity(), 15, "silent for 300 µs");
+    assert_eq!(bench.granularity(), 22, "silent for 300 µs");
 }
 
 #[test]
@@ -262,16 +262,16 @@ fn a_plan_outlives_a_short_pause_and_no_long_one() {
     bench.delays(|way| if way == 0 { 600 } else { 100 });
     bench.start();
     bench.run(20);
-    assert_eq!(bench.granularity(), 12);
+    assert_eq!(bench.granularity(), 15);
     bench.tell(0, Way::ANY, Event::FlowEnd);
     bench.run(9);
     bench.start();
-    assert_eq!(bench.granularity(), 12);
+    assert_eq!(bench.granularity(), 15);
     bench.run(1);
-    assert_eq!((bench.granularity(), bench.peers[0].dead), (12, 0), "nobody was asked in the pause");
+    assert_eq!((bench.granularity(), bench.peers[0].dead), (15, 0), "nobody was asked in the pause");
     bench.tell(0, Way::ANY, Event::FlowEnd);
     bench.run(11);
-    assert_eq!(bench.granularity(), 12, "forgotten only when asked again");
+    assert_eq!(bench.granularity(), 15, "forgotten only when asked again");
     bench.start();
     assert_eq!(bench.granularity(), 0);
 }
@@ -300,30 +300,36 @@ fn timestamps_in_acknowledgements_do_without_probes() {
     bench.acks(&[(3, 100), (4, 80), (4, 120), (5, 100), (6, 100), (7, 100)]);
     bench.acks(&[(Way::ANY.0, 9_000)]);
     bench.run(1);
-    assert_eq!((bench.granularity(), bench.peers[0].bad), (12, 2.0));
+    assert_eq!((bench.granularity(), bench.peers[0].bad), (15, 2.0));
     bench.run(100);
-    assert_eq!((bench.granularity(), bench.peers[0].dead), (12, 0), "silence is no news here");
+    assert_eq!((bench.granularity(), bench.peers[0].dead), (15, 0), "silence is no news here");
     assert!(bench.probes.is_empty());
 }
 
 #[test]
 fn a_share_of_acknowledgements_is_enough() {
     for scope in [Scope::Peer, Scope::Sender] {
-        let config = Config { estimate: Estimate::AckShare, scope, ..Config::default() };
+        let config = Config { estimate: Estimate::AckShare, scope, initial_packets: 1, ..Config::default() };
         let mut bench = Bench::<Published>::new(&config);
         bench.start();
         let gran = |bench: &Bench<Published>| if scope == Scope::Peer { bench.peers[0].gran } else { bench.node.gran };
-        let period: Vec<(u16, u64)> = (0..10).map(|ack| (Way::ANY.0, if ack % 5 == 0 { 300 } else { 100 })).collect();
-        bench.acks(&period[..7]);
+        let ten: Vec<(u16, u64)> = (0..10).map(|ack| (Way::ANY.0, if ack % 5 == 0 { 300 } else { 100 })).collect();
+        bench.acks(&ten[..7]);
         bench.run(1);
         assert_eq!(gran(&bench), 0, "seven acknowledgements say little of eight paths");
-        bench.acks(&period[7..]);
+        bench.acks(&ten[7..]);
         bench.run(1);
         assert_eq!(gran(&bench), 1, "no idea yet of what is large");
-        bench.acks(&period);
+        bench.acks(&ten);
         bench.run(1);
         // P_b = 0.2 of 8 paths: round(1.6) = 2, X = 3.
-        assert_eq!(gran(&bench), 12);
+        assert_eq!(gran(&bench), 15);
+        bench.acks(&[(0, 100); 119]);
+        bench.run(1);
+        assert_eq!(gran(&bench), 15, "not yet eight cells of fifteen");
+        bench.acks(&[(0, 100)]);
+        bench.run(1);
+        assert_eq!(gran(&bench), 1);
         assert!(bench.probes.is_empty());
     }
 }
@@ -334,32 +340,30 @@ fn a_sender_s_plan_is_that_of_all_its_paths() {
     bench.delays_or_loss(|peer, way| Some(if peer == 0 && way < 2 { 300 } else { 100 }));
     bench.start();
     bench.run(12);
-    assert_eq!((bench.node.gran, bench.peers[0].gran), (12, 0), "N_b = 2 of 8");
+    assert_eq!((bench.node.gran, bench.peers[0].gran), (15, 0), "N_b = 2 of 8");
     bench.tell(1, Way::ANY, Event::FlowStart { size: 1 });
     bench.run(12);
     // 2 of 16 over two peers: N_b = 1 of 8.
-    assert_eq!(bench.node.gran, 9);
-    assert_eq!(longest_run(&bench.picks(1, 9)), 9, "enforced on all active flows");
+    assert_eq!(bench.node.gran, 11);
+    assert_eq!(longest_run(&bench.picks(1, 11)), 11, "enforced on all active flows");
     assert_eq!(bench.points.iter().rev().find(|point| point.1 == 1).unwrap().2, 1.0);
 }
 
 #[test]
 fn a_plan_is_carried_out_to_the_packet() {
-    let config = Config { dispatch: Dispatch::RoundRobin, ..Config::default() };
-    let mut bench = Bench::<Published>::new(&config);
+    let mut bench = Bench::<Published>::new(&Config { dispatch: Dispatch::RoundRobin, ..Config::default() });
     bench.delays(|way| if way < 2 { 300 } else { 100 });
     bench.start();
     bench.run(12);
     let ways = bench.picks(0, 1_200);
-    assert!(ways.chunks(12).all(|cell| longest_run(cell) == 12) && longest_run(&ways) == 12);
+    assert!(ways.chunks(15).all(|cell| longest_run(cell) == 15) && longest_run(&ways) == 15);
     let ack = Packet { kind: Kind::Ack, dst: 1, ..Packet::default() };
     assert_eq!(bench.call(0, |scheme, cx, flow| scheme.pick(cx, flow, &ack, &mut ())), Way::ANY);
 }
 
 #[test]
 fn powers_of_two_kilobytes_are_whole_packets() {
-    let config = Config { search: Search::PowersOfTwoKb, ..Config::default() };
-    let mut bench = Bench::<Published>::new(&config);
+    let mut bench = Bench::<Published>::new(&Config { search: Search::PowersOfTwoKb, ..Config::default() });
     bench.start();
     let mut seen = Vec::new();
     for slow in [100, 150, 200, 300, 600, 3_000] {

@@ -167,16 +167,18 @@ fn correct_arithmetic_moves_some_of_them() {
 
 #[test]
 fn the_default_at_one_and_ten_gigabits() {
-    let k = constants(Model::Authors);
-    assert_eq!(row(1, &k), [1, 6, 8, 9, 12]);
-    assert_eq!(row(2, &k), [1, 8, 9, 12, 15]);
-    assert_eq!(row(4, &k), [1, 1, 12, 15, 15]);
+    let k = Constants { cells: Cells::Ceil, ..constants(Model::Authors) };
+    assert_eq!(row(1, &k), [1, 7, 9, 11, 15]);
+    assert_eq!(row(2, &k), [1, 9, 11, 15, 22]);
+    assert_eq!(row(4, &k), [1, 1, 15, 22, 22]);
     let fast = Constants { rate: 10.0 / 12.0, ..k };
-    assert_eq!(row(1, &fast), [15, 15, 15, 23, 23]);
-    assert_eq!(row(2, &fast), [15, 15, 23, 23, 23]);
-    assert_eq!(row(4, &fast), [15, 23, 23, 23, 23]);
-    let ceil = Constants { cells: Cells::Ceil, ..k };
-    assert_eq!(row(2, &ceil), [1, 9, 11, 15, 22]);
+    assert_eq!(row(1, &fast), [22, 22, 22, 44, 44]);
+    assert_eq!(row(2, &fast), [22, 22, 44, 44, 44]);
+    assert_eq!(row(4, &fast), [22, 44, 44, 44, 44]);
+    // Rounded down, 23 packets are "one cell" of a window of 44.
+    let floor = Constants { cells: Cells::Floor, ..k };
+    assert_eq!(row(2, &floor), [1, 8, 9, 12, 15]);
+    assert_eq!(row(2, &Constants { rate: 10.0 / 12.0, ..floor }), [15, 15, 23, 23, 23]);
 }
 
 #[test]
@@ -185,7 +187,7 @@ fn the_default_never_gets_finer_as_the_delays_part() {
     for m in [2u32, 4, 8, 16] {
         for bad in 1..m {
             for (gigabits, d_good) in [(1.0, 20.0), (1.0, 100.0), (10.0, 100.0), (40.0, 200.0), (100.0, 20.0)] {
-                let k = Constants { rate: gigabits / 12.0, ..constants(Model::Authors) };
+                let k = Constants { rate: gigabits / 12.0, cells: Cells::Ceil, ..constants(Model::Authors) };
                 let mut last = 0;
                 for x in ratios {
                     let p = Paths { m: f64::from(m), bad: f64::from(bad), d_good, d_bad: d_good * x };
