@@ -203,7 +203,8 @@ pub enum Verdict {
     /// Carry on.
     #[default]
     Forward,
-    /// Park it in this held queue of its output port until released.
+    /// Park it in this held queue of its output port until released. From this answer on the queue is taken, even if the
+    /// packet finds no room, until it has been released and [`Policy::drained`] was called.
     Hold(Queue),
     /// It was for the scheme; it goes no further.
     Consume,
@@ -273,7 +274,7 @@ pub struct Shape {
     pub leaves: u32,
     /// Ports of this device.
     pub ports: u16,
-    /// The most ways to any peer.
+    /// Rows per peer in [`Table::routes`]: no fewer than the ways to any peer, nor than a leaf's uplinks.
     pub ways: u16,
 }
 
@@ -363,7 +364,7 @@ pub struct Table<'a, P, R> {
     pub routes: &'a mut [R],
     /// Ways per peer in `routes`.
     pub stride: usize,
-    /// Index of the peer this call is about.
+    /// Index of the peer this call is about; of no meaning in `tick`, `link` and timers of the device.
     pub current: usize,
 }
 
@@ -469,7 +470,8 @@ pub trait Policy: Sized {
 
     /// Chooses the way of a packet that is about to leave this place. At a switch: an index into
     /// `cx.view.candidates` (called at the first switch for every packet that crosses the fabric, even with a single
-    /// candidate, and elsewhere where there is more than one). At a host: the path tag of a packet that leaves the rack,
+    /// candidate, and elsewhere where there is more than one; messages are hashed and packets with an explicit path tag
+    /// follow it, unasked). At a host: the path tag of a packet that leaves the rack,
     /// or [`Way::ANY`].
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Self::Flow, packet: &Packet, header: &mut Self::Header) -> Way;
 

@@ -5,6 +5,7 @@
 //! an [`outcome::Outcome`].
 
 pub mod bank;
+pub mod bench;
 pub mod engine;
 pub mod flows;
 pub mod host;

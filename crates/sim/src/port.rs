@@ -125,8 +125,19 @@ enum Item {
 #[derive(Debug, Default)]
 struct Lane {
     packets: VecDeque<(Packet, Option<Body>)>,
+    /// Taken, from the first verdict that named it until it has drained, and the flow it is pinned for.
+    taken: bool,
     owner: Option<FlowKey>,
     released: bool,
+}
+
+impl Lane {
+    /// It has drained: free again.
+    fn free(&mut self) -> Option<FlowKey> {
+        self.released = false;
+        self.taken = false;
+        self.owner.take()
+    }
 }
 
 /// What a transmit-done event led to.
@@ -331,8 +342,7 @@ impl Port {
                     let lane = &mut lanes.held[usize::from(q)];
                     let next = lane.packets.pop_front();
                     if lane.packets.is_empty() {
-                        lane.released = false;
-                        started.drained = Some((Queue(q), lane.owner.take()));
+                        started.drained = Some((Queue(q), lane.free()));
                     } else {
                         lanes.queue.push_front(Item::Lane(q));
                     }
@@ -356,15 +366,26 @@ impl Port {
         started
     }
 
-    /// Parks an admitted packet in held queue `q`, pinned for `owner`.
-    pub fn hold(&mut self, q: Queue, owner: Option<FlowKey>, mut packet: Packet, body: Option<Body>, found: Found) {
+    /// Takes held queue `q` for `owner` if it is free: it stays taken, even if the packet in hand is then dropped, until
+    /// it has been released and drained. Was it free?
+    pub fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
+        let lane = self.lanes.as_mut().and_then(|lanes| lanes.held.get_mut(usize::from(q.0)));
+        let lane = lane.expect("held queues are declared in the layout");
+        if lane.taken {
+            return false;
+        }
+        lane.taken = true;
+        lane.owner = owner;
+        true
+    }
+
+    /// Parks an admitted packet in held queue `q`, which is taken.
+    pub fn hold(&mut self, q: Queue, mut packet: Packet, body: Option<Body>, found: Found) {
         if found.mark {
             self.counters.marks += mark(&mut packet);
         }
-        let lanes = self.lanes.as_mut().expect("held queues are declared in the layout");
-        let lane = &mut lanes.held[usize::from(q.0)];
-        lane.owner = owner;
-        lane.packets.push_back((packet, body));
+        let Some(lanes) = self.lanes.as_mut() else { return };
+        lanes.held[usize::from(q.0)].packets.push_back((packet, body));
         lanes.packets += 1;
         self.waiting_bytes += u64::from(packet.wire);
     }
@@ -378,23 +399,17 @@ impl Port {
             return Started::default();
         }
         if lane.packets.is_empty() {
-            return Started { drained: Some((q, lane.owner.take())), again: None };
+            return Started { drained: lane.taken.then(|| (q, lane.free())), again: None };
         }
         lane.released = true;
         lanes.queue.push_back(Item::Lane(q.0));
         Started { drained: None, again: self.arm(now) }
     }
 
-    /// Is held queue `q` empty, so that the next packet it holds opens it?
-    pub fn holds_nothing(&self, q: Queue) -> bool {
-        let lane = self.lanes.as_ref().and_then(|lanes| lanes.held.get(usize::from(q.0)));
-        lane.is_some_and(|lane| lane.packets.is_empty())
-    }
-
-    /// A held queue that is empty and not on its way out.
+    /// A held queue that nobody has taken.
     pub fn free_queue(&self) -> Option<Queue> {
         let lanes = self.lanes.as_ref()?;
-        let free = lanes.held.iter().position(|lane| lane.packets.is_empty() && !lane.released)?;
+        let free = lanes.held.iter().position(|lane| !lane.taken)?;
         Some(Queue(free as u16))
     }
 

@@ -108,8 +108,11 @@ pub enum Failure {
     Interrupted,
 }
 
+/// A flow, with its schedule if it is UDP.
+type Listed = (FlowSpec, Option<UdpConfig>);
+
 /// All flows of the spec, and the load they offer.
-fn traffic(spec: &Spec, topology: &Topology) -> Result<(Vec<(FlowSpec, Option<UdpConfig>)>, Option<Loads>), SpecError> {
+fn traffic(spec: &Spec, topology: &Topology) -> Result<(Vec<Listed>, Option<Loads>), SpecError> {
     let nominal = spec.topology.fabric_rate;
     let (uplinks, up, down) = topology.leaf_rates(nominal);
     let places = workload::Places {
@@ -156,7 +159,7 @@ fn traffic(spec: &Spec, topology: &Topology) -> Result<(Vec<(FlowSpec, Option<Ud
 }
 
 /// Every flow and its acknowledgements must find a way.
-fn check_reachable(list: &[(FlowSpec, Option<UdpConfig>)], topology: &Topology) -> Result<(), SpecError> {
+fn check_reachable(list: &[Listed], topology: &Topology) -> Result<(), SpecError> {
     let wired = |host: u32| {
         let there = topology.out(host, 0);
         there.up && topology.out(there.to.0, there.to.1).up

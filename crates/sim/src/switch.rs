@@ -129,9 +129,9 @@ impl Switch {
         let leaf = if packet.dst & SWITCH == 0 { topology.leaf_of[packet.dst as usize] } else { packet.dst & !SWITCH };
         if leaf == self.id && packet.dst & SWITCH == 0 {
             let out = (packet.dst % topology.hosts_per_leaf) as u16;
-            self.to_host(w, now, in_port, out, packet, body);
+            self.last_hop(w, now, in_port, out, packet, body);
         } else if leaf < topology.leaves {
-            self.to_switch(w, now, in_port, leaf, packet, body);
+            self.inner_hop(w, now, in_port, leaf, packet, body);
         } else {
             self.lose(w, &packet);
         }
@@ -139,7 +139,7 @@ impl Switch {
 
     /// The last hop: to a host of this leaf.
     #[inline]
-    fn to_host(
+    fn last_hop(
         &mut self,
         w: &mut World<'_>,
         now: Time,
@@ -167,23 +167,25 @@ impl Switch {
                     w.flows.left(packet.flow);
                 }
             }
-            Verdict::Forward | Verdict::Hold(_) => {
-                match (port.admit(now, u32::from(packet.wire), &w.net.rules, w.wires), verdict) {
-                    (None, _) => drop_packet(w, &packet),
-                    (Some(found), Verdict::Hold(queue)) => {
-                        let owner = packet.of_flow().then(|| packet.key());
-                        if port.holds_nothing(queue)
-                            && let Some(owner) = owner
-                        {
-                            w.fabric.pin(self.id, owner);
-                        }
-                        port.hold(queue, owner, packet, body, found);
+            Verdict::Forward => {
+                if let Some(found) = port.admit(now, u32::from(packet.wire), &w.net.rules, w.wires) {
+                    if let Some(at) = port.enqueue(now, packet, body, found, &w.net.rules, w.wires) {
+                        self.timers.plan(at, What::TransmitDone(out));
                     }
-                    (Some(found), _) => {
-                        if let Some(at) = port.enqueue(now, packet, body, found, &w.net.rules, w.wires) {
-                            self.timers.plan(at, What::TransmitDone(out));
-                        }
-                    }
+                } else {
+                    drop_packet(w, &packet);
+                }
+            }
+            Verdict::Hold(queue) => {
+                let owner = packet.of_flow().then(|| packet.key());
+                if port.take(queue, owner)
+                    && let Some(owner) = owner
+                {
+                    w.fabric.pin(self.id, owner);
+                }
+                match port.admit(now, u32::from(packet.wire), &w.net.rules, w.wires) {
+                    Some(found) => port.hold(queue, packet, body, found),
+                    None => drop_packet(w, &packet),
                 }
             }
         }
@@ -192,7 +194,7 @@ impl Switch {
 
     /// A hop inside the fabric: the scheme chooses among the equal-cost ports.
     #[inline]
-    fn to_switch(
+    fn inner_hop(
         &mut self,
         w: &mut World<'_>,
         now: Time,
@@ -465,9 +467,10 @@ impl Switch {
                 }
             }
             To::Neighbours { except } => {
+                let behind = except.map(|port| w.net.topology.out(self.node, port.0).to.0);
                 for port in self.host_ports..self.ports.len() as u16 {
                     let link = w.net.topology.out(self.node, port);
-                    if Some(PortId(port)) == except || !link.up {
+                    if Some(link.to.0) == behind || !link.up {
                         continue;
                     }
                     let packet = Packet { dst: (link.to.0 - w.net.topology.hosts) | SWITCH, ..message };

@@ -72,6 +72,9 @@ pub struct TcpSender {
     ssthresh: u64,
     /// Bytes acknowledged towards the next step of congestion avoidance.
     avoidance_acked: u64,
+    /// The most that was in flight in this window of data, and where the window ends.
+    peak_flight: u64,
+    peak_until: u64,
     rtt: RttEstimator,
     dctcp: Dctcp,
     /// When the retransmission timer expires, [`Time::NEVER`] while it is off.
@@ -105,6 +108,8 @@ impl TcpSender {
             cwnd: config.limit_bytes(config.initial_window.max(1)).min(max_window),
             ssthresh: config.limit_bytes(config.initial_ssthresh),
             avoidance_acked: 0,
+            peak_flight: 0,
+            peak_until: 0,
             rtt: RttEstimator::default(),
             dctcp: Dctcp::new(config),
             deadline: Time::NEVER,
@@ -144,6 +149,10 @@ impl TcpSender {
         let retransmit = seq < self.snd_max;
         self.snd_nxt = self.snd_nxt.max(seq + len);
         self.snd_max = self.snd_max.max(self.snd_nxt);
+        if self.snd_una >= self.peak_until || self.flight() > self.peak_flight {
+            self.peak_flight = self.flight();
+            self.peak_until = self.snd_nxt;
+        }
         self.packets += 1;
         self.retransmits += u32::from(retransmit);
         if self.deadline == Time::NEVER {
@@ -285,14 +294,21 @@ impl TcpSender {
         out.done = self.is_done();
     }
 
-    /// Lets the window grow by an ACK of `acked` bytes, up to the receiver's bound: a window that
-    /// cannot be used would make a later cut of it void.
+    /// Lets the window grow by an ACK of `acked` bytes, up to the receiver's bound and only if it has been used
+    /// (RFC 7661 §4.3; the measure is Linux's: twice the peak flight in slow start, all of it afterwards). A window
+    /// that the NIC or the application cannot fill would make a later cut of it void.
     #[inline]
     fn grow(&mut self, config: &TcpConfig, acked: u64) {
         let mss = u64::from(config.mss);
         if self.cwnd < self.ssthresh {
+            if self.cwnd >= 2 * self.peak_flight {
+                return;
+            }
             self.cwnd += acked.min(mss); // RFC 5681 eq. (2)
         } else {
+            if self.peak_flight + mss <= self.cwnd {
+                return;
+            }
             // RFC 5681 §3.1, the recommended way: count bytes, one SMSS for each cwnd of them.
             self.avoidance_acked += acked;
             if self.avoidance_acked >= self.cwnd {

@@ -39,7 +39,7 @@ fn ack(s: &mut TcpSender, config: &TcpConfig, now: Time, next: u64, ece: bool) -
 
 #[test]
 fn rows_are_small() {
-    assert!(size_of::<TcpSender>() <= 160, "{}", size_of::<TcpSender>());
+    assert!(size_of::<TcpSender>() <= 176, "{}", size_of::<TcpSender>());
     assert!(size_of::<TcpReceiver>() <= 96, "{}", size_of::<TcpReceiver>());
 }
 
@@ -354,4 +354,26 @@ fn new_reno_ignores_marks() {
     send(&mut s, &config, us(0));
     ack(&mut s, &config, us(100), 1, true);
     assert_eq!((s.cwnd(), s.alpha()), (3 * MSS, 1.0));
+}
+
+#[test]
+fn a_window_that_is_not_filled_does_not_grow_without_bound() {
+    // RFC 7661 §4.3: the NIC lets four segments out per round trip; the window ends at twice that, not in the sky.
+    let config = TcpConfig { initial_window: 2, ..TcpConfig::datacenter() };
+    let mut sender = TcpSender::new(&config, 10_000_000);
+    let (mut now, mut acked) = (Time::ZERO, 0u64);
+    for _ in 0..500 {
+        let mut sent = 0;
+        while sent < 4 && sender.can_send(&config) {
+            sender.next_segment(&config, now);
+            sent += 1;
+        }
+        now += Span::from_us(100);
+        for _ in 0..sent {
+            acked += u64::from(config.mss);
+            let ack = Ack { cumulative: acked, echo: now, ece: false, echo_retransmit: false };
+            sender.on_ack(&config, now, &ack);
+        }
+    }
+    assert_eq!(sender.cwnd(), 8 * u64::from(config.mss));
 }

@@ -1,0 +1,166 @@
+//! The speed of the engine, in ratios: every case is interleaved with a reference loop of fixed work, because machines
+//! differ and neighbours make noise.
+//!
+//! The reference is what no packet simulator gets around, once per packet-hop: one event held in a heap, one line of a
+//! packet buffer and one line of port state read and written.
+
+use crate::setup::{Tuning, simulate};
+use crate::spec::resolve;
+use serde_json::{Value, json};
+use spinewise_policy::Rng;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Instant;
+
+/// A case: its name and the spec it runs.
+struct Case {
+    name: &'static str,
+    leaves: u32,
+    spines: u32,
+    hosts_per_leaf: u32,
+    /// Payload of each flow of the permutation, in bytes.
+    size: u64,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "dctcp_spray_128", leaves: 8, spines: 16, hosts_per_leaf: 16, size: 260_000_000 },
+    Case { name: "dctcp_spray_1024", leaves: 32, spines: 32, hosts_per_leaf: 32, size: 26_000_000 },
+];
+
+impl Case {
+    /// DCTCP, every host to one other, packets sprayed, receivers tolerant of reordering: 4 KB packets on a
+    /// non-blocking fabric of 100 Gbps.
+    fn spec(&self, share: f64) -> Value {
+        json!({
+            "name": self.name,
+            "topology": {
+                "leaves": self.leaves, "spines": self.spines, "hosts_per_leaf": self.hosts_per_leaf,
+                "host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "host_delay_ns": 1000, "fabric_delay_ns": 1000,
+            },
+            "switch": {"buffer_bytes": 4_000_000, "ecn_threshold_bytes": 266_240},
+            "transport": {"kind": "dctcp", "mss_bytes": 4056, "header_bytes": 40, "ack_bytes": 64,
+                "dupack_threshold": 0, "min_rto_us": 10_000.0},
+            "scheme": {"name": "rps"},
+            "traffic": [{"kind": "permutation", "size_bytes": (self.size as f64 * share) as u64, "inter_rack": true}],
+        })
+    }
+}
+
+/// One measurement of one case.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    seconds: f64,
+    hops: u64,
+    events: u64,
+}
+
+/// Runs the cases whose name contains `only`, `rounds` times each, at `share` of their full length (1 takes at least
+/// 3 s a round on a fast core). Returns the list that `spinewise bench --json` prints; the best round counts.
+///
+/// # Panics
+/// If a case retransmits: then it measured something else.
+pub fn run(only: &str, rounds: u32, share: f64) -> Value {
+    let chosen = CASES.iter().filter(|case| case.name.contains(only));
+    Value::Array(chosen.map(|case| run_case(case, rounds.max(1), share)).collect())
+}
+
+fn run_case(case: &Case, rounds: u32, share: f64) -> Value {
+    let hosts = case.leaves * case.hosts_per_leaf;
+    let (mut best, mut reference) = (f64::INFINITY, f64::INFINITY);
+    let mut last = Measured { seconds: 0.0, hops: 0, events: 0 };
+    let idle = idle_host_bytes(case);
+    reset_peak_memory();
+    for _ in 0..rounds {
+        reference = reference.min(reference_ns(3.0 * share));
+        last = measure(case, share);
+        best = best.min(last.seconds);
+    }
+    json!({
+        "name": case.name,
+        "hosts": hosts,
+        "packet_hops": last.hops,
+        "seconds": best,
+        "packet_hops_per_s": last.hops as f64 / best,
+        "events_per_packet_hop": last.events as f64 / last.hops as f64,
+        "reference_ns": reference,
+        "ns_per_packet_hop": best * 1e9 / last.hops as f64,
+        "ratio_to_reference": best * 1e9 / last.hops as f64 / reference,
+        "idle_host_bytes": idle,
+        "peak_rss_mb": peak_memory_mb(),
+    })
+}
+
+#[allow(clippy::disallowed_methods)] // this module measures wall time; it decides no result
+fn measure(case: &Case, share: f64) -> Measured {
+    let spec = resolve(&case.spec(share)).unwrap_or_else(|error| panic!("the bench's own spec is refused: {error}"));
+    let began = Instant::now();
+    let outcome = simulate(&spec, Tuning::default(), &mut |_| true).unwrap_or_else(|failure| panic!("{failure:?}"));
+    let seconds = began.elapsed().as_secs_f64();
+    let retransmits: u32 = outcome.records.iter().map(|record| record.retransmits).sum();
+    assert_eq!(retransmits, 0, "a case that retransmits measures something else");
+    assert!(outcome.records.iter().all(|record| record.fct > 0), "a flow did not finish");
+    Measured {
+        seconds,
+        hops: outcome.report["packet_hops"].as_u64().unwrap_or(0),
+        events: outcome.report["events"].as_u64().unwrap_or(0),
+    }
+}
+
+/// Nanoseconds per turn of the reference loop: replace-top hold on a heap of 512, a random line of 1 MiB and one of
+/// 64 KiB read and written.
+#[allow(clippy::disallowed_methods)]
+fn reference_ns(seconds: f64) -> f64 {
+    const TURNS: u64 = 1 << 20;
+    let mut rng = Rng::stream(1, "reference", 0);
+    let mut heap: BinaryHeap<Reverse<u64>> = (0..512).map(|_| Reverse(rng.bits() >> 40)).collect();
+    let mut packets = vec![[0u64; 8]; (1 << 20) / 64];
+    let mut ports = vec![[0u64; 8]; (1 << 16) / 64];
+    let mut best = f64::INFINITY;
+    let began = Instant::now();
+    while began.elapsed().as_secs_f64() < seconds {
+        let lap = Instant::now();
+        for _ in 0..TURNS {
+            let bits = rng.bits();
+            if let Some(mut top) = heap.peek_mut() {
+                top.0 += 1 + (bits >> 44);
+            }
+            let packet = &mut packets[(bits as usize >> 8) % ((1 << 20) / 64)];
+            packet[0] = packet[0].wrapping_add(bits);
+            packet[7] ^= packet[0];
+            let port = &mut ports[(bits as usize >> 30) % ((1 << 16) / 64)];
+            port[0] = port[0].wrapping_add(packet[7]);
+            port[7] ^= port[0];
+        }
+        best = best.min(lap.elapsed().as_secs_f64() * 1e9 / TURNS as f64);
+    }
+    assert!(std::hint::black_box(&ports).iter().any(|line| line[0] != 0));
+    best
+}
+
+/// Bytes that a host without traffic takes, with its leaf's ports: the memory of a network in which two hosts talk.
+fn idle_host_bytes(case: &Case) -> u64 {
+    let mut spec = case.spec(1.0);
+    spec["traffic"] = json!([{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1, "start_ns": 0}]}]);
+    let spec = resolve(&spec).unwrap_or_else(|error| panic!("the bench's own spec is refused: {error}"));
+    let before = memory_kb("VmRSS:");
+    let sim = crate::engine::Sim::new(&spec, Tuning::default());
+    let after = memory_kb("VmRSS:");
+    drop(sim);
+    after.saturating_sub(before) * 1024 / u64::from(case.leaves * case.hosts_per_leaf)
+}
+
+fn memory_kb(field: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with(field));
+    line.and_then(|line| line.split_whitespace().nth(1)).and_then(|kb| kb.parse().ok()).unwrap_or(0)
+}
+
+/// Peak resident memory since the last reset, MB.
+fn peak_memory_mb() -> f64 {
+    memory_kb("VmHWM:") as f64 / 1024.0
+}
+
+/// Linux resets the peak when 5 is written here; elsewhere the peak is that of the whole process.
+fn reset_peak_memory() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
