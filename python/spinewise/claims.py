@@ -1,18 +1,24 @@
 """Checks of a paper's statements, computed from paired runs.
 
-A comparison is decided when the 95 % interval of the paired difference excludes zero (or every value
-is the same). A statement about several points holds when it holds at all of them, fails when one of
-them contradicts it, and is not decided otherwise.
+A comparison is decided when the 95 % interval of the paired difference excludes zero. A statement about
+several points holds when it holds at all of them, fails when one of them contradicts it, and is not
+decided otherwise.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 from spinewise import units
 from spinewise.experiment import Measured, Status, Verdict
-from spinewise.stats import Interval, paired_difference
+from spinewise.stats import Interval, paired_difference, t_interval
+
+MARKS = {Status.HOLDS: "yes", Status.FAILS: "NO", Status.OPEN: "open"}
+
+
+def line(status: Status, text: str) -> Verdict:
+    """A verdict on one comparison."""
+    return Verdict(status, (f"{MARKS[status]}: {text}",))
 
 
 def combined(verdicts: Iterable[Verdict]) -> Verdict:
@@ -24,19 +30,19 @@ def combined(verdicts: Iterable[Verdict]) -> Verdict:
         status = Status.OPEN
     if Status.FAILS in statuses:
         status = Status.FAILS
-    return Verdict(status, "; ".join(verdict.evidence for verdict in found))
+    return Verdict(status, tuple(text for verdict in found for text in verdict.evidence))
 
 
-def below(difference: Interval) -> Status:
-    """Whether a paired difference says "less"."""
+def above_zero(difference: Interval) -> Status:
+    """Whether a paired difference is above zero, below it, or neither for sure."""
     if difference.excludes_zero:
-        return Status.HOLDS if difference.mean < 0.0 else Status.FAILS
+        return Status.HOLDS if difference.mean > 0.0 else Status.FAILS
     return Status.OPEN
 
 
-def flipped(status: Status) -> Status:
-    """The status of the opposite statement."""
-    return {Status.HOLDS: Status.FAILS, Status.FAILS: Status.HOLDS}.get(status, status)
+def flipped(difference: Interval) -> Interval:
+    """The difference taken the other way round."""
+    return Interval(-difference.mean, difference.half, difference.n)
 
 
 def lower(
@@ -44,7 +50,10 @@ def lower(
 ) -> Verdict:
     """`curve` lies below each of `others` at every x."""
     return combined(
-        one_difference(measured, curve, other, metric, x, flip=False)
+        line(
+            above_zero(flipped(measured.difference(curve, other, x, metric))),
+            comparison(measured, curve, other, metric, x),
+        )
         for x in xs or measured.xs
         for other in others
     )
@@ -55,46 +64,70 @@ def higher(
 ) -> Verdict:
     """`curve` lies above each of `others` at every x."""
     return combined(
-        one_difference(measured, curve, other, metric, x, flip=True)
+        line(
+            above_zero(measured.difference(curve, other, x, metric)),
+            comparison(measured, curve, other, metric, x),
+        )
         for x in xs or measured.xs
         for other in others
     )
 
 
-def one_difference(
-    measured: Measured, curve: str, other: str, metric: str, x: float, *, flip: bool
-) -> Verdict:
-    """One point of `lower` or `higher`."""
-    difference = measured.difference(curve, other, x, metric)
-    status = below(difference)
-    text = f"x={x:g}: {curve} {percentage(difference)} against {other}"
-    return Verdict(flipped(status) if flip else status, text)
+def comparison(measured: Measured, curve: str, other: str, metric: str, x: float) -> str:
+    """Both values and their difference, in words."""
+    own, its = (measured.interval(name, x, metric).mean for name in (curve, other))
+    text = f"{metric} at x={x:g}: {curve} {number(own)} against {other} {number(its)}"
+    if its > 0.0:
+        change = measured.difference(curve, other, x, metric)
+        text += f" ({100 * change.mean / its:+.1f} ±{100 * change.half / its:.1f} %)"
+    return text
 
 
-def percentage(difference: Interval) -> str:
-    """A relative difference with its interval."""
-    if not math.isfinite(difference.mean):
-        return "unknown"
-    half = f" ±{100 * difference.half:.1f}" if math.isfinite(difference.half) else ""
-    return f"{100 * difference.mean:+.1f}{half} %"
+def number(value: float) -> str:
+    """A value of any size, three digits."""
+    tiny = 0.0 < abs(value) < 1e-3
+    return f"{value:.2e}" if tiny else units.digits(value, 3)
 
 
 def zero(measured: Measured, curve: str, metric: str) -> Verdict:
     """`metric` is exactly zero on `curve`, in every run."""
     values = [value for x in measured.xs for value in measured.values(curve, x, metric)]
-    worst = max(values, default=math.nan)
-    status = Status.HOLDS if worst == 0.0 else Status.FAILS
-    return Verdict(status if values else Status.OPEN, f"{curve}: largest {units.digits(worst, 3)}")
+    if not values:
+        return line(Status.OPEN, f"{metric}: {curve} has no runs")
+    return line(
+        Status.HOLDS if max(values) == 0.0 else Status.FAILS,
+        f"{metric}: largest of {curve} is {number(max(values))} in {len(values)} runs",
+    )
 
 
 def growing(measured: Measured, curve: str, metric: str) -> Verdict:
     """`metric` rises from each x to the next on `curve` (paired by seed)."""
-    verdicts = []
-    for before, after in zip(measured.xs, measured.xs[1:], strict=False):
-        step = paired_difference(
-            measured.values(curve, after, metric), measured.values(curve, before, metric)
+    return combined(
+        line(
+            above_zero(
+                paired_difference(
+                    measured.values(curve, after, metric), measured.values(curve, before, metric)
+                )
+            ),
+            f"{metric} of {curve} from x={before:g} to {after:g}:"
+            f" {number(measured.interval(curve, before, metric).mean)} to"
+            f" {number(measured.interval(curve, after, metric).mean)}",
         )
-        status = flipped(below(step))
-        own = measured.interval(curve, after, metric).mean
-        verdicts.append(Verdict(status, f"{curve} at x={after:g}: {units.digits(own, 3)}"))
-    return combined(verdicts)
+        for before, after in zip(measured.xs, measured.xs[1:], strict=False)
+    )
+
+
+def metric_above(measured: Measured, curve: str, high: str, low: str, x: float) -> Verdict:
+    """One metric lies above another on the same curve at x (paired by seed)."""
+    difference = paired_difference(measured.values(curve, x, high), measured.values(curve, x, low))
+    own, its = (measured.interval(curve, x, name).mean for name in (high, low))
+    return line(above_zero(difference), f"{curve}: {high} {number(own)} against {low} {number(its)}")
+
+
+def below_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
+    """`metric` lies below a fixed limit on `curve` at x."""
+    interval = t_interval([limit - value for value in measured.values(curve, x, metric)])
+    own = measured.interval(curve, x, metric)
+    return line(
+        above_zero(interval), f"{curve}: {metric} {number(own.mean)} ±{number(own.half)}, limit {limit:g}"
+    )

@@ -82,7 +82,7 @@ class Panel:
         y_label: with unit.
         scale: values are multiplied by this (100 for percent).
         variant: see `Run.variant`.
-        x: for timelines, the x of the runs to draw.
+        timeline: whether the metric is a `Timeline`.
     """
 
     figure: str
@@ -105,10 +105,10 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A status and the numbers behind it."""
+    """A status and the numbers behind it, one line for each thing that was compared."""
 
     status: Status
-    evidence: str
+    evidence: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -184,8 +184,8 @@ class Measured:
         return stats.t_interval(self.values(curve, x, metric))
 
     def difference(self, curve: str, other: str, x: float, metric: str) -> stats.Interval:
-        """Paired difference ``curve - other`` as a fraction of the mean of `other`."""
-        return stats.relative_difference(self.values(curve, x, metric), self.values(other, x, metric))
+        """Paired difference ``curve - other`` over seeds."""
+        return stats.paired_difference(self.values(curve, x, metric), self.values(other, x, metric))
 
     def timeline(self, curve: str, metric: str, x: float | None = None) -> Timeline:
         """Mean over seeds of a timeline, on the time grid that all seeds share."""

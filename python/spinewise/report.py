@@ -127,8 +127,8 @@ def packet_line(packets: Packets) -> str:
     """Sums over flows."""
     return (
         f"data packets {packets.sent:,} · retransmitted {packets.retransmits:,}"
-        f" · timeouts {packets.timeouts:,} · marked {packets.marks:,}"
-        f" · out of order {units.percent(packets.out_of_order_ratio)}"
+        f" · timeouts {packets.timeouts:,} · marked {packets.marks:,}\n"
+        f"out of order {units.percent(packets.out_of_order_ratio)}"
         f" · 3-dupACK events {units.percent(packets.dupack3_ratio)}"
     )
 

@@ -147,10 +147,9 @@ def measurement_record(measurement: Measurement) -> dict[str, Any]:
 def page(done: Reproduction) -> str:
     """The reproduction as a page of Markdown."""
     experiment = done.experiment
-    lines = [f"# {experiment.title}", "", f"Figures {', '.join(experiment.figures)}. ", ""]
-    lines += [f"Set-up: {experiment.setup}.", ""]
+    lines = [f"# {experiment.title}", "", f"Set-up: {experiment.setup}.", ""]
     for name in variants(done):
-        lines += [f"![{experiment.title} {name}]({figure_name(done, name)}.png)", ""]
+        lines += [f"![{name or experiment.title}]({figure_name(done, name)}.png)", ""]
     lines += [
         "## Claims",
         "",
@@ -161,9 +160,11 @@ def page(done: Reproduction) -> str:
         verdict = done.verdicts[claim.id].status.value
         lines.append(f"| {claim.id} | {claim.figure} | {claim.statement} | **{verdict}** |")
     lines += ["", "Evidence:", ""]
-    lines += [f"- {claim.id}: {done.verdicts[claim.id].evidence}" for claim in experiment.claims]
+    for claim in experiment.claims:
+        lines += [f"- {claim.id}", *(f"  - {one}" for one in done.verdicts[claim.id].evidence)]
     lines += ["", "## What the paper leaves open, and what is assumed here", ""]
-    lines += [f"- **{one.name}**: {one.value}. {one.why}." for one in experiment.assumptions]
+    lines += ["| what | assumed | why |", "|---|---|---|"]
+    lines += [f"| {one.name} | {one.value} | {one.why} |" for one in experiment.assumptions]
     if experiment.notes:
         lines += ["", "## Notes", "", *(f"- {note}" for note in experiment.notes)]
     return "\n".join(lines) + "\n"

@@ -75,7 +75,7 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(plain(item) for item in value) or "nothing"
+        return "; ".join(plain(item) for item in value) or "nothing"
     if value is None:
         return "–"
     return f"{value:g}" if isinstance(value, float) else str(value)
