@@ -45,9 +45,7 @@ def flipped(difference: Interval) -> Interval:
     return Interval(-difference.mean, difference.half, difference.n)
 
 
-def lower(
-    measured: Measured, curve: str, others: Sequence[str], metric: str, xs: Sequence[float] = ()
-) -> Verdict:
+def lower(measured: Measured, curve: str, others: Sequence[str], metric: str, xs: Sequence[float] = ()) -> Verdict:
     """`curve` lies below each of `others` at every x."""
     return combined(
         line(
@@ -59,9 +57,7 @@ def lower(
     )
 
 
-def higher(
-    measured: Measured, curve: str, others: Sequence[str], metric: str, xs: Sequence[float] = ()
-) -> Verdict:
+def higher(measured: Measured, curve: str, others: Sequence[str], metric: str, xs: Sequence[float] = ()) -> Verdict:
     """`curve` lies above each of `others` at every x."""
     return combined(
         line(
@@ -105,9 +101,7 @@ def growing(measured: Measured, curve: str, metric: str) -> Verdict:
     return combined(
         line(
             above_zero(
-                paired_difference(
-                    measured.values(curve, after, metric), measured.values(curve, before, metric)
-                )
+                paired_difference(measured.values(curve, after, metric), measured.values(curve, before, metric))
             ),
             f"{metric} of {curve} from x={before:g} to {after:g}:"
             f" {number(measured.interval(curve, before, metric).mean)} to"
@@ -128,6 +122,4 @@ def below_limit(measured: Measured, curve: str, metric: str, limit: float, x: fl
     """`metric` lies below a fixed limit on `curve` at x."""
     interval = t_interval([limit - value for value in measured.values(curve, x, metric)])
     own = measured.interval(curve, x, metric)
-    return line(
-        above_zero(interval), f"{curve}: {metric} {number(own.mean)} ±{number(own.half)}, limit {limit:g}"
-    )
+    return line(above_zero(interval), f"{curve}: {metric} {number(own.mean)} ±{number(own.half)}, limit {limit:g}")

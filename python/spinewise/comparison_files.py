@@ -134,8 +134,7 @@ def scaled(found: Interval, size: float) -> Interval:
 def caption(comparison: Comparison) -> str:
     """What a reader must know about the figure."""
     classes = ", ".join(
-        f"{name} {units.count(comparison.flows(comparison.loads[-1], name))}"
-        for name in comparison.size_classes
+        f"{name} {units.count(comparison.flows(comparison.loads[-1], name))}" for name in comparison.size_classes
     )
     lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
     text = (

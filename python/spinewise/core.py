@@ -111,9 +111,7 @@ def run(resolved: Mapping[str, Any], progress: ProgressHook | None = None) -> Ra
         raise translated(error) from None
 
 
-def watcher(
-    resolved: Mapping[str, Any], progress: ProgressHook | None
-) -> Callable[[int, int, int], object] | None:
+def watcher(resolved: Mapping[str, Any], progress: ProgressHook | None) -> Callable[[int, int, int], object] | None:
     """The engine's progress call as a `Progress`, with what the engine need not tell each time."""
     if progress is None:
         return None

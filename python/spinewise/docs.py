@@ -64,8 +64,7 @@ def results_page() -> str:
 def column_table(described: list[dict[str, str]]) -> list[str]:
     """Columns as a Markdown table."""
     rows = [
-        f"| `{one['name']}` | {one['dtype']} | {one['unit'] or '–'} | {cell(one['meaning'])} |"
-        for one in described
+        f"| `{one['name']}` | {one['dtype']} | {one['unit'] or '–'} | {cell(one['meaning'])} |" for one in described
     ]
     return ["| column | type | unit | meaning |", "|---|---|---|---|", *rows]
 

@@ -188,7 +188,7 @@ class Measured:
         return stats.paired_difference(self.values(curve, x, metric), self.values(other, x, metric))
 
     def timeline(self, curve: str, metric: str, x: float | None = None) -> Timeline:
-        """Mean over seeds of a timeline, on the time grid that all seeds share."""
+        """Mean over seeds of a timeline, on the time grid that all seeds share; NaN does not count."""
         lines = [
             value
             for m in self.at(curve, self.xs[0] if x is None else x)
@@ -199,4 +199,8 @@ class Measured:
         shortest = min(lines, key=lambda line: len(line.time_s))
         count = len(shortest.time_s)
         stack = np.vstack([np.asarray(line.value, dtype=float)[:count] for line in lines])
-        return Timeline(shortest.time_s, stack.mean(axis=0))
+        known = np.isfinite(stack)
+        counts = known.sum(axis=0)
+        sums = np.where(known, stack, 0.0).sum(axis=0)
+        means = np.divide(sums, counts, out=np.full(count, np.nan), where=counts > 0)
+        return Timeline(shortest.time_s, means)

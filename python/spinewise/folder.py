@@ -72,9 +72,7 @@ def refuse_existing(destination: Path, *, force: bool) -> None:
     if not os.path.lexists(destination) or is_empty_folder(destination):
         return
     if not force:
-        raise SpecError(
-            "--out", destination, "a folder that does not exist yet", "--force replaces old results"
-        )
+        raise SpecError("--out", destination, "a folder that does not exist yet", "--force replaces old results")
     if not any((destination / marker).is_file() for marker in MARKERS):
         raise SpecError(
             "--out",

@@ -113,18 +113,14 @@ def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = 
             else:
                 axes.set_axis_off()
         handles = {
-            handle.get_label(): handle
-            for row in grid
-            for axes in row
-            for handle in axes.get_legend_handles_labels()[0]
+            handle.get_label(): handle for row in grid for axes in row for handle in axes.get_legend_handles_labels()[0]
         }
-        if len(labels) > 1:
+        if labels:
             made.legend(
                 [handles[label] for label in labels], labels,
+                title=title or None,
                 loc="outside upper center", ncols=min(len(labels), 6),
             )  # fmt: skip
-        if title:
-            made.suptitle(title, fontsize=10)
         made.supxlabel(wrapped(caption, columns), fontsize=7, color="#444444")
     return made
 
@@ -181,7 +177,8 @@ def scale_axis(axes: Axes, panel: Panel) -> None:
         # An error bar that reaches zero or below must not stretch the axis.
         axes.set_ylim(bottom=min(positive) / 3.0)
     else:
-        axes.set_ylim(bottom=min([0.0, *[v for v in values if math.isfinite(v)]]))
+        # A little below zero, so that markers at zero are seen whole.
+        axes.set_ylim(bottom=min([-0.025 * axes.get_ylim()[1], *[v for v in values if v < 0.0]]))
 
 
 def wrapped(text: str, columns: int) -> str:

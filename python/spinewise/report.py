@@ -35,9 +35,7 @@ class Grid(Table):
 
 def new_table(title: str, left: Sequence[str], right: Iterable[str]) -> Grid:
     """An empty table: some left-aligned columns, then right-aligned ones."""
-    table = Grid(
-        title=title or None, title_justify="left", title_style="bold", header_style="", box=SIMPLE_HEAD
-    )
+    table = Grid(title=title or None, title_justify="left", title_style="bold", header_style="", box=SIMPLE_HEAD)
     for name in left:
         table.add_column(Text(name))
     for name in right:
@@ -77,9 +75,7 @@ def fct_table(summary: Summary) -> Grid:
 
 def distribution(values: Distribution, size: float) -> list[str]:
     """Mean and percentiles in units of `size`."""
-    return [
-        units.digits(value / size) for value in (values.mean, values.p50, values.p95, values.p99, values.p999)
-    ]
+    return [units.digits(value / size) for value in (values.mean, values.p50, values.p95, values.p99, values.p999)]
 
 
 def link_table(summary: Summary) -> Grid:
@@ -217,9 +213,7 @@ def notes(comparison: Comparison) -> list[str]:
     """How to read the tables."""
     seeds = len(comparison.seeds)
     flows = ", ".join(
-        f"{comparison.flows(load, name):,} {name}"
-        for load in comparison.loads[-1:]
-        for name in comparison.size_classes
+        f"{comparison.flows(load, name):,} {name}" for load in comparison.loads[-1:] for name in comparison.size_classes
     )
     lines = [
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic for every scheme; ± is half a 95 %"

@@ -102,9 +102,7 @@ def find(folder: Path, name: str) -> Listed:
 
 def load_experiment(entry: Listed) -> Experiment:
     """Import an experiment file."""
-    module_spec = importlib.util.spec_from_file_location(
-        f"spinewise_papers_{entry.id.replace('-', '_')}", entry.file
-    )
+    module_spec = importlib.util.spec_from_file_location(f"spinewise_papers_{entry.id.replace('-', '_')}", entry.file)
     if module_spec is None or module_spec.loader is None or not entry.file.is_file():
         raise SpecError("file", entry.file, "an experiment file", file=PAPERS_FILE)
     module = importlib.util.module_from_spec(module_spec)

@@ -85,11 +85,17 @@ def caption(done: Reproduction, measured: Measured) -> str:
     """What a reader must know about the figure."""
     seeds = len({m.run.seed for m in measured.measurements})
     lost = sum(m.unfinished for m in measured.measurements)
+    timelines = all(panel.timeline for panel in done.experiment.panels)
+    shown = "lines: means over seeds" if timelines else "bars: 95 % Student-t intervals over seeds"
     text = (
-        f"{done.experiment.setup}. {seeds} seeds, the same traffic for every scheme; bars: 95 %"
-        f" Student-t intervals over seeds ({done.effort.value} effort)."
+        f"{done.experiment.setup}. {seeds} seeds, the same traffic for every scheme; {shown}"
+        f" ({done.effort.value} effort)."
     )
-    return text + (f" {lost} flows did not finish (hollow markers)." if lost else "")
+    if lost:
+        text += f" {lost} flows had not finished when their run stopped" + (
+            "." if timelines else ", and are left out (hollow markers)."
+        )
+    return text
 
 
 def record(done: Reproduction) -> dict[str, Any]:

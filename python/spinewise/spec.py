@@ -38,9 +38,7 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
     except UnicodeDecodeError as error:
         raise SpecError("(whole file)", str(error), "UTF-8 text", file=str(path)) from None
     except OSError as error:
-        raise SpecError(
-            "SPEC.toml", path, "a file that can be read", error.strerror, file=str(path)
-        ) from None
+        raise SpecError("SPEC.toml", path, "a file that can be read", error.strerror, file=str(path)) from None
     anchor_files(spec, path.parent)
     for override in overrides:
         apply_override(spec, override)

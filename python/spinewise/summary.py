@@ -173,9 +173,7 @@ def summarise(
     )
 
 
-def summarise_rows(
-    flows: Any, size_classes: Sequence[Mapping[str, Any]], method: stats.Method
-) -> list[ClassSummary]:
+def summarise_rows(flows: Any, size_classes: Sequence[Mapping[str, Any]], method: stats.Method) -> list[ClassSummary]:
     """One `ClassSummary` per size class and one for all flows, from a row per flow."""
     size = numbers(flows, "size_bytes")
     tcp = numbers(flows, "tcp").astype(bool)

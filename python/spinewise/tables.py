@@ -21,9 +21,7 @@ ARROW_TYPES: dict[str, Any] = {
 BYTES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8, "f64": 8, "bool": 1}
 
 
-def table(
-    columns: Mapping[str, tuple[str, bytes]], described: list[dict[str, str]]
-) -> Any:  # pyarrow ships no types
+def table(columns: Mapping[str, tuple[str, bytes]], described: list[dict[str, str]]) -> Any:  # pyarrow ships no types
     """A `pyarrow.Table` over the engine's buffers, without copying them (booleans aside).
 
     `described` is the engine's own description of these columns; its unit and meaning go into the
@@ -54,7 +52,5 @@ def array(dtype: str, data: bytes) -> Any:
 
 def numbers(source: Any, name: str) -> np.ndarray[Any, np.dtype[Any]]:
     """Column `name` of an Arrow table as a numpy array."""
-    values: np.ndarray[Any, np.dtype[Any]] = (
-        source.column(name).combine_chunks().to_numpy(zero_copy_only=False)
-    )
+    values: np.ndarray[Any, np.dtype[Any]] = source.column(name).combine_chunks().to_numpy(zero_copy_only=False)
     return values

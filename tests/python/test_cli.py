@@ -106,9 +106,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_fills_one_screen_and_exits_with_2(
-    case: str, tiny: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_fills_one_screen_and_exits_with_2(case: str, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options, key, said = BAD[case]
     for command in (["run"], ["validate"], ["compare", "--schemes", "ecmp,rps", "--seeds", "1"]):
         code, out, err = run(capsys, command[0], tiny, *command[1:], *options)
@@ -195,9 +193,7 @@ def test_bad_options_exit_with_2(args: list[str], capsys: pytest.CaptureFixture[
 LONG = ["--set", "traffic[0].duration_us=600000000"]
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
-)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 @pytest.mark.parametrize("command", [["run"], ["compare", "--schemes", "ecmp,rps", "--seeds", "2"]])
 def test_a_stopped_command_leaves_nothing_half_written(
     tiny: Path, tmp_path: Path, number: signal.Signals, code: int, command: list[str]
@@ -237,9 +233,7 @@ def test_a_closed_pipe_is_no_error(tiny: Path) -> None:
 
 
 def test_help_does_not_need_the_engine() -> None:
-    code = (
-        "import sys; sys.modules['spinewise._core'] = None; from spinewise.cli import main; main(['--help'])"
-    )
+    code = "import sys; sys.modules['spinewise._core'] = None; from spinewise.cli import main; main(['--help'])"
     process = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": SRC},

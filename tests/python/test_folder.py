@@ -76,9 +76,7 @@ def test_results_that_appear_while_running_are_not_replaced(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("renameat2", [True, False])
-def test_force_replaces_results_whole(
-    tmp_path: Path, renameat2: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_force_replaces_results_whole(tmp_path: Path, renameat2: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not renameat2:
         monkeypatch.setattr("ctypes.CDLL", lambda *_args, **_kwargs: object())
     write(tmp_path / "out", "old")

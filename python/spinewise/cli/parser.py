@@ -49,9 +49,7 @@ def package_version() -> str:
 
 def new_command(commands: Any, name: str, module: str, about: str) -> argparse.ArgumentParser:
     """A subparser with what all commands share."""
-    made: argparse.ArgumentParser = commands.add_parser(
-        name, help=about, description=about, allow_abbrev=False
-    )
+    made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
     made.add_argument("--json", action="store_true", help="print the result as JSON")
     made.set_defaults(command=lazily(module))
     return made
@@ -90,9 +88,7 @@ def add_run(commands: Any) -> None:
 
 def add_compare(commands: Any) -> None:
     """``compare``."""
-    parser = new_command(
-        commands, "compare", "compare", "Run several schemes on the same traffic and compare them."
-    )
+    parser = new_command(commands, "compare", "compare", "Run several schemes on the same traffic and compare them.")
     add_spec(parser)
     parser.add_argument(
         "--schemes",
@@ -119,9 +115,7 @@ def add_validate(commands: Any) -> None:
 
 def add_registry(commands: Any, kind: str) -> None:
     """``schemes``, ``topologies``, ``workloads``, ``transports``."""
-    parser = new_command(
-        commands, kind, "registry", f"List the {kind}, or show one with its parameters and sources."
-    )
+    parser = new_command(commands, kind, "registry", f"List the {kind}, or show one with its parameters and sources.")
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     parser.set_defaults(kind=kind)
 
@@ -143,9 +137,7 @@ def add_reproduce(commands: Any) -> None:
 
 def add_bench(commands: Any) -> None:
     """``bench``."""
-    parser = new_command(
-        commands, "bench", "bench", "Measure packet-hops per second against a fixed reference loop."
-    )
+    parser = new_command(commands, "bench", "bench", "Measure packet-hops per second against a fixed reference loop.")
     parser.add_argument("--case", action="append", metavar="NAME", help="only this case; may repeat")
     parser.add_argument(
         "--seconds", type=positive, default=3.0, metavar="S",

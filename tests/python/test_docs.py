@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from spinewise import core, docs
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["docs", *args])
+    return docs.main()
+
+
+def test_every_column_has_its_place_unit_and_meaning() -> None:
+    page = docs.results_page()
+    described = core.columns()
+    for column in [*described["flows"], *described["series"]]:
+        assert f"| `{column['name']}` | {column['dtype']} |" in page
+        assert column["meaning"]
+
+
+def test_pages_are_written_once_and_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = ("--folder", str(tmp_path))
+    assert run(monkeypatch, "--check", *folder) == 1
+    assert "make docs" in capsys.readouterr().err
+    assert run(monkeypatch, *folder) == 0
+    assert run(monkeypatch, "--check", *folder) == 0
+    (tmp_path / "results.md").write_text("edited by hand")
+    assert run(monkeypatch, "--check", *folder) == 1
+
+
+@pytest.mark.parametrize("name", docs.PAGES)
+def test_the_pages_in_the_repository_are_up_to_date(name: str) -> None:
+    assert (DOCS / name).read_text() == docs.PAGES[name](), "run `make docs`"
+
+
+@pytest.mark.parametrize("name", docs.PAGES)
+def test_tables_are_not_broken(name: str) -> None:
+    widths: list[int] = []
+    for line in docs.PAGES[name]().splitlines():
+        if not line.startswith("|"):
+            widths.clear()
+            continue
+        widths.append(line.replace("\\|", "").count("|"))
+        assert widths[-1] == widths[0], line

@@ -1,0 +1,197 @@
+"""Experiments of papers/: the table of measurements, the checks of claims, the files they leave."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from samples import TINY_SPEC
+from spinewise import claims, reproduce
+from spinewise.cli import main
+from spinewise.errors import SpecError
+from spinewise.experiment import (
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Measurement,
+    Panel,
+    Run,
+    Status,
+    Timeline,
+    Verdict,
+)
+from spinewise.result import Result
+from spinewise.spec import resolve
+from spinewise.variants import parse
+
+PAPERS = Path(__file__).parents[2] / "papers"
+
+
+def measured(points: Mapping[tuple[str, float], list[float]]) -> Measured:
+    """Measurements of "y" by curve and x, one per seed."""
+    return Measured(
+        [
+            Measurement(Run(curve, x, seed, {}), {"y": value}, "00", 0, False)
+            for (curve, x), values in points.items()
+            for seed, value in enumerate(values)
+        ]
+    )
+
+
+LOW_HIGH = {("low", 1.0): [1.0, 10.0, 5.0], ("high", 1.0): [1.5, 10.6, 5.4]}
+
+
+def test_a_paired_difference_decides_what_means_cannot() -> None:
+    table = measured(LOW_HIGH)
+    assert claims.lower(table, "low", ["high"], "y").status is Status.HOLDS
+    assert claims.higher(table, "low", ["high"], "y").status is Status.FAILS
+    assert claims.higher(table, "high", ["low"], "y").status is Status.HOLDS
+
+
+def test_what_noise_hides_is_not_decided() -> None:
+    table = measured({("a", 1.0): [1.0, 2.0, 3.0], ("b", 1.0): [2.0, 1.0, 3.1]})
+    assert claims.lower(table, "a", ["b"], "y").status is Status.OPEN
+    single = measured({("a", 1.0): [1.0], ("b", 1.0): [2.0]})
+    assert claims.lower(single, "a", ["b"], "y").status is Status.OPEN
+
+
+def test_one_contradiction_fails_a_statement() -> None:
+    points = LOW_HIGH | {("low", 2.0): [9.0, 9.1, 9.2], ("high", 2.0): [1.0, 1.2, 1.1]}
+    verdict = claims.lower(measured(points), "low", ["high"], "y")
+    assert verdict.status is Status.FAILS
+    assert [line.split(":")[0] for line in verdict.evidence] == ["yes", "NO"]
+    assert claims.lower(measured(points), "low", ["high"], "y", [1.0]).status is Status.HOLDS
+
+
+def test_differences_from_zero_are_decided_too() -> None:
+    table = measured({("none", 1.0): [0.0, 0.0, 0.0], ("some", 1.0): [0.1, 0.2, 0.15]})
+    assert claims.higher(table, "some", ["none"], "y").status is Status.HOLDS
+    assert claims.zero(table, "none", "y").status is Status.HOLDS
+    assert claims.zero(table, "some", "y").status is Status.FAILS
+    assert claims.zero(table, "absent", "y").status is Status.OPEN
+
+
+def test_growth_is_judged_step_by_step() -> None:
+    rising = {("a", 1.0): [1.0, 5.0, 3.0], ("a", 2.0): [2.0, 6.1, 4.2], ("a", 3.0): [3.0, 7.0, 5.1]}
+    assert claims.growing(measured(rising), "a", "y").status is Status.HOLDS
+    assert claims.growing(measured({**rising, ("a", 3.0): [1.0, 5.0, 3.0]}), "a", "y").status is Status.FAILS
+
+
+def test_limits() -> None:
+    table = measured({("a", 0.0): [0.3, 0.31, 0.29]})
+    assert claims.below_limit(table, "a", "y", 0.5, 0.0).status is Status.HOLDS
+    assert claims.below_limit(table, "a", "y", 0.2, 0.0).status is Status.FAILS
+    assert claims.below_limit(table, "a", "y", 0.3, 0.0).status is Status.OPEN
+
+
+def test_nothing_measured_is_not_decided() -> None:
+    assert claims.combined([]).status is Status.OPEN
+    table = measured({("a", 0.0): [math.nan, math.nan], ("b", 0.0): [1.0, 1.0]})
+    assert claims.lower(table, "a", ["b"], "y").status is Status.OPEN
+
+
+def test_timelines_are_averaged_over_the_seeds_that_have_a_value() -> None:
+    times = np.array([1.0, 2.0, 3.0])
+    lines = [[1.0, math.nan, math.nan], [3.0, 5.0, math.nan]]
+    table = Measured(
+        [
+            Measurement(Run("a", 0.0, seed, {}), {"y": Timeline(times, np.array(line))}, "00", 0, False)
+            for seed, line in enumerate(lines)
+        ]
+    )
+    line = table.timeline("a", "y")
+    assert line.time_s.tolist() == [1.0, 2.0, 3.0]
+    assert line.value[:2].tolist() == [2.0, 5.0]
+    assert math.isnan(line.value[2])
+
+
+def small_experiment() -> Experiment:
+    def runs(effort: Effort) -> list[Run]:
+        return [
+            Run(name, 1.0, seed, parse(name).apply(TINY_SPEC))
+            for seed in range(1, effort.choose(full=5, quick=3))
+            for name in ("ecmp", "rps")
+        ]
+
+    def measure(_run: Run, result: Result) -> dict[str, float | Timeline]:
+        packets = result.summary().packets
+        assert packets is not None
+        return {"out_of_order": packets.out_of_order_ratio}
+
+    def ecmp_never(table: Measured) -> Verdict:
+        return claims.zero(table, "ecmp", "out_of_order")
+
+    return Experiment(
+        id="tiny-1",
+        figures=("1",),
+        title="A tiny experiment",
+        setup="tiny",
+        runs=runs,
+        measure=measure,
+        panels=(Panel("1", "out_of_order", "reordering", "x", "%", 100.0),),
+        claims=(Claim("T-1", "1", "ECMP never reorders", ecmp_never),),
+    )
+
+
+def test_an_experiment_runs_and_is_judged(tmp_path: Path) -> None:
+    from spinewise.folder import new_results
+    from spinewise.reproduction_files import write_files
+
+    done = reproduce.reproduce(small_experiment(), Effort.QUICK, jobs=2)
+    assert len(done.measured.measurements) == 4
+    assert done.verdicts["T-1"].status is Status.HOLDS
+    with new_results(tmp_path / "out") as target:
+        write_files(done, target)
+    record = json.loads((tmp_path / "out" / "reproduce.json").read_text())
+    assert record["claims"][0]["verdict"] == "holds"
+    assert "**holds**" in (tmp_path / "out" / "report.md").read_text()
+    assert (tmp_path / "out" / "tiny-1.png").stat().st_size > 5_000
+
+
+def test_every_listed_experiment_loads_and_its_specs_are_valid() -> None:
+    entries = reproduce.listed(PAPERS)
+    assert entries
+    for entry in entries:
+        experiment = reproduce.load_experiment(entry)
+        assert experiment.id == entry.id
+        assert experiment.figures == entry.figures
+        assert {panel.figure for panel in experiment.panels} == set(entry.figures)
+        ids = [claim.id for claim in experiment.claims]
+        assert len(ids) == len(set(ids))
+        seen = {json.dumps(run.spec, sort_keys=True): run.spec for run in experiment.runs(Effort.QUICK)}
+        for spec in seen.values():
+            resolve(spec)
+
+
+@pytest.mark.parametrize("name", ["pdlb-7", "pdlb-7b", "pdlb-10c"])
+def test_experiments_are_found_by_id_and_by_figure(name: str) -> None:
+    assert reproduce.find(PAPERS, name).paper == "pdlb"
+
+
+def test_an_unknown_figure_gets_the_nearest() -> None:
+    with pytest.raises(SpecError) as caught:
+        reproduce.find(PAPERS, "pdlb-7d")
+    assert "pdlb-7" in str(caught.value.hint)
+
+
+def test_the_papers_folder_is_found_or_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reproduce.papers_folder(str(PAPERS)) == PAPERS
+    monkeypatch.setenv(reproduce.PAPERS_VARIABLE, str(tmp_path))
+    with pytest.raises(SpecError) as caught:
+        reproduce.papers_folder()
+    assert caught.value.value == str(tmp_path)
+
+
+def test_listing_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "list", "--papers", str(PAPERS)]) == 0
+    assert "pdlb-10" in capsys.readouterr().out
+    assert main(["reproduce", "list", "--papers", str(PAPERS), "--json"]) == 0
+    assert {entry["id"] for entry in json.loads(capsys.readouterr().out)} >= {"pdlb-7", "pdlb-10"}
+    assert main(["reproduce", "nothing", "--papers", str(PAPERS)]) == 2
+    assert "pdlb-7" in capsys.readouterr().err
