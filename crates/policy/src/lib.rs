@@ -114,14 +114,33 @@ pub struct Packet {
     pub ce: bool,
     /// The sender has sent these bytes before.
     pub retransmit: bool,
-    /// Hash of the header fields that this fabric's switches look at, without any switch's salt.
-    pub hash: u64,
+    /// The header fields that this fabric's switches hash.
+    pub hashed: Hashed,
     /// The path tag a host wrote, [`Way::ANY`] if none.
     pub way: Way,
     /// At a switch: the port it arrived at.
     pub in_port: Port,
     /// At `ingress`: the port it will leave by.
     pub out_port: Port,
+}
+
+/// The header fields that switches hash: the two hosts, what of the inner flow they see, and a host's path tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hashed {
+    /// Source and destination host.
+    pub pair: u64,
+    /// Flow, direction and kind; 0 where a tunnel hides them.
+    pub inner: u64,
+    /// One more than the path tag, 0 for none.
+    pub tag: u64,
+}
+
+impl Packet {
+    /// Hash of what this fabric's switches look at, mixed with a switch's own `salt`.
+    #[inline]
+    pub fn hash(&self, salt: u64) -> u64 {
+        hash::mix(hash::mix2(hash::mix2(self.hashed.pair, self.hashed.inner), self.hashed.tag) ^ salt)
+    }
 }
 
 /// What became of a flow, a path or a probe: input to [`Policy::feedback`].

@@ -15,7 +15,7 @@ use crate::host::{self, Host};
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
-use crate::packet::{Body, Packet};
+use crate::packet::InHand;
 use crate::switch::{self, Switch};
 use crate::timers::{Class, What};
 use spinewise_policy::{Span, Time};
@@ -77,15 +77,15 @@ const WATCH_EVERY: u64 = 4096;
 impl Sim {
     /// A packet arrives at `node` by its in-link of number `link`.
     #[inline]
-    fn arrive(&mut self, node: u32, link: u32, now: Time, packet: Packet, body: Option<Body>) {
+    fn arrive(&mut self, node: u32, link: u32, now: Time, hand: &mut InHand) {
         self.log.events += 1;
         if node < self.net.topology.hosts {
             let (host, mut world) = self.host(node);
-            host.arrive(&mut world, now, packet, body);
+            host.arrive(&mut world, now, hand);
         } else {
             let port = (link - self.net.topology.first_link[node as usize]) as u16;
             let (switch, mut world) = self.switch(node);
-            switch.arrive(&mut world, now, port, packet, body);
+            switch.arrive(&mut world, now, port, hand);
         }
     }
 

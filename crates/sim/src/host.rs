@@ -9,7 +9,7 @@ use crate::flows::{Flows, Machine, Receiver, Sender};
 use crate::link::Wires;
 use crate::log::{EDGE_SERIES, Log};
 use crate::net::Net;
-use crate::packet::{BODY, Body, CE, ECE, ECT, NO_FLOW, Packet, RETRANSMIT, SWITCH, Serializer};
+use crate::packet::{BODY, CE, ECE, ECT, InHand, NO_FLOW, Packet, RETRANSMIT, SWITCH, Serializer};
 use crate::port::Counters;
 use crate::timers::{Timers, What};
 use crate::transport::{Ack, AckOut, Kind as Transport, TcpReceiver, TcpSender, UdpSender};
@@ -122,8 +122,9 @@ impl Host {
 
     // ---- the NIC ----------------------------------------------------------------------------------------------
 
-    /// Puts a packet on the line behind what is committed; returns when it starts.
-    fn commit(&mut self, w: &mut World<'_>, now: Time, mut packet: Packet, body: Option<Body>) -> Time {
+    /// Puts a packet on the line behind what is committed.
+    fn commit(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
+        let packet = &mut hand.packet;
         let start = self.nic.busy_until.max(now);
         let bytes = u32::from(packet.wire);
         let took = self.nic.line.send(bytes, start > self.nic.busy_until);
@@ -147,8 +148,7 @@ impl Host {
             Kind::Data | Kind::Probe => packet.stamp = start,
             _ => {}
         }
-        w.wires.push_with(self.nic.link, packet, body);
-        start
+        w.wires.push(self.nic.link, hand);
     }
 
     /// A flow may send: it joins the round, and the NIC pulls if it is free.
@@ -196,8 +196,9 @@ impl Host {
 
     fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let spec = w.flows.specs[flow as usize];
-        let mut packet =
-            Packet { flow, src: self.id, dst: spec.dst, way: Way::ANY, kind: Kind::Data, ..Packet::default() };
+        let blank = Packet { flow, src: self.id, dst: spec.dst, way: Way::ANY, kind: Kind::Data, ..Packet::default() };
+        let mut hand = InHand::from(blank);
+        let packet = &mut hand.packet;
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
         match &mut sender.machine {
             Machine::Tcp(tcp) => {
@@ -217,9 +218,9 @@ impl Host {
                 packet.payload = bytes as u16;
             }
         }
-        self.choose(w, now, &mut packet);
+        self.choose(w, now, &mut hand.packet);
         let asked = take_asked(w);
-        self.commit(w, now, packet, None);
+        self.commit(w, now, &mut hand);
         if w.net.has_series() {
             self.tally.sent += 1;
         }
@@ -255,7 +256,8 @@ impl Host {
     // ---- arrivals ---------------------------------------------------------------------------------------------
 
     /// A packet arrived.
-    pub fn arrive(&mut self, w: &mut World<'_>, now: Time, mut packet: Packet, body: Option<Body>) {
+    pub fn arrive(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
+        let packet = &mut hand.packet;
         let mut asked = None;
         if let Some(edge) = w.edge.as_mut()
             && edge.hooks().has(Hooks::INGRESS)
@@ -275,14 +277,14 @@ impl Host {
                 return;
             }
         }
-        self.perform(w, now, asked, Some(&mut packet));
+        self.perform(w, now, asked, Some(packet));
         w.log.delivered.add(packet.wire);
         match packet.kind {
-            Kind::Data => self.receive_data(w, now, &packet),
-            Kind::Ack => self.receive_ack(w, now, &packet),
-            Kind::Probe => self.answer(w, now, &packet),
-            Kind::ProbeReply => self.probe_reply(w, now, &packet),
-            Kind::Message => self.receive_message(w, now, &packet, body.as_deref().unwrap_or(&[])),
+            Kind::Data => self.receive_data(w, now, packet),
+            Kind::Ack => self.receive_ack(w, now, packet),
+            Kind::Probe => self.answer(w, now, packet),
+            Kind::ProbeReply => self.probe_reply(w, now, packet),
+            Kind::Message => self.receive_message(w, now, packet, hand.body.as_deref().unwrap_or(&[])),
         }
     }
 
@@ -306,6 +308,7 @@ impl Host {
         let slot = &mut w.flows.receivers[flow as usize];
         if done && slot.is_none() {
             // Everything is here, and said so; the sender has missed that.
+            record.out_of_order += u32::from(packet.seq + u64::from(packet.payload) < spec.size);
             let ack = AckOut {
                 cumulative: spec.size,
                 ece: packet.is(CE),
@@ -361,7 +364,7 @@ impl Host {
     }
 
     fn send_ack(&mut self, w: &mut World<'_>, now: Time, flow: u32, ack: &AckOut) {
-        let mut packet = Packet {
+        let mut hand = InHand::from(Packet {
             stamp: ack.echo,
             seq: ack.cumulative,
             flow,
@@ -373,10 +376,10 @@ impl Host {
             kind: Kind::Ack,
             flags: if ack.ece { ECE } else { 0 } | if ack.echo_retransmit { RETRANSMIT } else { 0 },
             ..Packet::default()
-        };
-        self.choose(w, now, &mut packet);
+        });
+        self.choose(w, now, &mut hand.packet);
         let asked = take_asked(w);
-        self.commit(w, now, packet, None);
+        self.commit(w, now, &mut hand);
         self.perform(w, now, asked, None);
     }
 
@@ -568,7 +571,7 @@ impl Host {
 
     fn answer(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
         let reply = Packet { src: self.id, ..reply_to(packet, now) };
-        self.commit(w, now, reply, None);
+        self.commit(w, now, &mut reply.into());
     }
 
     fn probe_reply(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
@@ -620,8 +623,14 @@ impl Host {
     }
 
     /// Carries out what a hook asked for; `packet` is the one in hand, if any.
-    fn perform(&mut self, w: &mut World<'_>, now: Time, asked: Option<Asked>, mut packet: Option<&mut Packet>) {
-        let Some(asked) = asked else { return };
+    #[inline]
+    fn perform(&mut self, w: &mut World<'_>, now: Time, asked: Option<Asked>, packet: Option<&mut Packet>) {
+        if let Some(asked) = asked {
+            self.carry_out(w, now, asked, packet);
+        }
+    }
+
+    fn carry_out(&mut self, w: &mut World<'_>, now: Time, asked: Asked, mut packet: Option<&mut Packet>) {
         for &action in &asked.actions[..asked.len] {
             match action {
                 Action::Send { to, class, flow, way, at, len, wire } => {
@@ -676,7 +685,7 @@ impl Host {
 
     fn send_one(&mut self, w: &mut World<'_>, now: Time, dst: u32, message: Packet, body: &[u8]) {
         let packet = Packet { src: self.id, dst, flags: BODY, ..message };
-        self.commit(w, now, packet, Some(body.into()));
+        self.commit(w, now, &mut InHand { packet, body: Some(body.into()) });
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -698,7 +707,7 @@ impl Host {
             ttl,
             ..Packet::default()
         };
-        self.commit(w, now, packet, None);
+        self.commit(w, now, &mut packet.into());
         self.timers.plan(now + give_up, What::ProbeLost(number));
     }
 }

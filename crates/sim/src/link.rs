@@ -1,6 +1,6 @@
 //! Links: a FIFO of packets in flight each. They are the only doors between nodes.
 
-use crate::packet::{BODY, Body, Packet};
+use crate::packet::{BODY, Body, InHand, Packet};
 use spinewise_policy::Time;
 use std::collections::VecDeque;
 
@@ -10,11 +10,12 @@ pub struct Ring {
     slots: Vec<Packet>,
     head: usize,
     len: usize,
+    /// Longest since the head last came round: a ring much longer than that wastes the cache.
+    peak: usize,
 }
 
 impl Ring {
     const FIRST: usize = 8;
-    const KEEP: usize = 1024;
 
     /// How many packets it holds.
     #[inline]
@@ -48,33 +49,38 @@ impl Ring {
 
     /// Appends.
     #[inline]
-    pub fn push(&mut self, packet: Packet) {
+    pub fn push(&mut self, packet: &Packet) {
         if self.len == self.slots.len() {
             self.grow();
         }
         let at = self.slot(self.len);
-        self.slots[at] = packet;
+        self.slots[at] = *packet;
         self.len += 1;
+        self.peak = self.peak.max(self.len);
     }
 
     /// Takes the first.
     #[inline]
-    pub fn pop(&mut self) -> Packet {
+    pub fn pop(&mut self, into: &mut Packet) {
         debug_assert!(self.len > 0);
-        let packet = self.slots[self.head];
+        *into = self.slots[self.head];
         self.head = self.slot(1);
         self.len -= 1;
-        if self.len == 0 && self.slots.len() > Self::KEEP {
-            self.slots.truncate(self.slots.len() / 2);
-            self.slots.shrink_to_fit();
-            self.head = 0;
+        if self.head == 0 {
+            if self.peak * 4 <= self.slots.len() && self.slots.len() > Self::FIRST {
+                self.resize(self.slots.len() / 2);
+            }
+            self.peak = self.len;
         }
-        packet
     }
 
     #[cold]
     fn grow(&mut self) {
-        let capacity = (self.slots.len() * 2).max(Self::FIRST);
+        self.resize((self.slots.len() * 2).max(Self::FIRST));
+    }
+
+    #[cold]
+    fn resize(&mut self, capacity: usize) {
         let mut slots = Vec::with_capacity(capacity);
         slots.extend((0..self.len).map(|i| *self.get(i)));
         slots.resize(capacity, Packet::default());
@@ -132,10 +138,11 @@ impl Wires {
         &mut self.rings[link as usize]
     }
 
-    /// Puts a packet on a link; it arrives at `packet.at`.
+    /// Puts the packet in hand on a link; it arrives at `packet.at`.
     #[inline]
-    pub fn push(&mut self, link: u32, packet: Packet) {
+    pub fn push(&mut self, link: u32, hand: &mut InHand) {
         self.hops += 1;
+        let packet = &hand.packet;
         let ring = &mut self.rings[link as usize];
         if ring.is_empty() {
             self.heads[link as usize] = packet.at;
@@ -146,33 +153,29 @@ impl Wires {
             }
         }
         ring.push(packet);
+        if packet.is(BODY) {
+            self.push_body(link, hand.body.take());
+        }
+    }
+
+    #[cold]
+    fn push_body(&mut self, link: u32, body: Option<Body>) {
+        if self.bodies.is_empty() {
+            self.bodies.resize_with(self.rings.len(), VecDeque::new);
+        }
+        self.bodies[link as usize].push_back(body.unwrap_or_default());
     }
 
     /// Takes the first packet off a link.
     #[inline]
-    pub fn pop(&mut self, link: u32) -> Packet {
+    pub fn pop(&mut self, link: u32, hand: &mut InHand) {
         let ring = &mut self.rings[link as usize];
-        let packet = ring.pop();
+        ring.pop(&mut hand.packet);
         self.heads[link as usize] = if ring.is_empty() { Time::NEVER } else { ring.get(0).at };
-        packet
-    }
-
-    /// Puts a packet with its body on a link.
-    pub fn push_with(&mut self, link: u32, packet: Packet, body: Option<Body>) {
-        debug_assert_eq!(body.is_some(), packet.is(BODY));
-        if let Some(body) = body {
-            if self.bodies.is_empty() {
-                self.bodies.resize_with(self.rings.len(), VecDeque::new);
-            }
-            self.bodies[link as usize].push_back(body);
+        hand.body = None;
+        if hand.packet.is(BODY) {
+            hand.body = self.bodies[link as usize].pop_front();
         }
-        self.push(link, packet);
-    }
-
-    /// The body of the packet just popped.
-    #[inline]
-    pub fn body(&mut self, link: u32, packet: &Packet) -> Option<Body> {
-        if packet.is(BODY) { self.bodies[link as usize].pop_front() } else { None }
     }
 
     /// Everything still in flight.

@@ -1,6 +1,6 @@
 //! The packet: one cache line, carried by value from ring to ring.
 
-use spinewise_policy::{FlowKey, Kind, Port, Span, Time, Way, hash};
+use spinewise_policy::{FlowKey, Hashed, Kind, Port, Span, Time, Way};
 
 /// Congestion experienced (RFC 3168).
 pub const CE: u8 = 1;
@@ -92,24 +92,25 @@ impl Packet {
             payload: u32::from(self.payload),
             ce: self.is(CE),
             retransmit: self.is(RETRANSMIT),
-            hash: self.entropy(tags),
+            hashed: self.hashed(tags),
             way: self.way,
             in_port: Port(in_port),
             out_port: Port(out_port),
         }
     }
 
-    /// Hash of the fields that switches hash, before any switch's salt.
+    /// The fields that switches hash.
     #[inline]
-    pub fn entropy(&self, tags: Tags) -> u64 {
+    pub fn hashed(&self, tags: Tags) -> Hashed {
         let pair = u64::from(self.src) << 32 | u64::from(self.dst);
         let inner = u64::from(self.key().0) << 8 | self.kind as u64;
         if self.way == Way::ANY {
-            return hash::mix2(pair, inner);
+            return Hashed { pair, inner, tag: 0 };
         }
+        let tag = u64::from(self.way.0) + 1;
         match tags {
-            Tags::Outer => hash::mix2(pair, u64::from(self.way.0) << 48 | 0xff),
-            Tags::Inner | Tags::Explicit => hash::mix2(hash::mix2(pair, inner), u64::from(self.way.0)),
+            Tags::Outer => Hashed { pair, inner: 0, tag },
+            Tags::Inner | Tags::Explicit => Hashed { pair, inner, tag },
         }
     }
 }
@@ -127,6 +128,21 @@ pub enum Tags {
 
 /// A message body, beside its packet.
 pub type Body = Box<[u8]>;
+
+/// The packet in hand: off one link and not yet on the next.
+#[derive(Debug, Default)]
+pub struct InHand {
+    /// The packet.
+    pub packet: Packet,
+    /// Its body, if it is flagged to have one.
+    pub body: Option<Body>,
+}
+
+impl From<Packet> for InHand {
+    fn from(packet: Packet) -> Self {
+        InHand { packet, body: None }
+    }
+}
 
 /// Serialisation time at a fixed rate, exact: the remainder of each division is carried to the next packet of the same
 /// busy period, so a packet ends at the floor of the exact rational instant.

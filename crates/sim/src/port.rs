@@ -7,7 +7,7 @@
 //! results where both can serve.
 
 use crate::link::Wires;
-use crate::packet::{BODY, Body, CE, ECT, Packet, Serializer};
+use crate::packet::{CE, ECT, InHand, Packet, Serializer};
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
 use spinewise_policy::{FlowKey, Queue, Span, Time};
 use std::collections::VecDeque;
@@ -88,19 +88,20 @@ struct Waiting {
     bytes: u32,
 }
 
-/// An egress port.
+/// An egress port. The first cache line is all that a packet needs which finds the line free.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Port {
-    line: Serializer,
     busy_until: Time,
     delay: Span,
+    line: Serializer,
+    waiting_bytes: u64,
     /// The link it feeds.
     pub link: u32,
-    waiting_bytes: u64,
-    waiting: VecDeque<Waiting>,
     /// Bytes of the packet that started last.
     serving: u32,
     lanes: Option<Box<Lanes>>,
+    waiting: VecDeque<Waiting>,
     /// What it has done.
     pub counters: Counters,
 }
@@ -117,14 +118,14 @@ struct Lanes {
 
 #[derive(Debug)]
 enum Item {
-    Packet(Packet, Option<Body>),
+    Packet(InHand),
     /// Here a released queue goes.
     Lane(u16),
 }
 
 #[derive(Debug, Default)]
 struct Lane {
-    packets: VecDeque<(Packet, Option<Body>)>,
+    packets: VecDeque<InHand>,
     /// Taken, from the first verdict that named it until it has drained, and the flow it is pinned for.
     taken: bool,
     owner: Option<FlowKey>,
@@ -204,6 +205,9 @@ impl Port {
     /// Takes what has started by `now` off the queue of a FIFO port, marking at dequeue where the rules say so.
     #[inline]
     pub fn settle(&mut self, now: Time, rules: &Rules, wires: &mut Wires) {
+        if self.waiting_bytes == 0 {
+            return;
+        }
         while let Some(first) = self.waiting.front() {
             if first.start > now {
                 break;
@@ -258,61 +262,50 @@ impl Port {
     pub fn enqueue(
         &mut self,
         now: Time,
-        mut packet: Packet,
-        body: Option<Body>,
+        hand: &mut InHand,
         found: Found,
         rules: &Rules,
         wires: &mut Wires,
     ) -> Option<Time> {
         if found.mark {
-            self.counters.marks += mark(&mut packet);
+            self.counters.marks += mark(&mut hand.packet);
         }
         if self.lanes.is_some() {
-            return self.enqueue_lane(now, packet, body, rules, wires);
+            return self.enqueue_lane(now, hand, rules, wires);
         }
+        let bytes = u32::from(hand.packet.wire);
         let start = self.busy_until.max(now);
         if start > now {
-            self.waiting.push_back(Waiting { start, bytes: u32::from(packet.wire) });
-            self.waiting_bytes += u64::from(packet.wire);
+            self.waiting.push_back(Waiting { start, bytes });
+            self.waiting_bytes += u64::from(bytes);
         } else {
-            self.serving = u32::from(packet.wire);
-            if rules.mark_at_dequeue && self.left_behind(rules, u32::from(packet.wire), 0) {
-                self.counters.marks += mark(&mut packet);
+            self.serving = bytes;
+            if rules.mark_at_dequeue && self.left_behind(rules, bytes, 0) {
+                self.counters.marks += mark(&mut hand.packet);
             }
         }
-        self.transmit(start, packet, body, wires);
+        self.transmit(start, hand, wires);
         None
     }
 
     /// Puts a packet on the line at `start`, which must not be before the line is free.
     #[inline]
-    fn transmit(&mut self, start: Time, mut packet: Packet, body: Option<Body>, wires: &mut Wires) {
-        let bytes = u32::from(packet.wire);
+    fn transmit(&mut self, start: Time, hand: &mut InHand, wires: &mut Wires) {
+        let bytes = u32::from(hand.packet.wire);
         let took = self.line.send(bytes, start > self.busy_until);
         self.busy_until = start + took;
         self.counters.packets += 1;
         self.counters.bytes += u64::from(bytes);
         self.counters.busy += took;
-        packet.at = self.busy_until + self.delay;
-        if packet.is(BODY) {
-            wires.push_with(self.link, packet, body);
-        } else {
-            wires.push(self.link, packet);
-        }
+        hand.packet.at = self.busy_until + self.delay;
+        wires.push(self.link, hand);
     }
 
-    fn enqueue_lane(
-        &mut self,
-        now: Time,
-        packet: Packet,
-        body: Option<Body>,
-        rules: &Rules,
-        wires: &mut Wires,
-    ) -> Option<Time> {
+    fn enqueue_lane(&mut self, now: Time, hand: &mut InHand, rules: &Rules, wires: &mut Wires) -> Option<Time> {
         let lanes = self.lanes.as_mut()?;
-        lanes.queue.push_back(Item::Packet(packet, body));
+        self.waiting_bytes += u64::from(hand.packet.wire);
+        lanes.queue.push_back(Item::Packet(std::mem::take(hand)));
         lanes.packets += 1;
-        self.waiting_bytes += u64::from(packet.wire);
         if now >= self.busy_until && !lanes.armed {
             return self.start(now, rules, wires).again;
         }
@@ -337,7 +330,7 @@ impl Port {
         let next = loop {
             match lanes.queue.pop_front() {
                 None => return started,
-                Some(Item::Packet(packet, body)) => break (packet, body),
+                Some(Item::Packet(hand)) => break hand,
                 Some(Item::Lane(q)) => {
                     let lane = &mut lanes.held[usize::from(q)];
                     let next = lane.packets.pop_front();
@@ -352,16 +345,16 @@ impl Port {
                 }
             }
         };
-        let (mut packet, body) = next;
+        let mut hand = next;
         lanes.packets -= 1;
         let left = lanes.packets;
-        let bytes = u32::from(packet.wire);
+        let bytes = u32::from(hand.packet.wire);
         self.waiting_bytes -= u64::from(bytes);
         self.serving = bytes;
         if rules.mark_at_dequeue && self.left_behind(rules, bytes, left) {
-            self.counters.marks += mark(&mut packet);
+            self.counters.marks += mark(&mut hand.packet);
         }
-        self.transmit(now.max(self.busy_until), packet, body, wires);
+        self.transmit(now.max(self.busy_until), &mut hand, wires);
         started.again = self.arm(now);
         started
     }
@@ -380,14 +373,14 @@ impl Port {
     }
 
     /// Parks an admitted packet in held queue `q`, which is taken.
-    pub fn hold(&mut self, q: Queue, mut packet: Packet, body: Option<Body>, found: Found) {
+    pub fn hold(&mut self, q: Queue, hand: &mut InHand, found: Found) {
         if found.mark {
-            self.counters.marks += mark(&mut packet);
+            self.counters.marks += mark(&mut hand.packet);
         }
         let Some(lanes) = self.lanes.as_mut() else { return };
-        lanes.held[usize::from(q.0)].packets.push_back((packet, body));
+        self.waiting_bytes += u64::from(hand.packet.wire);
+        lanes.held[usize::from(q.0)].packets.push_back(std::mem::take(hand));
         lanes.packets += 1;
-        self.waiting_bytes += u64::from(packet.wire);
     }
 
     /// Lets held queue `q` go behind everything now in the default queue. Returns when a transmit-done event is first
@@ -417,10 +410,10 @@ impl Port {
     pub fn kept(&self) -> impl Iterator<Item = &Packet> {
         self.lanes.iter().flat_map(|lanes| {
             let queued = lanes.queue.iter().filter_map(|item| match item {
-                Item::Packet(packet, _) => Some(packet),
+                Item::Packet(hand) => Some(&hand.packet),
                 Item::Lane(_) => None,
             });
-            queued.chain(lanes.held.iter().flat_map(|lane| lane.packets.iter().map(|(packet, _)| packet)))
+            queued.chain(lanes.held.iter().flat_map(|lane| lane.packets.iter().map(|hand| &hand.packet)))
         })
     }
 

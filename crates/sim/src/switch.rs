@@ -6,7 +6,7 @@ use crate::host::{device, message_of, message_to, plan_ticks, reply_to};
 use crate::link::Wires;
 use crate::log::{FABRIC_SERIES, Log};
 use crate::net::Net;
-use crate::packet::{BODY, Body, ECT, Packet, SWITCH, Tags};
+use crate::packet::{BODY, ECT, InHand, Packet, SWITCH, Tags};
 use crate::port::{Port, Rules, Started};
 use crate::timers::{Timers, What};
 use spinewise_policy::out::{Action, To};
@@ -48,6 +48,8 @@ pub struct Switch {
     probes: BTreeMap<u32, (u32, Way)>,
     next_probe: u32,
     busy: Vec<Span>,
+    /// Whom the scheme keeps peer rows for.
+    peers: Peers,
 }
 
 /// A switch's own ports as its scheme sees them.
@@ -98,6 +100,7 @@ impl Switch {
             host_ports: if tier == Tier::Leaf { topology.hosts_per_leaf as u16 } else { 0 },
             salt: hash::mix2(net.seed ^ hash::name("switch salt"), u64::from(id)),
             busy: vec![Span::ZERO; ports.len()],
+            peers: fabric.layout(id).peers,
             ports,
             timers,
             probes: BTreeMap::new(),
@@ -107,49 +110,44 @@ impl Switch {
 
     /// A packet arrived.
     #[inline]
-    pub fn arrive(&mut self, w: &mut World<'_>, now: Time, in_port: u16, mut packet: Packet, body: Option<Body>) {
+    pub fn arrive(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
+        let packet = &mut hand.packet;
         if packet.ttl > 0 {
             packet.ttl -= 1;
             if packet.ttl == 0 && packet.kind == Kind::Probe {
-                self.answer(w, now, &packet);
+                self.answer(w, now, packet);
                 return;
             }
         }
         if packet.dst == self.id | SWITCH {
-            self.deliver(w, now, in_port, &packet, body);
+            self.deliver(w, now, in_port, hand);
             return;
         }
-        self.forward(w, now, in_port, packet, body);
+        self.forward(w, now, in_port, hand);
     }
 
     /// Sends a packet on towards its destination.
     #[inline]
-    fn forward(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: Packet, body: Option<Body>) {
+    fn forward(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
         let topology = &w.net.topology;
+        let packet = &hand.packet;
         let leaf = if packet.dst & SWITCH == 0 { topology.leaf_of[packet.dst as usize] } else { packet.dst & !SWITCH };
         if leaf == self.id && packet.dst & SWITCH == 0 {
             let out = (packet.dst % topology.hosts_per_leaf) as u16;
-            self.last_hop(w, now, in_port, out, packet, body);
+            self.last_hop(w, now, in_port, out, hand);
         } else if leaf < topology.leaves {
-            self.inner_hop(w, now, in_port, leaf, packet, body);
+            self.inner_hop(w, now, in_port, leaf, hand);
         } else {
-            self.lose(w, &packet);
+            self.lose(w, packet);
         }
     }
 
     /// The last hop: to a host of this leaf.
     #[inline]
-    fn last_hop(
-        &mut self,
-        w: &mut World<'_>,
-        now: Time,
-        in_port: u16,
-        out: u16,
-        mut packet: Packet,
-        body: Option<Body>,
-    ) {
+    fn last_hop(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         let mut asked = None;
         let mut verdict = Verdict::Forward;
+        let packet = &mut hand.packet;
         if in_port >= self.host_ports && in_port != MADE_HERE && w.fabric.hooks().has(Hooks::INGRESS) {
             let view = packet.view(w.net.tags, in_port, out);
             verdict = self.ask(w.net, now, packet.src, w.fabric, &[], |fabric, call| {
@@ -169,11 +167,11 @@ impl Switch {
             }
             Verdict::Forward => {
                 if let Some(found) = port.admit(now, u32::from(packet.wire), &w.net.rules, w.wires) {
-                    if let Some(at) = port.enqueue(now, packet, body, found, &w.net.rules, w.wires) {
+                    if let Some(at) = port.enqueue(now, hand, found, &w.net.rules, w.wires) {
                         self.timers.plan(at, What::TransmitDone(out));
                     }
                 } else {
-                    drop_packet(w, &packet);
+                    drop_packet(w, packet);
                 }
             }
             Verdict::Hold(queue) => {
@@ -184,8 +182,8 @@ impl Switch {
                     w.fabric.pin(self.id, owner);
                 }
                 match port.admit(now, u32::from(packet.wire), &w.net.rules, w.wires) {
-                    Some(found) => port.hold(queue, packet, body, found),
-                    None => drop_packet(w, &packet),
+                    Some(found) => port.hold(queue, hand, found),
+                    None => drop_packet(w, packet),
                 }
             }
         }
@@ -194,28 +192,21 @@ impl Switch {
 
     /// A hop inside the fabric: the scheme chooses among the equal-cost ports.
     #[inline]
-    fn inner_hop(
-        &mut self,
-        w: &mut World<'_>,
-        now: Time,
-        in_port: u16,
-        leaf: u32,
-        mut packet: Packet,
-        body: Option<Body>,
-    ) {
+    fn inner_hop(&mut self, w: &mut World<'_>, now: Time, in_port: u16, leaf: u32, hand: &mut InHand) {
         let candidates = w.net.topology.uplinks(self.id, leaf);
+        let packet = &mut hand.packet;
         if candidates.is_empty() {
-            self.lose(w, &packet);
+            self.lose(w, packet);
             return;
         }
         let first = in_port < self.host_ports;
         let mut asked = None;
         let n = candidates.len();
         let choice = if packet.way != Way::ANY && (w.net.tags == Tags::Explicit || in_port == MADE_HERE) {
-            self.tagged(w.net, &packet, leaf) % n
+            self.tagged(w.net, packet, leaf) % n
         } else if in_port == MADE_HERE || packet.kind == Kind::Message {
             // Control packets are hashed, whatever the scheme does with traffic.
-            hash::spread(hash::mix(packet.entropy(w.net.tags) ^ self.salt), n as u32) as usize
+            hash::spread(packet.view(w.net.tags, in_port, 0).hash(self.salt), n as u32) as usize
         } else if n == 1 && !first {
             0
         } else {
@@ -232,7 +223,7 @@ impl Switch {
             way.index() % n
         };
         let out = candidates[choice];
-        self.queue(w, now, out, packet, body);
+        self.queue(w, now, out, hand);
         self.perform(w, now, asked);
     }
 
@@ -248,10 +239,11 @@ impl Switch {
 
     /// Queues a packet at a port that leads to a switch.
     #[inline]
-    fn queue(&mut self, w: &mut World<'_>, now: Time, out: u16, mut packet: Packet, body: Option<Body>) {
+    fn queue(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand) {
+        let packet = &mut hand.packet;
         let found = self.ports[usize::from(out)].admit(now, u32::from(packet.wire), &w.net.rules, w.wires);
         let Some(found) = found else {
-            drop_packet(w, &packet);
+            drop_packet(w, packet);
             return;
         };
         let mut asked = None;
@@ -262,7 +254,7 @@ impl Switch {
             });
             asked = take_asked(w);
         }
-        if let Some(at) = self.ports[usize::from(out)].enqueue(now, packet, body, found, &w.net.rules, w.wires) {
+        if let Some(at) = self.ports[usize::from(out)].enqueue(now, hand, found, &w.net.rules, w.wires) {
             self.timers.plan(at, What::TransmitDone(out));
         }
         self.perform(w, now, asked);
@@ -279,10 +271,11 @@ impl Switch {
         w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
         let wire = packet.wire - u16::from(packet.fabric_header);
         let reply = Packet { src: self.id | SWITCH, wire, ..reply_to(packet, now) };
-        self.make(w, now, reply, None);
+        self.make(w, now, &mut reply.into());
     }
 
-    fn deliver(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: &Packet, body: Option<Body>) {
+    fn deliver(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &InHand) {
+        let packet = &hand.packet;
         if packet.kind == Kind::Probe {
             self.answer(w, now, packet);
             return;
@@ -290,7 +283,7 @@ impl Switch {
         w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
         match packet.kind {
             Kind::Message if w.fabric.hooks().has(Hooks::MESSAGE) => {
-                let body = body.as_deref().unwrap_or(&[]);
+                let body = hand.body.as_deref().unwrap_or(&[]);
                 let message = message_of(packet, in_port, body);
                 self.ask(w.net, now, packet.src, w.fabric, &[], |fabric, call| fabric.message(call, &message));
                 let asked = take_asked(w);
@@ -312,9 +305,9 @@ impl Switch {
     }
 
     /// A packet made here sets out.
-    fn make(&mut self, w: &mut World<'_>, now: Time, packet: Packet, body: Option<Body>) {
-        self.note_made(w, &packet);
-        self.forward(w, now, MADE_HERE, packet, body);
+    fn make(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
+        self.note_made(w, &hand.packet);
+        self.forward(w, now, MADE_HERE, hand);
     }
 
     fn note_made(&self, w: &mut World<'_>, packet: &Packet) {
@@ -409,7 +402,7 @@ impl Switch {
         candidates: &[u16],
         hook: impl FnOnce(&mut Bank, Call<'_>) -> R,
     ) -> R {
-        let peer = match (about, fabric.layout(self.id).peers) {
+        let peer = match (about, self.peers) {
             (NO_PEER, _) | (_, Peers::None) => NO_PEER,
             (host, Peers::Hosts) if host & SWITCH == 0 => host,
             (host, Peers::Leaves) if host & SWITCH == 0 => net.topology.leaf_of[host as usize],
@@ -429,8 +422,14 @@ impl Switch {
     }
 
     /// Carries out what a hook asked for.
+    #[inline]
     fn perform(&mut self, w: &mut World<'_>, now: Time, asked: Option<Asked>) {
-        let Some(asked) = asked else { return };
+        if let Some(asked) = asked {
+            self.carry_out(w, now, asked);
+        }
+    }
+
+    fn carry_out(&mut self, w: &mut World<'_>, now: Time, asked: Asked) {
         for &action in &asked.actions[..asked.len] {
             match action {
                 Action::Send { to, class, flow, way, at, len, wire } => {
@@ -458,12 +457,12 @@ impl Switch {
 
     fn send_message(&mut self, w: &mut World<'_>, now: Time, to: To, message: Packet, body: &[u8]) {
         match to {
-            To::Host(dst) => self.make(w, now, Packet { dst, ..message }, Some(body.into())),
-            To::Leaf(leaf) => self.make(w, now, Packet { dst: leaf | SWITCH, ..message }, Some(body.into())),
+            To::Host(dst) => self.make(w, now, &mut with_body(Packet { dst, ..message }, body)),
+            To::Leaf(leaf) => self.make(w, now, &mut with_body(Packet { dst: leaf | SWITCH, ..message }, body)),
             To::Rack => {
                 for port in 0..self.host_ports {
                     let dst = self.id * u32::from(self.host_ports) + u32::from(port);
-                    self.make(w, now, Packet { dst, ..message }, Some(body.into()));
+                    self.make(w, now, &mut with_body(Packet { dst, ..message }, body));
                 }
             }
             To::Neighbours { except } => {
@@ -475,7 +474,7 @@ impl Switch {
                     }
                     let packet = Packet { dst: (link.to.0 - w.net.topology.hosts) | SWITCH, ..message };
                     self.note_made(w, &packet);
-                    self.queue(w, now, port, packet, Some(body.into()));
+                    self.queue(w, now, port, &mut with_body(packet, body));
                 }
             }
         }
@@ -500,9 +499,14 @@ impl Switch {
             ttl,
             ..Packet::default()
         };
-        self.make(w, now, packet, None);
+        self.make(w, now, &mut packet.into());
         self.timers.plan(now + give_up, What::ProbeLost(number));
     }
+}
+
+/// A packet with its body.
+fn with_body(packet: Packet, body: &[u8]) -> InHand {
+    InHand { packet, body: Some(body.into()) }
 }
 
 /// What the last hook call asked for, if anything.

@@ -244,7 +244,7 @@ impl Policy for Conga {
         if cx.view.tier != Tier::Leaf {
             // CONGA §3.1: a spine with parallel links to the destination leaf hashes over them.
             let n = cx.view.candidates.len() as u32;
-            return Way(hash::spread(hash::mix(packet.hash ^ cx.view.salt), n) as u16);
+            return Way(hash::spread(packet.hash(cx.view.salt), n) as u16);
         }
         let way = if matches!(packet.kind, Kind::Data | Kind::Ack) {
             let way = self.follow(cx, flowlet);

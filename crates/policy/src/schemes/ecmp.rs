@@ -43,6 +43,6 @@ impl Policy for Ecmp {
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), packet: &Packet, _: &mut ()) -> Way {
         let candidates = cx.view.candidates.len() as u32;
-        Way(hash::spread(hash::mix(packet.hash ^ cx.view.salt), candidates) as u16)
+        Way(hash::spread(packet.hash(cx.view.salt), candidates) as u16)
     }
 }

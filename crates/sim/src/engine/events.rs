@@ -4,6 +4,7 @@
 //! same results is what the tests of both rest on.
 
 use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
+use crate::packet::InHand;
 use crate::timers::Class;
 use spinewise_policy::Time;
 use std::cmp::Reverse;
@@ -74,8 +75,8 @@ fn arrive(sim: &mut Sim, link: u32, mut top: PeekMut<'_, Event>) -> u32 {
         let port = &mut sim.switches[switch as usize].ports[usize::from(from.1)];
         port.settle(now, &sim.net.rules, &mut sim.wires);
     }
-    let packet = sim.wires.pop(link);
-    let body = sim.wires.body(link, &packet);
+    let mut hand = InHand::default();
+    sim.wires.pop(link, &mut hand);
     if sim.wires.heads[link as usize] == Time::NEVER {
         PeekMut::pop(top);
     } else {
@@ -83,7 +84,7 @@ fn arrive(sim: &mut Sim, link: u32, mut top: PeekMut<'_, Event>) -> u32 {
         drop(top);
     }
     let node = sim.wires.to[link as usize];
-    sim.arrive(node, link, now, packet, body);
+    sim.arrive(node, link, now, &mut hand);
     node
 }
 

@@ -6,6 +6,7 @@
 //! run by one thread, and it is what keeps a node's state in the cache for a whole window.
 
 use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
+use crate::packet::InHand;
 use crate::timers::Class;
 use spinewise_policy::{Span, Time};
 
@@ -48,6 +49,7 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
 fn work(sim: &mut Sim, node: u32, start: Time, end: Time, keys: &mut Vec<u64>) {
     let first = sim.net.topology.first_link[node as usize];
     gather(sim, node, start, end, keys);
+    let mut hand = InHand::default();
     let mut arrivals = keys.iter();
     let mut next = arrivals.next();
     loop {
@@ -60,9 +62,8 @@ fn work(sim: &mut Sim, node: u32, start: Time, end: Time, keys: &mut Vec<u64>) {
             sim.do_planned(node, planned);
         } else if let Some(key) = next {
             let link = first + (key & ((1 << PORT_BITS) - 1)) as u32;
-            let packet = sim.wires.pop(link);
-            let body = sim.wires.body(link, &packet);
-            sim.arrive(node, link, arrival, packet, body);
+            sim.wires.pop(link, &mut hand);
+            sim.arrive(node, link, arrival, &mut hand);
             next = arrivals.next();
         } else {
             break;

@@ -169,7 +169,7 @@ impl Policy for LoopbackSwitch {
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Stamp) -> Way {
         cx.node.witness.enter(Count::Pick, cx.now, &mut cx.out);
         let n = cx.view.candidates.len() as u32;
-        let way = Way(hash::spread(hash::mix(packet.hash ^ cx.view.salt), n) as u16);
+        let way = Way(hash::spread(packet.hash(cx.view.salt), n) as u16);
         if cx.view.tier != Tier::Leaf {
             return way;
         }
