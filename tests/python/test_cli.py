@@ -84,6 +84,33 @@ def test_registries_list_and_show(kind: str, capsys: pytest.CaptureFixture[str])
     assert entries[0]["name"] in out
 
 
+def test_bench_prints_a_line_per_case(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[tuple[object, ...]] = []
+    record = {
+        "name": "a_case",
+        "hosts": 128,
+        "packet_hops": 10**8,
+        "seconds": 5.0,
+        "packet_hops_per_s": 2e7,
+        "events_per_packet_hop": 1.1,
+        "reference_ns": 40.0,
+        "ns_per_packet_hop": 50.0,
+        "peak_rss_mb": 100.0,
+    }
+
+    def bench(*options: object) -> list[dict[str, object]]:
+        asked.append(options)
+        return [record]
+
+    monkeypatch.setattr("spinewise.core.bench", bench)
+    code, out, _ = run(capsys, "bench", "--only", "case", "--rounds", 2, "--share", 0.5)
+    assert code == 0
+    assert asked == [("case", 2, 0.5)]
+    assert "a_case" in out
+    assert "1.25" in out
+    assert json.loads(run(capsys, "bench", "--json")[1]) == [record]
+
+
 def test_unknown_scheme_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "schemes", "ecpm")
     assert code == 2
@@ -108,10 +135,11 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_fills_one_screen_and_exits_with_2(case: str, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options, key, said = BAD[case]
-    for command in (["run"], ["validate"], ["compare", "--schemes", "ecmp,rps", "--seeds", "1"]):
+    commands = [["run"], ["validate"]]
+    if not key.startswith("scheme."):  # compare sets the scheme itself
+        commands.append(["compare", "--schemes", "ecmp,rps", "--seeds", "1"])
+    for command in commands:
         code, out, err = run(capsys, command[0], tiny, *command[1:], *options)
-        if command[0] == "compare" and case == "unknown scheme":
-            continue
         assert code == 2, (command, out, err)
         assert key in err
         assert said in err
@@ -178,7 +206,7 @@ def test_existing_results_and_unwritable_folders(
         ["compare", "x.toml", "--loads", "0.3,x"],
         ["compare", "x.toml", "--loads", "-1"],
         ["compare", "x.toml", "--jobs", "0"],
-        ["bench", "--seconds", "0"],
+        ["bench", "--share", "0"],
         ["no-such-command"],
         [],
     ],

@@ -10,24 +10,14 @@ from spinewise.cli.output import print_json
 
 def command(args: argparse.Namespace) -> int:
     """Time the engine and print one line per case."""
-    options = {"seconds": args.seconds, "repeats": args.repeats, "cases": args.case}
-    records = core.bench({key: value for key, value in options.items() if value is not None})
+    records = core.bench(args.only, args.rounds, args.share)
     if args.json:
         print_json(records)
         return 0
     table = report.new_table(
-        f"Engine speed, best of {args.repeats} repeats of at least {args.seconds:g} s",
+        f"Engine speed, best of {args.rounds}",
         ["case"],
-        [
-            "hosts",
-            "packet-hops",
-            "hops/s",
-            "ns/hop",
-            "reference ns",
-            "ratio",
-            "events/hop",
-            "peak MB",
-        ],
+        ["hosts", "packet-hops", "hops/s", "ns/hop", "reference ns", "ratio", "events/hop", "peak MB"],
     )
     for record in records:
         own, reference = float(record["ns_per_packet_hop"]), float(record["reference_ns"])

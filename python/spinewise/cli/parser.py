@@ -138,15 +138,15 @@ def add_reproduce(commands: Any) -> None:
 def add_bench(commands: Any) -> None:
     """``bench``."""
     parser = new_command(commands, "bench", "bench", "Measure packet-hops per second against a fixed reference loop.")
-    parser.add_argument("--case", action="append", metavar="NAME", help="only this case; may repeat")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only cases with this in their name")
+    parser.add_argument("--rounds", type=whole(1, 1000), default=5, metavar="N", help="the best of so many counts [5]")
     parser.add_argument(
-        "--seconds", type=positive, default=3.0, metavar="S",
-        help="least duration of each repeat [3]",
-    )  # fmt: skip
-    parser.add_argument(
-        "--repeats", type=whole(1, 1000), default=5, metavar="N",
-        help="the best of so many counts [5]",
-    )  # fmt: skip
+        "--share",
+        type=positive,
+        default=1.0,
+        metavar="X",
+        help="length of a round as a share of the full one, which takes 3 s or more [1]",
+    )
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import samples
+import spinewise as sw
+from spinewise import progress
+from spinewise.core import Progress, watcher
+from spinewise.jobs import Case
+
+
+def state(**changes: int) -> Progress:
+    start = {
+        "simulated_ps": 10**9,
+        "horizon_ps": 10**12,
+        "packet_hops": 12_345,
+        "flows_open": 75,
+        "flows_total": 100,
+    }
+    return Progress(**(start | changes))
+
+
+def test_the_fraction_is_by_flows_or_by_time_whichever_is_more() -> None:
+    assert state().fraction == pytest.approx(0.25)
+    assert state(simulated_ps=9 * 10**11).fraction == pytest.approx(0.9)
+    assert state(flows_total=0, flows_open=0, horizon_ps=0).fraction == 0.0
+    assert state(simulated_ps=2 * 10**12).fraction == 1.0
+
+
+def test_the_engines_call_becomes_a_state_with_total_and_horizon() -> None:
+    seen: list[Progress] = []
+    watch = watcher({"run": {"until_us": 2.5}}, seen.append)
+    assert watch is not None
+    watch(100, 5, 40)
+    watch(200, 9, 10)
+    assert seen[-1] == Progress(200, 2_500_000, 9, 10, 40)
+    assert watcher({}, None) is None
+
+
+def test_a_run_tells_time_flows_rate_and_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    shown = progress.RunProgress(None, "tiny")
+    shown(state())
+    line = capsys.readouterr().err
+    for word in ("tiny", "simulated 1.00 ms", "25/100 flows", "hops/s", "ETA"):
+        assert word in line
+
+
+def test_a_batch_counts_its_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    batch = progress.BatchProgress(None, 4, "compare")
+    batch.started(0, Case("k", {}))
+    batch.advanced(0, state())
+    batch.finished(0, samples.result(size_bytes=[1]))
+    lines = capsys.readouterr().err.splitlines()
+    assert "0/4 runs" in lines[0]
+    assert "1/4 runs" in lines[-1]
+
+
+def test_progress_comes_from_real_runs(tiny: Path) -> None:
+    seen: list[Progress] = []
+    spec = sw.load(tiny, ["traffic[0].duration_us=1000000"])
+    sw.run(spec, progress=seen.append)
+    assert seen
+    times = [one.simulated_ps for one in seen]
+    assert times == sorted(times)
+    assert all(one.flows_open <= one.flows_total for one in seen)
