@@ -27,6 +27,7 @@ from spinewise.experiment import (
     Measured,
     Panel,
     Run,
+    Status,
     Timeline,
     Verdict,
 )
@@ -128,6 +129,8 @@ def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
         for part, (start, end) in PARTS.items():
             inside = (grid_ms() > start) & (grid_ms() <= end)
             values[f"{name} {part}"] = mean_of(line[inside])
+    inside = (grid_ms() > WINDOW_MS[0]) & (grid_ms() <= WINDOW_MS[1])
+    values["active inside"] = float((sent[inside] > 0).mean())
     return values
 
 
@@ -188,14 +191,24 @@ def reorders_little_more(measured: Measured) -> Verdict:
     )
 
 
+def no_traffic(measured: Measured) -> Verdict | None:
+    """Not decided, when TCP sends for less than half of the window: what is left is UDP."""
+    share = max(measured.interval(curve, 0.0, "active inside").mean for curve in measured.curves)
+    if share >= 0.5:
+        return None
+    return claims.line(Status.OPEN, f"TCP sends for at most {100 * share:.0f} % of the window")
+
+
 def fixed_below_half(measured: Measured) -> Verdict:
     """Fixed granularities use less than half of the paths inside the window."""
-    return claims.combined(claims.below_limit(measured, curve, "utilisation inside", 0.5, 0.0) for curve in FIXED)
+    return no_traffic(measured) or claims.combined(
+        claims.below_limit(measured, curve, "utilisation inside", 0.5, 0.0) for curve in FIXED
+    )
 
 
 def pdlb_uses_more(measured: Measured) -> Verdict:
     """PDLB uses more of the paths inside the window than any fixed granularity."""
-    return claims.higher(measured, "PDLB", list(FIXED), "utilisation inside")
+    return no_traffic(measured) or claims.higher(measured, "PDLB", list(FIXED), "utilisation inside")
 
 
 STATEMENTS = (
