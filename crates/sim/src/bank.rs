@@ -8,8 +8,8 @@ use spinewise_policy::config::{Param, Refused, Value};
 use spinewise_policy::out::Action;
 use spinewise_policy::site::{AtHost, AtSwitch, HostView, SwitchView};
 use spinewise_policy::{
-    About, Cx, Feedback, FlowKey, Hooks, Key, Layout, Message, Out, Packet, Params, Peers, Policy, Port, Queue, Rng,
-    Shape, Site, Span, Table, Tier, Time, Verdict, Way, Wire,
+    About, Cx, Event, Feedback, FlowKey, Hooks, Key, Layout, Message, Out, Packet, Params, Peers, Policy, Port, Queue,
+    Rng, Shape, Site, Span, Table, Tier, Time, Verdict, Way, Wire,
 };
 use std::collections::BTreeMap;
 
@@ -147,14 +147,28 @@ where
         }));
     }
 
-    /// Calls one hook: lends the rows, the flow's if `key` names one, and room for actions.
+    /// Is there a row already for the peer that an unlisted hook is called about?
+    #[cold]
+    fn has_met(&self, call: Call<'_>) -> bool {
+        let kind = usize::from(self.kinds[call.seat as usize]);
+        let nobody = self.layouts[kind].peers == Peers::None || call.peer == NO_PEER;
+        self.seats[call.seat as usize].as_deref().is_some_and(|seat| nobody || seat.index.contains_key(&call.peer))
+    }
+
+    /// Calls hook `which`: lends the rows, the flow's if `key` names one, and room for actions. One the scheme does not
+    /// list is lent what is there and makes nothing new, neither rows nor youth: its call must not be noticed.
     #[inline]
-    fn call<R>(
+    fn call<R: Default>(
         &mut self,
+        which: Hooks,
         call: Call<'_>,
         key: Option<FlowKey>,
         hook: impl FnOnce(&P, &mut Cx<'_, P>, Option<&mut P::Flow>) -> R,
     ) -> R {
+        let listed = P::HOOKS.has(which);
+        if !listed && !self.has_met(call) {
+            return R::default();
+        }
         if self.seats[call.seat as usize].is_none() {
             self.take_seat(call.seat);
         }
@@ -171,7 +185,8 @@ where
             self.asked.bytes.resize(layout.bytes, 0);
         }
         let flow = match key {
-            Some(key) => Some(seat.flows.row(key.0, call.now)),
+            Some(key) if listed => Some(seat.flows.row(key.0, call.now)),
+            Some(key) => seat.flows.known(key.0),
             None => None,
         };
         let mut cx = Cx {
@@ -428,7 +443,7 @@ where
 {
     #[inline]
     fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
-        self.with_header(call, packet, header, |policy, cx, flow, header| {
+        self.with_header(Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
             let way = policy.pick(cx, flow, packet, header);
             (way, header.wire())
         })
@@ -437,19 +452,23 @@ where
     #[inline]
     fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {
         let mut own = P::Header::get(header);
-        self.call(call, None, |policy, cx, _| policy.egress(cx, port, packet, &mut own));
+        self.call(Hooks::EGRESS, call, None, |policy, cx, _| policy.egress(cx, port, packet, &mut own));
         put(&own, header);
     }
 
     #[inline]
     fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict {
-        self.with_header(call, packet, header, |policy, cx, flow, header| policy.ingress(cx, flow, packet, header))
+        let hook = |policy: &P, cx: &mut Cx<'_, P>, flow: &mut P::Flow, header: &mut P::Header| {
+            policy.ingress(cx, flow, packet, header)
+        };
+        self.with_header(Hooks::INGRESS, call, packet, header, hook)
     }
 
     /// Calls a hook about a packet: with its header decoded and the row of its flow (a blank one if it has no flow).
     #[inline]
-    fn with_header<R>(
+    fn with_header<R: Default>(
         &mut self,
+        which: Hooks,
         call: Call<'_>,
         packet: &Packet,
         header: &mut [u8; 16],
@@ -459,18 +478,21 @@ where
         let mut own = P::Header::get(header);
         let key = matches!(packet.kind, Kind::Data | Kind::Ack).then_some(packet.flow);
         let mut blank = P::Flow::default();
-        let answer = self.call(call, key, |policy, cx, flow| hook(policy, cx, flow.unwrap_or(&mut blank), &mut own));
+        let answer =
+            self.call(which, call, key, |policy, cx, flow| hook(policy, cx, flow.unwrap_or(&mut blank), &mut own));
         put(&own, header);
         answer
     }
 
     #[inline]
     fn feedback(&mut self, call: Call<'_>, feedback: &Feedback) {
-        self.call(call, feedback.flow, |policy, cx, flow| policy.feedback(cx, flow, feedback));
+        let losses = matches!(feedback.event, Event::Retransmit | Event::Timeout);
+        let which = if losses { Hooks::LOSS } else { Hooks::FEEDBACK };
+        self.call(which, call, feedback.flow, |policy, cx, flow| policy.feedback(cx, flow, feedback));
     }
 
     fn message(&mut self, call: Call<'_>, message: &Message<'_>) {
-        self.call(call, message.flow, |policy, cx, flow| policy.message(cx, flow, message));
+        self.call(Hooks::MESSAGE, call, message.flow, |policy, cx, flow| policy.message(cx, flow, message));
     }
 
     fn timer(&mut self, call: Call<'_>, key: Key) -> bool {
@@ -478,16 +500,16 @@ where
             return false;
         }
         let flow = if let Key::Flow(flow, _) = key { Some(flow) } else { None };
-        self.call(call, flow, |policy, cx, flow| policy.timer(cx, flow, key));
+        self.call(Hooks::TIMER, call, flow, |policy, cx, flow| policy.timer(cx, flow, key));
         true
     }
 
     fn tick(&mut self, call: Call<'_>) {
-        self.call(call, None, |policy, cx, _| policy.tick(cx));
+        self.call(Hooks::TICK, call, None, |policy, cx, _| policy.tick(cx));
     }
 
     fn link(&mut self, call: Call<'_>, port: Port, change: spinewise_policy::Change) {
-        self.call(call, None, |policy, cx, _| policy.link(cx, port, change));
+        self.call(Hooks::LINK, call, None, |policy, cx, _| policy.link(cx, port, change));
     }
 
     fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
@@ -495,7 +517,7 @@ where
             self.pin(call.seat, owner, false);
         }
         if self.hooks.has(Hooks::DRAINED) {
-            self.call(call, owner, |policy, cx, flow| policy.drained(cx, flow, port, queue));
+            self.call(Hooks::DRAINED, call, owner, |policy, cx, flow| policy.drained(cx, flow, port, queue));
         }
     }
 }

@@ -1,0 +1,105 @@
+//! What the tests of whole runs share: running a spec, and reading what a run left.
+#![allow(dead_code, reason = "every test file uses a part")]
+
+use serde_json::{Value, json};
+use spinewise_sim::outcome::{Outcome, Values};
+use spinewise_sim::setup::{Tuning, simulate};
+use spinewise_sim::spec::{EngineKind, Spec, resolve};
+
+/// Resolves a spec that must be right.
+pub fn resolved(spec: &Value) -> Spec {
+    resolve(spec).unwrap_or_else(|error| panic!("{error}\n{spec}"))
+}
+
+/// Runs a spec with a choice of engine.
+pub fn run_with(spec: &Value, tuning: Tuning) -> Outcome {
+    simulate(&resolved(spec), tuning, &mut |_| true).unwrap_or_else(|failure| panic!("{failure:?}\n{spec}"))
+}
+
+/// Runs a spec.
+pub fn run(spec: &Value) -> Outcome {
+    run_with(spec, Tuning::default())
+}
+
+/// The event-queue engine.
+pub fn events() -> Tuning {
+    Tuning { engine: Some(EngineKind::Events), ..Tuning::default() }
+}
+
+/// Lays `change` over `base`, table by table.
+pub fn merged(base: &Value, change: &Value) -> Value {
+    match (base, change) {
+        (Value::Object(base), Value::Object(change)) => {
+            let mut all = base.clone();
+            for (key, value) in change {
+                let merged = merged(all.get(key).unwrap_or(&Value::Null), value);
+                all.insert(key.clone(), merged);
+            }
+            Value::Object(all)
+        }
+        _ => change.clone(),
+    }
+}
+
+/// One listed flow.
+pub fn flow(src: u32, dst: u32, size_bytes: u64, start_ns: u64) -> Value {
+    json!({"src": src, "dst": dst, "size_bytes": size_bytes, "start_ns": start_ns})
+}
+
+/// A constant-rate source without end.
+pub fn udp(src: u32, dst: u32, rate_gbps: f64) -> Value {
+    json!({"kind": "udp", "src": src, "dst": dst, "schedule": [{"at_us": 0, "rate_gbps": rate_gbps}]})
+}
+
+/// What the report says of the link called `name`.
+pub fn link<'a>(outcome: &'a Outcome, name: &str) -> &'a Value {
+    let links = outcome.report["links"].as_array().expect("the report lists the links");
+    links.iter().find(|link| link["name"] == name).unwrap_or_else(|| panic!("no link {name}"))
+}
+
+/// A number of that link.
+pub fn of_link(outcome: &Outcome, name: &str, what: &str) -> u64 {
+    link(outcome, name)[what].as_u64().unwrap_or_else(|| panic!("no {what} of {name}"))
+}
+
+/// A number of the report's packet account.
+pub fn counter(outcome: &Outcome, fate: &str, unit: &str) -> u64 {
+    outcome.report["counters"][fate][unit].as_u64().unwrap_or_else(|| panic!("no counter {fate}.{unit}"))
+}
+
+/// A point of a series: when (ps), of what, value.
+pub type Point = (u64, String, f64);
+
+/// The points of the series called `name`.
+pub fn series(outcome: &Outcome, name: &str) -> Vec<Point> {
+    let names = |key: &str| outcome.report[key].as_array().expect("names are listed").clone();
+    let (of_series, of_entities) = (names("series_names"), names("entity_names"));
+    let number = of_series.iter().position(|known| known == name).unwrap_or_else(|| panic!("no series {name}"));
+    let [Values::U64(times), Values::U16(series), Values::U32(entities), Values::F64(values)] = &outcome.series[..]
+    else {
+        panic!("the columns of series have changed")
+    };
+    (0..times.len())
+        .filter(|&row| usize::from(series[row]) == number)
+        .map(|row| {
+            let entity = of_entities[entities[row] as usize].as_str().unwrap_or_default().to_string();
+            (times[row], entity, values[row])
+        })
+        .collect()
+}
+
+/// Columns of the flows that hold 64-bit numbers, by name.
+pub fn flow_column(outcome: &Outcome, name: &str) -> Vec<u64> {
+    let at = spinewise_sim::outcome::FLOW_COLUMNS.iter().position(|column| column.name == name);
+    match &outcome.flows[at.unwrap_or_else(|| panic!("no column {name}"))] {
+        Values::U64(values) => values.clone(),
+        Values::U32(values) => values.iter().copied().map(u64::from).collect(),
+        Values::U8(values) => values.iter().copied().map(u64::from).collect(),
+        _ => panic!("{name} is no whole number"),
+    }
+}
+
+/// Sum over all flows of one number of their records.
+pub fn total(outcome: &Outcome, of: impl Fn(&spinewise_sim::flows::Record) -> u32) -> u64 {
+    outcome.records.iter().map(|record| u64::from(of(record))).sum()
+}
