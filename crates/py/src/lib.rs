@@ -21,9 +21,12 @@ create_exception!(_core, InternalError, PyRuntimeError, "An invariant of the eng
 fn spec_error(py: Python<'_>, error: &spec::SpecError) -> PyErr {
     let raised = SpecError::new_err(error.to_string());
     let value = raised.value(py);
-    for (name, text) in
-        [("key", Some(&error.key)), ("value", Some(&error.value)), ("allowed", Some(&error.allowed)), ("hint", error.hint.as_ref())]
-    {
+    for (name, text) in [
+        ("key", Some(&error.key)),
+        ("value", Some(&error.value)),
+        ("allowed", Some(&error.allowed)),
+        ("hint", error.hint.as_ref()),
+    ] {
         if let Err(failed) = value.setattr(name, text) {
             return failed;
         }
@@ -82,9 +85,9 @@ fn run<'py>(
         }
         looked = Instant::now();
         Python::attach(|py| {
-            let reported = progress.as_ref().map_or(Ok(()), |progress| {
-                progress.call1(py, (at.now.0, at.packet_hops, at.open)).map(|_| ())
-            });
+            let reported = progress
+                .as_ref()
+                .map_or(Ok(()), |progress| progress.call1(py, (at.now.0, at.packet_hops, at.open)).map(|_| ()));
             match reported.and_then(|()| py.check_signals()) {
                 Ok(()) => true,
                 Err(error) => {
@@ -163,11 +166,21 @@ fn columns() -> String {
             .map(|c| json!({ "name": c.name, "dtype": c.dtype, "unit": c.unit, "meaning": c.meaning }))
             .collect()
     };
-    let series: Vec<Value> = spinewise_sim::log::SERIES
-        .iter()
-        .map(|(name, meaning)| json!({ "name": name, "meaning": meaning }))
-        .collect();
+    let series: Vec<Value> =
+        spinewise_sim::log::SERIES.iter().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect();
     json!({ "flows": show(FLOW_COLUMNS), "series": show(SERIES_COLUMNS), "series_names": series }).to_string()
+}
+
+/// Runs the bench. `options` is JSON with any of `only` (part of a case's name), `rounds` and `share` of the full length.
+#[pyfunction]
+#[pyo3(signature = (options="{}"))]
+fn bench(py: Python<'_>, options: &str) -> PyResult<String> {
+    let options: Value = serde_json::from_str(options)
+        .map_err(|error| PyValueError::new_err(format!("the options are not JSON: {error}")))?;
+    let only = options["only"].as_str().unwrap_or("");
+    let rounds = options["rounds"].as_u64().unwrap_or(5).clamp(1, 100) as u32;
+    let share = options["share"].as_f64().unwrap_or(1.0).clamp(0.001, 100.0);
+    py.detach(|| guarded(|| spinewise_sim::bench::run(only, rounds, share).to_string()))
 }
 
 /// The engine of Spinewise, seen from Python.
@@ -180,5 +193,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;
+    module.add_function(wrap_pyfunction!(bench, module)?)?;
     Ok(())
 }

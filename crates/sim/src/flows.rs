@@ -1,8 +1,9 @@
 //! The flows: what they are (fixed), what their ends know (made on first use, dropped when done), what became of them.
 
+use crate::packet::Packet;
 use crate::transport::{TcpReceiver, TcpSender, UdpConfig, UdpSender};
 use crate::workload::FlowSpec;
-use spinewise_policy::{Time, Way};
+use spinewise_policy::{Kind, Time, Way};
 use std::collections::VecDeque;
 
 /// What became of a flow. The sender's and the receiver's fields are written by their own hosts.
@@ -138,6 +139,16 @@ impl Flows {
     pub fn is_background(&self, flow: u32) -> bool {
         let at = self.udp_of[flow as usize];
         at != TCP && self.udp[at as usize].size_bytes.is_none() && self.udp[at as usize].end == Time::NEVER
+    }
+
+    /// Reads what `packet` will need at its destination, to have it in the cache.
+    #[inline]
+    pub fn touch(&self, packet: &Packet) -> u64 {
+        match packet.kind {
+            Kind::Data => self.receivers[packet.flow as usize].as_ref().map_or(0, |end| end.timer_at.0),
+            Kind::Ack => self.senders[packet.flow as usize].as_ref().map_or(0, |end| end.timer_at.0),
+            _ => 0,
+        }
     }
 
     /// A packet of `flow` entered the network.

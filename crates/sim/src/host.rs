@@ -142,13 +142,12 @@ impl Host {
             Kind::Probe | Kind::ProbeReply => w.log.probes.add(packet.wire),
             Kind::Message => w.log.messages.add(packet.wire),
         }
-        packet.at = self.nic.busy_until + self.nic.delay;
         match packet.kind {
             // A timestamp is written when a packet starts; a reply carries the one it echoes.
             Kind::Data | Kind::Probe => packet.stamp = start,
             _ => {}
         }
-        w.wires.push(self.nic.link, hand);
+        w.wires.push(self.nic.link, hand, self.nic.busy_until + self.nic.delay);
     }
 
     /// A flow may send: it joins the round, and the NIC pulls if it is free.
@@ -473,8 +472,11 @@ impl Host {
                 Machine::Tcp(TcpSender::new(&w.net.tcp, spec.size))
             } else {
                 let udp = UdpSender::new(&w.flows.udp[w.flows.udp_of[flow as usize] as usize]);
-                if let Some(at) = udp.next_time() {
-                    self.timers.plan(at.max(now), What::Pace(flow));
+                match udp.next_time() {
+                    Some(at) => self.timers.plan(at.max(now), What::Pace(flow)),
+                    // Its end comes before its first packet.
+                    None if !w.flows.is_background(flow) => w.flows.open -= 1,
+                    None => {}
                 }
                 Machine::Udp(udp, VecDeque::new())
             };

@@ -15,6 +15,7 @@ pub mod net;
 pub mod outcome;
 pub mod packet;
 pub mod port;
+pub mod ring;
 pub mod rows;
 pub mod setup;
 pub mod spec;

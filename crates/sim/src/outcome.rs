@@ -144,8 +144,8 @@ fn links(sim: &mut Sim, stop: Time) -> Vec<LinkAccount> {
     }
     for switch in &mut sim.switches {
         for port in &mut switch.ports {
-            port.finish(stop, &sim.net.rules, &mut sim.wires);
-            links.push(LinkAccount { number: port.link, counters: port.counters });
+            let counters = port.finish(stop, &sim.net.rules, &mut sim.wires);
+            links.push(LinkAccount { number: port.link, counters });
         }
     }
     links.sort_by_key(|link| link.number);

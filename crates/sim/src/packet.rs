@@ -168,6 +168,17 @@ impl Serializer {
         self.rate
     }
 
+    /// Is a byte a whole number of picoseconds?
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.ps_per_byte != 0
+    }
+
+    /// Time to send `bytes` at a rate that divides.
+    pub fn whole(&self, bytes: u64) -> Span {
+        Span(self.ps_per_byte * bytes)
+    }
+
     /// Time to send `bytes`; `fresh` starts a busy period (nothing carried over).
     #[inline]
     pub fn send(&mut self, bytes: u32, fresh: bool) -> Span {

@@ -8,6 +8,7 @@
 
 use crate::link::Wires;
 use crate::packet::{CE, ECT, InHand, Packet, Serializer};
+use crate::ring::Ring;
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
 use spinewise_policy::{FlowKey, Queue, Span, Time};
 use std::collections::VecDeque;
@@ -82,13 +83,13 @@ pub struct Found {
     mark: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     start: Time,
     bytes: u32,
 }
 
-/// An egress port. The first cache line is all that a packet needs which finds the line free.
+/// An egress port: two cache lines that every packet needs, and a third for what is rare.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port {
@@ -101,9 +102,23 @@ pub struct Port {
     /// Bytes of the packet that started last.
     serving: u32,
     lanes: Option<Box<Lanes>>,
-    waiting: VecDeque<Waiting>,
-    /// What it has done.
-    pub counters: Counters,
+    waiting: Ring<Waiting>,
+    packets: u64,
+    bytes: u64,
+    longest_queue: u64,
+    rare: Rare,
+}
+
+const _: () = assert!(size_of::<Port>() == 192);
+
+/// What a port seldom counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rare {
+    drops: u64,
+    dropped_bytes: u64,
+    marks: u64,
+    /// Time spent sending, committed, where the rate does not divide.
+    busy: Span,
 }
 
 /// The packets of a commit-at-start port.
@@ -161,10 +176,13 @@ impl Port {
             delay,
             link,
             waiting_bytes: 0,
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             serving: 0,
             lanes,
-            counters: Counters::default(),
+            packets: 0,
+            bytes: 0,
+            longest_queue: 0,
+            rare: Rare::default(),
         }
     }
 
@@ -178,7 +196,7 @@ impl Port {
     pub fn queue(&self, now: Time, rules: &Rules) -> (u64, u32) {
         let (mut bytes, mut packets, mut serving) = (self.waiting_bytes, self.waiting_packets(), self.serving);
         let mut ahead = None;
-        for waiting in &self.waiting {
+        for waiting in self.waiting.iter() {
             if waiting.start > now {
                 ahead = Some(waiting.start);
                 break;
@@ -218,11 +236,19 @@ impl Port {
                 let left = self.left_behind(rules, first.bytes, self.waiting.len() as u32 - 1);
                 if left {
                     let packet = wires.ring_mut(self.link).from_back(self.waiting.len() - 1);
-                    self.counters.marks += mark(packet);
+                    self.rare.marks += mark(packet);
                 }
             }
-            self.waiting.pop_front();
+            self.waiting.pop();
         }
+    }
+
+    /// Reads what the next packet will need, to have it in the cache.
+    #[inline]
+    pub fn touch(&self, wires: &Wires) -> u64 {
+        let waiting = self.waiting.front().map_or(0, |first| first.start.0);
+        let slot = wires.ring(self.link).touch_back().map_or(0, |slot| slot.seq);
+        self.busy_until.0 ^ waiting ^ slot
     }
 
     /// When the first waiting packet of a FIFO port starts.
@@ -247,11 +273,11 @@ impl Port {
             queued += u64::from(self.serving);
             packets += 1;
         }
-        self.counters.longest_queue = self.counters.longest_queue.max(queued);
+        self.longest_queue = self.longest_queue.max(queued);
         let full = packets >= rules.max_packets || queued + u64::from(bytes) > rules.max_bytes;
         if busy && full {
-            self.counters.drops += 1;
-            self.counters.dropped_bytes += u64::from(bytes);
+            self.rare.drops += 1;
+            self.rare.dropped_bytes += u64::from(bytes);
             return None;
         }
         Some(Found { mark: !rules.mark_at_dequeue && rules.marks(queued, packets) })
@@ -268,7 +294,7 @@ impl Port {
         wires: &mut Wires,
     ) -> Option<Time> {
         if found.mark {
-            self.counters.marks += mark(&mut hand.packet);
+            self.rare.marks += mark(&mut hand.packet);
         }
         if self.lanes.is_some() {
             return self.enqueue_lane(now, hand, rules, wires);
@@ -276,12 +302,12 @@ impl Port {
         let bytes = u32::from(hand.packet.wire);
         let start = self.busy_until.max(now);
         if start > now {
-            self.waiting.push_back(Waiting { start, bytes });
+            *self.waiting.push() = Waiting { start, bytes };
             self.waiting_bytes += u64::from(bytes);
         } else {
             self.serving = bytes;
             if rules.mark_at_dequeue && self.left_behind(rules, bytes, 0) {
-                self.counters.marks += mark(&mut hand.packet);
+                self.rare.marks += mark(&mut hand.packet);
             }
         }
         self.transmit(start, hand, wires);
@@ -294,11 +320,12 @@ impl Port {
         let bytes = u32::from(hand.packet.wire);
         let took = self.line.send(bytes, start > self.busy_until);
         self.busy_until = start + took;
-        self.counters.packets += 1;
-        self.counters.bytes += u64::from(bytes);
-        self.counters.busy += took;
-        hand.packet.at = self.busy_until + self.delay;
-        wires.push(self.link, hand);
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+        if !self.line.is_whole() {
+            self.rare.busy += took;
+        }
+        wires.push(self.link, hand, self.busy_until + self.delay);
     }
 
     fn enqueue_lane(&mut self, now: Time, hand: &mut InHand, rules: &Rules, wires: &mut Wires) -> Option<Time> {
@@ -352,7 +379,7 @@ impl Port {
         self.waiting_bytes -= u64::from(bytes);
         self.serving = bytes;
         if rules.mark_at_dequeue && self.left_behind(rules, bytes, left) {
-            self.counters.marks += mark(&mut hand.packet);
+            self.rare.marks += mark(&mut hand.packet);
         }
         self.transmit(now.max(self.busy_until), &mut hand, wires);
         started.again = self.arm(now);
@@ -375,7 +402,7 @@ impl Port {
     /// Parks an admitted packet in held queue `q`, which is taken.
     pub fn hold(&mut self, q: Queue, hand: &mut InHand, found: Found) {
         if found.mark {
-            self.counters.marks += mark(&mut hand.packet);
+            self.rare.marks += mark(&mut hand.packet);
         }
         let Some(lanes) = self.lanes.as_mut() else { return };
         self.waiting_bytes += u64::from(hand.packet.wire);
@@ -417,19 +444,25 @@ impl Port {
         })
     }
 
-    /// Ends the account at `stop`: what would have started then or later was never sent. Returns how many packets that is.
-    pub fn finish(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> u64 {
+    /// Ends the account at `stop`: what would have started then or later was never sent.
+    pub fn finish(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> Counters {
         self.settle(stop - Span(1), rules, wires);
         let unsent: u64 = self.waiting.iter().map(|waiting| u64::from(waiting.bytes)).sum();
-        self.counters.packets -= self.waiting.len() as u64;
-        self.counters.bytes -= unsent;
-        self.counters.busy = self.busy_by(stop);
-        self.waiting.len() as u64
+        Counters {
+            packets: self.packets - self.waiting.len() as u64,
+            bytes: self.bytes - unsent,
+            drops: self.rare.drops,
+            dropped_bytes: self.rare.dropped_bytes,
+            marks: self.rare.marks,
+            busy: self.busy_by(stop),
+            longest_queue: self.longest_queue,
+        }
     }
 
     /// Time spent sending up to `now`, exactly.
     pub fn busy_by(&self, now: Time) -> Span {
-        self.counters.busy - self.busy_until.since(now)
+        let committed = if self.line.is_whole() { self.line.whole(self.bytes) } else { self.rare.busy };
+        committed - self.busy_until.since(now)
     }
 }
 

@@ -24,18 +24,23 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
         sim.wires.due[node as usize] = sim.planned(node).0;
     }
     let mut grid = Grid::new(sim.limits);
-    let mut keys = Vec::new();
+    let (mut todo, mut keys) = (Vec::new(), Vec::new());
+    let mut touched = 0;
     let mut count = 0u64;
     loop {
         let start = sim.wires.due.iter().copied().min().unwrap_or(Time::NEVER);
         if let Some(stop) = grid.over(start, &sim.flows) {
+            std::hint::black_box(touched);
             return Ok(stop);
         }
         let end = (start + window).min(grid.barrier());
-        for node in 0..nodes {
-            if sim.wires.due[node as usize] < end {
-                work(sim, node, start, end, &mut keys);
+        todo.clear();
+        todo.extend((0..nodes).filter(|&node| sim.wires.due[node as usize] < end));
+        for (i, &node) in todo.iter().enumerate() {
+            if let Some(&next) = todo.get(i + 1) {
+                touched ^= touch(sim, next, end);
             }
+            work(sim, node, start, end, &mut keys);
         }
         count += 1;
         if count.is_multiple_of(WATCH_EVERY) && !watch(sim.progress(end)) {
@@ -49,6 +54,7 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
 fn work(sim: &mut Sim, node: u32, start: Time, end: Time, keys: &mut Vec<u64>) {
     let first = sim.net.topology.first_link[node as usize];
     gather(sim, node, start, end, keys);
+    std::hint::black_box(touch_ports(sim, node, keys.len()));
     let mut hand = InHand::default();
     let mut arrivals = keys.iter();
     let mut next = arrivals.next();
@@ -73,6 +79,34 @@ fn work(sim: &mut Sim, node: u32, start: Time, end: Time, keys: &mut Vec<u64>) {
     let links = first as usize..sim.net.topology.first_link[node as usize + 1] as usize;
     let head = sim.wires.heads[links].iter().copied().min().unwrap_or(Time::NEVER);
     sim.wires.due[node as usize] = head.min(sim.planned(node).0).min(visit);
+}
+
+/// Reads what a node will need whose turn is next: loads that nothing waits for, while another node is at work.
+#[inline]
+fn touch(sim: &Sim, node: u32, end: Time) -> u64 {
+    let (first, last) = (sim.net.topology.first_link[node as usize], sim.net.topology.first_link[node as usize + 1]);
+    let mut touched = 0;
+    for link in first..last {
+        if sim.wires.heads[link as usize] < end {
+            let ring = sim.wires.ring(link);
+            touched ^= ring.get(0).seq ^ ring.get(ring.len().min(2) - 1).seq;
+            if node < sim.net.topology.hosts {
+                touched ^= sim.flows.touch(ring.get(0));
+            }
+        }
+    }
+    touched
+}
+
+/// Reads the ports of a switch that is about to do much.
+#[inline]
+fn touch_ports(sim: &Sim, node: u32, arrivals: usize) -> u64 {
+    let Some(switch) = node.checked_sub(sim.net.topology.hosts) else { return 0 };
+    let ports = &sim.switches[switch as usize].ports;
+    if arrivals < ports.len() {
+        return 0;
+    }
+    ports.iter().fold(0, |touched, port| touched ^ port.touch(&sim.wires))
 }
 
 /// Collects what arrives before `end`, in the order it is worked off.

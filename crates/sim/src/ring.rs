@@ -1,0 +1,137 @@
+//! A queue in a ring that fits what it holds.
+
+/// First in, first out, in a ring of a power of two slots that doubles when full and halves when it has been mostly empty
+/// for a whole round: a ring much longer than its queue would walk through the cache for nothing.
+#[derive(Debug)]
+pub struct Ring<T> {
+    slots: Vec<T>,
+    head: u32,
+    len: u32,
+    /// Longest since the head last came round.
+    peak: u32,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Ring { slots: Vec::new(), head: 0, len: 0, peak: 0 }
+    }
+}
+
+impl<T: Copy + Default> Ring<T> {
+    const FIRST: usize = 8;
+
+    /// How many it holds.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Does it hold nothing?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    fn slot(&self, i: usize) -> usize {
+        (self.head as usize + i) & (self.slots.len().wrapping_sub(1))
+    }
+
+    /// The `i`-th from the front.
+    #[inline]
+    pub fn get(&self, i: usize) -> &T {
+        &self.slots[self.slot(i)]
+    }
+
+    /// The first.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.len == 0 { None } else { self.slots.get(self.head as usize) }
+    }
+
+    /// The `i`-th from the back, 0 the last.
+    #[inline]
+    pub fn from_back(&mut self, i: usize) -> &mut T {
+        let at = self.slot(self.len() - 1 - i);
+        &mut self.slots[at]
+    }
+
+    /// Reads where the next one goes, to have it in the cache.
+    #[inline]
+    pub fn touch_back(&self) -> Option<&T> {
+        self.slots.get(self.slot(self.len()))
+    }
+
+    /// All, from the front.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// Makes room for one more at the back, to be written.
+    #[inline]
+    pub fn push(&mut self) -> &mut T {
+        if self.len() == self.slots.len() {
+            self.resize((self.slots.len() * 2).max(Self::FIRST));
+        }
+        let at = self.slot(self.len());
+        self.len += 1;
+        self.peak = self.peak.max(self.len);
+        &mut self.slots[at]
+    }
+
+    /// Drops the first, which must be there; [`Ring::front`] has read it.
+    #[inline]
+    pub fn pop(&mut self) {
+        debug_assert!(self.len > 0, "nothing to pop");
+        self.head = self.slot(1) as u32;
+        self.len -= 1;
+        if self.head == 0 {
+            if self.peak as usize * 4 <= self.slots.len() && self.slots.len() > Self::FIRST {
+                self.resize(self.slots.len() / 2);
+            }
+            self.peak = self.len;
+        }
+    }
+
+    #[cold]
+    fn resize(&mut self, capacity: usize) {
+        let mut slots = Vec::with_capacity(capacity);
+        slots.extend(self.iter().copied());
+        slots.resize(capacity, T::default());
+        self.slots = slots;
+        self.head = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spinewise_policy::Rng;
+    use std::collections::VecDeque;
+
+    #[test]
+    fn it_is_a_queue() {
+        let (mut ring, mut queue) = (Ring::<u32>::default(), VecDeque::new());
+        let mut rng = Rng::stream(1, "ring", 0);
+        for n in 0..200_000u32 {
+            // Long swells, so that it grows and shrinks.
+            let up = (n / 5_000).is_multiple_of(2);
+            if rng.below(100) < if up { 60 } else { 40 } {
+                *ring.push() = n;
+                queue.push_back(n);
+            } else if !queue.is_empty() {
+                assert_eq!(ring.front(), queue.front());
+                ring.pop();
+                queue.pop_front();
+            }
+            assert_eq!(ring.len(), queue.len());
+            if n.is_multiple_of(997) {
+                assert!(ring.iter().eq(queue.iter()));
+                if let Some(last) = queue.back() {
+                    assert_eq!(ring.from_back(0), last);
+                }
+            }
+        }
+        assert!(ring.slots.len() < 8192, "{}", ring.slots.len());
+    }
+}
