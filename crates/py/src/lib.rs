@@ -172,9 +172,9 @@ fn columns() -> String {
 }
 
 /// Runs the bench. `options` is JSON with any of `only` (part of a case's name), `rounds` and `share` of the full length.
-#[pyfunction]
+#[pyfunction(name = "bench")]
 #[pyo3(signature = (options="{}"))]
-fn bench(py: Python<'_>, options: &str) -> PyResult<String> {
+fn run_bench(py: Python<'_>, options: &str) -> PyResult<String> {
     let options: Value = serde_json::from_str(options)
         .map_err(|error| PyValueError::new_err(format!("the options are not JSON: {error}")))?;
     let only = options["only"].as_str().unwrap_or("");
@@ -193,6 +193,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;
-    module.add_function(wrap_pyfunction!(bench, module)?)?;
+    module.add_function(wrap_pyfunction!(run_bench, module)?)?;
     Ok(())
 }
