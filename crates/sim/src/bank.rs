@@ -212,18 +212,13 @@ where
         }
     }
 
-    /// Disarms `key` if it is armed (for exactly `at`, if given). Was it?
-    fn disarm(&mut self, seat: u32, key: Key, at: Option<Time>) -> bool {
-        let Some(seat) = self.seats[seat as usize].as_deref_mut() else { return false };
-        let Some(&armed) = seat.armed.get(&key) else { return false };
-        if at.is_some_and(|at| at != armed) {
-            return false;
-        }
-        seat.armed.remove(&key);
-        if let Key::Flow(flow, _) = key {
+    fn cancel(&mut self, seat: u32, key: Key) {
+        let Some(seat) = self.seats[seat as usize].as_deref_mut() else { return };
+        if seat.armed.remove(&key).is_some()
+            && let Key::Flow(flow, _) = key
+        {
             seat.flows.unpin(flow.0);
         }
-        true
     }
 
     fn pin(&mut self, seat: u32, key: FlowKey, pinned: bool) {
@@ -420,7 +415,7 @@ macro_rules! bank {
 
             /// Forgets an armed timer.
             pub fn cancel(&mut self, seat: u32, key: Key) {
-                match self { $(Bank::$variant(seats) => { seats.disarm(seat, key, None); })* }
+                match self { $(Bank::$variant(seats) => seats.cancel(seat, key),)* }
             }
 
             /// Pins a flow's row.
@@ -496,11 +491,17 @@ where
     }
 
     fn timer(&mut self, call: Call<'_>, key: Key) -> bool {
-        if !self.disarm(call.seat, key, Some(call.now)) {
+        let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { return false };
+        if seat.armed.get(&key) != Some(&call.now) {
             return false;
         }
+        seat.armed.remove(&key);
         let flow = if let Key::Flow(flow, _) = key { Some(flow) } else { None };
         self.call(Hooks::TIMER, call, flow, |policy, cx, flow| policy.timer(cx, flow, key));
+        // Only now: a row must not have aged when its own timer finds it.
+        if let Some(flow) = flow {
+            self.pin(call.seat, flow, false);
+        }
         true
     }
 
@@ -513,11 +514,11 @@ where
     }
 
     fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
-        if let Some(owner) = owner {
-            self.pin(call.seat, owner, false);
-        }
         if self.hooks.has(Hooks::DRAINED) {
             self.call(Hooks::DRAINED, call, owner, |policy, cx, flow| policy.drained(cx, flow, port, queue));
+        }
+        if let Some(owner) = owner {
+            self.pin(call.seat, owner, false);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a run writes down as it goes: points of series, and the account of packets.
 
+use crate::bank::REGISTRY;
 use spinewise_policy::Time;
 
 /// One point of a series.
@@ -27,7 +28,17 @@ pub const SERIES: &[(&str, &str)] = &[
 /// First series of the edge scheme.
 pub const EDGE_SERIES: u16 = 16;
 /// First series of the fabric scheme.
-pub const FABRIC_SERIES: u16 = 32;
+pub const FABRIC_SERIES: u16 = 128;
+
+/// The series of a scheme must end before those of the other site begin.
+const _: () = {
+    let mut scheme = 0;
+    while scheme < REGISTRY.len() {
+        assert!(REGISTRY[scheme].about.series.len() <= (FABRIC_SERIES - EDGE_SERIES) as usize);
+        scheme += 1;
+    }
+    assert!(SERIES.len() <= EDGE_SERIES as usize);
+};
 
 /// Packets and bytes (without the fabric scheme's header) of one fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -96,12 +96,16 @@ fn every_host_scheme_runs_over_every_fabric_scheme_with_every_tag_it_takes() {
                 let spec = spec(&topology, json!({"name": host, "fabric": fabric, "path_tag": tag}));
                 match spinewise_sim::spec::resolve(&spec) {
                     Ok(_) => drop(the_same(&spec, &format!("{host} by {tag} over {fabric}"))),
+                    // One header in a packet, one scheme that writes it.
+                    Err(error) if error.key == "scheme.fabric" => {
+                        assert!(host == "loopback_host" && ["conga", "loopback_switch"].contains(&fabric), "{error}");
+                    }
                     Err(error) => assert_eq!(error.key, "scheme.path_tag", "{host} by {tag} over {fabric}: {error}"),
                 }
                 taken += u32::from(spinewise_sim::spec::resolve(&spec).is_ok());
             }
         }
-        assert!(taken >= names("switch").len() as u32, "{host}: explicit tags fit every scheme");
+        assert!(taken + 2 >= names("switch").len() as u32, "{host}: explicit tags fit every scheme");
     }
 }
 
@@ -143,15 +147,17 @@ fn loopbacks() -> Vec<Value> {
         json!({"name": "loopback_host", "params": {"mask_ecn": false, "reroute_packets": 1, "tick_us": 7}}),
         json!({"name": "loopback_host", "params": {"give_up_us": 9, "alarm_us": 3}}),
         json!({"name": "loopback_host", "fabric": "rps", "header_bytes": "free"}),
-        json!({"name": "loopback_host", "fabric": "conga", "params": {"alarm_us": 0.5}}),
+        json!({"name": "loopback_host", "fabric": "letflow", "params": {"alarm_us": 0.5}}),
         json!({"name": "loopback_host", "path_tag": "outer"}),
         json!({"name": "loopback_switch"}),
         json!({"name": "loopback_switch", "params": {"release": "timer", "hold_us": 3, "queues": 2}}),
         json!({"name": "loopback_switch", "params": {"release": "packet", "hold_every": 2, "hold_packets": 1}}),
         json!({"name": "loopback_switch", "params": {"give_up_us": 6, "hold_every": 3, "hold_us": 200, "queues": 1}}),
         json!({"name": "loopback_switch", "params": {"flow_idle_us": 1, "alarm_us": 40, "consume": false, "tick_us": 9}}),
-        json!({"name": "loopback_host", "fabric": "loopback_switch", "fabric_params": {"consume": false}}),
-        json!({"name": "presto", "fabric": "loopback_switch"}),
+        // By hashed tags: an explicit one asks nothing of the first switch, which then writes no header.
+        json!({"name": "presto", "path_tag": "outer", "fabric": "loopback_switch"}),
+        json!({"name": "pdlb", "path_tag": "outer", "fabric": "loopback_switch", 
+               "fabric_params": {"flow_idle_us": 5, "hold_us": 60}}),
     ]
 }
 
@@ -160,23 +166,18 @@ fn the_shell_keeps_its_promises() {
     let mut counts = BTreeMap::new();
     for (fabric, topology) in fabrics() {
         for scheme in loopbacks() {
-            for ports in ["fifo", "commit_at_start"] {
-                for ecn_at in ["enqueue", "dequeue"] {
-                    let spec = merged(
-                        &spec(&topology, scheme.clone()),
-                        &json!({"switch": {"ports": ports, "ecn_at": ecn_at}}),
-                    );
-                    let outcome = run(&spec);
-                    let mut broken = Vec::new();
-                    for name in ["name", "fabric"].iter().filter_map(|key| scheme[key].as_str()) {
-                        if name.starts_with("loopback") {
-                            broken.extend(witnessed(&outcome, name, &mut counts));
-                        }
+            for (ports, ecn_at) in [("fifo", "dequeue"), ("commit_at_start", "enqueue")] {
+                let change = json!({"switch": {"ports": ports, "ecn_at": ecn_at}});
+                let outcome = run(&merged(&spec(&topology, scheme.clone()), &change));
+                let mut broken = Vec::new();
+                for name in ["name", "fabric"].iter().filter_map(|key| scheme[key].as_str()) {
+                    if name.starts_with("loopback") {
+                        broken.extend(witnessed(&outcome, name, &mut counts));
                     }
-                    broken.truncate(5);
-                    assert!(broken.is_empty(), "{scheme} on {fabric}, {ports}, {ecn_at}: {broken:#?}");
-                    assert_eq!(outcome.report["finished"], outcome.report["flows"], "{scheme} on {fabric}");
                 }
+                broken.truncate(5);
+                assert!(broken.is_empty(), "{scheme} on {fabric}, {ports}, {ecn_at}: {broken:#?}");
+                assert_eq!(outcome.report["finished"], outcome.report["flows"], "{scheme} on {fabric}");
             }
         }
     }

@@ -119,6 +119,8 @@ pub(crate) struct Entry {
     pub site: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
+    /// Does it write the in-band header?
+    header: bool,
     /// All parameters when these are set.
     configure: fn(&Given) -> Configured,
     /// Whom rows per path are kept for, with these parameters and in this place, if any are.
@@ -131,6 +133,7 @@ impl Entry {
             about: &P::ABOUT,
             site: <P::Site as Site>::NAME,
             params: <P::Config as Params>::PARAMS,
+            header: size_of::<P::Header>() > 0,
             configure: configure::<P>,
             rows: rows::<P>,
         }
@@ -188,6 +191,11 @@ pub(crate) fn read(given: &Map<String, Json>, fabric: &LeafSpine) -> Result<(Sch
         let under = keys.fabric.as_deref().unwrap_or(DEFAULT_SCHEME);
         reader.set_resolved("fabric", under.into());
         let under = find(&reader, "fabric", under, |entry| entry.site == "switch")?;
+        if entry.header && under.header {
+            let allowed =
+                format!("a switch scheme without an in-band header: a packet has one, and {} writes it", keys.name);
+            return Err(reader.refuse("fabric", allowed));
+        }
         let params = read_params(&mut reader, "fabric_params", under, &keys.fabric_params.unwrap_or_default())?;
         (path_tag, under, params)
     } else {
