@@ -55,7 +55,7 @@ impl Wires {
     }
 
     /// Puts the packet in hand on a link, to arrive at `at`.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, link: u32, hand: &mut InHand, at: Time) {
         self.hops += 1;
         let packet = &hand.packet;
@@ -88,14 +88,34 @@ impl Wires {
     /// Takes the first packet off a link.
     #[inline]
     pub fn pop(&mut self, link: u32, hand: &mut InHand) {
+        self.take(link, hand);
+        let front = self.rings[link as usize].0.front();
+        self.heads[link as usize] = front.map_or(Time::NEVER, |packet| packet.at);
+    }
+
+    /// Takes the first packet off a link and leaves its head as it is: [`Wires::refresh_heads`] must follow.
+    #[inline(always)]
+    pub fn take(&mut self, link: u32, hand: &mut InHand) {
         let ring = &mut self.rings[link as usize].0;
         hand.packet = *ring.get(0);
         ring.pop();
-        self.heads[link as usize] = ring.front().map_or(Time::NEVER, |packet| packet.at);
-        hand.body = None;
         if hand.packet.is(BODY) {
             hand.body = self.bodies[link as usize].pop_front();
         }
+    }
+
+    /// Sets the heads right of links from which everything before `end` was taken. Returns the earliest.
+    #[inline]
+    pub fn refresh_heads(&mut self, links: std::ops::Range<u32>, end: Time) -> Time {
+        let range = links.start as usize..links.end as usize;
+        let mut earliest = Time::NEVER;
+        for (head, flight) in self.heads[range.clone()].iter_mut().zip(&self.rings[range]) {
+            if *head < end {
+                *head = flight.0.front().map_or(Time::NEVER, |packet| packet.at);
+            }
+            earliest = earliest.min(*head);
+        }
+        earliest
     }
 
     /// Everything still in flight.

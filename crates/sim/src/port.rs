@@ -221,11 +221,15 @@ impl Port {
     }
 
     /// Takes what has started by `now` off the queue of a FIFO port, marking at dequeue where the rules say so.
-    #[inline]
+    #[inline(always)]
     pub fn settle(&mut self, now: Time, rules: &Rules, wires: &mut Wires) {
-        if self.waiting_bytes == 0 {
-            return;
+        if self.waiting_bytes > 0 {
+            self.settle_waiting(now, rules, wires);
         }
+    }
+
+    #[inline]
+    fn settle_waiting(&mut self, now: Time, rules: &Rules, wires: &mut Wires) {
         while let Some(first) = self.waiting.front() {
             if first.start > now {
                 break;
@@ -264,7 +268,7 @@ impl Port {
     }
 
     /// Drop-tail: may a packet of `bytes` join the queue as found at `now`? A port whose line is free always takes one.
-    #[inline]
+    #[inline(always)]
     pub fn admit(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
         self.settle(now, rules, wires);
         let (mut queued, mut packets) = (self.waiting_bytes, self.waiting_packets());
@@ -284,7 +288,7 @@ impl Port {
     }
 
     /// Queues an admitted packet. On a commit-at-start port returns when a transmit-done event is first needed.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(
         &mut self,
         now: Time,
@@ -315,7 +319,7 @@ impl Port {
     }
 
     /// Puts a packet on the line at `start`, which must not be before the line is free.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, start: Time, hand: &mut InHand, wires: &mut Wires) {
         let bytes = u32::from(hand.packet.wire);
         let took = self.line.send(bytes, start > self.busy_until);

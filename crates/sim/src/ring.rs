@@ -71,7 +71,7 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn push(&mut self) -> &mut T {
         if self.len() == self.slots.len() {
-            self.resize((self.slots.len() * 2).max(Self::FIRST));
+            self.grow();
         }
         let at = self.slot(self.len());
         self.len += 1;
@@ -91,6 +91,11 @@ impl<T: Copy + Default> Ring<T> {
             }
             self.peak = self.len;
         }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.resize((self.slots.len() * 2).max(Self::FIRST));
     }
 
     #[cold]

@@ -40,7 +40,11 @@ pub struct Switch {
     node: u32,
     tier: Tier,
     host_ports: u16,
+    /// Its first host, if it is a leaf.
+    first_host: u32,
     salt: u64,
+    /// Hooks of its scheme.
+    hooks: Hooks,
     /// Its egress ports.
     pub ports: Vec<Port>,
     /// Its plan.
@@ -98,6 +102,8 @@ impl Switch {
             node,
             tier,
             host_ports: if tier == Tier::Leaf { topology.hosts_per_leaf as u16 } else { 0 },
+            first_host: id * topology.hosts_per_leaf,
+            hooks: fabric.hooks(),
             salt: hash::mix2(net.seed ^ hash::name("switch salt"), u64::from(id)),
             busy: vec![Span::ZERO; ports.len()],
             peers: fabric.layout(id).peers,
@@ -129,35 +135,34 @@ impl Switch {
     /// Sends a packet on towards its destination.
     #[inline]
     fn forward(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
-        let topology = &w.net.topology;
-        let packet = &hand.packet;
-        let leaf = if packet.dst & SWITCH == 0 { topology.leaf_of[packet.dst as usize] } else { packet.dst & !SWITCH };
-        if leaf == self.id && packet.dst & SWITCH == 0 {
-            let out = (packet.dst % topology.hosts_per_leaf) as u16;
-            self.last_hop(w, now, in_port, out, hand);
-        } else if leaf < topology.leaves {
+        let dst = hand.packet.dst;
+        let port = dst.wrapping_sub(self.first_host);
+        if port < u32::from(self.host_ports) {
+            let from_fabric = in_port >= self.host_ports && in_port != MADE_HERE;
+            if from_fabric && self.hooks.has(Hooks::INGRESS) {
+                self.leave_fabric(w, now, in_port, port as u16, hand);
+            } else {
+                strip_header(&mut hand.packet);
+                self.queue(w, now, port as u16, hand);
+            }
+            return;
+        }
+        let leaf = if dst & SWITCH == 0 { w.net.topology.leaf_of[dst as usize] } else { dst & !SWITCH };
+        if leaf < w.net.topology.leaves {
             self.inner_hop(w, now, in_port, leaf, hand);
         } else {
-            self.lose(w, packet);
+            self.lose(w, &hand.packet);
         }
     }
 
-    /// The last hop: to a host of this leaf.
-    #[inline]
-    fn last_hop(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
-        let mut asked = None;
-        let mut verdict = Verdict::Forward;
+    /// The last hop of a packet from the fabric, where the scheme has a say.
+    fn leave_fabric(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         let packet = &mut hand.packet;
-        if in_port >= self.host_ports && in_port != MADE_HERE && w.fabric.hooks().has(Hooks::INGRESS) {
-            let view = packet.view(w.net.tags, in_port, out);
-            verdict = self.ask(w.net, now, packet.src, w.fabric, &[], |fabric, call| {
-                fabric.ingress(call, &view, &mut packet.header)
-            });
-            asked = take_asked(w);
-        }
-        packet.wire -= u16::from(packet.fabric_header);
-        packet.fabric_header = 0;
-        let port = &mut self.ports[usize::from(out)];
+        let view = packet.view(w.net.tags, in_port, out);
+        let verdict = self
+            .ask(w.net, now, packet.src, w.fabric, &[], |fabric, call| fabric.ingress(call, &view, &mut packet.header));
+        let asked = take_asked(w);
+        strip_header(packet);
         match verdict {
             Verdict::Consume => {
                 w.log.consumed.add(packet.wire);
@@ -165,16 +170,9 @@ impl Switch {
                     w.flows.left(packet.flow);
                 }
             }
-            Verdict::Forward => {
-                if let Some(found) = port.admit(now, u32::from(packet.wire), &w.net.rules, w.wires) {
-                    if let Some(at) = port.enqueue(now, hand, found, &w.net.rules, w.wires) {
-                        self.timers.plan(at, What::TransmitDone(out));
-                    }
-                } else {
-                    drop_packet(w, packet);
-                }
-            }
+            Verdict::Forward => self.queue(w, now, out, hand),
             Verdict::Hold(queue) => {
+                let port = &mut self.ports[usize::from(out)];
                 let owner = packet.of_flow().then(|| packet.key());
                 if port.take(queue, owner)
                     && let Some(owner) = owner
@@ -194,36 +192,45 @@ impl Switch {
     #[inline]
     fn inner_hop(&mut self, w: &mut World<'_>, now: Time, in_port: u16, leaf: u32, hand: &mut InHand) {
         let candidates = w.net.topology.uplinks(self.id, leaf);
-        let packet = &mut hand.packet;
-        if candidates.is_empty() {
-            self.lose(w, packet);
-            return;
-        }
-        let first = in_port < self.host_ports;
-        let mut asked = None;
-        let n = candidates.len();
-        let choice = if packet.way != Way::ANY && (w.net.tags == Tags::Explicit || in_port == MADE_HERE) {
-            self.tagged(w.net, packet, leaf) % n
-        } else if in_port == MADE_HERE || packet.kind == Kind::Message {
-            // Control packets are hashed, whatever the scheme does with traffic.
-            hash::spread(packet.view(w.net.tags, in_port, 0).hash(self.salt), n as u32) as usize
-        } else if n == 1 && !first {
-            0
-        } else {
-            let view = packet.view(w.net.tags, in_port, 0);
-            let (way, header) = self.ask(w.net, now, packet.dst, w.fabric, candidates, |fabric, call| {
-                fabric.pick(call, &view, &mut packet.header)
-            });
-            if first && header > 0 && w.net.charge_headers {
-                packet.wire += header as u16;
-                packet.fabric_header = header as u8;
-                w.log.header_bytes += u64::from(header);
+        let tagged = hand.packet.way != Way::ANY && (w.net.tags == Tags::Explicit || in_port == MADE_HERE);
+        let choice = match candidates {
+            [] => {
+                self.lose(w, &hand.packet);
+                return;
             }
-            asked = take_asked(w);
-            way.index() % n
+            [_] if in_port >= self.host_ports => 0,
+            _ if tagged => self.tagged(w.net, &hand.packet, leaf),
+            _ if in_port == MADE_HERE || hand.packet.kind == Kind::Message => {
+                // Control packets are hashed, whatever the scheme does with traffic.
+                let hash = hand.packet.view(w.net.tags, in_port, 0).hash(self.salt);
+                hash::spread(hash, candidates.len() as u32) as usize
+            }
+            _ => {
+                self.pick(w, now, in_port, candidates, hand);
+                return;
+            }
         };
-        let out = candidates[choice];
-        self.queue(w, now, out, hand);
+        let choice = if choice < candidates.len() { choice } else { choice % candidates.len() };
+        self.queue_inside(w, now, candidates[choice], hand);
+    }
+
+    /// Asks the scheme for the way, and takes it.
+    #[inline]
+    fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
+        let packet = &mut hand.packet;
+        let view = packet.view(w.net.tags, in_port, 0);
+        let (way, header) = self.ask(w.net, now, packet.dst, w.fabric, candidates, |fabric, call| {
+            fabric.pick(call, &view, &mut packet.header)
+        });
+        if header > 0 && in_port < self.host_ports && w.net.charge_headers {
+            packet.wire += header as u16;
+            packet.fabric_header = header as u8;
+            w.log.header_bytes += u64::from(header);
+        }
+        let asked = take_asked(w);
+        let choice = way.index();
+        let choice = if choice < candidates.len() { choice } else { choice % candidates.len() };
+        self.queue_inside(w, now, candidates[choice], hand);
         self.perform(w, now, asked);
     }
 
@@ -237,27 +244,42 @@ impl Switch {
         usize::from(if self.tier == Tier::Leaf { first } else { second })
     }
 
-    /// Queues a packet at a port that leads to a switch.
+    /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
     #[inline]
-    fn queue(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand) {
+    fn queue_inside(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand) {
+        if !self.hooks.has(Hooks::EGRESS) {
+            self.queue(w, now, out, hand);
+            return;
+        }
         let packet = &mut hand.packet;
         let found = self.ports[usize::from(out)].admit(now, u32::from(packet.wire), &w.net.rules, w.wires);
         let Some(found) = found else {
             drop_packet(w, packet);
             return;
         };
-        let mut asked = None;
-        if w.fabric.hooks().has(Hooks::EGRESS) {
-            let view = packet.view(w.net.tags, 0, out);
-            self.ask(w.net, now, packet.dst, w.fabric, &[], |fabric, call| {
-                fabric.egress(call, PortId(out), &view, &mut packet.header);
-            });
-            asked = take_asked(w);
-        }
+        let view = packet.view(w.net.tags, 0, out);
+        self.ask(w.net, now, packet.dst, w.fabric, &[], |fabric, call| {
+            fabric.egress(call, PortId(out), &view, &mut packet.header);
+        });
+        let asked = take_asked(w);
         if let Some(at) = self.ports[usize::from(out)].enqueue(now, hand, found, &w.net.rules, w.wires) {
             self.timers.plan(at, What::TransmitDone(out));
         }
         self.perform(w, now, asked);
+    }
+
+    /// Queues a packet, or drops it.
+    #[inline]
+    fn queue(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand) {
+        let port = &mut self.ports[usize::from(out)];
+        match port.admit(now, u32::from(hand.packet.wire), &w.net.rules, w.wires) {
+            Some(found) => {
+                if let Some(at) = port.enqueue(now, hand, found, &w.net.rules, w.wires) {
+                    self.timers.plan(at, What::TransmitDone(out));
+                }
+            }
+            None => drop_packet(w, &hand.packet),
+        }
     }
 
     fn lose(&mut self, w: &mut World<'_>, packet: &Packet) {
@@ -282,7 +304,7 @@ impl Switch {
         }
         w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
         match packet.kind {
-            Kind::Message if w.fabric.hooks().has(Hooks::MESSAGE) => {
+            Kind::Message if self.hooks.has(Hooks::MESSAGE) => {
                 let body = hand.body.as_deref().unwrap_or(&[]);
                 let message = message_of(packet, in_port, body);
                 self.ask(w.net, now, packet.src, w.fabric, &[], |fabric, call| fabric.message(call, &message));
@@ -319,7 +341,7 @@ impl Switch {
     }
 
     fn tell(&mut self, w: &mut World<'_>, now: Time, peer: u32, way: Way, event: Event) {
-        if !w.fabric.hooks().has(Hooks::FEEDBACK) {
+        if !self.hooks.has(Hooks::FEEDBACK) {
             return;
         }
         let feedback = Feedback { way, flow: None, event };
@@ -515,6 +537,16 @@ fn take_asked(w: &mut World<'_>) -> Option<Asked> {
     w.fabric.has_asked().then(|| w.fabric.asked())
 }
 
+/// Takes the fabric scheme's header off a packet that leaves the fabric.
+#[inline]
+fn strip_header(packet: &mut Packet) {
+    if packet.fabric_header > 0 {
+        packet.wire -= u16::from(packet.fabric_header);
+        packet.fabric_header = 0;
+    }
+}
+
+#[cold]
 fn drop_packet(w: &mut World<'_>, packet: &Packet) {
     w.log.dropped.add(packet.wire - u16::from(packet.fabric_header));
     if packet.of_flow() {

@@ -6,12 +6,15 @@
 //! run by one thread, and it is what keeps a node's state in the cache for a whole window.
 
 use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
+use crate::link::Wires;
+use crate::net::Net;
 use crate::packet::InHand;
 use crate::timers::Class;
 use spinewise_policy::{Span, Time};
 
 /// Sort keys are (offset in the window, in-port): 40 and 24 bits.
 const PORT_BITS: u32 = 24;
+const PORT_MASK: u64 = (1 << PORT_BITS) - 1;
 
 /// Runs to the end, in windows of at most `window`. Returns the instant it stopped at.
 ///
@@ -19,14 +22,14 @@ const PORT_BITS: u32 = 24;
 /// [`Interrupted`] if `watch` says so.
 pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interrupted> {
     assert!(window > Span::ZERO && window.0 < 1 << (64 - PORT_BITS), "windows last from 1 ps to 1.09 s");
-    let nodes = sim.net.topology.nodes();
+    let (hosts, nodes) = (sim.net.topology.hosts, sim.net.topology.nodes());
     for node in 0..nodes {
         sim.wires.due[node as usize] = sim.planned(node).0;
     }
     let mut grid = Grid::new(sim.limits);
     let (mut todo, mut keys) = (Vec::new(), Vec::new());
-    let mut touched = 0;
-    let mut count = 0u64;
+    let mut hand = InHand::default();
+    let (mut touched, mut count) = (0, 0u64);
     loop {
         let start = sim.wires.due.iter().copied().min().unwrap_or(Time::NEVER);
         if let Some(stop) = grid.over(start, &sim.flows) {
@@ -40,7 +43,11 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
             if let Some(&next) = todo.get(i + 1) {
                 touched ^= touch(sim, next, end);
             }
-            work(sim, node, start, end, &mut keys);
+            if node < hosts {
+                work_host(sim, node, end, &mut hand);
+            } else {
+                work_switch(sim, node, start, end, &mut keys, &mut hand);
+            }
         }
         count += 1;
         if count.is_multiple_of(WATCH_EVERY) && !watch(sim.progress(end)) {
@@ -49,36 +56,71 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
     }
 }
 
-/// One node's window.
-#[inline]
-fn work(sim: &mut Sim, node: u32, start: Time, end: Time, keys: &mut Vec<u64>) {
-    let first = sim.net.topology.first_link[node as usize];
-    gather(sim, node, start, end, keys);
-    std::hint::black_box(touch_ports(sim, node, keys.len()));
-    let mut hand = InHand::default();
-    let mut arrivals = keys.iter();
-    let mut next = arrivals.next();
+/// A host's window: its one link, its NIC and its timers, whichever comes first.
+fn work_host(sim: &mut Sim, node: u32, end: Time, hand: &mut InHand) {
+    let link = sim.net.topology.first_link[node as usize];
+    let (host, mut world) = sim.host(node);
+    let mut events = 0;
     loop {
-        let arrival = next.map_or(Time::NEVER, |key| Time(start.0 + (key >> PORT_BITS)));
-        let (planned, class) = sim.planned(node);
-        if (planned, class) < (arrival, Class::Arrival) {
-            if planned >= end {
-                break;
-            }
-            sim.do_planned(node, planned);
-        } else if let Some(key) = next {
-            let link = first + (key & ((1 << PORT_BITS) - 1)) as u32;
-            sim.wires.pop(link, &mut hand);
-            sim.arrive(node, link, arrival, &mut hand);
-            next = arrivals.next();
-        } else {
+        let (arrival, timer) = (world.wires.heads[link as usize], host.timers.next_at());
+        let next = arrival.min(timer).min(host.wake);
+        if next >= end {
+            world.wires.due[node as usize] = next;
             break;
         }
+        events += 1;
+        // At one instant: transmit-done, then arrival, then timers.
+        if host.wake == next {
+            host.pull(&mut world, next);
+        } else if arrival == next {
+            world.wires.pop(link, hand);
+            host.arrive(&mut world, next, hand);
+        } else if let Some((_, what)) = host.timers.pop() {
+            host.fire(&mut world, next, what);
+        }
     }
-    let visit = settle(sim, node, end);
-    let links = first as usize..sim.net.topology.first_link[node as usize + 1] as usize;
-    let head = sim.wires.heads[links].iter().copied().min().unwrap_or(Time::NEVER);
-    sim.wires.due[node as usize] = head.min(sim.planned(node).0).min(visit);
+    world.log.events += events;
+}
+
+/// A switch's window.
+fn work_switch(sim: &mut Sim, node: u32, start: Time, end: Time, keys: &mut Vec<u64>, hand: &mut InHand) {
+    let (first, last) = (sim.net.topology.first_link[node as usize], sim.net.topology.first_link[node as usize + 1]);
+    gather(&sim.net, &sim.wires, first..last, start, end, keys);
+    let (switch, mut world) = sim.switch(node);
+    if keys.len() >= switch.ports.len() {
+        std::hint::black_box(switch.ports.iter().fold(0, |touched, port| touched ^ port.touch(world.wires)));
+    }
+    let mut events = keys.len() as u64;
+    for &key in keys.iter() {
+        let now = Time(start.0 + (key >> PORT_BITS));
+        while switch.timers.next() < (now, Class::Arrival) {
+            if let Some((at, what)) = switch.timers.pop() {
+                events += 1;
+                switch.fire(&mut world, at, what);
+            }
+        }
+        let port = (key & PORT_MASK) as u32;
+        world.wires.take(first + port, hand);
+        switch.arrive(&mut world, now, port as u16, hand);
+    }
+    while switch.timers.next_at() < end {
+        if let Some((at, what)) = switch.timers.pop() {
+            events += 1;
+            switch.fire(&mut world, at, what);
+        }
+    }
+    world.log.events += events;
+    let mut due = switch.timers.next_at();
+    if world.net.rules.marks_at_dequeue() {
+        // Marks of packets that start before the window's end become final: after it, their receivers may read them.
+        // When the next one starts the switch is visited, even if nothing happens there.
+        for port in &mut switch.ports {
+            port.settle(end - Span(1), &world.net.rules, world.wires);
+            due = due.min(port.next_start());
+        }
+    }
+    due = due.min(world.wires.refresh_heads(first..last, end));
+    world.wires.due[node as usize] = due;
 }
 
 /// Reads what a node will need whose turn is next: loads that nothing waits for, while another node is at work.
@@ -98,44 +140,33 @@ fn touch(sim: &Sim, node: u32, end: Time) -> u64 {
     touched
 }
 
-/// Reads the ports of a switch that is about to do much.
-#[inline]
-fn touch_ports(sim: &Sim, node: u32, arrivals: usize) -> u64 {
-    let Some(switch) = node.checked_sub(sim.net.topology.hosts) else { return 0 };
-    let ports = &sim.switches[switch as usize].ports;
-    if arrivals < ports.len() {
-        return 0;
-    }
-    ports.iter().fold(0, |touched, port| touched ^ port.touch(&sim.wires))
-}
-
 /// Collects what arrives before `end`, in the order it is worked off.
 #[inline]
-fn gather(sim: &Sim, node: u32, start: Time, end: Time, keys: &mut Vec<u64>) {
+fn gather(net: &Net, wires: &Wires, links: std::ops::Range<u32>, start: Time, end: Time, keys: &mut Vec<u64>) {
     keys.clear();
-    let (first, last) = (sim.net.topology.first_link[node as usize], sim.net.topology.first_link[node as usize + 1]);
-    for link in first..last {
-        if sim.wires.heads[link as usize] >= end {
+    let heads = &wires.heads[links.start as usize..links.end as usize];
+    for (port, &head) in heads.iter().enumerate() {
+        if head >= end {
             continue;
         }
-        let ring = sim.wires.ring(link);
-        for i in 0..ring.len() {
-            let at = ring.get(i).at;
-            if at >= end {
-                break;
-            }
-            keys.push((at.0 - start.0) << PORT_BITS | u64::from(link - first));
-        }
+        let port = port as u64;
+        keys.push((head.0 - start.0) << PORT_BITS | port);
+        let ring = wires.ring(links.start + port as u32);
+        keys.extend(
+            ring.iter()
+                .skip(1)
+                .map_while(|packet| (packet.at < end).then(|| (packet.at.0 - start.0) << PORT_BITS | port)),
+        );
     }
-    if last - first > 1 && keys.len() > 1 {
+    if keys.len() > 1 {
         keys.sort_unstable();
-        break_ties(sim, first, start, keys);
+        break_ties(net, links.start, start, keys);
     }
 }
 
 /// Arrivals at the same instant go in an order mixed afresh for each instant.
 #[inline]
-fn break_ties(sim: &Sim, first: u32, start: Time, keys: &mut [u64]) {
+fn break_ties(net: &Net, first: u32, start: Time, keys: &mut [u64]) {
     let mut i = 1;
     while i < keys.len() {
         if keys[i] >> PORT_BITS != keys[i - 1] >> PORT_BITS {
@@ -148,24 +179,9 @@ fn break_ties(sim: &Sim, first: u32, start: Time, keys: &mut [u64]) {
             i += 1;
         }
         keys[from..i].sort_unstable_by_key(|key| {
-            let link = first + (key & ((1 << PORT_BITS) - 1)) as u32;
-            (sim.net.tie(Time(start.0 + offset), link), link)
+            let link = first + (key & PORT_MASK) as u32;
+            (net.tie(Time(start.0 + offset), link), link)
         });
         i += 1;
     }
-}
-
-/// Settles the marks of packets that start before the window's end: after it, their receivers may read them. Returns
-/// when the next one starts: in that window the node is visited even if nothing happens there.
-#[inline]
-fn settle(sim: &mut Sim, node: u32, end: Time) -> Time {
-    let hosts = sim.net.topology.hosts;
-    let mut visit = Time::NEVER;
-    if node >= hosts && sim.net.rules.marks_at_dequeue() {
-        for port in &mut sim.switches[(node - hosts) as usize].ports {
-            port.settle(end - Span(1), &sim.net.rules, &mut sim.wires);
-            visit = visit.min(port.next_start());
-        }
-    }
-    visit
 }
