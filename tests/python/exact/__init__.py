@@ -1,0 +1,1 @@
+"""Exactness: the engine against recursions written from the rules, in rational numbers, to the picosecond."""
