@@ -166,8 +166,12 @@ def drawn(seed: int) -> Case:
     )
 
 
+# The last three time out at an instant that depends on when data was stamped behind acknowledgements at a NIC.
+SEEDS = [*range(150), 357, 443, 632]
+
+
 def test_random_cases() -> None:
-    """150 of them; losses, timeouts, marks and reordering by retransmission all occur, and all numbers agree."""
-    fates = [fate for seed in range(150) for fate in drawn(seed).check()]
+    """Losses, timeouts, marks and reordering by retransmission all occur, and all numbers agree."""
+    fates = [fate for seed in SEEDS for fate in drawn(seed).check()]
     for counter in ("retransmits", "timeouts", "fast_retransmits", "out_of_order", "marks"):
         assert sum(getattr(fate, counter) for fate in fates) > 50, counter
