@@ -19,6 +19,9 @@ Spec = dict[str, Any]
 # Keys of a [[traffic]] entry that name a file, relative to the spec file that names it.
 FILE_KEYS = ("file", "cdf_file")
 
+# Tables of a spec file that say nothing of the run itself: what `compare` does with it, and what must come out.
+BESIDE_THE_RUN = ("compare", "bounds")
+
 _INDEX = re.compile(r"\[(\d+)\]")
 _BARE_WORD = re.compile(r"[A-Za-z0-9_./@+-]+")
 
@@ -131,7 +134,8 @@ def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) ->
     """
     file = None if isinstance(spec, Mapping) else str(spec)
     plain = as_spec(spec)
-    plain.pop("compare", None)
+    for table in BESIDE_THE_RUN:
+        plain.pop(table, None)
     if seed is not None:
         plain["seed"] = seed
     try:

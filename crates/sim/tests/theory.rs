@@ -63,7 +63,7 @@ struct Sent {
 impl Rule {
     /// What is queued of `sent` at `now`, without and with the packet in transmission: (bytes, packets).
     fn queue(&self, sent: &[Sent], now: u64) -> (u64, u64) {
-        let there = |s: &&Sent| s.start > now || self.in_service && s.start <= now && now < s.end;
+        let there = |s: &&Sent| s.start > now || self.in_service && now < s.end;
         sent.iter().filter(there).fold((0, 0), |(bytes, packets), s| (bytes + s.bytes, packets + 1))
     }
 
@@ -88,10 +88,8 @@ impl Rule {
             fates.push(Some((end, marked)));
         }
         if self.at_dequeue {
-            let mut n = 0;
-            for fate in fates.iter_mut().flatten() {
+            for (n, fate) in fates.iter_mut().flatten().enumerate() {
                 fate.1 = self.threshold.0 > 0 && Self::reaches(self.threshold, self.left_behind(&sent, n));
-                n += 1;
             }
         }
         fates

@@ -1,0 +1,77 @@
+"""Every scenario runs and keeps to the bounds it carries: `"what" = [least, most]` in its [bounds] table.
+
+What can be bounded: `CLASS.fct_s.STAT`, `CLASS.slowdown.STAT` and `CLASS.unfinished` of a size class,
+`packets.NAME` of the TCP flows, `counters.FATE.UNIT` of the report, `TIER.NAME` of a tier of links
+(`leaf->spine.jain`), `link NAME.WHAT` of one link, and `flowN.COLUMN` of one flow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spinewise as sw
+from spinewise.result import Result
+from spinewise.spec import load
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+
+
+def values(result: Result) -> dict[str, Any]:
+    """All that a bound can name, nested."""
+    summary = result.summary()
+    tree: dict[str, Any] = {found.name: asdict(found) for found in summary.classes}
+    tree |= {"packets": asdict(summary.packets) if summary.packets else {}, "counters": result.report["counters"]}
+    tree |= {tier["tier"]: tier for tier in summary.links}
+    tree |= {f"link {link['name']}": link for link in result.report["links"]}
+    if result.flows.num_rows <= 10:
+        tree |= {f"flow{row['flow']}": row for row in result.flows.to_pylist()}
+    return tree
+
+
+def value(tree: dict[str, Any], path: str) -> float:
+    """The number that `path` names."""
+    found: Any = tree
+    for step in path.split("."):
+        found = found[step]
+    return float(found)
+
+
+def outside(bounds: dict[str, list[float]], tree: dict[str, Any]) -> list[str]:
+    """The bounds that are not kept, in words."""
+    broken = []
+    for path, (least, most) in bounds.items():
+        found = value(tree, path)
+        if math.isnan(found) or not least <= found <= most:
+            broken.append(f"{path} = {found:g}, not from {least:g} to {most:g}")
+    return broken
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_every_scenario_is_a_spec(path: Path) -> None:
+    assert sw.resolve(path)["traffic"]
+
+
+@pytest.mark.parametrize("path", [path for path in SCENARIOS if "bounds" in load(path)], ids=lambda path: path.stem)
+def test_a_scenario_keeps_to_its_bounds(path: Path) -> None:
+    bounds = load(path)["bounds"]
+    assert bounds
+    assert outside(bounds, values(sw.run(path))) == []
+
+
+def test_most_scenarios_carry_bounds() -> None:
+    with_bounds = [path.stem for path in SCENARIOS if "bounds" in load(path)]
+    assert len(with_bounds) >= len(SCENARIOS) - 1, "only the demo may go without"
+
+
+def test_a_bound_that_is_not_kept_is_told() -> None:
+    tree = {"all": {"unfinished": 3, "slowdown": {"p99": math.nan}}}
+    assert outside({"all.unfinished": [0, 0]}, tree) == ["all.unfinished = 3, not from 0 to 0"]
+    assert outside({"all.slowdown.p99": [1, 2]}, tree) == ["all.slowdown.p99 = nan, not from 1 to 2"]
+    assert outside({"all.unfinished": [3, 4]}, tree) == []
+    with pytest.raises(KeyError):
+        outside({"all.no_such": [0, 0]}, tree)
