@@ -6,6 +6,7 @@
 
 pub mod bank;
 pub mod bench;
+pub mod control;
 pub mod engine;
 pub mod flows;
 pub mod host;

@@ -1,19 +1,19 @@
 //! A switch: routes a packet, lets the scheme choose among equal-cost ports, and queues it.
 
-use crate::bank::{Asked, Bank, Call, NO_PEER, Room};
+mod scheme;
+
+use crate::bank::{Bank, Call, NO_PEER};
+use crate::control::plan_ticks;
 use crate::flows::Flows;
-use crate::host::{device, message_of, message_to, plan_ticks, reply_to};
 use crate::link::Wires;
-use crate::log::{FABRIC_SERIES, Log};
+use crate::log::Log;
 use crate::net::Net;
-use crate::packet::{BODY, ECT, InHand, Packet, SWITCH, Tags};
-use crate::port::{Port, Rules, Started};
+use crate::packet::{InHand, Packet, SWITCH, Tags};
+use crate::port::{Port, Rules};
 use crate::timers::{Timers, What};
-use spinewise_policy::out::{Action, To};
+use scheme::take_asked;
 use spinewise_policy::site::Ports;
-use spinewise_policy::{
-    Event, Feedback, Hooks, Key, Kind, Peers, Port as PortId, Queue, Span, SwitchView, Tier, Time, Verdict, Way, hash,
-};
+use spinewise_policy::{Event, Hooks, Key, Kind, Peers, Port as PortId, Queue, Span, Tier, Time, Verdict, Way, hash};
 use std::collections::BTreeMap;
 
 /// What a switch touches besides itself.
@@ -287,71 +287,6 @@ impl Switch {
         drop_packet(w, packet);
     }
 
-    // ---- what is for the switch itself ------------------------------------------------------------------------
-
-    fn answer(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
-        w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
-        let wire = packet.wire - u16::from(packet.fabric_header);
-        let reply = Packet { src: self.id | SWITCH, wire, ..reply_to(packet, now) };
-        self.make(w, now, &mut reply.into());
-    }
-
-    fn deliver(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &InHand) {
-        let packet = &hand.packet;
-        if packet.kind == Kind::Probe {
-            self.answer(w, now, packet);
-            return;
-        }
-        w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
-        match packet.kind {
-            Kind::Message if self.hooks.has(Hooks::MESSAGE) => {
-                let body = hand.body.as_deref().unwrap_or(&[]);
-                let message = message_of(packet, in_port, body);
-                self.ask(w.net, now, packet.src, w.fabric, &[], |fabric, call| fabric.message(call, &message));
-                let asked = take_asked(w);
-                self.perform(w, now, asked);
-            }
-            Kind::ProbeReply => {
-                if let Some((peer, way)) = self.probes.remove(&packet.flow) {
-                    let event = Event::ProbeReply {
-                        rtt: now.since(packet.stamp),
-                        one_way: Time(packet.seq).since(packet.stamp),
-                        marked: packet.is(crate::packet::ECE),
-                        by: device(packet.src),
-                    };
-                    self.tell(w, now, peer, way, event);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// A packet made here sets out.
-    fn make(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
-        self.note_made(w, &hand.packet);
-        self.forward(w, now, MADE_HERE, hand);
-    }
-
-    fn note_made(&self, w: &mut World<'_>, packet: &Packet) {
-        w.log.created.add(packet.wire);
-        match packet.kind {
-            Kind::Message => w.log.messages.add(packet.wire),
-            _ => w.log.probes.add(packet.wire),
-        }
-    }
-
-    fn tell(&mut self, w: &mut World<'_>, now: Time, peer: u32, way: Way, event: Event) {
-        if !self.hooks.has(Hooks::FEEDBACK) {
-            return;
-        }
-        let feedback = Feedback { way, flow: None, event };
-        self.ask(w.net, now, peer, w.fabric, &[], |fabric, call| fabric.feedback(call, &feedback));
-        let asked = take_asked(w);
-        self.perform(w, now, asked);
-    }
-
-    // ---- what was planned -------------------------------------------------------------------------------------
-
     /// Something planned is due.
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
@@ -385,19 +320,6 @@ impl Switch {
         }
     }
 
-    fn after_start(&mut self, w: &mut World<'_>, now: Time, port: u16, started: Started) {
-        if let Some(at) = started.again {
-            self.timers.plan(at, What::TransmitDone(port));
-        }
-        if let Some((queue, owner)) = started.drained {
-            self.ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| {
-                fabric.drained(call, owner, PortId(port), queue);
-            });
-            let asked = take_asked(w);
-            self.perform(w, now, asked);
-        }
-    }
-
     fn sample(&mut self, w: &mut World<'_>, now: Time) {
         let Some(interval) = w.net.series_interval else { return };
         for (n, port) in self.ports.iter().enumerate().skip(usize::from(self.host_ports)) {
@@ -410,131 +332,6 @@ impl Switch {
         }
         self.timers.plan(now + interval, What::Sample);
     }
-
-    // ---- the scheme -------------------------------------------------------------------------------------------
-
-    /// Calls a hook of this switch's scheme that concerns the device `about`.
-    #[inline]
-    fn ask<R>(
-        &self,
-        net: &Net,
-        now: Time,
-        about: u32,
-        fabric: &mut Bank,
-        candidates: &[u16],
-        hook: impl FnOnce(&mut Bank, Call<'_>) -> R,
-    ) -> R {
-        let peer = match (about, self.peers) {
-            (NO_PEER, _) | (_, Peers::None) => NO_PEER,
-            (host, Peers::Hosts) if host & SWITCH == 0 => host,
-            (host, Peers::Leaves) if host & SWITCH == 0 => net.topology.leaf_of[host as usize],
-            (switch, Peers::Leaves) if switch & !SWITCH < net.topology.leaves => switch & !SWITCH,
-            _ => NO_PEER,
-        };
-        let ports = OwnPorts { ports: &self.ports, now, rules: &net.rules };
-        let view = SwitchView {
-            switch: self.id,
-            tier: self.tier,
-            candidates,
-            host_ports: self.host_ports,
-            salt: self.salt,
-            ports: &ports,
-        };
-        hook(fabric, Call { seat: self.id, now, room: Room::Switch(view), peer })
-    }
-
-    /// Carries out what a hook asked for.
-    #[inline]
-    fn perform(&mut self, w: &mut World<'_>, now: Time, asked: Option<Asked>) {
-        if let Some(asked) = asked {
-            self.carry_out(w, now, asked);
-        }
-    }
-
-    fn carry_out(&mut self, w: &mut World<'_>, now: Time, asked: Asked) {
-        for &action in &asked.actions[..asked.len] {
-            match action {
-                Action::Send { to, class, flow, way, at, len, wire } => {
-                    let body = &asked.bytes[at as usize..(at + len) as usize];
-                    let message = Packet { src: self.id | SWITCH, flags: BODY, ..message_to(class, flow, way, wire) };
-                    self.send_message(w, now, to, message, body);
-                }
-                Action::Probe { peer, way, wire, ttl, give_up } => self.probe(w, now, peer, way, wire, ttl, give_up),
-                Action::Arm { key, at } => {
-                    w.fabric.arm(self.id, key, at.max(now));
-                    self.timers.plan(at.max(now), What::Scheme(key));
-                }
-                Action::Cancel { key } => w.fabric.cancel(self.id, key),
-                Action::Release { port, queue } => {
-                    let started = self.ports[port.index()].release(now, queue);
-                    self.after_start(w, now, port.0, started);
-                }
-                // Marks are made at egress; there is no transport here to hide them from.
-                Action::MaskEcn => {}
-                Action::Record { series, value } => w.log.point(now, FABRIC_SERIES + series, self.node, value),
-            }
-        }
-        w.fabric.give_back(asked);
-    }
-
-    fn send_message(&mut self, w: &mut World<'_>, now: Time, to: To, message: Packet, body: &[u8]) {
-        match to {
-            To::Host(dst) => self.make(w, now, &mut with_body(Packet { dst, ..message }, body)),
-            To::Leaf(leaf) => self.make(w, now, &mut with_body(Packet { dst: leaf | SWITCH, ..message }, body)),
-            To::Rack => {
-                for port in 0..self.host_ports {
-                    let dst = self.id * u32::from(self.host_ports) + u32::from(port);
-                    self.make(w, now, &mut with_body(Packet { dst, ..message }, body));
-                }
-            }
-            To::Neighbours { except } => {
-                let behind = except.map(|port| w.net.topology.out(self.node, port.0).to.0);
-                for port in self.host_ports..self.ports.len() as u16 {
-                    let link = w.net.topology.out(self.node, port);
-                    if Some(link.to.0) == behind || !link.up {
-                        continue;
-                    }
-                    let packet = Packet { dst: (link.to.0 - w.net.topology.hosts) | SWITCH, ..message };
-                    self.note_made(w, &packet);
-                    self.queue(w, now, port, &mut with_body(packet, body));
-                }
-            }
-        }
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn probe(&mut self, w: &mut World<'_>, now: Time, peer: u32, way: Way, wire: u32, ttl: u8, give_up: Span) {
-        let to_hosts = w.fabric.layout(self.id).peers == Peers::Hosts;
-        let dst = if to_hosts { peer } else { peer | SWITCH };
-        let number = self.next_probe;
-        self.next_probe = self.next_probe.wrapping_add(1);
-        self.probes.insert(number, (dst, way));
-        let packet = Packet {
-            stamp: now,
-            flow: number,
-            src: self.id | SWITCH,
-            dst,
-            wire: wire as u16,
-            way,
-            kind: Kind::Probe,
-            flags: ECT,
-            ttl,
-            ..Packet::default()
-        };
-        self.make(w, now, &mut packet.into());
-        self.timers.plan(now + give_up, What::ProbeLost(number));
-    }
-}
-
-/// A packet with its body.
-fn with_body(packet: Packet, body: &[u8]) -> InHand {
-    InHand { packet, body: Some(body.into()) }
-}
-
-/// What the last hook call asked for, if anything.
-#[inline]
-fn take_asked(w: &mut World<'_>) -> Option<Asked> {
-    w.fabric.has_asked().then(|| w.fabric.asked())
 }
 
 /// Takes the fabric scheme's header off a packet that leaves the fabric.

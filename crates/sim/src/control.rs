@@ -1,0 +1,63 @@
+//! Probes, replies and messages: the packets that schemes send, as hosts and switches make and read them.
+
+use crate::bank::Bank;
+use crate::packet::{CE, ECE, NO_FLOW, Packet, SWITCH};
+use crate::timers::{Timers, What};
+use spinewise_policy::{Device, FlowKey, Hooks, Kind, Message, Phase, Port, Span, Time, Way};
+
+/// Plans the first tick of a seat.
+pub fn plan_ticks(timers: &mut Timers, bank: &Bank, seat: u32) {
+    let layout = bank.layout(seat);
+    if !bank.hooks().has(Hooks::TICK) || layout.tick == Span::ZERO {
+        return;
+    }
+    let first = match layout.phase {
+        Phase::Zero => layout.tick,
+        Phase::Random => bank.phase(seat, layout.tick) + Span(1),
+    };
+    timers.plan(Time::ZERO + first, What::Tick);
+}
+
+/// The answer to a probe, but for its source.
+pub fn reply_to(packet: &Packet, now: Time) -> Packet {
+    Packet {
+        stamp: packet.stamp,
+        seq: now.0,
+        flow: packet.flow,
+        dst: packet.src,
+        wire: packet.wire,
+        way: Way::ANY,
+        echo: packet.way.0,
+        kind: Kind::ProbeReply,
+        flags: if packet.is(CE) { ECE } else { 0 },
+        ..Packet::default()
+    }
+}
+
+/// A message, but for its ends.
+pub fn message_to(class: u8, flow: Option<FlowKey>, way: Way, wire: u32) -> Packet {
+    Packet {
+        flow: flow.map_or(NO_FLOW, |key| key.0),
+        wire: wire as u16,
+        way,
+        echo: u16::from(class),
+        kind: Kind::Message,
+        ..Packet::default()
+    }
+}
+
+/// A message as its scheme sees it.
+pub fn message_of<'a>(packet: &Packet, in_port: u16, body: &'a [u8]) -> Message<'a> {
+    Message {
+        from: device(packet.src),
+        class: packet.echo as u8,
+        flow: (packet.flow != NO_FLOW).then_some(FlowKey(packet.flow)),
+        in_port: Port(in_port),
+        body,
+    }
+}
+
+/// The device an address names.
+pub fn device(address: u32) -> Device {
+    if address & SWITCH == 0 { Device::Host(address) } else { Device::Switch(address & !SWITCH) }
+}

@@ -1,0 +1,304 @@
+//! The two ends of flows: what a host does with data, acknowledgements and the timers of transports.
+
+use super::scheme::take_asked;
+use super::{Host, World};
+use crate::flows::{Flows, Machine, Receiver, Sender};
+use crate::net::Net;
+use crate::packet::{CE, ECE, InHand, Packet, RETRANSMIT};
+use crate::timers::What;
+use crate::transport::{Ack, AckOut, TcpReceiver, TcpSender, UdpSender};
+use spinewise_policy::{Event, FlowKey, Hooks, Kind, Time, Way};
+use std::collections::VecDeque;
+
+impl Host {
+    pub(super) fn receive_data(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+        let flow = packet.flow;
+        w.flows.left(flow);
+        let spec = w.flows.specs[flow as usize];
+        let tcp = w.flows.is_tcp(flow);
+        let record = &mut w.flows.records[flow as usize];
+        record.arrived += 1;
+        record.marks += u32::from(packet.is(CE));
+        if !tcp {
+            record.received += u64::from(packet.payload);
+            self.tally.received += u64::from(packet.payload);
+            if record.received == spec.size {
+                record.fct = now.since(spec.start).0;
+            }
+            return;
+        }
+        let done = record.fct != 0;
+        let slot = &mut w.flows.receivers[flow as usize];
+        if done && slot.is_none() {
+            // Everything is here, and said so; the sender has missed that.
+            record.out_of_order += u32::from(packet.seq + u64::from(packet.payload) < spec.size);
+            let ack = AckOut {
+                cumulative: spec.size,
+                ece: packet.is(CE),
+                echo: packet.stamp,
+                echo_retransmit: packet.is(RETRANSMIT),
+                echo_tag: packet.way.0,
+            };
+            self.send_ack(w, now, flow, &ack);
+            return;
+        }
+        let receiver = slot
+            .get_or_insert_with(|| Box::new(Receiver { machine: TcpReceiver::new(spec.size), timer_at: Time::NEVER }));
+        let got = receiver.machine.on_data(
+            &w.net.tcp,
+            now,
+            packet.seq,
+            u32::from(packet.payload),
+            packet.is(CE),
+            packet.stamp,
+            packet.is(RETRANSMIT),
+            packet.way.0,
+        );
+        record.out_of_order += u32::from(got.out_of_order);
+        record.received += got.new_bytes;
+        if got.completed {
+            record.fct = now.since(spec.start).0;
+        }
+        self.tally.received += got.new_bytes;
+        for ack in got.acks.iter().flatten() {
+            self.send_ack(w, now, flow, ack);
+        }
+        self.after_receiving(w, flow);
+    }
+
+    /// Plans the delayed-ACK timer, or drops the receiving end when it is through.
+    pub(super) fn after_receiving(&mut self, w: &mut World<'_>, flow: u32) {
+        let Some(receiver) = w.flows.receivers[flow as usize].as_deref_mut() else { return };
+        match receiver.machine.deadline() {
+            Some(at) if at < receiver.timer_at => {
+                receiver.timer_at = at;
+                self.timers.plan(at, What::DelayedAck(flow));
+            }
+            Some(_) => {}
+            None if receiver.machine.is_complete() => {
+                w.flows.receivers[flow as usize] = None;
+                if let Some(edge) = w.edge.as_mut() {
+                    edge.forget(self.id, FlowKey(flow << 1));
+                    edge.forget(self.id, FlowKey(flow << 1 | 1));
+                }
+            }
+            None => {}
+        }
+    }
+
+    pub(super) fn send_ack(&mut self, w: &mut World<'_>, now: Time, flow: u32, ack: &AckOut) {
+        let mut hand = InHand::from(Packet {
+            stamp: ack.echo,
+            seq: ack.cumulative,
+            flow,
+            src: self.id,
+            dst: w.flows.specs[flow as usize].src,
+            wire: w.net.tcp.ack_bytes as u16,
+            way: Way::ANY,
+            echo: ack.echo_tag,
+            kind: Kind::Ack,
+            flags: if ack.ece { ECE } else { 0 } | if ack.echo_retransmit { RETRANSMIT } else { 0 },
+            ..Packet::default()
+        });
+        self.choose(w, now, &mut hand.packet);
+        let asked = take_asked(w);
+        self.commit(w, now, &mut hand);
+        self.perform(w, now, asked, None);
+    }
+
+    pub(super) fn receive_ack(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+        let flow = packet.flow;
+        w.flows.left(flow);
+        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
+        let Machine::Tcp(tcp) = &mut sender.machine else { return };
+        let ack = Ack {
+            cumulative: packet.seq,
+            echo: packet.stamp,
+            ece: packet.is(ECE),
+            echo_retransmit: packet.is(RETRANSMIT),
+        };
+        let outcome = tcp.on_ack(&w.net.tcp, now, &ack);
+        self.tally.dupack3 += u64::from(outcome.dupack3);
+        let may_send = !outcome.done && tcp.can_send(&w.net.tcp);
+        while sender.ways.front().is_some_and(|&(seq, _)| seq < packet.seq) {
+            sender.ways.pop_front();
+        }
+        if w.edge.is_some() {
+            let event = Event::Ack { bytes: outcome.newly_acked, rtt: now.since(packet.stamp), marked: packet.is(ECE) };
+            let key = Some(FlowKey(flow << 1));
+            self.tell(w, now, packet.src, Way(packet.echo), key, event);
+            if outcome.done {
+                self.tell(w, now, packet.src, Way::ANY, key, Event::FlowEnd);
+            }
+        }
+        if outcome.done {
+            self.finish(w, now, flow);
+            return;
+        }
+        self.plan_retransmit(w, flow);
+        if may_send {
+            self.ready(w, now, flow);
+        }
+    }
+
+    /// Everything of a flow is acknowledged.
+    pub(super) fn finish(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+        let start = w.flows.specs[flow as usize].start;
+        w.flows.records[flow as usize].sender_fct = now.since(start).0;
+        keep_account(w.flows, flow);
+        w.flows.senders[flow as usize] = None;
+        w.flows.open -= 1;
+        if let Some(edge) = w.edge.as_mut() {
+            edge.forget(self.id, FlowKey(flow << 1));
+            edge.forget(self.id, FlowKey(flow << 1 | 1));
+        }
+    }
+
+    pub(super) fn plan_retransmit(&mut self, w: &mut World<'_>, flow: u32) {
+        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
+        let Machine::Tcp(tcp) = &sender.machine else { return };
+        // Lazily: a timer that fires early is planned again, so a later deadline costs nothing now.
+        if let Some(at) = tcp.deadline()
+            && at < sender.timer_at
+        {
+            sender.timer_at = at;
+            self.timers.plan(at, What::Retransmit(flow));
+        }
+    }
+
+    pub(super) fn start_flows(&mut self, w: &mut World<'_>, now: Time) {
+        while self.next_flow < self.last_flow {
+            let flow = w.flows.by_host[self.next_flow as usize];
+            let spec = w.flows.specs[flow as usize];
+            if spec.start > now {
+                self.timers.plan(spec.start, What::FlowStart);
+                return;
+            }
+            self.next_flow += 1;
+            let machine = if w.flows.is_tcp(flow) {
+                Machine::Tcp(TcpSender::new(&w.net.tcp, spec.size))
+            } else {
+                let udp = UdpSender::new(&w.flows.udp[w.flows.udp_of[flow as usize] as usize]);
+                match udp.next_time() {
+                    Some(at) => self.timers.plan(at.max(now), What::Pace(flow)),
+                    // Its end comes before its first packet.
+                    None if !w.flows.is_background(flow) => w.flows.open -= 1,
+                    None => {}
+                }
+                Machine::Udp(udp, VecDeque::new())
+            };
+            w.flows.senders[flow as usize] = Some(Box::new(Sender {
+                machine,
+                queued: false,
+                timer_at: Time::NEVER,
+                last_way: Way::ANY,
+                ways: VecDeque::new(),
+            }));
+            self.tell(w, now, spec.dst, Way::ANY, Some(FlowKey(flow << 1)), Event::FlowStart { size: spec.size });
+            if w.flows.is_tcp(flow) {
+                self.ready(w, now, flow);
+            }
+        }
+    }
+
+    pub(super) fn retransmit(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
+        if sender.timer_at != now {
+            return;
+        }
+        sender.timer_at = Time::NEVER;
+        let Machine::Tcp(tcp) = &mut sender.machine else { return };
+        if tcp.deadline().is_none_or(|at| at > now) {
+            self.plan_retransmit(w, flow);
+            return;
+        }
+        let oldest = tcp.acked();
+        tcp.on_timeout(&w.net.tcp, now);
+        if w.edge.as_ref().is_some_and(|edge| edge.hooks().has(Hooks::LOSS)) {
+            let way = lost_way(w.flows, flow, oldest);
+            let dst = w.flows.specs[flow as usize].dst;
+            self.tell(w, now, dst, way, Some(FlowKey(flow << 1)), Event::Timeout);
+        }
+        self.plan_retransmit(w, flow);
+        self.ready(w, now, flow);
+    }
+
+    pub(super) fn delayed_ack(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+        let Some(receiver) = w.flows.receivers[flow as usize].as_deref_mut() else { return };
+        if receiver.timer_at != now {
+            return;
+        }
+        receiver.timer_at = Time::NEVER;
+        if receiver.machine.deadline().is_some_and(|at| at <= now)
+            && let Some(ack) = receiver.machine.on_timeout(&w.net.tcp, now)
+        {
+            self.send_ack(w, now, flow, &ack);
+        }
+        self.after_receiving(w, flow);
+    }
+
+    pub(super) fn pace(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+        let config = &w.flows.udp[w.flows.udp_of[flow as usize] as usize];
+        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
+        let Machine::Udp(udp, due) = &mut sender.machine else { return };
+        due.push_back(udp.next_packet(config));
+        match udp.next_time() {
+            Some(at) => self.timers.plan(at.max(now), What::Pace(flow)),
+            None if !w.flows.is_background(flow) => w.flows.open -= 1,
+            None => {}
+        }
+        self.ready(w, now, flow);
+    }
+}
+
+impl Sender {
+    /// Has the transport anything to send now?
+    #[inline]
+    pub(super) fn may_send(&self, net: &Net) -> bool {
+        match &self.machine {
+            Machine::Tcp(tcp) => tcp.can_send(&net.tcp),
+            Machine::Udp(_, due) => !due.is_empty(),
+        }
+    }
+}
+
+/// The way the segment that starts at `seq` was last sent on.
+pub(super) fn lost_way(flows: &Flows, flow: u32, seq: u64) -> Way {
+    let Some(sender) = flows.senders[flow as usize].as_deref() else { return Way::ANY };
+    match sender.ways.binary_search_by_key(&seq, |&(first, _)| first) {
+        Ok(at) => sender.ways[at].1,
+        Err(_) => Way::ANY,
+    }
+}
+
+/// Notes the way of a data packet: changes are counted, and outstanding segments remembered for schemes that want losses.
+pub(super) fn note_way(flows: &mut Flows, packet: &Packet, remember: bool) {
+    let Some(sender) = flows.senders[packet.flow as usize].as_deref_mut() else { return };
+    if sender.last_way != packet.way {
+        let first = sender.last_way == Way::ANY;
+        sender.last_way = packet.way;
+        flows.records[packet.flow as usize].path_changes += u32::from(!first);
+    }
+    if remember {
+        match sender.ways.binary_search_by_key(&packet.seq, |&(first, _)| first) {
+            Ok(at) => sender.ways[at].1 = packet.way,
+            Err(at) => sender.ways.insert(at, (packet.seq, packet.way)),
+        }
+    }
+}
+
+/// Copies what a sender has counted into its flow's record.
+pub fn keep_account(flows: &mut Flows, flow: u32) {
+    let Some(sender) = flows.senders[flow as usize].as_deref() else { return };
+    let record = &mut flows.records[flow as usize];
+    match &sender.machine {
+        Machine::Tcp(tcp) => {
+            record.packets = tcp.packets();
+            record.retransmits = tcp.retransmits();
+            record.timeouts = tcp.timeouts();
+            record.fast_retransmits = tcp.fast_retransmits();
+            record.dupack3_events = tcp.dupack3_events();
+        }
+        Machine::Udp(udp, due) => record.packets = udp.packets() - due.len() as u32,
+    }
+}

@@ -1,0 +1,220 @@
+//! The host's scheme: when its hooks are called, and how what they ask for is done.
+
+use super::{Host, Probing, World};
+use crate::bank::{Asked, Bank, Call, NO_PEER, Room};
+use crate::control::{device, message_of, message_to, reply_to};
+use crate::log::EDGE_SERIES;
+use crate::net::Net;
+use crate::packet::{BODY, CE, ECE, ECT, InHand, Packet, SWITCH};
+use crate::timers::What;
+use spinewise_policy::out::{Action, To};
+use spinewise_policy::{Event, Feedback, FlowKey, Hooks, HostView, Key, Kind, Peers, Span, Time, Way};
+
+impl Host {
+    /// Tells the scheme what became of a flow, a way or a probe.
+    pub(super) fn tell(
+        &mut self,
+        w: &mut World<'_>,
+        now: Time,
+        peer: u32,
+        way: Way,
+        flow: Option<FlowKey>,
+        event: Event,
+    ) {
+        let Some(edge) = w.edge.as_mut() else { return };
+        let losses = matches!(event, Event::Retransmit | Event::Timeout);
+        let wanted = if losses { Hooks::LOSS } else { Hooks::FEEDBACK };
+        if !edge.hooks().has(wanted) || (peer & SWITCH == 0 && w.net.same_rack(self.id, peer)) {
+            return;
+        }
+        let call = call(w.net, self.id, now, peer, edge);
+        edge.feedback(call, &Feedback { way, flow, event });
+        let asked = take_asked(w);
+        self.perform(w, now, asked, None);
+    }
+
+    pub(super) fn answer(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+        let reply = Packet { src: self.id, ..reply_to(packet, now) };
+        self.commit(w, now, &mut reply.into());
+    }
+
+    pub(super) fn probe_reply(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+        let Some(probing) = self.probes.remove(&packet.flow) else { return };
+        let event = Event::ProbeReply {
+            rtt: now.since(packet.stamp),
+            one_way: Time(packet.seq).since(packet.stamp),
+            marked: packet.is(ECE),
+            by: device(packet.src),
+        };
+        self.tell(w, now, probing.peer, probing.way, None, event);
+    }
+
+    pub(super) fn probe_lost(&mut self, w: &mut World<'_>, now: Time, probe: u32) {
+        if let Some(probing) = self.probes.remove(&probe) {
+            self.tell(w, now, probing.peer, probing.way, None, Event::ProbeLost);
+        }
+    }
+
+    pub(super) fn receive_message(&mut self, w: &mut World<'_>, now: Time, packet: &Packet, body: &[u8]) {
+        let Some(edge) = w.edge.as_mut() else { return };
+        if !edge.hooks().has(Hooks::MESSAGE) {
+            return;
+        }
+        let call = call(w.net, self.id, now, packet.src, edge);
+        edge.message(call, &message_of(packet, 0, body));
+        let asked = take_asked(w);
+        self.perform(w, now, asked, None);
+    }
+
+    pub(super) fn scheme_timer(&mut self, w: &mut World<'_>, now: Time, key: Key) {
+        let Some(edge) = w.edge.as_mut() else { return };
+        let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
+        let call = Call { peer, ..call(w.net, self.id, now, NO_PEER, edge) };
+        if edge.timer(call, key) {
+            let asked = take_asked(w);
+            self.perform(w, now, asked, None);
+        }
+    }
+
+    pub(super) fn tick(&mut self, w: &mut World<'_>, now: Time) {
+        let Some(edge) = w.edge.as_mut() else { return };
+        let call = call(w.net, self.id, now, NO_PEER, edge);
+        edge.tick(call);
+        let period = edge.layout(self.id).tick;
+        let asked = take_asked(w);
+        self.perform(w, now, asked, None);
+        self.timers.plan(now + period, What::Tick);
+    }
+
+    /// Carries out what a hook asked for; `packet` is the one in hand, if any.
+    #[inline]
+    pub(super) fn perform(&mut self, w: &mut World<'_>, now: Time, asked: Option<Asked>, packet: Option<&mut Packet>) {
+        if let Some(asked) = asked {
+            self.carry_out(w, now, asked, packet);
+        }
+    }
+
+    pub(super) fn carry_out(&mut self, w: &mut World<'_>, now: Time, asked: Asked, mut packet: Option<&mut Packet>) {
+        for &action in &asked.actions[..asked.len] {
+            match action {
+                Action::Send { to, class, flow, way, at, len, wire } => {
+                    let body = &asked.bytes[at as usize..(at + len) as usize];
+                    let message = message_to(class, flow, way, wire);
+                    self.send_message(w, now, to, message, body);
+                }
+                Action::Probe { peer, way, wire, ttl, give_up } => self.probe(w, now, peer, way, wire, ttl, give_up),
+                Action::Arm { key, at } => {
+                    if let Some(edge) = w.edge.as_mut() {
+                        edge.arm(self.id, key, at.max(now));
+                    }
+                    self.timers.plan(at.max(now), What::Scheme(key));
+                }
+                Action::Cancel { key } => {
+                    if let Some(edge) = w.edge.as_mut() {
+                        edge.cancel(self.id, key);
+                    }
+                }
+                Action::MaskEcn => {
+                    if let Some(packet) = packet.as_deref_mut() {
+                        packet.flags &= !CE;
+                    }
+                }
+                Action::Record { series, value } => w.log.point(now, EDGE_SERIES + series, self.id, value),
+                // A host has no held queues: its layout refuses them.
+                Action::Release { .. } => {}
+            }
+        }
+        if let Some(edge) = w.edge.as_mut() {
+            edge.give_back(asked);
+        }
+    }
+
+    pub(super) fn send_message(&mut self, w: &mut World<'_>, now: Time, to: To, message: Packet, body: &[u8]) {
+        let per_leaf = w.net.topology.hosts_per_leaf;
+        let rack = self.id / per_leaf * per_leaf;
+        match to {
+            To::Host(host) => self.send_one(w, now, host, message, body),
+            To::Leaf(leaf) => self.send_one(w, now, leaf | SWITCH, message, body),
+            To::Rack => {
+                let me = self.id;
+                for host in (rack..rack + per_leaf).filter(|&host| host != me) {
+                    self.send_one(w, now, host, message, body);
+                }
+            }
+            // A host's only neighbour is its leaf.
+            To::Neighbours { except: None } => self.send_one(w, now, (self.id / per_leaf) | SWITCH, message, body),
+            To::Neighbours { except: Some(_) } => {}
+        }
+    }
+
+    pub(super) fn send_one(&mut self, w: &mut World<'_>, now: Time, dst: u32, message: Packet, body: &[u8]) {
+        let packet = Packet { src: self.id, dst, flags: BODY, ..message };
+        self.commit(w, now, &mut InHand { packet, body: Some(body.into()) });
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn probe(
+        &mut self,
+        w: &mut World<'_>,
+        now: Time,
+        peer: u32,
+        way: Way,
+        wire: u32,
+        ttl: u8,
+        give_up: Span,
+    ) {
+        let Some(edge) = w.edge.as_ref() else { return };
+        let to_leaves = edge.layout(self.id).peers == Peers::Leaves;
+        let (dst, peer) = if to_leaves { (peer | SWITCH, peer | SWITCH) } else { (peer, peer) };
+        let number = self.next_probe;
+        self.next_probe = self.next_probe.wrapping_add(1);
+        self.probes.insert(number, Probing { peer, way });
+        let packet = Packet {
+            flow: number,
+            src: self.id,
+            dst,
+            wire: wire as u16,
+            way,
+            kind: Kind::Probe,
+            flags: ECT,
+            ttl,
+            ..Packet::default()
+        };
+        self.commit(w, now, &mut packet.into());
+        self.timers.plan(now + give_up, What::ProbeLost(number));
+    }
+}
+
+/// The call of a hook of host `id`'s scheme that concerns the device `about`.
+#[inline]
+pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: u32, edge: &Bank) -> Call<'a> {
+    let topology = &net.topology;
+    let leaf = topology.leaf_of[id as usize];
+    let leaves = topology.leaves as usize;
+    let ways = &topology.ways[leaf as usize * leaves..(leaf as usize + 1) * leaves];
+    let peer = match (about, edge.layout(id).peers) {
+        (NO_PEER, _) | (_, Peers::None) => NO_PEER,
+        (host, Peers::Hosts) if host & SWITCH == 0 => host,
+        (host, Peers::Leaves) if host & SWITCH == 0 => topology.leaf_of[host as usize],
+        (switch, Peers::Leaves) if switch & !SWITCH < topology.leaves => switch & !SWITCH,
+        _ => NO_PEER,
+    };
+    let view = HostView {
+        host: id,
+        leaf,
+        leaf_of: &topology.leaf_of,
+        ways,
+        link_rate: net.host_rate,
+        path_rate: net.path_rate,
+        base_rtt: net.base_rtt,
+        mss: net.tcp.mss,
+        mtu: net.tcp.mss + net.tcp.header,
+    };
+    Call { seat: id, now, room: Room::Host(view), peer }
+}
+
+/// What the last hook call asked for, if anything.
+#[inline]
+pub(super) fn take_asked(w: &mut World<'_>) -> Option<Asked> {
+    w.edge.as_mut().filter(|edge| edge.has_asked()).map(Bank::asked)
+}
