@@ -22,14 +22,24 @@ pub struct Rules {
     mark_bytes: u64,
     mark_at_dequeue: bool,
     counts_in_service: bool,
+    /// Below both of these, as far as is known without looking, a packet is taken unmarked.
+    lazy_packets: u32,
+    lazy_bytes: u64,
 }
+
+/// A FIFO port looks which of its packets have started when this many may be waiting.
+const LOOK_AT: u32 = 16;
 
 impl Rules {
     /// From the spec.
     pub fn new(spec: &SwitchSpec) -> Self {
         let (max_packets, max_bytes) = split(spec.buffer);
         let (mark_packets, mark_bytes) = spec.ecn_threshold.map_or((u32::MAX, u64::MAX), split);
+        let at_enqueue = spec.ecn_at != EcnAt::Dequeue;
         Rules {
+            // One less, for the packet in service may count. Marks at dequeue need every packet looked at in time.
+            lazy_packets: if at_enqueue { LOOK_AT.min(mark_packets.min(max_packets).saturating_sub(1)) } else { 0 },
+            lazy_bytes: max_bytes.min(mark_bytes.saturating_sub(1)),
             max_packets,
             max_bytes,
             mark_packets,
@@ -268,8 +278,22 @@ impl Port {
     }
 
     /// Drop-tail: may a packet of `bytes` join the queue as found at `now`? A port whose line is free always takes one.
+    ///
+    /// What is known of the queue without looking is an upper bound: packets that have started in the meantime still
+    /// count. If even that calls for nothing, nothing need be looked at.
     #[inline(always)]
     pub fn admit(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
+        let most = self.waiting_bytes + if rules.counts_in_service { u64::from(self.serving) } else { 0 };
+        let quiet = (self.waiting.len() as u32) < rules.lazy_packets
+            && most + u64::from(bytes) <= rules.lazy_bytes
+            && most <= self.longest_queue;
+        if quiet && self.lanes.is_none() {
+            return Some(Found { mark: false });
+        }
+        self.admit_exactly(now, bytes, rules, wires)
+    }
+
+    fn admit_exactly(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
         self.settle(now, rules, wires);
         let (mut queued, mut packets) = (self.waiting_bytes, self.waiting_packets());
         let busy = now < self.busy_until || packets > 0;

@@ -27,7 +27,7 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
         sim.wires.due[node as usize] = sim.planned(node).0;
     }
     let mut grid = Grid::new(sim.limits);
-    let (mut todo, mut keys) = (Vec::new(), Vec::new());
+    let (mut todo, mut room) = (Vec::new(), Room::default());
     let mut hand = InHand::default();
     let (mut touched, mut count) = (0, 0u64);
     loop {
@@ -46,7 +46,7 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
             if node < hosts {
                 work_host(sim, node, end, &mut hand);
             } else {
-                work_switch(sim, node, start, end, &mut keys, &mut hand);
+                work_switch(sim, node, (start, end), &mut room, &mut hand);
             }
         }
         count += 1;
@@ -83,9 +83,10 @@ fn work_host(sim: &mut Sim, node: u32, end: Time, hand: &mut InHand) {
 }
 
 /// A switch's window.
-fn work_switch(sim: &mut Sim, node: u32, start: Time, end: Time, keys: &mut Vec<u64>, hand: &mut InHand) {
+fn work_switch(sim: &mut Sim, node: u32, (start, end): (Time, Time), room: &mut Room, hand: &mut InHand) {
+    let Room { keys, sorter } = room;
     let (first, last) = (sim.net.topology.first_link[node as usize], sim.net.topology.first_link[node as usize + 1]);
-    gather(&sim.net, &sim.wires, first..last, start, end, keys);
+    gather(&sim.net, &sim.wires, first..last, (start, end), keys, sorter);
     let (switch, mut world) = sim.switch(node);
     if keys.len() >= switch.ports.len() {
         std::hint::black_box(switch.ports.iter().fold(0, |touched, port| touched ^ port.touch(world.wires)));
@@ -140,9 +141,71 @@ fn touch(sim: &Sim, node: u32, end: Time) -> u64 {
     touched
 }
 
+/// Room to sort in, used again and again.
+#[derive(Default)]
+struct Room {
+    keys: Vec<u64>,
+    sorter: Sorter,
+}
+
+/// Sorts the keys of a window: arrivals spread over it fairly evenly, so they go into buckets by time first, and hardly
+/// anything is left to be compared.
+#[derive(Default)]
+struct Sorter {
+    spare: Vec<u64>,
+}
+
+impl Sorter {
+    const BUCKETS: usize = 256;
+    const FEW: usize = 24;
+
+    fn sort(&mut self, keys: &mut [u64], window: Span) {
+        if keys.len() <= Self::FEW {
+            keys.sort_unstable();
+            return;
+        }
+        // The largest offset falls into the last bucket or one before it.
+        let bits = 64 - window.0.leading_zeros();
+        let shift = PORT_BITS + bits.saturating_sub(Self::BUCKETS.trailing_zeros());
+        let bucket = |key: u64| ((key >> shift) as usize).min(Self::BUCKETS - 1);
+        let mut ends = [0u32; Self::BUCKETS];
+        for &key in keys.iter() {
+            ends[bucket(key)] += 1;
+        }
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += *end;
+            *end = sum;
+        }
+        self.spare.resize(keys.len(), 0);
+        for &key in keys.iter().rev() {
+            let end = &mut ends[bucket(key)];
+            *end -= 1;
+            self.spare[*end as usize] = key;
+        }
+        keys.copy_from_slice(&self.spare);
+        for i in 1..keys.len() {
+            let key = keys[i];
+            let mut at = i;
+            while at > 0 && keys[at - 1] > key {
+                keys[at] = keys[at - 1];
+                at -= 1;
+            }
+            keys[at] = key;
+        }
+    }
+}
+
 /// Collects what arrives before `end`, in the order it is worked off.
 #[inline]
-fn gather(net: &Net, wires: &Wires, links: std::ops::Range<u32>, start: Time, end: Time, keys: &mut Vec<u64>) {
+fn gather(
+    net: &Net,
+    wires: &Wires,
+    links: std::ops::Range<u32>,
+    (start, end): (Time, Time),
+    keys: &mut Vec<u64>,
+    sorter: &mut Sorter,
+) {
     keys.clear();
     let heads = &wires.heads[links.start as usize..links.end as usize];
     for (port, &head) in heads.iter().enumerate() {
@@ -159,7 +222,7 @@ fn gather(net: &Net, wires: &Wires, links: std::ops::Range<u32>, start: Time, en
         );
     }
     if keys.len() > 1 {
-        keys.sort_unstable();
+        sorter.sort(keys, end.since(start));
         break_ties(net, links.start, start, keys);
     }
 }
@@ -183,5 +246,26 @@ fn break_ties(net: &Net, first: u32, start: Time, keys: &mut [u64]) {
             (net.tie(Time(start.0 + offset), link), link)
         });
         i += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spinewise_policy::Rng;
+
+    #[test]
+    fn the_sorter_sorts() {
+        let mut rng = Rng::stream(1, "sorter", 0);
+        let mut sorter = Sorter::default();
+        for round in 0..500u32 {
+            let window = Span(1 + rng.bits() % (1 << (1 + round % 39)));
+            let mut keys: Vec<u64> =
+                (0..rng.below(300)).map(|_| (rng.bits() % window.0) << PORT_BITS | u64::from(rng.below(64))).collect();
+            let mut expected = keys.clone();
+            expected.sort_unstable();
+            sorter.sort(&mut keys, window);
+            assert_eq!(keys, expected);
+        }
     }
 }

@@ -19,7 +19,7 @@ keys! {
         /// Congestion control: DCTCP (RFC 8257), or TCP NewReno without ECN (RFC 5681, RFC 6582).
         kind: Control, Kind::Words(CONTROLS), Default::Preset;
         /// Payload of a full segment.
-        mss_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
+        mss_bytes: u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
         /// Bytes of a data packet on the wire besides its payload.
         header_bytes: u32, Kind::Integer { min: 0, max: 512 }, Default::Preset;
         /// Bytes of an acknowledgement on the wire.

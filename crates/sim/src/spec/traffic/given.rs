@@ -93,7 +93,7 @@ keys! {
         /// Receiving host.
         dst: u32, HOST, Default::Required;
         /// Size of a packet on the wire, headers included.
-        packet_bytes: u32, Kind::Integer { min: 1, max: 65_535 }, Default::Number(1500.0);
+        packet_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Number(1500.0);
         /// Rates and when they begin, as tables with at_us and rate_gbps.
         schedule: Vec<Value>, Kind::List("a list of tables with at_us and rate_gbps"), Default::Required;
         /// Bytes on the wire in all, the last packet being short if they do not divide.
