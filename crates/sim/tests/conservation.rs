@@ -430,6 +430,28 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: CASES, rng_seed, failure_persistence: None, max_shrink_iters: 4000, ..default }
 }
 
+/// Lengths have 16 bits: the largest packets allowed must have room for the longest headers.
+#[test]
+fn the_largest_packets_have_room_for_headers() {
+    let scheme = json!({"name": "conga", "params": {"header_bytes": 64}});
+    let udp = |bytes: u32| {
+        json!({"topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 1}, "scheme": scheme,
+               "switch": {"buffer_packets": 100}, "traffic": [{"kind": "udp", "src": 0, "dst": 1, "packet_bytes": bytes,
+               "size_bytes": 10 * bytes, "schedule": [{"rate_gbps": 5}]}]})
+    };
+    let outcome = common::run(&udp(65_000));
+    assert_eq!(common::of_link(&outcome, "leaf0->spine0", "bytes"), 10 * 65_064);
+    assert_eq!(common::of_link(&outcome, "leaf1->host1", "bytes"), 650_000, "headers leave with the fabric");
+    assert!(resolve(&udp(65_001)).is_err());
+    let tcp = |mss: u32| {
+        json!({"topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 1}, "scheme": scheme,
+               "switch": {"buffer_packets": 100}, "transport": {"mss_bytes": mss, "header_bytes": 512},
+               "traffic": [{"kind": "flows", "list": [common::flow(0, 1, 640_000, 0)]}]})
+    };
+    assert_eq!(common::of_link(&common::run(&tcp(64_000)), "leaf0->spine0", "bytes"), 10 * 64_576);
+    assert!(resolve(&tcp(64_001)).is_err());
+}
+
 /// A property of specs in which nothing happens would be none.
 #[test]
 fn much_happens_in_these_specs() {

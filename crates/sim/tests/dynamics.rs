@@ -140,7 +140,8 @@ fn the_sawtooth_is_as_high_as_theory_has_it() {
         let theory = 0.5 * (2.0 * f64::from(flows) * (pipe(rtt_us) + k)).sqrt();
         let about = format!("N = {flows}, RTT {rtt_us} us, K = {mark_at}: {} swings", saw.swings);
         println!("{about}: {:.2} of {theory:.2}, peak {}, {:.4}", saw.amplitude, saw.peak, saw.utilisation);
-        assert!((0.75..=1.25).contains(&(saw.amplitude / theory)), "{} for {theory}; {about}", saw.amplitude);
+        // Within 25 % it must be; and below, since the theory's windows shrink and grow by parts of packets.
+        assert!((0.75..=1.0).contains(&(saw.amplitude / theory)), "{} for {theory}; {about}", saw.amplitude);
         assert!((saw.peak - k - f64::from(flows)).abs() <= 3.0, "peak {}; {about}", saw.peak);
         assert!(saw.swings >= 20, "{about}");
         assert!(saw.utilisation > 0.9995, "{}; {about}", saw.utilisation);

@@ -47,7 +47,8 @@ fn spec(topology: &Value, scheme: Value) -> Value {
     json!({
         "seed": 5, "topology": topology, "scheme": scheme,
         "switch": {"buffer_packets": 30, "ecn_threshold_packets": 8},
-        "transport": {"min_rto_us": 1000, "initial_rto_us": 1000},
+        // Acknowledgements that wait: a receiver then hears of a sender long before it answers.
+        "transport": {"min_rto_us": 1000, "initial_rto_us": 1000, "delayed_ack_segments": 3, "delayed_ack_timeout_us": 150},
         "traffic": [
             {"kind": "poisson", "cdf": "ali_storage", "load": 0.6, "duration_us": 1500, "pairs": "any"},
             {"kind": "incast", "receiver": 0, "senders": 2, "size_bytes": 60000, "start_us": 300},
