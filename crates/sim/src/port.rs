@@ -333,6 +333,11 @@ impl Port {
             *self.waiting.push() = Waiting { start, bytes };
             self.waiting_bytes += u64::from(bytes);
         } else {
+            // The line was free, so all that waited has started.
+            if self.waiting_bytes > 0 {
+                self.waiting.clear();
+                self.waiting_bytes = 0;
+            }
             self.serving = bytes;
             if rules.mark_at_dequeue && self.left_behind(rules, bytes, 0) {
                 self.rare.marks += mark(&mut hand.packet);

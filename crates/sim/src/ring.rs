@@ -93,6 +93,13 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
+    /// Drops all; the room stays.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.head = 0;
+        self.len = 0;
+    }
+
     #[cold]
     fn grow(&mut self) {
         self.resize((self.slots.len() * 2).max(Self::FIRST));
