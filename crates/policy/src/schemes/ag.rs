@@ -1,7 +1,7 @@
 //! AG: adaptive granularity, by the only granularity code the PDLB authors released.
 //!
 //! Liu, Huang, Li et al., "AG: Adaptive Switching Granularity for Load Balancing with Asymmetric Topology in Data Center
-//! Network", ICNP 2019; the code is an ns-2 classifier published with PDLB (CATALOGUE A.1). The mechanism is PDLB's
+//! Network", ICNP 2019; the code is an ns-2 classifier published with PDLB (PDLB-test). The mechanism is PDLB's
 //! ([`super::pdlb`]), the arithmetic is that code's: congested means above the mean delay, without a gate (its division
 //! of integers makes the intended three packet times zero); a window of 44 packets is cut into ⌊44 / gran⌋ cells, more
 //! than there are paths if need be; the last term of the reordering sum is missing; the rate is cut to whole packets per
@@ -60,7 +60,7 @@ impl Variant for Released {
     const ABOUT: About = About {
         name: "ag",
         summary: "flowcells sized by the objective of the PDLB authors' released code, fed by probes",
-        source: "Liu et al., ICNP 2019; code released with PDLB; CATALOGUE A.1",
+        source: "Liu et al., ICNP 2019; code released with PDLB",
         unit: "flowcell",
         tiers: &["host"],
         told: TOLD,
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn it_plans_what_the_released_code_computes() {
-        // CATALOGUE A.1: 100 us, 1 Gbps, X of 1.2, 1.5, 2, 3, 6.
+        // The released code with its arithmetic: 100 us, 1 Gbps, X of 1.2, 1.5, 2, 3, 6.
         for (bad, expected) in [(1, [5, 7, 8, 9, 12]), (2, [1, 1, 12, 12, 15]), (4, [1, 1, 1, 15, 15])] {
             for (delay, gran) in [120, 150, 200, 300, 600].into_iter().zip(expected) {
                 let mut bench = Bench::<Released>::new(&Config::default());

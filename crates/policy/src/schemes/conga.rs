@@ -1,7 +1,7 @@
 //! CONGA: leaf switches learn the congestion of every path from one another and send each flowlet on the best.
 //!
 //! Alizadeh, Edsall, Dharmapurikar, Vaidyanathan, Chu, Fingerhut, Lam, Matus, Pan, Yadav, Varghese, "CONGA: distributed
-//! congestion-aware load balancing for datacenters", SIGCOMM 2014. Constants as in CATALOGUE A.10.
+//! congestion-aware load balancing for datacenters", SIGCOMM 2014. Constants as in the public ns-3 code of Hermes (ns3-load-balance), where the paper's differ they are named.
 //!
 //! | equation or rule | function |
 //! |---|---|
@@ -72,9 +72,9 @@ crate::choice! {
 crate::params! {
     /// CONGA's parameters.
     Config {
-        /// Period of the DRE's decay T_dre, microseconds (CATALOGUE A.10, TL: 30; with α = 0.2, τ = 150; CONGA §3.6: τ = 160).
+        /// Period of the DRE's decay T_dre, microseconds (ns3-load-balance: 30; with α = 0.2, τ = 150; CONGA §3.6: τ = 160).
         dre_period_us: f64 = 30.0, Allowed::Number { min: 0.01, max: 1e6 };
-        /// Share α that a decay takes off (CATALOGUE A.10: 0.2), kept as a multiple of 1/65536.
+        /// Share α that a decay takes off (ns3-load-balance and conweave-ns3: 0.2), kept as a multiple of 1/65536.
         dre_alpha: f64 = 0.2, Allowed::Number { min: 0.01, max: 0.99 };
         /// Bits Q of the congestion metric (CONGA §3.6: 3).
         metric_bits: u32 = 3, Allowed::Integer { min: 1.0, max: 8.0 };
@@ -200,7 +200,7 @@ impl Policy for Conga {
     const ABOUT: About = About {
         name: "conga",
         summary: "each flowlet on the uplink with the least congested path, learnt by in-band feedback between leaves",
-        source: "Alizadeh et al., SIGCOMM 2014; CATALOGUE A.10",
+        source: "Alizadeh et al., SIGCOMM 2014",
         unit: "flowlet",
         tiers: &["leaf", "spine"],
         told: &["leaf of every host", "rates of its own links"],

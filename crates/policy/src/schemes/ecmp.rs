@@ -21,7 +21,7 @@ impl Policy for Ecmp {
     const ABOUT: About = About {
         name: "ecmp",
         summary: "hashes the header of each packet, with a salt per switch: a flow stays on one path",
-        source: "RFC 2992; CATALOGUE A.6",
+        source: "RFC 2992",
         unit: "flow",
         tiers: &["leaf", "aggregation", "spine"],
         told: &[],

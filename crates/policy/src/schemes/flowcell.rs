@@ -36,7 +36,7 @@ impl Policy for Flowcell {
     const ABOUT: About = About {
         name: "flowcell",
         summary: "flowcells of a fixed number of packets, each on a path drawn at random or in turn",
-        source: "Gao et al., J. Cloud Computing 12:173, 2023, Figs. 3, 4, 10; CATALOGUE C.0",
+        source: "Gao et al., J. Cloud Computing 12:173, 2023, Figs. 3, 4, 10",
         unit: "flowcell",
         tiers: &["host"],
         told: &["paths to each rack, and a tag that selects one"],

@@ -1,7 +1,7 @@
 //! LetFlow: every flowlet on a path drawn at random; the flowlets' sizes do the balancing.
 //!
 //! Vanini, Pan, Alizadeh, Taheri, Edsall, "Let it flow: resilient asymmetric load balancing with flowlet switching",
-//! NSDI 2017. Gap as in the comparisons of PDLB and MEET, 500 µs (CATALOGUE A.9: 100 µs in ConWeave's, 10 µs in SELB's).
+//! NSDI 2017. Gap as in the comparisons of PDLB and MEET, 500 µs (100 µs in ConWeave's, 10 µs in SELB's).
 //!
 //! | rule | function |
 //! |---|---|
@@ -23,7 +23,7 @@ use crate::{About, AtSwitch, Cx, Kind, Layout, Packet, Policy, Shape, Span, Time
 crate::params! {
     /// LetFlow's parameters.
     Config {
-        /// Flowlet gap, microseconds: a longer idle time opens a new flowlet (PDLB and MEET: 500 µs; CATALOGUE A.9).
+        /// Flowlet gap, microseconds: a longer idle time opens a new flowlet (PDLB and MEET: 500 µs).
         flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 };
     }
 }
@@ -49,7 +49,7 @@ impl Policy for LetFlow {
     const ABOUT: About = About {
         name: "letflow",
         summary: "each flowlet on an uplink drawn uniformly, at every switch by itself",
-        source: "Vanini et al., NSDI 2017; CATALOGUE A.9",
+        source: "Vanini et al., NSDI 2017",
         unit: "flowlet",
         tiers: &["leaf", "aggregation", "spine"],
         told: &[],

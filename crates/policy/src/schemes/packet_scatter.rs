@@ -2,7 +2,7 @@
 //!
 //! RPS: Dixit, Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013.
 //! Round robin is what ns-2's multipath classifier does, and the `packet scatter` that LBSP is compared with may be
-//! either (CATALOGUE A.7), hence both. Every packet is scattered, acknowledgements too.
+//! either, hence both. Every packet is scattered, acknowledgements too.
 
 use crate::{About, AtSwitch, Cx, Packet, Policy, Way};
 
@@ -19,7 +19,7 @@ impl Policy for Rps {
     const ABOUT: About = About {
         name: "rps",
         summary: "random packet spraying: each packet on an uplink drawn uniformly",
-        source: "Dixit et al., INFOCOM 2013; CATALOGUE A.7",
+        source: "Dixit et al., INFOCOM 2013",
         unit: "packet",
         tiers: &["leaf", "aggregation", "spine"],
         told: &[],
@@ -56,7 +56,7 @@ impl Policy for PacketScatter {
     const ABOUT: About = About {
         name: "packet_scatter",
         summary: "round-robin packet scatter: each packet on the next uplink in turn",
-        source: "ns-2 classifier/multipath; CATALOGUE A.7",
+        source: "ns-2 classifier/multipath",
         unit: "packet",
         tiers: &["leaf", "aggregation", "spine"],
         told: &[],

@@ -130,9 +130,9 @@ crate::params! {
         estimate: Estimate = Estimate::Probe, Allowed::Words(Estimate::WORDS);
         /// What of a probe is the delay of its path; a measured round trip comes back over any path.
         delay: Delay = Delay::OneWay, Allowed::Words(Delay::WORDS);
-        /// Probe on the wire, bytes (CATALOGUE A.1).
+        /// Probe on the wire, bytes (the paper gives none: the least Ethernet frame).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
-        /// A path silent for this many periods beyond its round trip is taken out (CATALOGUE A.1: 3).
+        /// A path silent for this many periods beyond its round trip is taken out (the paper says nothing of failures).
         dead_after_periods: u32 = 3, Allowed::Integer { min: 1.0, max: 1e6 };
         /// A first answer is awaited for this many round-trip times of an empty path, and the periods above.
         patience_rtts: u32 = 10, Allowed::Integer { min: 1.0, max: 1e6 };
@@ -142,13 +142,13 @@ crate::params! {
         gate_packets: f64 = 3.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// What Eq. 10 minimises.
         model: Model = Model::Authors, Allowed::Words(Model::WORDS);
-        /// How a window is cut into cells (CATALOGUE A.1: ceil; authors' code: floor).
+        /// How a window is cut into cells (the paper leaves it open; authors' code: floor).
         cells: Cells = Cells::Ceil, Allowed::Words(Cells::WORDS);
         /// The most cells at once in the authors model: the number of paths (Eq. 4), or none (authors' code).
         cells_limit: CellsLimit = CellsLimit::Paths, Allowed::Words(CellsLimit::WORDS);
         /// Window of the models authors and released, packets (authors' code: 44).
         window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: 1e6 };
-        /// MaxW of the models paper and repaired, packets; no value is published (CATALOGUE A.1: 44).
+        /// MaxW of the models paper and repaired, packets; no value is published (authors' code: 44).
         max_window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// F_size of the models paper and repaired, packets (PDLB, model verification: 10000). They cost up to as many
         /// steps per granularity and period.
@@ -188,7 +188,7 @@ impl Variant for Published {
     const ABOUT: About = About {
         name: "pdlb",
         summary: "flowcells that grow with the asymmetry of the paths, measured by probes or acknowledgements",
-        source: "Gao et al., J. Cloud Computing 12:173, 2023; CATALOGUE A.1",
+        source: "Gao et al., J. Cloud Computing 12:173, 2023",
         unit: "flowcell",
         tiers: &["host"],
         told: TOLD,

@@ -1,7 +1,7 @@
 //! Presto: flowcells of 64 KB, sent over all paths in turn by the sending host's virtual switch.
 //!
 //! He, Rozner, Agarwal, Felter, Carter, Akella, "Presto: edge-based load balancing for fast datacenter networks",
-//! SIGCOMM 2015. Constants as PDLB compares against it: cells of 44 segments of 1460 B (CATALOGUE A.8).
+//! SIGCOMM 2015. Constants as PDLB compares against it: cells of 44 segments of 1460 B.
 //!
 //! | equation or rule | function |
 //! |---|---|
@@ -48,7 +48,7 @@ crate::choice! {
 crate::params! {
     /// Presto's parameters.
     Config {
-        /// Flowcell size, data packets (PDLB: 64 KB = 44 segments of 1460 B; CATALOGUE A.8).
+        /// Flowcell size, data packets (PDLB: 64 KB = 44 segments of 1460 B).
         flowcell_packets: u32 = 44, Allowed::Integer { min: 1.0, max: 1e9 };
         /// Flowcell size, payload bytes, when `count` is "bytes" (Presto: the largest TSO segment).
         flowcell_bytes: u32 = 65_536, Allowed::Integer { min: 1.0, max: 1e9 };
@@ -82,7 +82,7 @@ impl Policy for Presto {
     const ABOUT: About = About {
         name: "presto",
         summary: "flowcells of 64 KB over all paths of the pair in turn, chosen by the sending host",
-        source: "He et al., SIGCOMM 2015; CATALOGUE A.8",
+        source: "He et al., SIGCOMM 2015",
         unit: "flowcell",
         tiers: &["host"],
         told: &["paths to each leaf"],

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn twice_the_mean_fires_where_the_closed_form_says() {
-        // CATALOGUE F.1 no. 9: X > 2 (1 - f) / (1 - 2 f).
+        // X > 2 (1 - f) / (1 - 2 f).
         for (bad, threshold) in [(1, 7.0 / 3.0), (2, 3.0), (3, 5.0)] {
             assert_eq!(found(Gt2xMean, 8, bad, threshold * 0.999), 0.0, "{bad} of 8 just below");
             assert_eq!(found(Gt2xMean, 8, bad, threshold * 1.001), bad as f64, "{bad} of 8 just above");

@@ -1,4 +1,4 @@
-//! The models against enumeration, closed forms and the values worked out beforehand (CATALOGUE A.1).
+//! The models against enumeration, closed forms and values worked out by hand.
 
 use super::*;
 extern crate std;
