@@ -4,6 +4,8 @@
 //! The reference is what no packet simulator gets around, once per packet-hop: one event held in a heap, one line of a
 //! packet buffer and one line of port state read and written.
 
+use crate::packet::Packet;
+use crate::ring::Ring;
 use crate::setup::{Tuning, simulate};
 use crate::spec::resolve;
 use serde_json::{Value, json};
@@ -54,21 +56,78 @@ struct Measured {
     events: u64,
 }
 
-/// Runs the cases whose name contains `only`, `rounds` times each, at `share` of their full length (1 takes at least
+/// Runs the cases whose name contains `only` (and, if asked for by that name, `packet_size`), `rounds` times each, at `share` of their full length (1 takes at least
 /// 3 s a round on a fast core). Returns the list that `spinewise bench --json` prints; the best round counts.
 ///
 /// # Panics
 /// If a case retransmits: then it measured something else.
 pub fn run(only: &str, rounds: u32, share: f64) -> Value {
-    let chosen = CASES.iter().filter(|case| case.name.contains(only));
-    Value::Array(chosen.map(|case| run_case(case, rounds.max(1), share)).collect())
+    let chosen: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(only)).collect();
+    // Before anything else has run, so that no freed memory hides what they take.
+    let idle: Vec<u64> = chosen.iter().map(|case| idle_host_bytes(case)).collect();
+    let mut list: Vec<Value> =
+        chosen.iter().zip(idle).map(|(case, idle)| run_case(case, idle, rounds.max(1), share)).collect();
+    if only.contains("packet_size") {
+        list.push(packet_size::<Half>(rounds.max(1), share));
+        list.push(packet_size::<Packet>(rounds.max(1), share));
+    }
+    Value::Array(list)
 }
 
-fn run_case(case: &Case, rounds: u32, share: f64) -> Value {
+/// A packet of half a cache line.
+#[derive(Clone, Copy, Default)]
+#[repr(align(32))]
+struct Half {
+    _words: [u64; 4],
+}
+
+/// What the size of a packet costs by itself: packets go from one ring to a random other, three from each
+/// of 512 rings a turn, as they do in a window of the 128-host case; nothing else is done.
+#[allow(clippy::disallowed_methods)]
+fn packet_size<P: Copy + Default>(rounds: u32, share: f64) -> Value {
+    const LINKS: u32 = 512;
+    let turns = (40_000.0 * share) as u64;
+    let (mut best, mut reference, mut hops) = (f64::INFINITY, f64::INFINITY, 0u64);
+    for _ in 0..rounds {
+        reference = reference.min(reference_ns(3.0 * share));
+        let mut rng = Rng::stream(1, "packet size", 0);
+        let mut rings: Vec<Ring<P>> = (0..LINKS).map(|_| Ring::default()).collect();
+        for ring in &mut rings {
+            (0..12).for_each(|_| *ring.push() = P::default());
+        }
+        hops = 0;
+        let began = Instant::now();
+        for _ in 0..turns {
+            for link in 0..LINKS as usize {
+                for _ in 0..3 {
+                    let Some(&packet) = rings[link].front() else { break };
+                    rings[link].pop();
+                    *rings[rng.below(LINKS) as usize].push() = packet;
+                    hops += 1;
+                }
+            }
+        }
+        best = best.min(began.elapsed().as_secs_f64());
+    }
+    json!({
+        "name": format!("packet_size_{}", size_of::<P>()),
+        "hosts": 128,
+        "packet_hops": hops,
+        "seconds": best,
+        "packet_hops_per_s": hops as f64 / best,
+        "events_per_packet_hop": 0.0,
+        "reference_ns": reference,
+        "ns_per_packet_hop": best * 1e9 / hops as f64,
+        "ratio_to_reference": best * 1e9 / hops as f64 / reference,
+        "idle_host_bytes": 0,
+        "peak_rss_mb": peak_memory_mb(),
+    })
+}
+
+fn run_case(case: &Case, idle: u64, rounds: u32, share: f64) -> Value {
     let hosts = case.leaves * case.hosts_per_leaf;
     let (mut best, mut reference) = (f64::INFINITY, f64::INFINITY);
     let mut last = Measured { seconds: 0.0, hops: 0, events: 0 };
-    let idle = idle_host_bytes(case);
     reset_peak_memory();
     for _ in 0..rounds {
         reference = reference.min(reference_ns(3.0 * share));
