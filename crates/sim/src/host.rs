@@ -19,7 +19,7 @@ use crate::timers::{Timers, What};
 use crate::transport::Kind as Transport;
 pub use ends::keep_account;
 use ends::{lost_way, note_way};
-use scheme::{call, take_asked};
+use scheme::call;
 use spinewise_policy::{Event, Hooks, Kind, Span, Time, Verdict, Way};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -220,13 +220,12 @@ impl Host {
             }
         }
         self.choose(w, now, &mut hand.packet);
-        let asked = take_asked(w);
         self.commit(w, now, &mut hand);
         if w.net.has_series() {
             self.tally.sent += 1;
         }
         self.plan_retransmit(w, flow);
-        self.perform(w, now, asked, None);
+        self.perform(w, now, None);
     }
 
     /// Lets the host's scheme tag a packet that leaves the rack.
@@ -257,7 +256,6 @@ impl Host {
     /// A packet arrived.
     pub fn arrive(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
         let packet = &mut hand.packet;
-        let mut asked = None;
         if let Some(edge) = w.edge.as_mut()
             && edge.hooks().has(Hooks::INGRESS)
             && packet.src & SWITCH == 0
@@ -266,17 +264,16 @@ impl Host {
             let call = call(w.net, self.id, now, packet.src, edge);
             let view = packet.view(w.net.tags, 0, 0);
             let verdict = edge.ingress(call, &view, &mut packet.header);
-            asked = take_asked(w);
             if verdict == Verdict::Consume {
                 w.log.consumed.add(packet.wire);
                 if packet.of_flow() {
                     w.flows.left(packet.flow);
                 }
-                self.perform(w, now, asked, None);
+                self.perform(w, now, None);
                 return;
             }
         }
-        self.perform(w, now, asked, Some(packet));
+        self.perform(w, now, Some(packet));
         w.log.delivered.add(packet.wire);
         match packet.kind {
             Kind::Data => self.receive_data(w, now, packet),

@@ -1,6 +1,5 @@
 //! The two ends of flows: what a host does with data, acknowledgements and the timers of transports.
 
-use super::scheme::take_asked;
 use super::{Host, World};
 use crate::flows::{Flows, Machine, Receiver, Sender};
 use crate::net::Net;
@@ -101,9 +100,8 @@ impl Host {
             ..Packet::default()
         });
         self.choose(w, now, &mut hand.packet);
-        let asked = take_asked(w);
         self.commit(w, now, &mut hand);
-        self.perform(w, now, asked, None);
+        self.perform(w, now, None);
     }
 
     pub(super) fn receive_ack(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {

@@ -1,7 +1,7 @@
 //! The host's scheme: when its hooks are called, and how what they ask for is done.
 
 use super::{Host, Probing, World};
-use crate::bank::{Asked, Bank, Call, NO_PEER, Room};
+use crate::bank::{Bank, Call, NO_PEER, Room};
 use crate::control::{device, message_of, message_to, reply_to};
 use crate::log::EDGE_SERIES;
 use crate::net::Net;
@@ -29,8 +29,7 @@ impl Host {
         }
         let call = call(w.net, self.id, now, peer, edge);
         edge.feedback(call, &Feedback { way, flow, event });
-        let asked = take_asked(w);
-        self.perform(w, now, asked, None);
+        self.perform(w, now, None);
     }
 
     pub(super) fn answer(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
@@ -62,8 +61,7 @@ impl Host {
         }
         let call = call(w.net, self.id, now, packet.src, edge);
         edge.message(call, &message_of(packet, 0, body));
-        let asked = take_asked(w);
-        self.perform(w, now, asked, None);
+        self.perform(w, now, None);
     }
 
     pub(super) fn scheme_timer(&mut self, w: &mut World<'_>, now: Time, key: Key) {
@@ -71,8 +69,7 @@ impl Host {
         let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
         let call = Call { peer, ..call(w.net, self.id, now, NO_PEER, edge) };
         if edge.timer(call, key) {
-            let asked = take_asked(w);
-            self.perform(w, now, asked, None);
+            self.perform(w, now, None);
         }
     }
 
@@ -81,20 +78,21 @@ impl Host {
         let call = call(w.net, self.id, now, NO_PEER, edge);
         edge.tick(call);
         let period = edge.layout(self.id).tick;
-        let asked = take_asked(w);
-        self.perform(w, now, asked, None);
+        self.perform(w, now, None);
         self.timers.plan(now + period, What::Tick);
     }
 
-    /// Carries out what a hook asked for; `packet` is the one in hand, if any.
-    #[inline]
-    pub(super) fn perform(&mut self, w: &mut World<'_>, now: Time, asked: Option<Asked>, packet: Option<&mut Packet>) {
-        if let Some(asked) = asked {
-            self.carry_out(w, now, asked, packet);
+    /// Carries out what the last hook call asked for; `packet` is the one in hand, if any.
+    #[inline(always)]
+    pub(super) fn perform(&mut self, w: &mut World<'_>, now: Time, packet: Option<&mut Packet>) {
+        if w.edge.as_ref().is_some_and(Bank::has_asked) {
+            self.carry_out(w, now, packet);
         }
     }
 
-    pub(super) fn carry_out(&mut self, w: &mut World<'_>, now: Time, asked: Asked, mut packet: Option<&mut Packet>) {
+    #[cold]
+    fn carry_out(&mut self, w: &mut World<'_>, now: Time, mut packet: Option<&mut Packet>) {
+        let Some(asked) = w.edge.as_mut().map(Bank::asked) else { return };
         for &action in &asked.actions[..asked.len] {
             match action {
                 Action::Send { to, class, flow, way, at, len, wire } => {
@@ -211,10 +209,4 @@ pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: u32, edge: &Bank
         mtu: net.tcp.mss + net.tcp.header,
     };
     Call { seat: id, now, room: Room::Host(view), peer }
-}
-
-/// What the last hook call asked for, if anything.
-#[inline]
-pub(super) fn take_asked(w: &mut World<'_>) -> Option<Asked> {
-    w.edge.as_mut().filter(|edge| edge.has_asked()).map(Bank::asked)
 }
