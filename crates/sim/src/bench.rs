@@ -31,7 +31,7 @@ const CASES: &[Case] = &[
 
 impl Case {
     /// DCTCP, every host to one other, packets sprayed, receivers tolerant of reordering: 4 KB packets on a
-    /// non-blocking fabric of 100 Gbps.
+    /// non-blocking fabric of 100 Gbps. K is 16 packets, four times C·RTT/7.
     fn spec(&self, share: f64) -> Value {
         json!({
             "name": self.name,
@@ -39,7 +39,7 @@ impl Case {
                 "leaves": self.leaves, "spines": self.spines, "hosts_per_leaf": self.hosts_per_leaf,
                 "host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "host_delay_ns": 1000, "fabric_delay_ns": 1000,
             },
-            "switch": {"buffer_bytes": 4_000_000, "ecn_threshold_bytes": 266_240},
+            "switch": {"buffer_bytes": 1_000_000, "ecn_threshold_bytes": 65_536},
             "transport": {"kind": "dctcp", "mss_bytes": 4056, "header_bytes": 40, "ack_bytes": 64,
                 "dupack_threshold": 0, "min_rto_us": 10_000.0},
             "scheme": {"name": "rps"},
