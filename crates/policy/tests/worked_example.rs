@@ -51,7 +51,8 @@ fn pick(queues: [u64; 5], now: Time, rng: &mut Rng, flowlet: &mut Flowlet) -> us
 
 #[test]
 fn the_page_quotes_the_scheme_as_it_stands() {
-    let quoted = PAGE.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).find(|text| *text == SCHEME);
+    let quoted =
+        PAGE.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).find(|text| *text == SCHEME);
     assert!(quoted.is_some(), "CONTRIBUTING.md does not quote crates/policy/tests/worked_example/power_of_two.rs");
     // What the page tells to add to the registry names what the file defines.
     assert!(PAGE.contains("PowerOfTwo: $crate::schemes::power_of_two::PowerOfTwo,"));
