@@ -115,7 +115,7 @@ impl Switch {
     }
 
     /// A packet arrived.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
         let packet = &mut hand.packet;
         if packet.ttl > 0 {
@@ -133,7 +133,7 @@ impl Switch {
     }
 
     /// Sends a packet on towards its destination.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
         let dst = hand.packet.dst;
         let port = dst.wrapping_sub(self.first_host);
@@ -189,7 +189,7 @@ impl Switch {
     }
 
     /// A hop inside the fabric: the scheme chooses among the equal-cost ports.
-    #[inline]
+    #[inline(always)]
     fn inner_hop(&mut self, w: &mut World<'_>, now: Time, in_port: u16, leaf: u32, hand: &mut InHand) {
         let candidates = w.net.topology.uplinks(self.id, leaf);
         let tagged = hand.packet.way != Way::ANY && (w.net.tags == Tags::Explicit || in_port == MADE_HERE);
@@ -245,7 +245,7 @@ impl Switch {
     }
 
     /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
-    #[inline]
+    #[inline(always)]
     fn queue_inside(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand) {
         if !self.hooks.has(Hooks::EGRESS) {
             self.queue(w, now, out, hand);
