@@ -4,7 +4,7 @@ use crate::flows::Flows;
 use crate::spec::MetricsSpec;
 use serde_json::{Value, json};
 
-/// Bins per octave of the histograms: each is at most 2^(1/32) = 2.2 % wide.
+/// Bins per octave of the histograms, of equal width: each is at most 1/32 of its least value wide.
 const BINS_PER_OCTAVE: u32 = 32;
 
 /// Bin of a positive value: position within its octave by the bits behind the leading one, no logarithm needed.
