@@ -532,7 +532,7 @@ pub trait Policy: Sized {
         let _ = cx;
     }
 
-    /// A link of this device went up or down.
+    /// A link of this device went up or down; links that are down from the start are told at time zero.
     fn link(&self, cx: &mut Cx<'_, Self>, port: Port, change: Change) {
         let _ = (cx, port, change);
     }

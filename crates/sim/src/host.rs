@@ -119,7 +119,7 @@ impl Host {
         }
     }
 
-    /// What its link has sent by `stop`.
+    /// What its link has sent by `stop`; packets and bytes with those committed by then and not yet on the line.
     pub fn counters(&self, stop: Time) -> Counters {
         Counters { busy: self.nic.counters.busy - self.nic.busy_until.since(stop), ..self.nic.counters }
     }
@@ -287,7 +287,7 @@ impl Host {
     /// Something planned is due.
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
-            What::TransmitDone(_) => {}
+            What::TransmitDone(_) | What::LinkDown(_) => {}
             What::FlowStart => self.start_flows(w, now),
             What::Retransmit(flow) => self.retransmit(w, now, flow),
             What::DelayedAck(flow) => self.delayed_ack(w, now, flow),

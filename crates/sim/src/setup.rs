@@ -53,7 +53,7 @@ impl Sim {
                 PathTag::Outer => Tags::Outer,
                 PathTag::Inner => Tags::Inner,
             },
-            spec.scheme.header_free == HeaderBytes::Charged,
+            spec.scheme.header_bytes == HeaderBytes::Charged,
             spec.seed,
             tuning.commit_at_start || spec.switch.ports == PortKind::CommitAtStart,
             spec.metrics.series_interval,

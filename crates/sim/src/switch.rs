@@ -13,7 +13,9 @@ use crate::port::{Port, Rules};
 use crate::timers::{Timers, What};
 use scheme::take_asked;
 use spinewise_policy::site::Ports;
-use spinewise_policy::{Event, Hooks, Key, Kind, Peers, Port as PortId, Queue, Span, Tier, Time, Verdict, Way, hash};
+use spinewise_policy::{
+    Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Queue, Span, Tier, Time, Verdict, Way, hash,
+};
 use std::collections::BTreeMap;
 
 /// What a switch touches besides itself.
@@ -96,6 +98,10 @@ impl Switch {
         plan_ticks(&mut timers, fabric, id);
         if let Some(interval) = net.series_interval {
             timers.plan(Time::ZERO + interval, What::Sample);
+        }
+        if fabric.hooks().has(Hooks::LINK) {
+            let down = (0..topology.ports(node)).filter(|&port| !topology.out(node, port).up);
+            down.for_each(|port| timers.plan(Time::ZERO, What::LinkDown(port)));
         }
         Switch {
             id,
@@ -290,6 +296,13 @@ impl Switch {
     /// Something planned is due.
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
+            What::LinkDown(port) => {
+                self.ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| {
+                    fabric.link(call, PortId(port), Change::Down);
+                });
+                let asked = take_asked(w);
+                self.perform(w, now, asked);
+            }
             What::TransmitDone(port) => {
                 let started = self.ports[usize::from(port)].start(now, &w.net.rules, w.wires);
                 self.after_start(w, now, port, started);

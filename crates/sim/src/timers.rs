@@ -8,6 +8,8 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
+    /// A link changed.
+    LinkChange = 0,
     /// A line became free.
     TransmitDone = 1,
     /// A packet arrived.
@@ -23,6 +25,8 @@ pub enum Class {
 /// What is planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
+    /// The link at this port is down.
+    LinkDown(u16),
     /// The line of this port is free.
     TransmitDone(u16),
     /// The next flow of this host starts.
@@ -35,7 +39,7 @@ pub enum What {
     Pace(u32),
     /// Nobody answered this probe.
     ProbeLost(u32),
-    /// A timer of the scheme; `true` for the host's own scheme or the switch's.
+    /// A timer of the scheme.
     Scheme(Key),
     /// The scheme's period.
     Tick,
@@ -47,6 +51,7 @@ impl What {
     /// Its class at one instant.
     pub fn class(self) -> Class {
         match self {
+            What::LinkDown(_) => Class::LinkChange,
             What::TransmitDone(_) => Class::TransmitDone,
             What::Tick => Class::Tick,
             What::Sample => Class::Sample,

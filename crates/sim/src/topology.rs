@@ -61,7 +61,7 @@ impl Topology {
         for (n, change) in spec.overrides.iter().enumerate() {
             let mut hit = false;
             for cable in &wiring.cables {
-                if cable.matches(change, spec) {
+                if cable.matches(change) {
                     hit = true;
                     cable.apply(change, &mut links);
                 }
@@ -322,7 +322,7 @@ struct Cable {
 }
 
 impl Cable {
-    fn matches(&self, change: &LinkOverride, _: &LeafSpine) -> bool {
+    fn matches(&self, change: &LinkOverride) -> bool {
         if change.host.is_some() {
             return self.host == change.host;
         }

@@ -102,7 +102,7 @@ pub struct SchemeSpec {
     /// All parameters of that one.
     pub fabric_params: Vec<(String, ParamValue)>,
     /// Whether in-band headers take bytes on the wire.
-    pub header_free: HeaderBytes,
+    pub header_bytes: HeaderBytes,
 }
 
 /// Parameters by name, in the order given.
@@ -213,7 +213,7 @@ pub(crate) fn read(given: &Map<String, Json>, fabric: &LeafSpine) -> Result<(Sch
         path_tag,
         fabric: under.about.name.into(),
         fabric_params,
-        header_free: keys.header_bytes,
+        header_bytes: keys.header_bytes,
     };
     Ok((scheme, reader.finish()))
 }
