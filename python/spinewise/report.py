@@ -103,7 +103,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     report = result.report
     events, hops = int(report["events"]), int(report["packet_hops"])
     wall = float(report["wall_seconds"])
-    lines = [packet_line(summary.packets)] if summary.packets else []
+    lines = [packet_line(summary.packets)]
     lines.append("bytes that carry no data: " + overhead_line(summary))
     if summary.loads:
         words = [f"{name.replace('_', ' ')} {units.digits(x, 3)}" for name, x in summary.loads.items()]

@@ -115,7 +115,7 @@ class Summary:
 
     Attributes:
         classes: one entry per size class, "all" last.
-        packets: sums over flows; None when the run was too large to keep a row per flow.
+        packets: sums over flows.
         overhead_bytes: bytes on the wire that carry no data, by kind, each counted once.
         created_bytes: all bytes that hosts and switches made.
         loads: offered load by definition, as fractions of capacity.
@@ -124,7 +124,7 @@ class Summary:
     """
 
     classes: list[ClassSummary]
-    packets: Packets | None
+    packets: Packets
     overhead_bytes: dict[str, int]
     created_bytes: int
     loads: dict[str, float]
@@ -159,7 +159,7 @@ def summarise(
         classes=summarise_rows(flows, size_classes, method)
         if has_rows
         else [summarise_histogram(entry) for entry in report["classes"]],
-        packets=sum_packets(flows) if has_rows else None,
+        packets=sum_packets(flows) if has_rows else Packets(**report["totals"]),
         overhead_bytes={
             "acks": int(counters["acks"]["bytes"]),
             "probes": int(counters["probes"]["bytes"]),

@@ -33,7 +33,6 @@ def test_the_engines_buffers_are_not_copied() -> None:
 
 def test_no_flows_are_a_table_too() -> None:
     found = summary.summarise(samples.flows(fct_ps=[]), samples.report(), samples.CLASSES)
-    assert found.packets is not None
     assert found.packets.sent == 0
     assert tables.table({}, samples.described({"a": "u8"})).num_rows == 0
 
@@ -59,7 +58,6 @@ def test_udp_sources_are_in_no_class() -> None:
     result = samples.result(size_bytes=[10, 10], tcp=[True, False], packets=[3, 100])
     found = result.summary()
     assert found.of("all").flows == 1
-    assert found.packets is not None
     assert found.packets.sent == 3
 
 
@@ -83,10 +81,11 @@ def test_without_rows_the_histogram_stands_in() -> None:
         "fct_ps_histogram": [[10**6, 500], [2 * 10**6, 480], [8 * 10**6, 20]],
         "slowdown_thousandths_histogram": [[1500, 1000]],
     }
-    report = samples.report(flows=1001, classes=[entry])
+    totals = {"sent": 3000, "retransmits": 30, "timeouts": 1, "out_of_order": 6, "dupack3_events": 3, "marks": 9}
+    report = samples.report(flows=1001, classes=[entry], totals=totals)
     found = summary.summarise(samples.flows(fct_ps=[]), report, [])
     everything = found.of("all")
-    assert found.packets is None
+    assert (found.packets.sent, found.packets.dupack3_ratio) == (3000, 0.001)
     assert (everything.flows, everything.unfinished) == (1001, 1)
     assert list(vars(everything.fct_s).values()) == pytest.approx([4e-6, 2e-6, 2e-6, 8e-6, 8e-6])
     assert everything.slowdown.p50 == pytest.approx(1.5)

@@ -25,7 +25,7 @@ def values(result: Result) -> dict[str, Any]:
     """All that a bound can name, nested."""
     summary = result.summary()
     tree: dict[str, Any] = {found.name: asdict(found) for found in summary.classes}
-    tree |= {"packets": asdict(summary.packets) if summary.packets else {}, "counters": result.report["counters"]}
+    tree |= {"packets": asdict(summary.packets), "counters": result.report["counters"]}
     tree |= {tier["tier"]: tier for tier in summary.links}
     tree |= {f"link {link['name']}": link for link in result.report["links"]}
     if result.flows.num_rows <= 10:

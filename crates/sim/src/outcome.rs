@@ -333,6 +333,7 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
         "packet_hops": sim.wires.hops,
         "flows": sim.flows.specs.len(),
         "finished": finished,
+        "totals": totals(sim),
         "counters": {
             "created": account(log.created),
             "delivered": account(log.delivered),
@@ -368,6 +369,22 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
                 "utilisation": if stop == Time::ZERO { 0.0 } else { c.busy.0 as f64 / stop.0 as f64 },
             })
         }).collect::<Vec<_>>(),
+    })
+}
+
+/// Sums over TCP flows, for runs too large to keep a row of each.
+fn totals(sim: &Sim) -> Value {
+    let sum = |of: fn(&Record) -> u32| -> u64 {
+        let tcp = sim.flows.records.iter().enumerate().filter(|&(flow, _)| sim.flows.is_tcp(flow as u32));
+        tcp.map(|(_, record)| u64::from(of(record))).sum()
+    };
+    json!({
+        "sent": sum(|record| record.packets),
+        "retransmits": sum(|record| record.retransmits),
+        "timeouts": sum(|record| record.timeouts),
+        "out_of_order": sum(|record| record.out_of_order),
+        "dupack3_events": sum(|record| record.dupack3_events),
+        "marks": sum(|record| record.marks),
     })
 }
 
