@@ -1,0 +1,118 @@
+"""Which open assumption decides what comes of PDLB Fig. 10: each varied alone, on paths of 1 Gbps.
+
+Every variation of the set-up is run with PDLB and the fixed granularities; every variation of PDLB's own parameters
+with PDLB alone, beside the fixed granularities of the set-up it shares.
+"""
+
+from __future__ import annotations
+
+import runpy
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spinewise import claims
+from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
+from spinewise.spec import set_path
+from spinewise.variants import parse_list
+
+FIG10 = runpy.run_path(str(Path(__file__).with_name("fig10.py")))
+FIXED_SCHEMES = FIG10["SCHEMES"].partition(",")[2]
+
+
+class Variation(NamedTuple):
+    """One thing changed: keys of the spec, or parameters of PDLB (":key=value")."""
+
+    name: str
+    spec: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    pdlb: str = ""
+
+
+VARIATIONS = (
+    Variation("as pdlb-10"),
+    # The set-up.
+    Variation("hosts at 10 Gbps", {"topology.host_rate_gbps": 10}),
+    Variation("DCTCP, K = 65", {"transport.kind": "dctcp", "switch.ecn_threshold_packets": 65}),
+    Variation("DCTCP, K = 20", {"transport.kind": "dctcp", "switch.ecn_threshold_packets": 20}),
+    Variation("reordering tolerated", {"transport.dupack_threshold": 0}),
+    Variation(
+        "reordering tolerated, DCTCP, K = 20",
+        {"transport.dupack_threshold": 0, "transport.kind": "dctcp", "switch.ecn_threshold_packets": 20},
+    ),
+    Variation("initial window 2", {"transport.initial_window_segments": 2}),
+    # PDLB.
+    Variation("gate of 30 packets (360 µs)", pdlb=":gate_packets=30"),
+    Variation("gate of 8 packets (96 µs)", pdlb=":gate_packets=8"),
+    Variation("classifier 2x mean, as printed", pdlb=":classifier=gt_2x_mean"),
+    Variation("classifier 2x least", pdlb=":classifier=gt_2x_min"),
+    Variation("model as printed", pdlb=":model=paper"),
+    Variation("model repaired", pdlb=":model=repaired"),
+    Variation("model of the authors' code", pdlb=":model=released"),
+    Variation("ACK timestamps, no probes", pdlb=":estimate=ack_timestamps"),
+    Variation("share of slow ACKs, no probes", pdlb=":estimate=ack_share"),
+    Variation("delay there and back", pdlb=":delay=rtt"),
+    Variation("period 100 µs", pdlb=":period_us=100"),
+    Variation("cells in turn", pdlb=":dispatch=round_robin"),
+    Variation("outer tags, hashed", pdlb=":path_tag=outer"),
+)
+
+
+def schemes(variation: Variation) -> str:
+    """PDLB in this variation, and the fixed granularities where the set-up is another."""
+    own = f"pdlb:period_us=500:record=ticks{variation.pdlb}@PDLB"
+    return own if variation.pdlb else f"{own},{FIXED_SCHEMES}"
+
+
+def spec(variation: Variation, seed: int) -> dict[str, Any]:
+    """Fig. 10's spec at 1 Gbps in this variation."""
+    made: dict[str, Any] = FIG10["spec"](1, seed)
+    for key, value in variation.spec.items():
+        set_path(made, key, value)
+    return made
+
+
+def runs(effort: Effort) -> list[Run]:
+    """Every variation over seeds."""
+    return [
+        Run(scheme.label, 0.0, seed, scheme.apply(spec(variation, seed)), variation.name)
+        for variation in VARIATIONS
+        for seed in range(1, 1 + effort.choose(full=20, quick=4))
+        for scheme in parse_list(schemes(variation))
+    ]
+
+
+def coarser_inside(variation: str, measured: Measured) -> Verdict:
+    """PDLB's granularity is larger inside the window than before and after it."""
+    return claims.combined(
+        claims.metric_above(measured.within(variation), "PDLB", "granularity inside", f"granularity {part}", 0.0)
+        for part in ("before", "after")
+    )
+
+
+def pdlb_uses_more(variation: str, measured: Measured) -> Verdict:
+    """PDLB's TCP gets more of the paths in the window than with any fixed granularity."""
+    return claims.higher(measured.within(variation), "PDLB", FIG10["FIXED"], "tcp_share inside")
+
+
+EXPERIMENT = Experiment(
+    id="pdlb-10-variations",
+    figures=(),
+    title="PDLB Fig. 10, own addition: every open assumption varied alone",
+    setup="as pdlb-10 with paths of 1 Gbps, one thing changed at a time",
+    runs=runs,
+    measure=FIG10["measure"],
+    panels=(),
+    claims=(
+        *(
+            Claim(f"C0-17: {one.name}", "10a", "larger cells inside the window", partial(coarser_inside, one.name))
+            for one in VARIATIONS
+        ),
+        *(
+            Claim(f"C0-20: {one.name}", "10c", "PDLB: higher utilisation than fixed", partial(pdlb_uses_more, one.name))
+            for one in VARIATIONS
+            if not one.pdlb
+        ),
+    ),
+    assumptions=(Assumption("all else", "as in pdlb-10", "so that one thing differs at a time"),),
+    notes=("`python papers/pdlb/tables.py DIR` prints granularity, reordering and utilisation by variation.",),
+)

@@ -1,0 +1,166 @@
+"""Tables of docs/reproduction-pdlb.md, from what `spinewise reproduce` wrote: `python papers/pdlb/tables.py DIR...`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from spinewise import stats
+from spinewise.experiment import Measured, Measurement, Run
+
+# Flowcells whose place on the axis of pdlb-7-granularity is rounded.
+SIZES = {5.5: 44}
+
+
+def read(folder: Path) -> tuple[str, Measured]:
+    """Name and measurements of an experiment, timelines left out."""
+    record = json.loads((folder / "reproduce.json").read_text())
+    return record["id"], Measured([measurement(one) for one in record["measurements"]])
+
+
+def measurement(one: dict[str, Any]) -> Measurement:
+    """One run's numbers; null is not a number."""
+    values = {
+        name: float("nan") if value is None else float(value)
+        for name, value in one["values"].items()
+        if not isinstance(value, dict)
+    }
+    run = Run(one["curve"], one["x"], one["seed"], {}, one["variant"])
+    return Measurement(run, values, one["outcome_hash"], one["unfinished"], one["overloaded"])
+
+
+def row(cells: Iterable[str]) -> str:
+    """A line of a table."""
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    return "\n".join([row(heads), row("---" for _ in heads), *map(row, rows)]) + "\n"
+
+
+def plain(measured: Measured, curve: str, x: float, metric: str, scale: float) -> str:
+    """A mean with its 95 % interval."""
+    values = [value for value in measured.values(curve, x, metric) if value == value]  # noqa: PLR0124 - NaN
+    if not values:
+        return "–"
+    if len(values) == 1:
+        return f"{scale * values[0]:.1f}"
+    one = stats.t_interval(values)
+    digits = 0 if scale * one.mean >= 100.0 else 1
+    return f"{scale * one.mean:.{digits}f} ±{scale * one.half:.{digits}f}"
+
+
+def against(measured: Measured, curve: str, base: str, x: float, metric: str) -> str:
+    """The paired difference from another curve, in percent of that."""
+    change, its = measured.difference(curve, base, x, metric), measured.interval(curve=base, x=x, metric=metric)
+    return f"{100 * change.mean / its.mean:+.1f} ±{100 * change.half / its.mean:.1f}"
+
+
+def curves_by_x(measured: Measured, metrics: Sequence[tuple[str, str, float]]) -> str:
+    """One row per curve and x, one column per metric."""
+    rows = [
+        [curve, f"{x:g}", *(plain(measured, curve, x, metric, scale) for _, metric, scale in metrics)]
+        for x in measured.xs
+        for curve in measured.curves
+    ]
+    return table(["scheme", "x", *(head for head, _, _ in metrics)], rows)
+
+
+def names(measured: Measured) -> list[str]:
+    """The variants, in order."""
+    return list(dict.fromkeys(m.run.variant for m in measured.measurements))
+
+
+def fig07(measured: Measured) -> str:
+    """Fig. 7 in numbers, and against Presto."""
+    metrics = (
+        ("out of order, %", "out_of_order", 100.0),
+        ("3-dupACK, %", "dupack3", 100.0),
+        ("resent, %", "retransmits", 100.0),
+        ("utilisation, %", "utilisation", 100.0),
+        ("payload, %", "goodput_share", 100.0),
+        ("mean FCT, µs", "mean_fct_s", 1e6),
+        ("PDLB's cell", "granularity", 1.0),
+    )
+    return curves_by_x(measured, metrics) + "\n" + variations07(measured)
+
+
+def variations07(measured: Measured) -> str:
+    """Mean completion time against Presto's, percent, by variant."""
+    rows = []
+    for name in names(measured):
+        part = measured.within(name)
+        others = [curve for curve in part.curves if curve not in ("Presto",)]
+        for x in part.xs:
+            changes = [against(part, curve, "Presto", x, "mean_fct_s") for curve in others]
+            base, cell = plain(part, "Presto", x, "mean_fct_s", 1e6), plain(part, "PDLB", x, "granularity", 1.0)
+            rows.append([name or "default", f"{x:g}", base, *changes, cell])
+    heads = ["variation", "hot", "Presto, µs", *(f"{curve}, %" for curve in others), "PDLB's cell"]
+    return table(heads, rows)
+
+
+def bound(measured: Measured) -> str:
+    """Completion time by flowcell size."""
+    rows = []
+    for name in names(measured):
+        part = measured.within(name)
+        for curve in part.curves:
+            times = [plain(part, curve, x, "mean_fct_s", 1e6) for x in part.xs]
+            rows.append([name, curve, *times])
+    return table(["transport", "", *(f"{SIZES.get(x, 2**x):.0f}" for x in measured.xs)], rows)
+
+
+def fig08(measured: Measured) -> str:
+    """Figs. 8 and 9 in numbers."""
+    metrics = (
+        ("short resent, %", "short_retransmits", 100.0),
+        ("short mean, µs", "short_mean_fct_s", 1e6),
+        ("short p99, µs", "short_p99_fct_s", 1e6),
+        ("long resent, %", "long_retransmits", 100.0),
+        ("long, Gbps", "long_throughput_gbps", 1.0),
+    )
+    return "\n".join(f"{name}:\n\n" + curves_by_x(measured.within(name), metrics) for name in names(measured))
+
+
+def fig10(measured: Measured) -> str:
+    """Fig. 10 before, in and after the window."""
+    metrics = (
+        *((f"cell {part}", f"granularity {part}", 1.0) for part in ("before", "inside", "after")),
+        *((f"3-dupACK {part}, %", f"dupack3 {part}", 100.0) for part in ("before", "inside")),
+        ("utilisation inside, %", "utilisation inside", 100.0),
+        ("TCP inside, %", "tcp_share inside", 100.0),
+        ("TCP while active, %", "tcp_share active", 100.0),
+    )
+    rows = [
+        [name, curve, *(plain(part, curve, 0.0, metric, scale) for _, metric, scale in metrics)]
+        for name in names(measured)
+        for part in [measured.within(name)]
+        for curve in part.curves
+    ]
+    return table(["variation", "scheme", *(head for head, _, _ in metrics)], rows)
+
+
+TABLES: dict[str, Callable[[Measured], str]] = {
+    "pdlb-7": fig07,
+    "pdlb-7-variations": variations07,
+    "pdlb-7-granularity": bound,
+    "pdlb-8": fig08,
+    "pdlb-10": fig10,
+    "pdlb-10-variations": fig10,
+}
+
+
+def main(folders: Sequence[str]) -> None:
+    """Print the tables of these folders."""
+    for folder in folders:
+        name, measured = read(Path(folder))
+        seeds = len({m.run.seed for m in measured.measurements})
+        print(f"### {name}, {seeds} seeds\n\n{TABLES[name](measured)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
