@@ -261,8 +261,9 @@ impl Port {
     #[inline]
     pub fn touch(&self, wires: &Wires) -> u64 {
         let waiting = self.waiting.front().map_or(0, |first| first.start.0);
-        let slot = wires.ring(self.link).touch_back().map_or(0, |slot| slot.seq);
-        self.busy_until.0 ^ waiting ^ slot
+        let ring = wires.ring(self.link);
+        let room = (0..4).fold(0, |touched, i| touched ^ ring.room(i).map_or(0, |slot| slot.seq));
+        self.busy_until.0 ^ waiting ^ room
     }
 
     /// When the first waiting packet of a FIFO port starts.

@@ -56,10 +56,10 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[at]
     }
 
-    /// Reads where the next one goes, to have it in the cache.
+    /// Where the `i`-th from now goes, if there is room for it: to have it in the cache.
     #[inline]
-    pub fn touch_back(&self) -> Option<&T> {
-        self.slots.get(self.slot(self.len()))
+    pub fn room(&self, i: usize) -> Option<&T> {
+        self.slots.get(self.slot(self.len() + i))
     }
 
     /// All, from the front.

@@ -16,6 +16,11 @@ use spinewise_policy::{Span, Time};
 const PORT_BITS: u32 = 24;
 const PORT_MASK: u64 = (1 << PORT_BITS) - 1;
 
+/// A network of fewer links fits into the second level of cache as it is.
+const TOUCH_FROM: usize = 1024;
+/// How many packets of each link are touched ahead: about as many as come in a window on a busy one.
+const TOUCH_IN: usize = 6;
+
 /// Runs to the end, in windows of at most `window`. Returns the instant it stopped at.
 ///
 /// # Errors
@@ -30,6 +35,7 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
     let (mut todo, mut room) = (Vec::new(), Room::default());
     let mut hand = InHand::default();
     let (mut touched, mut count) = (0, 0u64);
+    let ahead = sim.wires.heads.len() >= TOUCH_FROM;
     loop {
         let start = sim.wires.due.iter().copied().min().unwrap_or(Time::NEVER);
         if let Some(stop) = grid.over(start, &sim.flows) {
@@ -40,7 +46,7 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
         todo.clear();
         todo.extend((0..nodes).filter(|&node| sim.wires.due[node as usize] < end));
         for (i, &node) in todo.iter().enumerate() {
-            if let Some(&next) = todo.get(i + 1) {
+            if ahead && let Some(&next) = todo.get(i + 1) {
                 touched ^= touch(sim, next, end);
             }
             if node < hosts {
@@ -88,7 +94,7 @@ fn work_switch(sim: &mut Sim, node: u32, (start, end): (Time, Time), room: &mut 
     let (first, last) = (sim.net.topology.first_link[node as usize], sim.net.topology.first_link[node as usize + 1]);
     gather(&sim.net, &sim.wires, first..last, (start, end), keys, sorter);
     let (switch, mut world) = sim.switch(node);
-    if keys.len() >= switch.ports.len() {
+    if world.wires.heads.len() >= TOUCH_FROM && keys.len() >= switch.ports.len() {
         std::hint::black_box(switch.ports.iter().fold(0, |touched, port| touched ^ port.touch(world.wires)));
     }
     let mut events = keys.len() as u64;
@@ -132,7 +138,7 @@ fn touch(sim: &Sim, node: u32, end: Time) -> u64 {
     for link in first..last {
         if sim.wires.heads[link as usize] < end {
             let ring = sim.wires.ring(link);
-            touched ^= ring.get(0).seq ^ ring.get(ring.len().min(2) - 1).seq;
+            touched ^= (0..ring.len().min(TOUCH_IN)).fold(0, |touched, i| touched ^ ring.get(i).seq);
             if node < sim.net.topology.hosts {
                 touched ^= sim.flows.touch(ring.get(0));
             }
