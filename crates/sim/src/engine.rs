@@ -186,8 +186,8 @@ impl Grid {
             if self.limits.flows_done && flows.all_done() {
                 return Some(self.next.min(self.limits.until));
             }
-            let steps = now.0 / self.limits.grid.0 + 1;
-            self.next = Time(steps.saturating_mul(self.limits.grid.0));
+            let steps = now.0 / self.limits.grid.0;
+            self.next = Time(steps.saturating_mul(self.limits.grid.0)) + self.limits.grid;
         }
         (now >= self.limits.until).then_some(self.limits.until)
     }

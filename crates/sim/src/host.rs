@@ -214,9 +214,14 @@ impl Host {
             }
             Machine::Udp(udp, due) => {
                 let bytes = due.pop_front().unwrap_or(0);
-                packet.seq = udp.sent_bytes();
+                let before = u64::from(udp.packets()) - due.len() as u64 - 1;
+                packet.seq = before * u64::from(w.flows.udp[w.flows.udp_of[flow as usize] as usize].packet_bytes);
                 packet.wire = bytes as u16;
                 packet.payload = bytes as u16;
+                // Sent in full only now: the last packets may have waited for others at the NIC.
+                if due.is_empty() && udp.is_done() && !w.flows.is_background(flow) {
+                    w.flows.open -= 1;
+                }
             }
         }
         self.choose(w, now, &mut hand.packet);

@@ -251,14 +251,14 @@ pub fn ideal_fct(size: u64, payload: u64, header: u64, path: &[LinkSpec]) -> u64
         let full_gone = if full > 0 {
             first += tx;
             slowest = slowest.max(tx);
-            first + (full - 1) * slowest
+            first.saturating_add(slowest.saturating_mul(full - 1))
         } else {
             0
         };
-        last = if rest > 0 { last.max(full_gone) + time(rest + header, link.rate) } else { full_gone };
+        last = if rest > 0 { last.max(full_gone).saturating_add(time(rest + header, link.rate)) } else { full_gone };
         delay += link.delay.0;
     }
-    last + delay
+    last.saturating_add(delay)
 }
 
 fn flow_columns(sim: &Sim, ideal: &[u64]) -> Vec<Values> {

@@ -176,7 +176,7 @@ impl Serializer {
 
     /// Time to send `bytes` at a rate that divides.
     pub fn whole(&self, bytes: u64) -> Span {
-        Span(self.ps_per_byte * bytes)
+        Span(self.ps_per_byte.saturating_mul(bytes))
     }
 
     /// Time to send `bytes`; `fresh` starts a busy period (nothing carried over).

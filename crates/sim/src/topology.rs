@@ -42,7 +42,7 @@ pub struct Topology {
     pub leaf_of: Vec<u32>,
     /// Ways between leaves: `ways[from * leaves + to]`.
     pub ways: Vec<u16>,
-    /// The most ways between any two leaves.
+    /// No fewer than the ways between any two leaves, nor than the uplinks of a leaf, which schemes number too.
     pub most_ways: u16,
     candidates: Vec<u16>,
     routes: Vec<(u32, u16)>,
@@ -107,7 +107,7 @@ impl Topology {
             first_link: wiring.first_link,
             out_link,
             ways: vec![0; leaves * leaves],
-            most_ways: 1,
+            most_ways: (spec.spines * spec.parallel_links) as u16,
             candidates: Vec::new(),
             routes: Vec::new(),
         };

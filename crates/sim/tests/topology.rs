@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{flow, of_link, resolved, run};
+use common::{flow, flow_column, link, of_link, resolved, run, udp};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
@@ -241,4 +241,50 @@ fn an_override_of_rate_and_delay_is_felt_to_the_picosecond() {
     // The first packet takes 1.2 us and 1 us on each of two links; then a thousand at 4 us each, back to back; the last
     // link takes 1.2 us and 1 us again.
     assert_eq!(outcome.records[0].fct, 2 * 2_200_000 + 4_000_000_000 + 12_345_678 + 2_200_000);
+}
+
+/// Rows are numbered by the uplinks a leaf has, not by those that work: CONGA must learn of the slow path though the
+/// first half of its uplinks leads nowhere.
+#[test]
+fn rows_reach_the_last_uplink_behind_dead_ones() {
+    let topology = json!({"leaves": 2, "spines": 4, "hosts_per_leaf": 8, "override": [
+        {"spine": 0, "up": false}, {"spine": 1, "up": false},
+        {"leaf": 1, "spine": 3, "direction": "down", "rate_gbps": 1}]});
+    assert_eq!(wired(&topology).most_ways, 4);
+    let outcome = run(&json!({
+        "topology": topology, "scheme": {"name": "conga"},
+        "traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.1, "pairs": "leaf_pair", "duration_us": 40_000}],
+    }));
+    let [fast, slow] = ["leaf0->spine2", "leaf0->spine3"].map(|name| of_link(&outcome, name, "packets"));
+    assert!(fast > 3 * slow, "{fast} packets by the fast spine, {slow} by the slow one");
+}
+
+/// A run whose other traffic has no end waits for a packet that is due and stands at the NIC behind it.
+#[test]
+fn a_packet_that_waits_for_the_nic_is_not_forgotten() {
+    let outcome = run(&json!({
+        "topology": {"leaves": 1, "spines": 1, "hosts_per_leaf": 4},
+        "traffic": [
+            {"kind": "udp", "src": 0, "dst": 1, "packet_bytes": 65_000, "schedule": [{"rate_gbps": 10}]},
+            {"kind": "udp", "src": 0, "dst": 2, "packet_bytes": 1000, "size_bytes": 1000,
+             "schedule": [{"at_us": 5, "rate_gbps": 10}]}],
+    }));
+    assert_eq!(outcome.report["finished"], 1, "stopped at {} ps", outcome.report["stop_ps"]);
+}
+
+/// What would outlast the clock says so, and does not wrap round: flows "without end", and a link of 1 bit/s.
+#[test]
+fn what_outlasts_the_clock_saturates() {
+    let outcome = run(&json!({
+        "topology": {"host_rate_gbps": 0.1}, "run": {"until_us": 100},
+        "traffic": [{"kind": "flows", "list": [flow(0, 4, 9_007_199_254_740_991, 0)]}],
+    }));
+    assert_eq!(flow_column(&outcome, "ideal_fct_ps"), [u64::MAX]);
+    let outcome = run(&json!({
+        "topology": {"spines": 1, "fabric_rate_gbps": 1e-9}, "switch": {"buffer_packets": 10_000},
+        "run": {"until_us": 5000, "stop": "time", "grid_ns": 0.001, "engine": "events"},
+        "traffic": [udp(0, 4, 10.0)],
+    }));
+    let busy = link(&outcome, "leaf0->spine0")["utilisation"].as_f64().unwrap_or(0.0);
+    assert!((0.999..=1.0).contains(&busy), "{busy}");
 }

@@ -240,10 +240,8 @@ impl Host {
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
         let Machine::Udp(udp, due) = &mut sender.machine else { return };
         due.push_back(udp.next_packet(config));
-        match udp.next_time() {
-            Some(at) => self.timers.plan(at.max(now), What::Pace(flow)),
-            None if !w.flows.is_background(flow) => w.flows.open -= 1,
-            None => {}
+        if let Some(at) = udp.next_time() {
+            self.timers.plan(at.max(now), What::Pace(flow));
         }
         self.ready(w, now, flow);
     }
@@ -277,7 +275,8 @@ pub(super) fn note_way(flows: &mut Flows, packet: &Packet, remember: bool) {
         sender.last_way = packet.way;
         flows.records[packet.flow as usize].path_changes += u32::from(!first);
     }
-    if remember {
+    // Only acknowledgements take them off again.
+    if remember && matches!(sender.machine, Machine::Tcp(_)) {
         match sender.ways.binary_search_by_key(&packet.seq, |&(first, _)| first) {
             Ok(at) => sender.ways[at].1 = packet.way,
             Err(at) => sender.ways.insert(at, (packet.seq, packet.way)),

@@ -300,7 +300,7 @@ fn check_tag(
         hosts: fabric.hosts(),
         leaves: fabric.leaves,
         ports: 1,
-        ways: (fabric.spines * fabric.parallel_links).min(u32::from(u16::MAX) - 1) as u16,
+        ways: (fabric.spines * fabric.parallel_links * fabric.parallel_links) as u16,
     };
     let name = entry.about.name;
     match ((entry.rows)(params, &shape), tag) {

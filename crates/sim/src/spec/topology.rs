@@ -9,6 +9,8 @@ use super::reader::{Reader, keys, words};
 
 /// Ports of a switch, and ways between leaves, are numbered in 16 bits.
 const MOST_PORTS: u64 = 65_535;
+/// The last number says "no way".
+const MOST_WAYS: u64 = 65_534;
 /// A million hosts.
 const MOST_HOSTS: u64 = 1 << 20;
 
@@ -164,6 +166,11 @@ fn check_size(keys: &TopologyKeys, reader: &Reader<'_>) -> Result<(), SpecError>
     let ports = (hosts + spines * parallel).max(leaves * parallel);
     if ports > MOST_PORTS {
         return Err(reader.refuse("parallel_links", format!("at most {MOST_PORTS} ports a switch; this makes {ports}")));
+    }
+    let ways = spines * parallel * parallel;
+    if ways > MOST_WAYS {
+        let allowed = format!("at most {MOST_WAYS} ways from leaf to leaf; this makes {ways}");
+        return Err(reader.refuse("parallel_links", allowed));
     }
     Ok(())
 }

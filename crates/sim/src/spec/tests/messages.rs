@@ -116,6 +116,10 @@ fn topology() {
             topology(json!({"leaves": 4096, "parallel_links": 100})),
             "topology.parallel_links = 100: expected at most 65535 ports a switch; this makes 409600",
         ),
+        (
+            topology(json!({"spines": 17, "parallel_links": 64})),
+            "topology.parallel_links = 64: expected at most 65534 ways from leaf to leaf; this makes 69632",
+        ),
         (change(json!({"leaf": 2, "up": false})), "topology.override[1].leaf = 2: expected a leaf from 0 to 1"),
         (change(json!({"host": 8, "up": true})), "topology.override[1].host = 8: expected a host from 0 to 7"),
         (
