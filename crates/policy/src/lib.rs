@@ -162,7 +162,7 @@ pub enum Event {
         /// Bytes to send.
         size: u64,
     },
-    /// Everything of a flow has been acknowledged.
+    /// Everything of a flow has been acknowledged; of a UDP flow, sent.
     FlowEnd,
     /// An acknowledgement arrived; `way` is the path its data packet took.
     Ack {
@@ -336,6 +336,8 @@ pub struct Layout {
     pub bytes: usize,
     /// Held queues per port.
     pub queues: u16,
+    /// At hosts: is [`Policy::pick`] called for acknowledgements too? Otherwise the fabric's own scheme spreads them.
+    pub picks_acks: bool,
 }
 
 impl Default for Layout {
@@ -348,6 +350,7 @@ impl Default for Layout {
             actions: 8,
             bytes: 0,
             queues: 0,
+            picks_acks: false,
         }
     }
 }
@@ -490,8 +493,8 @@ pub trait Policy: Sized {
     /// Chooses the way of a packet that is about to leave this place. At a switch: an index into
     /// `cx.view.candidates` (called at the first switch for every packet that crosses the fabric, even with a single
     /// candidate, and elsewhere where there is more than one; messages are hashed and packets with an explicit path tag
-    /// follow it, unasked). At a host: the path tag of a packet that leaves the rack,
-    /// or [`Way::ANY`].
+    /// follow it, unasked). At a host: the path tag of a data packet that leaves the
+    /// rack (of an acknowledgement too with [`Layout::picks_acks`]), or [`Way::ANY`].
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Self::Flow, packet: &Packet, header: &mut Self::Header) -> Way;
 
     /// A packet has been admitted to a port that leads to another switch and is about to be queued, the queue as found.

@@ -335,6 +335,18 @@ macro_rules! bank {
                 match self { $(Bank::$variant(seats) => seats.layouts[usize::from(seats.kinds[seat as usize])],)* }
             }
 
+            /// Whom a seat keeps peer rows for.
+            #[inline]
+            pub fn peers(&self, seat: u32) -> Peers {
+                match self { $(Bank::$variant(s) => s.layouts[usize::from(s.kinds[seat as usize])].peers,)* }
+            }
+
+            /// Does a host's scheme choose the ways of acknowledgements?
+            #[inline]
+            pub fn picks_acks(&self, seat: u32) -> bool {
+                match self { $(Bank::$variant(s) => s.layouts[usize::from(s.kinds[seat as usize])].picks_acks,)* }
+            }
+
             /// A seat's random stream for the phase of its ticks.
             pub fn phase(&self, seat: u32, period: Span) -> Span {
                 let (seed, name) = match self { $(Bank::$variant(s) => (s.seed, <$policy as Policy>::ABOUT.name),)* };

@@ -134,11 +134,14 @@ impl Flows {
         self.udp_of[flow as usize] == TCP
     }
 
-    /// A UDP flow without an end does not keep a run going.
+    /// A UDP flow without an end does not keep a run going: no size, no end, and no rate of zero that stays.
     #[inline]
     pub fn is_background(&self, flow: u32) -> bool {
         let at = self.udp_of[flow as usize];
-        at != TCP && self.udp[at as usize].size_bytes.is_none() && self.udp[at as usize].end == Time::NEVER
+        at != TCP && {
+            let udp = &self.udp[at as usize];
+            udp.size_bytes.is_none() && udp.end == Time::NEVER && udp.schedule.last().is_some_and(|&(_, rate)| rate > 0)
+        }
     }
 
     /// Reads what `packet` will need at its destination, to have it in the cache.

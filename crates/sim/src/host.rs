@@ -20,7 +20,7 @@ use crate::transport::Kind as Transport;
 pub use ends::keep_account;
 use ends::{lost_way, note_way};
 use scheme::call;
-use spinewise_policy::{Event, Hooks, Kind, Span, Time, Verdict, Way};
+use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Verdict, Way};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a host touches besides itself.
@@ -199,6 +199,7 @@ impl Host {
         let spec = w.flows.specs[flow as usize];
         let blank = Packet { flow, src: self.id, dst: spec.dst, way: Way::ANY, kind: Kind::Data, ..Packet::default() };
         let mut hand = InHand::from(blank);
+        let mut sent_in_full = false;
         let packet = &mut hand.packet;
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
         match &mut sender.machine {
@@ -219,9 +220,7 @@ impl Host {
                 packet.wire = bytes as u16;
                 packet.payload = bytes as u16;
                 // Sent in full only now: the last packets may have waited for others at the NIC.
-                if due.is_empty() && udp.is_done() && !w.flows.is_background(flow) {
-                    w.flows.open -= 1;
-                }
+                sent_in_full = due.is_empty() && udp.is_done();
             }
         }
         self.choose(w, now, &mut hand.packet);
@@ -231,12 +230,21 @@ impl Host {
         }
         self.plan_retransmit(w, flow);
         self.perform(w, now, None);
+        if sent_in_full {
+            if !w.flows.is_background(flow) {
+                w.flows.open -= 1;
+            }
+            self.tell(w, now, spec.dst, Way::ANY, Some(FlowKey(flow << 1)), Event::FlowEnd);
+        }
     }
 
     /// Lets the host's scheme tag a packet that leaves the rack.
     fn choose(&mut self, w: &mut World<'_>, now: Time, packet: &mut Packet) {
         let Some(edge) = w.edge.as_mut() else { return };
         if packet.dst & SWITCH != 0 || w.net.same_rack(self.id, packet.dst) {
+            return;
+        }
+        if packet.kind == Kind::Ack && !edge.picks_acks(self.id) {
             return;
         }
         let hooks = edge.hooks();

@@ -78,7 +78,7 @@ pub const FLOW_COLUMNS: &[Column] = &[
     column("timeouts", "u32", "", "expiries of the retransmission timer"),
     column("fast_retransmits", "u32", "", "losses inferred from duplicate acknowledgements"),
     column("dupack3_events", "u32", "", "times a third duplicate acknowledgement arrived"),
-    column("out_of_order", "u32", "packets", "data packets that arrived after a later byte of the flow"),
+    column("out_of_order", "u32", "packets", "data packets that arrived after a later byte of the flow (TCP)"),
     column("marks", "u32", "packets", "data packets that arrived marked CE"),
     column("path_changes", "u32", "", "data packets tagged with another path than the one before (host schemes)"),
 ];

@@ -64,8 +64,9 @@ impl Sim {
         let hosts = (0..net.topology.hosts).map(|host| Host::new(host, &net, &flows, edge.as_ref())).collect();
         let switches = (0..net.topology.switches()).map(|switch| Switch::new(switch, &net, &fabric)).collect();
         let wires = Wires::new(net.topology.links.iter().map(|l| l.to.0).collect(), net.topology.nodes() as usize);
-        let limits =
-            Limits { flows_done: spec.run.stop == Stop::FlowsDone, until: spec.run.until, grid: spec.run.grid };
+        // Traffic that never ends by itself runs to the limit.
+        let flows_done = spec.run.stop == Stop::FlowsDone && (flows.open > 0 || flows.specs.is_empty());
+        let limits = Limits { flows_done, until: spec.run.until, grid: spec.run.grid };
         let log = Log::default();
         Ok((Sim { net, wires, hosts, switches, edge, fabric, flows, log, limits }, loads))
     }

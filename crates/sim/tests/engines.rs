@@ -114,3 +114,34 @@ fn every_packet_is_accounted_for() {
         }
     }
 }
+
+#[test]
+fn traffic_without_an_end_runs_to_the_limit_and_a_last_rate_of_zero_is_an_end() {
+    let udp = |last: f64| {
+        small(json!({
+            "traffic": [{"kind": "udp", "src": 0, "dst": 4, "packet_bytes": 1500,
+                "schedule": [{"at_us": 0.0, "rate_gbps": 1.0}, {"at_us": 60.0, "rate_gbps": last}]}],
+            "run": {"until_us": 500.0},
+        }))
+    };
+    let endless = run(&udp(2.0), Tuning::default());
+    assert_eq!(endless.report["stop_ps"], 500_000_000u64);
+    let ends = run(&udp(0.0), Tuning::default());
+    assert!(ends.report["stop_ps"].as_u64() < Some(100_000_000), "{}", ends.report["stop_ps"]);
+    assert_eq!(ends.report["counters"]["in_network_at_stop"]["packets"], 0);
+}
+
+#[test]
+fn a_host_scheme_hears_the_end_of_a_udp_flow() {
+    // Probing stops with the flow: PDLB asks 3 ways every 100 us while a flow is active, and no longer.
+    let probes = |until: f64| {
+        let spec = small(json!({
+            "scheme": {"name": "pdlb"},
+            "traffic": [{"kind": "udp", "src": 0, "dst": 4, "packet_bytes": 1500, "size_bytes": 3000,
+                "schedule": [{"at_us": 0.0, "rate_gbps": 1.0}]}],
+            "run": {"stop": "time", "until_us": until},
+        }));
+        run(&spec, Tuning::default()).report["counters"]["probes"]["packets"].as_u64()
+    };
+    assert_eq!(probes(1_000.0), probes(10_000.0));
+}

@@ -44,11 +44,11 @@ impl Policy for Rps {
     }
 }
 
-/// Round-robin packet scatter: one pointer per switch and set of candidates.
+/// Round-robin packet scatter: one pointer per switch, for all destinations (ns-2 keeps one per destination).
 #[derive(Clone, Copy, Debug)]
 pub struct PacketScatter;
 
-/// Row per destination leaf: who is next.
+/// Row per switch: who is next.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn(u32);
 

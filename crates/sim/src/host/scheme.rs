@@ -162,7 +162,7 @@ impl Host {
         give_up: Span,
     ) {
         let Some(edge) = w.edge.as_ref() else { return };
-        let to_leaves = edge.layout(self.id).peers == Peers::Leaves;
+        let to_leaves = edge.peers(self.id) == Peers::Leaves;
         let (dst, peer) = if to_leaves { (peer | SWITCH, peer | SWITCH) } else { (peer, peer) };
         let number = self.next_probe;
         self.next_probe = self.next_probe.wrapping_add(1);
@@ -190,7 +190,7 @@ pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: u32, edge: &Bank
     let leaf = topology.leaf_of[id as usize];
     let leaves = topology.leaves as usize;
     let ways = &topology.ways[leaf as usize * leaves..(leaf as usize + 1) * leaves];
-    let peer = match (about, edge.layout(id).peers) {
+    let peer = match (about, edge.peers(id)) {
         (NO_PEER, _) | (_, Peers::None) => NO_PEER,
         (host, Peers::Hosts) if host & SWITCH == 0 => host,
         (host, Peers::Leaves) if host & SWITCH == 0 => topology.leaf_of[host as usize],

@@ -9,6 +9,8 @@ use super::reader::{Reader, keys, words};
 
 /// Ports of a switch, and ways between leaves, are numbered in 16 bits.
 const MOST_PORTS: u64 = 65_535;
+/// Most links between leaves and spines: 256 leaves and 256 spines take half a gigabyte, and seconds to wire.
+const MOST_CABLES: u64 = 1 << 17;
 /// The last number says "no way".
 const MOST_WAYS: u64 = 65_534;
 /// A million hosts.
@@ -166,6 +168,11 @@ fn check_size(keys: &TopologyKeys, reader: &Reader<'_>) -> Result<(), SpecError>
     let ports = (hosts + spines * parallel).max(leaves * parallel);
     if ports > MOST_PORTS {
         return Err(reader.refuse("parallel_links", format!("at most {MOST_PORTS} ports a switch; this makes {ports}")));
+    }
+    let cables = leaves * spines * parallel;
+    if cables > MOST_CABLES {
+        let allowed = format!("at most {MOST_CABLES} links between leaves and spines; this makes {cables}");
+        return Err(reader.refuse("spines", allowed));
     }
     let ways = spines * parallel * parallel;
     if ways > MOST_WAYS {

@@ -104,6 +104,7 @@ impl Policy for LoopbackHost {
 
     fn layout(&self, _: &Shape) -> Layout {
         Layout {
+            picks_acks: true,
             peers: Peers::Hosts,
             tick: self.tick,
             phase: Phase::Random,

@@ -156,6 +156,7 @@ impl Policy for LoopbackSwitch {
 
     fn layout(&self, shape: &Shape) -> Layout {
         Layout {
+            picks_acks: false,
             peers: if shape.tier == Tier::Leaf { Peers::Leaves } else { Peers::None },
             flow_idle: self.flow_idle,
             tick: self.tick,
