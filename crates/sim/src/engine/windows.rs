@@ -162,24 +162,43 @@ struct Sorter {
 }
 
 impl Sorter {
-    const BUCKETS: usize = 256;
+    const MOST_BUCKETS: usize = 256;
     const FEW: usize = 24;
 
-    fn sort(&mut self, keys: &mut [u64], window: Span) {
-        if keys.len() <= Self::FEW {
-            keys.sort_unstable();
-            return;
+    /// Sorts `keys`, all of which lie in a window as long as this. Do any two arrivals fall on one instant?
+    fn sort(&mut self, keys: &mut [u64], window: Span) -> bool {
+        if keys.len() > Self::FEW {
+            self.spread(keys, window);
         }
+        let mut ties = false;
+        for i in 1..keys.len() {
+            let key = keys[i];
+            let mut at = i;
+            while at > 0 && keys[at - 1] > key {
+                keys[at] = keys[at - 1];
+                at -= 1;
+            }
+            keys[at] = key;
+            ties |= at > 0 && (keys[at - 1] ^ key) >> PORT_BITS == 0;
+            ties |= at < i && (keys[at + 1] ^ key) >> PORT_BITS == 0;
+        }
+        ties
+    }
+
+    /// Puts keys into the order of their buckets, about one bucket a key.
+    fn spread(&mut self, keys: &mut [u64], window: Span) {
+        let buckets = keys.len().next_power_of_two().min(Self::MOST_BUCKETS);
         // The largest offset falls into the last bucket or one before it.
         let bits = 64 - window.0.leading_zeros();
-        let shift = PORT_BITS + bits.saturating_sub(Self::BUCKETS.trailing_zeros());
-        let bucket = |key: u64| ((key >> shift) as usize).min(Self::BUCKETS - 1);
-        let mut ends = [0u32; Self::BUCKETS];
+        let shift = PORT_BITS + bits.saturating_sub(buckets.trailing_zeros());
+        let bucket = |key: u64| ((key >> shift) as usize).min(buckets - 1);
+        let mut room = [0u32; Self::MOST_BUCKETS];
+        let ends = &mut room[..buckets];
         for &key in keys.iter() {
             ends[bucket(key)] += 1;
         }
         let mut sum = 0;
-        for end in &mut ends {
+        for end in ends.iter_mut() {
             sum += *end;
             *end = sum;
         }
@@ -190,15 +209,6 @@ impl Sorter {
             self.spare[*end as usize] = key;
         }
         keys.copy_from_slice(&self.spare);
-        for i in 1..keys.len() {
-            let key = keys[i];
-            let mut at = i;
-            while at > 0 && keys[at - 1] > key {
-                keys[at] = keys[at - 1];
-                at -= 1;
-            }
-            keys[at] = key;
-        }
     }
 }
 
@@ -227,14 +237,13 @@ fn gather(
                 .map_while(|packet| (packet.at < end).then(|| (packet.at.0 - start.0) << PORT_BITS | port)),
         );
     }
-    if keys.len() > 1 {
-        sorter.sort(keys, end.since(start));
+    if sorter.sort(keys, end.since(start)) {
         break_ties(net, links.start, start, keys);
     }
 }
 
 /// Arrivals at the same instant go in an order mixed afresh for each instant.
-#[inline]
+#[cold]
 fn break_ties(net: &Net, first: u32, start: Time, keys: &mut [u64]) {
     let mut i = 1;
     while i < keys.len() {
@@ -270,8 +279,9 @@ mod tests {
                 (0..rng.below(300)).map(|_| (rng.bits() % window.0) << PORT_BITS | u64::from(rng.below(64))).collect();
             let mut expected = keys.clone();
             expected.sort_unstable();
-            sorter.sort(&mut keys, window);
+            let ties = sorter.sort(&mut keys, window);
             assert_eq!(keys, expected);
+            assert_eq!(ties, keys.windows(2).any(|pair| (pair[0] ^ pair[1]) >> PORT_BITS == 0));
         }
     }
 }
