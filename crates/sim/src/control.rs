@@ -1,9 +1,22 @@
 //! Probes, replies and messages: the packets that schemes send, as hosts and switches make and read them.
 
-use crate::bank::Bank;
+use crate::bank::{Bank, NO_PEER};
 use crate::packet::{CE, ECE, NO_FLOW, Packet, SWITCH};
 use crate::timers::{Timers, What};
-use spinewise_policy::{Device, FlowKey, Hooks, Kind, Message, Phase, Port, Span, Time, Way};
+use crate::topology::Topology;
+use spinewise_policy::{Device, FlowKey, Hooks, Kind, Message, Peers, Phase, Port, Span, Time, Way};
+
+/// Whose rows a call about the device `about` is lent: by host or by leaf, as the layout says; nobody's for a spine.
+#[inline]
+pub fn peer_of(about: u32, peers: Peers, topology: &Topology) -> u32 {
+    match (about, peers) {
+        (NO_PEER, _) | (_, Peers::None) => NO_PEER,
+        (host, Peers::Hosts) if host & SWITCH == 0 => host,
+        (host, Peers::Leaves) if host & SWITCH == 0 => topology.leaf_of[host as usize],
+        (switch, Peers::Leaves) if switch & !SWITCH < topology.leaves => switch & !SWITCH,
+        _ => NO_PEER,
+    }
+}
 
 /// Plans the first tick of a seat.
 pub fn plan_ticks(timers: &mut Timers, bank: &Bank, seat: u32) {

@@ -2,7 +2,7 @@
 
 use super::{Host, Probing, World};
 use crate::bank::{Bank, Call, NO_PEER, Room};
-use crate::control::{device, message_of, message_to, reply_to};
+use crate::control::{device, message_of, message_to, peer_of, reply_to};
 use crate::log::EDGE_SERIES;
 use crate::net::Net;
 use crate::packet::{BODY, CE, ECE, ECT, InHand, Packet, SWITCH};
@@ -190,13 +190,7 @@ pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: u32, edge: &Bank
     let leaf = topology.leaf_of[id as usize];
     let leaves = topology.leaves as usize;
     let ways = &topology.ways[leaf as usize * leaves..(leaf as usize + 1) * leaves];
-    let peer = match (about, edge.peers(id)) {
-        (NO_PEER, _) | (_, Peers::None) => NO_PEER,
-        (host, Peers::Hosts) if host & SWITCH == 0 => host,
-        (host, Peers::Leaves) if host & SWITCH == 0 => topology.leaf_of[host as usize],
-        (switch, Peers::Leaves) if switch & !SWITCH < topology.leaves => switch & !SWITCH,
-        _ => NO_PEER,
-    };
+    let peer = peer_of(about, edge.peers(id), topology);
     let view = HostView {
         host: id,
         leaf,

@@ -2,7 +2,7 @@
 
 use super::{MADE_HERE, OwnPorts, Switch, World};
 use crate::bank::{Asked, Bank, Call, NO_PEER, Room};
-use crate::control::{device, message_of, message_to, reply_to};
+use crate::control::{device, message_of, message_to, peer_of, reply_to};
 use crate::log::FABRIC_SERIES;
 use crate::net::Net;
 use crate::packet::{BODY, ECT, InHand, Packet, SWITCH};
@@ -97,13 +97,7 @@ impl Switch {
         candidates: &[u16],
         hook: impl FnOnce(&mut Bank, Call<'_>) -> R,
     ) -> R {
-        let peer = match (about, self.peers) {
-            (NO_PEER, _) | (_, Peers::None) => NO_PEER,
-            (host, Peers::Hosts) if host & SWITCH == 0 => host,
-            (host, Peers::Leaves) if host & SWITCH == 0 => net.topology.leaf_of[host as usize],
-            (switch, Peers::Leaves) if switch & !SWITCH < net.topology.leaves => switch & !SWITCH,
-            _ => NO_PEER,
-        };
+        let peer = peer_of(about, self.peers, &net.topology);
         let ports = OwnPorts { ports: &self.ports, now, rules: &net.rules };
         let view = SwitchView {
             switch: self.id,
@@ -186,7 +180,7 @@ impl Switch {
         ttl: u8,
         give_up: Span,
     ) {
-        let to_hosts = w.fabric.layout(self.id).peers == Peers::Hosts;
+        let to_hosts = self.peers == Peers::Hosts;
         let dst = if to_hosts { peer } else { peer | SWITCH };
         let number = self.next_probe;
         self.next_probe = self.next_probe.wrapping_add(1);
