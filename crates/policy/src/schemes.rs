@@ -2,6 +2,7 @@
 
 pub mod ag;
 pub mod conga;
+pub mod drill;
 pub mod ecmp;
 pub mod flowcell;
 pub mod letflow;
@@ -9,6 +10,7 @@ pub mod loopback;
 pub mod packet_scatter;
 pub mod pdlb;
 pub mod presto;
+pub mod selb;
 
 /// Calls `$callback! { Variant: path, … }` with every scheme.
 #[macro_export]
@@ -21,6 +23,7 @@ macro_rules! each_scheme {
             Presto: $crate::schemes::presto::Presto,
             LetFlow: $crate::schemes::letflow::LetFlow,
             Conga: $crate::schemes::conga::Conga,
+            Drill: $crate::schemes::drill::Drill,
             Pdlb: $crate::schemes::pdlb::Pdlb,
             Ag: $crate::schemes::ag::Ag,
             Flowcell: $crate::schemes::flowcell::Flowcell,

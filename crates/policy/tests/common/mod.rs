@@ -6,15 +6,16 @@ use spinewise_policy::site::Ports;
 use spinewise_policy::*;
 use std::collections::BTreeMap;
 
-/// Ports that are empty, with rates as given and held queues as the test says.
+/// Ports with rates, queues and a free held queue as the test says; empty to begin with.
 pub struct FakePorts {
     pub rates: Vec<u64>,
+    pub bytes: Vec<u64>,
     pub free: Option<Queue>,
 }
 
 impl Ports for FakePorts {
-    fn queue_bytes(&self, _: Port) -> u64 {
-        0
+    fn queue_bytes(&self, port: Port) -> u64 {
+        self.bytes[port.index()]
     }
     fn queue_packets(&self, _: Port) -> u32 {
         0
@@ -102,7 +103,11 @@ where
                 device,
                 tier,
                 candidates: (host_ports..ports).collect(),
-                ports: FakePorts { rates: vec![10_000_000_000; ports as usize], free: None },
+                ports: FakePorts {
+                    rates: vec![10_000_000_000; ports as usize],
+                    bytes: vec![0; ports as usize],
+                    free: None,
+                },
                 leaf_of: (0..16).map(|host| host / 4).collect(),
                 ways: vec![ways; 4],
             },

@@ -1,0 +1,225 @@
+//! DRILL(d, m): every switch sends every packet to the shortest of d queues drawn at random and m remembered ones.
+//!
+//! Ghorbani, Yang, Godfrey, Ganjali, Firoozshahian, "DRILL: micro load balancing for low-latency data center networks",
+//! SIGCOMM 2017. Details as in the public codes of ConWeave (conweave-ns3) and Hermes (ns3-load-balance).
+//!
+//! | rule | function |
+//! |---|---|
+//! | d different ports drawn at random, remembered ones may be among them | [`draw`] |
+//! | the remembered ports stand first; only a strictly shorter queue goes before another | [`Best::offer`] |
+//! | the m shortest of those looked at are remembered | [`Best`] |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | `d`, `m` | samples, memory units |
+//! | `engine` | forwarding engine; one per switch here |
+//! | `dst` | none: the memory of both public codes |
+//!
+//! **Memory.** The paper remembers per forwarding engine. Both public codes remember per destination address, and it is
+//! ConWeave's code that the RDMA comparisons (ConWeave, SELB) ran, hence `memory = "dst"` by default. It also is the
+//! one that means something where destinations have different sets of ports: what an engine remembers from another
+//! destination need not lead to this one, and counts only if it does.
+//!
+//! Departures:
+//! - Queues are bytes at their port, whatever the link's rate, as in both codes. The paper's decomposition of asymmetric
+//!   fabrics into symmetric components is not here, nor in either code.
+//! - A queue's length is exact and of this instant; the paper's engines see one another's packets late.
+//! - Every packet the fabric asks about is scattered, those of no flow (probes) too.
+
+use crate::{About, AtSwitch, Cx, Layout, Packet, Peers, Policy, Port, Rng, Shape, Way};
+
+crate::choice! {
+    /// What a memory belongs to.
+    Memory {
+        /// The destination host.
+        Dst = "dst",
+        /// The switch.
+        Engine = "engine",
+    }
+}
+
+/// Most ports drawn for one packet.
+const MOST_D: usize = 16;
+/// Most ports remembered.
+const MOST_M: usize = 8;
+
+crate::params! {
+    /// DRILL's parameters.
+    Config {
+        /// Ports d drawn for each packet, all if there are no more (SELB's and ConWeave's comparisons: 2).
+        d: u32 = 2, Allowed::Integer { min: 1.0, max: MOST_D as f64 };
+        /// Ports m remembered from the last packet (SELB's and ConWeave's comparisons: 1).
+        m: u32 = 1, Allowed::Integer { min: 0.0, max: MOST_M as f64 };
+        /// Whose memory: of each destination host (both public codes) or of the switch (the paper's forwarding engine).
+        memory: Memory = Memory::Dst, Allowed::Words(Memory::WORDS);
+    }
+}
+
+/// Row per destination host, and row of the switch: the ports remembered, best first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remembered {
+    ports: [Option<u16>; MOST_M],
+}
+
+/// Micro load balancing by local queues.
+#[derive(Clone, Copy, Debug)]
+pub struct Drill {
+    d: usize,
+    m: usize,
+    memory: Memory,
+}
+
+impl Policy for Drill {
+    const ABOUT: About = About {
+        name: "drill",
+        summary: "each packet on the shortest of d queues drawn at random and m remembered ones, at every switch",
+        source: "Ghorbani et al., SIGCOMM 2017",
+        unit: "packet",
+        tiers: &["leaf", "aggregation", "spine"],
+        told: &[],
+        series: &[],
+    };
+    type Site = AtSwitch;
+    type Config = Config;
+    type Flow = ();
+    type Peer = Remembered;
+    type Route = ();
+    type Port = ();
+    type Node = Remembered;
+    type Header = ();
+
+    fn new(config: &Config) -> Self {
+        Drill { d: config.d as usize, m: config.m as usize, memory: config.memory }
+    }
+
+    fn layout(&self, _: &Shape) -> Layout {
+        let peers = if self.memory == Memory::Dst { Peers::Hosts } else { Peers::None };
+        Layout { peers, ..Layout::default() }
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), _: &Packet, _: &mut ()) -> Way {
+        let candidates = cx.view.candidates;
+        let memory = match self.memory {
+            Memory::Dst => cx.peers.current().0,
+            Memory::Engine => &mut *cx.node,
+        };
+        let mut best = Best::new(self.m);
+        for port in memory.ports.iter().flatten() {
+            // The port may have left the group since, or belong to another destination's.
+            if let Some(way) = candidates.iter().position(|candidate| candidate == port) {
+                best.offer(way, cx.view.queue_bytes(Port(*port)));
+            }
+        }
+        let (drawn, many) = draw(cx.rng, candidates.len(), self.d);
+        for &way in &drawn[..many] {
+            best.offer(way, cx.view.queue_bytes(Port(candidates[way])));
+        }
+        *memory = Remembered::default();
+        for (port, (way, _)) in memory.ports[..self.m].iter_mut().zip(best.ways()) {
+            *port = Some(candidates[*way]);
+        }
+        Way(best.ways()[0].0 as u16)
+    }
+}
+
+/// The shortest queues of those looked at, shortest first, as (way, bytes).
+#[derive(Clone, Copy, Debug)]
+pub struct Best {
+    ways: [(usize, u64); MOST_M],
+    len: usize,
+    room: usize,
+}
+
+impl Best {
+    /// With room for `m` of them, and for one in any case.
+    pub fn new(m: usize) -> Self {
+        Best { ways: [(0, 0); MOST_M], len: 0, room: m.clamp(1, MOST_M) }
+    }
+
+    /// The next queue looked at: behind all that are as short.
+    #[inline]
+    pub fn offer(&mut self, way: usize, bytes: u64) {
+        if self.ways().iter().any(|(known, _)| *known == way) {
+            return;
+        }
+        let at = self.ways().iter().position(|(_, other)| bytes < *other).unwrap_or(self.len);
+        if at >= self.room {
+            return;
+        }
+        self.len = (self.len + 1).min(self.room);
+        self.ways[at..self.len].rotate_right(1);
+        self.ways[at] = (way, bytes);
+    }
+
+    /// What is kept.
+    pub fn ways(&self) -> &[(usize, u64)] {
+        &self.ways[..self.len]
+    }
+}
+
+/// `d` different numbers below `n`, every sequence of them as likely as any other; all if there are no more.
+// The order matters: of queues as long the one drawn first is taken.
+#[inline]
+pub fn draw(rng: &mut Rng, n: usize, d: usize) -> ([usize; MOST_D], usize) {
+    let many = d.min(n).min(MOST_D);
+    let (mut drawn, mut sorted) = ([0; MOST_D], [0; MOST_D]);
+    for i in 0..many {
+        // The one-th of those not drawn yet: each drawn one at or below it moves it up by one.
+        let (mut one, mut at) = (rng.below((n - i) as u32) as usize, 0);
+        while at < i && sorted[at] <= one {
+            one += 1;
+            at += 1;
+        }
+        sorted[at..=i].rotate_right(1);
+        (sorted[at], drawn[i]) = (one, one);
+    }
+    (drawn, many)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+
+    #[test]
+    fn every_sequence_of_ports_is_as_likely() {
+        let mut rng = Rng::stream(1, "test", 0);
+        let mut seen = [[[0u32; 4]; 4]; 4];
+        for _ in 0..24_000 {
+            let (drawn, many) = draw(&mut rng, 4, 3);
+            assert_eq!(many, 3);
+            seen[drawn[0]][drawn[1]][drawn[2]] += 1;
+        }
+        for (i, times) in seen.as_flattened().as_flattened().iter().enumerate() {
+            let (a, b, c) = (i / 16, i / 4 % 4, i % 4);
+            let expected = if a == b || b == c || a == c { 0 } else { 1_000 };
+            assert!(times.abs_diff(expected) < 150, "({a}, {b}, {c}) came {times} times");
+        }
+        for n in 1..20 {
+            let (drawn, many) = draw(&mut rng, n, MOST_D);
+            let mut drawn = drawn[..many].to_vec();
+            drawn.sort_unstable();
+            drawn.dedup();
+            assert_eq!((drawn.len(), many), (n.min(MOST_D), n.min(MOST_D)));
+            assert!(drawn.iter().all(|way| *way < n));
+        }
+    }
+
+    #[test]
+    fn only_a_strictly_shorter_queue_goes_before_another() {
+        let mut best = Best::new(2);
+        best.offer(4, 100);
+        best.offer(1, 100);
+        assert_eq!(best.ways(), [(4, 100), (1, 100)]);
+        best.offer(2, 99);
+        assert_eq!(best.ways(), [(2, 99), (4, 100)]);
+        best.offer(4, 100);
+        best.offer(3, 100);
+        assert_eq!(best.ways(), [(2, 99), (4, 100)], "known or no shorter");
+        let mut one = Best::new(0);
+        one.offer(1, 5);
+        one.offer(2, 4);
+        assert_eq!(one.ways(), [(2, 4)], "without memory there still is a best");
+    }
+}
