@@ -127,7 +127,7 @@ fn longest_and_own(arrivals: &mut Rng, mut choose: impl FnMut(&[u64]) -> usize) 
     for part in 0..40_000u64 {
         // Every link sends in a part of its own, so that no draw is between links that all have just sent.
         let link = (part % 32) as usize;
-        if link % 4 == 0 {
+        if link.is_multiple_of(4) {
             queues[link / 4] = queues[link / 4].saturating_sub(1_500);
         }
         // 0.8 of the eight links' capacity.
