@@ -2,6 +2,7 @@
 
 pub mod ag;
 pub mod conga;
+pub mod conweave;
 pub mod drill;
 pub mod ecmp;
 pub mod flowcell;

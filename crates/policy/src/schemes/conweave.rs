@@ -1,0 +1,4 @@
+//! ConWeave.
+
+pub mod header;
+pub mod reorder;

@@ -1,0 +1,304 @@
+//! The destination leaf's half: holds what overtook the TAIL of its flow in a reorder queue of its output port, until the
+//! TAIL has come or should have come. ConWeave and SELB share it (SELB §III: reordering as in ConWeave).
+//!
+//! # How a scheme uses it
+//! - its `Header` is [`Header`], written by its own `pick`;
+//! - its flow row has room for a [`Row`] (a flow's row at a leaf is either a source's or a destination's, so an enum
+//!   serves), its port row for an [`InUse`];
+//! - its series begin with [`SERIES`], in this order; its `Layout` has `queues: queues(n)` at leaves, `flow_idle` at most
+//!   0.2 s, at least [`ACTIONS`] actions and [`BYTES`] bytes, `peers: Peers::Leaves`;
+//! - its hooks call [`Rules::arrives`] from `ingress` (data packets only), [`Rules::expires`] from `timer` for
+//!   `Key::Flow(_, TIMER)` and [`Rules::drained`] from `drained`;
+//! - its `message` hook, at the source leaf, gets [`CLEAR`](super::header::CLEAR) and
+//!   [`NO_QUEUE`](super::header::NO_QUEUE) with a [`Body`] and the flow's row; a body of another epoch than the row's
+//!   is stale.
+//!
+//! What it expects of the source: epochs of a flow follow one another; the packets of an epoch are of phase 0 on one
+//! path, of which the last may be marked [`Mark::Tail`], then of phase 1 (`rerouted`) on another; no next epoch before
+//! CLEAR has come, but after a silence longer than any path's delay.
+//!
+//! | rule (ConWeave §3.3, conweave-ns3) | function |
+//! |---|---|
+//! | epochs: an older one passes, a newer one starts afresh | `Row::age` |
+//! | phase 1 before TAIL is held; TAIL releases behind itself and is answered by CLEAR | [`Rules::arrives`] |
+//! | TAIL expected at: last phase-0 arrival + (TAIL sent − it sent) + extra, or now + default + extra | `Rules::due` |
+//! | expected and not come: released all the same | [`Rules::expires`] |
+//! | no queue: this epoch's packets pass, out of order | `Rules::early` |
+//!
+//! Departures:
+//! - Which of two epochs is newer is read off the times their packets were sent, not off the counter, which may wrap and
+//!   starts again when a row was forgotten.
+//! - A newer epoch that finds packets of an older one still held (the flow fell silent, its TAIL is lost or very late)
+//!   joins them at their end and lets them go. conweave-ns3 lets it overtake them.
+//! - conweave-ns3 puts released packets into the port's queue at once, 1 ns after the TAIL. Here the queue resumes behind
+//!   what is queued and goes before what comes later, so they leave in the same order; but their queue is not free
+//!   before it has drained, and while held they count in the port's queue.
+
+pub use super::header::{Body, Header, Mark};
+use super::header::{CLEAR, NO_QUEUE, Stamp, microseconds};
+use crate::{Key, Out, Packet, Port, Queue, Span, SwitchView, Time, Verdict};
+
+/// The flow timer this half arms; a scheme's own are numbered from 1.
+pub const TIMER: u8 = 0;
+
+/// Most actions of one call.
+pub const ACTIONS: usize = 12;
+
+/// Most message bytes of one call.
+pub const BYTES: usize = 2 * super::header::BODY;
+
+/// Held queues per port that stand for "unlimited": more flows than that held at one host's port at one instant have
+/// not been seen in any workload here, and if there were, `no_queue` would say so. A queue costs 48 bytes a port.
+pub const UNLIMITED: u16 = 1024;
+
+/// `Layout::queues` for a parameter that gives their number, 0 for no limit.
+pub fn queues(parameter: u32) -> u16 {
+    if parameter == 0 { UNLIMITED } else { parameter.min(u32::from(UNLIMITED)) as u16 }
+}
+
+/// The first series of every scheme that uses this half.
+pub const SERIES: [(&str, &str); 9] = [
+    ("reorder_queues", "reorder queues in use at a port, after one was taken or has drained"),
+    ("held_us", "microseconds from the first packet held to the release of its queue"),
+    ("held_packets", "packets that a released queue had held"),
+    ("early_us", "microseconds by which the first packet held came before its TAIL"),
+    ("early_mean_us", "the same, mean of the packets held in one queue"),
+    ("clears", "1 for every TAIL that arrived and was answered by CLEAR"),
+    ("timeouts", "microseconds held, of queues released by the prediction instead of the TAIL"),
+    ("no_queue", "1 for every reroute whose first early packet found no free queue"),
+    ("out_of_order", "1 for every packet that passed before its TAIL, for want of a queue or after a timeout"),
+];
+
+const REORDER_QUEUES: u16 = 0;
+const HELD_US: u16 = 1;
+const HELD_PACKETS: u16 = 2;
+const EARLY_US: u16 = 3;
+const EARLY_MEAN_US: u16 = 4;
+const CLEARS: u16 = 5;
+const TIMEOUTS: u16 = 6;
+const NO_QUEUE_EVENTS: u16 = 7;
+const OUT_OF_ORDER: u16 = 8;
+
+/// Part of a port's row: how many reorder queues of the port are in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InUse(pub u16);
+
+/// How far the TAIL of the present epoch is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// No TAIL has come, and nothing that overtook it.
+    #[default]
+    Waiting,
+    /// No TAIL has come; what overtook it is held here.
+    Holding(Port, Queue),
+    /// No TAIL has come, but what overtakes it passes: there was no queue, or the time was up.
+    Passing,
+    /// The TAIL has come.
+    Cleared,
+}
+
+/// A flow's row at its destination leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// When a packet of this epoch was sent, the first that was seen here.
+    seen: Stamp,
+    /// Last phase-0 packet of the epoch: when it came, minus when it was sent (by the two leaves' own clocks).
+    lag: Stamp,
+    /// When the TAIL was sent, as phase-1 packets say.
+    tail: Stamp,
+    /// When the first packet held came.
+    since: Time,
+    /// Sum over the packets held of how much later than the first they came.
+    later: Span,
+    /// Packets held.
+    held: u32,
+    order: Order,
+    epoch: u8,
+    known: bool,
+    sampled: bool,
+}
+
+const _: () = assert!(size_of::<Row>() <= 56, "with a tag it must fit 64 bytes");
+
+/// A packet's epoch against its row's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Age {
+    Older,
+    Present,
+    Newer,
+}
+
+/// What the half is lent besides rows: the parts of `Cx` it needs.
+pub struct Place<'a, 'v, 'o> {
+    /// The present.
+    pub now: Time,
+    /// The leaf's view of itself.
+    pub view: SwitchView<'v>,
+    /// What shall be done.
+    pub out: &'a mut Out<'o>,
+}
+
+/// The parameters of this half.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Waited beyond the time at which a TAIL is expected.
+    pub extra_flush: Span,
+    /// Waited for a TAIL of whose path nothing is known, before the extra.
+    pub default_wait: Span,
+    /// Bytes of a control packet on the wire.
+    pub control_bytes: u32,
+    /// Is the source leaf told when no queue was free?
+    pub tell_no_queue: bool,
+}
+
+impl Rules {
+    /// A data packet from leaf `leaf` at the last leaf of its path. `in_use` is of the port it will leave by.
+    pub fn arrives(
+        &self,
+        at: &mut Place<'_, '_, '_>,
+        in_use: &mut InUse,
+        row: &mut Row,
+        leaf: u32,
+        packet: &Packet,
+        header: &Header,
+    ) -> Verdict {
+        if !header.stamped {
+            return Verdict::Forward;
+        }
+        let mut joins = None;
+        match row.age(header) {
+            Age::Older => return Verdict::Forward,
+            Age::Present => {}
+            Age::Newer => {
+                if let Order::Holding(_, queue) = row.order {
+                    self.release(at, row, packet);
+                    joins = Some(queue);
+                }
+                *row = Row { seen: header.tx, epoch: header.epoch, known: true, ..Row::default() };
+            }
+        }
+        if header.rerouted {
+            row.tail = header.tail;
+            return self.early(at, in_use, row, leaf, packet, header);
+        }
+        (row.lag, row.sampled) = (Stamp::of(at.now).shifted(header.tx, Stamp::default()), true);
+        if header.mark == Mark::Tail {
+            self.tail(at, row, leaf, packet, header);
+        } else if let Order::Holding(..) = row.order {
+            at.out.arm(Key::Flow(packet.flow, TIMER), self.due(row, at.now));
+        }
+        joins.map_or(Verdict::Forward, Verdict::Hold)
+    }
+
+    /// The flow's timer is due: the TAIL should have come.
+    pub fn expires(&self, at: &mut Place<'_, '_, '_>, row: &mut Row) {
+        if let Order::Holding(port, queue) = row.order {
+            at.out.record(TIMEOUTS, microseconds(row.since, at.now));
+            record_held(at, row);
+            at.out.release(port, queue);
+            row.order = Order::Passing;
+        }
+    }
+
+    /// A released queue of this port has emptied.
+    pub fn drained(&self, at: &mut Place<'_, '_, '_>, in_use: &mut InUse) {
+        in_use.0 = in_use.0.saturating_sub(1);
+        at.out.record(REORDER_QUEUES, f64::from(in_use.0));
+    }
+
+    /// A packet of phase 1.
+    fn early(
+        &self,
+        at: &mut Place<'_, '_, '_>,
+        in_use: &mut InUse,
+        row: &mut Row,
+        leaf: u32,
+        packet: &Packet,
+        header: &Header,
+    ) -> Verdict {
+        match row.order {
+            Order::Cleared => Verdict::Forward,
+            Order::Passing => {
+                at.out.record(OUT_OF_ORDER, 1.0);
+                Verdict::Forward
+            }
+            Order::Holding(_, queue) => {
+                row.held = row.held.saturating_add(1);
+                row.later += at.now.since(row.since);
+                Verdict::Hold(queue)
+            }
+            Order::Waiting => {
+                let Some(queue) = at.view.free_queue(packet.out_port) else {
+                    // SELB §II: the remaining connections get no reordering; conweave-p4 sends them to the default queue.
+                    row.order = Order::Passing;
+                    at.out.record(NO_QUEUE_EVENTS, 1.0);
+                    at.out.record(OUT_OF_ORDER, 1.0);
+                    if self.tell_no_queue {
+                        Body::about(header).send(at.out, leaf, NO_QUEUE, packet.flow, self.control_bytes);
+                    }
+                    return Verdict::Forward;
+                };
+                row.order = Order::Holding(packet.out_port, queue);
+                (row.since, row.later, row.held) = (at.now, Span::ZERO, 1);
+                in_use.0 += 1;
+                at.out.record(REORDER_QUEUES, f64::from(in_use.0));
+                at.out.arm(Key::Flow(packet.flow, TIMER), self.due(row, at.now));
+                Verdict::Hold(queue)
+            }
+        }
+    }
+
+    /// The TAIL: what overtook it goes behind it, and the source may reroute again.
+    fn tail(&self, at: &mut Place<'_, '_, '_>, row: &mut Row, leaf: u32, packet: &Packet, header: &Header) {
+        if let Order::Holding(..) = row.order {
+            at.out.record(EARLY_US, microseconds(row.since, at.now));
+            let mean = Span(row.later.0 / u64::from(row.held));
+            at.out.record(EARLY_MEAN_US, microseconds(row.since + mean, at.now));
+            self.release(at, row, packet);
+        }
+        row.order = Order::Cleared;
+        at.out.record(CLEARS, 1.0);
+        Body::about(header).send(at.out, leaf, CLEAR, packet.flow, self.control_bytes);
+    }
+
+    fn release(&self, at: &mut Place<'_, '_, '_>, row: &Row, packet: &Packet) {
+        if let Order::Holding(port, queue) = row.order {
+            record_held(at, row);
+            at.out.cancel(Key::Flow(packet.flow, TIMER));
+            at.out.release(port, queue);
+        }
+    }
+
+    /// When the TAIL should have come. Early packets may come when that has passed: then at once.
+    fn due(&self, row: &Row, now: Time) -> Time {
+        let expected =
+            if row.sampled { row.tail.shifted(Stamp::default(), row.lag).near(now) } else { now + self.default_wait };
+        (expected + self.extra_flush).max(now)
+    }
+}
+
+impl Row {
+    /// Everything of a newer epoch was sent after everything of an older one. An epoch's INIT is its first packet, so a
+    /// later one is of a newer epoch even if the numbers agree, as they may after a row was forgotten.
+    fn age(&self, header: &Header) -> Age {
+        let after = header.tx.since(self.seen);
+        let same = self.epoch == header.epoch;
+        if !self.known || after > 0 && (!same || header.mark == Mark::Init) {
+            Age::Newer
+        } else if same {
+            Age::Present
+        } else {
+            Age::Older
+        }
+    }
+
+    /// How far the TAIL of the present epoch is.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+}
+
+fn record_held(at: &mut Place<'_, '_, '_>, row: &Row) {
+    at.out.record(HELD_US, microseconds(row.since, at.now));
+    at.out.record(HELD_PACKETS, f64::from(row.held));
+}
