@@ -77,6 +77,10 @@ pub struct Asked {
 
 /// The rows of one device under scheme `P`.
 struct Seat<P: Policy> {
+    /// It keeps rows for peers.
+    meets: bool,
+    /// Rows per peer in `routes`.
+    stride: usize,
     node: P::Node,
     ports: Vec<P::Port>,
     flows: FlowRows<P::Flow>,
@@ -99,6 +103,8 @@ pub struct Seats<P: Policy> {
     kinds: Vec<u8>,
     seats: Vec<Option<Box<Seat<P>>>>,
     asked: Asked,
+    /// Actions and bytes that any layout wants room for.
+    room: (usize, usize),
 }
 
 /// What seats there are: the kinds of places, and the kind of each.
@@ -117,6 +123,8 @@ where
     fn new(config: &P::Config, places: &Places, seed: u64, all_hooks: bool) -> Self {
         let policy = P::new(config);
         let layouts: Vec<Layout> = places.shapes.iter().map(|shape| policy.layout(shape)).collect();
+        let actions = layouts.iter().map(|layout| layout.actions).max().unwrap_or(0);
+        let bytes = layouts.iter().map(|layout| layout.bytes).max().unwrap_or(0);
         Seats {
             policy,
             hooks: if all_hooks { Hooks::ALL } else { P::HOOKS },
@@ -126,7 +134,15 @@ where
             kinds: places.kinds.clone(),
             seats: places.kinds.iter().map(|_| None).collect(),
             asked: Asked::default(),
+            room: (actions, bytes),
         }
+    }
+
+    /// Makes room for actions; it is away while the ones before are carried out.
+    #[cold]
+    fn make_room(&mut self) {
+        self.asked.actions.resize(self.room.0, Action::MaskEcn);
+        self.asked.bytes.resize(self.room.1, 0);
     }
 
     #[cold]
@@ -135,6 +151,8 @@ where
         let (shape, layout) = (&self.shapes[kind], &self.layouts[kind]);
         let place = u64::from(seat) << 1 | u64::from(shape.tier == Tier::Host);
         self.seats[seat as usize] = Some(Box::new(Seat {
+            meets: layout.peers != Peers::None,
+            stride: if size_of::<P::Route>() == 0 { 0 } else { usize::from(shape.ways) },
             node: P::Node::default(),
             ports: vec![P::Port::default(); usize::from(shape.ports)],
             flows: FlowRows::new(layout.flow_idle),
@@ -172,18 +190,12 @@ where
         if self.seats[call.seat as usize].is_none() {
             self.take_seat(call.seat);
         }
-        let kind = usize::from(self.kinds[call.seat as usize]);
-        let layout = &self.layouts[kind];
-        let stride = if size_of::<P::Route>() == 0 { 0 } else { usize::from(self.shapes[kind].ways) };
+        if self.asked.actions.len() < self.room.0 {
+            self.make_room();
+        }
         let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { unreachable!("seat taken above") };
-        let current =
-            if layout.peers == Peers::None || call.peer == NO_PEER { 0 } else { seat.meet(call.peer, stride) };
-        if self.asked.actions.len() < layout.actions {
-            self.asked.actions.resize(layout.actions, Action::MaskEcn);
-        }
-        if self.asked.bytes.len() < layout.bytes {
-            self.asked.bytes.resize(layout.bytes, 0);
-        }
+        let stride = seat.stride;
+        let current = if seat.meets && call.peer != NO_PEER { seat.meet(call.peer) } else { 0 };
         let flow = match key {
             Some(key) if listed => Some(seat.flows.row(key.0, call.now)),
             Some(key) => seat.flows.known(key.0),
@@ -237,7 +249,7 @@ where
 impl<P: Policy> Seat<P> {
     /// The position of a peer's rows, made on first use.
     #[inline]
-    fn meet(&mut self, peer: u32, stride: usize) -> usize {
+    fn meet(&mut self, peer: u32) -> usize {
         if let Some(&at) = self.index.get(&peer) {
             return at as usize;
         }
@@ -245,7 +257,7 @@ impl<P: Policy> Seat<P> {
         self.index.insert(peer, at as u32);
         self.ids.push(peer);
         self.peers.push(P::Peer::default());
-        self.routes.resize((at + 1) * stride, P::Route::default());
+        self.routes.resize((at + 1) * self.stride, P::Route::default());
         at
     }
 }

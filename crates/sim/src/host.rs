@@ -125,6 +125,7 @@ impl Host {
     }
 
     /// Puts a packet on the line behind what is committed.
+    #[inline(always)]
     fn commit(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
         let packet = &mut hand.packet;
         let start = self.nic.busy_until.max(now);

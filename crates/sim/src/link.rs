@@ -86,7 +86,7 @@ impl Wires {
     }
 
     /// Takes the first packet off a link.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, link: u32, hand: &mut InHand) {
         self.take(link, hand);
         let front = self.rings[link as usize].0.front();

@@ -93,33 +93,63 @@ pub struct Found {
     mark: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Waiting {
-    start: Time,
-    bytes: u32,
-}
-
-/// An egress port: two cache lines that every packet needs, and a third for what is rare.
+/// An egress port: two cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port {
     busy_until: Time,
     delay: Span,
     line: Serializer,
-    waiting_bytes: u64,
+    lanes: Option<Box<Lanes>>,
+    /// The queue of a FIFO port as last looked at and what has joined since: the last so many packets of the link's
+    /// ring, and the start of the first of them. Some may have started in the meantime, or even arrived.
+    waiting: Waiting,
     /// The link it feeds.
     pub link: u32,
-    /// Bytes of the packet that started last.
-    serving: u32,
-    lanes: Option<Box<Lanes>>,
-    waiting: Ring<Waiting>,
     packets: u64,
     bytes: u64,
     longest_queue: u64,
-    rare: Rare,
+    rare: Box<Rare>,
 }
 
-const _: () = assert!(size_of::<Port>() == 192);
+const _: () = assert!(size_of::<Port>() == 128);
+
+/// What waits at a port.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    bytes: u64,
+    /// When the first of them starts.
+    next_start: Time,
+    packets: u32,
+    /// Bytes of the packet that started last.
+    serving: u32,
+}
+
+impl Waiting {
+    /// Forgets packets that have left the link too: of those still there, the first has started.
+    #[inline]
+    fn forget_arrived(&mut self, flying: &Ring<Packet>) {
+        if self.packets as usize > flying.len() {
+            self.packets = flying.len() as u32;
+            self.bytes = flying.iter().map(|packet| u64::from(packet.wire)).sum();
+            self.next_start = Time::ZERO;
+        }
+    }
+
+    /// Lets the first packet start if it does by `now`. The one behind it starts as it ends: it waited for that.
+    #[inline]
+    fn start(&mut self, now: Time, flying: &Ring<Packet>, delay: Span) -> bool {
+        if self.packets == 0 || self.next_start > now {
+            return false;
+        }
+        let first = flying.get(flying.len() - self.packets as usize);
+        self.serving = u32::from(first.wire);
+        self.bytes -= u64::from(first.wire);
+        self.packets -= 1;
+        self.next_start = first.at - delay;
+        true
+    }
+}
 
 /// What a port seldom counts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -136,7 +166,6 @@ struct Rare {
 struct Lanes {
     queue: VecDeque<Item>,
     held: Vec<Lane>,
-    packets: u32,
     /// A transmit-done event is on its way.
     armed: bool,
 }
@@ -185,14 +214,12 @@ impl Port {
             busy_until: Time::ZERO,
             delay,
             link,
-            waiting_bytes: 0,
-            waiting: Ring::default(),
-            serving: 0,
+            waiting: Waiting::default(),
             lanes,
             packets: 0,
             bytes: 0,
             longest_queue: 0,
-            rare: Rare::default(),
+            rare: Box::default(),
         }
     }
 
@@ -203,79 +230,56 @@ impl Port {
 
     /// Bytes and packets queued at `now`, by the convention of `rules`; every transmission that starts at or before
     /// `now` has left the queue.
-    pub fn queue(&self, now: Time, rules: &Rules) -> (u64, u32) {
-        let (mut bytes, mut packets, mut serving) = (self.waiting_bytes, self.waiting_packets(), self.serving);
-        let mut ahead = None;
-        for waiting in self.waiting.iter() {
-            if waiting.start > now {
-                ahead = Some(waiting.start);
-                break;
-            }
-            bytes -= u64::from(waiting.bytes);
-            packets -= 1;
-            serving = waiting.bytes;
+    pub fn queue(&self, now: Time, rules: &Rules, wires: &Wires) -> (u64, u32) {
+        let mut waiting = self.waiting;
+        if self.lanes.is_none() && waiting.packets > 0 {
+            let flying = wires.ring(self.link);
+            waiting.forget_arrived(flying);
+            while waiting.start(now, flying, self.delay) {}
         }
-        if rules.counts_in_service && now < ahead.unwrap_or(self.busy_until) && now < self.busy_until {
-            bytes += u64::from(serving);
-            packets += 1;
+        if rules.counts_in_service && now < self.busy_until {
+            waiting.bytes += u64::from(waiting.serving);
+            waiting.packets += 1;
         }
-        (bytes, packets)
-    }
-
-    #[inline]
-    fn waiting_packets(&self) -> u32 {
-        match &self.lanes {
-            Some(lanes) => lanes.packets,
-            None => self.waiting.len() as u32,
-        }
+        (waiting.bytes, waiting.packets)
     }
 
     /// Takes what has started by `now` off the queue of a FIFO port, marking at dequeue where the rules say so.
     #[inline(always)]
     pub fn settle(&mut self, now: Time, rules: &Rules, wires: &mut Wires) {
-        if self.waiting_bytes > 0 {
+        if self.waiting.packets > 0 && self.lanes.is_none() {
             self.settle_waiting(now, rules, wires);
         }
     }
 
-    #[inline]
     fn settle_waiting(&mut self, now: Time, rules: &Rules, wires: &mut Wires) {
-        while let Some(first) = self.waiting.front() {
-            if first.start > now {
-                break;
+        self.waiting.forget_arrived(wires.ring(self.link));
+        while self.waiting.start(now, wires.ring(self.link), self.delay) {
+            if rules.mark_at_dequeue && self.left_behind(rules) {
+                let packet = wires.ring_mut(self.link).from_back(self.waiting.packets as usize);
+                self.rare.marks += mark(packet);
             }
-            self.waiting_bytes -= u64::from(first.bytes);
-            self.serving = first.bytes;
-            if rules.mark_at_dequeue {
-                let left = self.left_behind(rules, first.bytes, self.waiting.len() as u32 - 1);
-                if left {
-                    let packet = wires.ring_mut(self.link).from_back(self.waiting.len() - 1);
-                    self.rare.marks += mark(packet);
-                }
-            }
-            self.waiting.pop();
         }
     }
 
     /// Reads what the next packet will need, to have it in the cache.
     #[inline]
     pub fn touch(&self, wires: &Wires) -> u64 {
-        let waiting = self.waiting.front().map_or(0, |first| first.start.0);
         let ring = wires.ring(self.link);
         let room = (0..4).fold(0, |touched, i| touched ^ ring.room(i).map_or(0, |slot| slot.seq));
-        self.busy_until.0 ^ waiting ^ room
+        self.busy_until.0 ^ room
     }
 
     /// When the first waiting packet of a FIFO port starts.
     pub fn next_start(&self) -> Time {
-        self.waiting.front().map_or(Time::NEVER, |first| first.start)
+        if self.waiting.packets > 0 && self.lanes.is_none() { self.waiting.next_start } else { Time::NEVER }
     }
 
-    /// Does the queue a packet of `bytes` leaves behind as it starts call for a mark?
+    /// Does the queue that the packet leaves behind which has just started call for a mark?
     #[inline]
-    fn left_behind(&self, rules: &Rules, bytes: u32, packets: u32) -> bool {
+    fn left_behind(&self, rules: &Rules) -> bool {
         let own = u32::from(rules.counts_in_service);
-        rules.marks(self.waiting_bytes + u64::from(own * bytes), packets + own)
+        rules.marks(self.waiting.bytes + u64::from(own * self.waiting.serving), self.waiting.packets + own)
     }
 
     /// Drop-tail: may a packet of `bytes` join the queue as found at `now`? A port whose line is free always takes one.
@@ -284,8 +288,8 @@ impl Port {
     /// count. If even that calls for nothing, nothing need be looked at.
     #[inline(always)]
     pub fn admit(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
-        let most = self.waiting_bytes + if rules.counts_in_service { u64::from(self.serving) } else { 0 };
-        let quiet = (self.waiting.len() as u32) < rules.lazy_packets
+        let most = self.waiting.bytes + if rules.counts_in_service { u64::from(self.waiting.serving) } else { 0 };
+        let quiet = self.waiting.packets < rules.lazy_packets
             && most + u64::from(bytes) <= rules.lazy_bytes
             && most <= self.longest_queue;
         if quiet && self.lanes.is_none() {
@@ -296,10 +300,10 @@ impl Port {
 
     fn admit_exactly(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
         self.settle(now, rules, wires);
-        let (mut queued, mut packets) = (self.waiting_bytes, self.waiting_packets());
+        let (mut queued, mut packets) = (self.waiting.bytes, self.waiting.packets);
         let busy = now < self.busy_until || packets > 0;
         if rules.counts_in_service && now < self.busy_until {
-            queued += u64::from(self.serving);
+            queued += u64::from(self.waiting.serving);
             packets += 1;
         }
         self.longest_queue = self.longest_queue.max(queued);
@@ -331,16 +335,15 @@ impl Port {
         let bytes = u32::from(hand.packet.wire);
         let start = self.busy_until.max(now);
         if start > now {
-            *self.waiting.push() = Waiting { start, bytes };
-            self.waiting_bytes += u64::from(bytes);
+            if self.waiting.packets == 0 {
+                self.waiting.next_start = start;
+            }
+            self.waiting.packets += 1;
+            self.waiting.bytes += u64::from(bytes);
         } else {
             // The line was free, so all that waited has started.
-            if self.waiting_bytes > 0 {
-                self.waiting.clear();
-                self.waiting_bytes = 0;
-            }
-            self.serving = bytes;
-            if rules.mark_at_dequeue && self.left_behind(rules, bytes, 0) {
+            self.waiting = Waiting { serving: bytes, ..Waiting::default() };
+            if rules.mark_at_dequeue && self.left_behind(rules) {
                 self.rare.marks += mark(&mut hand.packet);
             }
         }
@@ -364,9 +367,9 @@ impl Port {
 
     fn enqueue_lane(&mut self, now: Time, hand: &mut InHand, rules: &Rules, wires: &mut Wires) -> Option<Time> {
         let lanes = self.lanes.as_mut()?;
-        self.waiting_bytes += u64::from(hand.packet.wire);
+        self.waiting.bytes += u64::from(hand.packet.wire);
+        self.waiting.packets += 1;
         lanes.queue.push_back(Item::Packet(std::mem::take(hand)));
-        lanes.packets += 1;
         if now >= self.busy_until && !lanes.armed {
             return self.start(now, rules, wires).again;
         }
@@ -407,12 +410,11 @@ impl Port {
             }
         };
         let mut hand = next;
-        lanes.packets -= 1;
-        let left = lanes.packets;
         let bytes = u32::from(hand.packet.wire);
-        self.waiting_bytes -= u64::from(bytes);
-        self.serving = bytes;
-        if rules.mark_at_dequeue && self.left_behind(rules, bytes, left) {
+        self.waiting.packets -= 1;
+        self.waiting.bytes -= u64::from(bytes);
+        self.waiting.serving = bytes;
+        if rules.mark_at_dequeue && self.left_behind(rules) {
             self.rare.marks += mark(&mut hand.packet);
         }
         self.transmit(now.max(self.busy_until), &mut hand, wires);
@@ -439,9 +441,9 @@ impl Port {
             self.rare.marks += mark(&mut hand.packet);
         }
         let Some(lanes) = self.lanes.as_mut() else { return };
-        self.waiting_bytes += u64::from(hand.packet.wire);
+        self.waiting.bytes += u64::from(hand.packet.wire);
+        self.waiting.packets += 1;
         lanes.held[usize::from(q.0)].packets.push_back(std::mem::take(hand));
-        lanes.packets += 1;
     }
 
     /// Lets held queue `q` go behind everything now in the default queue. Returns when a transmit-done event is first
@@ -481,10 +483,11 @@ impl Port {
     /// Ends the account at `stop`: what would have started then or later was never sent.
     pub fn finish(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> Counters {
         self.settle(stop - Span(1), rules, wires);
-        let unsent: u64 = self.waiting.iter().map(|waiting| u64::from(waiting.bytes)).sum();
+        // On a commit-at-start port what waits was never committed.
+        let unsent = if self.lanes.is_none() { self.waiting } else { Waiting::default() };
         Counters {
-            packets: self.packets - self.waiting.len() as u64,
-            bytes: self.bytes - unsent,
+            packets: self.packets - u64::from(unsent.packets),
+            bytes: self.bytes - unsent.bytes,
             drops: self.rare.drops,
             dropped_bytes: self.rare.dropped_bytes,
             marks: self.rare.marks,

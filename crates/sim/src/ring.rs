@@ -62,6 +62,14 @@ impl<T: Copy + Default> Ring<T> {
         self.slots.get(self.slot(self.len() + i))
     }
 
+    /// All, from the front, in two pieces.
+    #[inline]
+    pub fn slices(&self) -> (&[T], &[T]) {
+        let (head, len) = (self.head as usize, self.len());
+        let first = len.min(self.slots.len() - head);
+        (&self.slots[head..head + first], &self.slots[..len - first])
+    }
+
     /// All, from the front.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len()).map(|i| self.get(i))

@@ -61,16 +61,17 @@ pub struct Switch {
 /// A switch's own ports as its scheme sees them.
 struct OwnPorts<'a> {
     ports: &'a [Port],
+    wires: &'a Wires,
     now: Time,
     rules: &'a Rules,
 }
 
 impl Ports for OwnPorts<'_> {
     fn queue_bytes(&self, port: PortId) -> u64 {
-        self.ports[port.index()].queue(self.now, self.rules).0
+        self.ports[port.index()].queue(self.now, self.rules, self.wires).0
     }
     fn queue_packets(&self, port: PortId) -> u32 {
-        self.ports[port.index()].queue(self.now, self.rules).1
+        self.ports[port.index()].queue(self.now, self.rules, self.wires).1
     }
     fn rate(&self, port: PortId) -> u64 {
         self.ports[port.index()].rate()
@@ -165,8 +166,9 @@ impl Switch {
     fn leave_fabric(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         let packet = &mut hand.packet;
         let view = packet.view(w.net.tags, in_port, out);
-        let verdict = self
-            .ask(w.net, now, packet.src, w.fabric, &[], |fabric, call| fabric.ingress(call, &view, &mut packet.header));
+        let verdict = self.ask((w.net, w.wires), now, packet.src, w.fabric, &[], |fabric, call| {
+            fabric.ingress(call, &view, &mut packet.header)
+        });
         let asked = take_asked(w);
         strip_header(packet);
         match verdict {
@@ -225,7 +227,7 @@ impl Switch {
     fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
         let packet = &mut hand.packet;
         let view = packet.view(w.net.tags, in_port, 0);
-        let (way, header) = self.ask(w.net, now, packet.dst, w.fabric, candidates, |fabric, call| {
+        let (way, header) = self.ask((w.net, w.wires), now, packet.dst, w.fabric, candidates, |fabric, call| {
             fabric.pick(call, &view, &mut packet.header)
         });
         if header > 0 && in_port < self.host_ports && w.net.charge_headers {
@@ -233,10 +235,20 @@ impl Switch {
             packet.fabric_header = header as u8;
             w.log.header_bytes += u64::from(header);
         }
-        let asked = take_asked(w);
         let choice = way.index();
         let choice = if choice < candidates.len() { choice } else { choice % candidates.len() };
-        self.queue_inside(w, now, candidates[choice], hand);
+        if w.fabric.has_asked() {
+            self.queue_and_perform(w, now, candidates[choice], hand);
+        } else {
+            self.queue_inside(w, now, candidates[choice], hand);
+        }
+    }
+
+    /// Queues a packet and then does what the hook before asked for, so that what is sent or released goes behind it.
+    #[cold]
+    fn queue_and_perform(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand) {
+        let asked = take_asked(w);
+        self.queue_inside(w, now, out, hand);
         self.perform(w, now, asked);
     }
 
@@ -264,7 +276,7 @@ impl Switch {
             return;
         };
         let view = packet.view(w.net.tags, 0, out);
-        self.ask(w.net, now, packet.dst, w.fabric, &[], |fabric, call| {
+        self.ask((w.net, w.wires), now, packet.dst, w.fabric, &[], |fabric, call| {
             fabric.egress(call, PortId(out), &view, &mut packet.header);
         });
         let asked = take_asked(w);
@@ -275,7 +287,7 @@ impl Switch {
     }
 
     /// Queues a packet, or drops it.
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand) {
         let port = &mut self.ports[usize::from(out)];
         match port.admit(now, u32::from(hand.packet.wire), &w.net.rules, w.wires) {
@@ -297,7 +309,7 @@ impl Switch {
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
             What::LinkDown(port) => {
-                self.ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| {
+                self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {
                     fabric.link(call, PortId(port), Change::Down);
                 });
                 let asked = take_asked(w);
@@ -309,8 +321,9 @@ impl Switch {
             }
             What::Scheme(key) => {
                 let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
-                let fired = self
-                    .ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| fabric.timer(Call { peer, ..call }, key));
+                let fired = self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {
+                    fabric.timer(Call { peer, ..call }, key)
+                });
                 if fired {
                     let asked = take_asked(w);
                     self.perform(w, now, asked);
@@ -322,7 +335,7 @@ impl Switch {
                 }
             }
             What::Tick => {
-                self.ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| fabric.tick(call));
+                self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| fabric.tick(call));
                 let period = w.fabric.layout(self.id).tick;
                 let asked = take_asked(w);
                 self.perform(w, now, asked);
@@ -341,7 +354,7 @@ impl Switch {
             let sent = busy - self.busy[n];
             self.busy[n] = busy;
             w.log.point(now, 0, entity, sent.0 as f64 / interval.0 as f64);
-            w.log.point(now, 1, entity, port.queue(now, &w.net.rules).0 as f64);
+            w.log.point(now, 1, entity, port.queue(now, &w.net.rules, w.wires).0 as f64);
         }
         self.timers.plan(now + interval, What::Sample);
     }

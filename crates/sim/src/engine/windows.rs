@@ -224,18 +224,24 @@ fn gather(
 ) {
     keys.clear();
     let heads = &wires.heads[links.start as usize..links.end as usize];
-    for (port, &head) in heads.iter().enumerate() {
+    'ports: for (port, &head) in heads.iter().enumerate() {
         if head >= end {
             continue;
         }
         let port = port as u64;
-        keys.push((head.0 - start.0) << PORT_BITS | port);
-        let ring = wires.ring(links.start + port as u32);
-        keys.extend(
-            ring.iter()
-                .skip(1)
-                .map_while(|packet| (packet.at < end).then(|| (packet.at.0 - start.0) << PORT_BITS | port)),
-        );
+        let (front, back) = wires.ring(links.start + port as u32).slices();
+        for packet in front {
+            if packet.at >= end {
+                continue 'ports;
+            }
+            keys.push((packet.at.0 - start.0) << PORT_BITS | port);
+        }
+        for packet in back {
+            if packet.at >= end {
+                continue 'ports;
+            }
+            keys.push((packet.at.0 - start.0) << PORT_BITS | port);
+        }
     }
     if sorter.sort(keys, end.since(start)) {
         break_ties(net, links.start, start, keys);

@@ -3,6 +3,7 @@
 use super::{MADE_HERE, OwnPorts, Switch, World};
 use crate::bank::{Asked, Bank, Call, NO_PEER, Room};
 use crate::control::{device, message_of, message_to, peer_of, reply_to};
+use crate::link::Wires;
 use crate::log::FABRIC_SERIES;
 use crate::net::Net;
 use crate::packet::{BODY, ECT, InHand, Packet, SWITCH};
@@ -30,7 +31,9 @@ impl Switch {
             Kind::Message if self.hooks.has(Hooks::MESSAGE) => {
                 let body = hand.body.as_deref().unwrap_or(&[]);
                 let message = message_of(packet, in_port, body);
-                self.ask(w.net, now, packet.src, w.fabric, &[], |fabric, call| fabric.message(call, &message));
+                self.ask((w.net, w.wires), now, packet.src, w.fabric, &[], |fabric, call| {
+                    fabric.message(call, &message)
+                });
                 let asked = take_asked(w);
                 self.perform(w, now, asked);
             }
@@ -68,7 +71,7 @@ impl Switch {
             return;
         }
         let feedback = Feedback { way, flow: None, event };
-        self.ask(w.net, now, peer, w.fabric, &[], |fabric, call| fabric.feedback(call, &feedback));
+        self.ask((w.net, w.wires), now, peer, w.fabric, &[], |fabric, call| fabric.feedback(call, &feedback));
         let asked = take_asked(w);
         self.perform(w, now, asked);
     }
@@ -78,7 +81,7 @@ impl Switch {
             self.timers.plan(at, What::TransmitDone(port));
         }
         if let Some((queue, owner)) = started.drained {
-            self.ask(w.net, now, NO_PEER, w.fabric, &[], |fabric, call| {
+            self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {
                 fabric.drained(call, owner, PortId(port), queue);
             });
             let asked = take_asked(w);
@@ -90,7 +93,7 @@ impl Switch {
     #[inline]
     pub(super) fn ask<R>(
         &self,
-        net: &Net,
+        (net, wires): (&Net, &Wires),
         now: Time,
         about: u32,
         fabric: &mut Bank,
@@ -98,7 +101,7 @@ impl Switch {
         hook: impl FnOnce(&mut Bank, Call<'_>) -> R,
     ) -> R {
         let peer = peer_of(about, self.peers, &net.topology);
-        let ports = OwnPorts { ports: &self.ports, now, rules: &net.rules };
+        let ports = OwnPorts { ports: &self.ports, wires, now, rules: &net.rules };
         let view = SwitchView {
             switch: self.id,
             tier: self.tier,
