@@ -1,4 +1,5 @@
-//! ConWeave: reroutes a flow whose path answers late, at any moment, and puts its packets back in order at the last leaf.
+//! ConWeave: reroutes a flow whose path answers late, at any moment, and puts its packets back in order at the last
+//! leaf.
 //!
 //! Song, Khooi, Joshi, Choi, Li, Chan, "Network load balancing with in-network reordering support for RDMA", SIGCOMM
 //! 2023; constants and details as in the authors' programs, conweave-ns3 (simulation) and conweave-p4 (Tofino 2).
@@ -11,24 +12,25 @@
 //! | `Route` row | path table entry: NOTIFY makes a path busy |
 //! | held queue | reorder queue, paused and resumed |
 //!
-//! The source leaf's state machine is [`source`], the destination leaf's is [`reorder`], both with their rules and where
-//! they stand. Here the two are joined: paths are drawn, RTT_REPLY and NOTIFY are sent, control packets are read.
+//! The source leaf's state machine is [`source`], the destination leaf's is [`reorder`], both with their rules and
+//! where they stand. Here the two are joined: paths are drawn, RTT_REPLY and NOTIFY are sent, control packets are read.
 //!
-//! **No good path.** Both programs let a flow whose deadline has passed send its TAIL and change phase even if every path
-//! drawn is busy, so that it stays where it is: default. CLEAR then opens an epoch, hence a new measurement; with
+//! **No good path.** Both programs let a flow whose deadline has passed send its TAIL and change phase even if every
+//! path drawn is busy, so that it stays where it is: default. CLEAR then opens an epoch, hence a new measurement; with
 //! `no_good_path = "wait"` each of its packets draws again until one finds a path.
 //!
-//! **No reorder queue.** conweave-p4 sends the epoch's early packets to the default queue; SELB §II says that ConWeave
-//! then "applies ECMP to the remaining connections": such a flow has no chance to be rerouted. The source leaf learns of
-//! it by a control packet. It keeps the flow where it is for `keep_path_us`, by default until it has been silent for
-//! θ_inactive: a connection on ECMP stays on its path for its life, and after a silence a change of path needs no queue.
+//! **No reorder queue.** conweave-p4 sends the epoch's early packets to the default queue; SELB §II-A says that
+//! ConWeave then "applies ECMP to the remaining connections": such a flow has no chance to be rerouted. The source leaf
+//! learns of it by a control packet. It keeps the flow where it is for `keep_path_us`, by default until it has been
+//! silent for θ_inactive: a connection on ECMP stays on its path for its life, and after a silence a change of path
+//! needs no queue.
 //!
 //! **Bytes.** conweave-p4 adds two 16-bit times to a data packet and puts all else in reserved bits of the InfiniBand
 //! base transport header: `header_bytes = 4`. conweave-ns3 charges nothing (`[scheme] header_bytes = "free"`).
 //!
 //! Departures:
-//! - A path is the number of an uplink at the source leaf, where the programs list the port of every hop: the same where
-//!   one link leads from spine to leaf. Further tiers hash, by flow.
+//! - A path is the number of an uplink at the source leaf, where the programs list the port of every hop: the same
+//!   where one link leads from spine to leaf. Further tiers hash, by flow.
 //! - A path drawn may be the present one, as in the programs; only a change counts as a reroute.
 //! - Where one path leads to a leaf, packets bear no header and ask for nothing.
 //! - NOTIFY and RTT_REPLY also answer packets of an older epoch; conweave-ns3 passes those on unread.
@@ -53,23 +55,28 @@ crate::params! {
     Config {
         /// Deadline θ_reply of an answer, microseconds: base RTT and a margin (conweave-ns3: 4 + 4; SELB §IV: 8).
         theta_reply_us: f64 = 8.0, Allowed::Number { min: 0.0, max: 1e5 };
-        /// A path that NOTIFY names is not drawn for so long, θ_path_busy, microseconds (conweave-ns3: 16; SELB §IV: 8).
+        /// A path that NOTIFY names is not drawn for so long, θ_path_busy, microseconds (conweave-ns3: 16; SELB §IV:
+        /// 8).
         theta_path_busy_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e6 };
-        /// A flow silent for longer opens an epoch on a new path, θ_inactive, microseconds (conweave-ns3, SELB §IV: 300).
+        /// A flow silent for longer opens an epoch on a new path, θ_inactive, microseconds (conweave-ns3, SELB §IV:
+        /// 300).
         theta_inactive_us: f64 = 300.0, Allowed::Number { min: 0.0, max: 1e5 };
         /// Paths drawn, with replacement, to find one that is not busy (conweave-ns3: 2).
         sampled_paths: u32 = 2, Allowed::Integer { min: 1.0, max: 64.0 };
-        /// When none of them is good: "tail" changes phase on the old path (both programs), "wait" lets the next packet draw.
+        /// When none of them is good: "tail" changes phase on the old path (both programs), "wait" lets the next packet
+        /// draw.
         no_good_path: NoGoodPath = NoGoodPath::Tail, Allowed::Words(NoGoodPath::WORDS);
-        /// Reorder queues per port (SELB §II: 8); 0: no limit (conweave-ns3), which is 1024.
+        /// Reorder queues per port (SELB §II-B: 8); 0: no limit (conweave-ns3), which is 1024.
         reorder_queues: u32 = 8, Allowed::Integer { min: 0.0, max: 1024.0 };
         /// A held queue is released so long after its TAIL was expected, microseconds (conweave-ns3: 16).
         extra_flush_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e5 };
         /// Expected wait for a TAIL of whose path nothing came yet, microseconds (conweave-ns3: 200).
         default_wait_us: f64 = 200.0, Allowed::Number { min: 0.0, max: 1e5 };
-        /// A flow that found no reorder queue keeps its path so long, or until silent, microseconds (SELB §II: its life); 0: it is not told.
+        /// A flow that found no reorder queue keeps its path so long, or until silent, microseconds (SELB §II: its
+        /// life); 0: it is not told.
         keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
-        /// Least time between two NOTIFY about one path to one leaf, microseconds (conweave-ns3: 0, one per marked packet).
+        /// Least time between two NOTIFY about one path to one leaf, microseconds (conweave-ns3: 0, one per marked
+        /// packet).
         notify_gap_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// Bytes of a control packet (conweave-ns3: 64).
         control_bytes: u32 = 64, Allowed::Integer { min: 60.0, max: 1500.0 };

@@ -3,7 +3,7 @@
 //! | rule (conweave-ns3, source ToR) | function |
 //! |---|---|
 //! | silent for longer than θ_inactive: new epoch, new path if a good one is drawn | [`Source::next`], `open` |
-//! | reply in time, or CLEAR: the next packet opens an epoch on the same path | [`Source::replied`], [`Source::cleared`] |
+//! | reply in time, or CLEAR: the next packet opens an epoch | [`Source::replied`], [`Source::cleared`] |
 //! | no reply before the deadline: TAIL on the old path, later packets on the new one | [`Source::next`], `leave` |
 //! | one reroute outstanding: no deadline runs between TAIL and the next epoch | `leave` |
 //! | no reorder queue was free: the flow keeps its path | [`Source::unqueued`] |
@@ -84,7 +84,7 @@ impl Source {
             self.kept_until = Time::ZERO;
             return Sent { header: self.open(rules, now), moved };
         }
-        // SELB §II: such a connection uses ECMP, as a backup: it is neither measured nor moved.
+        // SELB §II-A: such a connection uses ECMP, as a backup: it is neither measured nor moved.
         if now < self.kept_until {
             return Sent { header: self.header(now, Mark::Data), moved: None };
         }
