@@ -15,6 +15,8 @@ pub struct Net {
     pub rules: Rules,
     /// TCP.
     pub tcp: TcpConfig,
+    /// Is each transmission time floored to a whole nanosecond?
+    pub floor_tx: bool,
     /// What host tags are to switches.
     pub tags: Tags,
     /// Do schemes' headers take bytes on the wire?
@@ -29,13 +31,14 @@ pub struct Net {
     pub host_rate: u64,
     /// Nominal rate of an unloaded path, bits per second.
     pub path_rate: u64,
-    /// Round-trip time of a full packet and its ACK on an empty nominal path between racks.
+    /// Round-trip time of a full packet and its ACK on an empty nominal path between racks
+    /// ([`Topology::nominal_path`]).
     pub base_rtt: Span,
     salt: u64,
 }
 
 impl Net {
-    /// From the parts; `nominal` is (host rate, fabric rate, host delay, fabric delay with the switch's latency).
+    /// From the parts.
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         topology: Topology,
@@ -46,27 +49,25 @@ impl Net {
         seed: u64,
         commit_at_start: bool,
         series_interval: Option<Span>,
-        nominal: &crate::spec::LeafSpine,
+        floor_tx: bool,
     ) -> Net {
-        let (host, fabric) = (nominal.host_rate, nominal.fabric_rate);
-        let there = |bytes: u32| {
-            let bits = u64::from(bytes) * 8_000;
-            2 * (bits * 1_000_000_000 / host + bits * 1_000_000_000 / fabric)
+        let path = &topology.nominal_path;
+        let there = |bytes: u32| -> u64 {
+            path.iter().map(|&(rate, delay)| delay.0 + tx_time(u64::from(bytes), rate, floor_tx)).sum()
         };
-        let propagation = 4 * (nominal.host_delay.0 + nominal.fabric_delay.0) + 6 * nominal.switch_latency.0;
-        let base_rtt = Span(propagation + there(tcp.mss + tcp.header) + there(tcp.ack_bytes));
         Net {
+            host_rate: topology.host_rate(),
+            path_rate: path.iter().map(|&(rate, _)| rate).min().unwrap_or(topology.host_rate()),
+            base_rtt: Span(there(tcp.mss + tcp.header) + there(tcp.ack_bytes)),
             topology,
             rules,
             tcp,
+            floor_tx,
             tags,
             charge_headers,
             seed,
             commit_at_start,
             series_interval,
-            host_rate: host,
-            path_rate: host.min(fabric),
-            base_rtt,
             salt: hash::mix2(seed, hash::name("ties")),
         }
     }
@@ -88,4 +89,11 @@ impl Net {
     pub fn tie(&self, now: spinewise_policy::Time, link: u32) -> u64 {
         hash::mix(hash::mix(now.0 ^ self.salt) ^ u64::from(link))
     }
+}
+
+/// Time to send `bytes` at `rate` bits per second, in picoseconds: the floor of the exact time, or of the whole
+/// nanoseconds in it if `floor_tx`.
+pub fn tx_time(bytes: u64, rate: u64, floor_tx: bool) -> u64 {
+    let ps = (u128::from(bytes) * 8_000_000_000_000 / u128::from(rate)) as u64;
+    if floor_tx { ps - ps % 1000 } else { ps }
 }

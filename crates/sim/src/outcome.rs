@@ -4,9 +4,10 @@ use crate::engine::Sim;
 use crate::flows::Record;
 use crate::host::keep_account;
 use crate::log::{EDGE_SERIES, FABRIC_SERIES, Point, SERIES};
+use crate::net::tx_time;
 use crate::packet::Packet;
 use crate::spec::Spec;
-use crate::topology::{LinkSpec, Topology};
+use crate::topology::{BestPaths, LinkSpec};
 use crate::workload::FlowSpec;
 use crate::workload::load::Loads;
 use serde_json::{Value, json};
@@ -191,60 +192,32 @@ fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
 /// The least time each flow could take: see the column `ideal_fct_ps`.
 fn ideal_fcts(sim: &Sim) -> Vec<u64> {
     let topology = &sim.net.topology;
-    let mut best: std::collections::BTreeMap<(u32, u32), Vec<Vec<LinkSpec>>> = std::collections::BTreeMap::new();
-    sim.flows
-        .specs
-        .iter()
-        .enumerate()
+    let mut best = BestPaths::default();
+    let flows = sim.flows.specs.iter().enumerate();
+    flows
         .map(|(number, flow)| {
             if flow.size == 0 {
                 return 0;
             }
-            let key = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
-            let paths = best.entry(key).or_insert_with(|| distinct_paths(topology, flow.src, flow.dst));
             let (payload, header) = if sim.flows.is_tcp(number as u32) {
                 (u64::from(sim.net.tcp.mss), u64::from(sim.net.tcp.header))
             } else {
                 (u64::from(sim.flows.udp[sim.flows.udp_of[number] as usize].packet_bytes), 0)
             };
-            let ends = (topology.out(flow.src, 0), last_link(topology, flow.dst));
-            paths
-                .iter_mut()
-                .map(|path| {
-                    let last = path.len() - 1;
-                    (path[0], path[last]) = (*ends.0, *ends.1);
-                    ideal_fct(flow.size, payload, header, path)
-                })
-                .min()
-                .unwrap_or(0)
+            let paths = best.between(topology, flow.src, flow.dst);
+            let times = paths.map(|path| ideal_fct(flow.size, payload, header, &path, sim.net.floor_tx));
+            times.min().unwrap_or(0)
         })
         .collect()
 }
 
-fn last_link(topology: &Topology, dst: u32) -> &LinkSpec {
-    topology.out(topology.leaf_node(topology.leaf_of[dst as usize]), (dst % topology.hosts_per_leaf) as u16)
-}
-
-/// The paths between two hosts' racks that differ in rate or delay.
-fn distinct_paths(topology: &Topology, src: u32, dst: u32) -> Vec<Vec<LinkSpec>> {
-    let (from, to) = (topology.leaf_of[src as usize], topology.leaf_of[dst as usize]);
-    let ways = if from == to { 1 } else { topology.ways[(from * topology.leaves + to) as usize] };
-    let mut seen = std::collections::BTreeMap::new();
-    for way in 0..ways {
-        let path: Vec<LinkSpec> = topology.path(src, dst, way).into_iter().copied().collect();
-        let key: Vec<_> = path.iter().map(|link| (link.rate, link.delay)).collect();
-        seen.entry(key).or_insert(path);
-    }
-    seen.into_values().collect()
-}
-
 /// Exact arrival of the last byte when `size` bytes leave in full packets, back to back, over `path`: the last full
 /// packet leaves hop h after the first has crossed all hops before and the slowest of them has sent the rest; the
-/// short last packet follows it.
-pub fn ideal_fct(size: u64, payload: u64, header: u64, path: &[LinkSpec]) -> u64 {
+/// short last packet follows it. With `floor_tx` each transmission takes whole nanoseconds.
+pub fn ideal_fct(size: u64, payload: u64, header: u64, path: &[LinkSpec], floor_tx: bool) -> u64 {
     let full = size / payload;
     let rest = size % payload;
-    let time = |bytes: u64, rate: u64| (u128::from(bytes) * 8_000_000_000_000 / u128::from(rate)) as u64;
+    let time = |bytes: u64, rate: u64| tx_time(bytes, rate, floor_tx);
     let (mut first, mut slowest, mut delay, mut last) = (0u64, 0u64, 0u64, 0u64);
     for link in path {
         let tx = time(payload + header, link.rate);

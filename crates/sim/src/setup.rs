@@ -40,7 +40,7 @@ impl Sim {
     /// When values do not fit each other: an override that selects nothing, leaves that cannot reach each other,
     /// traffic that names what is not there.
     pub fn new(spec: &Spec, tuning: Tuning) -> Result<(Sim, Option<Loads>), SpecError> {
-        let topology = Topology::leaf_spine(&spec.topology)?;
+        let topology = Topology::new(&spec.topology)?;
         let (list, loads) = traffic(spec, &topology)?;
         check_reachable(&list, &topology)?;
         let rules = Rules::new(&spec.switch);
@@ -57,7 +57,7 @@ impl Sim {
             spec.seed,
             tuning.commit_at_start || spec.switch.ports == PortKind::CommitAtStart,
             spec.metrics.series_interval,
-            &spec.topology,
+            spec.topology.floor_tx(),
         );
         let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks)?;
         let flows = Flows::new(list, net.topology.hosts);
@@ -114,13 +114,12 @@ type Listed = (FlowSpec, Option<UdpConfig>);
 
 /// All flows of the spec, and the load they offer.
 fn traffic(spec: &Spec, topology: &Topology) -> Result<(Vec<Listed>, Option<Loads>), SpecError> {
-    let nominal = spec.topology.fabric_rate;
-    let (uplinks, up, down) = topology.leaf_rates(nominal);
+    let (uplinks, up, down) = topology.leaf_rates();
     let places = workload::Places {
         hosts: topology.hosts,
         leaf_of: &topology.leaf_of,
         leaves: topology.leaves,
-        host_rate: spec.topology.host_rate,
+        host_rate: topology.host_rate(),
         uplink_rate_of_leaf: &uplinks,
     };
     let mut list = Vec::new();
@@ -184,13 +183,17 @@ fn check_reachable(list: &[Listed], topology: &Topology) -> Result<(), SpecError
 fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> Result<(Option<Bank>, Bank), SpecError> {
     let shape =
         |tier, ports| Shape { tier, hosts: topology.hosts, leaves: topology.leaves, ports, ways: topology.most_ways };
-    let in_fabric = Places {
-        shapes: vec![
-            shape(Tier::Leaf, topology.ports(topology.leaf_node(0))),
-            shape(Tier::Spine, topology.ports(topology.spine_node(0))),
-        ],
-        kinds: (0..topology.switches()).map(|switch| u8::from(switch >= topology.leaves)).collect(),
+    // Switches of a tier are one kind of place, with rows for as many ports as the largest has.
+    let most_ports = |tier: Tier| {
+        let of_tier = (0..topology.switches()).filter(|&switch| topology.tier(switch) == tier);
+        of_tier.map(|switch| topology.ports(topology.hosts + switch)).max()
     };
+    let shapes: Vec<Shape> = [Tier::Leaf, Tier::Aggregation, Tier::Spine]
+        .into_iter()
+        .filter_map(|tier| most_ports(tier).map(|ports| shape(tier, ports)))
+        .collect();
+    let kind = |switch| shapes.iter().position(|shape| shape.tier == topology.tier(switch)).unwrap_or(0) as u8;
+    let in_fabric = Places { kinds: (0..topology.switches()).map(kind).collect(), shapes };
     let at_hosts = Places { shapes: vec![shape(Tier::Host, 1)], kinds: vec![0; topology.hosts as usize] };
     let seat = |name: &str, params: &[(String, ParamValue)], places: &Places| {
         let values: Vec<_> = params.iter().map(|(name, value)| (name.clone(), value.as_value())).collect();

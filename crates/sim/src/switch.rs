@@ -42,8 +42,6 @@ pub struct Switch {
     node: u32,
     tier: Tier,
     host_ports: u16,
-    /// Its first host, if it is a leaf.
-    first_host: u32,
     salt: u64,
     /// Hooks of its scheme.
     hooks: Hooks,
@@ -108,8 +106,7 @@ impl Switch {
             id,
             node,
             tier,
-            host_ports: if tier == Tier::Leaf { topology.hosts_per_leaf as u16 } else { 0 },
-            first_host: id * topology.hosts_per_leaf,
+            host_ports: topology.host_ports(id),
             hooks: fabric.hooks(),
             salt: hash::mix2(net.seed ^ hash::name("switch salt"), u64::from(id)),
             busy: vec![Span::ZERO; ports.len()],
@@ -143,18 +140,28 @@ impl Switch {
     #[inline(always)]
     fn forward(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
         let dst = hand.packet.dst;
-        let port = dst.wrapping_sub(self.first_host);
-        if port < u32::from(self.host_ports) {
-            let from_fabric = in_port >= self.host_ports && in_port != MADE_HERE;
-            if from_fabric && self.hooks.has(Hooks::INGRESS) {
-                self.leave_fabric(w, now, in_port, port as u16, hand);
-            } else {
-                strip_header(&mut hand.packet);
-                self.queue(w, now, port as u16, hand);
-            }
+        if dst & SWITCH != 0 {
+            self.towards_switch(w, now, in_port, hand);
             return;
         }
-        let leaf = if dst & SWITCH == 0 { w.net.topology.leaf_of[dst as usize] } else { dst & !SWITCH };
+        let home = w.net.topology.home(dst);
+        if home.leaf != self.id {
+            self.inner_hop(w, now, in_port, home.leaf, hand);
+            return;
+        }
+        let from_fabric = in_port >= self.host_ports && in_port != MADE_HERE;
+        if from_fabric && self.hooks.has(Hooks::INGRESS) {
+            self.leave_fabric(w, now, in_port, home.port, hand);
+        } else {
+            strip_header(&mut hand.packet);
+            self.queue(w, now, home.port, hand);
+        }
+    }
+
+    /// Sends a packet for a switch on: only leaves can be reached.
+    #[cold]
+    fn towards_switch(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
+        let leaf = hand.packet.dst & !SWITCH;
         if leaf < w.net.topology.leaves {
             self.inner_hop(w, now, in_port, leaf, hand);
         } else {

@@ -367,7 +367,7 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
     let report = &outcome.report;
     assert_eq!(report["finished"], json!(finished.iter().sum::<u64>()), "{spec}");
     let resolved = common::resolved(spec);
-    let topology = Topology::leaf_spine(&resolved.topology).expect("it ran");
+    let topology = Topology::new(&resolved.topology).expect("it ran");
     let stopped_early = report["stop_ps"].as_u64() < Some(resolved.run.until.0);
     let mut open = tcp.iter().zip(&outcome.records).filter(|&(&tcp, record)| tcp == 1 && record.sender_fct == 0);
     // UDP sources end by themselves, long before.

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn wired(topology: &Value) -> Topology {
     let traffic = json!([{"kind": "flows", "list": [flow(0, 1, 1, 0)]}]);
     let spec = resolved(&json!({"topology": topology, "traffic": traffic}));
-    Topology::leaf_spine(&spec.topology).unwrap_or_else(|error| panic!("{error}"))
+    Topology::new(&spec.topology).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Links by name.
@@ -113,9 +113,9 @@ fn ways_are_pairs_of_working_links() {
     assert_eq!(down.uplinks(0, 2), [2], "no way leads through a spine that cannot go on");
     assert_eq!(down.uplinks(2, 0), [2, 3, 4, 5], "the way back is as it was");
     assert_eq!(down.ways, [0, 6, 2, 8, 0, 4, 8, 8, 0]);
-    let (up, nominal) = (down.leaf_rates(40_000_000_000).1, down.leaf_rates(40_000_000_000).0);
+    let (up, nominal) = (down.leaf_rates().1, down.leaf_rates().0);
     assert_eq!((up[0], nominal[0]), (120_000_000_000, 160_000_000_000));
-    assert_eq!(down.leaf_rates(40_000_000_000).2[2], 80_000_000_000);
+    assert_eq!(down.leaf_rates().2[2], 80_000_000_000);
 }
 
 fn size() -> impl Strategy<Value = (u32, u32, u32, u32)> {
@@ -142,7 +142,7 @@ proptest! {
         let spec = json!({"topology": table, "traffic": [{"kind": "udp", "src": 0, "dst": hosts, "schedule": [{"rate_gbps": 1}]}],
                           "run": {"stop": "time", "until_us": 1}});
         let Ok(resolved) = resolve(&spec) else { return Ok(()) };
-        let topology = Topology::leaf_spine(&resolved.topology).expect("overrides select what is there");
+        let topology = Topology::new(&resolved.topology).expect("overrides select what is there");
         let is_up = |leaf: u32, spine: u32, link: u32, way: &str| !outages.iter().any(|&(l, s, p, direction)| {
             (l % leaves, s % spines, p % parallel) == (leaf, spine, link) && (direction == way || direction == "both")
         });

@@ -128,19 +128,19 @@ impl Host {
     }
 
     pub(super) fn send_message(&mut self, w: &mut World<'_>, now: Time, to: To, message: Packet, body: &[u8]) {
-        let per_leaf = w.net.topology.hosts_per_leaf;
-        let rack = self.id / per_leaf * per_leaf;
+        let net = w.net;
+        let leaf = net.topology.leaf_of[self.id as usize];
         match to {
             To::Host(host) => self.send_one(w, now, host, message, body),
-            To::Leaf(leaf) => self.send_one(w, now, leaf | SWITCH, message, body),
+            To::Leaf(to) => self.send_one(w, now, to | SWITCH, message, body),
             To::Rack => {
                 let me = self.id;
-                for host in (rack..rack + per_leaf).filter(|&host| host != me) {
+                for &host in net.topology.hosts_of(leaf).iter().filter(|&&host| host != me) {
                     self.send_one(w, now, host, message, body);
                 }
             }
             // A host's only neighbour is its leaf.
-            To::Neighbours { except: None } => self.send_one(w, now, (self.id / per_leaf) | SWITCH, message, body),
+            To::Neighbours { except: None } => self.send_one(w, now, leaf | SWITCH, message, body),
             To::Neighbours { except: Some(_) } => {}
         }
     }

@@ -10,7 +10,7 @@ use super::presets::{DEFAULT, PRESETS, Preset};
 use super::run::RunKeys;
 use super::scheme::{self, SchemeKeys};
 use super::switch::SwitchKeys;
-use super::topology::{OverrideKeys, TopologyKeys};
+use super::topology::{self, LinkKeys, OverrideKeys, RouteKeys};
 use super::traffic::{self, FlowKeys, StepKeys};
 use super::transport::{self, TransportKeys};
 use crate::transport::config::Kind as Control;
@@ -26,14 +26,20 @@ struct Table {
 
 fn tables() -> Vec<Table> {
     let table = |header: &str, doc, keys| Table { header: header.into(), doc, keys };
-    let mut tables = vec![
-        table("top level", "The run as a whole.", RootKeys::KEYS),
-        table("[topology]", "The fabric: a leaf-spine.", TopologyKeys::KEYS),
+    let mut tables = vec![table("top level", "The run as a whole.", RootKeys::KEYS)];
+    tables.extend(topology::ENTRIES.iter().map(|entry| Table {
+        header: format!("[topology] kind = \"{}\"", entry.kind),
+        doc: entry.doc,
+        keys: entry.keys,
+    }));
+    tables.extend([
+        table("entries of topology.links", "One link.", LinkKeys::KEYS),
+        table("entries of topology.routes", "One static route.", RouteKeys::KEYS),
         table("[[topology.override]]", "Changes to the links that all given selectors fit.", OverrideKeys::KEYS),
         table("[switch]", "Output queues of the switches: drop-tail and ECN marking.", SwitchKeys::KEYS),
         table("[transport]", "TCP, the same for all flows of a run.", TransportKeys::KEYS),
         table("[scheme]", "The load-balancing scheme; its parameters stand in [scheme.params].", SchemeKeys::KEYS),
-    ];
+    ]);
     tables.extend(traffic::ENTRIES.iter().map(|entry| Table {
         header: format!("[[traffic]] kind = \"{}\"", entry.kind),
         doc: entry.doc,
@@ -66,12 +72,7 @@ pub fn describe() -> Value {
         tables.iter().map(|table| json!({"name": table.header, "about": table.doc, "params": params(table.keys)}));
     json!({
         "schemes": scheme::entries().iter().map(describe_scheme).collect::<Vec<_>>(),
-        "topologies": [{
-            "name": "leaf_spine",
-            "about": "two tiers, every leaf linked to every spine; any counts, rates, delays, parallel links, overrides",
-            "source": "the two-tier Clos fabric of most load-balancing papers",
-            "params": params(TopologyKeys::KEYS),
-        }],
+        "topologies": topology::ENTRIES.iter().map(describe_topology).collect::<Vec<_>>(),
         "workloads": workloads(),
         "transports": transports(),
         "presets": presets(),
@@ -118,6 +119,10 @@ fn by_preset(name: &str) -> Value {
             format!("({})", told.join(", ")).into()
         }
     }
+}
+
+fn describe_topology(entry: &topology::Entry) -> Value {
+    json!({"name": entry.kind, "about": entry.doc, "source": entry.source, "params": params(entry.keys)})
 }
 
 fn describe_scheme(entry: &scheme::Entry) -> Value {

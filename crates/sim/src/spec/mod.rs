@@ -28,7 +28,6 @@ mod transport;
 mod tests;
 
 use serde_json::{Map, Value};
-use spinewise_policy::Span;
 
 pub use describe::describe;
 pub use error::SpecError;
@@ -36,7 +35,9 @@ pub use metrics::{MetricsSpec, SizeClass};
 pub use run::{EngineKind, RunSpec, Stop};
 pub use scheme::{HeaderBytes, ParamValue, PathTag, SchemeSpec};
 pub use switch::{EcnAt, Limit, PortKind, QueueCounts, SwitchSpec};
-pub use topology::{Direction, LeafSpine, LinkOverride};
+pub use topology::{
+    Cable, Direction, Graph, LeafSpine, LinkOverride, StaticRoute, TopologySpec, TxTimeRounding, Wiring,
+};
 pub use traffic::{Traffic, UdpFlow, workload_error};
 
 use crate::transport::TcpConfig;
@@ -84,7 +85,7 @@ pub struct Spec {
     /// The preset that defaults came from.
     pub preset: String,
     /// The fabric.
-    pub topology: LeafSpine,
+    pub topology: TopologySpec,
     /// Output queues.
     pub switch: SwitchSpec,
     /// TCP.
@@ -111,7 +112,7 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     let keys = RootKeys::read(&mut reader)?;
     check_name(&reader, &keys.name)?;
     let preset = PRESETS.iter().find(|preset| preset.name == keys.preset).unwrap_or(&PRESETS[0]);
-    let (topology, told) = topology::read(&keys.topology)?;
+    let (topology, told) = topology::read(&keys.topology, Map::new())?;
     reader.set_resolved("topology", told);
     let (switch, told) = switch::read(&keys.switch, preset.switch())?;
     reader.set_resolved("switch", told);
@@ -122,7 +123,7 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     reader.set_resolved("scheme", told);
     let (traffic, told) = traffic::read(&keys.traffic, &topology)?;
     reader.set_resolved("traffic", told);
-    let (run, told) = run::read(&keys.run, shortest_delay(&topology))?;
+    let (run, told) = run::read(&keys.run, topology.shortest_delay())?;
     reader.set_resolved("run", told);
     let (metrics, told) = metrics::read(&keys.metrics)?;
     reader.set_resolved("metrics", told);
@@ -162,10 +163,4 @@ fn check_room(switch: &SwitchSpec, transport: &TcpConfig) -> Result<(), SpecErro
         )),
         _ => Ok(()),
     }
-}
-
-/// The shortest delay that any link can have.
-fn shortest_delay(topology: &LeafSpine) -> Span {
-    let overridden = topology.overrides.iter().filter_map(|change| change.delay);
-    overridden.fold(topology.host_delay.min(topology.fabric_delay), Span::min)
 }

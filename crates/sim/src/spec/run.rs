@@ -67,7 +67,7 @@ pub(crate) fn read(given: &Map<String, Value>, shortest: Span) -> Result<(RunSpe
     if keys.engine == EngineKind::Windows && shortest == Span::ZERO {
         return Err(reader
             .refuse("engine", "\"auto\" or \"events\"")
-            .hint("a link without delay leaves no window of time; see topology.host_delay_ns and fabric_delay_ns"));
+            .hint("a link without delay leaves no window of time; see the delays in [topology]"));
     }
     let window = (keys.window_ns > Span::ZERO).then_some(keys.window_ns);
     if window.is_some_and(|window| window > shortest) {

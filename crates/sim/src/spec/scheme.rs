@@ -7,7 +7,7 @@ use spinewise_policy::{About, Params, Peers, Policy, Shape, Site, Tier, Value};
 use super::error::SpecError;
 use super::key::{Default, Kind, one_of, tidy};
 use super::reader::{Reader, keys, words};
-use super::topology::LeafSpine;
+use super::topology::TopologySpec;
 
 /// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
 const DEFAULT_SCHEME: &str = ENTRIES[0].about.name;
@@ -173,7 +173,7 @@ fn rows<P: Policy>(given: &Given, shape: &Shape) -> Peers {
 }
 
 /// Reads `[scheme]` for this fabric.
-pub(crate) fn read(given: &Map<String, Json>, fabric: &LeafSpine) -> Result<(SchemeSpec, Json), SpecError> {
+pub(crate) fn read(given: &Map<String, Json>, fabric: &TopologySpec) -> Result<(SchemeSpec, Json), SpecError> {
     let mut reader = Reader::new("scheme", SchemeKeys::KEYS, given)?;
     let keys = SchemeKeys::read(&mut reader)?;
     let entry = find(&reader, "name", &keys.name, |_| true)?;
@@ -293,17 +293,30 @@ fn check_tag(
     entry: &Entry,
     params: &Given,
     tag: PathTag,
-    fabric: &LeafSpine,
+    fabric: &TopologySpec,
 ) -> Result<(), SpecError> {
-    let shape = Shape {
-        tier: Tier::Host,
-        hosts: fabric.hosts(),
-        leaves: fabric.leaves,
-        ports: 1,
-        ways: (fabric.spines * fabric.parallel_links * fabric.parallel_links) as u16,
-    };
+    let shape =
+        Shape { tier: Tier::Host, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() };
     let name = entry.about.name;
-    match ((entry.rows)(params, &shape), tag) {
+    let rows = (entry.rows)(params, &shape);
+    if !fabric.tags_name_paths() {
+        let hint = format!(
+            "{name} sits at the hosts, and their tags name paths only where leaves are next to each other or to one switch without hosts between them"
+        );
+        match (&rows, tag) {
+            (Peers::Leaves, _) => {
+                return Err(reader.refuse("name", "a scheme at the switches for this graph").hint(hint));
+            }
+            (Peers::Hosts, PathTag::Explicit) => {
+                return Err(reader.refuse("path_tag", "\"outer\" in this graph").hint(hint));
+            }
+            (Peers::None, PathTag::Explicit) => {
+                return Err(reader.refuse("path_tag", "\"outer\" or \"inner\" in this graph").hint(hint));
+            }
+            _ => {}
+        }
+    }
+    match (rows, tag) {
         (Peers::Leaves, PathTag::Outer | PathTag::Inner) => Err(reader.refuse("path_tag", "\"explicit\"").hint(
             format!("{name} keeps state per rack and path, and a hashed tag is another path for each pair of hosts"),
         )),

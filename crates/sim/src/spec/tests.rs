@@ -18,7 +18,7 @@ fn everything() -> Vec<Value> {
             "topology": {
                 "kind": "leaf_spine", "leaves": 3, "spines": 2.0, "hosts_per_leaf": 4, "host_rate_gbps": 3,
                 "fabric_rate_gbps": 0.1, "host_delay_ns": 0.5, "fabric_delay_ns": 12500, "parallel_links": 2,
-                "switch_latency_ns": 300,
+                "switch_latency_ns": 300, "tx_time_rounding": "exact",
                 "override": [
                     {"leaf": 1, "spine": 0, "link": 1, "direction": "up", "rate_gbps": 6, "delay_ns": 50, "up": true},
                     {"host": 3, "up": true, "direction": "down"},
@@ -60,6 +60,16 @@ fn everything() -> Vec<Value> {
         json!({
             "switch": {"buffer_bytes": 9000, "ecn_threshold_bytes": 1000},
             "scheme": {"name": "presto", "path_tag": "explicit", "fabric": "rps", "fabric_params": {}},
+            "traffic": udp(),
+        }),
+        json!({
+            "topology": {
+                "kind": "links", "hosts": 6, "switches": 3,
+                "links": [[0, 6, 10, 1000], [1, 6, 10, 1000], [2, 7, 2.5, 0.001], [3, 7, 1, 1], [4, 8, 1, 1], [8, 5, 1, 1],
+                          {"a": 6, "b": 7, "rate_gbps": 40, "delay_ns": 500}, [8, 7, 40, 500.5]],
+                "routes": [[6, 2, 7], {"switch": 6, "dst": 3, "next": 7}, [7, 2, 2]],
+                "switch_latency_ns": 300, "tx_time_rounding": "floor_1ns",
+            },
             "traffic": udp(),
         }),
     ]
@@ -124,7 +134,11 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
     for (name, value) in spec.as_object().unwrap() {
         found.insert((table.into(), name.clone()));
         let inner = match (table, name.as_str()) {
-            ("[topology]", "override") => "[[topology.override]]".into(),
+            ("[topology] kind = \"leaf_spine\"", "override") => "[[topology.override]]".into(),
+            ("[topology] kind = \"links\"", "links" | "routes") => format!("entries of topology.{name}"),
+            ("top level", "topology") => {
+                format!("[topology] kind = {}", value.get("kind").unwrap_or(&json!("leaf_spine")))
+            }
             (_, "list") => "entries of list, [[traffic]] kind = \"flows\"".into(),
             (_, "schedule") => "entries of schedule, [[traffic]] kind = \"udp\"".into(),
             (_, "size_classes") => "entries of metrics.size_classes".into(),
@@ -134,7 +148,7 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
         match value {
             Value::Object(_) => given(value, &inner, found),
             Value::Array(entries) => {
-                for entry in entries {
+                for entry in entries.iter().filter(|entry| entry.is_object()) {
                     let kind = format!("[[traffic]] kind = {}", entry["kind"]);
                     given(entry, if inner == "[traffic]" { &kind } else { &inner }, found);
                 }
@@ -178,7 +192,7 @@ fn every_declared_key_is_accepted_and_documented() {
 #[test]
 fn units_are_exact() {
     let spec = &resolved(everything().remove(0));
-    let topology = &spec.topology;
+    let Wiring::LeafSpine(topology) = &spec.topology.wiring else { panic!("{:?}", spec.topology) };
     assert_eq!((topology.host_rate, topology.fabric_rate), (3_000_000_000, 100_000_000));
     assert_eq!((topology.host_delay, topology.fabric_delay), (Span(500), Span(12_500_000)));
     assert_eq!(topology.overrides[0].rate, Some(6_000_000_000));
@@ -189,7 +203,15 @@ fn units_are_exact() {
     assert_eq!(udp.config.schedule, [(Time(1_000_000), 500_000_000), (Time(2_500_000), 0)]);
     assert_eq!((udp.config.size_bytes, udp.config.end), (Some(100), Time(9_000_000)));
     let odd = resolved(json!({"topology": {"host_rate_gbps": 1.000000001}, "traffic": udp_of(spec)}));
-    assert_eq!(odd.topology.host_rate, 1_000_000_001);
+    let Wiring::LeafSpine(odd) = &odd.topology.wiring else { panic!("{:?}", odd.topology) };
+    assert_eq!(odd.host_rate, 1_000_000_001);
+    let graph = resolved(everything().remove(2));
+    assert_eq!((graph.topology.hosts(), graph.topology.leaves(), graph.topology.floor_tx()), (6, 3, true));
+    let Wiring::Links(graph) = &graph.topology.wiring else { panic!("{:?}", graph.topology) };
+    assert_eq!(graph.links[2], Cable { a: 2, b: 7, rate: 2_500_000_000, delay: Span(1) });
+    assert_eq!(graph.links[6], Cable { a: 6, b: 7, rate: 40_000_000_000, delay: Span(500_000) });
+    assert_eq!(graph.routes[1], StaticRoute { switch: 6, dst: 3, next: 7 });
+    assert_eq!(graph.switch_latency, Span(300_000));
 }
 
 fn udp_of(spec: &Spec) -> Value {

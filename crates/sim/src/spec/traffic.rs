@@ -9,7 +9,7 @@ use spinewise_policy::hash;
 use super::error::SpecError;
 use super::key::{Key, Kind, one_of};
 use super::reader::Reader;
-use super::topology::LeafSpine;
+use super::topology::TopologySpec;
 use crate::transport::UdpConfig;
 use crate::workload::{Workload, WorkloadError};
 
@@ -40,7 +40,7 @@ pub struct UdpFlow {
 }
 
 /// Reads an entry of its kind.
-type Read = fn(&mut Reader<'_>, &LeafSpine) -> Result<Traffic, SpecError>;
+type Read = fn(&mut Reader<'_>, &TopologySpec) -> Result<Traffic, SpecError>;
 
 /// A kind of traffic.
 pub(crate) struct Entry {
@@ -102,7 +102,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
 ];
 
 /// Reads the list of entries.
-pub(crate) fn read(list: &[Value], fabric: &LeafSpine) -> Result<(Vec<Traffic>, Value), SpecError> {
+pub(crate) fn read(list: &[Value], fabric: &TopologySpec) -> Result<(Vec<Traffic>, Value), SpecError> {
     if list.is_empty() || list.len() > MOST_ENTRIES {
         let value = if list.is_empty() { Value::Array(Vec::new()) } else { list.len().into() };
         return Err(SpecError::new("traffic", &value, format!("from 1 to {MOST_ENTRIES} [[traffic]] tables")));
@@ -141,7 +141,7 @@ fn find(path: &str, table: &Map<String, Value>) -> Result<&'static Entry, SpecEr
 const HOST: Kind = Kind::Integer { min: 0, max: (1 << 20) - 1 };
 
 /// Refuses a host that is not there.
-fn check_host(reader: &Reader<'_>, name: &str, host: u32, fabric: &LeafSpine) -> Result<(), SpecError> {
+fn check_host(reader: &Reader<'_>, name: &str, host: u32, fabric: &TopologySpec) -> Result<(), SpecError> {
     match host < fabric.hosts() {
         true => Ok(()),
         false => Err(reader.refuse(name, format!("a host from 0 to {}", fabric.hosts() - 1))),

@@ -152,8 +152,8 @@ impl Switch {
             To::Host(dst) => self.make(w, now, &mut with_body(Packet { dst, ..message }, body)),
             To::Leaf(leaf) => self.make(w, now, &mut with_body(Packet { dst: leaf | SWITCH, ..message }, body)),
             To::Rack => {
-                for port in 0..self.host_ports {
-                    let dst = self.id * u32::from(self.host_ports) + u32::from(port);
+                let net = w.net;
+                for &dst in net.topology.hosts_of(self.id) {
                     self.make(w, now, &mut with_body(Packet { dst, ..message }, body));
                 }
             }

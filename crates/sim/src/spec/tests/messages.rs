@@ -45,7 +45,7 @@ fn top_level() {
         ),
         (
             json!({"leaves": 4}),
-            "leaves = 4: expected one of the keys name, seed, preset, topology, switch, transport, scheme, traffic, run, metrics; leaves is a key of [topology]",
+            "leaves = 4: expected one of the keys name, seed, preset, topology, switch, transport, scheme, traffic, run, metrics; leaves is a key of [topology] kind = \"leaf_spine\"",
         ),
         (json!({"seed": -1}), "seed = -1: expected a whole number, 0 or more"),
         (json!({"seed": 1.5}), "seed = 1.5: expected a whole number, 0 or more"),
@@ -75,7 +75,7 @@ fn topology() {
     check(vec![
         (
             topology(json!({"leafs": 4})),
-            "topology.leafs = 4: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, override; did you mean \"leaves\"?",
+            "topology.leafs = 4: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, tx_time_rounding, override; did you mean \"leaves\"?",
         ),
         (topology(json!({"leaves": 0})), "topology.leaves = 0: expected a whole number from 1 to 4096"),
         (topology(json!({"leaves": "8"})), "topology.leaves = \"8\": expected a whole number from 1 to 4096"),
@@ -89,7 +89,7 @@ fn topology() {
         ),
         (
             topology(json!({"host_rate": 10})),
-            "topology.host_rate = 10: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, override; did you mean \"host_rate_gbps\"?",
+            "topology.host_rate = 10: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, tx_time_rounding, override; did you mean \"host_rate_gbps\"?",
         ),
         (
             topology(json!({"fabric_rate_gbps": 1e-10})),
@@ -105,9 +105,9 @@ fn topology() {
         ),
         (
             topology(json!({"host_delay_us": 1})),
-            "topology.host_delay_us = 1: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, override; did you mean \"host_delay_ns\"?",
+            "topology.host_delay_us = 1: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, tx_time_rounding, override; did you mean \"host_delay_ns\"?",
         ),
-        (topology(json!({"kind": "fat_tree"})), "topology.kind = \"fat_tree\": expected \"leaf_spine\""),
+        (topology(json!({"kind": "fat_tree"})), "topology.kind = \"fat_tree\": expected \"leaf_spine\" or \"links\""),
         (
             topology(json!({"leaves": 4096, "hosts_per_leaf": 4096})),
             "topology.hosts_per_leaf = 4096: expected at most 1048576 hosts on all 4096 leaves",
@@ -379,7 +379,7 @@ fn run_and_metrics() {
         ),
         (
             json!({"run": {"engine": "windows"}, "topology": {"host_delay_ns": 0}}),
-            "run.engine = \"windows\": expected \"auto\" or \"events\"; a link without delay leaves no window of time; see topology.host_delay_ns and fabric_delay_ns",
+            "run.engine = \"windows\": expected \"auto\" or \"events\"; a link without delay leaves no window of time; see the delays in [topology]",
         ),
         (
             class(json!({"name": "short"})),

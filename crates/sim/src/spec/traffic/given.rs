@@ -7,7 +7,7 @@ use super::{HOST, Traffic, UdpFlow, check_host, read_file};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
 use crate::spec::reader::{Reader, keys};
-use crate::spec::topology::LeafSpine;
+use crate::spec::topology::TopologySpec;
 use crate::transport::UdpConfig;
 use crate::workload::{FlowList, Incast, ListedFlow, MOST_FLOWS, Permutation, Senders, Workload};
 
@@ -113,7 +113,7 @@ keys! {
     }
 }
 
-pub(super) fn read_list(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+pub(super) fn read_list(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
     let keys = ListKeys::read(reader)?;
     if keys.file.is_none() && keys.file_digest.is_some() {
         return Err(reader.refuse("file_digest", "no digest without file"));
@@ -132,7 +132,7 @@ pub(super) fn read_list(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<T
     Ok(Traffic::Tcp(Workload::List(list)))
 }
 
-fn read_flows(reader: &mut Reader<'_>, list: &[Value], fabric: &LeafSpine) -> Result<FlowList, SpecError> {
+fn read_flows(reader: &mut Reader<'_>, list: &[Value], fabric: &TopologySpec) -> Result<FlowList, SpecError> {
     let mut flows = Vec::with_capacity(list.len());
     let mut resolved = Vec::with_capacity(list.len());
     for (index, value) in list.iter().enumerate() {
@@ -149,7 +149,7 @@ fn read_flows(reader: &mut Reader<'_>, list: &[Value], fabric: &LeafSpine) -> Re
         .map_err(|error| reader.refuse("list", error.allowed.clone()).hint(error.to_string()))
 }
 
-fn check_ends(reader: &Reader<'_>, src: u32, dst: u32, fabric: &LeafSpine) -> Result<(), SpecError> {
+fn check_ends(reader: &Reader<'_>, src: u32, dst: u32, fabric: &TopologySpec) -> Result<(), SpecError> {
     check_host(reader, "src", src, fabric)?;
     check_host(reader, "dst", dst, fabric)?;
     if src == dst {
@@ -158,9 +158,9 @@ fn check_ends(reader: &Reader<'_>, src: u32, dst: u32, fabric: &LeafSpine) -> Re
     Ok(())
 }
 
-pub(super) fn read_permutation(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+pub(super) fn read_permutation(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
     let keys = PermutationKeys::read(reader)?;
-    if keys.inter_rack && fabric.leaves < 2 {
+    if keys.inter_rack && fabric.leaves() < 2 {
         return Err(reader.refuse("inter_rack", "false, since there is one leaf only"));
     }
     if fabric.hosts() < 2 {
@@ -183,7 +183,7 @@ fn check_repeat(reader: &Reader<'_>, repeat: u32, flows: u32) -> Result<(), Spec
     }
 }
 
-pub(super) fn read_incast(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+pub(super) fn read_incast(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
     let keys = IncastKeys::read(reader)?;
     check_host(reader, "receiver", keys.receiver, fabric)?;
     let senders = read_senders(reader, &keys.senders, keys.receiver, fabric)?;
@@ -206,7 +206,7 @@ fn read_senders(
     reader: &mut Reader<'_>,
     given: &Value,
     receiver: u32,
-    fabric: &LeafSpine,
+    fabric: &TopologySpec,
 ) -> Result<Senders, SpecError> {
     let hosts = u64::from(fabric.hosts());
     let whole = |value: &Value, min, max| match (Kind::Integer { min, max }).check(value) {
@@ -244,7 +244,7 @@ fn read_senders(
     Ok(Senders::List(senders))
 }
 
-pub(super) fn read_udp(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+pub(super) fn read_udp(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
     let keys = UdpKeys::read(reader)?;
     check_ends(reader, keys.src, keys.dst, fabric)?;
     let mut schedule: Vec<(Time, u64)> = Vec::with_capacity(keys.schedule.len());

@@ -6,7 +6,7 @@ use super::{Traffic, read_file};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero, one_of};
 use crate::spec::reader::{Reader, keys, words};
-use crate::spec::topology::LeafSpine;
+use crate::spec::topology::TopologySpec;
 use crate::workload::{Cdf, LoadOf, MOST_FLOWS, OnOff, Pairs, Poisson, Workload, builtin, builtins};
 
 const START: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
@@ -101,7 +101,7 @@ words! {
     }
 }
 
-pub(super) fn read_poisson(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+pub(super) fn read_poisson(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
     let keys = PoissonKeys::read(reader)?;
     let cdf = read_cdf(reader, &keys)?;
     let pairs = read_pairs(reader, keys.pairs, keys.from_leaf, keys.to_leaf, fabric)?;
@@ -150,7 +150,7 @@ fn read_cdf(reader: &mut Reader<'_>, keys: &PoissonKeys) -> Result<Cdf, SpecErro
     }
 }
 
-pub(super) fn read_on_off(reader: &mut Reader<'_>, fabric: &LeafSpine) -> Result<Traffic, SpecError> {
+pub(super) fn read_on_off(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
     let keys = OnOffKeys::read(reader)?;
     if keys.max_bytes < keys.min_bytes {
         return Err(reader.refuse("max_bytes", format!("min_bytes, {}, or more", keys.min_bytes)));
@@ -175,7 +175,7 @@ fn read_pairs(
     pairs: PairsWord,
     from: Option<u32>,
     to: Option<u32>,
-    fabric: &LeafSpine,
+    fabric: &TopologySpec,
 ) -> Result<Pairs, SpecError> {
     let between_leaves = matches!(pairs, PairsWord::LeafPair | PairsWord::OneToOne);
     for (name, leaf) in [("from_leaf", from), ("to_leaf", to)] {
@@ -188,7 +188,7 @@ fn read_pairs(
         check_leaves(reader, from, to, fabric)?;
     }
     match pairs {
-        PairsWord::InterRack if fabric.leaves < 2 => {
+        PairsWord::InterRack if fabric.leaves() < 2 => {
             Err(reader.refuse("pairs", "\"any\", since there is one leaf only"))
         }
         PairsWord::Any if fabric.hosts() < 2 => Err(reader.refuse("pairs", "a topology of two hosts or more")),
@@ -199,11 +199,11 @@ fn read_pairs(
     }
 }
 
-fn check_leaves(reader: &mut Reader<'_>, from: u32, to: u32, fabric: &LeafSpine) -> Result<(), SpecError> {
+fn check_leaves(reader: &mut Reader<'_>, from: u32, to: u32, fabric: &TopologySpec) -> Result<(), SpecError> {
     for (name, leaf) in [("from_leaf", from), ("to_leaf", to)] {
         reader.set_resolved(name, leaf.into());
-        if leaf >= fabric.leaves {
-            return Err(reader.refuse(name, format!("a leaf from 0 to {}", fabric.leaves - 1)));
+        if leaf >= fabric.leaves() {
+            return Err(reader.refuse(name, format!("a leaf from 0 to {}", fabric.leaves() - 1)));
         }
     }
     if from == to {

@@ -1,0 +1,322 @@
+//! `[topology]` of kind `links`: any graph of hosts and switches.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+use spinewise_policy::Span;
+
+use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
+use crate::spec::error::SpecError;
+use crate::spec::key::{Default, Kind, Unit, Zero, tidy};
+use crate::spec::reader::{Reader, keys};
+use crate::topology::Topology;
+
+/// Most switches.
+const MOST_SWITCHES: u64 = 1 << 16;
+/// Traffic names leaves up to here.
+const MOST_LEAVES: usize = 4096;
+/// Most pairs of a switch and a leaf: each has a route of 8 bytes.
+const MOST_ROUTES: usize = 1 << 24;
+/// Most links between switches, as in a leaf-spine.
+const MOST_CABLES: usize = 1 << 17;
+/// Ports, and with them ways, are numbered in 16 bits; the last two numbers have a meaning.
+const MOST_PORTS: usize = 65_534;
+/// A node of a graph, by number.
+const NODE: Kind = Kind::Integer { min: 0, max: MOST_HOSTS + MOST_SWITCHES - 1 };
+const LINK: &str = "[node, node, rate_gbps, delay_ns], or a table with a, b, rate_gbps and delay_ns";
+const ROUTE: &str = "[switch, host, node], or a table with switch, dst and next";
+
+keys! {
+    /// `[topology]` of kind `links`.
+    GraphKeys {
+        /// Any graph, link by link.
+        _kind as "kind": String, Kind::Words(KINDS), Default::Required;
+        /// Hosts: the nodes 0 to hosts - 1. Each has one link, to a switch, its leaf.
+        hosts: u32, Kind::Integer { min: 1, max: MOST_HOSTS }, Default::Required;
+        /// Switches: the nodes that follow the hosts.
+        switches: u32, Kind::Integer { min: 1, max: MOST_SWITCHES }, Default::Required;
+        /// All links, [node, node, rate_gbps, delay_ns] each: alike in both directions, one between two nodes.
+        links: Vec<Value>, Kind::List("a list of links"), Default::Required;
+        /// Static routes, [switch, host, next node] each: instead of the shortest paths from that switch to that host's
+        /// switch. Several for one switch and host are equal choices. Hosts of one switch must be routed alike.
+        routes: Vec<Value>, Kind::List("a list of routes"), Default::Empty;
+        /// Time from the arrival of a packet's last bit at a switch until it is queued at its output.
+        switch_latency_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
+        /// Is each transmission time exact, or floored to a whole nanosecond, as ns-3.19 does?
+        tx_time_rounding: TxTimeRounding, Kind::Words(TxTimeRounding::WORDS), DEFAULT_ROUNDING;
+    }
+}
+
+keys! {
+    /// An entry of `links`.
+    LinkKeys {
+        /// One end.
+        a: u32, NODE, Default::Required;
+        /// The other end.
+        b: u32, NODE, Default::Required;
+        /// Rate, in each direction.
+        rate_gbps: u64, Kind::Rate(Zero::Refused), Default::Required;
+        /// Propagation delay, one way.
+        delay_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Required;
+    }
+}
+
+keys! {
+    /// An entry of `routes`.
+    RouteKeys {
+        /// The switch that is told.
+        switch: u32, NODE, Default::Required;
+        /// The host that packets go to.
+        dst: u32, NODE, Default::Required;
+        /// The neighbour they are sent to.
+        next: u32, NODE, Default::Required;
+    }
+}
+
+/// A graph of hosts and switches, nodes numbered as given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// Number of hosts, which are the first nodes.
+    pub hosts: u32,
+    /// Number of switches, which are the others.
+    pub switches: u32,
+    /// All links.
+    pub links: Vec<Cable>,
+    /// Next hops that replace shortest paths.
+    pub routes: Vec<StaticRoute>,
+    /// From arrival at a switch to its output queue.
+    pub switch_latency: Span,
+    /// Number of switches that have hosts.
+    pub leaves: u32,
+    /// No fewer than the ways between any two leaves.
+    pub most_ways: u16,
+    /// Does no path between leaves pass more than one switch?
+    pub tags_name_paths: bool,
+}
+
+/// A link, alike in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cable {
+    /// One end.
+    pub a: u32,
+    /// The other end.
+    pub b: u32,
+    /// Bits per second.
+    pub rate: u64,
+    /// One-way delay.
+    pub delay: Span,
+}
+
+/// A next hop from `switch` for packets to `dst`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StaticRoute {
+    /// The switch.
+    pub switch: u32,
+    /// The host packets go to.
+    pub dst: u32,
+    /// The neighbour that gets them.
+    pub next: u32,
+}
+
+/// Reads `[topology]` of this kind; `defaults` are the preset's.
+pub(super) fn read(
+    given: &Map<String, Value>,
+    defaults: Map<String, Value>,
+) -> Result<(Graph, TxTimeRounding, Value), SpecError> {
+    let mut reader = Reader::new("topology", GraphKeys::KEYS, given)?.with_defaults(defaults);
+    let keys = GraphKeys::read(&mut reader)?;
+    let mut graph = Graph {
+        hosts: keys.hosts,
+        switches: keys.switches,
+        links: Vec::with_capacity(keys.links.len()),
+        routes: Vec::with_capacity(keys.routes.len()),
+        switch_latency: keys.switch_latency_ns,
+        leaves: 0,
+        most_ways: 0,
+        tags_name_paths: false,
+    };
+    let told = read_links(&keys.links, &mut graph)?;
+    reader.set_resolved("links", told);
+    let leaf_of = check_graph(&graph, &reader)?;
+    let told = read_routes(&keys.routes, &mut graph, &leaf_of)?;
+    reader.set_resolved("routes", told);
+    let wired = Topology::links(&graph)?;
+    graph.leaves = wired.leaves;
+    graph.most_ways = wired.most_ways;
+    graph.tags_name_paths = wired.tags_name_paths;
+    Ok((graph, keys.tx_time_rounding, reader.finish()))
+}
+
+/// An entry as a table: one given as a list takes the names of the keys in order.
+fn table(path: &str, value: &Value, names: &[&str], allowed: &str) -> Result<Map<String, Value>, SpecError> {
+    match value {
+        Value::Object(table) => Ok(table.clone()),
+        Value::Array(list) if list.len() == names.len() => {
+            Ok(names.iter().map(|name| (*name).to_string()).zip(list.iter().cloned()).collect())
+        }
+        _ => Err(SpecError::new(path, value, allowed)),
+    }
+}
+
+fn read_links(list: &[Value], graph: &mut Graph) -> Result<Value, SpecError> {
+    let (hosts, nodes) = (graph.hosts, graph.hosts + graph.switches);
+    let mut resolved = Vec::with_capacity(list.len());
+    let mut seen = BTreeMap::new();
+    let mut link_of = vec![None; hosts as usize];
+    for (index, value) in list.iter().enumerate() {
+        let path = format!("topology.links[{index}]");
+        let table = table(&path, value, &["a", "b", "rate_gbps", "delay_ns"], LINK)?;
+        let mut reader = Reader::new(&path, LinkKeys::KEYS, &table)?;
+        let keys = LinkKeys::read(&mut reader)?;
+        let (a, b) = (keys.a, keys.b);
+        check_node(&reader, "a", a, graph)?;
+        check_node(&reader, "b", b, graph)?;
+        if a == b {
+            return Err(reader.refuse("b", "another node than a"));
+        }
+        if a < hosts && b < hosts {
+            return Err(reader.refuse("b", format!("a switch, {hosts} to {}: hosts are linked to switches", nodes - 1)));
+        }
+        if let Some(other) = seen.insert((a.min(b), a.max(b)), index) {
+            let allowed = format!("one link between two nodes; links[{other}] is between {a} and {b} too");
+            return Err(SpecError::new(path, value, allowed));
+        }
+        if let Some(other) = link_of.get_mut(a.min(b) as usize).and_then(|link| link.replace(index)) {
+            let allowed = format!("one link for each host; host {} has links[{other}] already", a.min(b));
+            return Err(SpecError::new(path, value, allowed));
+        }
+        graph.links.push(Cable { a, b, rate: keys.rate_gbps, delay: keys.delay_ns });
+        resolved.push(json!([a, b, tidy(keys.rate_gbps as f64 / 1e9), tidy(keys.delay_ns.0 as f64 / 1e3)]));
+    }
+    match link_of.iter().position(Option::is_none) {
+        Some(host) => Err(SpecError::new(
+            "topology.hosts",
+            &hosts.into(),
+            format!("hosts of one link each; there is none in topology.links for host {host}"),
+        )),
+        None => Ok(Value::Array(resolved)),
+    }
+}
+
+fn check_node(reader: &Reader<'_>, name: &str, node: u32, graph: &Graph) -> Result<(), SpecError> {
+    let (hosts, nodes) = (graph.hosts, graph.hosts + graph.switches);
+    if node < nodes {
+        return Ok(());
+    }
+    let allowed = format!("a node from 0 to {}: hosts 0 to {}, switches {hosts} to {0}", nodes - 1, hosts - 1);
+    Err(reader.refuse(name, allowed))
+}
+
+/// Refuses graphs in pieces or too large; returns the switch of each host.
+fn check_graph(graph: &Graph, reader: &Reader<'_>) -> Result<Vec<u32>, SpecError> {
+    let (hosts, nodes) = (graph.hosts as usize, (graph.hosts + graph.switches) as usize);
+    let mut neighbours = vec![Vec::new(); nodes];
+    for link in &graph.links {
+        neighbours[link.a as usize].push(link.b);
+        neighbours[link.b as usize].push(link.a);
+    }
+    let most = neighbours.iter().map(Vec::len).enumerate().max_by_key(|&(_, ports)| ports);
+    if let Some((node, ports)) = most.filter(|&(_, ports)| ports > MOST_PORTS) {
+        let allowed = format!("at most {MOST_PORTS} links a switch; switch {node} has {ports}");
+        return Err(reader.refuse("switches", allowed));
+    }
+    let cables = graph.links.len() - hosts;
+    if cables > MOST_CABLES {
+        return Err(reader.refuse("switches", format!("at most {MOST_CABLES} links between them; these are {cables}")));
+    }
+    let leaf_of: Vec<u32> = neighbours[..hosts].iter().map(|of_host| of_host[0]).collect();
+    let leaves = leaf_of.iter().collect::<BTreeSet<_>>().len();
+    if leaves > MOST_LEAVES || leaves * (nodes - hosts) > MOST_ROUTES {
+        let allowed = format!(
+            "at most {MOST_LEAVES} switches with hosts, and {MOST_ROUTES} pairs of a switch and one with hosts; \
+             {leaves} of these have hosts"
+        );
+        return Err(reader.refuse("switches", allowed));
+    }
+    let mut reached = vec![false; nodes];
+    let mut open = vec![graph.hosts];
+    while let Some(node) = open.pop() {
+        if !std::mem::replace(&mut reached[node as usize], true) {
+            open.extend(&neighbours[node as usize]);
+        }
+    }
+    match (hosts..nodes).chain(0..hosts).find(|&node| !reached[node]) {
+        Some(node) => {
+            let allowed = format!("switches that are linked together; no path leads from node {hosts} to node {node}");
+            Err(reader.refuse("switches", allowed))
+        }
+        None => Ok(leaf_of),
+    }
+}
+
+fn read_routes(list: &[Value], graph: &mut Graph, leaf_of: &[u32]) -> Result<Value, SpecError> {
+    let hosts = graph.hosts;
+    let linked: BTreeSet<(u32, u32)> =
+        graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).collect();
+    let mut resolved = Vec::with_capacity(list.len());
+    let mut seen = BTreeMap::new();
+    for (index, value) in list.iter().enumerate() {
+        let path = format!("topology.routes[{index}]");
+        let table = table(&path, value, &["switch", "dst", "next"], ROUTE)?;
+        let mut reader = Reader::new(&path, RouteKeys::KEYS, &table)?;
+        let RouteKeys { switch, dst, next } = RouteKeys::read(&mut reader)?;
+        for (name, node) in [("switch", switch), ("dst", dst), ("next", next)] {
+            check_node(&reader, name, node, graph)?;
+        }
+        if switch < hosts {
+            let allowed = format!("a switch, {hosts} to {}; hosts have one link", hosts + graph.switches - 1);
+            return Err(reader.refuse("switch", allowed));
+        }
+        if dst >= hosts {
+            return Err(reader.refuse("dst", format!("a host, 0 to {}", hosts - 1)));
+        }
+        let own = leaf_of[dst as usize] == switch;
+        if own && next != dst {
+            return Err(reader.refuse("next", format!("{dst}, which is linked to switch {switch}")));
+        }
+        if !own && (next < hosts || !linked.contains(&(switch, next))) {
+            let neighbours: Vec<String> =
+                linked.range((switch, hosts)..=(switch, u32::MAX)).map(|(_, node)| node.to_string()).collect();
+            let allowed = format!("a switch linked to switch {switch}: {}", neighbours.join(", "));
+            return Err(reader.refuse("next", allowed));
+        }
+        let route = StaticRoute { switch, dst, next };
+        if let Some(other) = seen.insert(route, index) {
+            return Err(SpecError::new(path, value, format!("each route once; it is routes[{other}] too")));
+        }
+        graph.routes.push(route);
+        resolved.push(json!([switch, dst, next]));
+    }
+    check_alike(graph, leaf_of)?;
+    Ok(Value::Array(resolved))
+}
+
+/// Routes are kept per leaf: those to the hosts of one leaf must be the same.
+fn check_alike(graph: &Graph, leaf_of: &[u32]) -> Result<(), SpecError> {
+    let mut next_hops: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
+    for route in graph.routes.iter().filter(|route| route.next != route.dst) {
+        next_hops.entry((route.switch, route.dst)).or_default().insert(route.next);
+    }
+    let mut hosts_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (host, &leaf) in (0..).zip(leaf_of) {
+        hosts_of.entry(leaf).or_default().push(host);
+    }
+    let told: BTreeSet<(u32, u32)> = next_hops.keys().map(|&(switch, dst)| (switch, leaf_of[dst as usize])).collect();
+    for (switch, leaf) in told {
+        let to = |host: u32| next_hops.get(&(switch, host)).into_iter().flatten().copied().collect::<Vec<_>>();
+        let first = hosts_of[&leaf][0];
+        if let Some(&other) = hosts_of[&leaf].iter().find(|&&host| to(host) != to(first)) {
+            return Err(SpecError {
+                key: "topology.routes".into(),
+                value: format!(
+                    "from switch {switch} to host {first} by {:?}, to host {other} by {:?}",
+                    to(first),
+                    to(other)
+                ),
+                allowed: format!("the same next nodes for all hosts of switch {leaf} ([]: shortest paths)"),
+                hint: None,
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Whole paths through the fabric.
+
+use super::{LinkSpec, Topology};
+use spinewise_policy::Span;
+use std::collections::BTreeMap;
+
+/// Most paths kept of those of which none is better than another in everything.
+const MOST_KEPT: usize = 256;
+
+/// The links of a path between two switches, by number.
+type Path = Vec<u32>;
+
+impl Topology {
+    /// The links from host `src` to host `dst` by `way`; where ways do not number whole paths, by the first candidate of
+    /// each switch after the first.
+    pub fn path(&self, src: u32, dst: u32, way: u16) -> Vec<&LinkSpec> {
+        let (from, to) = (self.leaf_of[src as usize], self.leaf_of[dst as usize]);
+        let mut path = vec![self.out(src, 0)];
+        let (first, second) = if from == to { (0, 0) } else { self.split(from, to, way) };
+        let mut switch = from;
+        for choice in [first, second].into_iter().chain(std::iter::repeat(0)) {
+            if switch == to {
+                break;
+            }
+            let port = self.uplinks(switch, to)[usize::from(choice)];
+            path.push(self.out(self.hosts + switch, port));
+            switch = self.behind(switch, port);
+        }
+        path.push(self.last_link(dst));
+        path
+    }
+
+    /// See [`Topology::nominal_path`], for a graph.
+    pub(super) fn longest_path(&self) -> Vec<(u64, Span)> {
+        let mut host_links: BTreeMap<(u64, Span, Span), u32> = BTreeMap::new();
+        for host in 0..self.hosts {
+            let (out, back) = (self.out(host, 0), self.last_link(host));
+            *host_links.entry((out.rate, out.delay, back.delay)).or_default() += 1;
+        }
+        // Of those equally common, the fastest and then the farthest.
+        let common = host_links.iter().max_by_key(|&(link, count)| (count, link)).map(|(&link, _)| link);
+        let (rate, there, back) = common.unwrap_or((1, Span::ZERO, Span::ZERO));
+        let mut longest: (usize, u64, Vec<u32>) = (0, 0, Vec::new());
+        for from in 0..self.leaves {
+            for to in (0..self.leaves).filter(|&to| to != from) {
+                let path = self.first_path(from, to);
+                let delay = path.iter().map(|&link| self.links[link as usize].delay.0).sum();
+                if (path.len(), delay) > (longest.0, longest.1) {
+                    longest = (path.len(), delay, path);
+                }
+            }
+        }
+        let inner = longest.2.iter().map(|&link| &self.links[link as usize]).map(|link| (link.rate, link.delay));
+        [(rate, there)].into_iter().chain(inner).chain([(rate, back)]).collect()
+    }
+
+    /// The links between two leaves by the first candidate of each switch.
+    fn first_path(&self, from: u32, to: u32) -> Path {
+        let (mut switch, mut path) = (from, Path::new());
+        while let Some(&port) = self.uplinks(switch, to).first() {
+            path.push(self.out_number(self.hosts + switch, port));
+            switch = self.behind(switch, port);
+        }
+        path
+    }
+}
+
+/// The paths between switches and leaves that could be the fastest for some flow; made as they are asked for.
+#[derive(Debug, Default)]
+pub struct BestPaths {
+    /// By (switch, leaf).
+    known: BTreeMap<(u32, u32), Vec<Path>>,
+}
+
+impl BestPaths {
+    /// The links from host `src` to host `dst` of all paths that packets can take, without those that another one
+    /// outdoes: as long, and on no link slower, and of no greater delay in all. Of paths that none outdoes, 256 at most.
+    pub fn between(&mut self, topology: &Topology, src: u32, dst: u32) -> impl Iterator<Item = Vec<LinkSpec>> {
+        let (from, to) = (topology.leaf_of[src as usize], topology.leaf_of[dst as usize]);
+        self.find(topology, from, to);
+        let (first, last) = (*topology.out(src, 0), *topology.last_link(dst));
+        self.known[&(from, to)].iter().map(move |path| {
+            let inner = path.iter().map(|&link| topology.links[link as usize]);
+            [first].into_iter().chain(inner).chain([last]).collect()
+        })
+    }
+
+    /// Fills `known` for a switch and a leaf, and for all switches between.
+    fn find(&mut self, topology: &Topology, from: u32, to: u32) {
+        self.known.entry((to, to)).or_insert_with(|| vec![Path::new()]);
+        let mut open = vec![from];
+        while let Some(&switch) = open.last() {
+            if self.known.contains_key(&(switch, to)) {
+                open.pop();
+                continue;
+            }
+            let candidates = topology.uplinks(switch, to);
+            let unknown = candidates.iter().map(|&port| topology.behind(switch, port));
+            let waiting = open.len();
+            open.extend(unknown.filter(|&next| !self.known.contains_key(&(next, to))));
+            if open.len() > waiting {
+                continue;
+            }
+            let mut best = Vec::new();
+            for &port in candidates {
+                let link = topology.out_number(topology.hosts + switch, port);
+                for rest in &self.known[&(topology.behind(switch, port), to)] {
+                    keep(topology, &mut best, [link].into_iter().chain(rest.iter().copied()).collect());
+                }
+            }
+            self.known.insert((switch, to), best);
+            open.pop();
+        }
+    }
+}
+
+/// Adds a path unless one that is kept is at least as good; drops those it outdoes.
+fn keep(topology: &Topology, kept: &mut Vec<Path>, path: Path) {
+    let link = |&number: &u32| &topology.links[number as usize];
+    let delay = |path: &Path| path.iter().map(|number| link(number).delay.0).sum::<u64>();
+    let outdoes = |a: &Path, b: &Path| {
+        let as_fast = a.iter().zip(b).all(|(a, b)| link(a).rate >= link(b).rate);
+        a.len() == b.len() && as_fast && delay(a) <= delay(b)
+    };
+    if kept.iter().any(|other| outdoes(other, &path)) {
+        return;
+    }
+    kept.retain(|other| !outdoes(&path, other));
+    if kept.len() < MOST_KEPT {
+        kept.push(path);
+    }
+}

@@ -1,0 +1,190 @@
+//! Which ports lead to which leaf, and how the ways between leaves are numbered.
+
+use super::Topology;
+use crate::spec::SpecError;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Farther than any path.
+const UNREACHED: u32 = u32::MAX;
+
+impl Topology {
+    /// Finds the equal-cost ports of every switch towards every leaf: all that lead one hop nearer, in the order of
+    /// ports, over links that work, where the leaf is no farther than `most_hops`; or those that are `fixed`.
+    pub(super) fn fill_routes(&mut self, most_hops: u32, fixed: &BTreeMap<(u32, u32), Vec<u16>>) {
+        let (switches, leaves) = (self.switches(), self.leaves);
+        self.routes = vec![(0, 0); (switches * leaves) as usize];
+        let mut last = vec![(0u32, 0u16); switches as usize];
+        let mut ports = Vec::new();
+        for leaf in 0..leaves {
+            let distance = self.distances(leaf, most_hops);
+            for switch in 0..switches {
+                match fixed.get(&(switch, leaf)) {
+                    Some(given) => ports.clone_from(given),
+                    None => self.nearer(switch, &distance, &mut ports),
+                }
+                if ports.is_empty() {
+                    continue;
+                }
+                // Most destinations share their candidates: keep one copy.
+                let (at, len) = last[switch as usize];
+                let shared = &self.candidates[at as usize..at as usize + usize::from(len)];
+                if shared != ports {
+                    last[switch as usize] = (self.candidates.len() as u32, ports.len() as u16);
+                    self.candidates.extend_from_slice(&ports);
+                }
+                self.routes[(switch * leaves + leaf) as usize] = last[switch as usize];
+            }
+        }
+    }
+
+    /// Hops from every switch to a leaf over links that work, up to `most`. Hosts pass nothing on.
+    fn distances(&self, leaf: u32, most: u32) -> Vec<u32> {
+        let mut distance = vec![UNREACHED; self.switches() as usize];
+        distance[leaf as usize] = 0;
+        let mut nearest = vec![leaf];
+        for hops in 1..=most {
+            let mut next = Vec::new();
+            for &switch in &nearest {
+                let node = (self.hosts + switch) as usize;
+                for link in &self.links[self.first_link[node] as usize..self.first_link[node + 1] as usize] {
+                    if link.up && link.from.0 >= self.hosts {
+                        let from = link.from.0 - self.hosts;
+                        if distance[from as usize] == UNREACHED {
+                            distance[from as usize] = hops;
+                            next.push(from);
+                        }
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            nearest = next;
+        }
+        distance
+    }
+
+    /// The ports of a switch that lead one hop nearer.
+    fn nearer(&self, switch: u32, distance: &[u32], ports: &mut Vec<u16>) {
+        ports.clear();
+        let own = distance[switch as usize];
+        if own == 0 || own == UNREACHED {
+            return;
+        }
+        let node = self.hosts + switch;
+        ports.extend((self.host_ports(switch)..self.ports(node)).filter(|&port| {
+            let link = self.out(node, port);
+            link.up && distance[(link.to.0 - self.hosts) as usize] == own - 1
+        }));
+    }
+
+    /// Refuses routes that lead back to where they came from; only `fixed` ones can.
+    pub(super) fn refuse_loops(&self, fixed: &BTreeMap<(u32, u32), Vec<u16>>) -> Result<(), SpecError> {
+        let leaves: BTreeSet<u32> = fixed.keys().map(|&(_, leaf)| leaf).collect();
+        for leaf in leaves {
+            if let Some(circle) = self.circle(leaf) {
+                let names: Vec<String> = circle.iter().map(|&switch| self.node_name(self.hosts + switch)).collect();
+                return Err(SpecError {
+                    key: "topology.routes".into(),
+                    value: names.join(" -> "),
+                    allowed: format!("routes that end at {}", self.node_name(self.leaf_node(leaf))),
+                    hint: Some(format!("packets to host {} go round in a circle", self.hosts_of(leaf)[0])),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A circle in the routes towards a leaf: its switches, the first once more at the end.
+    fn circle(&self, leaf: u32) -> Option<Vec<u32>> {
+        let mut done = vec![false; self.switches() as usize];
+        let mut on_path = vec![false; self.switches() as usize];
+        for start in 0..self.switches() {
+            // The path walked, and which candidate of each switch is next.
+            let mut path = vec![(start, 0)];
+            while let Some((switch, at)) = path.last_mut() {
+                let switch = *switch;
+                let candidates = self.uplinks(switch, leaf);
+                if done[switch as usize] || *at == candidates.len() {
+                    done[switch as usize] = true;
+                    on_path[switch as usize] = false;
+                    path.pop();
+                    continue;
+                }
+                on_path[switch as usize] = true;
+                let next = self.behind(switch, candidates[*at]);
+                *at += 1;
+                if on_path[next as usize] {
+                    let begin = path.iter().position(|&(switch, _)| switch == next)?;
+                    return Some(path[begin..].iter().map(|&(switch, _)| switch).chain([next]).collect());
+                }
+                path.push((next, 0));
+            }
+        }
+        None
+    }
+
+    /// Counts the ways between leaves; `tags_name_paths` says whether those are whole paths.
+    pub(super) fn fill_ways(&mut self, tags_name_paths: bool) {
+        self.tags_name_paths = tags_name_paths;
+        let leaves = self.leaves;
+        let (mut least, mut most) = (usize::MAX, 0);
+        self.ways = pairs(leaves)
+            .map(|(from, to)| {
+                let mut ways = 0;
+                for &up in self.uplinks(from, to) {
+                    let beyond = self.beyond(from, up, to);
+                    (least, most) = (least.min(beyond), most.max(beyond));
+                    ways += beyond;
+                }
+                ways as u16
+            })
+            .collect();
+        let all_up = self.links.iter().all(|link| link.up);
+        self.uniform = (all_up && least == most).then_some(most as u16);
+        let uplinks = (0..leaves).map(|leaf| self.ports(self.leaf_node(leaf)) - self.host_ports(leaf));
+        self.most_ways = self.ways.iter().copied().chain(uplinks).max().unwrap_or(0);
+    }
+
+    /// Do all paths between leaves pass one switch without hosts, or none?
+    pub(super) fn is_flat(&self) -> bool {
+        pairs(self.leaves).all(|(from, to)| self.is_flat_between(from, to))
+    }
+
+    fn is_flat_between(&self, from: u32, to: u32) -> bool {
+        self.uplinks(from, to).iter().all(|&up| {
+            let middle = self.behind(from, up);
+            let ends = |&port: &u16| self.behind(middle, port) == to;
+            middle == to || (middle >= self.leaves && self.uplinks(middle, to).iter().all(ends))
+        })
+    }
+
+    /// How many ways begin with `port` of leaf `from`, towards leaf `to`.
+    fn beyond(&self, from: u32, port: u16, to: u32) -> usize {
+        let middle = self.behind(from, port);
+        if middle == to || !self.tags_name_paths { 1 } else { self.uplinks(middle, to).len() }
+    }
+
+    /// Which candidate a path tag means at the first switch, and which at the second. Ways are numbered along the
+    /// uplinks of the first switch, and along the links beyond for each.
+    #[inline]
+    pub fn split(&self, from: u32, to: u32, way: u16) -> (u16, u16) {
+        if let Some(parallel) = self.uniform {
+            return if parallel == 1 { (way, 0) } else { (way / parallel, way % parallel) };
+        }
+        let mut left = usize::from(way);
+        for (first, &up) in self.uplinks(from, to).iter().enumerate() {
+            let beyond = self.beyond(from, up, to);
+            if left < beyond {
+                return (first as u16, left as u16);
+            }
+            left -= beyond;
+        }
+        (0, 0)
+    }
+}
+
+/// All pairs of leaves, as `ways` has them.
+fn pairs(leaves: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..leaves).flat_map(move |from| (0..leaves).map(move |to| (from, to)))
+}

@@ -1,0 +1,311 @@
+//! From a list of cables to ports, links and the places of hosts.
+
+use super::{Home, LinkSpec, Naming, Topology};
+use crate::spec::{Direction, Graph, LeafSpine, LinkOverride, SpecError};
+use spinewise_policy::{Span, Tier};
+use std::collections::BTreeMap;
+
+/// Between two nodes, both ways.
+#[derive(Clone, Copy)]
+struct Cable {
+    ends: (u32, u32),
+    rate: u64,
+    delay: Span,
+}
+
+/// A fabric before its ports are numbered.
+struct Plan {
+    hosts: u32,
+    leaves: u32,
+    /// Number in the spec of each switch; leaves first.
+    labels: Vec<u32>,
+    cables: Vec<Cable>,
+    latency: Span,
+    naming: Naming,
+}
+
+/// A fabric with its ports and links, and no routes yet.
+struct Laid {
+    topology: Topology,
+    /// Of each cable, the link from its first end and the link back.
+    links_of: Vec<(u32, u32)>,
+    latency: Span,
+}
+
+impl Plan {
+    /// Numbers ports by the neighbour's number in the spec, then by the order of cables. Hosts have the lowest numbers.
+    fn lay(self) -> Laid {
+        let nodes = self.hosts as usize + self.labels.len();
+        let label = |node: u32| if node < self.hosts { node } else { self.labels[(node - self.hosts) as usize] };
+        let mut ports: Vec<Vec<(u32, usize)>> = vec![Vec::new(); nodes];
+        for (number, cable) in self.cables.iter().enumerate() {
+            ports[cable.ends.0 as usize].push((label(cable.ends.1), number));
+            ports[cable.ends.1 as usize].push((label(cable.ends.0), number));
+        }
+        let mut first_link = vec![0u32];
+        let mut port_of = vec![(0u16, 0u16); self.cables.len()];
+        for (node, ports) in (0u32..).zip(&mut ports) {
+            ports.sort_unstable();
+            for (port, &(_, cable)) in (0u16..).zip(ports.iter()) {
+                let first_end = self.cables[cable].ends.0 == node;
+                *(if first_end { &mut port_of[cable].0 } else { &mut port_of[cable].1 }) = port;
+            }
+            first_link.push(first_link[node as usize] + ports.len() as u32);
+        }
+        let blank = LinkSpec { from: (0, 0), to: (0, 0), rate: 1, delay: Span::ZERO, up: true };
+        let mut links = vec![blank; self.cables.len() * 2];
+        let mut out_link = vec![0; links.len()];
+        let mut links_of = Vec::with_capacity(self.cables.len());
+        for (cable, &port) in self.cables.iter().zip(&port_of) {
+            let ends = ((cable.ends.0, port.0), (cable.ends.1, port.1));
+            let number = |(node, port): (u32, u16)| first_link[node as usize] + u32::from(port);
+            for (from, to) in [ends, (ends.1, ends.0)] {
+                out_link[number(from) as usize] = number(to);
+                links[number(to) as usize] = LinkSpec { from, to, rate: cable.rate, delay: cable.delay, up: true };
+            }
+            links_of.push((number(ends.1), number(ends.0)));
+        }
+        let topology = self.topology(links, first_link, out_link);
+        Laid { topology, links_of, latency: self.latency }
+    }
+
+    /// The places of hosts.
+    fn topology(&self, links: Vec<LinkSpec>, first_link: Vec<u32>, out_link: Vec<u32>) -> Topology {
+        let mut homes = vec![Home::default(); self.hosts as usize];
+        let (mut hosts_by_leaf, mut first_host) = (Vec::with_capacity(homes.len()), vec![0]);
+        let mut nominal_uplinks = Vec::with_capacity(self.leaves as usize);
+        for switch in 0..self.labels.len() as u32 {
+            let node = (self.hosts + switch) as usize;
+            let mut rate = 0;
+            for link in &links[first_link[node] as usize..first_link[node + 1] as usize] {
+                if link.from.0 < self.hosts {
+                    homes[link.from.0 as usize] = Home { leaf: switch, port: link.to.1 };
+                    hosts_by_leaf.push(link.from.0);
+                } else {
+                    rate += link.rate;
+                }
+            }
+            first_host.push(hosts_by_leaf.len() as u32);
+            if switch < self.leaves {
+                nominal_uplinks.push(rate);
+            }
+        }
+        Topology {
+            hosts: self.hosts,
+            leaves: self.leaves,
+            tiers: tiers(self, &links),
+            links,
+            first_link,
+            out_link,
+            leaf_of: homes.iter().map(|home| home.leaf).collect(),
+            ways: Vec::new(),
+            most_ways: 0,
+            tags_name_paths: false,
+            nominal_path: Vec::new(),
+            homes,
+            hosts_by_leaf,
+            first_host,
+            nominal_uplinks,
+            labels: self.labels.clone(),
+            naming: self.naming,
+            candidates: Vec::new(),
+            routes: Vec::new(),
+            uniform: None,
+        }
+    }
+}
+
+/// See [`Topology::tier`].
+fn tiers(plan: &Plan, links: &[LinkSpec]) -> Vec<Tier> {
+    let switch = |node: u32| (node - plan.hosts) as usize;
+    let between = || links.iter().filter(|link| link.from.0 >= plan.hosts && link.to.0 >= plan.hosts);
+    let is_leaf = |node: u32| node < plan.hosts + plan.leaves;
+    let mut next_to_leaf = vec![false; plan.labels.len()];
+    for link in between().filter(|link| is_leaf(link.from.0)) {
+        next_to_leaf[switch(link.to.0)] = true;
+    }
+    let mut tiers = vec![Tier::Spine; plan.labels.len()];
+    for link in between() {
+        let (low, high) = (switch(link.from.0), switch(link.to.0));
+        if next_to_leaf[low] && !next_to_leaf[high] && !is_leaf(link.to.0) {
+            tiers[low] = Tier::Aggregation;
+        }
+    }
+    tiers[..plan.leaves as usize].fill(Tier::Leaf);
+    tiers
+}
+
+impl Laid {
+    /// Adds the latency of the receiving switch to all links.
+    fn add_latency(&mut self) {
+        for link in self.topology.links.iter_mut().filter(|link| link.to.0 >= self.topology.hosts) {
+            link.delay += self.latency;
+        }
+    }
+}
+
+/// A cable of a leaf-spine fabric, for overrides.
+struct Place {
+    host: Option<u32>,
+    leaf: u32,
+    spine: Option<u32>,
+    parallel: u32,
+}
+
+impl Place {
+    fn matches(&self, change: &LinkOverride) -> bool {
+        if change.host.is_some() {
+            return self.host == change.host;
+        }
+        let all = change.leaf.is_none_or(|leaf| leaf == self.leaf)
+            && change.spine.is_none_or(|spine| Some(spine) == self.spine)
+            && change.link.is_none_or(|link| link == self.parallel);
+        self.host.is_none() && all
+    }
+}
+
+/// Changes the links of a cable: towards the spine (or from the host to its leaf), and the other one.
+fn apply(change: &LinkOverride, (up, down): (u32, u32), links: &mut [LinkSpec]) {
+    let numbers: &[u32] = match change.direction {
+        Direction::Both => &[up, down],
+        Direction::Up => &[up],
+        Direction::Down => &[down],
+    };
+    for &number in numbers {
+        let link = &mut links[number as usize];
+        link.rate = change.rate.unwrap_or(link.rate);
+        link.delay = change.delay.unwrap_or(link.delay);
+        link.up = change.up.unwrap_or(link.up);
+    }
+}
+
+/// Packets go up to a spine and down again; never by two spines.
+const LEAF_SPINE_HOPS: u32 = 2;
+
+impl Topology {
+    /// Builds a leaf-spine fabric.
+    ///
+    /// # Errors
+    /// When an override selects nothing.
+    pub fn leaf_spine(spec: &LeafSpine) -> Result<Topology, SpecError> {
+        let (plan, places) = leaf_spine_plan(spec);
+        let mut laid = plan.lay();
+        for (n, change) in spec.overrides.iter().enumerate() {
+            let mut hit = false;
+            for (place, &links) in places.iter().zip(&laid.links_of).filter(|(place, _)| place.matches(change)) {
+                debug_assert!(place.host.is_some() || place.spine.is_some());
+                hit = true;
+                apply(change, links, &mut laid.topology.links);
+            }
+            if !hit {
+                return Err(selects_nothing(n, spec));
+            }
+        }
+        laid.add_latency();
+        let mut topology = laid.topology;
+        let (host, fabric) = ((spec.host_rate, spec.host_delay), (spec.fabric_rate, spec.fabric_delay));
+        let at_switch = |(rate, delay): (u64, Span)| (rate, delay + spec.switch_latency);
+        topology.nominal_path = vec![at_switch(host), at_switch(fabric), at_switch(fabric), host];
+        topology.fill_routes(LEAF_SPINE_HOPS, &BTreeMap::new());
+        topology.fill_ways(true);
+        Ok(topology)
+    }
+
+    /// Builds any graph. Packets take the shortest paths, by hops, unless static routes say otherwise.
+    ///
+    /// # Errors
+    /// When static routes go round in a circle.
+    pub fn links(graph: &Graph) -> Result<Topology, SpecError> {
+        let mut has_hosts = vec![false; graph.switches as usize];
+        for link in graph.links.iter().filter(|link| link.a.min(link.b) < graph.hosts) {
+            has_hosts[(link.a.max(link.b) - graph.hosts) as usize] = true;
+        }
+        let with = |hosts: bool| (graph.hosts..).zip(&has_hosts).filter(move |&(_, &has)| has == hosts);
+        let labels: Vec<u32> = with(true).chain(with(false)).map(|(label, _)| label).collect();
+        let mut node_of: Vec<u32> = (0..graph.hosts + graph.switches).collect();
+        for (node, &label) in (graph.hosts..).zip(&labels) {
+            node_of[label as usize] = node;
+        }
+        let node = |label: u32| node_of[label as usize];
+        let cable = |link: &crate::spec::Cable| Cable {
+            ends: (node(link.a), node(link.b)),
+            rate: link.rate,
+            delay: link.delay,
+        };
+        let plan = Plan {
+            hosts: graph.hosts,
+            leaves: has_hosts.iter().filter(|has| **has).count() as u32,
+            labels,
+            cables: graph.links.iter().map(cable).collect(),
+            latency: graph.switch_latency,
+            naming: Naming::Numbers,
+        };
+        let mut laid = plan.lay();
+        laid.add_latency();
+        let mut topology = laid.topology;
+        let fixed = topology.static_ports(graph, node);
+        topology.fill_routes(u32::MAX, &fixed);
+        topology.refuse_loops(&fixed)?;
+        topology.fill_ways(topology.is_flat());
+        topology.nominal_path = topology.longest_path();
+        Ok(topology)
+    }
+
+    /// Static routes as the ports of each (switch, leaf).
+    fn static_ports(&self, graph: &Graph, node: impl Fn(u32) -> u32) -> BTreeMap<(u32, u32), Vec<u16>> {
+        let mut fixed: BTreeMap<(u32, u32), Vec<u16>> = BTreeMap::new();
+        for route in graph.routes.iter().filter(|route| route.next != route.dst) {
+            let (from, next) = (node(route.switch), node(route.next));
+            let leaf = self.leaf_of[route.dst as usize];
+            let ports = (0..self.ports(from)).filter(|&port| self.out(from, port).to.0 == next);
+            fixed.entry((from - self.hosts, leaf)).or_default().extend(ports);
+        }
+        for ports in fixed.values_mut() {
+            ports.sort_unstable();
+            ports.dedup();
+        }
+        fixed
+    }
+}
+
+fn leaf_spine_plan(spec: &LeafSpine) -> (Plan, Vec<Place>) {
+    let hosts = spec.leaves * spec.hosts_per_leaf;
+    let (mut cables, mut places) = (Vec::new(), Vec::new());
+    for leaf in 0..spec.leaves {
+        for host in leaf * spec.hosts_per_leaf..(leaf + 1) * spec.hosts_per_leaf {
+            cables.push(Cable { ends: (host, hosts + leaf), rate: spec.host_rate, delay: spec.host_delay });
+            places.push(Place { host: Some(host), leaf, spine: None, parallel: 0 });
+        }
+        for spine in 0..spec.spines {
+            let ends = (hosts + leaf, hosts + spec.leaves + spine);
+            for parallel in 0..spec.parallel_links {
+                cables.push(Cable { ends, rate: spec.fabric_rate, delay: spec.fabric_delay });
+                places.push(Place { host: None, leaf, spine: Some(spine), parallel });
+            }
+        }
+    }
+    let plan = Plan {
+        hosts,
+        leaves: spec.leaves,
+        labels: (hosts..hosts + spec.leaves + spec.spines).collect(),
+        cables,
+        latency: spec.switch_latency,
+        naming: Naming::Tiers,
+    };
+    (plan, places)
+}
+
+fn selects_nothing(n: usize, spec: &LeafSpine) -> SpecError {
+    SpecError {
+        key: format!("topology.override[{n}]"),
+        value: "selects no link".into(),
+        allowed: format!(
+            "leaf 0..{}, spine 0..{}, link 0..{}, host 0..{}",
+            spec.leaves - 1,
+            spec.spines - 1,
+            spec.parallel_links - 1,
+            spec.hosts() - 1
+        ),
+        hint: None,
+    }
+}
