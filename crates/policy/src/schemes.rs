@@ -24,6 +24,7 @@ macro_rules! each_scheme {
             Presto: $crate::schemes::presto::Presto,
             LetFlow: $crate::schemes::letflow::LetFlow,
             Conga: $crate::schemes::conga::Conga,
+            ConWeave: $crate::schemes::conweave::ConWeave,
             Drill: $crate::schemes::drill::Drill,
             Pdlb: $crate::schemes::pdlb::Pdlb,
             Ag: $crate::schemes::ag::Ag,

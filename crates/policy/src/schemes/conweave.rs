@@ -1,4 +1,308 @@
-//! ConWeave.
+//! ConWeave: reroutes a flow whose path answers late, at any moment, and puts its packets back in order at the last
+//! leaf.
+//!
+//! Song, Khooi, Joshi, Choi, Li, Chan, "Network load balancing with in-network reordering support for RDMA", SIGCOMM
+//! 2023; constants and details as in the authors' programs, conweave-ns3 (simulation) and conweave-p4 (Tofino 2).
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | leaf | ToR |
+//! | `Mark::Init`, [`REPLY`] | RTT_REQUEST, RTT_REPLY |
+//! | `rerouted` | phase 1 |
+//! | `Route` row | path table entry: NOTIFY makes a path busy |
+//! | held queue | reorder queue, paused and resumed |
+//!
+//! The source leaf's state machine is [`source`], the destination leaf's is [`reorder`], both with their rules and
+//! where they stand. Here the two are joined: paths are drawn, RTT_REPLY and NOTIFY are sent, control packets are read.
+//!
+//! **No good path.** Both programs let a flow whose deadline has passed send its TAIL and change phase even if every
+//! path drawn is busy, so that it stays where it is: default. CLEAR then opens an epoch, hence a new measurement; with
+//! `no_good_path = "wait"` each of its packets draws again until one finds a path.
+//!
+//! **No reorder queue.** conweave-p4 sends the epoch's early packets to the default queue; SELB §II-A says that
+//! ConWeave then "applies ECMP to the remaining connections": such a flow has no chance to be rerouted. The source leaf
+//! learns of it by a control packet. It keeps the flow where it is for `keep_path_us`, by default until it has been
+//! silent for θ_inactive: a connection on ECMP stays on its path for its life, and after a silence a change of path
+//! needs no queue.
+//!
+//! **Bytes.** conweave-p4 adds two 16-bit times to a data packet and puts all else in reserved bits of the InfiniBand
+//! base transport header: `header_bytes = 4`. conweave-ns3 charges nothing (`[scheme] header_bytes = "free"`).
+//!
+//! Departures:
+//! - A path is the number of an uplink at the source leaf, where the programs list the port of every hop: the same
+//!   where one link leads from spine to leaf. Further tiers hash, by flow.
+//! - A path drawn may be the present one, as in the programs; only a change counts as a reroute.
+//! - Where one path leads to a leaf, packets bear no header and ask for nothing.
+//! - NOTIFY and RTT_REPLY also answer packets of an older epoch; conweave-ns3 passes those on unread.
+
+use crate::{About, AtSwitch, Cx, Hooks, Key, Kind, Layout, Message, Packet, Peers, Policy, Port, Queue, Shape, Span};
+use crate::{Tier, Time, Verdict, Way, hash};
+use header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
+use reorder::{InUse, Place};
+use source::{Draw, NoGoodPath, Source};
 
 pub mod header;
 pub mod reorder;
+pub mod source;
+
+/// Message class: RTT_REPLY.
+pub const REPLY: u8 = OWN_CLASSES;
+/// Message class: a packet that took the path of the body was marked.
+pub const NOTIFY: u8 = OWN_CLASSES + 1;
+
+crate::params! {
+    /// ConWeave's parameters; times as in conweave-ns3's two-tier runs.
+    Config {
+        /// Deadline θ_reply of an answer, microseconds: base RTT and a margin (conweave-ns3: 4 + 4; SELB §IV: 8).
+        theta_reply_us: f64 = 8.0, Allowed::Number { min: 0.0, max: 1e5 };
+        /// A path that NOTIFY names is not drawn for so long, θ_path_busy, microseconds (conweave-ns3: 16; SELB §IV:
+        /// 8).
+        theta_path_busy_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e6 };
+        /// A flow silent for longer opens an epoch on a new path, θ_inactive, microseconds (conweave-ns3, SELB §IV:
+        /// 300).
+        theta_inactive_us: f64 = 300.0, Allowed::Number { min: 0.0, max: 1e5 };
+        /// Paths drawn, with replacement, to find one that is not busy (conweave-ns3: 2).
+        sampled_paths: u32 = 2, Allowed::Integer { min: 1.0, max: 64.0 };
+        /// When none of them is good: "tail" changes phase on the old path (both programs), "wait" lets the next packet
+        /// draw.
+        no_good_path: NoGoodPath = NoGoodPath::Tail, Allowed::Words(NoGoodPath::WORDS);
+        /// Reorder queues per port (SELB §II-B: 8); 0: no limit (conweave-ns3), which is 1024.
+        reorder_queues: u32 = 8, Allowed::Integer { min: 0.0, max: 1024.0 };
+        /// A held queue is released so long after its TAIL was expected, microseconds (conweave-ns3: 16).
+        extra_flush_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e5 };
+        /// Expected wait for a TAIL of whose path nothing came yet, microseconds (conweave-ns3: 200).
+        default_wait_us: f64 = 200.0, Allowed::Number { min: 0.0, max: 1e5 };
+        /// A flow that found no reorder queue keeps its path so long, or until silent, microseconds (SELB §II: its
+        /// life); 0: it is not told.
+        keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
+        /// Least time between two NOTIFY about one path to one leaf, microseconds (conweave-ns3: 0, one per marked
+        /// packet).
+        notify_gap_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
+        /// Bytes of a control packet (conweave-ns3: 64).
+        control_bytes: u32 = 64, Allowed::Integer { min: 60.0, max: 1500.0 };
+        /// Bytes charged to every data packet that crosses the fabric (conweave-p4: 4).
+        header_bytes: u32 = 4, Allowed::Integer { min: 0.0, max: 64.0 };
+    }
+}
+
+/// A flow's row: at its source leaf or at its destination leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flow {
+    /// Never seen.
+    #[default]
+    New,
+    /// At the source.
+    Source(Source),
+    /// At the destination.
+    Destination(reorder::Row),
+}
+
+/// Row per (leaf, path).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// At the source: not to be drawn before this.
+    pub busy_until: Time,
+    /// At the destination: the earliest time of the next NOTIFY about it.
+    pub notify_from: Time,
+}
+
+/// Timely rerouting with reordering in the network.
+#[derive(Clone, Copy, Debug)]
+pub struct ConWeave {
+    source: source::Rules,
+    reorder: reorder::Rules,
+    path_busy: Span,
+    notify_gap: Span,
+    sampled_paths: u32,
+    queues: u16,
+    header_bytes: u8,
+}
+
+const TAILS: u16 = reorder::SERIES.len() as u16;
+const REROUTES: u16 = TAILS + 1;
+const IDLE_MOVES: u16 = TAILS + 2;
+const KEPT: u16 = TAILS + 3;
+const NOTIFIED: u16 = TAILS + 4;
+
+const SERIES: &[(&str, &str)] = &{
+    let mut all = [("", ""); reorder::SERIES.len() + 5];
+    let mut i = 0;
+    while i < reorder::SERIES.len() {
+        all[i] = reorder::SERIES[i];
+        i += 1;
+    }
+    all[TAILS as usize] = ("tails", "1 for every TAIL sent");
+    all[REROUTES as usize] = ("reroutes", "uplink that a flow moved to behind its TAIL");
+    all[IDLE_MOVES as usize] = ("idle_moves", "uplink that a flow moved to after a silence");
+    all[KEPT as usize] = ("kept", "uplink that a flow must keep, for it found no reorder queue");
+    all[NOTIFIED as usize] = ("notified", "uplink that a NOTIFY made busy");
+    all
+};
+
+/// A row serves for the next packet of its flow only; conweave-ns3 forgets one after 2 ms.
+const REMEMBER: Span = Span::from_ms(2);
+
+impl Policy for ConWeave {
+    const ABOUT: About = About {
+        name: "conweave",
+        summary: "a flow whose path answers late moves to another at once; its last leaf restores the order",
+        source: "Song et al., SIGCOMM 2023",
+        unit: "packet",
+        tiers: &["leaf"],
+        told: &["leaf of every host", "base RTT (in theta_reply_us)"],
+        series: SERIES,
+    };
+    const HOOKS: Hooks = Hooks::INGRESS.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::DRAINED);
+    type Site = AtSwitch;
+    type Config = Config;
+    type Flow = Flow;
+    type Peer = ();
+    type Route = Path;
+    type Port = InUse;
+    type Node = ();
+    type Header = Header;
+
+    fn new(config: &Config) -> Self {
+        ConWeave {
+            source: source::Rules {
+                reply: Span::from_us_f64(config.theta_reply_us),
+                inactive: Span::from_us_f64(config.theta_inactive_us),
+                keep: Span::from_us_f64(config.keep_path_us),
+                no_good_path: config.no_good_path,
+            },
+            reorder: reorder::Rules {
+                extra_flush: Span::from_us_f64(config.extra_flush_us),
+                default_wait: Span::from_us_f64(config.default_wait_us),
+                control_bytes: config.control_bytes,
+                tell_no_queue: config.keep_path_us > 0.0,
+            },
+            path_busy: Span::from_us_f64(config.theta_path_busy_us),
+            notify_gap: Span::from_us_f64(config.notify_gap_us),
+            sampled_paths: config.sampled_paths,
+            queues: reorder::queues(config.reorder_queues),
+            header_bytes: config.header_bytes as u8,
+        }
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        if shape.tier != Tier::Leaf {
+            return Layout::default();
+        }
+        Layout {
+            peers: Peers::Leaves,
+            // Longer than any silence that does not open an epoch.
+            flow_idle: Span(REMEMBER.0.max(self.source.inactive.0 * 2)),
+            actions: reorder::ACTIONS + 4,
+            bytes: reorder::BYTES + 2 * header::BODY,
+            queues: self.queues,
+            ..Layout::default()
+        }
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Way {
+        let ways = cx.view.candidates.len() as u32;
+        // conweave-ns3: acknowledgements by ECMP.
+        if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data || ways == 1 {
+            return Way(hash::spread(packet.hash(cx.view.salt), ways) as u16);
+        }
+        let mut source = match *flow {
+            Flow::Source(source) if u32::from(source.way.0) < ways => source,
+            _ => Source { last: cx.now, ..Source::new(self.draw(cx, ways)) },
+        };
+        let old = source.rerouted;
+        let sent = source.next(&self.source, cx.now, || self.draw(cx, ways));
+        if let Some(way) = sent.moved {
+            let series = if sent.header.mark == Mark::Tail { REROUTES } else { IDLE_MOVES };
+            cx.out.record(series, f64::from(way.0));
+        }
+        if source.rerouted && !old {
+            cx.out.record(TAILS, 1.0);
+        }
+        *flow = Flow::Source(source);
+        *header = Header { charged: self.header_bytes, ..sent.header };
+        header.way
+    }
+
+    fn ingress(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Verdict {
+        if packet.kind != Kind::Data || !header.stamped {
+            return Verdict::Forward;
+        }
+        let leaf = cx.peers.ids[cx.peers.current];
+        if packet.ce {
+            self.notify(cx, leaf, packet, header);
+        }
+        if header.mark == Mark::Init {
+            Body::about(header).send(&mut cx.out, leaf, REPLY, packet.flow, self.reorder.control_bytes);
+        }
+        let mut row = if let Flow::Destination(row) = *flow { row } else { reorder::Row::default() };
+        let mut at = Place { now: cx.now, view: cx.view, out: &mut cx.out };
+        let in_use = &mut cx.ports[packet.out_port.index()];
+        let verdict = self.reorder.arrives(&mut at, in_use, &mut row, leaf, packet, header);
+        *flow = Flow::Destination(row);
+        verdict
+    }
+
+    fn message(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Flow>, message: &Message<'_>) {
+        let Some(Body { epoch, way }) = Body::get(message.body) else { return };
+        if message.class == NOTIFY {
+            let (_, paths) = cx.peers.current();
+            if let Some(path) = paths.get_mut(way.index()) {
+                path.busy_until = cx.now + self.path_busy;
+                cx.out.record(NOTIFIED, f64::from(way.0));
+            }
+            return;
+        }
+        let Some(Flow::Source(source)) = flow else { return };
+        match message.class {
+            REPLY => source.replied(cx.now, epoch),
+            CLEAR => source.cleared(epoch),
+            NO_QUEUE if source.unqueued(&self.source, cx.now, epoch) => {
+                cx.out.record(KEPT, f64::from(source.way.0));
+            }
+            _ => {}
+        }
+    }
+
+    fn timer(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Flow>, key: Key) {
+        if let (Some(Flow::Destination(row)), Key::Flow(_, reorder::TIMER)) = (flow, key) {
+            self.reorder.expires(&mut Place { now: cx.now, view: cx.view, out: &mut cx.out }, row);
+        }
+    }
+
+    fn drained(&self, cx: &mut Cx<'_, Self>, _: Option<&mut Flow>, port: Port, _: Queue) {
+        let mut at = Place { now: cx.now, view: cx.view, out: &mut cx.out };
+        self.reorder.drained(&mut at, &mut cx.ports[port.index()]);
+    }
+}
+
+impl ConWeave {
+    /// Draws paths, with replacement, until one is not busy.
+    // conweave-ns3: two draws, the first not invalid
+    fn draw(&self, cx: &mut Cx<'_, Self>, ways: u32) -> Draw {
+        let now = cx.now;
+        let (_, paths) = cx.peers.current();
+        let mut first = None;
+        for _ in 0..self.sampled_paths {
+            let way = Way(cx.rng.below(ways) as u16);
+            let first = *first.get_or_insert(way);
+            if paths.get(way.index()).is_none_or(|path| path.busy_until <= now) {
+                return Draw { first, good: Some(way) };
+            }
+        }
+        Draw { first: first.unwrap_or_default(), good: None }
+    }
+
+    /// The packet was marked on its way: its path shall rest.
+    fn notify(&self, cx: &mut Cx<'_, Self>, leaf: u32, packet: &Packet, header: &Header) {
+        let now = cx.now;
+        let (_, paths) = cx.peers.current();
+        if let Some(path) = paths.get_mut(header.way.index()) {
+            if now < path.notify_from {
+                return;
+            }
+            path.notify_from = now + self.notify_gap;
+        }
+        Body::about(header).send(&mut cx.out, leaf, NOTIFY, packet.flow, self.reorder.control_bytes);
+    }
+}

@@ -1,6 +1,9 @@
 //! The smallest shell that can call a scheme's hooks: one device, its rows, and what it asked for.
 #![allow(dead_code, reason = "every test file uses a part")]
 
+pub mod conweave;
+pub mod last_hop;
+
 use spinewise_policy::out::Action;
 use spinewise_policy::site::Ports;
 use spinewise_policy::*;

@@ -1,12 +1,12 @@
-//! The destination leaf's half: holds what overtook the TAIL of its flow in a reorder queue of its output port, until the
-//! TAIL has come or should have come. ConWeave and SELB share it (SELB §III: reordering as in ConWeave).
+//! The destination leaf's half: holds what overtook the TAIL of its flow in a reorder queue of its output port, until
+//! the TAIL has come or should have come. ConWeave and SELB share it (SELB §III: reordering as in ConWeave).
 //!
 //! # How a scheme uses it
 //! - its `Header` is [`Header`], written by its own `pick`;
 //! - its flow row has room for a [`Row`] (a flow's row at a leaf is either a source's or a destination's, so an enum
 //!   serves), its port row for an [`InUse`];
-//! - its series begin with [`SERIES`], in this order; its `Layout` has `queues: queues(n)` at leaves, `flow_idle` at most
-//!   0.2 s, at least [`ACTIONS`] actions and [`BYTES`] bytes, `peers: Peers::Leaves`;
+//! - its series begin with [`SERIES`], in this order; its `Layout` has `queues: queues(n)` at leaves, `flow_idle` at
+//!   most 0.2 s, at least [`ACTIONS`] actions and [`BYTES`] bytes, `peers: Peers::Leaves`;
 //! - its hooks call [`Rules::arrives`] from `ingress` (data packets only), [`Rules::expires`] from `timer` for
 //!   `Key::Flow(_, TIMER)` and [`Rules::drained`] from `drained`;
 //! - its `message` hook, at the source leaf, gets [`CLEAR`](super::header::CLEAR) and
@@ -26,13 +26,13 @@
 //! | no queue: this epoch's packets pass, out of order | `Rules::early` |
 //!
 //! Departures:
-//! - Which of two epochs is newer is read off the times their packets were sent, not off the counter, which may wrap and
-//!   starts again when a row was forgotten.
+//! - Which of two epochs is newer is read off the times their packets were sent, not off the counter, which may wrap
+//!   and starts again when a row was forgotten.
 //! - A newer epoch that finds packets of an older one still held (the flow fell silent, its TAIL is lost or very late)
 //!   joins them at their end and lets them go. conweave-ns3 lets it overtake them.
-//! - conweave-ns3 puts released packets into the port's queue at once, 1 ns after the TAIL. Here the queue resumes behind
-//!   what is queued and goes before what comes later, so they leave in the same order; but their queue is not free
-//!   before it has drained, and while held they count in the port's queue.
+//! - conweave-ns3 puts released packets into the port's queue at once, 1 ns after the TAIL. Here the queue resumes
+//!   behind what is queued and goes before what comes later, so they leave in the same order; but their queue is not
+//!   free before it has drained, and while held they count in the port's queue.
 
 pub use super::header::{Body, Header, Mark};
 use super::header::{CLEAR, NO_QUEUE, Stamp, microseconds};
@@ -229,7 +229,7 @@ impl Rules {
             }
             Order::Waiting => {
                 let Some(queue) = at.view.free_queue(packet.out_port) else {
-                    // SELB §II: the remaining connections get no reordering; conweave-p4 sends them to the default queue.
+                    // conweave-p4: to the default queue, as the rest of the epoch. SELB §II-B: ECMP as a fallback.
                     row.order = Order::Passing;
                     at.out.record(NO_QUEUE_EVENTS, 1.0);
                     at.out.record(OUT_OF_ORDER, 1.0);

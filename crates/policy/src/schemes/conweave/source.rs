@@ -1,0 +1,157 @@
+//! The source leaf's half: epochs, phases, and when a flow changes its path.
+//!
+//! | rule (conweave-ns3, source ToR) | function |
+//! |---|---|
+//! | silent for longer than θ_inactive: new epoch, new path if a good one is drawn | [`Source::next`], `open` |
+//! | reply in time, or CLEAR: the next packet opens an epoch | [`Source::replied`], [`Source::cleared`] |
+//! | no reply before the deadline: TAIL on the old path, later packets on the new one | [`Source::next`], `leave` |
+//! | one reroute outstanding: no deadline runs between TAIL and the next epoch | `leave` |
+//! | no reorder queue was free: the flow keeps its path | [`Source::unqueued`] |
+
+use super::header::{Header, Mark, Stamp};
+use crate::{Span, Time, Way};
+
+crate::choice! {
+    /// What a passed deadline does when no good path is drawn.
+    NoGoodPath {
+        /// The flow sends its TAIL and goes through phase 1 on the path it has.
+        Tail = "tail",
+        /// Nothing; the next packet draws again.
+        Wait = "wait",
+    }
+}
+
+/// A flow's row at its source leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// When its last packet passed.
+    pub last: Time,
+    /// When the answer to its epoch's INIT must have come; [`Time::NEVER`] if none is awaited.
+    pub deadline: Time,
+    /// When the TAIL of this epoch was sent, in phase 1.
+    pub tail: Time,
+    /// Before this it is not rerouted, for want of reorder queues.
+    pub kept_until: Time,
+    /// Its path.
+    pub way: Way,
+    /// Its epoch.
+    pub epoch: u8,
+    /// Phase 1: its TAIL was sent.
+    pub rerouted: bool,
+    /// The next packet opens an epoch.
+    pub stabilised: bool,
+}
+
+/// Paths drawn at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Draw {
+    /// The first.
+    pub first: Way,
+    /// The first that is not busy.
+    pub good: Option<Way>,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its header, but for the bytes charged.
+    pub header: Header,
+    /// The flow has left its path for this one, the next packets follow.
+    pub moved: Option<Way>,
+}
+
+/// The parameters of this half.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Time in which an answer must come.
+    pub reply: Span,
+    /// Silence after which nothing of a flow is under way.
+    pub inactive: Span,
+    /// How long a flow keeps its path that found no reorder queue.
+    pub keep: Span,
+    /// When no good path is drawn.
+    pub no_good_path: NoGoodPath,
+}
+
+impl Source {
+    /// The flow's next data packet.
+    pub fn next(&mut self, rules: &Rules, now: Time, draw: impl FnOnce() -> Draw) -> Sent {
+        let silent = now.since(self.last) > rules.inactive;
+        self.last = now;
+        if silent {
+            let moved = draw().good.filter(|&way| way != self.way);
+            self.way = moved.unwrap_or(self.way);
+            self.kept_until = Time::ZERO;
+            return Sent { header: self.open(rules, now), moved };
+        }
+        // SELB §II-A: such a connection uses ECMP, as a backup: it is neither measured nor moved.
+        if now < self.kept_until {
+            return Sent { header: self.header(now, Mark::Data), moved: None };
+        }
+        if self.stabilised {
+            return Sent { header: self.open(rules, now), moved: None };
+        }
+        if now > self.deadline {
+            return self.leave(rules, now, draw());
+        }
+        Sent { header: self.header(now, Mark::Data), moved: None }
+    }
+
+    /// A flow never seen, on the good path drawn or on the first; its next packet opens an epoch.
+    pub fn new(draw: Draw) -> Source {
+        // A silence of any length lies behind it, but its path is new already.
+        Source { way: draw.good.unwrap_or(draw.first), deadline: Time::NEVER, stabilised: true, ..Source::default() }
+    }
+
+    /// Opens an epoch in phase 0.
+    fn open(&mut self, rules: &Rules, now: Time) -> Header {
+        self.epoch = self.epoch.wrapping_add(1);
+        (self.rerouted, self.stabilised) = (false, false);
+        self.deadline = now + rules.reply;
+        self.header(now, Mark::Init)
+    }
+
+    /// The deadline has passed.
+    fn leave(&mut self, rules: &Rules, now: Time, draw: Draw) -> Sent {
+        if draw.good.is_none() && rules.no_good_path == NoGoodPath::Wait {
+            return Sent { header: self.header(now, Mark::Data), moved: None };
+        }
+        self.deadline = Time::NEVER;
+        self.tail = now;
+        let header = self.header(now, Mark::Tail);
+        self.rerouted = true;
+        let moved = draw.good.filter(|&way| way != self.way);
+        self.way = moved.unwrap_or(self.way);
+        Sent { header, moved }
+    }
+
+    fn header(&self, now: Time, mark: Mark) -> Header {
+        let tail = if self.rerouted || mark == Mark::Tail { Stamp::of(self.tail) } else { Stamp::default() };
+        let tx = Stamp::of(now);
+        Header { stamped: true, rerouted: self.rerouted, mark, charged: 0, way: self.way, epoch: self.epoch, tx, tail }
+    }
+
+    /// RTT_REPLY: the INIT of `epoch` has arrived. Only in time it says that the path is good.
+    pub fn replied(&mut self, now: Time, epoch: u8) {
+        if epoch == self.epoch && !self.rerouted && self.deadline != Time::NEVER && now < self.deadline {
+            self.stabilised = true;
+            self.deadline = Time::NEVER;
+        }
+    }
+
+    /// CLEAR: the TAIL of `epoch` has arrived.
+    pub fn cleared(&mut self, epoch: u8) {
+        if epoch == self.epoch && self.rerouted {
+            self.stabilised = true;
+        }
+    }
+
+    /// An early packet of `epoch` found no reorder queue. Was that news?
+    pub fn unqueued(&mut self, rules: &Rules, now: Time, epoch: u8) -> bool {
+        let news = epoch == self.epoch && self.rerouted && now >= self.kept_until;
+        if news {
+            self.kept_until = now + rules.keep;
+        }
+        news
+    }
+}
