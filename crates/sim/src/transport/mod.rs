@@ -13,18 +13,21 @@
 //! | `rtt.rs` | the round-trip estimate and the retransmission timeout |
 //! | `receiver.rs` | [`TcpReceiver`]: reassembly, delayed acknowledgements, ECN echo |
 //! | `udp.rs` | [`UdpSender`]: constant bit rates by a schedule |
+//! | `rdma.rs` | [`RdmaSender`] and [`RdmaReceiver`]: the queue pairs of an RNIC |
 //!
 //! Left out on purpose: the handshake and the closing of a connection, selective acknowledgements,
 //! limited transmit (RFC 3042) and flow control. A flow is a known number of bytes in one direction.
 
 pub mod config;
 mod dctcp;
+pub mod rdma;
 pub mod receiver;
 mod rtt;
 pub mod tcp;
 pub mod udp;
 
 pub use config::{Kind, TcpConfig};
+pub use rdma::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 pub use receiver::{AckOut, Received, TcpReceiver};
 pub use tcp::{Ack, AckOutcome, Segment, TcpSender};
 pub use udp::{UdpConfig, UdpSender};

@@ -1,0 +1,155 @@
+//! The parameters of the RNIC transport, shared by all queue pairs of a run, and its presets.
+
+use spinewise_policy::time::Span;
+
+/// What a queue pair does about a packet that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// The receiver drops what is out of order; the sender goes back to the oldest unacknowledged packet.
+    GoBackN,
+    /// The receiver keeps what is out of order and says so; the sender sends the rest again (Mittal et al., "Revisiting
+    /// Network Support for RDMA", SIGCOMM 2018).
+    Irn,
+}
+
+/// The parameters of a queue pair, at both ends. Immutable during a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RdmaConfig {
+    /// Payload of a full packet, bytes. At least 1.
+    pub mss: u32,
+    /// Bytes a data packet has on the wire besides its payload.
+    pub header: u32,
+    /// Bytes of an ACK or a NACK on the wire.
+    pub ack_bytes: u32,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// Least time between two NACKs that say the same: with go-back-N for the same expected byte, with IRN for a packet
+    /// already told of.
+    pub nack_interval: Span,
+    /// Go-back-N: retransmission timeout, since the last packet sent or ACK received.
+    pub rto: Span,
+    /// IRN: the same while few packets are in flight.
+    pub rto_low: Span,
+    /// IRN: the same otherwise.
+    pub rto_high: Span,
+    /// IRN: how many packets are few, beside the newest. The public code measures from the oldest unacknowledged byte to
+    /// the first byte of the newest packet.
+    pub rto_low_packets: u32,
+    /// Most payload bytes between the oldest unacknowledged one and the newest sent (BDP flow control of IRN, §3.2 of
+    /// its paper); 0 = no bound, otherwise at least `mss`.
+    pub window_bytes: u64,
+    /// A NACK made by a packet out of order is a CNP too.
+    pub ooo_cnp: bool,
+    /// Least time between two CNPs for marks of one queue pair; zero makes one of each marked packet that is answered.
+    pub cnp_interval: Span,
+    /// Gaps between packets are cut to whole nanoseconds and carry no remainder, as ns-3.19 has them.
+    pub floor_1ns: bool,
+    /// The rate.
+    pub dcqcn: DcqcnConfig,
+}
+
+/// The parameters of DCQCN's reaction point (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM
+/// 2015, §3.1 and §5).
+#[derive(Clone, Debug, PartialEq)]
+pub struct DcqcnConfig {
+    /// Weight g of one slot in alpha, in (0, 1].
+    pub g: f64,
+    /// Alpha as the first CNP arrives, in [0, 1].
+    pub initial_alpha: f64,
+    /// Length of a slot of alpha.
+    pub alpha_timer: Span,
+    /// A rate is cut at most this often, at instants counted from the first CNP; zero cuts it on each CNP.
+    pub decrease_interval: Span,
+    /// The rate rises each time this has passed since the last cut or rise.
+    pub increase_timer: Span,
+    /// The rate rises each time this many bytes (on the wire) have been sent since the last cut or such a rise; 0 = not.
+    pub byte_counter: u64,
+    /// Rises that only halve the distance to the target, per counter.
+    pub fast_recovery_steps: u32,
+    /// Additive increase of the target, bits per second.
+    pub additive_increase: u64,
+    /// Hyper increase of the target, bits per second.
+    pub hyper_increase: u64,
+    /// Least rate, bits per second.
+    pub min_rate: u64,
+    /// Every cut sets the target to the rate before it; otherwise only a cut after a rise does.
+    pub clamp_target: bool,
+}
+
+impl RdmaConfig {
+    /// The public ns-3 code of the ConWeave paper with its evaluation's settings, at 100 Gbps (run.py, rdma-hw.cc). Time
+    /// is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine.
+    pub fn conweave_ns3(recovery: Recovery) -> Self {
+        Self { floor_1ns: true, ..Self::selb(recovery) }
+    }
+
+    /// The evaluation of SELB, which uses ConWeave's public code, in exact time.
+    pub fn selb(recovery: Recovery) -> Self {
+        let irn = recovery == Recovery::Irn;
+        Self {
+            mss: 1000,
+            header: 48,
+            ack_bytes: 60,
+            recovery,
+            nack_interval: Span::from_us(4),
+            rto: Span::from_ms(4),
+            rto_low: Span::from_us(100),
+            rto_high: Span::from_us(320),
+            rto_low_packets: 3,
+            window_bytes: if irn { 104_000 } else { 0 },
+            ooo_cnp: true,
+            cnp_interval: Span::ZERO,
+            floor_1ns: false,
+            dcqcn: DcqcnConfig::conweave_ns3(),
+        }
+    }
+
+    /// DCQCN as its paper has it: at most one CNP in 50 us, and none for packets out of order; the rest as [`Self::selb`].
+    pub fn dcqcn_paper(recovery: Recovery) -> Self {
+        Self { ooo_cnp: false, cnp_interval: Span::from_us(50), dcqcn: DcqcnConfig::paper(), ..Self::selb(recovery) }
+    }
+
+    /// Bytes on the wire of a data packet with this payload.
+    #[inline]
+    pub const fn frame(&self, payload: u32) -> u32 {
+        payload + self.header
+    }
+}
+
+impl DcqcnConfig {
+    /// ConWeave's public code at 100 Gbps. It derives the increases from the rate of the link (10 and 25 times a 25th of
+    /// the Gbps, in Mbps), and calls them 40 and 100 Mbps.
+    pub fn conweave_ns3() -> Self {
+        Self {
+            g: 1.0 / 256.0,
+            initial_alpha: 1.0,
+            alpha_timer: Span::from_us(1),
+            decrease_interval: Span::from_us(4),
+            increase_timer: Span::from_us(300),
+            byte_counter: 0,
+            fast_recovery_steps: 1,
+            additive_increase: 40_000_000,
+            hyper_increase: 100_000_000,
+            min_rate: 100_000_000,
+            clamp_target: false,
+        }
+    }
+
+    /// DCQCN, §5.2: g = 1/256, timers of 55 us, a byte counter of 10 MB, F = 5, 40 Mbps. The analysis there leaves hyper
+    /// increase out and no value is printed; it is the additive one here.
+    pub fn paper() -> Self {
+        Self {
+            g: 1.0 / 256.0,
+            initial_alpha: 1.0,
+            alpha_timer: Span::from_us(55),
+            decrease_interval: Span::ZERO,
+            increase_timer: Span::from_us(55),
+            byte_counter: 10_000_000,
+            fast_recovery_steps: 5,
+            additive_increase: 40_000_000,
+            hyper_increase: 40_000_000,
+            min_rate: 40_000_000,
+            clamp_target: true,
+        }
+    }
+}

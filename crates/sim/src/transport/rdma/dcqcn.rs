@@ -1,0 +1,231 @@
+//! DCQCN's reaction point: the rate of a queue pair, cut by CNPs and rising with time and bytes.
+//!
+//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, §3.1. Two dialects:
+//!
+//! | | the paper | ConWeave's public code (`decrease_interval` above zero) |
+//! |---|---|---|
+//! | cut | on each CNP | at a check each `decrease_interval`, if a CNP came since the last |
+//! | alpha up | on each CNP, eq. (1) | at the end of a slot in which a CNP came |
+//! | alpha down | after each `alpha_timer` without CNP, eq. (2) | at the end of any other slot |
+//!
+//! No events: the machine has the instants of its own timers and catches up when it is touched, which gives what timers
+//! would. At one instant alpha comes first, then a rise, then a check, then a CNP. Checks stand 1 ns behind the slots of
+//! alpha, as the public code has it. Slots and checks that change nothing are stepped over, so that a long silence is
+//! cheap: alpha is worked out only when it is needed, and is zero once it is too small to tell.
+
+use super::config::DcqcnConfig;
+use spinewise_policy::time::{Span, Time};
+
+/// Below this alpha is zero: the cut it makes is less than a bit per second at any rate of a link.
+pub(super) const LEAST_ALPHA: f64 = 1.0 / (1_u64 << 48) as f64;
+
+/// Checks come this long after the slots of alpha that end with them.
+pub(super) const CHECK_LAG: Span = Span::from_ns(1);
+
+/// The rate of one queue pair.
+#[derive(Clone, Debug)]
+pub struct Dcqcn {
+    /// Rate R_C, target R_T and the rate of the link, bits per second.
+    rate: u64,
+    target: u64,
+    line: u64,
+    alpha: f64,
+    /// Next instant at which anything but alpha changes.
+    next: Time,
+    /// End of the first slot not yet in `alpha`; [`Time::NEVER`] before the first CNP.
+    alpha_at: Time,
+    /// Next check; only kept up to date while `cut_due`.
+    check_at: Time,
+    /// Next rise by time.
+    increase_at: Time,
+    /// Bytes since the last rise by bytes.
+    bytes: u64,
+    /// Rises since the last cut, by time and by bytes; no more are counted than are told apart.
+    time_stage: u32,
+    byte_stage: u32,
+    /// A CNP came in the slot that ends at `alpha_at`.
+    slot_cnp: bool,
+    /// A CNP came since the last check.
+    cut_due: bool,
+}
+
+impl Dcqcn {
+    /// At the full rate of the link, bits per second.
+    pub fn new(config: &DcqcnConfig, line: u64) -> Self {
+        Self {
+            rate: line,
+            target: line,
+            line,
+            alpha: config.initial_alpha,
+            next: Time::NEVER,
+            alpha_at: Time::NEVER,
+            check_at: Time::NEVER,
+            increase_at: Time::NEVER,
+            bytes: 0,
+            time_stage: 0,
+            byte_stage: 0,
+            slot_cnp: false,
+            cut_due: false,
+        }
+    }
+
+    /// The rate at the last instant it was advanced to, bits per second.
+    #[inline]
+    pub fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    /// The target of increases, bits per second.
+    pub fn target(&self) -> u64 {
+        self.target
+    }
+
+    /// Alpha at `now`, which must not lie behind what was advanced to.
+    pub fn alpha(&self, config: &DcqcnConfig, now: Time) -> f64 {
+        let mut then = self.clone();
+        then.settle_alpha(config, now);
+        then.alpha
+    }
+
+    /// Brings the rate up to `now`.
+    #[inline]
+    pub fn advance(&mut self, config: &DcqcnConfig, now: Time) {
+        if self.next <= now {
+            self.catch_up(config, now);
+        }
+    }
+
+    /// `bytes` on the wire leave at `now`, for which the rate has been advanced.
+    #[inline]
+    pub fn on_send(&mut self, config: &DcqcnConfig, bytes: u32) {
+        if config.byte_counter == 0 || self.alpha_at == Time::NEVER {
+            return;
+        }
+        self.bytes += u64::from(bytes);
+        while self.bytes >= config.byte_counter {
+            self.bytes -= config.byte_counter;
+            self.increase(config);
+            self.byte_stage = self.counted(config, self.byte_stage);
+        }
+    }
+
+    /// A CNP arrives.
+    pub fn on_cnp(&mut self, config: &DcqcnConfig, now: Time) {
+        self.advance(config, now);
+        let first = self.alpha_at == Time::NEVER;
+        if config.decrease_interval == Span::ZERO {
+            self.settle_alpha(config, now);
+            self.cut(config, now);
+            self.alpha = (1.0 - config.g) * self.alpha + config.g; // eq. (1)
+            self.alpha_at = now + config.alpha_timer;
+        } else if first {
+            // The slot of the first CNP starts with it and counts as empty.
+            self.alpha_at = now + config.alpha_timer;
+            self.check_at = now + config.decrease_interval + CHECK_LAG;
+            self.cut_due = true;
+        } else {
+            self.settle_alpha(config, now);
+            self.slot_cnp = true;
+            if !self.cut_due {
+                self.check_at = first_after(self.check_at, config.decrease_interval, now);
+                self.cut_due = true;
+            }
+        }
+        self.plan();
+    }
+
+    /// Goes through the instants up to `now` in order.
+    fn catch_up(&mut self, config: &DcqcnConfig, now: Time) {
+        while self.next <= now {
+            let check = self.pending_check();
+            if self.increase_at <= check {
+                self.increase_by_time(config, now.min(check));
+            } else {
+                self.settle_alpha(config, check);
+                self.cut(config, check);
+                self.cut_due = false;
+                self.check_at = check + config.decrease_interval;
+            }
+            self.plan();
+        }
+    }
+
+    fn plan(&mut self) {
+        self.next = self.increase_at.min(self.pending_check());
+    }
+
+    fn pending_check(&self) -> Time {
+        if self.cut_due { self.check_at } else { Time::NEVER }
+    }
+
+    /// Ends all slots of alpha up to `now`, which is included.
+    fn settle_alpha(&mut self, config: &DcqcnConfig, now: Time) {
+        if self.alpha_at > now || self.alpha_at == Time::NEVER {
+            return;
+        }
+        let mut empty = now.since(self.alpha_at).0 / config.alpha_timer.0 + 1;
+        self.alpha_at += config.alpha_timer * empty;
+        if self.slot_cnp {
+            self.alpha = (1.0 - config.g) * self.alpha + config.g;
+            self.slot_cnp = false;
+            empty -= 1;
+        }
+        // With g = 1/256 alpha is gone after 8,600 slots. No power is taken, for slot by slot must give the same.
+        while empty > 0 && self.alpha > 0.0 {
+            self.alpha *= 1.0 - config.g; // eq. (2)
+            if self.alpha < LEAST_ALPHA {
+                self.alpha = 0.0;
+            }
+            empty -= 1;
+        }
+    }
+
+    fn cut(&mut self, config: &DcqcnConfig, now: Time) {
+        let risen = self.time_stage > 0 || self.byte_stage > 0;
+        if config.clamp_target || risen {
+            self.target = self.rate;
+        }
+        let cut = self.rate as f64 * (1.0 - self.alpha / 2.0); // eq. (1)
+        self.rate = (cut as u64).max(config.min_rate).min(self.line);
+        self.time_stage = 0;
+        self.byte_stage = 0;
+        self.bytes = 0;
+        self.increase_at = now + config.increase_timer;
+    }
+
+    /// A rise by time; `until` is how far rises that change nothing may be stepped over.
+    fn increase_by_time(&mut self, config: &DcqcnConfig, until: Time) {
+        let before = (self.rate, self.target, self.time_stage);
+        self.increase(config);
+        self.time_stage = self.counted(config, self.time_stage);
+        self.increase_at += config.increase_timer;
+        if (self.rate, self.target, self.time_stage) == before {
+            self.increase_at = first_after(self.increase_at, config.increase_timer, until);
+        }
+    }
+
+    /// One rise: fast recovery, additive or hyper increase (§3.1; §5.1 has the counters).
+    fn increase(&mut self, config: &DcqcnConfig) {
+        let (time, bytes) = (self.time_stage, self.byte_stage);
+        let (most, least) = if config.byte_counter == 0 { (time, time) } else { (time.max(bytes), time.min(bytes)) };
+        if most >= config.fast_recovery_steps {
+            let hyper = least > config.fast_recovery_steps;
+            self.target += if hyper { config.hyper_increase } else { config.additive_increase };
+            self.target = self.target.min(self.line);
+        }
+        // Up, so that the target is reached.
+        self.rate = (self.rate + self.target).div_ceil(2);
+    }
+
+    fn counted(&self, config: &DcqcnConfig, stage: u32) -> u32 {
+        stage.min(config.fast_recovery_steps) + 1
+    }
+}
+
+/// The first of the instants `at`, `at + every`, … that lies behind `now`.
+fn first_after(at: Time, every: Span, now: Time) -> Time {
+    if at > now { at } else { at + every * (now.since(at).0 / every.0 + 1) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! The receiving end of a queue pair: what is taken, and how each packet is answered.
+
+use super::RdmaAck;
+use super::blocks::Blocks;
+use super::config::{RdmaConfig, Recovery};
+use spinewise_policy::time::{Span, Time};
+
+/// What the arrival of a data packet brought about.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RdmaReceived {
+    /// The answer to send, if any.
+    pub answer: Option<RdmaAck>,
+    /// Bytes that were not here before and are kept.
+    pub new_bytes: u64,
+    /// A byte beyond this packet had arrived before it, kept or not.
+    pub out_of_order: bool,
+    /// The last missing byte of the flow has just arrived.
+    pub completed: bool,
+}
+
+/// The state of a receiving end.
+#[derive(Clone, Debug)]
+pub struct RdmaReceiver {
+    size: u64,
+    expected: u64,
+    /// One past the last byte that has arrived, kept or not.
+    highest: u64,
+    /// IRN: what lies beyond a hole.
+    beyond: Blocks,
+    /// Until when a NACK is not repeated, and the expected byte of the last one.
+    nack_at: Time,
+    nacked: u64,
+    /// When the next CNP for a mark may be sent.
+    cnp_at: Time,
+}
+
+impl RdmaReceiver {
+    /// A receiver of a flow of `size` bytes, of which none is here.
+    pub fn new(size: u64) -> Self {
+        Self {
+            size,
+            expected: 0,
+            highest: 0,
+            beyond: Blocks::default(),
+            nack_at: Time::ZERO,
+            nacked: 0,
+            cnp_at: Time::ZERO,
+        }
+    }
+
+    /// Takes a data packet: bytes `seq..seq + len` of the flow, `len > 0`; `ce` is its CE mark.
+    pub fn on_data(&mut self, config: &RdmaConfig, now: Time, seq: u64, len: u32, ce: bool) -> RdmaReceived {
+        let end = seq + u64::from(len);
+        debug_assert!(len > 0 && end <= self.size, "data outside the flow");
+        let mut out = RdmaReceived { out_of_order: self.highest > end, ..RdmaReceived::default() };
+        self.highest = self.highest.max(end);
+        let ahead = seq > self.expected;
+        let told = if !ahead {
+            out.new_bytes = self.take_in_order(end);
+            true
+        } else if config.recovery == Recovery::GoBackN {
+            self.may_nack(config, now)
+        } else {
+            let news = !self.beyond.covers(seq, end) || now >= self.nack_at;
+            if news {
+                self.nack_at = now + config.nack_interval;
+                out.new_bytes = self.beyond.insert(seq, end);
+            }
+            news
+        };
+        out.completed = out.new_bytes > 0 && self.expected == self.size;
+        if told {
+            // IRN answers with a NACK as long as anything is missing before what is here.
+            let holes = !self.beyond.is_empty();
+            let mark = ce && self.may_cnp(config, now);
+            out.answer = Some(RdmaAck {
+                cumulative: self.expected,
+                nack: ahead || holes,
+                sack: holes.then_some((seq, len)),
+                cnp: mark || ahead && config.ooo_cnp,
+            });
+        }
+        out
+    }
+
+    /// Whether every byte of the flow is here.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        self.expected == self.size
+    }
+
+    /// The next byte expected.
+    pub fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    /// Bytes up to `end` at or before the one expected: takes what is new, and what it joins up with.
+    fn take_in_order(&mut self, end: u64) -> u64 {
+        if end <= self.expected {
+            return 0;
+        }
+        // Counted as a set, in case packets should ever overlap.
+        let new = match self.beyond.is_empty() {
+            true => end - self.expected,
+            false => self.beyond.insert(self.expected, end),
+        };
+        self.expected = self.beyond.first().map_or(end, |first| first.1.max(end));
+        self.beyond.remove_below(self.expected);
+        new
+    }
+
+    /// Go-back-N: a NACK is due if the expected byte is another than last time, or some time has passed.
+    fn may_nack(&mut self, config: &RdmaConfig, now: Time) -> bool {
+        let due = now >= self.nack_at || self.nacked != self.expected;
+        if due {
+            self.nack_at = now + config.nack_interval;
+            self.nacked = self.expected;
+        }
+        due
+    }
+
+    fn may_cnp(&mut self, config: &RdmaConfig, now: Time) -> bool {
+        let due = config.cnp_interval == Span::ZERO || now >= self.cnp_at;
+        if due {
+            self.cnp_at = now + config.cnp_interval;
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests;

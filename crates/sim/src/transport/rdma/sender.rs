@@ -1,0 +1,276 @@
+//! The sending end of a queue pair: what may leave, what must leave again, and when to give up waiting.
+//!
+//! Go-back-N: a NACK or a timeout puts the next byte to send back to the oldest unacknowledged one. IRN: the first NACK
+//! does so too and begins a recovery, in which packets told of by a NACK are skipped; it ends with an ACK that is no
+//! NACK, or when everything sent before it began is acknowledged. (The paper of IRN sends only what has a hole proven
+//! before it; the public code all that is not skipped.) As there, only the lowest block told of is looked at, and it is
+//! forgotten once skipped: a packet can be sent again though it has arrived.
+
+use super::RdmaAck;
+use super::blocks::Blocks;
+use super::config::{RdmaConfig, Recovery};
+use super::dcqcn::Dcqcn;
+use super::pacing::Pacing;
+use crate::transport::tcp::Segment;
+use spinewise_policy::time::{Span, Time};
+
+/// What an answer brought about.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RdmaAckOutcome {
+    /// Bytes acknowledged for the first time.
+    pub newly_acked: u64,
+    /// The sender goes back because of it.
+    pub went_back: bool,
+    /// It completed the flow.
+    pub done: bool,
+}
+
+/// The state of a sending end.
+#[derive(Clone, Debug)]
+pub struct RdmaSender {
+    size: u64,
+    /// The first byte not acknowledged.
+    snd_una: u64,
+    /// The next byte to send.
+    snd_nxt: u64,
+    /// One past the last byte ever sent, and the first byte of that packet.
+    snd_max: u64,
+    newest: u64,
+    /// IRN: `snd_nxt` as the recovery began.
+    recover: u64,
+    /// IRN: what NACKs told of, beyond `snd_una`.
+    sacked: Blocks,
+    pacing: Pacing,
+    dcqcn: Dcqcn,
+    /// When the retransmission timer expires, [`Time::NEVER`] while it is off.
+    deadline: Time,
+    packets: u32,
+    retransmits: u32,
+    timeouts: u32,
+    nacks: u32,
+    cnps: u32,
+    in_recovery: bool,
+}
+
+impl RdmaSender {
+    /// A sender of a flow of `size` bytes over a link of `line_rate` bits per second, starting at `now`.
+    pub fn new(config: &RdmaConfig, size: u64, line_rate: u64, now: Time) -> Self {
+        Self {
+            size,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
+            newest: 0,
+            recover: 0,
+            sacked: Blocks::default(),
+            pacing: Pacing::new(now),
+            dcqcn: Dcqcn::new(&config.dcqcn, line_rate),
+            deadline: Time::NEVER,
+            packets: 0,
+            retransmits: 0,
+            timeouts: 0,
+            nacks: 0,
+            cnps: 0,
+            in_recovery: false,
+        }
+    }
+
+    /// Whether there is a packet to send and room for it in the window. When it may leave, [`Self::next_at`] says.
+    #[inline]
+    pub fn may_send(&self, config: &RdmaConfig) -> bool {
+        let len = u64::from(config.mss).min(self.size - self.snd_nxt);
+        len > 0 && (config.window_bytes == 0 || self.snd_nxt + len <= self.snd_una + config.window_bytes)
+    }
+
+    /// The next packet leaves no earlier than this.
+    #[inline]
+    pub fn next_at(&self) -> Time {
+        self.pacing.next()
+    }
+
+    /// Takes the packet that starts on the wire at `now`. [`Self::may_send`] must hold.
+    #[inline]
+    pub fn next_packet(&mut self, config: &RdmaConfig, now: Time) -> Segment {
+        debug_assert!(self.may_send(config) && now >= self.next_at(), "nothing may be sent");
+        let seq = self.snd_nxt;
+        let len = u64::from(config.mss).min(self.size - seq) as u32;
+        let retransmit = seq < self.snd_max;
+        self.snd_nxt = seq + u64::from(len);
+        self.newest = self.newest.max(seq);
+        self.snd_max = self.snd_max.max(self.snd_nxt);
+        self.packets += 1;
+        self.retransmits += u32::from(retransmit);
+        let wire = config.frame(len);
+        self.dcqcn.advance(&config.dcqcn, now);
+        if config.floor_1ns {
+            self.pacing.sent_floor_1ns(now, wire, self.dcqcn.rate());
+        } else {
+            self.pacing.sent(now, wire, self.dcqcn.rate());
+        }
+        self.dcqcn.on_send(&config.dcqcn, wire);
+        self.skip();
+        self.deadline = now + self.timeout(config);
+        Segment { seq, len, retransmit }
+    }
+
+    /// Takes an answer that arrives at `now`.
+    #[inline]
+    pub fn on_ack(&mut self, config: &RdmaConfig, now: Time, ack: &RdmaAck) -> RdmaAckOutcome {
+        debug_assert!(ack.cumulative <= self.snd_max, "acknowledges what was never sent");
+        let mut out = RdmaAckOutcome::default();
+        if self.is_done() {
+            return out;
+        }
+        let before = self.snd_una;
+        self.snd_una = before.max(ack.cumulative);
+        self.nacks += u32::from(ack.nack);
+        if let Some((seq, len)) = ack.sack {
+            self.sacked.insert(seq, seq + u64::from(len));
+        }
+        if !self.sacked.is_empty() {
+            self.clean_up();
+        }
+        // What arrived before the sender went back need not go again.
+        self.snd_nxt = self.snd_nxt.max(self.snd_una);
+        self.skip();
+        out.newly_acked = self.snd_una - before;
+        out.done = self.is_done();
+        if self.snd_una == self.snd_max {
+            self.deadline = Time::NEVER;
+        } else if self.snd_nxt > self.snd_una {
+            // InfiniBand o9-85: the timer starts again with each answer while others are awaited.
+            self.deadline = now + self.timeout(config);
+        }
+        out.went_back = match config.recovery {
+            Recovery::GoBackN => ack.nack,
+            Recovery::Irn => self.recovers(ack.nack),
+        } && !out.done;
+        if out.went_back {
+            self.snd_nxt = self.snd_una;
+        }
+        if ack.cnp && !out.done {
+            self.cnps += 1;
+            self.dcqcn.on_cnp(&config.dcqcn, now);
+        }
+        out
+    }
+
+    /// When the retransmission timer expires, while anything is outstanding.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        (self.deadline != Time::NEVER).then_some(self.deadline)
+    }
+
+    /// The retransmission timer has expired: the caller has seen `deadline() <= now`.
+    pub fn on_timeout(&mut self, config: &RdmaConfig, now: Time) {
+        debug_assert!(self.deadline <= now && !self.is_done(), "no timeout is due");
+        self.timeouts += 1;
+        if config.recovery == Recovery::Irn {
+            self.in_recovery = true;
+            self.recover = self.snd_max;
+        }
+        self.snd_nxt = self.snd_una;
+        self.skip();
+        // The packet that follows starts it again.
+        self.deadline = Time::NEVER;
+    }
+
+    /// Whether everything is acknowledged.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.snd_una >= self.size
+    }
+
+    /// Bytes acknowledged.
+    pub fn acked(&self) -> u64 {
+        self.snd_una
+    }
+
+    /// Bytes between the oldest unacknowledged one and the newest ever sent.
+    pub fn flight(&self) -> u64 {
+        self.snd_max - self.snd_una
+    }
+
+    /// Whether an IRN recovery is under way.
+    pub fn in_recovery(&self) -> bool {
+        self.in_recovery
+    }
+
+    /// The rate machine.
+    pub fn dcqcn(&self) -> &Dcqcn {
+        &self.dcqcn
+    }
+
+    /// Data packets sent, retransmissions included.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Data packets sent again.
+    pub fn retransmits(&self) -> u32 {
+        self.retransmits
+    }
+
+    /// Expiries of the retransmission timer.
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+
+    /// NACKs that arrived before the flow was done.
+    pub fn nacks(&self) -> u32 {
+        self.nacks
+    }
+
+    /// CNPs that arrived before the flow was done.
+    pub fn cnps(&self) -> u32 {
+        self.cnps
+    }
+
+    /// IRN: does this answer begin a recovery? It may also end one.
+    fn recovers(&mut self, nack: bool) -> bool {
+        if !nack || self.snd_una >= self.recover {
+            self.in_recovery = false;
+        }
+        let begins = nack && !self.in_recovery;
+        if begins {
+            self.in_recovery = true;
+            self.recover = self.snd_nxt;
+        }
+        begins
+    }
+
+    /// Drops what lies before `snd_una`, and moves that over a block that begins there.
+    fn clean_up(&mut self) {
+        self.sacked.remove_below(self.snd_una);
+        if let Some((start, end)) = self.sacked.first()
+            && start == self.snd_una
+        {
+            self.snd_una = end;
+            self.sacked.remove_first();
+        }
+    }
+
+    /// Moves `snd_nxt` over the lowest block if it begins there, and forgets the block.
+    #[inline]
+    fn skip(&mut self) {
+        if let Some((start, end)) = self.sacked.first()
+            && start == self.snd_nxt
+        {
+            self.snd_nxt = end;
+            self.sacked.remove_first();
+        }
+    }
+
+    fn timeout(&self, config: &RdmaConfig) -> Span {
+        match config.recovery {
+            Recovery::GoBackN => config.rto,
+            Recovery::Irn => {
+                let few = u64::from(config.rto_low_packets) * u64::from(config.mss);
+                if self.newest.saturating_sub(self.snd_una) > few { config.rto_high } else { config.rto_low }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
