@@ -165,10 +165,10 @@ def current_umask() -> int:
 
 
 @contextmanager
-def as_spec_error(destination: Path) -> Iterator[None]:
-    """Say what the operating system refused, and what helps."""
+def as_spec_error(destination: Path, option: str = "--out") -> Iterator[None]:
+    """Say what the operating system refused, and what helps; `option` named the destination."""
     try:
         yield
     except OSError as error:
         reason = _ADVICE.get(error.errno or 0, error.strerror or str(error))
-        raise SpecError("--out", destination, "a folder that can be written", reason) from error
+        raise SpecError(option, destination, "a place that can be written", reason) from error

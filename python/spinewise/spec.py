@@ -13,14 +13,16 @@ from typing import Any
 
 from spinewise import core
 from spinewise.errors import SpecError
+from spinewise.interop import embed
 
 Spec = dict[str, Any]
 
-# Keys of a [[traffic]] entry that name a file, relative to the spec file that names it.
+# Keys of [topology] or a [[traffic]] entry that name a file, relative to the spec file that names it.
 FILE_KEYS = ("file", "cdf_file")
 
-# Tables of a spec file that say nothing of the run itself: what `compare` does with it, and what must come out.
-BESIDE_THE_RUN = ("compare", "bounds")
+# Tables of a spec file that say nothing of the run itself: what `compare` does with it, what must come out, and
+# where an imported topology comes from.
+BESIDE_THE_RUN = ("compare", "bounds", "import")
 
 _INDEX = re.compile(r"\[(\d+)\]")
 _BARE_WORD = re.compile(r"[A-Za-z0-9_./@+-]+")
@@ -49,12 +51,12 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
 
 
 def anchor_files(spec: Spec, folder: Path) -> None:
-    """Make relative file names in traffic entries relative to `folder`, where the spec lies."""
+    """Make relative file names in the topology and in traffic entries relative to `folder`, where the spec lies."""
     entries = spec.get("traffic")
-    for entry in entries if isinstance(entries, list) else []:
+    for entry in [spec.get("topology"), *(entries if isinstance(entries, list) else [])]:
         for key in FILE_KEYS:
             name = entry.get(key) if isinstance(entry, dict) else None
-            if isinstance(name, str) and name and not Path(name).is_absolute():
+            if isinstance(entry, dict) and isinstance(name, str) and name and not Path(name).is_absolute():
                 entry[key] = str((folder / name).resolve())
 
 
@@ -129,6 +131,8 @@ def list_index(node: list[Any], step: str, path: str) -> int:
 def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) -> Spec:
     """The spec with every default filled in, as the engine will run it.
 
+    Files of other simulators that it names are read here; see `spinewise.interop.embed`.
+
     Raises:
         SpecError: naming the key, the value given and what is allowed.
     """
@@ -139,6 +143,7 @@ def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) ->
     if seed is not None:
         plain["seed"] = seed
     try:
+        embed.expand(plain)
         return core.resolve(plain)
     except SpecError as error:
         raise error.with_file(file) from None

@@ -1,7 +1,7 @@
 """The ``spinewise`` command.
 
-Exit codes: 0 done, 1 a defect of Spinewise or a claim check that could not run, 2 bad input, 130 Ctrl-C,
-143 terminated.
+Exit codes: 0 done, 1 a defect of Spinewise, a claim check that could not run or a comparison that failed, 2 bad
+input, 130 Ctrl-C, 143 terminated.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from spinewise.cli.parser import build_parser
 from spinewise.errors import SpecError
+from spinewise.interop.text import InteropWarning
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -28,7 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     signal.signal(signal.SIGTERM, terminate)
     try:
-        code: int = args.command(args)
+        with notes_on_stderr():
+            code: int = args.command(args)
         sys.stdout.flush()
     except SpecError as error:
         return refuse(blame(error, args), as_json=args.json)
@@ -40,6 +44,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code
+
+
+@contextmanager
+def notes_on_stderr() -> Iterator[None]:
+    """Show what importers changed as a line of its own, once each."""
+
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, InteropWarning):
+            print(f"spinewise: note: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", InteropWarning)
+        warnings.showwarning = show
+        yield
 
 
 def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -35,6 +35,9 @@ def build_parser() -> argparse.ArgumentParser:
     for kind in ("schemes", "topologies", "workloads", "transports"):
         add_registry(commands, kind)
     add_reproduce(commands)
+    add_import(commands)
+    add_export(commands)
+    add_validate_against(commands)
     add_bench(commands)
     return parser
 
@@ -133,6 +136,66 @@ def add_reproduce(commands: Any) -> None:
     parser.add_argument("--papers", metavar="DIR", help="the folder with papers.toml")
     add_jobs(parser)
     add_output(parser, "figures, verdicts and measurements")
+
+
+def add_import(commands: Any) -> None:
+    """``import`` and its four kinds of files."""
+    about = "Read a file of the HPCC and ConWeave simulators and write it in our format."
+    kinds = commands.add_parser("import", help=about, description=about, allow_abbrev=False)
+    kinds = kinds.add_subparsers(required=True, metavar="WHAT")
+    for what, of in (
+        ("topology", "A topology: nodes and links, as the [topology] table of a spec."),
+        ("flows", 'A flow list of five or six numbers a line, as the CSV of traffic of kind "flows".'),
+        ("cdf", "A distribution of flow sizes, in percent or not, as a cdf_file."),
+        ("fct", "Completion times, as CSV or Parquet."),
+    ):
+        parser = new_command(kinds, what, "import_", of)
+        parser.set_defaults(what=what)
+        parser.add_argument("file", metavar="FILE", help="what to read")
+        parser.add_argument("--out", metavar="FILE", help="where to write [standard output]")
+        parser.add_argument("--force", action="store_true", help="replace the file that is there")
+        if what in ("flows", "fct"):
+            parser.add_argument("--topology", metavar="FILE", help="the topology file whose node ids are used")
+        if what == "flows":
+            parser.add_argument(
+                "--earlier-ns",
+                type=whole(0, 2**63),
+                default=0,
+                metavar="N",
+                help="start every flow so much earlier [0]",
+            )
+        if what == "cdf":
+            parser.add_argument(
+                "--unit-bytes", type=whole(1, 65_536), default=1, metavar="N", help="bytes per unit of size [1]"
+            )
+
+
+def add_export(commands: Any) -> None:
+    """``export``."""
+    parser = new_command(commands, "export", "export", "Write results in the formats of other simulators' scripts.")
+    parser.add_argument("run", metavar="RUN", help="the folder of a run")
+    parser.add_argument("--fct", required=True, metavar="FILE", help="completion times as ConWeave writes them")
+    parser.add_argument("--topology", metavar="FILE", help="give hosts the ids of this topology file")
+    parser.add_argument("--force", action="store_true", help="replace the file that is there")
+
+
+def add_validate_against(commands: Any) -> None:
+    """``validate-against``."""
+    about = "Run cases that an independent simulator has run, and compare; exit code 1 when one disagrees."
+    parser = commands.add_parser("validate-against", help=about, description=about, allow_abbrev=False)
+    parser.set_defaults(command=lazily("validate_against"))
+    parser.add_argument("folder", metavar="DIR", nargs="?", help="holds <traffic><load>-<lossless|irn>-<scheme>.csv.gz")
+    parser.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE", help="write the comparison as JSON [standard output]"
+    )
+    parser.add_argument("--salts", type=whole(2, 10_000), default=30, metavar="N", help="hash salts to run over [30]")
+    parser.add_argument("--cases", metavar="PATTERN,…", help='only these cases, such as "*-lossless-*"')
+    parser.add_argument(
+        "--without-rerouting",
+        action="store_true",
+        help="keep every flow on its first path: the comparison must then fail",
+    )
+    add_jobs(parser)
 
 
 def add_bench(commands: Any) -> None:

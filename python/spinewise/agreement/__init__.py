@@ -1,0 +1,11 @@
+"""Agreement with an independent simulator: its recorded cases, run again over many hash salts, and compared.
+
+| module | what it does |
+|---|---|
+| `recorded` | finds and reads the cases of a folder |
+| `setting` | what of a spec a case does not say: the fabric and the preset |
+| `scores` | statistics of slowdowns, ours against theirs; pure functions of arrays |
+| `verdict` | the bounds of agreement |
+| `comparison` | runs the cases and brings it all together |
+| `show` | tables for people |
+"""

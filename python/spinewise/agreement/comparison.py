@@ -1,0 +1,237 @@
+"""Runs recorded cases over hash salts and compares what comes out.
+
+Salt 0 makes the hash of the recorded run itself; it is left out, so that their run is one more draw beside ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spinewise import core
+from spinewise.agreement import recorded, scores, setting
+from spinewise.agreement.recorded import BASELINE, Flows, Recorded
+from spinewise.agreement.scores import Floats, Score
+from spinewise.agreement.setting import Fabric
+from spinewise.agreement.verdict import problems
+from spinewise.errors import SpecError
+from spinewise.jobs import Case, Monitor, resolved_case, run_all
+from spinewise.result import Result
+from spinewise.spec import Spec
+from spinewise.tables import numbers
+
+PS_PER_NS = 1_000
+
+
+class Task(NamedTuple):
+    """One run: a case at a salt."""
+
+    case: Recorded
+    salt: int
+    spec: Spec
+
+
+class Sample(NamedTuple):
+    """What one run came to: `scores.statistics`, flows that finished, and the KS statistic against their run."""
+
+    statistics: Floats
+    finished: int
+    ks: float
+
+
+Measure = Callable[[Task, Any], Sample]
+Runner = Callable[[Sequence[Task], Measure], list[Sample]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is compared.
+
+    Attributes:
+        cases: those shown and judged.
+        running: these, and the ECMP cases that are baselines only.
+        flows: of every case that runs, by name.
+        fabrics: of the same.
+        schemes: their ``[scheme]`` keys.
+        salts: hash salts.
+        notes: what was skipped or assumed, for people.
+    """
+
+    cases: list[Recorded]
+    running: list[Recorded]
+    flows: dict[str, Flows]
+    fabrics: dict[str, Fabric]
+    schemes: dict[str, dict[str, Any]]
+    salts: list[int]
+    notes: list[str]
+
+    def tasks(self, folder: Path) -> list[Task]:
+        """Every run, salt by salt; the flow lists are written into `folder`."""
+        files = {}
+        for case in self.running:
+            files[case.name] = folder / f"{case.name}.csv"
+            files[case.name].write_text(setting.flow_csv(self.flows[case.name]))
+        return [
+            Task(
+                case,
+                salt,
+                setting.spec_of(case, self.fabrics[case.name], files[case.name], salt, self.schemes[case.name]),
+            )
+            for salt in self.salts
+            for case in self.running
+        ]
+
+    def baseline(self, case: Recorded) -> Recorded | None:
+        """The ECMP case on the same flows, for another scheme's effect."""
+        found = next((other for other in self.running if other.name == case.baseline), None)
+        same = found is not None and self.flows[found.name].same_traffic(self.flows[case.name])
+        return found if same and case.scheme != BASELINE else None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A case compared.
+
+    Attributes:
+        case: its name.
+        flows: how many it has.
+        finished: how many finished, in the salt where fewest did.
+        ks: Kolmogorov–Smirnov statistic of the slowdowns of one run of ours against theirs, mean over salts.
+        effect: relative change against ECMP of mean and p99; None without an ECMP case.
+        scores: by class and statistic.
+        problems: why it does not agree; nothing when it does.
+    """
+
+    case: str
+    flows: int
+    finished: int
+    ks: float
+    effect: dict[str, Score] | None
+    scores: dict[str, dict[str, Score]]
+    problems: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record in the JSON list."""
+        effect = None if self.effect is None else {stat: score.as_dict() for stat, score in self.effect.items()}
+        classes = {name: {stat: score.as_dict() for stat, score in row.items()} for name, row in self.scores.items()}
+        head = {"case": self.case, "flows": self.flows, "finished": self.finished, "ks": self.ks, "effect": effect}
+        return head | classes | {"verdict": "fail" if self.problems else "pass", "problems": self.problems}
+
+
+def plan(folder: str | Path, salts: int, patterns: Sequence[str] = (), *, rerouting: str = "on") -> Plan:
+    """Find and read the cases; with `rerouting` "off", schemes are told to leave flows on their first path.
+
+    Raises:
+        SpecError: no case, an unknown scheme or a malformed file.
+    """
+    cases, there, notes = recorded.find(folder, patterns)
+    registry = core.registry()["schemes"]
+    schemes = {case.name: setting.scheme_of(case, registry) for case in cases}
+    if rerouting == "off":
+        cases = [case for case in cases if case.scheme != BASELINE]
+        if not cases:
+            raise SpecError("--without-rerouting", folder, "cases of a scheme other than ecmp, which never reroutes")
+        schemes = {case.name: setting.without_rerouting(schemes[case.name], registry) for case in cases}
+    wanted = {case.baseline for case in cases}
+    baselines = [case for case in there if case.name in wanted and case not in cases]
+    notes += [f"{case.name}: run as a baseline only" for case in baselines]
+    running = cases + baselines
+    schemes |= {case.name: {"name": BASELINE} for case in baselines}
+    flows = {case.name: recorded.read(case) for case in running}
+    fabrics = {name: setting.fabric_of(found) for name, found in flows.items()}
+    notes += [f"{name}: {fabric.assumed}" for name, fabric in fabrics.items() if fabric.assumed]
+    made = Plan(cases, running, flows, fabrics, schemes, list(range(1, salts + 1)), notes)
+    alone = [case.name for case in cases if case.scheme != BASELINE and made.baseline(case) is None]
+    if alone:
+        notes.append(f"no effect against ECMP, which has no case on the same flows: {', '.join(alone)}")
+    return made
+
+
+def engine_runner(jobs: int | None = None, monitor: Monitor | None = None) -> Runner:
+    """Runs tasks with the engine, several at once."""
+
+    def run(tasks: Sequence[Task], measure: Measure) -> list[Sample]:
+        cases = [
+            resolved_case(task, task.spec, int(task.spec["seed"]), f"{task.case.name}, salt {task.salt}")
+            for task in tasks
+        ]
+
+        def measured(case: Case[Task], result: Result) -> Sample:
+            return measure(case.key, result.flows)
+
+        return run_all(cases, measured, jobs=jobs, monitor=monitor)
+
+    return run
+
+
+def compare(planned: Plan, runner: Runner) -> list[Agreement]:
+    """Run everything and judge each case."""
+
+    def measure(task: Task, table: Any) -> Sample:
+        flows = planned.flows[task.case.name]
+        ours = scores.slowdowns(sender_fct_ns(flows, table), flows.ideal_fct_ns)
+        theirs = scores.slowdowns(flows.fct_ns, flows.ideal_fct_ns)
+        return Sample(scores.statistics(flows.size_bytes, ours), int(np.isfinite(ours).sum()), scores.ks(ours, theirs))
+
+    with TemporaryDirectory(prefix="spinewise-") as folder:
+        tasks = planned.tasks(Path(folder))
+        samples = runner(tasks, measure)
+    by_case: dict[str, list[Sample]] = {case.name: [] for case in planned.running}
+    for task, sample in zip(tasks, samples, strict=True):
+        by_case[task.case.name].append(sample)
+    return [judged(planned, case, by_case) for case in planned.cases]
+
+
+def judged(planned: Plan, case: Recorded, by_case: dict[str, list[Sample]]) -> Agreement:
+    """One case from its samples, and those of its baseline."""
+    theirs, ours = both(planned, case, by_case)
+    baseline = planned.baseline(case)
+    effect = None if baseline is None else scores.effect(*interleaved((theirs, ours), both(planned, baseline, by_case)))
+    samples = by_case[case.name]
+    flows, finished = len(planned.flows[case.name]), min(sample.finished for sample in samples)
+    table = scores.scores(theirs, ours)
+    ks = float(np.mean([sample.ks for sample in samples]))
+    return Agreement(case.name, flows, finished, ks, effect, table, problems(flows, finished, table, effect))
+
+
+def both(planned: Plan, case: Recorded, by_case: dict[str, list[Sample]]) -> tuple[Floats, Floats]:
+    """Their statistics, and ours stacked over salts."""
+    flows = planned.flows[case.name]
+    theirs = scores.statistics(flows.size_bytes, scores.slowdowns(flows.fct_ns, flows.ideal_fct_ns))
+    return theirs, np.stack([sample.statistics for sample in by_case[case.name]])
+
+
+def interleaved(own: tuple[Floats, Floats], baseline: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Theirs, theirs of the baseline, ours, ours of the baseline."""
+    return own[0], baseline[0], own[1], baseline[1]
+
+
+def sender_fct_ns(flows: Flows, table: Any) -> Any:
+    """Our completion times in whole nanoseconds, in the order of `flows`; 0 where a flow did not finish.
+
+    Flows of our table are in the order of starting; both sides are put in one order to be matched.
+
+    Raises:
+        ValueError: the table has other flows.
+    """
+    names = ("src", "dst", "size_bytes", "start_ps")
+    src, dst, size, start_ps = (numbers(table, name).astype(np.int64) for name in names)
+    ours = np.lexsort((size, dst, src, start_ps))
+    theirs = np.lexsort((flows.size_bytes, flows.dst, flows.src, flows.start_ns))
+    pairs = (
+        (src, flows.src),
+        (dst, flows.dst),
+        (size, flows.size_bytes),
+        (start_ps, flows.start_ns * PS_PER_NS),
+    )
+    if any(not np.array_equal(mine[ours], given[theirs]) for mine, given in pairs):
+        raise ValueError("the run has other flows than the case")
+    fct = np.where(numbers(table, "finished").astype(bool), numbers(table, "sender_fct_ps").astype(np.int64), 0)
+    matched = np.zeros(len(flows), dtype=np.int64)
+    matched[theirs] = fct[ours] // PS_PER_NS
+    return matched

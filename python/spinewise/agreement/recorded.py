@@ -1,0 +1,147 @@
+"""Recorded cases: ``<traffic><load>-<lossless|irn>-<scheme>.csv.gz``, one row per flow.
+
+Columns ``src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns``. The completion time is the sender's; a flow's slowdown
+is measured against the file's own ideal.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spinewise.errors import SpecError
+
+ENDING = ".csv.gz"
+FORM = f"<traffic><load>-<lossless|irn>-<scheme>{ENDING}"
+COLUMNS = ("src", "dst", "size_bytes", "start_ns", "fct_ns", "ideal_fct_ns")
+BASELINE = "ecmp"
+
+_NAME = re.compile(r"(?P<traffic>.*[^\d-])(?P<load>\d+)-(?P<mode>lossless|irn)-(?P<scheme>[A-Za-z0-9_]+)")
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
+class Flows:
+    """The flows of a case, an array a column, one element a flow, in the order of the file.
+
+    Attributes:
+        src: sending host.
+        dst: receiving host.
+        size_bytes: payload.
+        start_ns: start.
+        fct_ns: completion time at the sender.
+        ideal_fct_ns: completion time alone, as that simulator counts it.
+    """
+
+    src: Ints
+    dst: Ints
+    size_bytes: Ints
+    start_ns: Ints
+    fct_ns: Ints
+    ideal_fct_ns: Ints
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def same_traffic(self, other: Flows) -> bool:
+        """Whether both have the same flows, in the same order."""
+        columns = ("src", "dst", "size_bytes", "start_ns")
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in columns)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A case by its name.
+
+    Attributes:
+        name: the name of the file without its ending.
+        path: the file.
+        traffic: a label.
+        load: a label, in percent.
+        mode: "lossless" or "irn".
+        scheme: the load-balancing scheme.
+    """
+
+    name: str
+    path: Path
+    traffic: str
+    load: str
+    mode: str
+    scheme: str
+
+    @property
+    def baseline(self) -> str:
+        """The name of the ECMP case on the same traffic."""
+        return f"{self.traffic}{self.load}-{self.mode}-{BASELINE}"
+
+
+def find(folder: str | Path, patterns: Sequence[str] = ()) -> tuple[list[Recorded], list[Recorded], list[str]]:
+    """The cases in `folder` that fit any pattern (all, without one), all cases there, and what was skipped and why.
+
+    Raises:
+        SpecError: there is no such folder, or no case in it, or none that fits.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise SpecError("DIR", folder, f"a folder with files {FORM}", "there is no such folder")
+    cases, skipped = [], []
+    for path in sorted(folder.glob(f"*{ENDING}")):
+        name = path.name.removesuffix(ENDING)
+        match = _NAME.fullmatch(name)
+        if name.startswith("dctcp"):
+            skipped.append(f"{path.name}: skipped, TCP cases belong to another preset")
+        elif match is None:
+            skipped.append(f"{path.name}: skipped, the name is not {FORM}")
+        else:
+            cases.append(Recorded(name, path, **match.groupdict()))
+    if not cases:
+        raise SpecError("DIR", folder, f"a folder with files {FORM}", "; ".join(skipped) or "none there")
+    wanted = [case for case in cases if not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns)]
+    if not wanted:
+        raise SpecError("--cases", ",".join(patterns), "a pattern that fits one of " + ", ".join(c.name for c in cases))
+    return wanted, cases, skipped
+
+
+def read(case: Recorded) -> Flows:
+    """The flows of a case.
+
+    Raises:
+        SpecError: with file and line: no such columns, a field that is no whole number, no flow at all.
+    """
+    file = str(case.path)
+    try:
+        with gzip.open(case.path, "rt", encoding="utf-8-sig", newline="") as stream:
+            rows = csv.reader(stream)
+            header = [name.strip() for name in next(rows, [])]
+            missing = [name for name in COLUMNS if name not in header]
+            if missing:
+                raise SpecError("line 1", ",".join(header), f"the columns {', '.join(COLUMNS)}", file=file)
+            places = [header.index(name) for name in COLUMNS]
+            values = [read_row(row, places, rows.line_num, file) for row in rows if row]
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise SpecError("(whole file)", file, "a gzip file of CSV text", str(error), file=file) from None
+    if not values:
+        raise SpecError("(whole file)", "no flow", "one flow or more", file=file)
+    return Flows(*np.array(values, dtype=np.int64).T)
+
+
+def read_row(row: list[str], places: list[int], line: int, file: str) -> list[int]:
+    """The numbers of one flow."""
+    numbers = []
+    for place, name in zip(places, COLUMNS, strict=True):
+        field = row[place].strip() if place < len(row) else ""
+        least = 1 if name in ("size_bytes", "fct_ns", "ideal_fct_ns") else 0
+        if not (field.isascii() and field.isdecimal()) or int(field) < least:
+            raise SpecError(f"line {line}, {name}", field, f"a whole number, {least} or more", file=file)
+        numbers.append(int(field))
+    return numbers

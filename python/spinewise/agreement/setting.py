@@ -1,0 +1,127 @@
+"""What a recorded case does not say: the fabric, the transport and the switch it ran on.
+
+All cases come from one code base and one kind of fabric: leaf-spine, 100 Gbps and 1 µs on every link, 8 spines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spinewise.agreement.recorded import BASELINE, Flows, Recorded
+from spinewise.errors import SpecError, nearest
+from spinewise.spec import Spec
+
+PRESET = "conweave-ns3"
+RATE_GBPS = 100
+DELAY_NS = 1_000
+SPINES = 8
+HOSTS_PER_LEAF = 16
+# Sizes of racks to try when 16 hosts do not fit the file.
+OTHER_RACKS = (8, 32, 4, 64, 2)
+USUAL_HOSTS = 128
+
+# ideal_fct_ns without the frames: the round trip inside a rack and across, with 80 ns a hop for 1000 B.
+RACK_NS, ACROSS_NS = 4_160, 8_320
+MSS_BYTES, HEADER_BYTES = 1_000, 48
+
+RECOVERY = {"lossless": "go_back_n", "irn": "irn"}
+# Parameters by which a scheme can be told to keep flows where they are.
+REROUTING_PARAMS = ("reroute", "rerouting")
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """A leaf-spine.
+
+    Attributes:
+        leaves: ToR switches.
+        hosts_per_leaf: hosts under each.
+        assumed: what was concluded from the flows, for people; empty for the usual fabric.
+    """
+
+    leaves: int
+    hosts_per_leaf: int
+    assumed: str
+
+
+def fabric_of(flows: Flows) -> Fabric:
+    """The fabric on which these flows ran.
+
+    The file's ideals tell which pairs share a rack; the least number of racks that holds the largest host is taken.
+    """
+    largest = int(max(flows.src.max(), flows.dst.max()))
+    packets = -(-flows.size_bytes // MSS_BYTES)
+    round_trip = flows.ideal_fct_ns - (flows.size_bytes + HEADER_BYTES * packets) * 8 // RATE_GBPS
+    known = bool(np.isin(round_trip, (RACK_NS, ACROSS_NS)).all())
+    fits = [size for size in (HOSTS_PER_LEAF, *OTHER_RACKS) if known and shares_rack(flows, round_trip, size)]
+    rack = fits[0] if fits else HOSTS_PER_LEAF
+    leaves = max(2, -(-(largest + 1) // rack))
+    if leaves * rack == USUAL_HOSTS and rack == HOSTS_PER_LEAF and fits:
+        return Fabric(leaves, rack, "")
+    assumed = f"assumed: {leaves * rack} hosts, {rack} a ToR, {SPINES} spines (the largest host is {largest})"
+    if not fits:
+        assumed += "; the file's ideal_fct_ns is not that of such a fabric with links of 100 Gbps and 1 µs"
+    return Fabric(leaves, rack, assumed)
+
+
+def shares_rack(flows: Flows, round_trip: Any, size: int) -> bool:
+    """Whether racks of `size` hosts are what the ideals say."""
+    return bool(((flows.src // size == flows.dst // size) == (round_trip == RACK_NS)).all())
+
+
+def spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: dict[str, Any]) -> Spec:
+    """The spec of a case at one hash salt; `scheme` is its name and parameters."""
+    lossless = case.mode == "lossless"
+    return {
+        "name": case.name,
+        "seed": salt + 1,
+        "preset": PRESET,
+        "topology": {
+            "kind": "leaf_spine",
+            "leaves": fabric.leaves,
+            "spines": SPINES,
+            "hosts_per_leaf": fabric.hosts_per_leaf,
+            "host_rate_gbps": RATE_GBPS,
+            "fabric_rate_gbps": RATE_GBPS,
+            "host_delay_ns": DELAY_NS,
+            "fabric_delay_ns": DELAY_NS,
+            "tx_time_rounding": "floor_1ns",
+        },
+        "transport": {"kind": "rdma", "recovery": RECOVERY[case.mode]},
+        "switch": {"model": "shared_buffer", "pfc": lossless},
+        "scheme": {**scheme, "acks": "ecmp", "hash": "murmur3", "hash_salt": salt},
+        "traffic": [{"kind": "flows", "file": str(flow_file)}],
+    }
+
+
+def scheme_of(case: Recorded, registry: list[dict[str, Any]]) -> dict[str, Any]:
+    """The ``[scheme]`` keys of a case.
+
+    Raises:
+        SpecError: no scheme has that name.
+    """
+    names = [str(entry["name"]) for entry in registry]
+    if case.scheme not in names:
+        hint = nearest(case.scheme, names)
+        raise SpecError("scheme in the file's name", case.scheme, ", ".join(names), hint, file=str(case.path))
+    return {"name": case.scheme}
+
+
+def without_rerouting(scheme: dict[str, Any], registry: list[dict[str, Any]]) -> dict[str, Any]:
+    """The scheme told to leave flows on their first path; ECMP, where a scheme cannot be told."""
+    entry = next(entry for entry in registry if entry["name"] == scheme["name"])
+    for param in entry.get("params") or []:
+        if param["name"] in REROUTING_PARAMS:
+            return {**scheme, "params": {param["name"]: False}}
+    return {"name": BASELINE}
+
+
+def flow_csv(flows: Flows) -> str:
+    """The flows as ``[[traffic]]`` of kind ``flows`` reads them."""
+    columns = (flows.src, flows.dst, flows.size_bytes, flows.start_ns)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return "src,dst,size_bytes,start_ns\n" + "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows)

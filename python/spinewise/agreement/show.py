@@ -1,0 +1,61 @@
+"""The comparison as tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from spinewise import units
+from spinewise.agreement.comparison import Agreement
+from spinewise.agreement.scores import Score
+from spinewise.report import Grid, new_table
+
+
+def show(found: Sequence[Agreement], salts: int) -> RenderableType:
+    """A table per case, and a verdict on each."""
+    parts: list[RenderableType] = [case_table(agreement) for agreement in found]
+    failed = sum(bool(agreement.problems) for agreement in found)
+    lines = [verdict_line(agreement) for agreement in found]
+    lines.append(f"{len(found) - failed} of {len(found)} cases agree")
+    lines.append(
+        f"slowdowns; ours is the mean of {salts} salts ± the standard deviation of one run;"
+        " z = (theirs − ours) / (sd · √(1 + 1/salts))"
+    )
+    return Group(*parts, Text("\n".join(lines)))
+
+
+def case_table(agreement: Agreement) -> Grid:
+    """The statistics of one case."""
+    title = f"{agreement.case}: {agreement.finished}/{agreement.flows} flows, KS {units.digits(agreement.ks, 3)}"
+    table = new_table(title, ["flows", "statistic"], ["theirs", "ours", "±", "difference", "z"])
+    for name, row in agreement.scores.items():
+        for at, (stat, score) in enumerate(row.items()):
+            values = (units.digits(score.theirs), units.digits(score.ours), units.digits(score.ours_sd, 3))
+            table.line(
+                name if at == 0 else "", stat, *values, percent(score.relative), z_text(score),
+                end_section=at == len(row) - 1,
+            )  # fmt: skip
+    for stat, score in (agreement.effect or {}).items():
+        spread = units.percent(score.ours_sd, 3)
+        difference = f"{100 * (score.ours - score.theirs):+.1f} pp"
+        table.line("vs ecmp", stat, percent(score.theirs), percent(score.ours), spread, difference, z_text(score))
+    return table
+
+
+def percent(fraction: float) -> str:
+    """A signed percentage."""
+    return f"{100 * fraction:+.1f} %" if not math.isnan(fraction) else units.NOTHING
+
+
+def z_text(score: Score) -> str:
+    """A signed distance."""
+    return f"{score.z:+.2f}" if not math.isnan(score.z) else units.NOTHING
+
+
+def verdict_line(agreement: Agreement) -> str:
+    """Pass, or fail and why."""
+    reasons = "; ".join(agreement.problems)
+    return f"{agreement.case}: FAIL: {reasons}" if agreement.problems else f"{agreement.case}: pass"

@@ -1,0 +1,120 @@
+"""``spinewise import``: files of HPCC and ConWeave into our own formats."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from spinewise import progress, units
+from spinewise.cli.output import print_json
+from spinewise.errors import SpecError
+from spinewise.interop import cdf, fct, flows, topology
+from spinewise.interop.output import write_file
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What a file came to.
+
+    Attributes:
+        about: what it holds, in a few words.
+        record: the same for programs.
+        content: the file in our format, by the end of the name it is to have.
+        notes: what was changed.
+    """
+
+    about: str
+    record: dict[str, Any]
+    content: Callable[[str], bytes]
+    notes: list[str]
+
+
+def command(args: argparse.Namespace) -> int:
+    """Read one file and write it in our format, to a file or to standard output."""
+    made = READERS[args.what](args)
+    content = made.content(args.out or "") if args.out or not args.json else b""
+    for note in made.notes:
+        progress.say(f"note: {note}")
+    if args.out:
+        write_file(args.out, content, force=args.force)
+    if args.json:
+        print_json({"file": args.file, "out": args.out} | made.record | {"notes": made.notes})
+    elif args.out:
+        print(f"{args.out}: {made.about}")
+    else:
+        sys.stdout.write(content.decode())
+        progress.say(made.about)
+    return 0
+
+
+def import_topology(args: argparse.Namespace) -> Imported:
+    """``import topology``."""
+    found = topology.read(args.file)
+    about = f"{found.hosts} hosts, {found.switches} switches, {len(found.links)} links"
+    notes = [f"{found.file}: hosts get the first numbers; [import] nodes has the file's"] if found.renumbered else []
+    record = {"hosts": found.hosts, "switches": found.switches, "links": len(found.links), "nodes": found.nodes}
+    return Imported(about, record, lambda _: found.toml().encode(), notes)
+
+
+def import_flows(args: argparse.Namespace) -> Imported:
+    """``import flows``."""
+    found = flows.read(args.file, topology.read(args.topology) if args.topology else None)
+    if args.earlier_ns:
+        found = found.earlier(args.earlier_ns)
+    total = sum(flow.size_bytes for flow in found.flows)
+    starts = [flow.start_ps for flow in found.flows]
+    first, last = min(starts), max(starts)
+    about = (
+        f"{len(found.flows)} flows, {units.count(total)}B, starts from {units.duration(first / 1e12, 6)}"
+        f" to {units.duration(last / 1e12, 6)}"
+    )
+    notes = list(found.notes)
+    if len(found.groups) > 1:
+        groups = ", ".join(map(str, found.groups))
+        notes.append(f'{found.file}: several priority groups ({groups}); kind = "flows" of a CSV puts them in one')
+    record = {"flows": len(found.flows), "bytes": total, "first_start_ps": first, "last_start_ps": last}
+    return Imported(about, record | {"priority_groups": found.groups}, lambda _: found.csv().encode(), notes)
+
+
+def import_cdf(args: argparse.Namespace) -> Imported:
+    """``import cdf``."""
+    found = cdf.read(args.file, args.unit_bytes)
+    about = f"{len(found.points)} points, mean {found.mean_bytes:,.1f} bytes"
+    record = {"points": len(found.points), "mean_bytes": found.mean_bytes, "percent": found.percent}
+    return Imported(about, record, lambda _: found.text().encode(), [])
+
+
+def import_fct(args: argparse.Namespace) -> Imported:
+    """``import fct``."""
+    found = fct.read(args.file, topology.read(args.topology) if args.topology else None)
+    slowdowns = [fct.slowdown(row) for row in found.rows]
+    mean = sum(slowdowns) / len(slowdowns)
+    about = f"{len(found.rows)} flows, mean slowdown {units.digits(mean)}"
+    return Imported(about, {"flows": len(found.rows), "mean_slowdown": mean}, lambda out: fct_content(found, out), [])
+
+
+def fct_content(found: fct.FctFile, out: str) -> bytes:
+    """Completion times as Parquet, compressed CSV or CSV, by the end of the file's name."""
+    if out.endswith(".parquet"):
+        from pyarrow import parquet  # noqa: PLC0415 - slow to import, and only this format needs it
+
+        stream = io.BytesIO()
+        parquet.write_table(found.table(), stream, compression="zstd")
+        return stream.getvalue()
+    if out and not out.endswith((".csv", ".csv.gz")):
+        raise SpecError("--out", out, "a name that ends in .csv, .csv.gz or .parquet")
+    content = found.csv().encode()
+    return gzip.compress(content, mtime=0) if out.endswith(".gz") else content
+
+
+READERS: dict[str, Callable[[argparse.Namespace], Imported]] = {
+    "topology": import_topology,
+    "flows": import_flows,
+    "cdf": import_cdf,
+    "fct": import_fct,
+}

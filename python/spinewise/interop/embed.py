@@ -1,0 +1,122 @@
+"""Files of other simulators named in a spec: their content takes the place of the name before the engine sees it.
+
+```toml
+[topology]
+file = "leaf_spine_128.txt"      # becomes kind = "links"
+
+[[traffic]]
+kind = "flows"
+file = "flow.txt"                # becomes list, if the file is no CSV; format = "hpcc" | "csv" says so
+```
+
+With a topology file the node ids of flow lists are those of that file. Flows of several priority groups become
+one entry for each group, the lowest group with priority 0.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from spinewise.errors import SpecError, nearest
+from spinewise.interop import flows, topology
+from spinewise.interop.flows import FlowList
+from spinewise.interop.text import InteropWarning, ns_number
+from spinewise.interop.topology import Topology
+
+FORMATS = ("hpcc", "csv")
+
+# A file and what tells its versions apart: size and time of change.
+Stamp = tuple[str, int, int]
+
+
+def expand(spec: dict[str, Any]) -> None:
+    """Put the content of named files in the place of their names, in `spec` itself.
+
+    What is no table or no text is left for the engine to refuse.
+
+    Raises:
+        SpecError: a file cannot be read, or its content is wrong; the error names the file and the line.
+    """
+    nodes = expand_topology(spec)
+    entries = spec.get("traffic")
+    if not isinstance(entries, list):
+        return
+    expanded: list[Any] = []
+    for index, entry in enumerate(entries):
+        named = isinstance(entry, dict) and entry.get("kind") == "flows" and isinstance(entry.get("file"), str)
+        expanded += expand_flows(entry, f"traffic[{index}]", nodes) if named else [entry]
+    spec["traffic"] = expanded
+
+
+def expand_topology(spec: dict[str, Any]) -> Stamp | None:
+    """Replace ``topology.file`` by links; the file's stamp, for the flow lists."""
+    table = spec.get("topology")
+    if not isinstance(table, dict) or not isinstance(table.get("file"), str):
+        return None
+    for key in ("hosts", "switches", "links"):
+        if table.get(key) is not None:
+            raise SpecError(f"topology.{key}", table[key], f"either file or {key}, not both")
+    if table.get("kind") not in (None, "links"):
+        raise SpecError("topology.kind", table["kind"], '"links" with a file')
+    if table.get("format") not in (None, "hpcc"):
+        raise SpecError("topology.format", table["format"], '"hpcc"')
+    stamp = stamped(table["file"], "topology.file")
+    rest = {key: value for key, value in table.items() if key not in ("file", "format")}
+    spec["topology"] = rest | read_topology(stamp).table()
+    return stamp
+
+
+def expand_flows(entry: dict[str, Any], path: str, nodes: Stamp | None) -> list[dict[str, Any]]:
+    """The entries that stand for one that names a flow list; itself, without its format, when that is a CSV."""
+    rest = {key: value for key, value in entry.items() if key != "format"}
+    form = entry.get("format")
+    if form is not None and form not in FORMATS:
+        raise SpecError(
+            f"{path}.format", form, " or ".join(f'"{word}"' for word in FORMATS), nearest(str(form), FORMATS)
+        )
+    file = entry["file"]
+    if form == "csv" or (form is None and not (Path(file).is_file() and flows.is_hpcc(file))):
+        return [rest]
+    found = read_flows(stamped(file, f"{path}.file"), nodes)
+    for note in found.notes:
+        warnings.warn(note, InteropWarning, stacklevel=2)
+    del rest["file"]
+    groups = found.groups
+    made = []
+    for priority, group in enumerate(groups):
+        listed = [
+            {"src": x.src, "dst": x.dst, "size_bytes": x.size_bytes, "start_ns": ns_number(x.start_ps)}
+            for x in found.flows
+            if x.pg == group
+        ]
+        made.append(rest | ({"priority": priority} if len(groups) > 1 else {}) | {"list": listed})
+    return made
+
+
+def stamped(file: str, key: str) -> Stamp:
+    """The file with its size and time of change.
+
+    Raises:
+        SpecError: it is not there.
+    """
+    try:
+        found = Path(file).stat()
+    except OSError as error:
+        raise SpecError(key, file, "a file that can be read", error.strerror) from None
+    return file, found.st_size, found.st_mtime_ns
+
+
+# A comparison resolves its spec once per run: the files are read once.
+@lru_cache(maxsize=8)
+def read_topology(stamp: Stamp) -> Topology:
+    """The topology in a file."""
+    return topology.read(stamp[0])
+
+
+@lru_cache(maxsize=8)
+def read_flows(stamp: Stamp, nodes: Stamp | None) -> FlowList:
+    """The flows in a file."""
+    return flows.read(stamp[0], None if nodes is None else read_topology(nodes))

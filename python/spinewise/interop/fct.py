@@ -1,0 +1,149 @@
+"""Completion times as HPCC and ConWeave write them: ``src dst sport dport size start_ns fct_ns standalone_ns``.
+
+One line per finished flow, in the order of finishing. HPCC writes hosts as addresses in hexadecimal, ConWeave
+as numbers; both are read, numbers are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spinewise.errors import SpecError
+from spinewise.interop.flows import hosts_of
+from spinewise.interop.graph import PS_PER_NS, Graph, Reach
+from spinewise.interop.text import Line, read_lines
+from spinewise.interop.topology import Topology
+from spinewise.result import Result
+from spinewise.tables import numbers
+
+FORM = '"src dst sport dport size start_ns fct_ns standalone_fct_ns"'
+# How ConWeave's code numbers ports: upwards from here, per sending and per receiving host.
+FIRST_SOURCE_PORT = 10_000
+FIRST_DESTINATION_PORT = 100
+
+_ADDRESS = re.compile(r"0b([0-9a-f]{2})([0-9a-f]{2})01")
+
+
+class Row(NamedTuple):
+    """One finished flow; see the table at the head of this file. Times in nanoseconds."""
+
+    src: int
+    dst: int
+    sport: int
+    dport: int
+    size_bytes: int
+    start_ns: int
+    fct_ns: int
+    ideal_fct_ns: int
+
+
+@dataclass(frozen=True)
+class FctFile:
+    """The flows of a file.
+
+    Attributes:
+        file: where it was read.
+        rows: by start, then source, then source port.
+    """
+
+    file: str
+    rows: list[Row]
+
+    def table(self) -> Any:
+        """The rows as a `pyarrow.Table`, with the slowdown as ConWeave's scripts have it: 1 at the least."""
+        import pyarrow as pa  # noqa: PLC0415 - slow to import, and only writers of Parquet need it
+
+        columns: dict[str, Any] = {
+            name: pa.array([row[at] for row in self.rows], pa.uint64() if at > 3 else pa.uint32())
+            for at, name in enumerate(Row._fields)
+        }
+        columns["slowdown"] = pa.array([slowdown(row) for row in self.rows], pa.float64())
+        return pa.table(columns)
+
+    def csv(self) -> str:
+        """The rows as CSV; its columns src, dst, size_bytes and start_ns are a list of flows again."""
+        rows = [",".join((*Row._fields, "slowdown"))]
+        rows += [",".join([*map(str, row), f"{slowdown(row):.9g}"]) for row in self.rows]
+        return "\n".join(rows) + "\n"
+
+
+def slowdown(row: Row) -> float:
+    """Completion time over that alone, 1 at the least."""
+    return max(1.0, row.fct_ns / row.ideal_fct_ns)
+
+
+def read(path: str | Path, topology: Topology | None = None) -> FctFile:
+    """Read a file of completion times; with a topology, its node ids become our numbers of hosts.
+
+    Raises:
+        SpecError: with file and line: not eight words, a word that is no number of its kind, an unknown host.
+    """
+    hosts = None if topology is None else hosts_of(topology)
+    rows = []
+    for line in read_lines(path):
+        line.expect([8], FORM)
+        ends = [read_host(line, index, what) for index, what in ((0, "src"), (1, "dst"))]
+        if hosts is not None:
+            for at, what in enumerate(("src", "dst")):
+                if ends[at] not in hosts:
+                    raise line.error(what, ends[at], "a host of the topology")
+                ends[at] = hosts[ends[at]]
+        sport, dport, size, start, fct = (
+            line.whole(at, what) for at, what in enumerate(("sport", "dport", "size", "start", "fct"), start=2)
+        )
+        rows.append(Row(ends[0], ends[1], sport, dport, size, start, fct, line.whole(7, "standalone fct", least=1)))
+    rows.sort(key=lambda row: (row.start_ns, row.src, row.sport))
+    return FctFile(str(path), rows)
+
+
+def read_host(line: Line, index: int, what: str) -> int:
+    """A host's number, given as such or as HPCC's address 0b<high><low>01 in hexadecimal."""
+    address = _ADDRESS.fullmatch(line.tokens[index].lower())
+    return int(address[1], 16) * 256 + int(address[2], 16) if address else line.whole(index, what)
+
+
+def rows_of(result: Result) -> list[Row]:
+    """The finished flows of a run, in the order of finishing.
+
+    The completion time is the sender's (last byte acknowledged), as in ConWeave's code; times are cut to whole
+    nanoseconds. The k-th flow of a source, in the order of starting, has source port 10000 + k, and the k-th to a
+    destination has destination port 100 + k, whether it finished or not. UDP sources are no flows.
+
+    Raises:
+        SpecError: the run kept no row per flow.
+    """
+    flows = result.flows
+    if flows.num_rows == 0 and result.report.get("flows"):
+        raise SpecError("RUN", "a run without a row per flow", "one that kept them", "raise metrics.keep_flows_up_to")
+    tcp = numbers(flows, "tcp").astype(bool)
+    names = ("src", "dst", "size_bytes", "start_ps", "sender_fct_ps", "finished")
+    columns = [numbers(flows, name)[tcp].tolist() for name in names]
+    graph = Graph.of(result.spec)
+    paths: dict[int, dict[int, Reach]] = {}
+    sent: Counter[int] = Counter()
+    received: Counter[int] = Counter()
+    rows, ends = [], []
+    for src, dst, size, start_ps, fct_ps, finished in zip(*columns, strict=True):
+        sport, dport = FIRST_SOURCE_PORT + sent[src], FIRST_DESTINATION_PORT + received[dst]
+        sent[src] += 1
+        received[dst] += 1
+        if finished and fct_ps:
+            if src not in paths:
+                paths[src] = graph.reach(src)
+            ideal = graph.standalone_ns(paths[src][dst], size)
+            rows.append(Row(src, dst, sport, dport, size, start_ps // PS_PER_NS, fct_ps // PS_PER_NS, ideal))
+            ends.append(start_ps + fct_ps)
+    return [rows[at] for at in np.argsort(np.array(ends, dtype=np.int64), kind="stable")]
+
+
+def text(rows: list[Row], topology: Topology | None = None) -> str:
+    """Rows in the format of the file; with a topology, hosts have the ids they have there."""
+    if topology is not None:
+        rows = [row._replace(src=topology.nodes[row.src], dst=topology.nodes[row.dst]) for row in rows]
+    return "".join(" ".join(map(str, row)) + "\n" for row in rows)

@@ -1,0 +1,191 @@
+"""Flow lists of HPCC and ConWeave.
+
+Line 1 is the number of flows; then a line per flow, ``src dst pg size start`` (ConWeave) or ``src dst pg dport
+size start`` (HPCC), the start in seconds. Starts are read as decimals, exactly: no digit is lost to binary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from spinewise.errors import SpecError
+from spinewise.interop.text import PS_PER_NS, Line, exact, ns_text, read_lines, whole_ps
+from spinewise.interop.topology import Topology
+
+FORM = 'a flow, "src dst pg size start" or "src dst pg dport size start", the start in seconds'
+CSV_COLUMNS = ("src", "dst", "size_bytes", "start_ns", "pg", "dport")
+
+
+class Flow(NamedTuple):
+    """One flow.
+
+    Attributes:
+        src: sending host.
+        dst: receiving host.
+        pg: priority group.
+        dport: destination port, where the file has it.
+        size_bytes: payload.
+        start_ps: start, in picoseconds.
+    """
+
+    src: int
+    dst: int
+    pg: int
+    dport: int | None
+    size_bytes: int
+    start_ps: int
+
+
+@dataclass(frozen=True)
+class FlowList:
+    """The flows of a file.
+
+    Attributes:
+        file: where it was read.
+        flows: in the order of the file, which numbers the ports of a host.
+        notes: what was changed, for people.
+    """
+
+    file: str
+    flows: list[Flow]
+    notes: list[str]
+
+    @property
+    def groups(self) -> list[int]:
+        """The priority groups that occur, ascending."""
+        return sorted({flow.pg for flow in self.flows})
+
+    def csv(self) -> str:
+        """The list as a ``[[traffic]]`` entry of kind ``flows`` reads it; it ignores pg and dport."""
+        has_port = any(flow.dport is not None for flow in self.flows)
+        columns = CSV_COLUMNS if has_port else CSV_COLUMNS[:-1]
+        rows = [",".join(columns)]
+        for flow in self.flows:
+            row = f"{flow.src},{flow.dst},{flow.size_bytes},{ns_text(flow.start_ps)},{flow.pg}"
+            rows.append(f"{row},{'' if flow.dport is None else flow.dport}" if has_port else row)
+        return "\n".join(rows) + "\n"
+
+    def earlier(self, ns: int) -> FlowList:
+        """The same list with every start `ns` nanoseconds earlier.
+
+        Raises:
+            SpecError: a flow would start before 0.
+        """
+        first = min(flow.start_ps for flow in self.flows)
+        if first < ns * PS_PER_NS:
+            allowed = f"at most the first start, {ns_text(first - first % PS_PER_NS)} ns"
+            raise SpecError("--earlier-ns", ns, allowed, file=self.file)
+        moved = [flow._replace(start_ps=flow.start_ps - ns * PS_PER_NS) for flow in self.flows]
+        return replace(self, flows=moved)
+
+
+def is_hpcc(path: str | Path) -> bool:
+    """Whether a file looks like a flow list of this format: its first line that is not blank is one number."""
+    try:
+        with Path(path).open(encoding="utf-8-sig") as stream:
+            first = next((line for line in stream if line.strip()), "")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return first.strip().isdecimal()
+
+
+def read(path: str | Path, topology: Topology | None = None) -> FlowList:
+    """Read a flow list; with a topology, its node ids become our numbers of hosts.
+
+    A size of 0 becomes 1, as in ConWeave's code, and is noted.
+
+    Raises:
+        SpecError: with file and line: a count that does not fit, a word that is no number of its kind, an
+            unknown node or one that is a switch, a start before 0 or finer than picoseconds.
+    """
+    lines = read_lines(path)
+    header, body = lines[0], lines[1:]
+    header.expect([1], "the number of flows, alone on the first line")
+    count = header.whole(0, "number of flows", least=1)
+    check_count(header, body, count)
+    hosts = None if topology is None else hosts_of(topology)
+    width = len(body[0].tokens)
+    flows, empty = [], []
+    for line in body[:count]:
+        line.expect([5, 6], FORM)
+        line.expect([width], f"{width} words, as line {body[0].number} has")
+        flow = read_flow(line, hosts, topology)
+        if flow.size_bytes == 0:
+            empty.append(line.number)
+            flow = flow._replace(size_bytes=1)
+        flows.append(flow)
+    return FlowList(str(path), flows, notes(str(path), empty))
+
+
+def check_count(header: Line, body: list[Line], count: int) -> None:
+    """Refuse a header that promises more or fewer flows than there are; remarks may follow the last one."""
+    flows = next((at for at, line in enumerate(body) if not line.tokens[0].isdecimal()), len(body))
+    if flows < count:
+        odd = body[flows] if flows < len(body) and body[flows].is_numbers else None
+        if odd is not None:
+            odd.whole(0, "src")
+        last = body[flows - 1] if flows else header
+        raise header.error(
+            "number of flows", count, f"{flows}, as many flows as there are", f"the last is line {last.number}"
+        )
+    if flows > count:
+        surplus = body[count]
+        raise surplus.error(
+            "all",
+            " ".join(surplus.tokens),
+            f"no further flow: the header (line {header.number}) promises {count}",
+            f"there are {flows}",
+        )
+
+
+def hosts_of(topology: Topology) -> Mapping[int, int]:
+    """Our number of each host's id in the file."""
+    return {topology.nodes[host]: host for host in range(topology.hosts)}
+
+
+def read_flow(line: Line, hosts: Mapping[int, int] | None, topology: Topology | None) -> Flow:
+    """One flow; a size may be 0 here."""
+    src, dst = (read_host(line, index, what, hosts, topology) for index, what in ((0, "src"), (1, "dst")))
+    if src == dst:
+        raise line.error("dst", line.tokens[1], "another host than src")
+    ports = len(line.tokens) == 6
+    dport = line.whole(3, "dport") if ports else None
+    size = line.whole(4 if ports else 3, "size")
+    return Flow(src, dst, line.whole(2, "pg"), dport, size, read_start(line))
+
+
+def read_host(line: Line, index: int, what: str, hosts: Mapping[int, int] | None, topology: Topology | None) -> int:
+    """A host by its id, as our number when the topology is known."""
+    id_ = line.whole(index, what)
+    if hosts is None or topology is None:
+        return id_
+    if id_ not in hosts:
+        known = id_ < len(topology.nodes)
+        allowed = (
+            f"a host of {topology.file}" if known else f"a node of {topology.file}, 0 to {len(topology.nodes) - 1}"
+        )
+        raise line.error(what, id_, allowed, "it is a switch" if known else None)
+    return hosts[id_]
+
+
+def read_start(line: Line) -> int:
+    """The start, the last word of the line, in picoseconds."""
+    token = line.tokens[-1]
+    seconds = exact(token)
+    if seconds is None or seconds < 0:
+        raise line.error("start", token, "seconds, 0 or more")
+    ps = whole_ps(seconds)
+    if ps is None:
+        raise line.error("start", token, "seconds with at most 12 decimals")
+    return ps
+
+
+def notes(file: str, empty: list[int]) -> list[str]:
+    """What a person should know of how the file was read."""
+    if not empty:
+        return []
+    more = f" and {len(empty) - 1} more" if len(empty) > 1 else ""
+    return [f"{file}: line {empty[0]}{more}: size 0 taken as 1"]

@@ -1,0 +1,152 @@
+"""Shortest paths over the fabric of a resolved spec, and the time a flow takes alone as ConWeave's code counts it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+PS_PER_NS = 1_000
+NS_PER_SECOND = 10**9
+BITS_PER_GIGABIT = 10**9
+
+
+class Edge(NamedTuple):
+    """One direction of a link: where it leads, bits per second, and picoseconds of propagation."""
+
+    to: int
+    rate_bps: int
+    delay_ps: int
+
+
+class Reach(NamedTuple):
+    """The shortest path from a source to a node.
+
+    Attributes:
+        hops: links on it.
+        delay_ps: propagation, one way.
+        tx_ns: time to send one full payload on every hop.
+        rate_bps: the least rate of its links.
+    """
+
+    hops: int
+    delay_ps: int
+    tx_ns: int
+    rate_bps: int
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The fabric: edges by node, hosts first, in the order of ports; and what a data packet carries.
+
+    Attributes:
+        hosts: number of hosts, which forward nothing.
+        edges: of each node.
+        mss_bytes: payload of a full packet.
+        header_bytes: what each packet has besides.
+    """
+
+    hosts: int
+    edges: list[list[Edge]]
+    mss_bytes: int
+    header_bytes: int
+
+    @classmethod
+    def of(cls, spec: Mapping[str, Any]) -> Graph:
+        """The fabric of a resolved spec."""
+        topology = spec["topology"]
+        links = leaf_spine(topology) if topology["kind"] == "leaf_spine" else listed(topology)
+        hosts = hosts_of(topology)
+        nodes = max(max(a, edge.to) for a, edge in links) + 1
+        edges: list[list[Edge]] = [[] for _ in range(max(nodes, hosts))]
+        for a, edge in links:
+            edges[a].append(edge)
+        transport = spec["transport"]
+        return cls(hosts, edges, int(transport["mss_bytes"]), int(transport["header_bytes"]))
+
+    def reach(self, source: int) -> dict[int, Reach]:
+        """The path with fewest hops to every node, the first found of several, as a breadth-first search goes."""
+        found = {source: Reach(0, 0, 0, 0)}
+        queue = deque([source])
+        while queue:
+            node = queue.popleft()
+            here = found[node]
+            if node < self.hosts and node != source:
+                continue
+            for edge in self.edges[node]:
+                if edge.to not in found:
+                    found[edge.to] = Reach(
+                        here.hops + 1,
+                        here.delay_ps + edge.delay_ps,
+                        here.tx_ns + self.mss_bytes * 8 * NS_PER_SECOND // edge.rate_bps,
+                        min(here.rate_bps or edge.rate_bps, edge.rate_bps),
+                    )
+                    queue.append(edge.to)
+        return found
+
+    def standalone_ns(self, path: Reach, size_bytes: int) -> int:
+        """Completion time of a flow alone: the base round trip, and all its frames at the least rate of the path.
+
+        The round trip is twice the propagation and a full payload's sending time per hop, without headers. The
+        first link is thus counted twice, and a flow can be faster than this.
+        """
+        frames = size_bytes + self.header_bytes * -(-size_bytes // self.mss_bytes)
+        base = 2 * path.delay_ps // PS_PER_NS + path.tx_ns
+        return base + frames * 8 * NS_PER_SECOND // path.rate_bps
+
+
+def hosts_of(topology: Mapping[str, Any]) -> int:
+    """Number of hosts of a resolved ``[topology]``."""
+    if topology["kind"] == "leaf_spine":
+        return int(topology["leaves"]) * int(topology["hosts_per_leaf"])
+    return int(topology["hosts"])
+
+
+def listed(topology: Mapping[str, Any]) -> list[tuple[int, Edge]]:
+    """Both directions of every link of a list, in its order."""
+    found = []
+    for a, b, rate_gbps, delay_ns in topology["links"]:
+        rate, delay = bps(rate_gbps), round(delay_ns * PS_PER_NS)
+        found += [(a, Edge(b, rate, delay)), (b, Edge(a, rate, delay))]
+    return found
+
+
+def leaf_spine(topology: Mapping[str, Any]) -> list[tuple[int, Edge]]:
+    """Both directions of every link of a leaf-spine fabric that is up: leaves follow the hosts, then spines."""
+    leaves, spines, per_leaf = (int(topology[key]) for key in ("leaves", "spines", "hosts_per_leaf"))
+    hosts = leaves * per_leaf
+    selections: list[tuple[int, int, dict[str, int], str]] = [
+        (host, hosts + host // per_leaf, {"host": host}, "host") for host in range(hosts)
+    ]
+    selections += [
+        (hosts + leaf, hosts + leaves + spine, {"leaf": leaf, "spine": spine, "link": link}, "fabric")
+        for leaf in range(leaves)
+        for spine in range(spines)
+        for link in range(int(topology["parallel_links"]))
+    ]
+    found = []
+    for below, above, selectors, tier in selections:
+        for direction, a, b in (("up", below, above), ("down", above, below)):
+            keys = {"rate_gbps": topology[f"{tier}_rate_gbps"], "delay_ns": topology[f"{tier}_delay_ns"], "up": True}
+            keys |= changes(topology.get("override") or [], selectors, direction)
+            if keys["up"]:
+                found.append((a, Edge(b, bps(keys["rate_gbps"]), round(keys["delay_ns"] * PS_PER_NS))))
+    return found
+
+
+def changes(overrides: list[Mapping[str, Any]], selectors: Mapping[str, int], direction: str) -> dict[str, Any]:
+    """What the overrides say of one direction of a link; a later one wins."""
+    found: dict[str, Any] = {}
+    for override in overrides:
+        given = {key: override[key] for key in ("leaf", "spine", "link", "host") if override.get(key) is not None}
+        fits = all(selectors.get(key) == value for key, value in given.items())
+        if fits and (override.get("direction") or "both") in ("both", direction):
+            told = {key: override.get(key) for key in ("rate_gbps", "delay_ns", "up")}
+            found |= {key: value for key, value in told.items() if value is not None}
+    return found
+
+
+def bps(rate_gbps: float) -> int:
+    """Gbps in bits per second."""
+    return round(rate_gbps * BITS_PER_GIGABIT)

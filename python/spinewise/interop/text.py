@@ -1,0 +1,109 @@
+"""Lines of numbers, and errors that name the file and the line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from pathlib import Path
+
+from spinewise.errors import SpecError
+
+PS_PER_SECOND = 10**12
+PS_PER_NS = 1_000
+LARGEST_U64 = 2**64 - 1
+
+
+class InteropWarning(UserWarning):
+    """A file was read, but not quite as it stands; the message says what was changed."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a file, split at blanks.
+
+    Attributes:
+        file: the name of the file.
+        number: which line it is, from 1.
+        tokens: its words; never none.
+    """
+
+    file: str
+    number: int
+    tokens: list[str]
+
+    def error(self, what: str, value: object, allowed: str, hint: str | None = None) -> SpecError:
+        """An error about this line; `what` is wrong in it."""
+        return SpecError(f"line {self.number}, {what}", value, allowed, hint, file=self.file)
+
+    def whole(self, index: int, what: str, least: int = 0) -> int:
+        """Token `index` as a whole number of at least `least`.
+
+        Raises:
+            SpecError: it is something else.
+        """
+        token = self.tokens[index]
+        if token.isascii() and token.isdecimal() and least <= int(token) <= LARGEST_U64:
+            return int(token)
+        raise self.error(what, token, f"a whole number, {least} or more")
+
+    def expect(self, counts: Sequence[int], form: str) -> None:
+        """Check how many words there are.
+
+        Raises:
+            SpecError: as many as none of `counts`; `form` says what a line looks like.
+        """
+        if len(self.tokens) not in counts:
+            raise self.error("all", " ".join(self.tokens), form)
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether every word is a number: such a line is data, others are remarks."""
+        return all(exact(token) is not None for token in self.tokens)
+
+
+def read_lines(path: str | Path) -> list[Line]:
+    """The lines of a text file that are not blank.
+
+    Raises:
+        SpecError: it cannot be read, is no text, or has no such line.
+    """
+    file = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpecError("(whole file)", str(error), "UTF-8 text", file=file) from None
+    except OSError as error:
+        raise SpecError("(whole file)", file, "a text file that can be read", error.strerror, file=file) from None
+    split = ((number, line.split()) for number, line in enumerate(text.splitlines(), start=1))
+    lines = [Line(file, number, tokens) for number, tokens in split if tokens]
+    if not lines:
+        raise SpecError("(whole file)", "nothing but blank lines", "a file with content", file=file)
+    return lines
+
+
+def exact(text: str) -> Fraction | None:
+    """A decimal number without rounding; None when `text` is none."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return Fraction(value) if value.is_finite() and abs(value.adjusted()) < 40 else None
+
+
+def whole_ps(seconds: Fraction) -> int | None:
+    """A time in picoseconds, exactly; None when it is not a whole number of them."""
+    ps = seconds * PS_PER_SECOND
+    return int(ps) if ps.denominator == 1 else None
+
+
+def ns_text(ps: int) -> str:
+    """Picoseconds as nanoseconds, with as many decimals as needed."""
+    whole, rest = divmod(ps, PS_PER_NS)
+    return f"{whole}.{rest:03}".rstrip("0") if rest else str(whole)
+
+
+def ns_number(ps: int) -> int | float:
+    """Picoseconds as nanoseconds for a spec: a whole number where it is one."""
+    return ps // PS_PER_NS if ps % PS_PER_NS == 0 else ps / PS_PER_NS

@@ -1,0 +1,222 @@
+"""Topology files of HPCC and ConWeave.
+
+Line 1 is ``nodes switches links``; then the switches' node ids; then a line per link, ``a b rate delay
+error_rate``, such as ``0 128 100Gbps 1000ns 0``. Every node that is no switch is a host. Links go both
+ways; their order fixes the order of ports, and so of equal-cost next hops.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from spinewise.errors import nearest
+from spinewise.interop.text import Line, exact, ns_number, ns_text, read_lines, whole_ps
+
+BITS_PER_GIGABIT = 10**9
+LINK_FORM = 'a link, "a b rate delay error_rate", such as "0 128 100Gbps 1000ns 0"'
+HEADER_FORM = 'the header "nodes switches links", three whole numbers'
+
+# Units as ns-3 writes them: decimal prefixes in small or capital k, binary ones with i, B for bytes.
+_PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+RATE_UNITS = {
+    f"{prefix}{unit}": size * bits
+    for prefix, size in _PREFIXES.items()
+    for unit, bits in (("bps", 1), ("b/s", 1), ("Bps", 8), ("B/s", 8))
+}
+TIME_UNITS = {
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+    "ps": Fraction(1, 10**12),
+}
+
+_QUANTITY = re.compile(r"([0-9.eE+-]*[0-9.])([A-Za-z/]*)")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link between two nodes, both ways.
+
+    Attributes:
+        a: one end, numbered as in `Topology`.
+        b: the other end.
+        rate_bps: bits per second.
+        delay_ps: propagation one way, in picoseconds.
+    """
+
+    a: int
+    b: int
+    rate_bps: int
+    delay_ps: int
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A fabric as nodes and links, with hosts numbered before switches.
+
+    Attributes:
+        file: where it was read.
+        hosts: number of hosts; they are the nodes 0 to hosts - 1.
+        switches: number of switches; they follow.
+        links: in the order of the file.
+        nodes: the id in the file of each of our nodes; ascending among hosts and among switches.
+    """
+
+    file: str
+    hosts: int
+    switches: int
+    links: list[Link]
+    nodes: list[int]
+
+    @property
+    def renumbered(self) -> bool:
+        """Whether any node has another number here than in the file."""
+        return self.nodes != list(range(len(self.nodes)))
+
+    def ours(self) -> dict[int, int]:
+        """Our number of each id of the file."""
+        return {id_: node for node, id_ in enumerate(self.nodes)}
+
+    def table(self) -> dict[str, Any]:
+        """The ``[topology]`` table of a spec."""
+        return {
+            "kind": "links",
+            "hosts": self.hosts,
+            "switches": self.switches,
+            "links": [[link.a, link.b, gbps(link.rate_bps), ns_number(link.delay_ps)] for link in self.links],
+        }
+
+    def toml(self) -> str:
+        """The table as TOML, and the ids of the file in a table beside it."""
+        rows = [f"  [{x.a}, {x.b}, {gbps(x.rate_bps)}, {ns_text(x.delay_ps)}]," for x in self.links]
+        lines = ["[topology]", 'kind = "links"', f"hosts = {self.hosts}", f"switches = {self.switches}"]
+        lines += ["# node, node, rate in Gbps, delay in ns", "links = [", *rows, "]", ""]
+        lines += ["# Where it comes from; no part of the run. Place i of nodes is the file's id of node i.", "[import]"]
+        name = self.file.replace("\\", "\\\\").replace('"', '\\"')
+        return "\n".join([*lines, f'topology = "{name}"', f"nodes = {self.nodes}", ""])
+
+
+def gbps(rate_bps: int) -> int | float:
+    """A rate in Gbps, as a whole number where it is one."""
+    whole, rest = divmod(rate_bps, BITS_PER_GIGABIT)
+    return whole if not rest else rate_bps / BITS_PER_GIGABIT
+
+
+def read(path: str | Path) -> Topology:
+    """Read a topology file.
+
+    Raises:
+        SpecError: with file and line: counts that do not fit, an unknown node or unit, a link to itself or
+            twice, a host with no or several links, packet errors on a link.
+    """
+    lines = read_lines(path)
+    header = lines[0]
+    header.expect([3], HEADER_FORM)
+    nodes = header.whole(0, "number of nodes", least=1)
+    switches = header.whole(1, "number of switches")
+    links = header.whole(2, "number of links")
+    if switches > nodes:
+        raise header.error("number of switches", switches, f"at most the number of nodes, {nodes}")
+    ids, body = read_switches(lines, switches, nodes)
+    order = [id_ for id_ in range(nodes) if id_ not in ids] + sorted(ids)
+    ours = {id_: node for node, id_ in enumerate(order)}
+    check_count(header, body, links)
+    found = [read_link(line, ours, nodes) for line in body[:links]]
+    topology = Topology(str(path), nodes - switches, switches, found, order)
+    check_hosts(topology, body)
+    return topology
+
+
+def read_switches(lines: list[Line], count: int, nodes: int) -> tuple[set[int], list[Line]]:
+    """The switches' ids, which may fill several lines, and the lines behind them."""
+    ids: set[int] = set()
+    place = 1
+    while len(ids) < count:
+        if place == len(lines):
+            last = lines[-1]
+            raise last.error("switches", f"{len(ids)} ids, then the end", f"{count} ids, as the header says")
+        line = lines[place]
+        for index in range(len(line.tokens)):
+            id_ = line.whole(index, "switch")
+            if id_ >= nodes:
+                raise line.error("switch", id_, f"a node from 0 to {nodes - 1}")
+            if id_ in ids:
+                raise line.error("switch", id_, "every switch once")
+            ids.add(id_)
+        place += 1
+    if len(ids) > count:
+        raise lines[place - 1].error("switches", f"{len(ids)} ids", f"{count} ids, as the header says")
+    return ids, lines[place:]
+
+
+def check_count(header: Line, body: list[Line], count: int) -> None:
+    """Refuse a header that promises more or fewer links than there are; remarks may follow the last one."""
+    links = next((at for at, line in enumerate(body) if not line.tokens[0].isdecimal()), len(body))
+    if links < count:
+        last = body[links - 1] if links else header
+        raise header.error(
+            "number of links", count, f"{links}, as many links as there are", f"the last is line {last.number}"
+        )
+    if links > count:
+        surplus = body[count]
+        raise surplus.error(
+            "all",
+            " ".join(surplus.tokens),
+            f"no further link: the header (line {header.number}) promises {count}",
+            f"there are {links}",
+        )
+
+
+def read_link(line: Line, ours: dict[int, int], nodes: int) -> Link:
+    """One link."""
+    line.expect([5], LINK_FORM)
+    ends = []
+    for index in (0, 1):
+        id_ = line.whole(index, "node")
+        if id_ not in ours:
+            raise line.error("node", id_, f"a node from 0 to {nodes - 1}: the header says {nodes} nodes")
+        ends.append(ours[id_])
+    if ends[0] == ends[1]:
+        raise line.error("node", line.tokens[1], "another node than the link's other end")
+    rate = quantity(line, 2, "rate", {unit: Fraction(size) for unit, size in RATE_UNITS.items()})
+    if rate.denominator != 1 or rate <= 0:
+        raise line.error("rate", line.tokens[2], "a whole number of bits per second, above 0")
+    delay = whole_ps(quantity(line, 3, "delay", TIME_UNITS))
+    if delay is None or delay < 0:
+        raise line.error("delay", line.tokens[3], "a whole number of picoseconds, 0 or more")
+    errors = exact(line.tokens[4])
+    if errors != 0:
+        raise line.error("error rate", line.tokens[4], "0: packet errors of a link are not modelled")
+    return Link(ends[0], ends[1], int(rate), delay)
+
+
+def quantity(line: Line, index: int, what: str, units: dict[str, Fraction]) -> Fraction:
+    """A number with its unit, exactly."""
+    token = line.tokens[index]
+    match = _QUANTITY.fullmatch(token)
+    number = exact(match[1]) if match else None
+    if match is None or number is None:
+        raise line.error(what, token, f"a number with one of the units {', '.join(units)}")
+    if match[2] not in units:
+        hint = nearest(match[2], units) if match[2] else "a unit is needed"
+        raise line.error(f"unit of the {what}", token, f"one of the units {', '.join(units)}", hint)
+    return number * units[match[2]]
+
+
+def check_hosts(topology: Topology, body: list[Line]) -> None:
+    """Refuse a host without a link, or with several: a host has one network card here."""
+    seen: dict[int, Line] = {}
+    for link, line in zip(topology.links, body, strict=False):
+        for end in (link.a, link.b):
+            if end < topology.hosts and end in seen:
+                host = topology.nodes[end]
+                raise line.error("node", host, f"a host with one link; line {seen[end].number} has one of it already")
+            seen[end] = line
+    for host in range(topology.hosts):
+        if host not in seen:
+            raise body[0].error("links", f"none of host {topology.nodes[host]}", "one link of every host")
