@@ -49,7 +49,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 @contextmanager
 def notes_on_stderr() -> Iterator[None]:
     """Show what importers changed as a line of its own, once each."""
-
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
