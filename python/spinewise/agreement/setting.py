@@ -29,8 +29,14 @@ RACK_NS, ACROSS_NS = 4_160, 8_320
 MSS_BYTES, HEADER_BYTES = 1_000, 48
 
 RECOVERY = {"lossless": "go_back_n", "irn": "irn"}
-# Parameters by which a scheme can be told to keep flows where they are.
-REROUTING_PARAMS = ("reroute", "rerouting")
+# What keeps flows on the path they started on, by parameter: a flowlet gap, a deadline of replies, a time of inactivity
+# (100 ms, beyond the life of these flows) and a growth of queues that never come.
+NEVER: dict[str, float] = {
+    "flowlet_gap_us": 1e9,
+    "theta_reply_us": 1e5,
+    "theta_inactive_us": 1e5,
+    "theta": 1e3,
+}
 
 
 @dataclass(frozen=True)
@@ -112,12 +118,10 @@ def scheme_of(case: Recorded, registry: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def without_rerouting(scheme: dict[str, Any], registry: list[dict[str, Any]]) -> dict[str, Any]:
-    """The scheme told to leave flows on their first path; ECMP, where a scheme cannot be told."""
+    """The scheme told to leave flows on their first path; ECMP, where a scheme has no parameter for that."""
     entry = next(entry for entry in registry if entry["name"] == scheme["name"])
-    for param in entry.get("params") or []:
-        if param["name"] in REROUTING_PARAMS:
-            return {**scheme, "params": {param["name"]: False}}
-    return {"name": BASELINE}
+    told = {param["name"]: NEVER[param["name"]] for param in entry.get("params") or [] if param["name"] in NEVER}
+    return {**scheme, "params": told} if told else {"name": BASELINE}
 
 
 def flow_csv(flows: Flows) -> str:

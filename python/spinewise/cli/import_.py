@@ -15,6 +15,7 @@ from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.interop import cdf, fct, flows, topology
 from spinewise.interop.output import write_file
+from spinewise.interop.text import ns_text
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,7 @@ def import_flows(args: argparse.Namespace) -> Imported:
     total = sum(flow.size_bytes for flow in found.flows)
     starts = [flow.start_ps for flow in found.flows]
     first, last = min(starts), max(starts)
-    about = (
-        f"{len(found.flows)} flows, {units.count(total)}B, starts from {units.duration(first / 1e12, 6)}"
-        f" to {units.duration(last / 1e12, 6)}"
-    )
+    about = f"{len(found.flows)} flows, {units.count(total)}B, starts from {ns_text(first)} to {ns_text(last)} ns"
     notes = list(found.notes)
     if len(found.groups) > 1:
         groups = ", ".join(map(str, found.groups))

@@ -65,7 +65,11 @@ def expand_topology(spec: dict[str, Any]) -> Stamp | None:
         raise SpecError("topology.format", table["format"], '"hpcc"')
     stamp = stamped(table["file"], "topology.file")
     rest = {key: value for key, value in table.items() if key not in ("file", "format")}
-    spec["topology"] = rest | read_topology(stamp).table()
+    found = read_topology(stamp)
+    if found.renumbered:
+        note = f"{found.file}: hosts get the first numbers; `spinewise import topology` lists them"
+        warnings.warn(note, InteropWarning, stacklevel=2)
+    spec["topology"] = rest | found.table()
     return stamp
 
 

@@ -128,7 +128,7 @@ def read(path: str | Path) -> Topology:
     check_count(header, body, links)
     found = [read_link(line, ours, nodes) for line in body[:links]]
     topology = Topology(str(path), nodes - switches, switches, found, order)
-    check_hosts(topology, body)
+    check_links(topology, header, body)
     return topology
 
 
@@ -208,15 +208,22 @@ def quantity(line: Line, index: int, what: str, units: dict[str, Fraction]) -> F
     return number * units[match[2]]
 
 
-def check_hosts(topology: Topology, body: list[Line]) -> None:
-    """Refuse a host without a link, or with several: a host has one network card here."""
-    seen: dict[int, Line] = {}
+def check_links(topology: Topology, header: Line, body: list[Line]) -> None:
+    """Refuse a host without a link or with several, since a host has one network card here, and a link there twice."""
+    of_host: dict[int, int] = {}
+    between: dict[tuple[int, int], int] = {}
     for link, line in zip(topology.links, body, strict=False):
-        for end in (link.a, link.b):
-            if end < topology.hosts and end in seen:
-                host = topology.nodes[end]
-                raise line.error("node", host, f"a host with one link; line {seen[end].number} has one of it already")
-            seen[end] = line
+        pair = (min(link.a, link.b), max(link.a, link.b))
+        if pair in between:
+            raise line.error("all", " ".join(line.tokens), f"one link between two nodes; line {between[pair]} has it")
+        between[pair] = line.number
+        if pair[1] < topology.hosts:
+            raise line.error("all", " ".join(line.tokens), "a switch at one end at least")
+        if pair[0] < topology.hosts:
+            id_ = topology.nodes[pair[0]]
+            if pair[0] in of_host:
+                raise line.error("node", id_, f"a host with one link; line {of_host[pair[0]]} has one of it already")
+            of_host[pair[0]] = line.number
     for host in range(topology.hosts):
-        if host not in seen:
-            raise body[0].error("links", f"none of host {topology.nodes[host]}", "one link of every host")
+        if host not in of_host:
+            raise header.error("links", f"none of host {topology.nodes[host]}", "one link of every host")

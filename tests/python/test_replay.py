@@ -1,0 +1,118 @@
+"""ECMP as ConWeave's code hashes: vectors, the bytes on every uplink, and our run against both, path for path."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recorded_cases
+import replay
+import spinewise
+from spinewise.agreement import comparison, recorded, setting
+from spinewise.agreement.recorded import Flows, Recorded
+
+# From an independent implementation of MurmurHash3_x86_32, compared with ConWeave's function compiled alone.
+VECTORS = [
+    (0, 16, 10000, 100, 128, 0x0C453FC9, 1),
+    (0, 16, 10001, 100, 128, 0xF98385CB, 3),
+    (1, 127, 10000, 100, 128, 0x08B142B5, 5),
+    (16, 0, 100, 10000, 129, 0xB0F6CCDA, 2),
+    (127, 0, 10000, 101, 135, 0x13C925B8, 0),
+]
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+def test_the_hash_has_these_values(vector: tuple[int, ...]) -> None:
+    *packet, switch, expected, uplink = vector
+    src, dst, sport, dport = packet
+    assert replay.ecmp_hash(src, dst, sport, dport, switch) == expected
+    assert expected % 8 == uplink
+
+
+def test_the_prediction_follows_the_vectors() -> None:
+    """One flow of three packets, uplink 1 forth and 2 back; a flow inside a rack takes none."""
+    found = replay.uplink_bytes(recorded_cases.flows([(0, 16, 2500, 0), (20, 21, 9000, 1)]))
+    assert len(found) == 64
+    assert {name: size for name, size in found.items() if size} == {
+        "leaf0->spine1": 2500 + 3 * 48,
+        "leaf1->spine2": 3 * 60,
+    }
+
+
+def test_the_lone_flow_is_a_sum_of_cut_times() -> None:
+    # 1048 B take 83.84 ns, cut to 83; 5 + 48 B 4.24, cut to 4; the acknowledgement 4.8, cut to 4.
+    assert replay.lone_fct_ns(1000, 2) == 2 * 83 + 4_000 + 2 * 4
+    assert replay.lone_fct_ns(1005, 4) == 4 * 83 + 4 + 8_000 + 4 * 4
+
+
+def flows_to_replay() -> list[tuple[Flows, Recorded | None]]:
+    """A random list, and the recorded ECMP cases where they are there."""
+    found: list[tuple[Flows, Recorded | None]] = [(recorded_cases.flows(recorded_cases.random_rows(2_000)), None)]
+    for path in recorded_cases.present("*-ecmp.csv.gz"):
+        if not path.name.startswith("dctcp"):
+            (case, *_), _, _ = recorded.find(path.parent, [path.name.removesuffix(".csv.gz")])
+            found.append((recorded.read(case), case))
+    return found
+
+
+def test_the_prediction_loses_no_byte() -> None:
+    """What the uplinks of a rack carry is what its hosts send elsewhere, whichever uplinks are taken."""
+    for flows, _ in flows_to_replay():
+        expected: Counter[int] = Counter()
+        for src, dst, size in zip(flows.src // 16, flows.dst // 16, flows.size_bytes, strict=True):
+            if src != dst:
+                packets = -(-int(size) // 1000)
+                expected[int(src)] += int(size) + 48 * packets
+                expected[int(dst)] += 60 * packets
+        found: Counter[int] = Counter()
+        for name, size in replay.uplink_bytes(flows).items():
+            assert size > 0
+            found[int(name.partition("->")[0].removeprefix("leaf"))] += size
+        assert found == expected
+
+
+def replayed(flows: Flows, mode: str, folder: Path) -> spinewise.Result:
+    """Our run with the hash of the recorded one."""
+    case = Recorded(f"x1-{mode}-ecmp", folder, "x", "1", mode, "ecmp")
+    path = folder / f"{mode}.csv"
+    path.write_text(setting.flow_csv(flows))
+    return spinewise.run(setting.spec_of(case, setting.fabric_of(flows), path, 0, {"name": "ecmp"}))
+
+
+def uplinks(result: spinewise.Result) -> dict[str, Any]:
+    links = result.report["links"]
+    return {
+        link["name"]: link["bytes"] for link in links if link["name"].startswith("leaf") and "->spine" in link["name"]
+    }
+
+
+def test_our_runs_take_the_predicted_paths(tmp_path: Path) -> None:
+    """All 64 uplinks byte for byte, and theirs flow by flow where we have theirs."""
+    for flows, case in flows_to_replay() if recorded_cases.engine_has_the_preset() else []:
+        lossless = case is None or case.mode == "lossless"
+        result = replayed(flows, "lossless" if lossless else "irn", tmp_path)
+        assert uplinks(result) == replay.uplink_bytes(flows)
+        if case is not None and lossless:
+            agrees_flow_by_flow(flows, comparison.sender_fct_ns(flows, result.flows))
+
+
+def agrees_flow_by_flow(flows: Flows, ours: Any) -> None:
+    """Flows that meet no queue within 10 ns; of all the median difference, the mean and the tail."""
+    links = np.where(flows.src // 16 == flows.dst // 16, 2, 4)
+    lone = [replay.lone_fct_ns(int(size), int(hops)) for size, hops in zip(flows.size_bytes, links, strict=True)]
+    difference = np.abs(ours - flows.fct_ns)
+    alone = flows.fct_ns <= np.array(lone)
+    assert alone.sum() > len(flows) // 100
+    # What met no queue there may meet one here: where two simulators queue, they drift apart by nanoseconds.
+    assert (difference[alone] <= 10).mean() > 0.9
+    relative = difference / flows.fct_ns
+    assert np.median(relative) < 0.02
+    mine, given = (np.maximum(1.0, fct / flows.ideal_fct_ns) for fct in (ours, flows.fct_ns))
+    assert mine.mean() == pytest.approx(given.mean(), rel=0.02)
+    for p, bound in ((0.95, 0.02), (0.99, 0.05)):
+        rank = int(p * len(flows))
+        assert np.sort(mine)[rank] == pytest.approx(np.sort(given)[rank], rel=bound)
