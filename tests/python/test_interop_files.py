@@ -97,11 +97,25 @@ def test_bad_topologies_name_file_and_line(case: str, tmp_path: Path) -> None:
 
 
 def test_starts_are_read_to_the_last_digit(tmp_path: Path) -> None:
-    lines = ["4", "0 1 3 1 2.000000027", "0 1 3 1 9007199.254740993", "0 1 3 1 2", "0 1 3 1 0.000000000001"]
+    lines = [
+        "5",
+        "0 1 3 1 2.000000027",
+        "0 1 3 1 9007199.254740993",
+        "0 1 3 1 2",
+        "0 1 3 1 0.000000000001",
+        "0 1 3 1 2.5e-9",
+    ]
     found = flows.read(file(tmp_path, "\n".join(lines)))
-    assert [flow.start_ps for flow in found.flows] == [2_000_000_027_000, 9_007_199_254_740_993_000, 2 * 10**12, 1]
+    assert [flow.start_ps for flow in found.flows] == [
+        2_000_000_027_000,
+        9_007_199_254_740_993_000,
+        2 * 10**12,
+        1,
+        2500,
+    ]
     assert found.csv().splitlines()[1:] == [
         "0,1,1,2000000027,3", "0,1,1,9007199254740993,3", "0,1,1,2000000000,3", "0,1,1,0.001,3",
+        "0,1,1,2.5,3",
     ]  # fmt: skip
 
 

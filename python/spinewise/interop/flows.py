@@ -6,17 +6,20 @@ size start`` (HPCC), the start in seconds. Starts are read as decimals, exactly:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from spinewise.errors import SpecError
-from spinewise.interop.text import PS_PER_NS, Line, exact, ns_text, read_lines, whole_ps
+from spinewise.interop.text import PS_PER_NS, PS_PER_SECOND, Line, exact, ns_text, read_lines, whole_ps
 from spinewise.interop.topology import Topology
 
 FORM = 'a flow, "src dst pg size start" or "src dst pg dport size start", the start in seconds'
 CSV_COLUMNS = ("src", "dst", "size_bytes", "start_ns", "pg", "dport")
+
+_PLAIN_SECONDS = re.compile(r"([0-9]{1,9})(?:\.([0-9]{0,12}))?")
 
 
 class Flow(NamedTuple):
@@ -174,6 +177,9 @@ def read_host(line: Line, index: int, what: str, hosts: Mapping[int, int] | None
 def read_start(line: Line) -> int:
     """The start, the last word of the line, in picoseconds."""
     token = line.tokens[-1]
+    # Nearly every start is plain digits; files have hundreds of thousands.
+    if plain := _PLAIN_SECONDS.fullmatch(token):
+        return int(plain[1]) * PS_PER_SECOND + int((plain[2] or "").ljust(12, "0"))
     seconds = exact(token)
     if seconds is None or seconds < 0:
         raise line.error("start", token, "seconds, 0 or more")
