@@ -17,7 +17,7 @@
 //! path, of which the last may be marked [`Mark::Tail`], then of phase 1 (`rerouted`) on another; no next epoch before
 //! CLEAR has come, but after a silence longer than any path's delay.
 //!
-//! | rule (ConWeave §3.3, conweave-ns3) | function |
+//! | rule, as in conweave-ns3 | function |
 //! |---|---|
 //! | epochs: an older one passes, a newer one starts afresh | `Row::age` |
 //! | phase 1 before TAIL is held; TAIL releases behind itself and is answered by CLEAR | [`Rules::arrives`] |
