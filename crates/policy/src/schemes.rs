@@ -26,6 +26,7 @@ macro_rules! each_scheme {
             Conga: $crate::schemes::conga::Conga,
             ConWeave: $crate::schemes::conweave::ConWeave,
             Drill: $crate::schemes::drill::Drill,
+            Selb: $crate::schemes::selb::Selb,
             Pdlb: $crate::schemes::pdlb::Pdlb,
             Ag: $crate::schemes::ag::Ag,
             Flowcell: $crate::schemes::flowcell::Flowcell,

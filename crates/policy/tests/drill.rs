@@ -4,7 +4,7 @@ mod common;
 
 use common::{Shell, data};
 use spinewise_policy::schemes::drill::{Config, Drill, Memory};
-use spinewise_policy::{Packet, Rng, Tier};
+use spinewise_policy::{Packet, Peers, Policy, Rng, Shape, Tier};
 
 const UPLINKS: usize = 8;
 
@@ -99,6 +99,9 @@ fn memory_is_of_the_destination_or_of_the_switch() {
             together += u32::from(pick_to(&mut shell, 5) == here);
             assert_eq!(pick_to(&mut shell, 4), here);
         }
+        let shape = Shape { tier: Tier::Leaf, hosts: 16, leaves: 4, ports: 12, ways: 8 };
+        let peers = drill(2, 1, memory).policy.layout(&shape).peers;
+        assert_eq!(peers, if shared { Peers::None } else { Peers::Hosts });
         assert!(if shared { together == 200 } else { together < 50 }, "{memory:?}: {together} of 200");
     }
 }
@@ -117,6 +120,20 @@ fn two_memories_keep_the_two_shortest() {
     grown[1] = 1_000;
     queues(&mut shell, grown);
     assert_eq!(pick(&mut shell), 3, "remembered, whatever is drawn");
+    // Where one port is looked at, one is remembered: 3 is back only if it is drawn.
+    let again = (0..400).filter(|_| {
+        queues(&mut shell, bytes);
+        shell.room.candidates = (4..12).collect();
+        (0..100).for_each(|_| {
+            pick(&mut shell);
+        });
+        shell.room.candidates = vec![4 + 7];
+        assert_eq!(pick(&mut shell), 7);
+        shell.room.candidates = (4..12).collect();
+        pick(&mut shell) == 3
+    });
+    let again = again.count();
+    assert!((20..90).contains(&again), "{again} of 400, not one in eight");
 }
 
 /// Packets that come by chance to eight links; returns the mean over all arrivals of (the longest queue, the packet's

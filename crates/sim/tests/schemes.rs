@@ -100,7 +100,8 @@ fn every_host_scheme_runs_over_every_fabric_scheme_with_every_tag_it_takes() {
                     // One header in a packet, one scheme that writes it.
                     Err(error) if error.key == "scheme.fabric" => {
                         assert!(
-                            host == "loopback_host" && ["conga", "conweave", "loopback_switch"].contains(&fabric),
+                            host == "loopback_host"
+                                && ["conga", "conweave", "selb", "loopback_switch"].contains(&fabric),
                             "{error}"
                         );
                     }

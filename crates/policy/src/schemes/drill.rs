@@ -21,8 +21,8 @@
 //! destination need not lead to this one, and counts only if it does.
 //!
 //! Departures:
-//! - Queues are bytes at their port, whatever the link's rate, as in both codes. The paper's decomposition of asymmetric
-//!   fabrics into symmetric components is not here, nor in either code.
+//! - Queues are bytes at their port, whatever the link's rate, as in both codes. The paper's decomposition of
+//!   asymmetric fabrics into symmetric components is not here, nor in either code.
 //! - A queue's length is exact and of this instant; the paper's engines see one another's packets late.
 //! - Every packet the fabric asks about is scattered, those of no flow (probes) too.
 

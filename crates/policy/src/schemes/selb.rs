@@ -1,3 +1,291 @@
-//! SELB: a leaf classifies its uplinks by queue length and moves flows from congested paths to paths of their class.
+//! SELB: a leaf classifies its uplinks by queue length and moves flows from congested paths to paths of their class, so
+//! that what overtakes on the new path does not come much too early, and reorder queues are soon free again.
+//!
+//! Hu, Li, Rao, Wang, "Improving availability and scalability for RDMA load balancing with in-network reordering", IEEE
+//! conference paper, undated (its latest reference is of 2024); its unnumbered headings serve as places here.
+//!
+//! | rule | function |
+//! |---|---|
+//! | §"Path Classification": lengths of the uplinks' queues, measured periodically, make k classes | [`uplinks::survey`] |
+//! | Algorithm 1: k-means | [`kmeans::classify`] |
+//! | §"Rerouting Strategy": a path whose queue grows faster than θ is congested | [`uplinks::Threshold::congested`] |
+//! | §"Rerouting Strategy": behind a TAIL to a random path of the same class, not congested | `Selb::reroute` |
+//! | §"Rerouting Strategy": none left: the path with the shortest queue | `Selb::reroute` |
+//! | §"Packet Reordering": at most one reroute of a flow at a time; CLEAR ends it | `Selb::source`, `message` |
+//! | §"Packet Reordering": as ConWeave | [`reorder`](super::conweave::reorder) |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | uplink, way | path p_i |
+//! | `length` | queue length q_i |
+//! | cluster | cluster, class, type of paths |
+//! | TAIL | tail packet |
+//! | epoch | none: the stretch of a flow between two reroutes, as in ConWeave |
+//!
+//! **Where the paper is silent.** All of this is a parameter, or a choice named here:
+//! - k, θ, the period τ and the number of reorder queues in its evaluation are not given. k = 3 tells low, middle and
+//!   high; τ = 10 µs is a little more than the fabric's round trip; θ is a fifth of the link's rate: an empty queue that
+//!   grows just so fast reaches 100 KB, where marking begins, in 40 µs.
+//! - "Randomly selected" centroids make classes, and so runs, depend on luck alone: by default they start at quantiles.
+//!   With fewer than k different lengths there are as many classes as lengths.
+//! - A flag holds for one period. "Length growth" is the difference of two measurements over the time between; the
+//!   first one knows no growth. A queue that is long and stays so is not congested, unless `also_len_bytes` says so.
+//! - "Randomly selects a non-congested path of the same type": as of the last measurement, never the current one.
+//! - "The path with the shortest queue" is looked up at that moment, for between two measurements every flow would go
+//!   to the same one; of several one is drawn; a flow that is on it stays, without a TAIL. A path that is alone in its
+//!   class, and congested, leaves none: then the shortest it is, too.
+//! - The first path of a flow, and of one that was silent for longer than θ_inactive: the paper has no word on it.
+//!   Default as in ConWeave, a path drawn among those not congested (if all are: the shortest); `first_path = "ecmp"`
+//!   hashes.
+//! - Without a free reorder queue "Conweave applies ECMP to the remaining connections as a backup", and flows "have no
+//!   chance to be rerouted": the destination says so by a control packet, and the flow stays where it is for
+//!   `keep_path_us`, by default until it has been silent for θ_inactive. To take it to its hashed path would be one
+//!   more reroute. ConWeave does the same here.
+//!
+//! Departures:
+//! - §II says that in-order packets have the lowest priority, §III the highest. A released queue goes before what
+//!   comes later at its port, as ConWeave's design needs it: lowest.
+//! - Measurements of different leaves are not synchronised (random phase), as those of switches are not.
+//! - A path is an uplink of the source leaf; beyond it the fabric hashes.
+//! - Uplinks whose link is down are no paths. A flow whose uplink left the group opens an epoch elsewhere, without a
+//!   TAIL.
+//! - Acknowledgements and packets of no flow are hashed.
 
 pub mod kmeans;
+pub mod source;
+pub mod uplinks;
+
+use super::conweave::header::{CLEAR, NO_QUEUE, Stamp};
+use super::conweave::reorder::{self, Body, Header, Mark, Place, Rules};
+use crate::{
+    About, AtSwitch, Change, Cx, Hooks, Key, Kind, Layout, Message, Packet, Peers, Phase, Policy, Port, Queue,
+};
+use crate::{Shape, Span, Tier, Verdict, Way};
+use kmeans::{MOST_K, Start};
+use source::{Progress, Source, hashed};
+use uplinks::{Survey, Threshold, Uplink, survey};
+
+crate::choice! {
+    /// Where a flow starts.
+    FirstPath {
+        /// On a path drawn among those not congested.
+        Uncongested = "uncongested",
+        /// On the path that its hash names.
+        Ecmp = "ecmp",
+    }
+}
+
+crate::params! {
+    /// SELB's parameters.
+    Config {
+        /// Clusters k (own choice: 3); fewer where there are fewer different queue lengths.
+        k: u32 = 3, Allowed::Integer { min: 1.0, max: MOST_K as f64 };
+        /// Growth θ of a queue above which its path is congested, as a share of the link's rate (own choice: 0.2).
+        theta: f64 = 0.2, Allowed::Number { min: 0.0, max: 1e3 };
+        /// Period τ of measurements, microseconds (own choice: 10).
+        tau_us: f64 = 10.0, Allowed::Number { min: 0.01, max: 1e6 };
+        /// Where k-means starts (own choice: quantiles; as printed: random).
+        start: Start = Start::Quantile, Allowed::Words(Start::WORDS);
+        /// Queue above which a path is congested whether it grows or not, bytes; 0: none (own addition, off).
+        also_len_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 4e9 };
+        /// Where a flow starts (as ConWeave: on a path not congested).
+        first_path: FirstPath = FirstPath::Uncongested, Allowed::Words(FirstPath::WORDS);
+        /// Silence after which a flow starts anew, microseconds (SELB's evaluation: 300).
+        theta_inactive_us: f64 = 300.0, Allowed::Number { min: 1.0, max: 1e5 };
+        /// Reorder queues per port (SELB's Fig. 2: 8; a commercial switch, §II-B: 32); 0: no limit.
+        reorder_queues: u32 = 8, Allowed::Integer { min: 0.0, max: 1024.0 };
+        /// A flow that found no reorder queue keeps its path so long, or until silent, microseconds (SELB §II: its life);
+        /// 0: it is not told.
+        keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
+        /// Waited for a TAIL beyond the time at which it is expected, microseconds (conweave-ns3: 16).
+        extra_flush_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e5 };
+        /// Waited for a TAIL of whose path nothing is known, microseconds (conweave-ns3: 200).
+        default_wait_us: f64 = 200.0, Allowed::Number { min: 0.0, max: 1e5 };
+        /// Bytes of a control packet on the wire (conweave-ns3: 64).
+        control_bytes: u32 = 64, Allowed::Integer { min: 60.0, max: 1500.0 };
+        /// Bytes charged to every data packet that crosses the fabric (conweave-p4: 4).
+        header_bytes: u32 = 4, Allowed::Integer { min: 0.0, max: 64.0 };
+    }
+}
+
+/// Row per flow and direction: of the source's half or the destination's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flow {
+    /// Nothing has been seen of it.
+    #[default]
+    Unseen,
+    /// At its source leaf.
+    Source(Source),
+    /// At its destination leaf.
+    Destination(reorder::Row),
+}
+
+/// Reroutes within classes of paths, with reordering at the destination leaf.
+#[derive(Clone, Copy, Debug)]
+pub struct Selb {
+    k: usize,
+    threshold: Threshold,
+    tau: Span,
+    start: Start,
+    first_path: FirstPath,
+    inactive: Span,
+    queues: u16,
+    keep: Span,
+    reorder: Rules,
+    header_bytes: u8,
+}
+
+const REROUTES: u16 = reorder::SERIES.len() as u16;
+const BACKUP: u16 = REROUTES + 1;
+const CONGESTED: u16 = REROUTES + 2;
+const CHANGED: u16 = REROUTES + 3;
+const KEPT: u16 = REROUTES + 4;
+
+/// ConWeave's, then SELB's own.
+const SERIES: [(&str, &str); reorder::SERIES.len() + 5] = {
+    let mut all = [("", ""); reorder::SERIES.len() + 5];
+    let mut i = 0;
+    while i < reorder::SERIES.len() {
+        all[i] = reorder::SERIES[i];
+        i += 1;
+    }
+    all[REROUTES as usize] = ("reroutes", "uplink that a flow moved to behind its TAIL");
+    all[BACKUP as usize] = ("backup_reroutes", "the same, where its cluster was congested: the shortest queue");
+    all[CONGESTED as usize] = ("congested_paths", "uplinks congested at a measurement, where that has changed");
+    all[CHANGED as usize] = ("cluster_changes", "uplinks whose cluster a measurement has changed, if any");
+    all[KEPT as usize] = ("kept", "uplink that a flow must keep, for it found no reorder queue");
+    all
+};
+
+/// A row this old says no more than no row (conweave-ns3 forgets after 2 ms).
+const REMEMBER: Span = Span::from_ms(2);
+
+impl Policy for Selb {
+    const ABOUT: About = About {
+        name: "selb",
+        summary: "flows leave uplinks whose queues grow fast for ones of similar length; the last leaf restores order",
+        source: "Hu et al., undated (2024 or later)",
+        unit: "part of a flow",
+        tiers: &["leaf"],
+        told: &["leaf of every host", "rates of its own links"],
+        series: &SERIES,
+    };
+    const HOOKS: Hooks =
+        Hooks::INGRESS.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::TICK).and(Hooks::LINK).and(Hooks::DRAINED);
+    type Site = AtSwitch;
+    type Config = Config;
+    type Flow = Flow;
+    type Peer = ();
+    type Route = ();
+    type Port = Uplink;
+    type Node = Survey;
+    type Header = Header;
+
+    fn new(config: &Config) -> Self {
+        Selb {
+            k: config.k as usize,
+            threshold: Threshold { theta: config.theta, also_length: u64::from(config.also_len_bytes) },
+            tau: Span::from_us_f64(config.tau_us),
+            start: config.start,
+            first_path: config.first_path,
+            inactive: Span::from_us_f64(config.theta_inactive_us),
+            queues: reorder::queues(config.reorder_queues),
+            keep: Span::from_us_f64(config.keep_path_us),
+            reorder: Rules {
+                extra_flush: Span::from_us_f64(config.extra_flush_us),
+                default_wait: Span::from_us_f64(config.default_wait_us),
+                control_bytes: config.control_bytes,
+                tell_no_queue: config.keep_path_us > 0.0,
+            },
+            header_bytes: config.header_bytes as u8,
+        }
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        if shape.tier != Tier::Leaf {
+            return Layout::default();
+        }
+        Layout {
+            peers: Peers::Leaves,
+            flow_idle: Span(self.inactive.0.max(REMEMBER.0)),
+            tick: self.tau,
+            phase: Phase::Random,
+            actions: reorder::ACTIONS,
+            bytes: reorder::BYTES,
+            queues: self.queues,
+            ..Layout::default()
+        }
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Way {
+        // One path needs neither choice nor header.
+        if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data || cx.view.candidates.len() == 1 {
+            return Way(hashed(cx, packet) as u16);
+        }
+        Way(self.source(cx, flow, packet, header) as u16)
+    }
+
+    #[inline]
+    fn ingress(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Verdict {
+        // What stayed in its rack was never stamped.
+        if packet.kind != Kind::Data || !header.stamped {
+            return Verdict::Forward;
+        }
+        if !matches!(flow, Flow::Destination(_)) {
+            *flow = Flow::Destination(reorder::Row::default());
+        }
+        let Flow::Destination(row) = flow else { return Verdict::Forward };
+        let leaf = cx.peers.ids[cx.peers.current];
+        let in_use = &mut cx.ports[packet.out_port.index()].in_use;
+        let mut place = Place { now: cx.now, view: cx.view, out: &mut cx.out };
+        // SELB §"Packet Reordering": "the same method as Conweave"
+        self.reorder.arrives(&mut place, in_use, row, leaf, packet, header)
+    }
+
+    fn message(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Flow>, message: &Message<'_>) {
+        let (Some(Flow::Source(source)), Some(body)) = (flow, Body::get(message.body)) else { return };
+        if body.epoch != source.epoch || source.progress == Progress::Settled {
+            return;
+        }
+        match message.class {
+            // SELB §"Packet Reordering": a flow is rerouted "at most once at the same time", and again from here on.
+            CLEAR => source.progress = Progress::Cleared,
+            NO_QUEUE if cx.now >= source.kept_until => {
+                source.kept_until = cx.now + self.keep;
+                cx.out.record(KEPT, f64::from(body.way.0));
+            }
+            _ => {}
+        }
+    }
+
+    fn timer(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Flow>, key: Key) {
+        if let (Some(Flow::Destination(row)), Key::Flow(_, reorder::TIMER)) = (flow, key) {
+            self.reorder.expires(&mut Place { now: cx.now, view: cx.view, out: &mut cx.out }, row);
+        }
+    }
+
+    fn tick(&self, cx: &mut Cx<'_, Self>) {
+        let first = cx.view.host_ports;
+        let Some(uplinks) = cx.ports.get_mut(usize::from(first)..) else { return };
+        let old = *cx.node;
+        let means = (self.k, self.start, &mut *cx.rng);
+        let new = survey(uplinks, first, (cx.now, old.at), &cx.view, &self.threshold, means);
+        if new.congested != old.congested {
+            cx.out.record(CONGESTED, f64::from(new.congested));
+        }
+        if new.changed > 0 {
+            cx.out.record(CHANGED, f64::from(new.changed));
+        }
+        *cx.node = new;
+    }
+
+    fn link(&self, cx: &mut Cx<'_, Self>, port: Port, change: Change) {
+        cx.ports[port.index()].down = change == Change::Down;
+    }
+
+    fn drained(&self, cx: &mut Cx<'_, Self>, _: Option<&mut Flow>, port: Port, _: Queue) {
+        let in_use = &mut cx.ports[port.index()].in_use;
+        self.reorder.drained(&mut Place { now: cx.now, view: cx.view, out: &mut cx.out }, in_use);
+    }
+}
