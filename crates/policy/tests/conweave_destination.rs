@@ -142,7 +142,7 @@ fn a_tail_that_should_have_come_releases_at_once() {
 }
 
 #[test]
-fn when_the_prediction_is_up_the_queue_goes_and_later_ones_pass_uncounted_for_nothing() {
+fn when_the_prediction_is_up_the_queue_goes_and_later_ones_pass_and_are_counted() {
     let mut shell = last_leaf(&Config::default(), 0);
     arrive(&mut shell, 10 * US, 1, phase0(0));
     assert_eq!(arrive(&mut shell, 12 * US, 1, phase1(2 * US, US)), HELD);

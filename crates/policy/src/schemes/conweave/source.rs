@@ -133,9 +133,9 @@ impl Source {
 
     /// RTT_REPLY: the INIT of `epoch` has arrived. Only in time it says that the path is good.
     pub fn replied(&mut self, now: Time, epoch: u8) {
-        if epoch == self.epoch && !self.rerouted && self.deadline != Time::NEVER && now < self.deadline {
+        // In phase 1 none is awaited.
+        if epoch == self.epoch && self.deadline != Time::NEVER && now < self.deadline {
             self.stabilised = true;
-            self.deadline = Time::NEVER;
         }
     }
 
