@@ -1,9 +1,11 @@
 //! The flows: what they are (fixed), what their ends know (made on first use, dropped when done), what became of them.
 
+use crate::gates::{Batch, Gates};
 use crate::packet::Packet;
 use crate::transport::{TcpReceiver, TcpSender, UdpConfig, UdpSender};
-use crate::workload::FlowSpec;
-use spinewise_policy::{Kind, Time, Way};
+use crate::workload::plan::sort_by_key;
+use crate::workload::{FlowSpec, Gate};
+use spinewise_policy::{Kind, Span, Time, Way, hash};
 use std::collections::VecDeque;
 
 /// What became of a flow. The sender's and the receiver's fields are written by their own hosts.
@@ -71,7 +73,7 @@ pub struct Receiver {
 /// All flows of a run.
 #[derive(Debug, Default)]
 pub struct Flows {
-    /// What they are, by flow number; sorted by start.
+    /// What they are, by flow number; sorted by start. Of a flow behind a gate the start is written when it starts.
     pub specs: Vec<FlowSpec>,
     /// Position in `udp` of flows that are not TCP.
     pub udp_of: Vec<u32>,
@@ -83,10 +85,14 @@ pub struct Flows {
     pub receivers: Vec<Option<Box<Receiver>>>,
     /// What became of them.
     pub records: Vec<Record>,
-    /// Flow numbers by sending host, in the order of starting: `by_host[first[h]..first[h + 1]]`.
+    /// Flow numbers by sending host, in the order of starting by the clock: `by_host[first[h]..first[h + 1]]`.
     pub by_host: Vec<u32>,
     /// See `by_host`.
     pub first: Vec<u32>,
+    /// What the other flows wait for.
+    pub gates: Gates,
+    /// Hash of the traffic: equal for two runs exactly if they were offered the same.
+    pub traffic_hash: u64,
     /// Flows that end by themselves and have not been sent and acknowledged in full.
     pub open: u64,
     /// Packets of such flows in the network.
@@ -97,9 +103,11 @@ pub struct Flows {
 pub const TCP: u32 = u32::MAX;
 
 impl Flows {
-    /// From the specs of all flows; `udp` gives schedules to those that are not TCP.
-    pub fn new(mut list: Vec<(FlowSpec, Option<UdpConfig>)>, hosts: u32) -> Self {
-        list.sort_by_key(|(flow, _)| (flow.start, flow.src, flow.dst, flow.entry));
+    /// From the specs of all flows, with schedules for those that are UDP, and the gates before some of them. The gates
+    /// number flows as `list` does.
+    pub fn new(mut list: Vec<(FlowSpec, Option<UdpConfig>)>, mut gates: Vec<Gate>, hosts: u32) -> Self {
+        let to = sort_by_key(&mut list, |(flow, _)| (flow.start, flow.src, flow.dst, flow.entry));
+        gates.iter_mut().for_each(|gate| gate.renumber(&to));
         let mut flows = Flows::default();
         for (spec, udp) in list {
             flows.specs.push(spec);
@@ -111,21 +119,62 @@ impl Flows {
         flows.receivers.resize_with(n, || None);
         flows.records.resize(n, Record::default());
         flows.open = (0..n as u32).filter(|&flow| !flows.is_background(flow)).count() as u64;
-        flows.first = vec![0; hosts as usize + 1];
-        for spec in &flows.specs {
-            flows.first[spec.src as usize + 1] += 1;
+        flows.gates = Gates::new(gates, &flows.specs);
+        flows.plan_starts(hosts);
+        flows.traffic_hash = flows.hash_traffic();
+        flows
+    }
+
+    fn hash_traffic(&self) -> u64 {
+        let flows = self.specs.iter().fold(hash::name("traffic"), |h, flow| {
+            let ends = u64::from(flow.src) << 32 | u64::from(flow.dst);
+            // Priority 0 adds nothing.
+            let kind = u64::from(flow.entry) | u64::from(flow.priority) << 8;
+            [ends, flow.size, flow.start.0, kind].iter().fold(h, |h, &x| hash::mix2(h, x))
+        });
+        self.gates.fold(flows, hash::mix2)
+    }
+
+    /// Lists the flows that start by the clock under their hosts.
+    fn plan_starts(&mut self, hosts: u32) {
+        let mut gated = vec![false; self.specs.len()];
+        self.gates.flows().for_each(|flow| gated[flow as usize] = true);
+        let by_clock = || (0u32..).zip(&self.specs).filter(|&(number, _)| !gated[number as usize]);
+        self.first = vec![0; hosts as usize + 1];
+        for (_, spec) in by_clock() {
+            self.first[spec.src as usize + 1] += 1;
         }
         for host in 0..hosts as usize {
-            flows.first[host + 1] += flows.first[host];
+            self.first[host + 1] += self.first[host];
         }
-        let mut at = flows.first.clone();
-        flows.by_host = vec![0; n];
-        for (number, spec) in flows.specs.iter().enumerate() {
+        let mut at = self.first.clone();
+        self.by_host = vec![0; self.first[hosts as usize] as usize];
+        for (number, spec) in by_clock() {
             let slot = &mut at[spec.src as usize];
-            flows.by_host[*slot as usize] = number as u32;
+            self.by_host[*slot as usize] = number;
             *slot += 1;
         }
-        flows
+    }
+
+    /// What became of every batch, by entry and number.
+    pub fn batches(&self) -> Vec<Batch> {
+        let mut batches = std::collections::BTreeMap::new();
+        for (spec, record) in self.specs.iter().zip(&self.records).filter(|(spec, _)| spec.batch > 0) {
+            let batch = batches.entry((spec.entry, spec.batch)).or_insert(Batch {
+                entry: spec.entry,
+                batch: spec.batch,
+                flows: 0,
+                bytes: 0,
+                start: spec.start,
+                end: Some(Time::ZERO),
+            });
+            batch.flows += 1;
+            batch.bytes += spec.size;
+            batch.start = batch.start.min(spec.start);
+            let end = (record.fct != 0).then(|| spec.start + Span(record.fct));
+            batch.end = batch.end.zip(end).map(|(a, b)| a.max(b));
+        }
+        batches.into_values().collect()
     }
 
     /// Is it TCP?

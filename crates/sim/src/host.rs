@@ -303,6 +303,7 @@ impl Host {
         match what {
             What::TransmitDone(_) | What::LinkDown(_) => {}
             What::FlowStart => self.start_flows(w, now),
+            What::Gate(gate) => self.open_gate(w, now, gate),
             What::Retransmit(flow) => self.retransmit(w, now, flow),
             What::DelayedAck(flow) => self.delayed_ack(w, now, flow),
             What::Pace(flow) => self.pace(w, now, flow),

@@ -9,6 +9,7 @@ pub mod bench;
 pub mod control;
 pub mod engine;
 pub mod flows;
+pub mod gates;
 pub mod host;
 pub mod link;
 pub mod log;

@@ -45,15 +45,20 @@ const fn column(name: &'static str, dtype: &'static str, unit: &'static str, mea
     Column { name, dtype, unit, meaning }
 }
 
-/// Columns of `flows`: one row per flow, in the order of starting.
+/// Columns of `flows`: one row per flow, in the order of starting by the clock.
 pub const FLOW_COLUMNS: &[Column] = &[
-    column("flow", "u32", "", "number of the flow, in the order of starting"),
+    column("flow", "u32", "", "number of the flow, in the order of starting by the clock"),
     column("src", "u32", "host", "sending host"),
     column("dst", "u32", "host", "receiving host"),
     column("entry", "u8", "", "which [[traffic]] entry it belongs to, from 0"),
     column("tcp", "bool", "", "true: the TCP of [transport]; false: UDP"),
     column("size_bytes", "u64", "bytes", "payload to transfer (UDP: bytes on the wire, 0 if without end)"),
-    column("start_ps", "u64", "ps", "when the sender had all of it to send"),
+    column(
+        "start_ps",
+        "u64",
+        "ps",
+        "when the sender had all of it to send; a flow that waits for others: when it started, or, if it never did, the start of its entry",
+    ),
     column("finished", "bool", "", "the last missing byte arrived before the run ended"),
     column(
         "fct_ps",
@@ -117,13 +122,14 @@ impl Outcome {
         }
         let links = links(&mut sim, stop);
         sim.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
-        let traffic_hash = traffic_hash(&sim.flows.specs);
+        let traffic_hash = sim.flows.traffic_hash;
         let hash = outcome_hash(&sim, &links, stop);
         let ideal = ideal_fcts(&sim);
         let keep = sim.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
         let mut report = report(&sim, &links, stop, loads);
         report["outcome_hash"] = json!(format!("{hash:016x}"));
         report["traffic_hash"] = json!(format!("{traffic_hash:016x}"));
+        report["collectives"] = crate::summary::collectives(spec, &sim.flows);
         report["classes"] = crate::summary::classes(&spec.metrics, &sim.flows, &ideal);
         let flows = if keep { flow_columns(&sim, &ideal) } else { Vec::new() };
         let series = series_columns(&sim.log.points);
@@ -153,14 +159,6 @@ fn links(sim: &mut Sim, stop: Time) -> Vec<LinkAccount> {
     links
 }
 
-/// Hash of the traffic: equal for two runs exactly if they were offered the same flows.
-fn traffic_hash(specs: &[FlowSpec]) -> u64 {
-    specs.iter().fold(hash::name("traffic"), |h, flow| {
-        let ends = u64::from(flow.src) << 32 | u64::from(flow.dst);
-        [ends, flow.size, flow.start.0, u64::from(flow.entry)].iter().fold(h, |h, &x| hash::mix2(h, x))
-    })
-}
-
 fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
     let mut h = hash::mix2(hash::name("outcome"), stop.0);
     let mut add = |x: u64| h = hash::mix2(h, x);
@@ -174,6 +172,9 @@ fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
         add(pair(record.marks, record.path_changes));
         add(pair(record.arrived, 0));
         add(record.received);
+    }
+    if !sim.flows.gates.is_empty() {
+        sim.flows.specs.iter().for_each(|flow| add(flow.start.0));
     }
     for link in links {
         let c = &link.counters;

@@ -11,13 +11,14 @@ use crate::outcome::Outcome;
 use crate::packet::Tags;
 use crate::port::Rules;
 use crate::spec::{
-    EngineKind, HeaderBytes, ParamValue, PathTag, PortKind, Spec, SpecError, Stop, Traffic, workload_error,
+    EngineKind, HeaderBytes, ParamValue, PathTag, PortKind, Spec, SpecError, Stop, Traffic, TrafficEntry,
+    workload_error,
 };
 use crate::switch::Switch;
 use crate::topology::Topology;
 use crate::transport::UdpConfig;
 use crate::workload::load::{Loads, Offered, arrival_interval};
-use crate::workload::{self, FlowSpec, Workload};
+use crate::workload::{self, FlowSpec, Gate, Workload};
 use spinewise_policy::{Shape, Span, Tier, Time};
 
 /// Choices that must not change any result; tests turn them.
@@ -41,7 +42,7 @@ impl Sim {
     /// traffic that names what is not there.
     pub fn new(spec: &Spec, tuning: Tuning) -> Result<(Sim, Option<Loads>), SpecError> {
         let topology = Topology::new(&spec.topology)?;
-        let (list, loads) = traffic(spec, &topology)?;
+        let Offer { list, gates, loads } = traffic(spec, &topology)?;
         check_reachable(&list, &topology)?;
         let rules = Rules::new(&spec.switch);
         let net = Net::new(
@@ -60,7 +61,7 @@ impl Sim {
             spec.topology.floor_tx(),
         );
         let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks)?;
-        let flows = Flows::new(list, net.topology.hosts);
+        let flows = Flows::new(list, gates, net.topology.hosts);
         let hosts = (0..net.topology.hosts).map(|host| Host::new(host, &net, &flows, edge.as_ref())).collect();
         let switches = (0..net.topology.switches()).map(|switch| Switch::new(switch, &net, &fabric)).collect();
         let wires = Wires::new(net.topology.links.iter().map(|l| l.to.0).collect(), net.topology.nodes() as usize);
@@ -112,8 +113,15 @@ pub enum Failure {
 /// A flow, with its schedule if it is UDP.
 type Listed = (FlowSpec, Option<UdpConfig>);
 
-/// All flows of the spec, and the load they offer.
-fn traffic(spec: &Spec, topology: &Topology) -> Result<(Vec<Listed>, Option<Loads>), SpecError> {
+/// All flows of a spec.
+struct Offer {
+    list: Vec<Listed>,
+    /// Before some of them, which are numbered as in `list`.
+    gates: Vec<Gate>,
+    loads: Option<Loads>,
+}
+
+fn traffic(spec: &Spec, topology: &Topology) -> Result<Offer, SpecError> {
     let (uplinks, up, down) = topology.leaf_rates();
     let places = workload::Places {
         hosts: topology.hosts,
@@ -122,30 +130,36 @@ fn traffic(spec: &Spec, topology: &Topology) -> Result<(Vec<Listed>, Option<Load
         host_rate: topology.host_rate(),
         uplink_rate_of_leaf: &uplinks,
     };
-    let mut list = Vec::new();
+    let (mut list, mut gates, mut open_loop) = (Vec::new(), Vec::new(), Vec::new());
     let mut interval = Span::ZERO;
-    for (entry, source) in spec.traffic.iter().enumerate() {
+    for (entry, TrafficEntry { source, priority }) in spec.traffic.iter().enumerate() {
         match source {
             Traffic::Tcp(workload) => {
-                let flows =
-                    workload.generate(spec.seed, entry as u8, &places).map_err(|error| workload_error(entry, error))?;
+                let mut plan =
+                    workload.plan(spec.seed, entry as u8, &places).map_err(|error| workload_error(entry, error))?;
+                plan.flows.iter_mut().for_each(|flow| flow.priority = *priority);
                 interval = interval.max(match workload {
                     Workload::Poisson(poisson) if poisson.duration != Span::FOREVER => poisson.duration,
-                    _ => arrival_interval(&flows),
+                    _ => arrival_interval(&plan.flows),
                 });
-                list.extend(flows.into_iter().map(|flow| (flow, None)));
+                if !workload.is_closed_loop() {
+                    open_loop.extend_from_slice(&plan.flows);
+                }
+                plan.gates.iter_mut().for_each(|gate| gate.shift(list.len() as u32));
+                gates.append(&mut plan.gates);
+                list.extend(plan.flows.into_iter().map(|flow| (flow, None)));
             }
             Traffic::Udp(udp) => {
                 let start = udp.config.schedule.first().map_or(Time::ZERO, |&(at, _)| at);
                 let size = udp.config.size_bytes.unwrap_or(0);
-                let flow = FlowSpec { src: udp.src, dst: udp.dst, size, start, entry: entry as u8 };
+                let (entry, priority) = (entry as u8, *priority);
+                let flow = FlowSpec { src: udp.src, dst: udp.dst, size, start, entry, priority, batch: 0 };
                 list.push((flow, Some(udp.config.clone())));
             }
         }
     }
-    let tcp: Vec<FlowSpec> = list.iter().filter(|(_, udp)| udp.is_none()).map(|&(flow, _)| flow).collect();
     let offered = Offered {
-        flows: &tcp,
+        flows: &open_loop,
         interval,
         mss: u64::from(spec.transport.mss),
         header: u64::from(spec.transport.header),
@@ -155,7 +169,7 @@ fn traffic(spec: &Spec, topology: &Topology) -> Result<(Vec<Listed>, Option<Load
         down: &down,
     };
     let loads = offered.loads();
-    Ok((list, loads))
+    Ok(Offer { list, gates, loads })
 }
 
 /// Every flow and its acknowledgements must find a way.

@@ -1,7 +1,10 @@
-//! Summaries by size class: exact counts, and a logarithmic histogram that stands in for rows when there are too many.
+//! Summaries by size class: exact counts, and a logarithmic histogram that stands in for rows when there are too many;
+//! and of collective operations, round by round.
 
 use crate::flows::Flows;
-use crate::spec::MetricsSpec;
+use crate::gates::Batch;
+use crate::spec::{MetricsSpec, Spec, Traffic};
+use crate::workload::Workload;
 use serde_json::{Value, json};
 
 /// Bins per octave of the histograms, of equal width: each is at most 1/32 of its least value wide.
@@ -64,6 +67,31 @@ pub fn classes(metrics: &MetricsSpec, flows: &Flows, ideal: &[u64]) -> Value {
         })
         .collect();
     Value::Array(classes)
+}
+
+/// Rounds of collective operations, and requests with their answers; left out, like rows, if there are too many.
+pub fn collectives(spec: &Spec, flows: &Flows) -> Value {
+    let batches = flows.batches();
+    if batches.len() as u64 > spec.metrics.keep_flows_up_to {
+        return Value::Null;
+    }
+    let groups = |entry: u8| match &spec.traffic[usize::from(entry)].source {
+        Traffic::Tcp(Workload::Collective(collective)) => collective.groups(),
+        _ => 1,
+    };
+    let one = |batch: Batch| {
+        let (number, groups) = (batch.batch - 1, groups(batch.entry));
+        json!({
+            "entry": batch.entry,
+            "group": number % groups,
+            "round": number / groups,
+            "flows": batch.flows,
+            "bytes": batch.bytes,
+            "start_ps": batch.start.0,
+            "end_ps": batch.end.map(|end| end.0),
+        })
+    };
+    Value::Array(batches.into_iter().map(one).collect())
 }
 
 #[cfg(test)]

@@ -349,7 +349,7 @@ impl Switch {
                 self.timers.plan(now + period, What::Tick);
             }
             What::Sample => self.sample(w, now),
-            What::FlowStart | What::Retransmit(_) | What::DelayedAck(_) | What::Pace(_) => {}
+            What::FlowStart | What::Gate(_) | What::Retransmit(_) | What::DelayedAck(_) | What::Pace(_) => {}
         }
     }
 

@@ -31,6 +31,8 @@ pub enum What {
     TransmitDone(u16),
     /// The next flow of this host starts.
     FlowStart,
+    /// The flows behind a gate of this host start.
+    Gate(u32),
     /// Retransmission timer of a flow.
     Retransmit(u32),
     /// Delayed-ACK timer of a flow.

@@ -258,6 +258,7 @@ fn entry(size: Size) -> impl Strategy<Value = Value> {
         1 => (bytes.clone(), any::<bool>(), 0u32..100).prop_map(|(n, inter_rack, start)| {
             json!({"kind": "permutation", "size_bytes": n, "inter_rack": inter_rack, "start_us": start})
         }),
+        1 => steps(hosts),
         1 => (1u32..12, bytes, 1.1f64..3.0, select(&["inter_rack", "any", "leaf_pair", "one_to_one"][..])).prop_map(
             |(flows, n, tail, pairs)| {
                 json!({"kind": "on_off", "flows": flows, "min_bytes": n.min(20_000), "max_bytes": n.min(20_000) * 4,
@@ -270,6 +271,25 @@ fn entry(size: Size) -> impl Strategy<Value = Value> {
                        "max_flows": flows})
             }),
     ]
+}
+
+/// Traffic whose flows wait for each other, among the first few hosts.
+fn steps(hosts: u32) -> impl Strategy<Value = Value> {
+    let rounds = (1u32..3, 0u32..200, select(&["given", "random"][..]));
+    let kind = select(&["all_reduce", "all_to_all", "all_to_all at once", "rpc"][..]);
+    (kind, 2..=hosts.min(5), 5u64..40_000, rounds).prop_map(move |(kind, n, bytes, (rounds, gap, order))| match kind {
+        "rpc" => json!({"kind": "rpc", "fan_in": n - 1, "size_bytes": bytes, "requests": rounds, "period_us": gap,
+                        "request_bytes": bytes % 100}),
+        kind => {
+            let mut entry = json!({"kind": "all_reduce", "hosts": (0..n).collect::<Vec<_>>(), "size_bytes": bytes,
+                                   "rounds": rounds, "gap_us": gap, "order": order});
+            if kind != "all_reduce" {
+                entry["kind"] = json!("all_to_all");
+                entry["concurrent"] = json!(kind != "all_to_all");
+            }
+            entry
+        }
+    })
 }
 
 fn metrics() -> impl Strategy<Value = Value> {
@@ -381,7 +401,7 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
         assert!(record.received <= flow.size || tcp[n] == 0 && flow.size == 0, "{}", about());
         assert_eq!(fct[n] > 0, finished[n] == 1, "{}", about());
         if finished[n] == 1 {
-            let (payload, header) = match &resolved.traffic[usize::from(flow.entry)] {
+            let (payload, header) = match &resolved.traffic[usize::from(flow.entry)].source {
                 Traffic::Tcp(_) => (resolved.transport.mss, resolved.transport.header),
                 Traffic::Udp(udp) => (udp.config.packet_bytes, 0),
             };

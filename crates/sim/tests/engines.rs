@@ -80,6 +80,20 @@ fn specs() -> Vec<(String, Value)> {
     );
     add("incast", json!({"traffic": [{"kind": "incast", "receiver": 0, "senders": 9, "size_bytes": 50000}]}));
     add("permutation", json!({"traffic": [{"kind": "permutation", "size_bytes": 300000}]}));
+    add(
+        "all-reduce",
+        json!({"traffic": [{"kind": "all_reduce", "size_bytes": 300_000, "order": "random", "rounds": 2}]}),
+    );
+    add(
+        "all-to-all among losses",
+        json!({"switch": {"buffer_packets": 8}, "scheme": {"name": "rps"},
+               "traffic": [{"kind": "all_to_all", "pair_bytes": 30_000, "gap_us": 3, "rounds": 2}]}),
+    );
+    add(
+        "rpc under a host scheme",
+        json!({"scheme": {"name": "pdlb"}, "traffic": [{"kind": "rpc", "fan_in": 9, "size_bytes": 20_000,
+               "request_bytes": 300, "requests": 20, "period_us": 100, "arrivals": "poisson"}]}),
+    );
     add("stop by time", json!({"run": {"stop": "time", "until_us": 1500.0}}));
     specs
 }

@@ -6,6 +6,7 @@ use crate::net::Net;
 use crate::packet::{CE, ECE, InHand, Packet, RETRANSMIT};
 use crate::timers::What;
 use crate::transport::{Ack, AckOut, TcpReceiver, TcpSender, UdpSender};
+use crate::workload::Upon;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Time, Way};
 use std::collections::VecDeque;
 
@@ -63,6 +64,16 @@ impl Host {
             self.send_ack(w, now, flow, ack);
         }
         self.after_receiving(w, flow);
+        if got.completed {
+            self.completed(w, now, flow, Upon::Received);
+        }
+    }
+
+    /// This host has received all of `flow`, or has all of it acknowledged: flows that wait for it may start.
+    fn completed(&mut self, w: &mut World<'_>, now: Time, flow: u32, upon: Upon) {
+        for (gate, gap) in w.flows.gates.note(flow, upon) {
+            self.timers.plan(now + gap, What::Gate(gate));
+        }
     }
 
     /// Plans the delayed-ACK timer, or drops the receiving end when it is through.
@@ -150,6 +161,7 @@ impl Host {
             edge.forget(self.id, FlowKey(flow << 1));
             edge.forget(self.id, FlowKey(flow << 1 | 1));
         }
+        self.completed(w, now, flow, Upon::Acknowledged);
     }
 
     pub(super) fn plan_retransmit(&mut self, w: &mut World<'_>, flow: u32) {
@@ -167,35 +179,50 @@ impl Host {
     pub(super) fn start_flows(&mut self, w: &mut World<'_>, now: Time) {
         while self.next_flow < self.last_flow {
             let flow = w.flows.by_host[self.next_flow as usize];
-            let spec = w.flows.specs[flow as usize];
-            if spec.start > now {
-                self.timers.plan(spec.start, What::FlowStart);
+            let start = w.flows.specs[flow as usize].start;
+            if start > now {
+                self.timers.plan(start, What::FlowStart);
                 return;
             }
             self.next_flow += 1;
-            let machine = if w.flows.is_tcp(flow) {
-                Machine::Tcp(TcpSender::new(&w.net.tcp, spec.size))
-            } else {
-                let udp = UdpSender::new(&w.flows.udp[w.flows.udp_of[flow as usize] as usize]);
-                match udp.next_time() {
-                    Some(at) => self.timers.plan(at.max(now), What::Pace(flow)),
-                    // Its end comes before its first packet.
-                    None if !w.flows.is_background(flow) => w.flows.open -= 1,
-                    None => {}
-                }
-                Machine::Udp(udp, VecDeque::new())
-            };
-            w.flows.senders[flow as usize] = Some(Box::new(Sender {
-                machine,
-                queued: false,
-                timer_at: Time::NEVER,
-                last_way: Way::ANY,
-                ways: VecDeque::new(),
-            }));
-            self.tell(w, now, spec.dst, Way::ANY, Some(FlowKey(flow << 1)), Event::FlowStart { size: spec.size });
-            if w.flows.is_tcp(flow) {
-                self.ready(w, now, flow);
+            self.start_flow(w, now, flow);
+        }
+    }
+
+    /// The flows behind a gate start now.
+    pub(super) fn open_gate(&mut self, w: &mut World<'_>, now: Time, gate: u32) {
+        let mut n = 0;
+        while let Some(flow) = w.flows.gates.flow(gate, n) {
+            w.flows.specs[flow as usize].start = now;
+            self.start_flow(w, now, flow);
+            n += 1;
+        }
+    }
+
+    fn start_flow(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+        let spec = w.flows.specs[flow as usize];
+        let machine = if w.flows.is_tcp(flow) {
+            Machine::Tcp(TcpSender::new(&w.net.tcp, spec.size))
+        } else {
+            let udp = UdpSender::new(&w.flows.udp[w.flows.udp_of[flow as usize] as usize]);
+            match udp.next_time() {
+                Some(at) => self.timers.plan(at.max(now), What::Pace(flow)),
+                // Its end comes before its first packet.
+                None if !w.flows.is_background(flow) => w.flows.open -= 1,
+                None => {}
             }
+            Machine::Udp(udp, VecDeque::new())
+        };
+        w.flows.senders[flow as usize] = Some(Box::new(Sender {
+            machine,
+            queued: false,
+            timer_at: Time::NEVER,
+            last_way: Way::ANY,
+            ways: VecDeque::new(),
+        }));
+        self.tell(w, now, spec.dst, Way::ANY, Some(FlowKey(flow << 1)), Event::FlowStart { size: spec.size });
+        if w.flows.is_tcp(flow) {
+            self.ready(w, now, flow);
         }
     }
 

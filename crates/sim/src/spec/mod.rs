@@ -38,7 +38,7 @@ pub use switch::{EcnAt, Limit, PortKind, QueueCounts, SwitchSpec};
 pub use topology::{
     Cable, Direction, Graph, LeafSpine, LinkOverride, StaticRoute, TopologySpec, TxTimeRounding, Wiring,
 };
-pub use traffic::{Traffic, UdpFlow, workload_error};
+pub use traffic::{Traffic, TrafficEntry, UdpFlow, workload_error};
 
 use crate::transport::TcpConfig;
 use key::{Default, Kind};
@@ -93,7 +93,7 @@ pub struct Spec {
     /// The load-balancing scheme.
     pub scheme: SchemeSpec,
     /// What is sent.
-    pub traffic: Vec<Traffic>,
+    pub traffic: Vec<TrafficEntry>,
     /// When the run ends.
     pub run: RunSpec,
     /// What is kept.

@@ -38,18 +38,28 @@ fn everything() -> Vec<Value> {
             "scheme": {"name": "letflow", "params": {}, "header_bytes": "free"},
             "traffic": [
                 {"kind": "poisson", "cdf": "vl2", "load": 0.5, "load_of": "host_links", "pairs": "leaf_pair",
-                 "from_leaf": 2, "to_leaf": 1, "start_us": 5, "duration_us": 1000, "max_flows": 10},
+                 "from_leaf": 2, "to_leaf": 1, "start_us": 5, "duration_us": 1000, "max_flows": 10, "priority": 6},
                 {"kind": "on_off", "flows": 5, "min_bytes": 10, "max_bytes": 20, "tail_index": 1, "on_us": 3,
                  "arrivals_per_second": 1e6, "off_mean_us": 4, "off_sd_us": 1, "pairs": "one_to_one", "from_leaf": 1,
-                 "to_leaf": 0, "start_us": 1},
-                {"kind": "flows", "list": [{"src": 0, "dst": 11, "size_bytes": 1, "start_ns": 0.001}]},
+                 "to_leaf": 0, "start_us": 1, "priority": 1},
+                {"kind": "flows", "list": [{"src": 0, "dst": 11, "size_bytes": 1, "start_ns": 0.001}],
+                 "priority": 0},
                 {"kind": "permutation", "size_bytes": 1000, "start_us": 1, "inter_rack": false, "repeat": 2,
-                 "period_us": 10},
+                 "period_us": 10, "priority": 2},
                 {"kind": "incast", "receiver": 0, "senders": 3, "size_bytes": 10, "start_us": 0, "repeat": 1,
-                 "period_us": 0},
+                 "period_us": 0, "priority": 3},
                 {"kind": "incast", "receiver": 0, "senders": [1, 5], "size_bytes": 10},
-                {"kind": "udp", "src": 0, "dst": 5, "packet_bytes": 64, "size_bytes": 100, "end_us": 9,
+                {"kind": "udp", "src": 0, "dst": 5, "packet_bytes": 64, "size_bytes": 100, "end_us": 9, "priority": 4,
                  "schedule": [{"at_us": 1, "rate_gbps": 0.5}, {"at_us": 2.5, "rate_gbps": 0}]},
+                {"kind": "rpc", "receiver": 3, "fan_in": 4, "size_bytes": 10, "request_bytes": 5, "requests": 6,
+                 "period_us": 7, "arrivals": "poisson", "start_us": 8, "priority": 5},
+                {"kind": "rpc", "fan_in": 4, "size_bytes": 10},
+                {"kind": "all_reduce", "hosts": [[0, 5, 2], [1.0, 11]], "order": "random", "size_bytes": 100,
+                 "rounds": 2, "gap_us": 3, "start_us": 4, "priority": 5},
+                {"kind": "all_reduce", "size_bytes": 100},
+                {"kind": "all_to_all", "hosts": [1, 2, 3], "order": "given", "size_bytes": 100, "concurrent": true,
+                 "rounds": 2, "gap_us": 3, "start_us": 4, "priority": 5},
+                {"kind": "all_to_all", "hosts": "all", "pair_bytes": 100},
             ],
             "run": {"stop": "time", "until_us": 100, "grid_ns": 1000, "engine": "windows", "window_ns": 0.25},
             "metrics": {
@@ -199,7 +209,7 @@ fn units_are_exact() {
     assert_eq!(spec.transport.rto_granularity, Span(1_500_000));
     assert_eq!(spec.run.until, Time(100_000_000));
     assert_eq!((spec.run.grid, spec.run.window), (Span(1_000_000), Some(Span(250))));
-    let Traffic::Udp(udp) = &spec.traffic[6] else { panic!("{:?}", spec.traffic[6]) };
+    let Traffic::Udp(udp) = &spec.traffic[6].source else { panic!("{:?}", spec.traffic[6]) };
     assert_eq!(udp.config.schedule, [(Time(1_000_000), 500_000_000), (Time(2_500_000), 0)]);
     assert_eq!((udp.config.size_bytes, udp.config.end), (Some(100), Time(9_000_000)));
     let odd = resolved(json!({"topology": {"host_rate_gbps": 1.000000001}, "traffic": udp_of(spec)}));
@@ -236,7 +246,8 @@ fn presets_are_those_of_their_sources() {
 #[test]
 fn defaults_are_those_of_the_types() {
     let spec = resolved(json!({"traffic": [{"kind": "on_off"}]}));
-    assert_eq!(spec.traffic, [Traffic::Tcp(Workload::OnOff(OnOff::default()))]);
+    let source = Traffic::Tcp(Workload::OnOff(OnOff::default()));
+    assert_eq!(spec.traffic, [TrafficEntry { source, priority: 0 }]);
     assert_eq!(OnOff::default().pairs, Pairs::OneToOne { from: 0, to: 1 });
     assert_eq!((spec.seed, spec.scheme.name.as_str(), spec.run.until), (1, "ecmp", Time(10_000_000_000_000)));
     let classes: Vec<(&str, u64, u64)> =

@@ -2,6 +2,7 @@
 
 mod given;
 mod random;
+mod steps;
 
 use serde_json::{Map, Value};
 use spinewise_policy::hash;
@@ -15,11 +16,21 @@ use crate::workload::{Workload, WorkloadError};
 
 pub(crate) use given::{FlowKeys, IncastKeys, ListKeys, PermutationKeys, StepKeys, UdpKeys};
 pub(crate) use random::{OnOffKeys, PoissonKeys};
+pub(crate) use steps::{AllReduceKeys, AllToAllKeys, RpcKeys};
 
 /// Entries are numbered in 8 bits.
 const MOST_ENTRIES: usize = 256;
 
 /// One entry of the traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrafficEntry {
+    /// What is sent.
+    pub source: Traffic,
+    /// Priority of its data packets in switches with several data queues, 0 to 6.
+    pub priority: u8,
+}
+
+/// What an entry of the traffic sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// Flows of TCP.
@@ -93,6 +104,27 @@ pub(crate) const ENTRIES: &[Entry] = &[
         read: given::read_incast,
     },
     Entry {
+        kind: "rpc",
+        doc: "one host asks several, again and again: their answers meet at its link",
+        source: "partition/aggregate, DCTCP (SIGCOMM 2010), section 2.1",
+        keys: RpcKeys::KEYS,
+        read: steps::read_rpc,
+    },
+    Entry {
+        kind: "all_reduce",
+        doc: "ring all-reduce: each step starts when the one before has arrived",
+        source: "Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2), 2009",
+        keys: AllReduceKeys::KEYS,
+        read: steps::read_all_reduce,
+    },
+    Entry {
+        kind: "all_to_all",
+        doc: "every host sends to every other one, step by step or all at once",
+        source: "the linear shift of MPI libraries: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
+        keys: AllToAllKeys::KEYS,
+        read: steps::read_all_to_all,
+    },
+    Entry {
         kind: "udp",
         doc: "one constant-rate UDP source, by a schedule of rates",
         source: "PDLB, \"Adaptive Granularity\", and exactness tests",
@@ -102,7 +134,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
 ];
 
 /// Reads the list of entries.
-pub(crate) fn read(list: &[Value], fabric: &TopologySpec) -> Result<(Vec<Traffic>, Value), SpecError> {
+pub(crate) fn read(list: &[Value], fabric: &TopologySpec) -> Result<(Vec<TrafficEntry>, Value), SpecError> {
     if list.is_empty() || list.len() > MOST_ENTRIES {
         let value = if list.is_empty() { Value::Array(Vec::new()) } else { list.len().into() };
         return Err(SpecError::new("traffic", &value, format!("from 1 to {MOST_ENTRIES} [[traffic]] tables")));
@@ -114,8 +146,12 @@ pub(crate) fn read(list: &[Value], fabric: &TopologySpec) -> Result<(Vec<Traffic
         let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table with a kind"))?;
         let entry = find(&path, table)?;
         let mut reader = Reader::new(&path, entry.keys, table)?;
-        traffic.push((entry.read)(&mut reader, fabric)?);
-        resolved.push(reader.finish());
+        let source = (entry.read)(&mut reader, fabric)?;
+        let told = reader.finish();
+        // Every kind has this key, with this range.
+        let priority = told["priority"].as_u64().unwrap_or(0) as u8;
+        traffic.push(TrafficEntry { source, priority });
+        resolved.push(told);
     }
     Ok((traffic, Value::Array(resolved)))
 }
@@ -139,6 +175,9 @@ fn find(path: &str, table: &Map<String, Value>) -> Result<&'static Entry, SpecEr
 
 /// The kind of a host key.
 const HOST: Kind = Kind::Integer { min: 0, max: (1 << 20) - 1 };
+
+/// The kind of the key `priority`: the eight of PFC (IEEE 802.1Qbb) but one, which is left to control.
+const PRIORITY: Kind = Kind::Integer { min: 0, max: 6 };
 
 /// Refuses a host that is not there.
 fn check_host(reader: &Reader<'_>, name: &str, host: u32, fabric: &TopologySpec) -> Result<(), SpecError> {

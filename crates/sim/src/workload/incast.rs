@@ -3,7 +3,7 @@
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, MOST_FLOWS, Places, WorkloadError, entity};
+use super::{FlowSpec, MOST_FLOWS, Places, WorkloadError, draw, entity};
 
 /// Who sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,8 @@ impl Incast {
         let mut flows = Vec::with_capacity(self.repeat as usize * senders.len());
         for round in 0..self.repeat {
             let start = self.start + self.period * u64::from(round);
-            let flow = |&src: &u32| FlowSpec { src, dst: self.receiver, size: self.size, start, entry };
+            let flow =
+                |&src: &u32| FlowSpec { src, dst: self.receiver, size: self.size, start, entry, ..FlowSpec::default() };
             flows.extend(senders.iter().map(flow));
         }
         Ok(flows)
@@ -62,19 +63,13 @@ impl Incast {
     fn resolve(&self, seed: u64, entry: u8, hosts: u32) -> Result<Vec<u32>, WorkloadError> {
         match &self.senders {
             Senders::Count(count) => {
-                let mut others: Vec<u32> = (0..hosts).filter(|&host| host != self.receiver).collect();
+                let others: Vec<u32> = (0..hosts).filter(|&host| host != self.receiver).collect();
                 if *count == 0 || *count as usize > others.len() {
                     let allowed = format!("from 1 to {}, the hosts but the receiver", others.len());
                     return Err(WorkloadError::new("senders", count, allowed));
                 }
                 let mut rng = Rng::stream(seed, "incast senders", entity(entry, self.receiver));
-                for place in 0..*count {
-                    let other = place + rng.below(others.len() as u32 - place);
-                    others.swap(place as usize, other as usize);
-                }
-                others.truncate(*count as usize);
-                others.sort_unstable();
-                Ok(others)
+                Ok(draw(others, *count, &mut rng))
             }
             Senders::List(list) => {
                 if list.is_empty() {

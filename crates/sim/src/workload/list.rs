@@ -107,8 +107,14 @@ impl FlowList {
             let allowed = format!("hosts from 0 to {}", places.hosts.saturating_sub(1));
             return Err(WorkloadError::new("list", format!("{} -> {}", flow.src, flow.dst), allowed));
         }
-        let of =
-            |flow: &ListedFlow| FlowSpec { src: flow.src, dst: flow.dst, size: flow.size, start: flow.start, entry };
+        let of = |flow: &ListedFlow| FlowSpec {
+            src: flow.src,
+            dst: flow.dst,
+            size: flow.size,
+            start: flow.start,
+            entry,
+            ..FlowSpec::default()
+        };
         Ok(self.flows.iter().map(of).collect())
     }
 }
@@ -227,7 +233,7 @@ mod tests {
         let flow = |src, dst, size, ps| ListedFlow { src, dst, size, start: Time(ps) };
         assert_eq!(list.flows(), [flow(0, 7, 1500, 1_000_500), flow(2, 1, 1, 0)]);
         assert_eq!(FlowList::new(list.flows().to_vec(), 8).unwrap(), list);
-        let flows = super::super::Workload::List(list).generate(1, 6, &Fabric::new(2, 4, 1).places()).unwrap();
+        let flows = super::super::Workload::List(list).plan(1, 6, &Fabric::new(2, 4, 1).places()).unwrap().flows;
         assert_eq!(flows.iter().map(|flow| (flow.src, flow.entry)).collect::<Vec<_>>(), [(2, 6), (0, 6)]);
         assert!(FlowList::from_csv("src,dst,size_bytes,start_ns\n", 8).unwrap().flows().is_empty());
     }

@@ -99,12 +99,12 @@ impl Offered<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::Fabric;
-    use super::super::{Cdf, Poisson, Workload};
+    use super::super::{Cdf, LoadOf, Pairs, Poisson, Workload};
     use super::*;
     use spinewise_policy::time::Time;
 
     fn flow(src: u32, dst: u32, size: u64, start: u64) -> FlowSpec {
-        FlowSpec { src, dst, size, start: Time(start), entry: 0 }
+        FlowSpec { src, dst, size, start: Time(start), ..FlowSpec::default() }
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
         let places = fabric.places();
         let cdf = Cdf::builtin("enterprise_meet").unwrap().cdf();
         let poisson = Poisson { duration: Span::from_ms(50), ..Poisson::new(cdf, 0.7) };
-        let flows = Workload::Poisson(poisson).generate(1, 0, &places).unwrap();
+        let flows = Workload::Poisson(poisson).plan(1, 0, &places).unwrap().flows;
         let offered = Offered {
             flows: &flows,
             interval: Span::from_ms(50),
@@ -186,5 +186,51 @@ mod tests {
         assert!((weight(data) - 1.17).abs() < 0.02, "{}", weight(data));
         assert!((weight(all) - 1.34).abs() < 0.04, "{}", weight(all));
         assert!(all.wire_of_available >= all.wire_of_nominal);
+    }
+
+    /// The load of conweave-ns3: its runner hands the load over the oversubscription to a generator that fills each host's
+    /// link with it, to all other hosts, the own rack included. That is the load of the leaf's uplinks here.
+    #[test]
+    fn the_load_of_the_conweave_code_is_that_of_uplinks_with_any_receiver() {
+        // 8 leaves of 16 hosts, 8 uplinks: oversubscribed 2:1, the 128 hosts of the ConWeave paper.
+        let fabric = Fabric::new(8, 16, 8);
+        let places = fabric.places();
+        let cdf = || Cdf::builtin("ali_storage").unwrap().cdf();
+        let run = |load, load_of| Poisson {
+            load_of,
+            pairs: Pairs::Any,
+            duration: Span::from_ms(40),
+            ..Poisson::new(cdf(), load)
+        };
+        let flows_of = |poisson: Poisson| Workload::Poisson(poisson).plan(1, 0, &places).unwrap().flows;
+        let flows = flows_of(run(0.8, LoadOf::LeafUplinks));
+        assert_eq!(flows, flows_of(run(0.4, LoadOf::HostLinks)), "0.8 of the uplinks is 0.4 of the hosts' links");
+
+        let offered = Offered {
+            flows: &flows,
+            interval: Span::from_ms(40),
+            mss: 1000,
+            header: 48,
+            ack: 60,
+            places: &places,
+            up: &fabric.uplinks,
+            down: &fabric.uplinks,
+        };
+        let loads = offered.loads().unwrap();
+        let (bytes, squares) =
+            flows.iter().fold((0.0, 0.0), |(b, s), flow| (b + flow.size as f64, s + (flow.size as f64).powi(2)));
+        let sigma = squares.sqrt() / bytes;
+        // 112 of the 127 receivers are in other racks.
+        let expected = 0.8 * 112.0 / 127.0;
+        assert!((loads.payload_of_nominal / expected - 1.0).abs() < 4.0 * sigma, "{loads:?}");
+        let rate = bytes * 8.0 / 0.04;
+        assert!((rate / (0.4 * 128.0 * 10e9) - 1.0).abs() < 4.0 * sigma, "{rate}");
+        // On the wire: what packets of these sizes weigh, counted one by one.
+        let far = flows.iter().filter(|flow| flow.src / 16 != flow.dst / 16);
+        let wire: u64 = far.map(|flow| flow.size + flow.size.div_ceil(1000) * (48 + 60)).sum();
+        let share = wire as f64 * 8.0 / 0.04 / (64.0 * 10e9);
+        assert!((loads.wire_of_nominal - share).abs() < 1e-9, "{loads:?} {share}");
+        // No leaf has more than is offered, and the worst has more than the mean of all.
+        assert!(loads.wire_of_available >= loads.wire_of_nominal && loads.wire_of_available < 1.5, "{loads:?}");
     }
 }

@@ -6,10 +6,12 @@
 
 use core::fmt;
 
+use spinewise_policy::rng::Rng;
 use spinewise_policy::time::Time;
 
 pub mod builtin;
 pub mod cdf;
+pub mod collective;
 pub mod incast;
 pub mod list;
 pub mod load;
@@ -17,23 +19,28 @@ pub mod math;
 pub mod on_off;
 pub mod pairs;
 pub mod permutation;
+pub mod plan;
 pub mod poisson;
+pub mod rpc;
 
 pub use builtin::{BuiltinCdf, builtins};
 pub use cdf::{Cdf, CdfError};
+pub use collective::{Collective, Members, Order, Pattern, Share};
 pub use incast::{Incast, Senders};
 pub use list::{FlowList, ListError, ListedFlow};
 pub use load::{Loads, Offered};
 pub use on_off::OnOff;
 pub use pairs::Pairs;
 pub use permutation::Permutation;
+pub use plan::{Gate, Plan, Upon};
 pub use poisson::{LoadOf, Poisson};
+pub use rpc::{Arrivals, Rpc};
 
 /// More flows than this from one entry are taken for a mistake in the load or the duration (3 GB of them).
 pub const MOST_FLOWS: u64 = 100_000_000;
 
 /// One flow to offer to the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSpec {
     /// The sending host.
     pub src: u32,
@@ -41,10 +48,15 @@ pub struct FlowSpec {
     pub dst: u32,
     /// Payload in bytes, at least 1.
     pub size: u64,
-    /// When the sender has all of it to send.
+    /// When the sender has all of it to send. Of a flow behind a [`Gate`]: no earlier than this, until it has started.
     pub start: Time,
     /// The `[[traffic]]` entry it belongs to, from 0.
     pub entry: u8,
+    /// Priority of its data packets in switches with several data queues, 0 to 6.
+    pub priority: u8,
+    /// Which of the entry's batches it belongs to, from 1: a round of a collective operation, a request with its
+    /// answers. 0 for flows that stand alone.
+    pub batch: u32,
 }
 
 /// What workloads know of the topology.
@@ -101,31 +113,58 @@ pub enum Workload {
     Permutation(Permutation),
     /// Many hosts send to one at once.
     Incast(Incast),
+    /// One host asks many, again and again.
+    Rpc(Rpc),
+    /// All-reduce or all-to-all, step after step.
+    Collective(Collective),
 }
 
 impl Workload {
-    /// The flows of this entry, sorted by start, then source, then destination.
+    /// The flows of this entry, sorted by start, then source, then destination, and the gates before them.
     ///
     /// # Errors
     /// A value that does not fit this topology: a leaf or host that does not exist, no host to send to, a load that is
     /// not a number.
-    pub fn generate(&self, seed: u64, entry: u8, places: &Places) -> Result<Vec<FlowSpec>, WorkloadError> {
-        let mut flows = match self {
-            Workload::Poisson(poisson) => poisson.generate(seed, entry, places)?,
-            Workload::OnOff(on_off) => on_off.generate(seed, entry, places)?,
-            Workload::List(list) => list.generate(entry, places)?,
-            Workload::Permutation(permutation) => permutation.generate(seed, entry, places)?,
-            Workload::Incast(incast) => incast.generate(seed, entry, places)?,
+    pub fn plan(&self, seed: u64, entry: u8, places: &Places) -> Result<Plan, WorkloadError> {
+        let plan = match self {
+            Workload::Poisson(poisson) => Plan::free(poisson.generate(seed, entry, places)?),
+            Workload::OnOff(on_off) => Plan::free(on_off.generate(seed, entry, places)?),
+            Workload::List(list) => Plan::free(list.generate(entry, places)?),
+            Workload::Permutation(permutation) => Plan::free(permutation.generate(seed, entry, places)?),
+            Workload::Incast(incast) => Plan::free(incast.generate(seed, entry, places)?),
+            Workload::Rpc(rpc) => rpc.generate(seed, entry, places)?,
+            Workload::Collective(collective) => collective.generate(seed, entry, places)?,
         };
-        // Stable: flows alike in all three keep the order they were made in.
-        flows.sort_by_key(|flow| (flow.start, flow.src, flow.dst));
-        Ok(flows)
+        Ok(plan.sorted())
+    }
+
+    /// Does what happens in the network decide when its flows start? Such traffic offers no load, which is a rate.
+    pub fn is_closed_loop(&self) -> bool {
+        matches!(self, Workload::Collective(_))
     }
 }
 
 /// The entity of a random stream: `index` (a host, a round) within this entry.
 fn entity(entry: u8, index: u32) -> u64 {
     (entry as u64) << 32 | index as u64
+}
+
+/// All orders equally likely.
+fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
+    for place in (1..items.len()).rev() {
+        items.swap(place, rng.below(place as u32 + 1) as usize);
+    }
+}
+
+/// `count` of `items`, all choices equally likely, in the order of `items` if that is sorted.
+fn draw(mut items: Vec<u32>, count: u32, rng: &mut Rng) -> Vec<u32> {
+    for place in 0..count {
+        let other = place + rng.below(items.len() as u32 - place);
+        items.swap(place as usize, other as usize);
+    }
+    items.truncate(count as usize);
+    items.sort_unstable();
+    items
 }
 
 #[cfg(test)]
@@ -166,7 +205,7 @@ mod tests {
     use spinewise_policy::hash;
     use spinewise_policy::time::Span;
 
-    fn entries() -> [Workload; 4] {
+    fn entries() -> [Workload; 6] {
         [
             Workload::Poisson(Poisson {
                 duration: Span::from_ms(5),
@@ -175,6 +214,11 @@ mod tests {
             Workload::OnOff(OnOff::default()),
             Workload::Permutation(Permutation { repeat: 3, ..Permutation::new(1_000_000) }),
             Workload::Incast(Incast { repeat: 4, ..Incast::new(3, Senders::Count(10), 20_000) }),
+            Workload::Rpc(Rpc { requests: 5, request_size: 100, ..Rpc::new(7, 20_000, Span::from_us(50)) }),
+            Workload::Collective(Collective {
+                order: Order::Random,
+                ..Collective::new(Pattern::AllReduce { size: 320_000 })
+            }),
         ]
     }
 
@@ -183,13 +227,14 @@ mod tests {
         let fabric = Fabric::new(4, 8, 4);
         for (index, workload) in entries().iter().enumerate() {
             let entry = index as u8;
-            let flows = workload.generate(5, entry, &fabric.places()).unwrap();
+            let flows = workload.plan(5, entry, &fabric.places()).unwrap().flows;
             assert!(!flows.is_empty());
             assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.src, flow.dst)));
             assert!(flows.iter().all(|flow| flow.src != flow.dst && flow.src < 32 && flow.dst < 32 && flow.size > 0));
             assert!(flows.iter().all(|flow| flow.entry == entry));
-            assert_eq!(flows, workload.generate(5, entry, &fabric.places()).unwrap());
-            assert_ne!(flows, workload.generate(6, entry, &fabric.places()).unwrap(), "the seed does nothing");
+            let of = |seed: u64| workload.plan(seed, entry, &fabric.places()).unwrap().flows;
+            assert_eq!(flows, of(5));
+            assert_ne!(flows, of(6), "the seed does nothing");
         }
     }
 
@@ -198,12 +243,19 @@ mod tests {
     fn traffic_is_pinned() {
         let fabric = Fabric::new(4, 8, 4);
         let digest = |workload: &Workload| {
-            let flows = workload.generate(1, 0, &fabric.places()).unwrap();
+            let flows = workload.plan(1, 0, &fabric.places()).unwrap().flows;
             flows.iter().fold(flows.len() as u64, |seen, flow| {
                 [flow.src as u64, flow.dst as u64, flow.size, flow.start.0].into_iter().fold(seen, hash::mix2)
             })
         };
-        let pinned = [15745376987578349483, 8511131098136831202, 3292218607712347443, 17709876954101171442];
+        let pinned = [
+            15745376987578349483,
+            8511131098136831202,
+            3292218607712347443,
+            17709876954101171442,
+            8509871500111036668,
+            2763860408433320763,
+        ];
         assert_eq!(entries().each_ref().map(digest), pinned);
     }
 

@@ -137,7 +137,7 @@ impl OnOff {
             let source = &mut sources[index];
             let dst = matching.receiver(src, &mut source.receivers);
             let size = self.size(source.sizes.unit());
-            flows.push(FlowSpec { src, dst, size, start, entry });
+            flows.push(FlowSpec { src, dst, size, start, entry, ..FlowSpec::default() });
             *head = Reverse((source.next(self, mean_gap), src, index));
         }
         Ok(flows)

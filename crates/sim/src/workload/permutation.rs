@@ -3,7 +3,7 @@
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, MOST_FLOWS, Places, WorkloadError, entity};
+use super::{FlowSpec, MOST_FLOWS, Places, WorkloadError, entity, shuffle};
 
 /// Whole shuffles tried before the constructed start; ample where a shuffle can succeed at all (1 in e without racks).
 const SHUFFLES: u32 = 100;
@@ -62,6 +62,7 @@ impl Permutation {
                 size: self.size,
                 start,
                 entry,
+                ..FlowSpec::default()
             }));
         }
         Ok(flows)
@@ -137,12 +138,6 @@ impl Blocks {
         for (&place, &target) in from.iter().zip(ahead) {
             to[place as usize] = target;
         }
-    }
-}
-
-fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
-    for place in (1..items.len()).rev() {
-        items.swap(place, rng.below(place as u32 + 1) as usize);
     }
 }
 

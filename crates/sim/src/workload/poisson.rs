@@ -135,7 +135,7 @@ impl Poisson {
             let source = &mut sources[index];
             let dst = matching.receiver(src, &mut source.receivers);
             let size = self.cdf.sample(source.sizes.unit());
-            flows.push(FlowSpec { src, dst, size, start, entry });
+            flows.push(FlowSpec { src, dst, size, start, entry, ..FlowSpec::default() });
             *head = Reverse((source.after(start), src, index));
         }
         flows

@@ -1,5 +1,7 @@
 //! What people read when a spec is refused, word by word.
 
+mod steps;
+
 use serde_json::{Value, json};
 
 use super::super::resolve;
@@ -254,11 +256,11 @@ fn random_traffic() {
     check(vec![
         (
             traffic(json!({"load": 0.5})),
-            "traffic[0].kind is missing: expected \"poisson\", \"on_off\", \"flows\", \"permutation\", \"incast\" or \"udp\"",
+            "traffic[0].kind is missing: expected \"poisson\", \"on_off\", \"flows\", \"permutation\", \"incast\", \"rpc\", \"all_reduce\", \"all_to_all\" or \"udp\"",
         ),
         (
             traffic(json!({"kind": "poison"})),
-            "traffic[0].kind = \"poison\": expected \"poisson\", \"on_off\", \"flows\", \"permutation\", \"incast\" or \"udp\"; did you mean \"poisson\"?",
+            "traffic[0].kind = \"poison\": expected \"poisson\", \"on_off\", \"flows\", \"permutation\", \"incast\", \"rpc\", \"all_reduce\", \"all_to_all\" or \"udp\"; did you mean \"poisson\"?",
         ),
         (
             traffic(json!({"kind": "poisson", "cdf": "web_search", "duration_us": 5})),
@@ -288,7 +290,7 @@ fn random_traffic() {
         ),
         (
             poisson(json!({"duration_ms": 5})),
-            "traffic[0].duration_ms = 5: expected one of the keys kind, cdf, cdf_file, cdf_file_digest, load, load_of, pairs, from_leaf, to_leaf, start_us, duration_us, max_flows; did you mean \"duration_us\"?",
+            "traffic[0].duration_ms = 5: expected one of the keys kind, cdf, cdf_file, cdf_file_digest, load, load_of, pairs, from_leaf, to_leaf, start_us, duration_us, max_flows, priority; did you mean \"duration_us\"?",
         ),
         (poisson(json!({"pairs": "leaf_pair", "to_leaf": 2})), "traffic[0].to_leaf = 2: expected a leaf from 0 to 1"),
         (

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
-use super::{HOST, Traffic, UdpFlow, check_host, read_file};
+use super::{HOST, PRIORITY, Traffic, UdpFlow, check_host, read_file};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
 use crate::spec::reader::{Reader, keys};
@@ -28,6 +28,8 @@ keys! {
         /// The flows themselves, as tables.
         list: Option<Vec<Value>>, Kind::List("a list of tables with src, dst, size_bytes and start_ns"),
             Default::Nothing("file is read");
+        /// Priority of the data in switches with several data queues.
+        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
     }
 }
 
@@ -60,6 +62,8 @@ keys! {
         repeat: u32, REPEAT, Default::Number(1.0);
         /// From the start of a round to that of the next.
         period_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// Priority of the data in switches with several data queues.
+        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
     }
 }
 
@@ -80,6 +84,8 @@ keys! {
         repeat: u32, REPEAT, Default::Number(1.0);
         /// From the start of a round to that of the next.
         period_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// Priority of the data in switches with several data queues.
+        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
     }
 }
 
@@ -100,6 +106,8 @@ keys! {
         size_bytes: Option<u64>, SIZE, Default::Nothing("no limit");
         /// No packet leaves from here on.
         end_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("no end");
+        /// Priority of the data in switches with several data queues.
+        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
     }
 }
 

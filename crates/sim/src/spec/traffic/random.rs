@@ -2,7 +2,7 @@
 
 use spinewise_policy::{Span, Time};
 
-use super::{Traffic, read_file};
+use super::{PRIORITY, Traffic, read_file};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero, one_of};
 use crate::spec::reader::{Reader, keys, words};
@@ -41,6 +41,8 @@ keys! {
         duration_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("until max_flows");
         /// Only so many flows, the first of all hosts together; 0 = no limit.
         max_flows: u64, Kind::Integer { min: 0, max: MOST_FLOWS }, Default::Number(0.0);
+        /// Priority of the data in switches with several data queues.
+        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
     }
 }
 
@@ -74,6 +76,8 @@ keys! {
         to_leaf: Option<u32>, LEAF, Default::Nothing("1, for leaf_pair and one_to_one");
         /// When the senders begin.
         start_us: Span, START, Default::Number(0.0);
+        /// Priority of the data in switches with several data queues.
+        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
     }
 }
 

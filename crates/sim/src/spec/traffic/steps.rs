@@ -1,0 +1,218 @@
+//! Traffic of distributed programs: remote procedure calls, and collective operations whose steps wait for each other.
+
+use serde_json::Value;
+use spinewise_policy::{Span, Time};
+
+use super::{HOST, PRIORITY, Traffic};
+use crate::spec::error::SpecError;
+use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
+use crate::spec::reader::{Field, Reader, keys, words};
+use crate::spec::topology::TopologySpec;
+use crate::workload::{Arrivals, Collective, MOST_FLOWS, Members, Order, Pattern, Rpc, Share, Workload, WorkloadError};
+
+const MICROSECONDS: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
+const SIZE: Kind = Kind::Integer { min: 1, max: LARGEST_EXACT };
+const COUNT: Kind = Kind::Integer { min: 1, max: MOST_FLOWS };
+const HOSTS: &str = "\"all\", a list of hosts, or a list of such lists (groups)";
+
+keys! {
+    /// `[[traffic]]` of kind `rpc`.
+    RpcKeys {
+        /// One host asks several, drawn at random for each request, and their answers meet at its link.
+        _kind as "kind": String, Kind::Words(&["rpc"]), Default::Required;
+        /// The host that asks.
+        receiver: Option<u32>, HOST, Default::Nothing("drawn at random for each request");
+        /// How many hosts answer a request.
+        fan_in: u32, COUNT, Default::Required;
+        /// Size of each answer.
+        size_bytes: u64, SIZE, Default::Required;
+        /// Size of each request, sent as a flow to every host asked, whose answer starts when it is there; 0 = requests
+        /// take no time.
+        request_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(0.0);
+        /// Number of requests.
+        requests: u32, COUNT, Default::Number(1.0);
+        /// From one request to the next (on average, if arrivals are Poisson).
+        period_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// How requests come: one each period from start_us on, or as a Poisson process.
+        arrivals: ArrivalWord, Kind::Words(ArrivalWord::WORDS), Default::Word("periodic");
+        /// When requests begin.
+        start_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// Priority of the data in switches with several data queues.
+        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+    }
+}
+
+keys! {
+    /// `[[traffic]]` of kind `all_reduce`.
+    AllReduceKeys {
+        /// Ring all-reduce: 2(n - 1) steps, in each of which every host sends one n-th of its data to the next one, as
+        /// soon as it has received the step before from the one before it.
+        _kind as "kind": String, Kind::Words(&["all_reduce"]), Default::Required;
+        /// Who takes part: all hosts, some, or groups of hosts, each with a ring of its own.
+        hosts: Value, Kind::Either(HOSTS), Default::Word("all");
+        /// The ring of a group: as listed (all: by number), or in a random order.
+        order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");
+        /// Data of each host, cut into as many chunks as hosts; if that does not divide, the first ones have a byte more.
+        size_bytes: u64, SIZE, Default::Required;
+        /// Number of all-reduces, one after the other.
+        rounds: u32, COUNT, Default::Number(1.0);
+        /// From a host's end of a round (all received, all sent acknowledged) to its start of the next.
+        gap_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// When the first round starts.
+        start_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// Priority of the data in switches with several data queues.
+        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+    }
+}
+
+keys! {
+    /// `[[traffic]]` of kind `all_to_all`.
+    AllToAllKeys {
+        /// All-to-all: in step s of n - 1 host i sends to host i + s; the next step starts when that is acknowledged and
+        /// what it receives in this step is there.
+        _kind as "kind": String, Kind::Words(&["all_to_all"]), Default::Required;
+        /// Who takes part: all hosts, some, or groups of hosts, each for itself.
+        hosts: Value, Kind::Either(HOSTS), Default::Word("all");
+        /// The numbering of a group: as listed (all: by number), or in a random order.
+        order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");
+        /// Data of each host, cut into a block for each of the others; if that does not divide, the first ones have a
+        /// byte more.
+        size_bytes: Option<u64>, SIZE, Default::Nothing("pair_bytes is taken");
+        /// Data of each host for each of the others.
+        pair_bytes: Option<u64>, SIZE, Default::Nothing("size_bytes is taken");
+        /// Do all steps start at once?
+        concurrent: bool, Kind::Bool, Default::Bool(false);
+        /// Number of all-to-alls, one after the other.
+        rounds: u32, COUNT, Default::Number(1.0);
+        /// From a host's end of a round (all received, all sent acknowledged) to its start of the next.
+        gap_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// When the first round starts.
+        start_us: Span, MICROSECONDS, Default::Number(0.0);
+        /// Priority of the data in switches with several data queues.
+        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+    }
+}
+
+words! {
+    /// How requests come.
+    ArrivalWord {
+        /// One each period.
+        Periodic = "periodic",
+        /// As a Poisson process.
+        Poisson = "poisson",
+    }
+}
+
+words! {
+    /// In which order hosts take part.
+    OrderWord {
+        /// As they are listed.
+        Given = "given",
+        /// At random.
+        Random = "random",
+    }
+}
+
+impl OrderWord {
+    fn order(self) -> Order {
+        match self {
+            OrderWord::Given => Order::Given,
+            OrderWord::Random => Order::Random,
+        }
+    }
+}
+
+pub(super) fn read_rpc(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
+    let keys = RpcKeys::read(reader)?;
+    let rpc = Rpc {
+        receiver: keys.receiver,
+        fan_in: keys.fan_in,
+        size: keys.size_bytes,
+        request_size: keys.request_bytes,
+        requests: keys.requests,
+        start: Time(keys.start_us.0),
+        period: keys.period_us,
+        arrivals: match keys.arrivals {
+            ArrivalWord::Periodic => Arrivals::Periodic,
+            ArrivalWord::Poisson => Arrivals::Poisson,
+        },
+    };
+    rpc.check(fabric.hosts()).map_err(|error| at_fault(reader, error))?;
+    Ok(Traffic::Tcp(Workload::Rpc(rpc)))
+}
+
+pub(super) fn read_all_reduce(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
+    let keys = AllReduceKeys::read(reader)?;
+    let collective = Collective {
+        pattern: Pattern::AllReduce { size: keys.size_bytes },
+        members: read_members(reader, &keys.hosts)?,
+        order: keys.order.order(),
+        start: Time(keys.start_us.0),
+        rounds: keys.rounds,
+        gap: keys.gap_us,
+    };
+    checked(reader, collective, fabric)
+}
+
+pub(super) fn read_all_to_all(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
+    let keys = AllToAllKeys::read(reader)?;
+    let share = match (keys.size_bytes, keys.pair_bytes) {
+        (Some(size), None) => Share::OfHost(size),
+        (None, Some(size)) => Share::OfPair(size),
+        (Some(_), Some(_)) => return Err(reader.refuse("pair_bytes", "either size_bytes or pair_bytes, not both")),
+        (None, None) => return Err(reader.refuse("size_bytes", "a number of bytes, or pair_bytes")),
+    };
+    let collective = Collective {
+        pattern: Pattern::AllToAll { share, concurrent: keys.concurrent },
+        members: read_members(reader, &keys.hosts)?,
+        order: keys.order.order(),
+        start: Time(keys.start_us.0),
+        rounds: keys.rounds,
+        gap: keys.gap_us,
+    };
+    checked(reader, collective, fabric)
+}
+
+fn checked(reader: &Reader<'_>, collective: Collective, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
+    collective.check(fabric.hosts()).map_err(|error| at_fault(reader, error))?;
+    Ok(Traffic::Tcp(Workload::Collective(collective)))
+}
+
+/// The error with the part of a value that is at fault, such as one host of a list.
+fn at_fault(reader: &Reader<'_>, error: WorkloadError) -> SpecError {
+    SpecError { key: reader.path_of(&error.key), value: error.value, allowed: error.allowed, hint: None }
+}
+
+/// Hosts as they are given; [`Collective::check`] looks whether they are there.
+fn read_members(reader: &mut Reader<'_>, given: &Value) -> Result<Members, SpecError> {
+    if given.as_str() == Some("all") {
+        return Ok(Members::All);
+    }
+    let list = given.as_array().ok_or_else(|| reader.refuse("hosts", HOSTS))?;
+    let path = reader.path_of("hosts");
+    let is_flat = !list.iter().any(Value::is_array);
+    let members = if is_flat && !list.is_empty() {
+        let group = read_group(list, &path)?;
+        reader.set_resolved("hosts", group.clone().into());
+        Members::Groups(vec![group])
+    } else {
+        let mut groups = Vec::with_capacity(list.len());
+        for (index, group) in list.iter().enumerate() {
+            let path = format!("{path}[{index}]");
+            let group = group.as_array().ok_or_else(|| SpecError::new(&path, group, "a list of hosts"))?;
+            groups.push(read_group(group, &path)?);
+        }
+        reader.set_resolved("hosts", groups.clone().into_iter().map(Value::from).collect());
+        Members::Groups(groups)
+    };
+    Ok(members)
+}
+
+fn read_group(list: &[Value], path: &str) -> Result<Vec<u32>, SpecError> {
+    let host = |(index, value): (usize, &Value)| {
+        let plain = HOST.check(value);
+        let refuse = || SpecError::new(format!("{path}[{index}]"), value, "a host, a whole number from 0");
+        plain.and_then(|plain| u32::from_plain(Some(plain))).ok_or_else(refuse)
+    };
+    list.iter().enumerate().map(host).collect()
+}

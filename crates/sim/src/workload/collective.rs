@@ -1,0 +1,266 @@
+//! Collective operations of training jobs: ring all-reduce and all-to-all, step after step, round after round.
+//!
+//! Ring all-reduce (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2), 2009): the data of n hosts is cut into n
+//! chunks. In step s = 0 … 2(n − 1) − 1 host i sends chunk (i − s) mod n to host i + 1: n − 1 steps in which chunks are
+//! summed up on their way round, and n − 1 in which the sums go round. What host i sends in step s is what it has received
+//! in step s − 1, so that step starts when the last byte of the other is there.
+//!
+//! All-to-all: in step s = 1 … n − 1 host i sends to host i + s (the linear shift), and goes on when that is acknowledged
+//! and what host i − s sends to it is there; or all steps start at once.
+
+use spinewise_policy::rng::Rng;
+use spinewise_policy::time::{Span, Time};
+
+use super::{FlowSpec, Gate, MOST_FLOWS, Places, Plan, Upon, WorkloadError, entity, shuffle};
+
+/// Which hosts take part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Members {
+    /// All of them, in one group.
+    All,
+    /// These groups, each for itself, all at the same time.
+    Groups(Vec<Vec<u32>>),
+}
+
+/// In which order the hosts of a group are numbered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// As they are listed; all hosts by number, so that most neighbours share a rack.
+    #[default]
+    Given,
+    /// At random, the same for all rounds.
+    Random,
+}
+
+/// How much is exchanged in an all-to-all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Each host has so many bytes, cut into one block for each of the others.
+    OfHost(u64),
+    /// Each host sends so many bytes to each other one.
+    OfPair(u64),
+}
+
+/// What the hosts of a group do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Ring all-reduce.
+    AllReduce {
+        /// Bytes of the data that each host has, and that is summed up.
+        size: u64,
+    },
+    /// Every host sends to every other one.
+    AllToAll {
+        /// How much.
+        share: Share,
+        /// All steps start at once.
+        concurrent: bool,
+    },
+}
+
+/// A collective operation, repeated.
+///
+/// Nothing but the first round starts by the clock: a host starts its part of the next one a `gap` after it has received
+/// all that the round has for it, and all it has sent is acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collective {
+    /// What is done.
+    pub pattern: Pattern,
+    /// By whom.
+    pub members: Members,
+    /// In which order.
+    pub order: Order,
+    /// Start of the first round.
+    pub start: Time,
+    /// Number of rounds.
+    pub rounds: u32,
+    /// Between a host's end of a round and its start of the next: the time it computes.
+    pub gap: Span,
+}
+
+/// `size` bytes in `pieces`, as even as whole bytes allow: the first ones have one byte more.
+fn piece(size: u64, pieces: u32, which: u32) -> u64 {
+    size / u64::from(pieces) + u64::from(u64::from(which) < size % u64::from(pieces))
+}
+
+impl Pattern {
+    /// Number of steps for `n` hosts.
+    pub fn steps(self, n: u32) -> u32 {
+        match self {
+            Pattern::AllReduce { .. } => 2 * (n - 1),
+            Pattern::AllToAll { .. } => n - 1,
+        }
+    }
+
+    /// To whom host `i` of `n` sends in a step from 0.
+    fn receiver(self, i: u32, step: u32, n: u32) -> u32 {
+        match self {
+            Pattern::AllReduce { .. } => (i + 1) % n,
+            Pattern::AllToAll { .. } => (i + step + 1) % n,
+        }
+    }
+
+    /// From whom host `i` of `n` receives in that step.
+    fn sender(self, i: u32, step: u32, n: u32) -> u32 {
+        match self {
+            Pattern::AllReduce { .. } => (i + n - 1) % n,
+            Pattern::AllToAll { .. } => (i + n - step - 1) % n,
+        }
+    }
+
+    /// How much host `i` of `n` sends in that step.
+    fn size(self, i: u32, step: u32, n: u32) -> u64 {
+        match self {
+            Pattern::AllReduce { size } => piece(size, n, (i + 2 * n - step) % n),
+            Pattern::AllToAll { share: Share::OfHost(size), .. } => piece(size, n - 1, step),
+            Pattern::AllToAll { share: Share::OfPair(size), .. } => size,
+        }
+    }
+
+    /// The steps that do not wait for others of the same round.
+    fn first_steps(self, n: u32) -> u32 {
+        match self {
+            Pattern::AllToAll { concurrent: true, .. } => self.steps(n),
+            _ => 1,
+        }
+    }
+
+    /// The least bytes of its key for `n` hosts: a flow is never empty.
+    fn least(self, n: u32) -> (&'static str, u64, u64, String) {
+        match self {
+            Pattern::AllReduce { size } => {
+                ("size_bytes", size, n.into(), format!("{n} or more, a byte for each of {n} chunks"))
+            }
+            Pattern::AllToAll { share: Share::OfHost(size), .. } => {
+                ("size_bytes", size, (n - 1).into(), format!("{0} or more, a byte for each of {0} blocks", n - 1))
+            }
+            Pattern::AllToAll { share: Share::OfPair(size), .. } => ("pair_bytes", size, 1, "1 or more".into()),
+        }
+    }
+}
+
+impl Collective {
+    /// One round of all hosts, by number, at time zero.
+    pub fn new(pattern: Pattern) -> Collective {
+        Collective {
+            pattern,
+            members: Members::All,
+            order: Order::default(),
+            start: Time::ZERO,
+            rounds: 1,
+            gap: Span::ZERO,
+        }
+    }
+
+    /// Number of groups.
+    pub fn groups(&self) -> u32 {
+        match &self.members {
+            Members::All => 1,
+            Members::Groups(groups) => groups.len() as u32,
+        }
+    }
+
+    /// Does it fit so many hosts?
+    ///
+    /// # Errors
+    /// A group of fewer than two hosts, an unknown host or one twice in a group, too little data to cut up, no round or
+    /// too many flows.
+    pub fn check(&self, hosts: u32) -> Result<(), WorkloadError> {
+        let groups = self.resolve(hosts);
+        if groups.is_empty() {
+            return Err(WorkloadError::new("hosts", "[]", "\"all\", a list of hosts, or a list of such lists"));
+        }
+        let mut flows = 0u64;
+        for group in &groups {
+            check_group(group, hosts)?;
+            let n = group.len() as u32;
+            let (key, size, least, allowed) = self.pattern.least(n);
+            if size < least {
+                return Err(WorkloadError::new(key, size, allowed));
+            }
+            flows += u64::from(self.pattern.steps(n)) * u64::from(n);
+        }
+        if self.rounds == 0 || u64::from(self.rounds).saturating_mul(flows) > MOST_FLOWS {
+            let allowed = format!("1 or more, at most {MOST_FLOWS} flows in all; a round makes {flows}");
+            return Err(WorkloadError::new("rounds", self.rounds, allowed));
+        }
+        Ok(())
+    }
+
+    fn resolve(&self, hosts: u32) -> Vec<Vec<u32>> {
+        match &self.members {
+            Members::All => vec![(0..hosts).collect()],
+            Members::Groups(groups) => groups.clone(),
+        }
+    }
+
+    pub(super) fn generate(&self, seed: u64, entry: u8, places: &Places) -> Result<Plan, WorkloadError> {
+        self.check(places.hosts)?;
+        let mut plan = Plan::default();
+        for (number, mut group) in (0u32..).zip(self.resolve(places.hosts)) {
+            if self.order == Order::Random {
+                shuffle(&mut group, &mut Rng::stream(seed, "collective order", entity(entry, number)));
+            }
+            for round in 0..self.rounds {
+                let batch = 1 + round * self.groups() + number;
+                let like = FlowSpec { start: self.start, entry, batch, ..FlowSpec::default() };
+                self.add_round(&mut plan, &group, round, like);
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Adds a round of a group: flows step by step, host by host, then their gates.
+    fn add_round(&self, plan: &mut Plan, group: &[u32], round: u32, like: FlowSpec) {
+        let (pattern, n) = (self.pattern, group.len() as u32);
+        let steps = pattern.steps(n);
+        let first = plan.flows.len() as u32;
+        for (step, i) in pairs(0..steps, n) {
+            let (src, dst) = (group[i as usize], group[pattern.receiver(i, step, n) as usize]);
+            plan.flows.push(FlowSpec { src, dst, size: pattern.size(i, step, n), ..like });
+        }
+        let of = |first: u32, step: u32, i: u32| first + step * n + i;
+        let free = pattern.first_steps(n);
+        for i in (0..n).filter(|_| round > 0) {
+            let before = first - steps * n;
+            let after = (0..steps).flat_map(|step| {
+                let from = pattern.sender(i, step, n);
+                [(of(before, step, from), Upon::Received), (of(before, step, i), Upon::Acknowledged)]
+            });
+            let flows = (0..free).map(|step| of(first, step, i)).collect();
+            plan.gates.push(Gate { host: group[i as usize], after: after.collect(), gap: self.gap, flows });
+        }
+        for (step, i) in pairs(free..steps, n) {
+            let mut after = vec![(of(first, step - 1, pattern.sender(i, step - 1, n)), Upon::Received)];
+            if matches!(pattern, Pattern::AllToAll { .. }) {
+                after.push((of(first, step - 1, i), Upon::Acknowledged));
+            }
+            let flows = vec![of(first, step, i)];
+            plan.gates.push(Gate { host: group[i as usize], after, gap: Span::ZERO, flows });
+        }
+    }
+}
+
+/// Every step with every host.
+fn pairs(steps: core::ops::Range<u32>, n: u32) -> impl Iterator<Item = (u32, u32)> {
+    steps.flat_map(move |step| (0..n).map(move |i| (step, i)))
+}
+
+fn check_group(group: &[u32], hosts: u32) -> Result<(), WorkloadError> {
+    if group.len() < 2 {
+        let allowed = "two hosts or more in each group";
+        return Err(WorkloadError::new("hosts", format!("{group:?}"), allowed));
+    }
+    let mut sorted = group.to_vec();
+    sorted.sort_unstable();
+    if let Some(&host) = sorted.iter().find(|&&host| host >= hosts) {
+        return Err(WorkloadError::new("hosts", host, format!("hosts from 0 to {}", hosts.saturating_sub(1))));
+    }
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(WorkloadError::new("hosts", pair[0], "each host once in a group")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
