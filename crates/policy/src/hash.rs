@@ -32,3 +32,18 @@ pub const fn name(text: &str) -> u64 {
     }
     h
 }
+
+/// MurmurHash3_x86_32 (Appleby) of three little-endian words: what the public ns-3 code of ConWeave hashes a header with.
+pub const fn murmur3(words: [u32; 3], seed: u32) -> u32 {
+    let mut hash = seed;
+    let mut i = 0;
+    while i < words.len() {
+        let word = words[i].wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+        hash = (hash ^ word).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+        i += 1;
+    }
+    hash ^= 4 * words.len() as u32;
+    hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
+    hash ^ (hash >> 16)
+}

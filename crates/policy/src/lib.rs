@@ -91,6 +91,8 @@ pub enum Kind {
     ProbeReply,
     /// A message between schemes.
     Message,
+    /// A frame of priority flow control (IEEE 802.1Qbb), from one port to the next; no scheme ever sees one.
+    Pause,
 }
 
 /// What a scheme may read of the packet in hand.
@@ -124,22 +126,39 @@ pub struct Packet {
     pub out_port: Port,
 }
 
-/// The header fields that switches hash: the two hosts, what of the inner flow they see, and a host's path tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hashed {
-    /// Source and destination host.
-    pub pair: u64,
-    /// Flow, direction and kind; 0 where a tunnel hides them.
-    pub inner: u64,
-    /// One more than the path tag, 0 for none.
-    pub tag: u64,
+/// The header fields that switches hash, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hashed {
+    /// All bits mixed: the two hosts, what of the inner flow switches see, and a host's path tag.
+    Mixed {
+        /// Source and destination host.
+        pair: u64,
+        /// Flow, direction and kind; 0 where a tunnel hides them.
+        inner: u64,
+        /// One more than the path tag, 0 for none.
+        tag: u64,
+    },
+    /// MurmurHash3 of source address, destination address and the two ports, modulo the number of choices.
+    Murmur([u32; 3]),
+}
+
+impl Default for Hashed {
+    fn default() -> Self {
+        Hashed::Mixed { pair: 0, inner: 0, tag: 0 }
+    }
 }
 
 impl Packet {
-    /// Hash of what this fabric's switches look at, mixed with a switch's own `salt`.
+    /// Spreads packets evenly over `0..n` by a hash of what this fabric's switches look at and a switch's own `salt`:
+    /// one flow, one result.
     #[inline]
-    pub fn hash(&self, salt: u64) -> u64 {
-        hash::mix(hash::mix2(hash::mix2(self.hashed.pair, self.hashed.inner), self.hashed.tag) ^ salt)
+    pub fn spread(&self, salt: u64, n: u32) -> u32 {
+        match self.hashed {
+            Hashed::Mixed { pair, inner, tag } => {
+                hash::spread(hash::mix(hash::mix2(hash::mix2(pair, inner), tag) ^ salt), n)
+            }
+            Hashed::Murmur(words) => hash::murmur3(words, salt as u32) % n,
+        }
     }
 }
 

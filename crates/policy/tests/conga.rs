@@ -289,7 +289,7 @@ fn spines_hash_over_parallel_links_and_stamp_nothing() {
     let before = header;
     let mut used = [0u32; 4];
     for flow in 0..4_000u64 {
-        let packet = Packet { hashed: spinewise_policy::Hashed { pair: 1, inner: flow, tag: 0 }, ..data(1) };
+        let packet = Packet { hashed: spinewise_policy::Hashed::Mixed { pair: 1, inner: flow, tag: 0 }, ..data(1) };
         let way = spine.pick(0, &packet, &mut header);
         assert_eq!(spine.pick(0, &packet, &mut header), way, "a flow stays");
         used[way.index()] += 1;

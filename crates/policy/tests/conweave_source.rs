@@ -251,7 +251,7 @@ fn all_but_data_with_a_choice_is_hashed_and_bears_no_header() {
     let mut header = stamped;
     let mut used = [0u32; 4];
     for inner in 0..400 {
-        let packet = Packet { hashed: Hashed { pair: 1, inner, tag: 0 }, ..data(1) };
+        let packet = Packet { hashed: Hashed::Mixed { pair: 1, inner, tag: 0 }, ..data(1) };
         used[spine.pick(1, &packet, &mut header).index()] += 1;
     }
     assert_eq!(header, stamped, "a spine hashes over parallel links and leaves the header alone");

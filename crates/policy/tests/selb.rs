@@ -269,7 +269,7 @@ fn by_ecmp_a_flow_starts_where_its_hash_says() {
     (0..UPLINKS).for_each(|way| shell.ports[4 + way].congested = true);
     let mut used = [0u32; UPLINKS];
     for flow in 0..4_000 {
-        let packet = Packet { hashed: Hashed { pair: 1, inner: u64::from(flow), tag: 0 }, ..data(flow) };
+        let packet = Packet { hashed: Hashed::Mixed { pair: 1, inner: u64::from(flow), tag: 0 }, ..data(flow) };
         let mut header = Header::default();
         let way = shell.pick(1, &packet, &mut header);
         assert_eq!(header.mark, Mark::Init);

@@ -177,6 +177,19 @@ impl Flows {
         batches.into_values().collect()
     }
 
+    /// Source port (low half) and destination port of each flow: numbered per source host from 10,000 and per
+    /// destination host from 100, in the order of starting, as the public ns-3 code of ConWeave does.
+    pub fn ports(&self) -> Vec<u32> {
+        let hosts = self.first.len();
+        let (mut from, mut to) = (vec![10_000u32; hosts], vec![100u32; hosts]);
+        let next = |ports: &mut Vec<u32>, host: u32| {
+            let port = ports[host as usize] & 0xffff;
+            ports[host as usize] += 1;
+            port
+        };
+        self.specs.iter().map(|flow| next(&mut from, flow.src) | next(&mut to, flow.dst) << 16).collect()
+    }
+
     /// Is it TCP?
     #[inline]
     pub fn is_tcp(&self, flow: u32) -> bool {

@@ -47,8 +47,15 @@ struct Nic {
     busy_until: Time,
     /// End of the last data packet pulled: then the next one is.
     pulled_until: Time,
+    /// No data of a priority is pulled before ([`Time::NEVER`]: until resumed).
+    paused_until: [Time; PRIORITIES],
+    /// Any of these lies in the future, as far as is known.
+    paused: bool,
     counters: Counters,
 }
+
+/// Data priorities.
+const PRIORITIES: usize = 7;
 
 /// A probe that has not been answered.
 #[derive(Clone, Copy, Debug)]
@@ -101,11 +108,13 @@ impl Host {
         Host {
             id,
             nic: Nic {
-                line: Serializer::new(spec.rate),
+                line: if net.floor_tx { Serializer::floored(spec.rate) } else { Serializer::new(spec.rate) },
                 delay: spec.delay,
                 link,
                 busy_until: Time::ZERO,
                 pulled_until: Time::ZERO,
+                paused_until: [Time::ZERO; PRIORITIES],
+                paused: false,
                 counters: Counters::default(),
             },
             wake: Time::NEVER,
@@ -144,6 +153,7 @@ impl Host {
             }
             Kind::Probe | Kind::ProbeReply => w.log.probes.add(packet.wire),
             Kind::Message => w.log.messages.add(packet.wire),
+            Kind::Pause => {}
         }
         match packet.kind {
             // A timestamp is written when a packet starts; a reply carries the one it echoes.
@@ -161,9 +171,11 @@ impl Host {
         }
         sender.queued = true;
         self.round.push_back(flow);
-        if self.wake != Time::NEVER {
-            return;
-        }
+        self.set_going(w, now);
+    }
+
+    /// Lets the NIC pull, now or as soon as it is free.
+    fn set_going(&mut self, w: &mut World<'_>, now: Time) {
         if now >= self.nic.pulled_until {
             self.pull(w, now);
         } else {
@@ -174,7 +186,14 @@ impl Host {
     /// The NIC is free for data: builds and sends one packet of the next flow in the round.
     pub fn pull(&mut self, w: &mut World<'_>, now: Time) {
         self.wake = Time::NEVER;
-        while let Some(flow) = self.round.pop_front() {
+        let mut passed = 0;
+        while passed < self.round.len()
+            && let Some(flow) = self.round.pop_front()
+        {
+            if self.nic.paused && self.pass_over(w, now, flow) {
+                passed += 1;
+                continue;
+            }
             let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { continue };
             if !sender.may_send(w.net) {
                 sender.queued = false;
@@ -196,9 +215,29 @@ impl Host {
         }
     }
 
+    /// A flow whose priority is paused goes to the end of the round. Is it one?
+    #[cold]
+    fn pass_over(&mut self, w: &World<'_>, now: Time, flow: u32) -> bool {
+        let priority = usize::from(w.flows.specs[flow as usize].priority);
+        let until = self.nic.paused_until[priority.min(PRIORITIES - 1)];
+        if until > now {
+            self.round.push_back(flow);
+            self.wake = self.wake.min(until);
+        }
+        until > now
+    }
+
     fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let spec = w.flows.specs[flow as usize];
-        let blank = Packet { flow, src: self.id, dst: spec.dst, way: Way::ANY, kind: Kind::Data, ..Packet::default() };
+        let blank = Packet {
+            flow,
+            src: self.id,
+            dst: spec.dst,
+            way: Way::ANY,
+            echo: u16::from(spec.priority),
+            kind: Kind::Data,
+            ..Packet::default()
+        };
         let mut hand = InHand::from(blank);
         let mut sent_in_full = false;
         let packet = &mut hand.packet;
@@ -255,7 +294,7 @@ impl Host {
         }
         let Some(edge) = w.edge.as_mut() else { return };
         let call = call(w.net, self.id, now, packet.dst, edge);
-        let view = packet.view(w.net.tags, 0, 0);
+        let view = packet.view(&w.net.hashing, 0, 0);
         let (way, header) = edge.pick(call, &view, &mut packet.header);
         packet.way = way;
         if header > 0 && w.net.charge_headers {
@@ -276,7 +315,7 @@ impl Host {
             && !w.net.same_rack(self.id, packet.src)
         {
             let call = call(w.net, self.id, now, packet.src, edge);
-            let view = packet.view(w.net.tags, 0, 0);
+            let view = packet.view(&w.net.hashing, 0, 0);
             let verdict = edge.ingress(call, &view, &mut packet.header);
             if verdict == Verdict::Consume {
                 w.log.consumed.add(packet.wire);
@@ -294,8 +333,17 @@ impl Host {
             Kind::Ack => self.receive_ack(w, now, packet),
             Kind::Probe => self.answer(w, now, packet),
             Kind::ProbeReply => self.probe_reply(w, now, packet),
+            Kind::Pause => self.obey(w, now, packet),
             Kind::Message => self.receive_message(w, now, packet, hand.body.as_deref().unwrap_or(&[])),
         }
+    }
+
+    /// The leaf asks this host to pause sending data, or lets it go on.
+    fn obey(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+        let until = Time(now.0.saturating_add(packet.seq));
+        self.nic.paused_until[usize::from(packet.echo).min(PRIORITIES - 1)] = until;
+        self.nic.paused = self.nic.paused_until.iter().any(|&until| until > now);
+        self.set_going(w, now);
     }
 
     /// Something planned is due.

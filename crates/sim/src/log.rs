@@ -75,6 +75,8 @@ pub struct Log {
     pub probes: Account,
     /// Of the created: messages between schemes.
     pub messages: Account,
+    /// Of the created: frames of priority flow control.
+    pub pauses: Account,
     /// Of the created: acknowledgements.
     pub acks: Account,
     /// Bytes of schemes' headers, per packet that carried one.

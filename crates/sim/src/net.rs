@@ -1,7 +1,8 @@
 //! The fixed facts of a run that every node reads.
 
-use crate::packet::Tags;
+use crate::packet::{Hashing, Tags};
 use crate::port::Rules;
+use crate::spec::{AckPaths, HashKind, HeaderBytes, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec};
 use crate::topology::Topology;
 use crate::transport::TcpConfig;
 use spinewise_policy::{Span, hash};
@@ -17,8 +18,12 @@ pub struct Net {
     pub tcp: TcpConfig,
     /// Is each transmission time floored to a whole nanosecond?
     pub floor_tx: bool,
-    /// What host tags are to switches.
-    pub tags: Tags,
+    /// What switches hash.
+    pub hashing: Hashing,
+    /// Acknowledgements are hashed at switches, and schemes do not see them.
+    pub acks_by_ecmp: bool,
+    /// The buffer that ports of a switch share, if they do.
+    pub shared: Option<SharedBufferSpec>,
     /// Do schemes' headers take bytes on the wire?
     pub charge_headers: bool,
     /// Seed of the run.
@@ -35,22 +40,13 @@ pub struct Net {
     /// ([`Topology::nominal_path`]).
     pub base_rtt: Span,
     salt: u64,
+    hash_salt: u64,
 }
 
 impl Net {
-    /// From the parts.
-    #[allow(clippy::too_many_arguments)]
-    pub fn new(
-        topology: Topology,
-        rules: Rules,
-        tcp: TcpConfig,
-        tags: Tags,
-        charge_headers: bool,
-        seed: u64,
-        commit_at_start: bool,
-        series_interval: Option<Span>,
-        floor_tx: bool,
-    ) -> Net {
+    /// From the spec, its wiring, and source and destination port of each flow (for [`Hashing::ports`]).
+    pub fn new(spec: &Spec, topology: Topology, ports: Vec<u32>, commit_at_start: bool) -> Net {
+        let (tcp, floor_tx) = (spec.transport.clone(), spec.topology.floor_tx());
         let path = &topology.nominal_path;
         let there = |bytes: u32| -> u64 {
             path.iter().map(|&(rate, delay)| delay.0 + tx_time(u64::from(bytes), rate, floor_tx)).sum()
@@ -60,16 +56,43 @@ impl Net {
             path_rate: path.iter().map(|&(rate, _)| rate).min().unwrap_or(topology.host_rate()),
             base_rtt: Span(there(tcp.mss + tcp.header) + there(tcp.ack_bytes)),
             topology,
-            rules,
+            rules: Rules::new(&spec.switch),
             tcp,
             floor_tx,
-            tags,
-            charge_headers,
-            seed,
-            commit_at_start,
-            series_interval,
-            salt: hash::mix2(seed, hash::name("ties")),
+            hashing: Hashing {
+                tags: match spec.scheme.path_tag {
+                    PathTag::Explicit => Tags::Explicit,
+                    PathTag::Outer => Tags::Outer,
+                    PathTag::Inner => Tags::Inner,
+                },
+                ports: (spec.scheme.hash == HashKind::Murmur3).then_some(ports),
+            },
+            acks_by_ecmp: spec.scheme.acks == AckPaths::Ecmp,
+            shared: match &spec.switch {
+                SwitchSpec::SharedBuffer(shared) => Some(shared.clone()),
+                SwitchSpec::OutputQueued(_) => None,
+            },
+            charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
+            seed: spec.seed,
+            commit_at_start: commit_at_start
+                || matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.ports == PortKind::CommitAtStart),
+            series_interval: spec.metrics.series_interval,
+            salt: hash::mix2(spec.seed, hash::name("ties")),
+            hash_salt: spec.scheme.hash_salt,
         }
+    }
+
+    /// What switch `id` mixes into its hashes. Where the public ns-3 code of ConWeave is followed: its node number.
+    pub fn switch_salt(&self, id: u32) -> u64 {
+        match self.hashing.ports {
+            Some(_) => u64::from(self.topology.hosts + id) ^ self.hash_salt,
+            None => hash::mix2(self.seed ^ hash::name("switch salt") ^ self.hash_salt, u64::from(id)),
+        }
+    }
+
+    /// Bytes of the largest packet on the wire.
+    pub fn largest_packet(&self) -> u64 {
+        u64::from(self.tcp.mss) + u64::from(self.tcp.header)
     }
 
     /// Are series kept?

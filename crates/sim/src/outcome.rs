@@ -317,6 +317,7 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
             "acks": account(log.acks),
             "probes": account(log.probes),
             "messages": account(log.messages),
+            "pause_frames": account(log.pauses),
             "scheme_header_bytes": log.header_bytes,
             "unroutable": log.unroutable,
         },
@@ -340,6 +341,8 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
                 "dropped_bytes": c.dropped_bytes,
                 "marks": c.marks,
                 "longest_queue_bytes": c.longest_queue,
+                "paused_ps": c.paused.0,
+                "pauses": c.paused.1,
                 "utilisation": if stop == Time::ZERO { 0.0 } else { c.busy.0 as f64 / stop.0 as f64 },
             })
         }).collect::<Vec<_>>(),
@@ -367,6 +370,9 @@ fn in_network(sim: &Sim) -> crate::log::Account {
     let mut account = crate::log::Account::default();
     let mut add = |packet: &Packet| account.add(packet.wire - u16::from(packet.fabric_header));
     sim.wires.in_flight().for_each(&mut add);
-    sim.switches.iter().flat_map(|switch| &switch.ports).for_each(|port| port.kept().for_each(&mut add));
+    sim.switches
+        .iter()
+        .flat_map(|switch| &switch.ports)
+        .for_each(|port| port.lanes().into_iter().flat_map(|lanes| lanes.packets()).for_each(&mut add));
     account
 }

@@ -12,6 +12,10 @@ pub const ECE: u8 = 4;
 pub const RETRANSMIT: u8 = 8;
 /// A body travels beside this packet in the side queue of its link.
 pub const BODY: u8 = 16;
+/// On an acknowledgement: something is missing (RDMA).
+pub const NACK: u8 = 32;
+/// On an acknowledgement: a congestion notification packet rides on it (DCQCN).
+pub const CNP: u8 = 64;
 
 /// `dst` and `src` with this bit name a switch, not a host.
 pub const SWITCH: u32 = 1 << 31;
@@ -22,11 +26,12 @@ pub const NO_FLOW: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Packet {
-    /// When its last bit arrives at the next node.
+    /// When its last bit arrives at the next node; while a port keeps it, the number of the port it came by.
     pub at: Time,
     /// When its transmission started at the sender; acknowledgements and replies echo it.
     pub stamp: Time,
-    /// First payload byte; next byte expected on an ACK; the instant of turning round on a probe reply.
+    /// First payload byte; next byte expected on an ACK; the instant of turning round on a probe reply; the length of a
+    /// pause.
     pub seq: u64,
     /// The scheme's in-band header.
     pub header: [u8; 16],
@@ -42,13 +47,14 @@ pub struct Packet {
     pub payload: u16,
     /// Path tag written by a host scheme.
     pub way: Way,
-    /// On an ACK or a reply, the tag of the packet it answers; on a message, its class.
+    /// On data, its priority; on an ACK or a reply, the tag of the packet it answers; on a message, its class; on a pause
+    /// frame, the priority it is for.
     pub echo: u16,
     /// What it is for.
     pub kind: Kind,
     /// `CE`, `ECT`, …
     pub flags: u8,
-    /// Switches yet to pass before the one that answers; 0: end to end.
+    /// Switches yet to pass before the one that answers, 0: end to end; never 0 on a pause frame, which goes no further.
     pub ttl: u8,
     /// Bytes of `wire` that are the fabric scheme's header, added by the first switch.
     pub fabric_header: u8,
@@ -69,6 +75,18 @@ impl Packet {
         matches!(self.kind, Kind::Data | Kind::Ack)
     }
 
+    /// Does it go before data where a fabric separates them?
+    #[inline]
+    pub fn is_control(&self) -> bool {
+        matches!(self.kind, Kind::Ack | Kind::ProbeReply | Kind::Message | Kind::Pause)
+    }
+
+    /// Its data priority.
+    #[inline]
+    pub fn priority(&self) -> u8 {
+        if self.kind == Kind::Data { self.echo as u8 } else { 0 }
+    }
+
     /// The key of its flow and direction.
     #[inline]
     pub fn key(&self) -> FlowKey {
@@ -81,7 +99,7 @@ impl Packet {
 
     /// What a scheme may read of it.
     #[inline]
-    pub fn view(&self, tags: Tags, in_port: u16, out_port: u16) -> spinewise_policy::Packet {
+    pub fn view(&self, hashing: &Hashing, in_port: u16, out_port: u16) -> spinewise_policy::Packet {
         spinewise_policy::Packet {
             kind: self.kind,
             flow: self.key(),
@@ -92,7 +110,7 @@ impl Packet {
             payload: u32::from(self.payload),
             ce: self.is(CE),
             retransmit: self.is(RETRANSMIT),
-            hashed: self.hashed(tags),
+            hashed: self.hashed(hashing),
             way: self.way,
             in_port: Port(in_port),
             out_port: Port(out_port),
@@ -101,18 +119,45 @@ impl Packet {
 
     /// The fields that switches hash.
     #[inline]
-    pub fn hashed(&self, tags: Tags) -> Hashed {
+    pub fn hashed(&self, hashing: &Hashing) -> Hashed {
+        if let Some(ports) = &hashing.ports {
+            return self.addresses(ports);
+        }
         let pair = u64::from(self.src) << 32 | u64::from(self.dst);
         let inner = u64::from(self.key().0) << 8 | self.kind as u64;
         if self.way == Way::ANY {
-            return Hashed { pair, inner, tag: 0 };
+            return Hashed::Mixed { pair, inner, tag: 0 };
         }
         let tag = u64::from(self.way.0) + 1;
-        match tags {
-            Tags::Outer => Hashed { pair, inner: 0, tag },
-            Tags::Inner | Tags::Explicit => Hashed { pair, inner, tag },
+        match hashing.tags {
+            Tags::Outer => Hashed::Mixed { pair, inner: 0, tag },
+            Tags::Inner | Tags::Explicit => Hashed::Mixed { pair, inner, tag },
         }
     }
+
+    /// Addresses and ports as the public ns-3 code of ConWeave gives them to hosts and flows.
+    #[cold]
+    fn addresses(&self, ports: &[u32]) -> Hashed {
+        let address = |node: u32| {
+            let id = node & !SWITCH;
+            0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
+        };
+        let ports = match self.kind {
+            Kind::Data => ports[self.flow as usize],
+            Kind::Ack => ports[self.flow as usize].rotate_left(16),
+            _ => 0,
+        };
+        Hashed::Murmur([address(self.src), address(self.dst), ports])
+    }
+}
+
+/// What switches hash of a packet.
+#[derive(Debug)]
+pub struct Hashing {
+    /// What a host's path tag is to them.
+    pub tags: Tags,
+    /// Source and destination port (low and high half) of each flow, where addresses and ports are hashed.
+    pub ports: Option<Vec<u32>>,
 }
 
 /// What a host's path tag is to the switches.
@@ -149,17 +194,25 @@ impl From<Packet> for InHand {
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer {
     rate: u64,
+    /// 0 where the time of a packet is not so many times its bytes.
     ps_per_byte: u64,
     remainder: u64,
 }
 
 const PS_BITS: u64 = 8 * 1_000_000_000_000;
+/// Instead of a remainder: each transmission takes whole nanoseconds.
+const FLOORED: u64 = u64::MAX;
 
 impl Serializer {
     /// At `rate` bits per second, which must not be zero.
     pub fn new(rate: u64) -> Self {
         let ps_per_byte = if PS_BITS.is_multiple_of(rate) { PS_BITS / rate } else { 0 };
         Serializer { rate, ps_per_byte, remainder: 0 }
+    }
+
+    /// At `rate`, each transmission cut to whole nanoseconds, as ns-3.19 does.
+    pub fn floored(rate: u64) -> Self {
+        Serializer { rate, ps_per_byte: 0, remainder: FLOORED }
     }
 
     /// Bits per second.
@@ -185,8 +238,16 @@ impl Serializer {
         if self.ps_per_byte != 0 {
             return Span(self.ps_per_byte * u64::from(bytes));
         }
-        let carried = if fresh { 0 } else { self.remainder };
-        let work = u64::from(bytes) * PS_BITS + carried;
+        self.divide(bytes, fresh)
+    }
+
+    fn divide(&mut self, bytes: u32, fresh: bool) -> Span {
+        let work = u64::from(bytes) * PS_BITS;
+        if self.remainder == FLOORED {
+            let time = work / self.rate;
+            return Span(time - time % 1000);
+        }
+        let work = work + if fresh { 0 } else { self.remainder };
         self.remainder = work % self.rate;
         Span(work / self.rate)
     }
@@ -195,6 +256,12 @@ impl Serializer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_floored_line_takes_whole_nanoseconds() {
+        let mut line = Serializer::floored(100_000_000_000);
+        assert_eq!([1048, 60, 43].map(|bytes| line.send(bytes, false).0), [83_000, 4_000, 3_000]);
+    }
 
     #[test]
     fn three_gigabit_per_second_is_exact_over_time() {

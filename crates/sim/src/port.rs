@@ -6,12 +6,14 @@
 //! starts, which costs a transmit-done event whenever something waits; it is what held queues need. Both give the same
 //! results where both can serve.
 
+mod lanes;
+
 use crate::link::Wires;
 use crate::packet::{CE, ECT, InHand, Packet, Serializer};
 use crate::ring::Ring;
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
-use spinewise_policy::{FlowKey, Queue, Span, Time};
-use std::collections::VecDeque;
+pub use lanes::{Drained, Lane, Lanes, Released};
+use spinewise_policy::{Queue, Rng, Span, Time};
 
 /// The queueing rules of a switch, as the hot path wants them.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +33,9 @@ pub struct Rules {
 const LOOK_AT: u32 = 16;
 
 impl Rules {
-    /// From the spec.
+    /// From the spec. A shared buffer has rules of its own.
     pub fn new(spec: &SwitchSpec) -> Self {
+        let SwitchSpec::OutputQueued(spec) = spec else { return Rules::boundless() };
         let (max_packets, max_bytes) = split(spec.buffer);
         let (mark_packets, mark_bytes) = spec.ecn_threshold.map_or((u32::MAX, u64::MAX), split);
         let at_enqueue = spec.ecn_at != EcnAt::Dequeue;
@@ -46,6 +49,19 @@ impl Rules {
             mark_bytes,
             mark_at_dequeue: spec.ecn_at == EcnAt::Dequeue,
             counts_in_service: spec.queue_counts == QueueCounts::InService,
+        }
+    }
+
+    fn boundless() -> Self {
+        Rules {
+            max_packets: u32::MAX,
+            max_bytes: u64::MAX,
+            mark_packets: u32::MAX,
+            mark_bytes: u64::MAX,
+            mark_at_dequeue: false,
+            counts_in_service: false,
+            lazy_packets: 0,
+            lazy_bytes: 0,
         }
     }
 
@@ -85,12 +101,41 @@ pub struct Counters {
     pub busy: Span,
     /// Longest queue found at an arrival, in bytes, by the spec's convention.
     pub longest_queue: u64,
+    /// For how long, in ps, and how often its data queues were paused by priority flow control.
+    pub paused: (u64, u64),
 }
 
 /// What an admitted packet found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Found {
     mark: bool,
+}
+
+/// ECN marking by a ramp, as RED does on the instantaneous queue: with no probability below `min` bytes, rising to
+/// `probability` at `max`, and surely above.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ramp {
+    /// Least queue that marks, bytes.
+    pub min: u64,
+    /// Greatest queue that may not mark, bytes.
+    pub max: u64,
+    /// Probability at `max`.
+    pub probability: f64,
+}
+
+impl Ramp {
+    /// Does a queue of `bytes` call for a mark?
+    #[inline]
+    pub fn marks(&self, bytes: u64, rng: &mut Rng) -> bool {
+        if bytes <= self.min {
+            return false;
+        }
+        if bytes > self.max {
+            return true;
+        }
+        let share = (bytes - self.min) as f64 / (self.max - self.min).max(1) as f64;
+        rng.unit() < share * self.probability
+    }
 }
 
 /// An egress port: two cache lines.
@@ -161,61 +206,16 @@ struct Rare {
     busy: Span,
 }
 
-/// The packets of a commit-at-start port.
-#[derive(Debug, Default)]
-struct Lanes {
-    queue: VecDeque<Item>,
-    held: Vec<Lane>,
-    /// A transmit-done event is on its way.
-    armed: bool,
-}
-
-#[derive(Debug)]
-enum Item {
-    Packet(InHand),
-    /// Here a released queue goes.
-    Lane(u16),
-}
-
-#[derive(Debug, Default)]
-struct Lane {
-    packets: VecDeque<InHand>,
-    /// Taken, from the first verdict that named it until it has drained, and the flow it is pinned for.
-    taken: bool,
-    owner: Option<FlowKey>,
-    released: bool,
-}
-
-impl Lane {
-    /// It has drained: free again.
-    fn free(&mut self) -> Option<FlowKey> {
-        self.released = false;
-        self.taken = false;
-        self.owner.take()
-    }
-}
-
-/// What a transmit-done event led to.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Started {
-    /// A held queue has emptied: it and the flow it was pinned for.
-    pub drained: Option<(Queue, Option<FlowKey>)>,
-    /// Something still waits: transmit-done comes again at this instant.
-    pub again: Option<Time>,
-}
-
 impl Port {
-    /// A port onto `link`; `queues` held queues, or `commit_at_start` without any, make it keep its packets.
-    pub fn new(rate: u64, delay: Span, link: u32, commit_at_start: bool, queues: u16) -> Self {
-        let lanes = (commit_at_start || queues > 0)
-            .then(|| Box::new(Lanes { held: (0..queues).map(|_| Lane::default()).collect(), ..Lanes::default() }));
+    /// A FIFO port onto `link`, or with `lanes` one that commits at the start of transmission.
+    pub fn new(line: Serializer, delay: Span, link: u32, lanes: Option<Lanes>) -> Self {
         Port {
-            line: Serializer::new(rate),
+            line,
             busy_until: Time::ZERO,
             delay,
             link,
             waiting: Waiting::default(),
-            lanes,
+            lanes: lanes.map(Box::new),
             packets: 0,
             bytes: 0,
             longest_queue: 0,
@@ -292,45 +292,36 @@ impl Port {
         let quiet = self.waiting.packets < rules.lazy_packets
             && most + u64::from(bytes) <= rules.lazy_bytes
             && most <= self.longest_queue;
-        if quiet && self.lanes.is_none() {
+        if quiet {
             return Some(Found { mark: false });
         }
         self.admit_exactly(now, bytes, rules, wires)
     }
 
-    fn admit_exactly(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
+    /// [`Port::admit`] for any port, with what is known.
+    pub fn admit_exactly(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
         self.settle(now, rules, wires);
         let (mut queued, mut packets) = (self.waiting.bytes, self.waiting.packets);
+        let held = self.lanes.as_ref().map_or(0, |lanes| lanes.held_bytes());
         let busy = now < self.busy_until || packets > 0;
         if rules.counts_in_service && now < self.busy_until {
             queued += u64::from(self.waiting.serving);
             packets += 1;
         }
         self.longest_queue = self.longest_queue.max(queued);
-        let full = packets >= rules.max_packets || queued + u64::from(bytes) > rules.max_bytes;
+        let full = packets >= rules.max_packets || queued + held + u64::from(bytes) > rules.max_bytes;
         if busy && full {
-            self.rare.drops += 1;
-            self.rare.dropped_bytes += u64::from(bytes);
+            self.refuse(bytes);
             return None;
         }
         Some(Found { mark: !rules.mark_at_dequeue && rules.marks(queued, packets) })
     }
 
-    /// Queues an admitted packet. On a commit-at-start port returns when a transmit-done event is first needed.
+    /// Commits an admitted packet on a FIFO port.
     #[inline(always)]
-    pub fn enqueue(
-        &mut self,
-        now: Time,
-        hand: &mut InHand,
-        found: Found,
-        rules: &Rules,
-        wires: &mut Wires,
-    ) -> Option<Time> {
+    pub fn enqueue(&mut self, now: Time, hand: &mut InHand, found: Found, rules: &Rules, wires: &mut Wires) {
         if found.mark {
             self.rare.marks += mark(&mut hand.packet);
-        }
-        if self.lanes.is_some() {
-            return self.enqueue_lane(now, hand, rules, wires);
         }
         let bytes = u32::from(hand.packet.wire);
         let start = self.busy_until.max(now);
@@ -348,7 +339,6 @@ impl Port {
             }
         }
         self.transmit(start, hand, wires);
-        None
     }
 
     /// Puts a packet on the line at `start`, which must not be before the line is free.
@@ -365,74 +355,56 @@ impl Port {
         wires.push(self.link, hand, self.busy_until + self.delay);
     }
 
-    fn enqueue_lane(&mut self, now: Time, hand: &mut InHand, rules: &Rules, wires: &mut Wires) -> Option<Time> {
-        let lanes = self.lanes.as_mut()?;
+    /// The queues of a commit-at-start port.
+    #[inline]
+    pub fn lanes(&self) -> Option<&Lanes> {
+        self.lanes.as_deref()
+    }
+
+    /// The queues of a commit-at-start port, which this must be.
+    #[inline]
+    pub fn kept(&mut self) -> &mut Lanes {
+        self.lanes.as_deref_mut().expect("a port of a switch that keeps its packets")
+    }
+
+    /// Is the line free at `now`?
+    #[inline]
+    pub fn is_idle(&self, now: Time) -> bool {
+        now >= self.busy_until
+    }
+
+    /// When the line is free.
+    #[inline]
+    pub fn free_at(&self) -> Time {
+        self.busy_until
+    }
+
+    /// Queues an admitted packet on a commit-at-start port.
+    pub fn keep(&mut self, lane: Lane, hand: &mut InHand, found: Found) {
+        if found.mark {
+            self.rare.marks += mark(&mut hand.packet);
+        }
         self.waiting.bytes += u64::from(hand.packet.wire);
         self.waiting.packets += 1;
-        lanes.queue.push_back(Item::Packet(std::mem::take(hand)));
-        if now >= self.busy_until && !lanes.armed {
-            return self.start(now, rules, wires).again;
-        }
-        self.arm(now)
+        self.kept().push(lane, hand);
     }
 
-    /// Asks for a transmit-done event if something can go and none is on its way.
-    fn arm(&mut self, now: Time) -> Option<Time> {
-        let lanes = self.lanes.as_mut()?;
-        if lanes.armed || lanes.queue.is_empty() {
-            return None;
-        }
-        lanes.armed = true;
-        Some(self.busy_until.max(now))
-    }
-
-    /// The line is free at `now`: starts the next packet of a commit-at-start port.
-    pub fn start(&mut self, now: Time, rules: &Rules, wires: &mut Wires) -> Started {
-        let mut started = Started::default();
-        let Some(lanes) = self.lanes.as_mut() else { return started };
-        lanes.armed = false;
-        let next = loop {
-            match lanes.queue.pop_front() {
-                None => return started,
-                Some(Item::Packet(hand)) => break hand,
-                Some(Item::Lane(q)) => {
-                    let lane = &mut lanes.held[usize::from(q)];
-                    let next = lane.packets.pop_front();
-                    if lane.packets.is_empty() {
-                        started.drained = Some((Queue(q), lane.free()));
-                    } else {
-                        lanes.queue.push_front(Item::Lane(q));
-                    }
-                    if let Some(next) = next {
-                        break next;
-                    }
-                }
-            }
-        };
-        let mut hand = next;
+    /// Takes the next packet of a commit-at-start port, whose line is free at `now`, off its queue.
+    pub fn next(&mut self, now: Time, hand: &mut InHand) -> Option<Lane> {
+        let lane = self.kept().pop(now, hand)?;
         let bytes = u32::from(hand.packet.wire);
         self.waiting.packets -= 1;
         self.waiting.bytes -= u64::from(bytes);
         self.waiting.serving = bytes;
-        if rules.mark_at_dequeue && self.left_behind(rules) {
-            self.rare.marks += mark(&mut hand.packet);
-        }
-        self.transmit(now.max(self.busy_until), &mut hand, wires);
-        started.again = self.arm(now);
-        started
+        Some(lane)
     }
 
-    /// Takes held queue `q` for `owner` if it is free: it stays taken, even if the packet in hand is then dropped, until
-    /// it has been released and drained. Was it free?
-    pub fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
-        let lane = self.lanes.as_mut().and_then(|lanes| lanes.held.get_mut(usize::from(q.0)));
-        let lane = lane.expect("held queues are declared in the layout");
-        if lane.taken {
-            return false;
+    /// Puts the packet that [`Port::next`] gave on the line, marking it as the rules or the queue it left say.
+    pub fn depart(&mut self, now: Time, hand: &mut InHand, called_for: bool, rules: &Rules, wires: &mut Wires) {
+        if called_for || (rules.mark_at_dequeue && self.left_behind(rules)) {
+            self.rare.marks += mark(&mut hand.packet);
         }
-        lane.taken = true;
-        lane.owner = owner;
-        true
+        self.transmit(now.max(self.busy_until), hand, wires);
     }
 
     /// Parks an admitted packet in held queue `q`, which is taken.
@@ -440,44 +412,28 @@ impl Port {
         if found.mark {
             self.rare.marks += mark(&mut hand.packet);
         }
-        let Some(lanes) = self.lanes.as_mut() else { return };
-        self.waiting.bytes += u64::from(hand.packet.wire);
-        self.waiting.packets += 1;
-        lanes.held[usize::from(q.0)].packets.push_back(std::mem::take(hand));
+        self.kept().hold(q, hand);
     }
 
-    /// Lets held queue `q` go behind everything now in the default queue. Returns when a transmit-done event is first
-    /// needed, and the drained queue at once if it was empty.
-    pub fn release(&mut self, now: Time, q: Queue) -> Started {
-        let Some(lanes) = self.lanes.as_mut() else { return Started::default() };
-        let Some(lane) = lanes.held.get_mut(usize::from(q.0)) else { return Started::default() };
-        if lane.released {
-            return Started::default();
+    /// Lets a held queue go.
+    pub fn release(&mut self, q: Queue) -> Released {
+        let released = self.lanes.as_deref_mut().map_or(Released::Nothing, |lanes| lanes.release(q));
+        if let Released::Joined { joined, packets, .. } = released {
+            self.waiting.bytes += joined;
+            self.waiting.packets += packets;
         }
-        if lane.packets.is_empty() {
-            return Started { drained: lane.taken.then(|| (q, lane.free())), again: None };
-        }
-        lane.released = true;
-        lanes.queue.push_back(Item::Lane(q.0));
-        Started { drained: None, again: self.arm(now) }
+        released
     }
 
-    /// A held queue that nobody has taken.
-    pub fn free_queue(&self) -> Option<Queue> {
-        let lanes = self.lanes.as_ref()?;
-        let free = lanes.held.iter().position(|lane| !lane.taken)?;
-        Some(Queue(free as u16))
+    /// Notes that an arrival found `bytes` queued.
+    pub fn note_queue(&mut self, bytes: u64) {
+        self.longest_queue = self.longest_queue.max(bytes);
     }
 
-    /// Packets the port itself still keeps (commit-at-start ports).
-    pub fn kept(&self) -> impl Iterator<Item = &Packet> {
-        self.lanes.iter().flat_map(|lanes| {
-            let queued = lanes.queue.iter().filter_map(|item| match item {
-                Item::Packet(hand) => Some(&hand.packet),
-                Item::Lane(_) => None,
-            });
-            queued.chain(lanes.held.iter().flat_map(|lane| lane.packets.iter().map(|hand| &hand.packet)))
-        })
+    /// Counts a packet of `bytes` that found no room.
+    pub fn refuse(&mut self, bytes: u32) {
+        self.rare.drops += 1;
+        self.rare.dropped_bytes += u64::from(bytes);
     }
 
     /// Ends the account at `stop`: what would have started then or later was never sent.
@@ -493,6 +449,7 @@ impl Port {
             marks: self.rare.marks,
             busy: self.busy_by(stop),
             longest_queue: self.longest_queue,
+            paused: self.lanes.as_ref().map_or((0, 0), |lanes| lanes.paused_by(stop)),
         }
     }
 

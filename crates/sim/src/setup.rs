@@ -8,12 +8,7 @@ use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
 use crate::outcome::Outcome;
-use crate::packet::Tags;
-use crate::port::Rules;
-use crate::spec::{
-    EngineKind, HeaderBytes, ParamValue, PathTag, PortKind, Spec, SpecError, Stop, Traffic, TrafficEntry,
-    workload_error,
-};
+use crate::spec::{EngineKind, ParamValue, Spec, SpecError, Stop, Traffic, TrafficEntry, workload_error};
 use crate::switch::Switch;
 use crate::topology::Topology;
 use crate::transport::UdpConfig;
@@ -44,24 +39,9 @@ impl Sim {
         let topology = Topology::new(&spec.topology)?;
         let Offer { list, gates, loads } = traffic(spec, &topology)?;
         check_reachable(&list, &topology)?;
-        let rules = Rules::new(&spec.switch);
-        let net = Net::new(
-            topology,
-            rules,
-            spec.transport.clone(),
-            match spec.scheme.path_tag {
-                PathTag::Explicit => Tags::Explicit,
-                PathTag::Outer => Tags::Outer,
-                PathTag::Inner => Tags::Inner,
-            },
-            spec.scheme.header_bytes == HeaderBytes::Charged,
-            spec.seed,
-            tuning.commit_at_start || spec.switch.ports == PortKind::CommitAtStart,
-            spec.metrics.series_interval,
-            spec.topology.floor_tx(),
-        );
+        let flows = Flows::new(list, gates, topology.hosts);
+        let net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
         let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks)?;
-        let flows = Flows::new(list, gates, net.topology.hosts);
         let hosts = (0..net.topology.hosts).map(|host| Host::new(host, &net, &flows, edge.as_ref())).collect();
         let switches = (0..net.topology.switches()).map(|switch| Switch::new(switch, &net, &fabric)).collect();
         let wires = Wires::new(net.topology.links.iter().map(|l| l.to.0).collect(), net.topology.nodes() as usize);

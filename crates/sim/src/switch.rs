@@ -1,5 +1,7 @@
 //! A switch: routes a packet, lets the scheme choose among equal-cost ports, and queues it.
 
+mod buffer;
+mod kept;
 mod scheme;
 
 use crate::bank::{Bank, Call, NO_PEER};
@@ -8,13 +10,14 @@ use crate::flows::Flows;
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
-use crate::packet::{InHand, Packet, SWITCH, Tags};
-use crate::port::{Port, Rules};
+use crate::packet::{InHand, Packet, SWITCH, Serializer, Tags};
+use crate::port::{Lanes, Port, Rules};
 use crate::timers::{Timers, What};
+use buffer::SharedBuffer;
 use scheme::take_asked;
 use spinewise_policy::site::Ports;
 use spinewise_policy::{
-    Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Queue, Span, Tier, Time, Verdict, Way, hash,
+    Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Queue, Rng, Span, Tier, Time, Verdict, Way,
 };
 use std::collections::BTreeMap;
 
@@ -47,6 +50,12 @@ pub struct Switch {
     hooks: Hooks,
     /// Its egress ports.
     pub ports: Vec<Port>,
+    /// Its ports keep their packets until transmission starts.
+    keeps: bool,
+    /// The buffer its ports share, if they do.
+    pub buffer: Option<Box<SharedBuffer>>,
+    /// Random streams of the ports, for marking by a ramp.
+    dice: Vec<Rng>,
     /// Its plan.
     pub timers: Timers,
     probes: BTreeMap<u32, (u32, Way)>,
@@ -75,7 +84,7 @@ impl Ports for OwnPorts<'_> {
         self.ports[port.index()].rate()
     }
     fn free_queue(&self, port: PortId) -> Option<Queue> {
-        self.ports[port.index()].free_queue()
+        self.ports[port.index()].lanes()?.free_queue()
     }
 }
 
@@ -86,11 +95,18 @@ impl Switch {
         let node = topology.hosts + id;
         let tier = topology.tier(id);
         let queues = fabric.layout(id).queues;
+        let keeps = net.commit_at_start || net.shared.is_some() || queues > 0;
+        let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
+        let buffer = net
+            .shared
+            .as_ref()
+            .map(|shared| Box::new(SharedBuffer::new(shared, &cables(net, node), net.largest_packet())));
         let ports = (0..topology.ports(node))
             .map(|port| {
                 let link = topology.out_number(node, port);
                 let spec = &topology.links[link as usize];
-                Port::new(spec.rate, spec.delay, link, net.commit_at_start, queues)
+                let line = if net.floor_tx { Serializer::floored(spec.rate) } else { Serializer::new(spec.rate) };
+                Port::new(line, spec.delay, link, keeps.then(|| Lanes::new(priorities, net.shared.is_some(), queues)))
             })
             .collect::<Vec<_>>();
         let mut timers = Timers::default();
@@ -108,7 +124,13 @@ impl Switch {
             tier,
             host_ports: topology.host_ports(id),
             hooks: fabric.hooks(),
-            salt: hash::mix2(net.seed ^ hash::name("switch salt"), u64::from(id)),
+            salt: net.switch_salt(id),
+            keeps,
+            buffer,
+            dice: match net.shared {
+                Some(_) => ports.iter().map(|port| Rng::stream(net.seed, "ecn", u64::from(port.link))).collect(),
+                None => Vec::new(),
+            },
             busy: vec![Span::ZERO; ports.len()],
             peers: fabric.layout(id).peers,
             ports,
@@ -121,19 +143,29 @@ impl Switch {
     /// A packet arrived.
     #[inline(always)]
     pub fn arrive(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
-        let packet = &mut hand.packet;
-        if packet.ttl > 0 {
-            packet.ttl -= 1;
-            if packet.ttl == 0 && packet.kind == Kind::Probe {
-                self.answer(w, now, packet);
-                return;
-            }
+        if hand.packet.ttl > 0 && self.ends_here(w, now, in_port, &mut hand.packet) {
+            return;
         }
-        if packet.dst == self.id | SWITCH {
+        if hand.packet.dst == self.id | SWITCH {
             self.deliver(w, now, in_port, hand);
             return;
         }
         self.forward(w, now, in_port, hand);
+    }
+
+    /// A packet that counts switches: is it for this one?
+    #[cold]
+    fn ends_here(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: &mut Packet) -> bool {
+        if packet.kind == Kind::Pause {
+            self.obey(w, now, in_port, packet);
+            return true;
+        }
+        packet.ttl -= 1;
+        let ends = packet.ttl == 0 && packet.kind == Kind::Probe;
+        if ends {
+            self.answer(w, now, packet);
+        }
+        ends
     }
 
     /// Sends a packet on towards its destination.
@@ -150,11 +182,11 @@ impl Switch {
             return;
         }
         let from_fabric = in_port >= self.host_ports && in_port != MADE_HERE;
-        if from_fabric && self.hooks.has(Hooks::INGRESS) {
+        if from_fabric && self.hooks.has(Hooks::INGRESS) && !is_unseen(w.net, &hand.packet) {
             self.leave_fabric(w, now, in_port, home.port, hand);
         } else {
             strip_header(&mut hand.packet);
-            self.queue(w, now, home.port, hand);
+            self.queue(w, now, in_port, home.port, hand);
         }
     }
 
@@ -172,7 +204,7 @@ impl Switch {
     /// The last hop of a packet from the fabric, where the scheme has a say.
     fn leave_fabric(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         let packet = &mut hand.packet;
-        let view = packet.view(w.net.tags, in_port, out);
+        let view = packet.view(&w.net.hashing, in_port, out);
         let verdict = self.ask((w.net, w.wires), now, packet.src, w.fabric, &[], |fabric, call| {
             fabric.ingress(call, &view, &mut packet.header)
         });
@@ -185,20 +217,8 @@ impl Switch {
                     w.flows.left(packet.flow);
                 }
             }
-            Verdict::Forward => self.queue(w, now, out, hand),
-            Verdict::Hold(queue) => {
-                let port = &mut self.ports[usize::from(out)];
-                let owner = packet.of_flow().then(|| packet.key());
-                if port.take(queue, owner)
-                    && let Some(owner) = owner
-                {
-                    w.fabric.pin(self.id, owner);
-                }
-                match port.admit(now, u32::from(packet.wire), &w.net.rules, w.wires) {
-                    Some(found) => port.hold(queue, hand, found),
-                    None => drop_packet(w, packet),
-                }
-            }
+            Verdict::Forward => self.queue(w, now, in_port, out, hand),
+            Verdict::Hold(queue) => self.hold(w, now, (in_port, out), queue, hand),
         }
         self.perform(w, now, asked);
     }
@@ -207,7 +227,7 @@ impl Switch {
     #[inline(always)]
     fn inner_hop(&mut self, w: &mut World<'_>, now: Time, in_port: u16, leaf: u32, hand: &mut InHand) {
         let candidates = w.net.topology.uplinks(self.id, leaf);
-        let tagged = hand.packet.way != Way::ANY && (w.net.tags == Tags::Explicit || in_port == MADE_HERE);
+        let tagged = hand.packet.way != Way::ANY && (w.net.hashing.tags == Tags::Explicit || in_port == MADE_HERE);
         let choice = match candidates {
             [] => {
                 self.lose(w, &hand.packet);
@@ -215,10 +235,10 @@ impl Switch {
             }
             [_] if in_port >= self.host_ports => 0,
             _ if tagged => self.tagged(w.net, &hand.packet, leaf),
-            _ if in_port == MADE_HERE || hand.packet.kind == Kind::Message => {
+            _ if in_port == MADE_HERE || hand.packet.kind == Kind::Message || is_unseen(w.net, &hand.packet) => {
                 // Control packets are hashed, whatever the scheme does with traffic.
-                let hash = hand.packet.view(w.net.tags, in_port, 0).hash(self.salt);
-                hash::spread(hash, candidates.len() as u32) as usize
+                let view = hand.packet.view(&w.net.hashing, in_port, 0);
+                view.spread(self.salt, candidates.len() as u32) as usize
             }
             _ => {
                 self.pick(w, now, in_port, candidates, hand);
@@ -226,14 +246,14 @@ impl Switch {
             }
         };
         let choice = if choice < candidates.len() { choice } else { choice % candidates.len() };
-        self.queue_inside(w, now, candidates[choice], hand);
+        self.queue_inside(w, now, in_port, candidates[choice], hand);
     }
 
     /// Asks the scheme for the way, and takes it.
     #[inline]
     fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
         let packet = &mut hand.packet;
-        let view = packet.view(w.net.tags, in_port, 0);
+        let view = packet.view(&w.net.hashing, in_port, 0);
         let (way, header) = self.ask((w.net, w.wires), now, packet.dst, w.fabric, candidates, |fabric, call| {
             fabric.pick(call, &view, &mut packet.header)
         });
@@ -245,17 +265,17 @@ impl Switch {
         let choice = way.index();
         let choice = if choice < candidates.len() { choice } else { choice % candidates.len() };
         if w.fabric.has_asked() {
-            self.queue_and_perform(w, now, candidates[choice], hand);
+            self.queue_and_perform(w, now, in_port, candidates[choice], hand);
         } else {
-            self.queue_inside(w, now, candidates[choice], hand);
+            self.queue_inside(w, now, in_port, candidates[choice], hand);
         }
     }
 
     /// Queues a packet and then does what the hook before asked for, so that what is sent or released goes behind it.
     #[cold]
-    fn queue_and_perform(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand) {
+    fn queue_and_perform(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         let asked = take_asked(w);
-        self.queue_inside(w, now, out, hand);
+        self.queue_inside(w, now, in_port, out, hand);
         self.perform(w, now, asked);
     }
 
@@ -271,38 +291,44 @@ impl Switch {
 
     /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
     #[inline(always)]
-    fn queue_inside(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand) {
-        if !self.hooks.has(Hooks::EGRESS) {
-            self.queue(w, now, out, hand);
+    fn queue_inside(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+        if !self.hooks.has(Hooks::EGRESS) || is_unseen(w.net, &hand.packet) {
+            self.queue(w, now, in_port, out, hand);
             return;
         }
         let packet = &mut hand.packet;
-        let found = self.ports[usize::from(out)].admit(now, u32::from(packet.wire), &w.net.rules, w.wires);
+        let found = if self.keeps {
+            self.admit_kept(w, now, (in_port, out), None, packet)
+        } else {
+            self.ports[usize::from(out)].admit(now, u32::from(packet.wire), &w.net.rules, w.wires)
+        };
         let Some(found) = found else {
             drop_packet(w, packet);
             return;
         };
-        let view = packet.view(w.net.tags, 0, out);
+        let view = packet.view(&w.net.hashing, 0, out);
         self.ask((w.net, w.wires), now, packet.dst, w.fabric, &[], |fabric, call| {
             fabric.egress(call, PortId(out), &view, &mut packet.header);
         });
         let asked = take_asked(w);
-        if let Some(at) = self.ports[usize::from(out)].enqueue(now, hand, found, &w.net.rules, w.wires) {
-            self.timers.plan(at, What::TransmitDone(out));
+        if self.keeps {
+            self.keep(w, now, out, hand, found);
+        } else {
+            self.ports[usize::from(out)].enqueue(now, hand, found, &w.net.rules, w.wires);
         }
         self.perform(w, now, asked);
     }
 
     /// Queues a packet, or drops it.
     #[inline(always)]
-    fn queue(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand) {
+    fn queue(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+        if self.keeps {
+            self.queue_kept(w, now, in_port, out, hand);
+            return;
+        }
         let port = &mut self.ports[usize::from(out)];
         match port.admit(now, u32::from(hand.packet.wire), &w.net.rules, w.wires) {
-            Some(found) => {
-                if let Some(at) = port.enqueue(now, hand, found, &w.net.rules, w.wires) {
-                    self.timers.plan(at, What::TransmitDone(out));
-                }
-            }
+            Some(found) => port.enqueue(now, hand, found, &w.net.rules, w.wires),
             None => drop_packet(w, &hand.packet),
         }
     }
@@ -322,10 +348,7 @@ impl Switch {
                 let asked = take_asked(w);
                 self.perform(w, now, asked);
             }
-            What::TransmitDone(port) => {
-                let started = self.ports[usize::from(port)].start(now, &w.net.rules, w.wires);
-                self.after_start(w, now, port, started);
-            }
+            What::TransmitDone(port) => self.transmit_done(w, now, port),
             What::Scheme(key) => {
                 let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
                 let fired = self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {
@@ -365,6 +388,24 @@ impl Switch {
         }
         self.timers.plan(now + interval, What::Sample);
     }
+}
+
+/// Do schemes not see it?
+#[inline]
+fn is_unseen(net: &Net, packet: &Packet) -> bool {
+    net.acks_by_ecmp && packet.kind == Kind::Ack
+}
+
+/// Rate and mean delay of the cable at each port of a node.
+fn cables(net: &Net, node: u32) -> Vec<(u64, Span)> {
+    let topology = &net.topology;
+    (0..topology.ports(node))
+        .map(|port| {
+            let out = topology.out(node, port);
+            let back = &topology.links[(topology.first_link[node as usize] + u32::from(port)) as usize];
+            (out.rate.max(back.rate), Span((out.delay.0 + back.delay.0) / 2))
+        })
+        .collect()
 }
 
 /// Takes the fabric scheme's header off a packet that leaves the fabric.

@@ -37,7 +37,7 @@
 //!   minimum over max(local, remote) has it anyway, and more recent, hence "zero".
 
 use crate::{About, AtSwitch, Cx, Hooks, Kind, Layout, Packet, Peers, Policy, Port, Rng, Shape, Span};
-use crate::{Tier, Time, Verdict, Way, Wire, hash};
+use crate::{Tier, Time, Verdict, Way, Wire};
 
 crate::choice! {
     /// Whom a tie of new flowlets favours.
@@ -244,7 +244,7 @@ impl Policy for Conga {
         if cx.view.tier != Tier::Leaf {
             // CONGA §3.1: a spine with parallel links to the destination leaf hashes over them.
             let n = cx.view.candidates.len() as u32;
-            return Way(hash::spread(packet.hash(cx.view.salt), n) as u16);
+            return Way(packet.spread(cx.view.salt, n) as u16);
         }
         let way = if matches!(packet.kind, Kind::Data | Kind::Ack) {
             let way = self.follow(cx, flowlet);

@@ -36,7 +36,7 @@
 //! - NOTIFY and RTT_REPLY also answer packets of an older epoch; conweave-ns3 passes those on unread.
 
 use crate::{About, AtSwitch, Cx, Hooks, Key, Kind, Layout, Message, Packet, Peers, Policy, Port, Queue, Shape, Span};
-use crate::{Tier, Time, Verdict, Way, hash};
+use crate::{Tier, Time, Verdict, Way};
 use header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
 use reorder::{InUse, Place};
 use source::{Draw, NoGoodPath, Source};
@@ -204,7 +204,7 @@ impl Policy for ConWeave {
         let ways = cx.view.candidates.len() as u32;
         // conweave-ns3: acknowledgements by ECMP.
         if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data || ways == 1 {
-            return Way(hash::spread(packet.hash(cx.view.salt), ways) as u16);
+            return Way(packet.spread(cx.view.salt, ways) as u16);
         }
         let mut source = match *flow {
             Flow::Source(source) if u32::from(source.way.0) < ways => source,

@@ -6,7 +6,7 @@
 //!
 //! Departures: none. The hash is ours (all bits mixed); vendors' CRCs differ in quality, not in kind.
 
-use crate::{About, AtSwitch, Cx, Packet, Policy, Way, hash};
+use crate::{About, AtSwitch, Cx, Packet, Policy, Way};
 
 crate::params! {
     /// ECMP has no parameters.
@@ -43,6 +43,6 @@ impl Policy for Ecmp {
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), packet: &Packet, _: &mut ()) -> Way {
         let candidates = cx.view.candidates.len() as u32;
-        Way(hash::spread(packet.hash(cx.view.salt), candidates) as u16)
+        Way(packet.spread(cx.view.salt, candidates) as u16)
     }
 }

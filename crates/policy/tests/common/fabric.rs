@@ -258,7 +258,7 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
             wire: WIRE,
             payload: WIRE,
             in_port: Port(0),
-            hashed: Hashed { pair: 1, inner: u64::from(flow), tag: 0 },
+            hashed: Hashed::Mixed { pair: 1, inner: u64::from(flow), tag: 0 },
             ..data(flow)
         };
         let mut header = P::Header::default();

@@ -9,7 +9,7 @@ use super::metrics::{ClassKeys, MetricsKeys};
 use super::presets::{DEFAULT, PRESETS, Preset};
 use super::run::RunKeys;
 use super::scheme::{self, SchemeKeys};
-use super::switch::SwitchKeys;
+use super::switch::{SharedKeys, SwitchKeys};
 use super::topology::{self, LinkKeys, OverrideKeys, RouteKeys};
 use super::traffic::{self, FlowKeys, StepKeys};
 use super::transport::{self, TransportKeys};
@@ -36,7 +36,17 @@ fn tables() -> Vec<Table> {
         table("entries of topology.links", "One link.", LinkKeys::KEYS),
         table("entries of topology.routes", "One static route.", RouteKeys::KEYS),
         table("[[topology.override]]", "Changes to the links that all given selectors fit.", OverrideKeys::KEYS),
-        table("[switch]", "Output queues of the switches: drop-tail and ECN marking.", SwitchKeys::KEYS),
+        table(
+            "[switch] model = \"output_queued\"",
+            "A drop-tail queue at each output, with ECN marking.",
+            SwitchKeys::KEYS,
+        ),
+        table(
+            "[switch] model = \"shared_buffer\"",
+            "One buffer for all ports of a switch, with dynamic thresholds, ECN marking by a ramp and, if wanted, \
+             priority flow control. Control packets go first.",
+            SharedKeys::KEYS,
+        ),
         table("[transport]", "TCP, the same for all flows of a run.", TransportKeys::KEYS),
         table("[scheme]", "The load-balancing scheme; its parameters stand in [scheme.params].", SchemeKeys::KEYS),
     ]);
@@ -106,8 +116,8 @@ fn default(key: &Key) -> Value {
 /// One value if the presets agree, else that of each.
 fn by_preset(name: &str) -> Value {
     let value = |preset: &Preset| {
-        let (switch, transport) = (preset.switch(), transport::values(&(preset.transport)()));
-        switch.get(name).or_else(|| transport.get(name)).cloned()
+        let tables = [preset.switch(), transport::values(&(preset.transport)()), preset.scheme()];
+        tables.iter().find_map(|table| table.get(name)).cloned()
     };
     let values: Vec<Option<Value>> = PRESETS.iter().map(value).collect();
     match &values[0] {

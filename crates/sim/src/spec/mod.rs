@@ -33,8 +33,8 @@ pub use describe::describe;
 pub use error::SpecError;
 pub use metrics::{MetricsSpec, SizeClass};
 pub use run::{EngineKind, RunSpec, Stop};
-pub use scheme::{HeaderBytes, ParamValue, PathTag, SchemeSpec};
-pub use switch::{EcnAt, Limit, PortKind, QueueCounts, SwitchSpec};
+pub use scheme::{AckPaths, HashKind, HeaderBytes, ParamValue, PathTag, SchemeSpec};
+pub use switch::{EcnAt, HeadroomUse, Limit, OutputQueued, PortKind, QueueCounts, SharedBufferSpec, SwitchSpec};
 pub use topology::{
     Cable, Direction, Graph, LeafSpine, LinkOverride, StaticRoute, TopologySpec, TxTimeRounding, Wiring,
 };
@@ -119,7 +119,7 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     let (transport, told) = transport::read(&keys.transport, &(preset.transport)())?;
     reader.set_resolved("transport", told);
     check_room(&switch, &transport)?;
-    let (scheme, told) = scheme::read(&keys.scheme, &topology)?;
+    let (scheme, told) = scheme::read(&keys.scheme, &topology, preset)?;
     reader.set_resolved("scheme", told);
     let (traffic, told) = traffic::read(&keys.traffic, &topology)?;
     reader.set_resolved("traffic", told);
@@ -155,12 +155,19 @@ fn check_name(reader: &Reader<'_>, name: &str) -> Result<(), SpecError> {
 /// A queue without room for one full packet would drop all of them.
 fn check_room(switch: &SwitchSpec, transport: &TcpConfig) -> Result<(), SpecError> {
     let packet = u64::from(transport.mss) + u64::from(transport.header);
-    match switch.buffer {
-        Limit::Bytes(bytes) if bytes < packet => Err(SpecError::new(
-            "switch.buffer_bytes",
-            &bytes.into(),
-            format!("room for one packet at least, {packet} bytes (transport.mss_bytes + header_bytes)"),
-        )),
-        _ => Ok(()),
+    let room = match switch {
+        SwitchSpec::OutputQueued(queues) => match queues.buffer {
+            Limit::Bytes(bytes) => bytes,
+            Limit::Packets(_) => packet,
+        },
+        SwitchSpec::SharedBuffer(shared) => shared.buffer,
+    };
+    if room >= packet {
+        return Ok(());
     }
+    Err(SpecError::new(
+        "switch.buffer_bytes",
+        &room.into(),
+        format!("room for one packet at least, {packet} bytes (transport.mss_bytes + header_bytes)"),
+    ))
 }

@@ -12,10 +12,31 @@ pub(crate) struct Preset {
     pub doc: &'static str,
     /// Where the numbers come from, and what is assumed.
     pub source: &'static str,
-    buffer_bytes: u64,
-    ecn_threshold_bytes: u64,
+    /// Its switches.
+    switch: Switch,
+    /// Its schemes.
+    schemes: Schemes,
     /// Its TCP.
     pub transport: fn() -> TcpConfig,
+}
+
+/// What a preset says of switches.
+enum Switch {
+    /// Output queues of so many bytes that mark from so many on.
+    Queues { buffer: u64, ecn: u64 },
+    /// A shared buffer, as in the public ns-3 code of ConWeave.
+    ConWeave,
+}
+
+/// What a preset says of schemes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Schemes {
+    /// As their own papers have them.
+    Published,
+    /// As SELB's evaluation sets those it compares.
+    Selb,
+    /// As the public ns-3 code of ConWeave.
+    ConWeave,
 }
 
 /// The preset of a spec that names none.
@@ -30,8 +51,8 @@ pub(crate) const PRESETS: &[Preset] = &[
         // 65 packets of 1500 bytes mark at 10 Gbps (DCTCP, section 3.4); 250 KB is the buffer of PDLB's large runs.
         source: "K = 65 packets of 1500 bytes: DCTCP (SIGCOMM 2010) at 10 Gbps; buffer 250 KB a port: PDLB, \
                  \"Large-scale simulation test\"",
-        buffer_bytes: 250_000,
-        ecn_threshold_bytes: 97_500,
+        switch: Switch::Queues { buffer: 250_000, ecn: 97_500 },
+        schemes: Schemes::Published,
         transport: TcpConfig::datacenter,
     },
     Preset {
@@ -41,8 +62,8 @@ pub(crate) const PRESETS: &[Preset] = &[
         // bytes there (queue_in_bytes) in packets of 1460; the packet in transmission has left an ns-2 queue.
         source: "K = 65 * 1460 bytes, marked at enqueue, queue without the packet in transmission: PDLB's public ns-2 program; \
                  buffer 250 KB: PDLB, \"Large-scale simulation test\"",
-        buffer_bytes: 250_000,
-        ecn_threshold_bytes: 65 * 1460,
+        switch: Switch::Queues { buffer: 250_000, ecn: 65 * 1460 },
+        schemes: Schemes::Published,
         transport: TcpConfig::ns2_pdlb,
     },
     Preset {
@@ -50,8 +71,8 @@ pub(crate) const PRESETS: &[Preset] = &[
         doc: "the ns-3 settings of the Hermes code base, which MEET builds on",
         // RED used as a step, in bytes; the queue disc hands packets to the device before they are sent.
         source: "K = 65 * 1400 bytes, limit 600 * 1400 bytes, queue without the packet in transmission: ns3-load-balance",
-        buffer_bytes: 600 * 1400,
-        ecn_threshold_bytes: 65 * 1400,
+        switch: Switch::Queues { buffer: 600 * 1400, ecn: 65 * 1400 },
+        schemes: Schemes::Published,
         transport: TcpConfig::ns3_hermes,
     },
 ];
@@ -63,14 +84,84 @@ const _: () = assert!(PRESETS.len() == NAMES.len(), "a preset without its word")
 impl Preset {
     /// What it says of `[switch]`.
     pub fn switch(&self) -> Map<String, Value> {
-        [
-            ("buffer_bytes", Value::from(self.buffer_bytes)),
-            ("ecn_threshold_bytes", self.ecn_threshold_bytes.into()),
-            ("ecn_at", "enqueue".into()),
-            ("queue_counts", "waiting".into()),
-        ]
-        .into_iter()
-        .map(|(name, value)| (name.to_string(), value))
-        .collect()
+        match self.switch {
+            Switch::Queues { buffer, ecn } => queues(buffer, ecn),
+            Switch::ConWeave => {
+                let mut buffer = shared_buffer();
+                buffer.insert("headroom_bytes".into(), 27_096.into());
+                buffer.insert("headroom_use".into(), "pool_full".into());
+                buffer.insert("pause_us".into(), 5.into());
+                buffer
+            }
+        }
     }
+}
+
+impl Preset {
+    /// What it says of `[scheme]`.
+    pub fn scheme(&self) -> Map<String, Value> {
+        let (header, acks, hash) = match self.schemes {
+            Schemes::Published => ("charged", "scheme", "mix"),
+            Schemes::Selb => ("charged", "ecmp", "mix"),
+            Schemes::ConWeave => ("free", "ecmp", "murmur3"),
+        };
+        table([("header_bytes", header.into()), ("acks", acks.into()), ("hash", hash.into())])
+    }
+
+    /// What it says of the parameters of a scheme; of others, the scheme's own defaults hold.
+    pub fn params(&self, scheme: &str) -> Map<String, Value> {
+        match (self.schemes, scheme) {
+            (Schemes::Published, _) => Map::new(),
+            (Schemes::Selb, "letflow") => table([("flowlet_gap_us", 10.into())]),
+            (Schemes::Selb, "conga") => table([("flowlet_gap_us", 10.into()), ("dre_period_us", 50.into())]),
+            (Schemes::ConWeave, "letflow") => table([("flowlet_gap_us", 100.into())]),
+            (Schemes::ConWeave, "conga") => table([
+                ("flowlet_gap_us", 100.into()),
+                ("dre_period_us", 50.into()),
+                ("age_ms", 0.5.into()),
+                ("tie", "random".into()),
+                ("candidates", "four_consecutive".into()),
+                ("ce_at_source", "local".into()),
+            ]),
+            _ => Map::new(),
+        }
+    }
+}
+
+/// Output queues.
+pub(super) fn queues(buffer: u64, ecn: u64) -> Map<String, Value> {
+    table([
+        ("model", "output_queued".into()),
+        ("buffer_bytes", buffer.into()),
+        ("ecn_threshold_bytes", ecn.into()),
+        ("ecn_at", "enqueue".into()),
+        ("queue_counts", "waiting".into()),
+    ])
+}
+
+/// A shared buffer: sizes, thresholds and marking of the public ns-3 code of ConWeave; headroom as each link needs it,
+/// and pauses that last until they are ended.
+pub(super) fn shared_buffer() -> Map<String, Value> {
+    table([
+        ("model", "shared_buffer".into()),
+        ("buffer_bytes", (9 << 20).into()),
+        ("pfc", true.into()),
+        ("priorities", 1.into()),
+        ("headroom_use", "above_threshold".into()),
+        ("guaranteed_bytes", 1_049.into()),
+        ("reserved_packets", 8.into()),
+        ("egress_alpha", 1.0.into()),
+        ("ingress_alpha", 0.0625.into()),
+        ("pause_offset_bytes", 2_096.into()),
+        ("resume_offset_bytes", 16.into()),
+        ("pause_us", 0.into()),
+        ("pause_frame_bytes", 43.into()),
+        ("ecn_min_bytes", 100_000.into()),
+        ("ecn_max_bytes", 400_000.into()),
+        ("ecn_max_probability", 0.2.into()),
+    ])
+}
+
+fn table<const N: usize>(entries: [(&str, Value); N]) -> Map<String, Value> {
+    entries.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }

@@ -6,6 +6,7 @@ use spinewise_policy::{About, Params, Peers, Policy, Shape, Site, Tier, Value};
 
 use super::error::SpecError;
 use super::key::{Default, Kind, one_of, tidy};
+use super::presets::Preset;
 use super::reader::{Reader, keys, words};
 use super::topology::TopologySpec;
 
@@ -30,7 +31,15 @@ keys! {
         fabric_params: Option<Map<String, Json>>, Kind::Table("a table of the fabric scheme's parameters"),
             Default::Nothing("its defaults");
         /// Do the scheme's in-band headers take bytes on the wire?
-        header_bytes: HeaderBytes, Kind::Words(HeaderBytes::WORDS), Default::Word("charged");
+        header_bytes: HeaderBytes, Kind::Words(HeaderBytes::WORDS), Default::Preset;
+        /// Who chooses the paths of acknowledgements inside the fabric: the switches' scheme, which then sees all traffic,
+        /// or ECMP.
+        acks: AckPaths, Kind::Words(AckPaths::WORDS), Default::Preset;
+        /// The hash by which switches choose: all bits mixed, or MurmurHash3 of addresses and ports modulo the number of
+        /// choices, seeded by the switch's node number, as the public ns-3 code of ConWeave has it.
+        hash: HashKind, Kind::Words(HashKind::WORDS), Default::Preset;
+        /// Mixed into every switch's hash: another salt, another placement of flows.
+        hash_salt: u64, Kind::Integer { min: 0, max: u32::MAX as u64 }, Default::Number(0.0);
     }
 }
 
@@ -53,6 +62,26 @@ words! {
         Charged = "charged",
         /// They do not, as in the ns-3 codes of several schemes.
         Free = "free",
+    }
+}
+
+words! {
+    /// Who chooses the paths of acknowledgements inside the fabric.
+    AckPaths {
+        /// The scheme at the switches.
+        Scheme = "scheme",
+        /// ECMP, unseen by the scheme.
+        Ecmp = "ecmp",
+    }
+}
+
+words! {
+    /// The hash of switches.
+    HashKind {
+        /// All bits mixed.
+        Mix = "mix",
+        /// MurmurHash3 of addresses and ports.
+        Murmur3 = "murmur3",
     }
 }
 
@@ -103,6 +132,12 @@ pub struct SchemeSpec {
     pub fabric_params: Vec<(String, ParamValue)>,
     /// Whether in-band headers take bytes on the wire.
     pub header_bytes: HeaderBytes,
+    /// Who chooses the paths of acknowledgements.
+    pub acks: AckPaths,
+    /// The hash of switches.
+    pub hash: HashKind,
+    /// What is mixed into it.
+    pub hash_salt: u64,
 }
 
 /// Parameters by name, in the order given.
@@ -173,8 +208,12 @@ fn rows<P: Policy>(given: &Given, shape: &Shape) -> Peers {
 }
 
 /// Reads `[scheme]` for this fabric.
-pub(crate) fn read(given: &Map<String, Json>, fabric: &TopologySpec) -> Result<(SchemeSpec, Json), SpecError> {
-    let mut reader = Reader::new("scheme", SchemeKeys::KEYS, given)?;
+pub(crate) fn read(
+    given: &Map<String, Json>,
+    fabric: &TopologySpec,
+    preset: &Preset,
+) -> Result<(SchemeSpec, Json), SpecError> {
+    let mut reader = Reader::new("scheme", SchemeKeys::KEYS, given)?.with_defaults(preset.scheme());
     let keys = SchemeKeys::read(&mut reader)?;
     let entry = find(&reader, "name", &keys.name, |_| true)?;
     if !entry.about.tiers.iter().any(|tier| TIERS.contains(tier)) {
@@ -183,7 +222,7 @@ pub(crate) fn read(given: &Map<String, Json>, fabric: &TopologySpec) -> Result<(
             .refuse("name", format!("a scheme that serves a leaf-spine: {}", one_of(names.map(|e| e.about.name))))
             .hint(format!("{} serves {}", keys.name, entry.about.tiers.join(", "))));
     }
-    let params = read_params(&mut reader, "params", entry, &keys.params)?;
+    let params = read_params(&mut reader, "params", entry, &keys.params, preset)?;
     let (path_tag, under, fabric_params) = if entry.site == "host" {
         let path_tag = keys.path_tag.unwrap_or(PathTag::Explicit);
         reader.set_resolved("path_tag", path_tag.word().into());
@@ -196,7 +235,7 @@ pub(crate) fn read(given: &Map<String, Json>, fabric: &TopologySpec) -> Result<(
                 format!("a switch scheme without an in-band header: a packet has one, and {} writes it", keys.name);
             return Err(reader.refuse("fabric", allowed));
         }
-        let params = read_params(&mut reader, "fabric_params", under, &keys.fabric_params.unwrap_or_default())?;
+        let params = read_params(&mut reader, "fabric_params", under, &keys.fabric_params.unwrap_or_default(), preset)?;
         (path_tag, under, params)
     } else {
         for name in ["path_tag", "fabric", "fabric_params"] {
@@ -214,6 +253,9 @@ pub(crate) fn read(given: &Map<String, Json>, fabric: &TopologySpec) -> Result<(
         fabric: under.about.name.into(),
         fabric_params,
         header_bytes: keys.header_bytes,
+        acks: keys.acks,
+        hash: keys.hash,
+        hash_salt: keys.hash_salt,
     };
     Ok((scheme, reader.finish()))
 }
@@ -241,7 +283,13 @@ fn read_params(
     key: &str,
     entry: &Entry,
     given: &Map<String, Json>,
+    preset: &Preset,
 ) -> Result<Vec<(String, ParamValue)>, SpecError> {
+    // What is given goes before what the preset says, and that before the scheme's own defaults.
+    let mut wanted = preset.params(entry.about.name);
+    wanted
+        .extend(given.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
+    let given = &wanted;
     let path = |name: &str| format!("{}.{name}", reader.path_of(key));
     let mut set = Vec::with_capacity(given.len());
     for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {

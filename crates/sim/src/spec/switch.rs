@@ -1,16 +1,24 @@
-//! `[switch]`: output queues, drop-tail and marking.
+//! `[switch]`: what a switch does with packets that must wait: output queues, or one shared buffer.
+
+mod shared;
 
 use serde_json::{Map, Value};
 
 use super::error::SpecError;
 use super::key::{Default, Kind, LARGEST_EXACT};
+use super::presets;
 use super::reader::{Reader, keys, words};
+pub(crate) use shared::SharedKeys;
+pub use shared::{HeadroomUse, SharedBufferSpec};
 
 const MOST_PACKETS: u64 = u32::MAX as u64;
 
 keys! {
-    /// `[switch]`.
+    /// `[switch]` with output queues.
     SwitchKeys {
+        /// What a switch does with packets that must wait: a drop-tail queue at each output, or one shared buffer with
+        /// dynamic thresholds and, if wanted, priority flow control (which has keys of its own).
+        model: String, Kind::Words(Model::WORDS), Default::Preset;
         /// Room of each output queue of a switch, in packets; a packet that does not fit is dropped.
         buffer_packets: Option<u64>, Kind::Integer { min: 1, max: MOST_PACKETS }, Default::Preset;
         /// The same in bytes; give one of the two.
@@ -67,9 +75,18 @@ pub enum Limit {
     Bytes(u64),
 }
 
+/// What stands between the ports of a switch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SwitchSpec {
+    /// A drop-tail queue at each output.
+    OutputQueued(OutputQueued),
+    /// One buffer for all ports, with or without priority flow control.
+    SharedBuffer(SharedBufferSpec),
+}
+
 /// The output queues.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SwitchSpec {
+pub struct OutputQueued {
     /// Drop-tail bound.
     pub buffer: Limit,
     /// Marking threshold; `None` marks nothing.
@@ -82,10 +99,42 @@ pub struct SwitchSpec {
     pub ports: PortKind,
 }
 
+/// Which model of a switch: the word of a spec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Model {
+    OutputQueued,
+    SharedBuffer,
+}
+
+impl Model {
+    const WORDS: &'static [&'static str] = &["output_queued", "shared_buffer"];
+}
+
 /// Reads `[switch]`.
 pub(crate) fn read(given: &Map<String, Value>, preset: Map<String, Value>) -> Result<(SwitchSpec, Value), SpecError> {
+    let word = given.get("model").filter(|value| !value.is_null()).or_else(|| preset.get("model"));
+    let model = match word.and_then(Value::as_str) {
+        Some("shared_buffer") => Model::SharedBuffer,
+        _ => Model::OutputQueued,
+    };
+    // The preset speaks of one model; of the other it says nothing.
+    let spoken = preset.get("model").and_then(Value::as_str).unwrap_or(Model::WORDS[0]);
+    let preset = match model {
+        _ if spoken == Model::WORDS[model as usize] => preset,
+        Model::OutputQueued => presets::PRESETS[0].switch(),
+        Model::SharedBuffer => presets::shared_buffer(),
+    };
+    match model {
+        Model::OutputQueued => read_output_queued(given, preset),
+        Model::SharedBuffer => shared::read(given, preset).map(|(spec, told)| (SwitchSpec::SharedBuffer(spec), told)),
+    }
+}
+
+fn read_output_queued(
+    given: &Map<String, Value>,
+    mut preset: Map<String, Value>,
+) -> Result<(SwitchSpec, Value), SpecError> {
     let reader = Reader::new("switch", SwitchKeys::KEYS, given)?;
-    let mut preset = preset;
     for [packets, bytes] in [["buffer_packets", "buffer_bytes"], ["ecn_threshold_packets", "ecn_threshold_bytes"]] {
         match (reader.given(packets), reader.given(bytes)) {
             (Some(_), Some(_)) => return Err(reader.refuse(bytes, format!("either {packets} or {bytes}, not both"))),
@@ -96,6 +145,7 @@ pub(crate) fn read(given: &Map<String, Value>, preset: Map<String, Value>) -> Re
     }
     let mut reader = reader.with_defaults(preset);
     let keys = SwitchKeys::read(&mut reader)?;
+    debug_assert_eq!(keys.model, Model::WORDS[0]);
     let limit = |packets: Option<u64>, bytes: Option<u64>| match (packets, bytes) {
         (Some(packets), _) => Some(Limit::Packets(packets as u32)),
         (_, bytes) => bytes.map(Limit::Bytes),
@@ -106,6 +156,6 @@ pub(crate) fn read(given: &Map<String, Value>, preset: Map<String, Value>) -> Re
     let ecn_threshold = limit(keys.ecn_threshold_packets, keys.ecn_threshold_bytes)
         .filter(|limit| !matches!(limit, Limit::Packets(0) | Limit::Bytes(0)));
     let switch =
-        SwitchSpec { buffer, ecn_threshold, ecn_at: keys.ecn_at, queue_counts: keys.queue_counts, ports: keys.ports };
-    Ok((switch, reader.finish()))
+        OutputQueued { buffer, ecn_threshold, ecn_at: keys.ecn_at, queue_counts: keys.queue_counts, ports: keys.ports };
+    Ok((SwitchSpec::OutputQueued(switch), reader.finish()))
 }

@@ -26,6 +26,7 @@ fn everything() -> Vec<Value> {
                 ],
             },
             "switch": {
+                "model": "output_queued",
                 "buffer_packets": 100, "ecn_threshold_packets": 0, "ecn_at": "dequeue", "queue_counts": "in_service",
                 "ports": "commit_at_start",
             },
@@ -35,7 +36,8 @@ fn everything() -> Vec<Value> {
                 "max_rto_us": 1e6, "rto_granularity_us": 1.5, "delayed_ack_segments": 2,
                 "delayed_ack_timeout_us": 500, "dupack_threshold": 0, "dctcp_g": 0.5, "dctcp_initial_alpha": 0,
             },
-            "scheme": {"name": "letflow", "params": {}, "header_bytes": "free"},
+            "scheme": {"name": "letflow", "params": {}, "header_bytes": "free", "acks": "ecmp", "hash": "murmur3",
+                "hash_salt": 7},
             "traffic": [
                 {"kind": "poisson", "cdf": "vl2", "load": 0.5, "load_of": "host_links", "pairs": "leaf_pair",
                  "from_leaf": 2, "to_leaf": 1, "start_us": 5, "duration_us": 1000, "max_flows": 10, "priority": 6},
@@ -152,6 +154,9 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
             (_, "list") => "entries of list, [[traffic]] kind = \"flows\"".into(),
             (_, "schedule") => "entries of schedule, [[traffic]] kind = \"udp\"".into(),
             (_, "size_classes") => "entries of metrics.size_classes".into(),
+            ("top level", "switch") => {
+                format!("[switch] model = {}", value.get("model").unwrap_or(&json!("output_queued")))
+            }
             ("top level", name) => format!("[{name}]"),
             _ => continue,
         };
@@ -181,6 +186,12 @@ fn every_declared_key_is_accepted_and_documented() {
         {"kind": "poisson", "cdf_file": cdf.path(), "load": 1, "max_flows": 1},
         {"kind": "flows", "file": csv.path()},
     ]});
+    spec["switch"] = json!({
+        "model": "shared_buffer", "buffer_bytes": 1_000_000, "pfc": true, "priorities": 3, "headroom_bytes": 30_000,
+        "headroom_use": "pool_full", "guaranteed_bytes": 1500, "reserved_packets": 1, "egress_alpha": 2,
+        "ingress_alpha": 0.125, "pause_offset_bytes": 3000, "resume_offset_bytes": 100, "pause_us": 5,
+        "pause_frame_bytes": 64, "ecn_min_bytes": 1000, "ecn_max_bytes": 2000, "ecn_max_probability": 0.1,
+    });
     // With the digests that the first reading finds.
     spec["traffic"] = resolved(spec.clone()).resolved["traffic"].clone();
     given(&spec, "top level", &mut accepted);
@@ -231,7 +242,7 @@ fn udp_of(spec: &Spec) -> Value {
 #[test]
 fn presets_are_those_of_their_sources() {
     let of = |preset: &str| resolved(json!({"preset": preset, "traffic": udp()}));
-    let facts = |spec: &Spec| (spec.switch.buffer, spec.switch.ecn_threshold, spec.transport.initial_window);
+    let facts = |spec: &Spec| (queues(spec).buffer, queues(spec).ecn_threshold, spec.transport.initial_window);
     assert_eq!(facts(&of("datacenter")), (Limit::Bytes(250_000), Some(Limit::Bytes(97_500)), 10));
     assert_eq!(facts(&of("ns2-pdlb")), (Limit::Bytes(250_000), Some(Limit::Bytes(94_900)), 2));
     assert_eq!(facts(&of("ns3-hermes")), (Limit::Bytes(840_000), Some(Limit::Bytes(91_000)), 10));
@@ -239,7 +250,7 @@ fn presets_are_those_of_their_sources() {
     assert_eq!(of("ns2-pdlb").transport, TcpConfig::ns2_pdlb());
     // A bound in the other unit replaces the preset's, and zero marks nothing.
     let spec = resolved(json!({"switch": {"buffer_packets": 9, "ecn_threshold_packets": 0}, "traffic": udp()}));
-    assert_eq!((spec.switch.buffer, spec.switch.ecn_threshold), (Limit::Packets(9), None));
+    assert_eq!((queues(&spec).buffer, queues(&spec).ecn_threshold), (Limit::Packets(9), None));
     assert_eq!(spec.resolved["switch"].get("buffer_bytes"), None);
 }
 
@@ -295,4 +306,11 @@ fn nearest_spellings() {
     assert_eq!(near("host_rate", &["host_rate_gbps", "host_delay_ns"]), Some("host_rate_gbps"));
     assert_eq!(near("ECMP", &["rps", "ecmp"]), Some("ecmp"));
     assert_eq!(near("colour", &["leaves", "spines"]), None);
+}
+
+fn queues(spec: &Spec) -> &OutputQueued {
+    match &spec.switch {
+        SwitchSpec::OutputQueued(queues) => queues,
+        SwitchSpec::SharedBuffer(_) => panic!("a shared buffer where output queues were asked for"),
+    }
 }

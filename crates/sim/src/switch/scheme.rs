@@ -7,7 +7,7 @@ use crate::link::Wires;
 use crate::log::FABRIC_SERIES;
 use crate::net::Net;
 use crate::packet::{BODY, ECT, InHand, Packet, SWITCH};
-use crate::port::Started;
+use crate::port::Drained;
 use crate::timers::What;
 use spinewise_policy::out::{Action, To};
 use spinewise_policy::{Event, Feedback, Hooks, Kind, Peers, Port as PortId, Span, SwitchView, Time, Way};
@@ -62,6 +62,7 @@ impl Switch {
         w.log.created.add(packet.wire);
         match packet.kind {
             Kind::Message => w.log.messages.add(packet.wire),
+            Kind::Pause => w.log.pauses.add(packet.wire),
             _ => w.log.probes.add(packet.wire),
         }
     }
@@ -76,17 +77,13 @@ impl Switch {
         self.perform(w, now, asked);
     }
 
-    pub(super) fn after_start(&mut self, w: &mut World<'_>, now: Time, port: u16, started: Started) {
-        if let Some(at) = started.again {
-            self.timers.plan(at, What::TransmitDone(port));
-        }
-        if let Some((queue, owner)) = started.drained {
-            self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {
-                fabric.drained(call, owner, PortId(port), queue);
-            });
-            let asked = take_asked(w);
-            self.perform(w, now, asked);
-        }
+    /// Tells the scheme that held queue `queue` of a port has drained and is free again.
+    pub(super) fn tell_drained(&mut self, w: &mut World<'_>, now: Time, port: u16, (queue, owner): Drained) {
+        self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {
+            fabric.drained(call, owner, PortId(port), queue);
+        });
+        let asked = take_asked(w);
+        self.perform(w, now, asked);
     }
 
     /// Calls a hook of this switch's scheme that concerns the device `about`.
@@ -135,10 +132,7 @@ impl Switch {
                     self.timers.plan(at.max(now), What::Scheme(key));
                 }
                 Action::Cancel { key } => w.fabric.cancel(self.id, key),
-                Action::Release { port, queue } => {
-                    let started = self.ports[port.index()].release(now, queue);
-                    self.after_start(w, now, port.0, started);
-                }
+                Action::Release { port, queue } => self.release(w, now, port.0, queue),
                 // Marks are made at egress; there is no transport here to hide them from.
                 Action::MaskEcn => {}
                 Action::Record { series, value } => w.log.point(now, FABRIC_SERIES + series, self.node, value),
@@ -166,7 +160,7 @@ impl Switch {
                     }
                     let packet = Packet { dst: (link.to.0 - w.net.topology.hosts) | SWITCH, ..message };
                     self.note_made(w, &packet);
-                    self.queue(w, now, port, &mut with_body(packet, body));
+                    self.queue(w, now, MADE_HERE, port, &mut with_body(packet, body));
                 }
             }
         }

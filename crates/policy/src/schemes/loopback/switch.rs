@@ -5,7 +5,7 @@
 use super::{ACTIONS, Alarms, BODIES, Body, Count, MESSAGE_WIRE, Rule, SERIES, Stamp, Witness, owns};
 use crate::out::To;
 use crate::{About, AtSwitch, Change, Cx, Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet};
-use crate::{Peers, Phase, Policy, Port, Queue, Shape, Span, Tier, Time, Verdict, Way, hash};
+use crate::{Peers, Phase, Policy, Port, Queue, Shape, Span, Tier, Time, Verdict, Way};
 
 crate::choice! {
     /// What releases a held queue.
@@ -170,7 +170,7 @@ impl Policy for LoopbackSwitch {
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Stamp) -> Way {
         cx.node.witness.enter(Count::Pick, cx.now, &mut cx.out);
         let n = cx.view.candidates.len() as u32;
-        let way = Way(hash::spread(packet.hash(cx.view.salt), n) as u16);
+        let way = Way(packet.spread(cx.view.salt, n) as u16);
         if cx.view.tier != Tier::Leaf {
             return way;
         }

@@ -2,7 +2,7 @@
 
 use super::uplinks::{one_of, shortest};
 use super::{BACKUP, FirstPath, Flow, Header, Mark, REROUTES, Selb, Stamp};
-use crate::{Cx, Packet, Port, Time, Way, hash};
+use crate::{Cx, Packet, Port, Time, Way};
 
 /// How far the present epoch of a flow is, at its source leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Source {
 
 /// The way that the packet's hash names.
 pub(super) fn hashed(cx: &Cx<'_, Selb>, packet: &Packet) -> usize {
-    hash::spread(packet.hash(cx.view.salt), cx.view.candidates.len() as u32) as usize
+    packet.spread(cx.view.salt, cx.view.candidates.len() as u32) as usize
 }
 
 impl Selb {

@@ -172,12 +172,12 @@ fn switch_and_transport() {
         ),
         (
             json!({"switch": {"buffer": 100}}),
-            "switch.buffer = 100: expected one of the keys buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, queue_counts, ports; did you mean \"buffer_packets\"?",
+            "switch.buffer = 100: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, queue_counts, ports; did you mean \"buffer_packets\"?",
         ),
         (json!({"switch": {"ecn_at": "arrival"}}), "switch.ecn_at = \"arrival\": expected \"enqueue\" or \"dequeue\""),
         (
             json!({"switch": {"min_rto_us": 5}}),
-            "switch.min_rto_us = 5: expected one of the keys buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, queue_counts, ports; min_rto_us is a key of [transport]",
+            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, queue_counts, ports; min_rto_us is a key of [transport]",
         ),
         (json!({"transport": {"kind": "cubic"}}), "transport.kind = \"cubic\": expected \"dctcp\" or \"newreno\""),
         (json!({"transport": {"dctcp_g": 0}}), "transport.dctcp_g = 0: expected a number above 0, at most 1"),

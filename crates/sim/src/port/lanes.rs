@@ -1,0 +1,292 @@
+//! The queues of a commit-at-start port: it keeps its packets until their transmission starts.
+//!
+//! A port has a control queue of strict priority (if the fabric separates control), data queues served in turn, and
+//! held queues that take no part until they are released. A released queue joins the end of its data queue at once:
+//! behind everything that waits there, before everything that comes later.
+
+use crate::packet::{BODY, Body, InHand, Packet};
+use crate::ring::Ring;
+use spinewise_policy::{FlowKey, Queue, Time};
+use std::collections::VecDeque;
+
+/// Which queue of a port, but for held ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// Strict priority, never paused, never marked.
+    Control,
+    /// A data queue.
+    Data(u8),
+}
+
+/// One queue: first in, first out.
+#[derive(Debug, Default)]
+struct Fifo {
+    packets: Ring<Packet>,
+    bodies: VecDeque<Body>,
+    bytes: u64,
+}
+
+impl Fifo {
+    fn push(&mut self, hand: &mut InHand) {
+        self.bytes += u64::from(hand.packet.wire);
+        *self.packets.push() = hand.packet;
+        if hand.packet.is(BODY) {
+            self.bodies.push_back(hand.body.take().unwrap_or_default());
+        }
+    }
+
+    fn pop(&mut self, hand: &mut InHand) -> bool {
+        let Some(&packet) = self.packets.front() else { return false };
+        self.packets.pop();
+        self.bytes -= u64::from(packet.wire);
+        hand.packet = packet;
+        if packet.is(BODY) {
+            hand.body = self.bodies.pop_front();
+        }
+        true
+    }
+}
+
+/// A data queue, and which released queues end where in it.
+#[derive(Debug, Default)]
+struct Data {
+    fifo: Fifo,
+    /// Packets that have left it.
+    served: u64,
+    /// (value of `served` when it has drained, held queue), in order.
+    drains: VecDeque<(u64, u16)>,
+    /// Nothing starts before ([`Time::NEVER`]: until resumed).
+    paused_until: Time,
+    /// Since when it has been paused.
+    paused_since: Time,
+}
+
+impl Data {
+    fn is_paused(&self, now: Time) -> bool {
+        self.paused_until > now
+    }
+}
+
+/// A held queue.
+#[derive(Debug, Default)]
+struct Held {
+    fifo: Fifo,
+    /// Taken, from the first verdict that named it until it has drained, and the flow it is pinned for.
+    taken: bool,
+    released: bool,
+    owner: Option<FlowKey>,
+}
+
+impl Held {
+    fn free(&mut self) -> Option<FlowKey> {
+        self.taken = false;
+        self.released = false;
+        self.owner.take()
+    }
+}
+
+/// A held queue that is free again, and the flow it was pinned for.
+pub type Drained = (Queue, Option<FlowKey>);
+
+/// The queues of one port.
+#[derive(Debug)]
+pub struct Lanes {
+    control: Option<Fifo>,
+    data: Vec<Data>,
+    held: Vec<Held>,
+    /// Whose turn it is among the data queues.
+    turn: usize,
+    /// When the planned transmit-done event is due, [`Time::NEVER`] if none is.
+    pub armed: Time,
+    /// Bytes in held queues.
+    held_bytes: u64,
+    /// Data queues have been paused for so long, all together, in ps; and so often.
+    paused: (u64, u64),
+}
+
+impl Lanes {
+    /// With `data` data queues, a control queue if control is `separate`, and `held` held queues.
+    pub fn new(data: usize, separate: bool, held: u16) -> Lanes {
+        Lanes {
+            control: separate.then(Fifo::default),
+            data: (0..data.max(1)).map(|_| Data::default()).collect(),
+            held: (0..held).map(|_| Held::default()).collect(),
+            turn: 0,
+            armed: Time::NEVER,
+            held_bytes: 0,
+            paused: (0, 0),
+        }
+    }
+
+    /// The queue a packet goes to.
+    #[inline]
+    pub fn lane_of(&self, packet: &Packet) -> Lane {
+        if packet.is_control() && self.control.is_some() {
+            Lane::Control
+        } else {
+            Lane::Data(packet.priority().min(self.data.len() as u8 - 1))
+        }
+    }
+
+    /// Bytes in a data queue; of control, nothing is asked.
+    pub fn bytes(&self, lane: Lane) -> u64 {
+        match lane {
+            Lane::Control => self.control.as_ref().map_or(0, |fifo| fifo.bytes),
+            Lane::Data(n) => self.data[usize::from(n)].fifo.bytes,
+        }
+    }
+
+    /// Bytes in held queues together.
+    pub fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    /// Bytes in held queue `q`.
+    pub fn bytes_held(&self, q: Queue) -> u64 {
+        self.held[usize::from(q.0)].fifo.bytes
+    }
+
+    /// Queues a packet.
+    pub fn push(&mut self, lane: Lane, hand: &mut InHand) {
+        match (lane, &mut self.control) {
+            (Lane::Control, Some(control)) => control.push(hand),
+            (Lane::Control, None) => self.data[0].fifo.push(hand),
+            (Lane::Data(n), _) => self.data[usize::from(n)].fifo.push(hand),
+        }
+    }
+
+    /// Takes the packet that starts next at `now`: control first, then the data queues in turn, but for paused ones.
+    pub fn pop(&mut self, now: Time, hand: &mut InHand) -> Option<Lane> {
+        if let Some(control) = &mut self.control
+            && control.pop(hand)
+        {
+            return Some(Lane::Control);
+        }
+        for n in (self.turn..self.data.len()).chain(0..self.turn) {
+            let data = &mut self.data[n];
+            if !data.is_paused(now) && data.fifo.pop(hand) {
+                data.served += 1;
+                self.turn = if n + 1 == self.data.len() { 0 } else { n + 1 };
+                return Some(Lane::Data(n as u8));
+            }
+        }
+        None
+    }
+
+    /// When something that waits may start, nothing else happening: `now`, the end of a pause, or never.
+    pub fn next_start(&self, now: Time) -> Time {
+        if self.control.as_ref().is_some_and(|control| !control.packets.is_empty()) {
+            return now;
+        }
+        let waiting = self.data.iter().filter(|data| !data.fifo.packets.is_empty());
+        waiting.map(|data| data.paused_until.max(now)).min().unwrap_or(Time::NEVER)
+    }
+
+    /// A held queue that has drained from this data queue, if there is one more.
+    pub fn drained(&mut self, lane: Lane) -> Option<Drained> {
+        let Lane::Data(n) = lane else { return None };
+        let data = &mut self.data[usize::from(n)];
+        let &(at, q) = data.drains.front()?;
+        if at > data.served {
+            return None;
+        }
+        data.drains.pop_front();
+        Some((Queue(q), self.held[usize::from(q)].free()))
+    }
+
+    /// Pauses a data queue until `until`, or lets it go if that is not in the future.
+    pub fn pause(&mut self, priority: u8, now: Time, until: Time) {
+        let Some(data) = self.data.get_mut(usize::from(priority)) else { return };
+        if data.is_paused(now) {
+            self.paused.0 += now.since(data.paused_since).0;
+        } else {
+            // A pause that ran out by itself ended when it did.
+            self.paused.0 += data.paused_until.since(data.paused_since).0;
+            self.paused.1 += u64::from(until > now);
+        }
+        data.paused_since = now;
+        data.paused_until = until.max(now);
+    }
+
+    /// For how long (ps) and how often data queues have been paused by `now`.
+    pub fn paused_by(&self, now: Time) -> (u64, u64) {
+        let running: u64 = self.data.iter().map(|data| data.paused_until.min(now).since(data.paused_since).0).sum();
+        (self.paused.0 + running, self.paused.1)
+    }
+
+    /// Is this data queue paused, with something in it that cannot go?
+    pub fn is_stuck(&self, priority: u8, now: Time) -> bool {
+        let data = &self.data[usize::from(priority)];
+        data.is_paused(now) && !data.fifo.packets.is_empty()
+    }
+
+    /// Takes held queue `q` for `owner` if it is free: it stays taken, even if the packet in hand is then dropped, until
+    /// it has been released and drained. Was it free?
+    pub fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
+        let held = self.held.get_mut(usize::from(q.0)).expect("held queues are declared in the layout");
+        if held.taken {
+            return false;
+        }
+        held.taken = true;
+        held.owner = owner;
+        true
+    }
+
+    /// Parks a packet in held queue `q`, which is taken.
+    pub fn hold(&mut self, q: Queue, hand: &mut InHand) {
+        self.held_bytes += u64::from(hand.packet.wire);
+        self.held[usize::from(q.0)].fifo.push(hand);
+    }
+
+    /// Lets held queue `q` go: its packets join their data queue. Returns what drained at once, as it was empty, or the
+    /// data queue with its bytes before and the bytes and packets that have joined it.
+    pub fn release(&mut self, q: Queue) -> Released {
+        let Some(held) = self.held.get_mut(usize::from(q.0)) else { return Released::Nothing };
+        if held.released || !held.taken {
+            return Released::Nothing;
+        }
+        let Some(first) = held.fifo.packets.front() else { return Released::Drained((q, held.free())) };
+        let n = first.priority().min(self.data.len() as u8 - 1);
+        let data = &mut self.data[usize::from(n)];
+        let (before, joined) = (data.fifo.bytes, held.fifo.bytes);
+        let packets = held.fifo.packets.len() as u32;
+        let mut hand = InHand::default();
+        while held.fifo.pop(&mut hand) {
+            data.fifo.push(&mut hand);
+        }
+        held.released = true;
+        data.drains.push_back((data.served + data.fifo.packets.len() as u64, q.0));
+        self.held_bytes -= joined;
+        Released::Joined { before, joined, packets }
+    }
+
+    /// A held queue that nobody has taken.
+    pub fn free_queue(&self) -> Option<Queue> {
+        self.held.iter().position(|held| !held.taken).map(|free| Queue(free as u16))
+    }
+
+    /// All packets kept.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let data = self.data.iter().flat_map(|data| data.fifo.packets.iter());
+        let held = self.held.iter().flat_map(|held| held.fifo.packets.iter());
+        self.control.iter().flat_map(|control| control.packets.iter()).chain(data).chain(held)
+    }
+}
+
+/// What a release led to.
+#[derive(Clone, Copy, Debug)]
+pub enum Released {
+    /// The queue is not taken, or was released before.
+    Nothing,
+    /// It was empty: it is free again.
+    Drained(Drained),
+    /// Its packets joined their data queue.
+    Joined {
+        /// Bytes that were in the data queue.
+        before: u64,
+        /// Bytes that joined.
+        joined: u64,
+        /// Packets that joined.
+        packets: u32,
+    },
+}

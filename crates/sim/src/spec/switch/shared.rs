@@ -1,0 +1,144 @@
+//! `[switch] model = "shared_buffer"`: one buffer for all ports, with or without priority flow control.
+
+use serde_json::{Map, Value};
+use spinewise_policy::Span;
+
+use crate::port::Ramp;
+use crate::spec::error::SpecError;
+use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
+use crate::spec::reader::{Reader, keys, words};
+
+/// Most data priorities: eight classes of IEEE 802.1Q, one of them for control.
+pub(crate) const MOST_PRIORITIES: u64 = 7;
+
+keys! {
+    /// `[switch]` with a shared buffer.
+    SharedKeys {
+        /// What a switch does with packets that must wait: one shared buffer, or (with keys of its own) output queues.
+        model: String, Kind::Words(super::Model::WORDS), Default::Preset;
+        /// The buffer of a whole switch.
+        buffer_bytes: u64, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Preset;
+        /// Priority flow control (IEEE 802.1Qbb): upstream ports pause before anything need be dropped.
+        pfc: bool, Kind::Bool, Default::Preset;
+        /// Data priorities, each paused by itself, served in turn; acknowledgements, flow control and messages of schemes
+        /// go before all of them.
+        priorities: u32, Kind::Integer { min: 1, max: MOST_PRIORITIES }, Default::Preset;
+        /// Buffer set aside at each port and priority for what still comes after a pause was asked for; only with pfc.
+        headroom_bytes: Option<u64>, Kind::Integer { min: 0, max: LARGEST_EXACT },
+            Default::Nothing("what each link needs: 2 rate delay + 3 packets + 1 pause frame");
+        /// What goes to the headroom: what is above an ingress's own threshold, or what finds the shared part full.
+        headroom_use: HeadroomUse, Kind::Words(HeadroomUse::WORDS), Default::Preset;
+        /// Bytes of each queue, and of each ingress, that never need the shared part.
+        guaranteed_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        /// Packets of each port that are set aside from the shared part.
+        reserved_packets: u64, Kind::Integer { min: 0, max: 1_000 }, Default::Preset;
+        /// A queue may hold at most this multiple of the free shared part (dynamic threshold).
+        egress_alpha: f64, Kind::Positive { max: 1024.0 }, Default::Preset;
+        /// What came by one port and priority may hold at most this multiple of it before the sender must pause.
+        ingress_alpha: f64, Kind::Positive { max: 1024.0 }, Default::Preset;
+        /// Bytes of an ingress that do not count against its threshold.
+        pause_offset_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        /// The sender may go on when an ingress is below the threshold it had if this many bytes less were free.
+        resume_offset_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        /// Length of a pause, renewed by every packet above the threshold; 0 = until the sender is told to go on.
+        pause_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Bytes of a pause frame on the wire.
+        pause_frame_bytes: u32, Kind::Integer { min: 1, max: 9_000 }, Default::Preset;
+        /// ECN, as a packet leaves its queue: a queue of so many bytes behind it, or fewer, marks nothing.
+        ecn_min_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        /// A queue of more bytes marks every packet.
+        ecn_max_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        /// Probability of a mark at ecn_max_bytes; between the two it grows in proportion.
+        ecn_max_probability: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
+    }
+}
+
+words! {
+    /// What goes to the headroom.
+    HeadroomUse {
+        /// What is above the threshold of its ingress.
+        AboveThreshold = "above_threshold",
+        /// What finds the shared part full.
+        PoolFull = "pool_full",
+    }
+}
+
+/// One buffer for all ports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedBufferSpec {
+    /// Bytes of a whole switch.
+    pub buffer: u64,
+    /// Priority flow control.
+    pub pfc: bool,
+    /// Data priorities.
+    pub priorities: u32,
+    /// Headroom of each port and priority, bytes; `None` = what its link needs.
+    pub headroom: Option<u64>,
+    /// What goes there.
+    pub headroom_use: HeadroomUse,
+    /// Guarantee of each queue and ingress, bytes.
+    pub guaranteed: u64,
+    /// Packets of each port set aside.
+    pub reserved_packets: u64,
+    /// Share of the free part that a queue may hold.
+    pub egress_alpha: f64,
+    /// Share of it that an ingress may hold.
+    pub ingress_alpha: f64,
+    /// Bytes of an ingress that do not count.
+    pub pause_offset: u64,
+    /// Bytes less for going on.
+    pub resume_less: u64,
+    /// Length of a pause; zero = until told.
+    pub pause: Span,
+    /// Bytes of a pause frame.
+    pub pause_bytes: u32,
+    /// ECN.
+    pub ramp: Ramp,
+}
+
+/// Reads `[switch]`.
+pub(super) fn read(
+    given: &Map<String, Value>,
+    preset: Map<String, Value>,
+) -> Result<(SharedBufferSpec, Value), SpecError> {
+    let mut reader = Reader::new("switch", SharedKeys::KEYS, given)?.with_defaults(preset);
+    let keys = SharedKeys::read(&mut reader)?;
+    debug_assert_eq!(keys.model, super::Model::WORDS[1]);
+    if !keys.pfc && keys.headroom_bytes.is_some() {
+        return Err(reader.refuse("headroom_bytes", "no headroom without pfc: nothing pauses"));
+    }
+    if keys.pfc && keys.headroom_bytes == Some(0) {
+        return Err(reader.refuse("headroom_bytes", "some headroom with pfc, or nothing for what each link needs"));
+    }
+    if keys.ecn_max_bytes < keys.ecn_min_bytes {
+        return Err(reader.refuse("ecn_max_bytes", "ecn_min_bytes or more"));
+    }
+    for (name, bytes) in [
+        ("ecn_max_bytes", keys.ecn_max_bytes),
+        ("guaranteed_bytes", keys.guaranteed_bytes),
+        ("pause_offset_bytes", keys.pause_offset_bytes),
+        ("headroom_bytes", keys.headroom_bytes.unwrap_or(0)),
+    ] {
+        if bytes >= keys.buffer_bytes {
+            let allowed = format!("less than the buffer of the switch, buffer_bytes = {}", keys.buffer_bytes);
+            return Err(reader.refuse(name, allowed));
+        }
+    }
+    let spec = SharedBufferSpec {
+        buffer: keys.buffer_bytes,
+        pfc: keys.pfc,
+        priorities: keys.priorities,
+        headroom: keys.headroom_bytes,
+        headroom_use: keys.headroom_use,
+        guaranteed: keys.guaranteed_bytes,
+        reserved_packets: keys.reserved_packets,
+        egress_alpha: keys.egress_alpha,
+        ingress_alpha: keys.ingress_alpha,
+        pause_offset: keys.pause_offset_bytes,
+        resume_less: keys.resume_offset_bytes,
+        pause: keys.pause_us,
+        pause_bytes: keys.pause_frame_bytes,
+        ramp: Ramp { min: keys.ecn_min_bytes, max: keys.ecn_max_bytes, probability: keys.ecn_max_probability },
+    };
+    Ok((spec, reader.finish()))
+}

@@ -1,0 +1,187 @@
+//! Ports that keep their packets until transmission starts: shared buffers, priorities, flow control, held queues.
+
+use super::{MADE_HERE, Switch, World, drop_packet};
+use crate::packet::{InHand, Packet, SWITCH};
+use crate::port::{Found, Lane, Released};
+use crate::timers::What;
+use spinewise_policy::{Kind, Queue, Span, Time};
+
+/// The port and priority a packet came by, for the account of its ingress; none for what was made here.
+fn came(packet: &Packet, lane: Lane) -> super::buffer::Came {
+    match lane {
+        Lane::Data(priority) if packet.at != Time(u64::from(MADE_HERE)) => Some((packet.at.0 as u16, priority)),
+        _ => None,
+    }
+}
+
+impl Switch {
+    /// Queues a packet, or drops it.
+    pub(super) fn queue_kept(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+        match self.admit_kept(w, now, (in_port, out), None, &mut hand.packet) {
+            Some(found) => self.keep(w, now, out, hand, found),
+            None => drop_packet(w, &hand.packet),
+        }
+    }
+
+    /// Is there room for a packet, in held queue `held` or else where it belongs? If so, it is taken up.
+    pub(super) fn admit_kept(
+        &mut self,
+        w: &mut World<'_>,
+        now: Time,
+        (in_port, out): (u16, u16),
+        held: Option<Queue>,
+        packet: &mut Packet,
+    ) -> Option<Found> {
+        packet.at = Time(u64::from(in_port));
+        let port = &mut self.ports[usize::from(out)];
+        let bytes = u32::from(packet.wire);
+        let Some(buffer) = self.buffer.as_deref_mut() else {
+            return port.admit_exactly(now, bytes, &w.net.rules, w.wires);
+        };
+        let lanes = port.kept();
+        let lane = lanes.lane_of(packet);
+        if lane != Lane::Control {
+            let queue = held.map_or_else(|| lanes.bytes(lane), |q| lanes.bytes_held(q));
+            port.note_queue(queue);
+            if !buffer.admit(came(packet, lane), queue, u64::from(bytes)) {
+                port.refuse(bytes);
+                return None;
+            }
+        }
+        Some(Found::default())
+    }
+
+    /// Queues an admitted packet.
+    pub(super) fn keep(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand, found: Found) {
+        let port = &mut self.ports[usize::from(out)];
+        let lane = port.kept().lane_of(&hand.packet);
+        let came = came(&hand.packet, lane);
+        port.keep(lane, hand, found);
+        self.ask_pause(w, now, came);
+        self.set_going(w, now, out);
+    }
+
+    /// Parks a packet in a held queue of its output port.
+    pub(super) fn hold(
+        &mut self,
+        w: &mut World<'_>,
+        now: Time,
+        (in_port, out): (u16, u16),
+        queue: Queue,
+        hand: &mut InHand,
+    ) {
+        let owner = hand.packet.of_flow().then(|| hand.packet.key());
+        if self.ports[usize::from(out)].kept().take(queue, owner)
+            && let Some(owner) = owner
+        {
+            w.fabric.pin(self.id, owner);
+        }
+        let Some(found) = self.admit_kept(w, now, (in_port, out), Some(queue), &mut hand.packet) else {
+            drop_packet(w, &hand.packet);
+            return;
+        };
+        let port = &mut self.ports[usize::from(out)];
+        let came = came(&hand.packet, port.kept().lane_of(&hand.packet));
+        port.hold(queue, hand, found);
+        self.ask_pause(w, now, came);
+    }
+
+    /// Lets a held queue go.
+    pub(super) fn release(&mut self, w: &mut World<'_>, now: Time, out: u16, queue: Queue) {
+        match self.ports[usize::from(out)].release(queue) {
+            Released::Nothing => {}
+            Released::Drained(drained) => self.tell_drained(w, now, out, drained),
+            Released::Joined { before, joined, .. } => {
+                if let Some(buffer) = self.buffer.as_deref_mut() {
+                    buffer.merge(before, joined);
+                }
+                self.set_going(w, now, out);
+            }
+        }
+    }
+
+    /// The line of a port may be free, or a pause may have ended.
+    pub(super) fn transmit_done(&mut self, w: &mut World<'_>, now: Time, out: u16) {
+        let lanes = self.ports[usize::from(out)].kept();
+        // Something else has set it going, or will: this plan is stale.
+        if lanes.armed == now {
+            lanes.armed = Time::NEVER;
+            self.set_going(w, now, out);
+        }
+    }
+
+    /// Starts the next packet of a port if its line is free, or sees to it that it starts when it is.
+    fn set_going(&mut self, w: &mut World<'_>, now: Time, out: u16) {
+        if self.ports[usize::from(out)].is_idle(now) {
+            self.start(w, now, out);
+        }
+        let port = &mut self.ports[usize::from(out)];
+        let free = port.free_at();
+        let at = port.kept().next_start(now).max(free);
+        let lanes = port.kept();
+        if at < lanes.armed {
+            lanes.armed = at;
+            self.timers.plan(at, What::TransmitDone(out));
+        }
+    }
+
+    /// Starts the next packet of a port whose line is free.
+    fn start(&mut self, w: &mut World<'_>, now: Time, out: u16) {
+        let mut hand = InHand::default();
+        let port = &mut self.ports[usize::from(out)];
+        let Some(lane) = port.next(now, &mut hand) else { return };
+        let came = came(&hand.packet, lane);
+        let mut marks = false;
+        if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
+            let left = port.kept().bytes(lane);
+            buffer.leave(came, left, u64::from(hand.packet.wire));
+            marks = buffer.marks(left, &mut self.dice[usize::from(out)]);
+        }
+        port.depart(now, &mut hand, marks, &w.net.rules, w.wires);
+        while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
+            self.tell_drained(w, now, out, drained);
+        }
+        if let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut())
+            && buffer.resume(came, now)
+        {
+            self.send_pause(w, now, came, Span::ZERO);
+        }
+    }
+
+    /// Asks the sender behind an ingress to pause, if it holds too much.
+    fn ask_pause(&mut self, w: &mut World<'_>, now: Time, came: super::buffer::Came) {
+        if let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut())
+            && let Some(until) = buffer.pause(came, now)
+        {
+            let length = if until == Time::NEVER { Span::FOREVER } else { until.since(now) };
+            self.send_pause(w, now, came, length);
+        }
+    }
+
+    /// Sends a frame of priority flow control (IEEE 802.1Qbb); a pause of no length ends one.
+    fn send_pause(&mut self, w: &mut World<'_>, now: Time, (port, priority): (u16, u8), length: Span) {
+        let Some(shared) = &w.net.shared else { return };
+        let to = w.net.topology.out(self.node, port).to.0;
+        let packet = Packet {
+            seq: length.0,
+            src: self.id | SWITCH,
+            dst: to.checked_sub(w.net.topology.hosts).map_or(to, |switch| switch | SWITCH),
+            wire: shared.pause_bytes as u16,
+            echo: u16::from(priority),
+            kind: Kind::Pause,
+            ttl: 1,
+            ..Packet::default()
+        };
+        self.note_made(w, &packet);
+        self.ports[usize::from(port)].keep(Lane::Control, &mut packet.into(), Found::default());
+        self.set_going(w, now, port);
+    }
+
+    /// A pause frame has come from the neighbour behind a port: pauses it, or lets it go on.
+    pub(super) fn obey(&mut self, w: &mut World<'_>, now: Time, port: u16, packet: &Packet) {
+        w.log.delivered.add(packet.wire);
+        let until = Time(now.0.saturating_add(packet.seq));
+        self.ports[usize::from(port)].kept().pause(packet.echo as u8, now, until);
+        self.set_going(w, now, port);
+    }
+}
