@@ -54,20 +54,23 @@ def ports(flows: Flows) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def uplink_bytes(flows: Flows, hosts: int = 128, per_leaf: int = 16, spines: int = 8) -> dict[str, int]:
-    """Bytes on every uplink by its name: data frames forth, an acknowledgement per packet back; nothing sent twice."""
+def uplink_load(flows: Flows, hosts: int = 128, per_leaf: int = 16, spines: int = 8) -> dict[str, tuple[int, int]]:
+    """(packets, bytes) on every uplink by name: data forth, an acknowledgement a packet back; nothing sent twice."""
     leaves = hosts // per_leaf
-    total = {f"leaf{leaf}->spine{spine}": 0 for leaf in range(leaves) for spine in range(spines)}
+    packets = {f"leaf{leaf}->spine{spine}": 0 for leaf in range(leaves) for spine in range(spines)}
+    sizes = dict.fromkeys(packets, 0)
     for (src, dst, sport, dport), size in zip(ports(flows), flows.size_bytes.tolist(), strict=True):
         here, there = src // per_leaf, dst // per_leaf
         if here == there:
             continue
-        packets = -(-size // MSS)
-        forth = ecmp_hash(src, dst, sport, dport, hosts + here) % spines
-        back = ecmp_hash(dst, src, dport, sport, hosts + there) % spines
-        total[f"leaf{here}->spine{forth}"] += size + HEADER * packets
-        total[f"leaf{there}->spine{back}"] += ACK * packets
-    return total
+        count = -(-size // MSS)
+        forth = f"leaf{here}->spine{ecmp_hash(src, dst, sport, dport, hosts + here) % spines}"
+        back = f"leaf{there}->spine{ecmp_hash(dst, src, dport, sport, hosts + there) % spines}"
+        packets[forth] += count
+        packets[back] += count
+        sizes[forth] += size + HEADER * count
+        sizes[back] += ACK * count
+    return {name: (packets[name], sizes[name]) for name in packets}
 
 
 def lone_fct_ns(size: int, links: int) -> int:
