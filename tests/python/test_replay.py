@@ -77,6 +77,31 @@ def test_the_prediction_loses_no_byte() -> None:
         assert found == expected
 
 
+# Frames, acknowledgements and paths as recorded, under a transport that loses and repeats nothing in a large buffer.
+TCP_ON_THESE_PATHS: dict[str, Any] = {
+    "topology": {"leaves": 8, "spines": 8, "hosts_per_leaf": 16, "host_rate_gbps": 100, "fabric_rate_gbps": 100},
+    "transport": {"kind": "dctcp", "mss_bytes": 1000, "header_bytes": 48, "ack_bytes": 60},
+    "switch": {"buffer_bytes": 10**9, "ecn_threshold_bytes": 100_000},
+    "scheme": {"name": "ecmp", "hash": "murmur3", "acks": "ecmp"},
+}
+
+
+def test_the_engines_hash_takes_the_predicted_paths_under_any_transport(tmp_path: Path) -> None:
+    """All 64 uplinks byte for byte; another salt places flows otherwise."""
+    for flows, _ in flows_to_replay():
+        path = tmp_path / "flows.csv"
+        path.write_text(setting.flow_csv(flows))
+        spec = {**TCP_ON_THESE_PATHS, "traffic": [{"kind": "flows", "file": str(path)}]}
+        result = spinewise.run(spec)
+        assert numbers(result.flows, "retransmits").sum() == 0
+        predicted = replay.uplink_load(flows)
+        assert uplinks(result, predicted) == predicted
+    salted = spinewise.run({**spec, "scheme": {**spec["scheme"], "hash_salt": 8}})
+    assert {link["name"]: link["bytes"] for link in salted.report["links"]} != {
+        link["name"]: link["bytes"] for link in result.report["links"]
+    }
+
+
 def replayed(flows: Flows, mode: str, folder: Path) -> spinewise.Result:
     """Our run with the hash of the recorded one."""
     case = Recorded(f"x1-{mode}-ecmp", folder, "x", "1", mode, "ecmp")
