@@ -70,7 +70,7 @@ impl Host {
     }
 
     /// This host has received all of `flow`, or has all of it acknowledged: flows that wait for it may start.
-    fn completed(&mut self, w: &mut World<'_>, now: Time, flow: u32, upon: Upon) {
+    pub(super) fn completed(&mut self, w: &mut World<'_>, now: Time, flow: u32, upon: Upon) {
         for (gate, gap) in w.flows.gates.note(flow, upon) {
             self.timers.plan(now + gap, What::Gate(gate));
         }
