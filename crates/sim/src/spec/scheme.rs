@@ -349,7 +349,8 @@ fn check_tag(
     let rows = (entry.rows)(params, &shape);
     if !fabric.tags_name_paths() {
         let hint = format!(
-            "{name} sits at the hosts, and their tags name paths only where leaves are next to each other or to one switch without hosts between them"
+            "{name} tags packets at the hosts, and tags name whole paths only where at most one switch, without hosts, \
+             lies between two leaves"
         );
         match (&rows, tag) {
             (Peers::Leaves, _) => {

@@ -1,5 +1,6 @@
 //! The reader as a whole: everything declared is read, documented, and the same when read again.
 
+mod links;
 mod messages;
 
 use std::collections::BTreeSet;

@@ -11,8 +11,8 @@ const MOST_KEPT: usize = 256;
 type Path = Vec<u32>;
 
 impl Topology {
-    /// The links from host `src` to host `dst` by `way`; where ways do not number whole paths, by the first candidate of
-    /// each switch after the first.
+    /// The links from host `src` to host `dst` by `way`; where ways do not number whole paths, by the first candidate
+    /// of each switch after the first.
     pub fn path(&self, src: u32, dst: u32, way: u16) -> Vec<&LinkSpec> {
         let (from, to) = (self.leaf_of[src as usize], self.leaf_of[dst as usize]);
         let mut path = vec![self.out(src, 0)];
@@ -74,7 +74,7 @@ pub struct BestPaths {
 
 impl BestPaths {
     /// The links from host `src` to host `dst` of all paths that packets can take, without those that another one
-    /// outdoes: as long, and on no link slower, and of no greater delay in all. Of paths that none outdoes, 256 at most.
+    /// outdoes: as long, on no link slower, and of no greater delay in all. Of paths that none outdoes, 256 at most.
     pub fn between(&mut self, topology: &Topology, src: u32, dst: u32) -> impl Iterator<Item = Vec<LinkSpec>> {
         let (from, to) = (topology.leaf_of[src as usize], topology.leaf_of[dst as usize]);
         self.find(topology, from, to);
