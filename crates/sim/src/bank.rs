@@ -100,7 +100,7 @@ pub struct Seats<P: Policy> {
     shapes: Vec<Shape>,
     layouts: Vec<Layout>,
     /// Kind (index into `shapes`) of each seat.
-    kinds: Vec<u8>,
+    kinds: Vec<u16>,
     seats: Vec<Option<Box<Seat<P>>>>,
     asked: Asked,
     /// Actions and bytes that any layout wants room for.
@@ -113,7 +113,7 @@ pub struct Places {
     /// Kinds of places.
     pub shapes: Vec<Shape>,
     /// Kind of each seat.
-    pub kinds: Vec<u8>,
+    pub kinds: Vec<u16>,
 }
 
 impl<P: Policy> Seats<P>

@@ -177,17 +177,18 @@ fn check_reachable(list: &[Listed], topology: &Topology) -> Result<(), SpecError
 fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> Result<(Option<Bank>, Bank), SpecError> {
     let shape =
         |tier, ports| Shape { tier, hosts: topology.hosts, leaves: topology.leaves, ports, ways: topology.most_ways };
-    // Switches of a tier are one kind of place, with rows for as many ports as the largest has.
-    let most_ports = |tier: Tier| {
-        let of_tier = (0..topology.switches()).filter(|&switch| topology.tier(switch) == tier);
-        of_tier.map(|switch| topology.ports(topology.hosts + switch)).max()
-    };
-    let shapes: Vec<Shape> = [Tier::Leaf, Tier::Aggregation, Tier::Spine]
-        .into_iter()
-        .filter_map(|tier| most_ports(tier).map(|ports| shape(tier, ports)))
-        .collect();
-    let kind = |switch| shapes.iter().position(|shape| shape.tier == topology.tier(switch)).unwrap_or(0) as u8;
-    let in_fabric = Places { kinds: (0..topology.switches()).map(kind).collect(), shapes };
+    // Alike are switches of one tier with as many ports: a scheme may take its rows for its ports.
+    let place = |switch: u32| (topology.tier(switch), topology.ports(topology.hosts + switch));
+    let mut shapes: Vec<Shape> = Vec::new();
+    let mut kinds = Vec::with_capacity(topology.switches() as usize);
+    for (tier, ports) in (0..topology.switches()).map(place) {
+        let known = shapes.iter().position(|shape| (shape.tier, shape.ports) == (tier, ports));
+        kinds.push(known.unwrap_or(shapes.len()) as u16);
+        if known.is_none() {
+            shapes.push(shape(tier, ports));
+        }
+    }
+    let in_fabric = Places { shapes, kinds };
     let at_hosts = Places { shapes: vec![shape(Tier::Host, 1)], kinds: vec![0; topology.hosts as usize] };
     let seat = |name: &str, params: &[(String, ParamValue)], places: &Places| {
         let values: Vec<_> = params.iter().map(|(name, value)| (name.clone(), value.as_value())).collect();

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use spinewise_sim::outcome::{Outcome, Values};
 use spinewise_sim::setup::{Tuning, simulate};
 use spinewise_sim::spec::{EngineKind, Spec, resolve};
+use spinewise_sim::topology::Topology;
 
 /// Resolves a spec that must be right.
 pub fn resolved(spec: &Value) -> Spec {
@@ -102,4 +103,34 @@ pub fn flow_column(outcome: &Outcome, name: &str) -> Vec<u64> {
 /// Sum over all flows of one number of their records.
 pub fn total(outcome: &Outcome, of: impl Fn(&spinewise_sim::flows::Record) -> u32) -> u64 {
     outcome.records.iter().map(|record| u64::from(of(record))).sum()
+}
+
+/// The wiring of a `[topology]`.
+pub fn wired(topology: &Value) -> Topology {
+    let traffic = json!([{"kind": "flows", "list": [flow(0, 1, 1, 0)]}]);
+    let spec = resolved(&json!({"topology": topology, "traffic": traffic}));
+    Topology::new(&spec.topology).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs with both engines, which must agree.
+pub fn run_both(spec: &Value) -> Outcome {
+    let outcome = run(spec);
+    assert_eq!(outcome.hash, run_with(spec, events()).hash, "the engines disagree on {spec}");
+    outcome
+}
+
+/// All schemes that sit at the switches.
+pub fn switch_schemes() -> Vec<&'static str> {
+    let entries = spinewise_sim::bank::REGISTRY.iter().filter(|entry| entry.site == "switch");
+    entries.map(|entry| entry.about.name).collect()
+}
+
+/// Fails unless every flow has arrived.
+pub fn all_finished(outcome: &Outcome) {
+    assert_eq!(outcome.report["finished"], outcome.records.len(), "{}", outcome.report["counters"]);
+}
+
+/// A `[topology]` of kind `links`.
+pub fn graph(hosts: u32, switches: u32, links: Vec<Value>) -> Value {
+    json!({"kind": "links", "hosts": hosts, "switches": switches, "links": links})
 }
