@@ -85,7 +85,7 @@ impl Net {
     /// What switch `id` mixes into its hashes. Where the public ns-3 code of ConWeave is followed: its node number.
     pub fn switch_salt(&self, id: u32) -> u64 {
         match self.hashing.ports {
-            Some(_) => u64::from(self.topology.hosts + id) ^ self.hash_salt,
+            Some(_) => u64::from(self.topology.label(self.topology.hosts + id)) ^ self.hash_salt,
             None => hash::mix2(self.seed ^ hash::name("switch salt") ^ self.hash_salt, u64::from(id)),
         }
     }

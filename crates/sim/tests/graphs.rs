@@ -5,6 +5,8 @@ mod common;
 use common::{all_finished, flow, flow_column, graph, merged, of_link, run, run_both, switch_schemes, wired};
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier};
+use spinewise_sim::engine::Sim;
+use spinewise_sim::setup::Tuning;
 use spinewise_sim::topology::Home;
 use std::collections::BTreeMap;
 
@@ -151,6 +153,17 @@ fn racks_may_differ_and_numbers_keep_their_names() {
         let last = odd.last_link(host);
         assert_eq!((last.to, last.from.0), ((host, 0), odd.leaf_node(odd.leaf_of[host as usize])));
     }
+}
+
+/// The hash of the ConWeave code is seeded with a switch's number in the file, which is not ours where racks come first.
+#[test]
+fn murmur3_is_seeded_with_the_number_in_the_spec() {
+    let spec = common::resolved(&json!({
+        "topology": odd_racks(), "scheme": {"name": "ecmp", "hash": "murmur3"},
+        "traffic": [{"kind": "permutation", "size_bytes": 1}],
+    }));
+    let (sim, _) = Sim::new(&spec, Tuning::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!([0, 1, 2, 3, 4].map(|switch| sim.net.switch_salt(switch)), [8, 9, 10, 7, 11]);
 }
 
 #[test]
