@@ -2,7 +2,7 @@
 
 use crate::gates::{Batch, Gates};
 use crate::packet::Packet;
-use crate::transport::{TcpReceiver, TcpSender, UdpConfig, UdpSender};
+use crate::transport::{RdmaReceiver, RdmaSender, TcpReceiver, TcpSender, UdpConfig, UdpSender};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate};
 use spinewise_policy::{Kind, Span, Time, Way, hash};
@@ -25,6 +25,10 @@ pub struct Record {
     pub fast_retransmits: u32,
     /// Times a third duplicate acknowledgement arrived.
     pub dupack3_events: u32,
+    /// NACKs the sender was given.
+    pub nacks: u32,
+    /// CNPs the sender was given.
+    pub cnps: u32,
     /// Data packets that arrived after a later byte of the flow.
     pub out_of_order: u32,
     /// Data packets that arrived with CE.
@@ -42,6 +46,8 @@ pub struct Record {
 pub enum Machine {
     /// NewReno or DCTCP.
     Tcp(TcpSender),
+    /// A queue pair.
+    Rdma(RdmaSender),
     /// Paced; the sizes of packets that are due and not yet sent.
     Udp(UdpSender, VecDeque<u32>),
 }
@@ -53,6 +59,8 @@ pub struct Sender {
     pub machine: Machine,
     /// It stands in the NIC's round.
     pub queued: bool,
+    /// It waits for its pacing, and joins the round by a timer.
+    pub paced: bool,
     /// When the planned retransmission timer fires, [`Time::NEVER`] if none is planned.
     pub timer_at: Time,
     /// Way of the last data packet.
@@ -61,13 +69,49 @@ pub struct Sender {
     pub ways: VecDeque<(u64, Way)>,
 }
 
+/// The machine at the receiving end.
+#[derive(Debug)]
+pub enum ReceivingMachine {
+    /// NewReno or DCTCP.
+    Tcp(TcpReceiver),
+    /// A queue pair.
+    Rdma(RdmaReceiver),
+}
+
 /// The receiving end of a flow.
 #[derive(Debug)]
 pub struct Receiver {
     /// Transport.
-    pub machine: TcpReceiver,
+    pub machine: ReceivingMachine,
     /// When the planned delayed-ACK timer fires, [`Time::NEVER`] if none is planned.
     pub timer_at: Time,
+}
+
+impl Receiver {
+    /// One that has been given nothing.
+    pub fn new(machine: ReceivingMachine) -> Box<Receiver> {
+        Box::new(Receiver { machine, timer_at: Time::NEVER })
+    }
+}
+
+impl ReceivingMachine {
+    /// When the delayed-ACK timer expires, if it runs.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        match self {
+            ReceivingMachine::Tcp(tcp) => tcp.deadline(),
+            ReceivingMachine::Rdma(_) => None,
+        }
+    }
+
+    /// Is every byte of the flow here?
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        match self {
+            ReceivingMachine::Tcp(tcp) => tcp.is_complete(),
+            ReceivingMachine::Rdma(pair) => pair.is_complete(),
+        }
+    }
 }
 
 /// All flows of a run.

@@ -5,6 +5,7 @@
 //! made by events; they are committed at once, behind what is already on its way out.
 
 mod ends;
+mod rdma;
 mod scheme;
 
 use crate::bank::Bank;
@@ -16,7 +17,8 @@ use crate::net::Net;
 use crate::packet::{ECT, InHand, Packet, RETRANSMIT, SWITCH, Serializer};
 use crate::port::Counters;
 use crate::timers::{Timers, What};
-use crate::transport::Kind as Transport;
+use crate::transport::Transport;
+use crate::transport::tcp::Segment;
 pub use ends::keep_account;
 use ends::{lost_way, note_way};
 use scheme::call;
@@ -80,6 +82,8 @@ pub struct Host {
     /// When the NIC pulls again, [`Time::NEVER`] if nobody waits.
     pub wake: Time,
     round: VecDeque<u32>,
+    /// RDMA: the flow that sent last goes behind all that are in the round when the NIC pulls again.
+    sent_last: Option<u32>,
     /// Its plan.
     pub timers: Timers,
     next_flow: u32,
@@ -119,6 +123,7 @@ impl Host {
             },
             wake: Time::NEVER,
             round: VecDeque::new(),
+            sent_last: None,
             timers,
             next_flow,
             last_flow,
@@ -166,7 +171,7 @@ impl Host {
     /// A flow may send: it joins the round, and the NIC pulls if it is free.
     fn ready(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        if sender.queued {
+        if sender.queued || sender.paced {
             return;
         }
         sender.queued = true;
@@ -186,6 +191,7 @@ impl Host {
     /// The NIC is free for data: builds and sends one packet of the next flow in the round.
     pub fn pull(&mut self, w: &mut World<'_>, now: Time) {
         self.wake = Time::NEVER;
+        self.round.extend(self.sent_last.take());
         let mut passed = 0;
         while passed < self.round.len()
             && let Some(flow) = self.round.pop_front()
@@ -194,21 +200,18 @@ impl Host {
                 passed += 1;
                 continue;
             }
-            let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { continue };
-            if !sender.may_send(w.net) {
-                sender.queued = false;
+            if !self.stays(w, flow, self.nic.busy_until.max(now)) {
                 continue;
             }
             self.send_data(w, now, flow);
-            if let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() {
-                if sender.may_send(w.net) {
-                    self.round.push_back(flow);
-                } else {
-                    sender.queued = false;
+            self.nic.pulled_until = self.nic.busy_until;
+            if self.stays(w, flow, self.nic.pulled_until) {
+                match w.net.transport {
+                    Transport::Tcp(_) => self.round.push_back(flow),
+                    Transport::Rdma(_) => self.sent_last = Some(flow),
                 }
             }
-            self.nic.pulled_until = self.nic.busy_until;
-            if !self.round.is_empty() {
+            if !self.round.is_empty() || self.sent_last.is_some() {
                 self.wake = self.nic.pulled_until;
             }
             return;
@@ -227,6 +230,20 @@ impl Host {
         until > now
     }
 
+    /// Has this flow of the round a packet for a line that is free at `free`? If not it leaves the round, and comes back
+    /// by a timer if only its pacing forbids one.
+    #[inline]
+    fn stays(&mut self, w: &mut World<'_>, flow: u32, free: Time) -> bool {
+        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return false };
+        let at = sender.may_send_from(w.net);
+        sender.queued = at <= free;
+        if at > free && at != Time::NEVER {
+            sender.paced = true;
+            self.timers.plan(at, What::Pace(flow));
+        }
+        sender.queued
+    }
+
     fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let spec = w.flows.specs[flow as usize];
         let blank = Packet {
@@ -242,18 +259,18 @@ impl Host {
         let mut sent_in_full = false;
         let packet = &mut hand.packet;
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        match &mut sender.machine {
-            Machine::Tcp(tcp) => {
-                let segment = tcp.next_segment(&w.net.tcp, now);
-                packet.seq = segment.seq;
-                packet.payload = segment.len as u16;
-                packet.wire = (segment.len + w.net.tcp.header) as u16;
-                packet.flags = if w.net.tcp.kind == Transport::Dctcp { ECT } else { 0 };
-                if segment.retransmit {
-                    packet.flags |= RETRANSMIT;
-                }
+        let mut fill = |segment: Segment, ecn: bool| {
+            packet.seq = segment.seq;
+            packet.payload = segment.len as u16;
+            packet.wire = (segment.len + w.net.frame.header) as u16;
+            packet.flags = if ecn { ECT } else { 0 } | if segment.retransmit { RETRANSMIT } else { 0 };
+        };
+        match (&mut sender.machine, &w.net.transport) {
+            (Machine::Tcp(tcp), Transport::Tcp(config)) => fill(tcp.next_segment(config, now), config.ecn()),
+            (Machine::Rdma(pair), Transport::Rdma(config)) => {
+                fill(pair.next_packet(config, self.nic.busy_until.max(now)), true);
             }
-            Machine::Udp(udp, due) => {
+            (Machine::Udp(udp, due), _) => {
                 let bytes = due.pop_front().unwrap_or(0);
                 let before = u64::from(udp.packets()) - due.len() as u64 - 1;
                 packet.seq = before * u64::from(w.flows.udp[w.flows.udp_of[flow as usize] as usize].packet_bytes);
@@ -262,6 +279,7 @@ impl Host {
                 // Sent in full only now: the last packets may have waited for others at the NIC.
                 sent_in_full = due.is_empty() && udp.is_done();
             }
+            _ => unreachable!("all flows of a run have its transport"),
         }
         self.choose(w, now, &mut hand.packet);
         self.commit(w, now, &mut hand);
@@ -330,7 +348,7 @@ impl Host {
         w.log.delivered.add(packet.wire);
         match packet.kind {
             Kind::Data => self.receive_data(w, now, packet),
-            Kind::Ack => self.receive_ack(w, now, packet),
+            Kind::Ack => self.receive_ack(w, now, hand),
             Kind::Probe => self.answer(w, now, packet),
             Kind::ProbeReply => self.probe_reply(w, now, packet),
             Kind::Pause => self.obey(w, now, packet),

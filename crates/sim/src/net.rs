@@ -4,7 +4,7 @@ use crate::packet::{Hashing, Tags};
 use crate::port::Rules;
 use crate::spec::{AckPaths, HashKind, HeaderBytes, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec};
 use crate::topology::Topology;
-use crate::transport::TcpConfig;
+use crate::transport::{Frame, Transport};
 use spinewise_policy::{Span, hash};
 
 /// Fixed facts.
@@ -14,8 +14,10 @@ pub struct Net {
     pub topology: Topology,
     /// The queueing rules of switches.
     pub rules: Rules,
-    /// TCP.
-    pub tcp: TcpConfig,
+    /// The transport.
+    pub transport: Transport,
+    /// The sizes of its packets.
+    pub frame: Frame,
     /// Is each transmission time floored to a whole nanosecond?
     pub floor_tx: bool,
     /// What switches hash.
@@ -46,7 +48,7 @@ pub struct Net {
 impl Net {
     /// From the spec, its wiring, and source and destination port of each flow (for [`Hashing::ports`]).
     pub fn new(spec: &Spec, topology: Topology, ports: Vec<u32>, commit_at_start: bool) -> Net {
-        let (tcp, floor_tx) = (spec.transport.clone(), spec.topology.floor_tx());
+        let (frame, floor_tx) = (spec.transport.frame(), spec.topology.floor_tx());
         let path = &topology.nominal_path;
         let there = |bytes: u32| -> u64 {
             path.iter().map(|&(rate, delay)| delay.0 + tx_time(u64::from(bytes), rate, floor_tx)).sum()
@@ -54,10 +56,11 @@ impl Net {
         Net {
             host_rate: topology.host_rate(),
             path_rate: path.iter().map(|&(rate, _)| rate).min().unwrap_or(topology.host_rate()),
-            base_rtt: Span(there(tcp.mss + tcp.header) + there(tcp.ack_bytes)),
+            base_rtt: Span(there(frame.mtu()) + there(frame.ack_bytes)),
             topology,
             rules: Rules::new(&spec.switch),
-            tcp,
+            transport: spec.transport.clone(),
+            frame,
             floor_tx,
             hashing: Hashing {
                 tags: match spec.scheme.path_tag {
@@ -92,7 +95,7 @@ impl Net {
 
     /// Bytes of the largest packet on the wire.
     pub fn largest_packet(&self) -> u64 {
-        u64::from(self.tcp.mss) + u64::from(self.tcp.header)
+        u64::from(self.frame.mtu())
     }
 
     /// Are series kept?

@@ -8,6 +8,7 @@ use crate::net::tx_time;
 use crate::packet::Packet;
 use crate::spec::Spec;
 use crate::topology::{BestPaths, LinkSpec};
+use crate::transport::Transport;
 use crate::workload::FlowSpec;
 use crate::workload::load::Loads;
 use serde_json::{Value, json};
@@ -51,7 +52,7 @@ pub const FLOW_COLUMNS: &[Column] = &[
     column("src", "u32", "host", "sending host"),
     column("dst", "u32", "host", "receiving host"),
     column("entry", "u8", "", "which [[traffic]] entry it belongs to, from 0"),
-    column("tcp", "bool", "", "true: the TCP of [transport]; false: UDP"),
+    column("tcp", "bool", "", "true: the transport of [transport]; false: UDP"),
     column("size_bytes", "u64", "bytes", "payload to transfer (UDP: bytes on the wire, 0 if without end)"),
     column(
         "start_ps",
@@ -84,9 +85,11 @@ pub const FLOW_COLUMNS: &[Column] = &[
     column("timeouts", "u32", "", "expiries of the retransmission timer"),
     column("fast_retransmits", "u32", "", "losses inferred from duplicate acknowledgements"),
     column("dupack3_events", "u32", "", "times a third duplicate acknowledgement arrived"),
-    column("out_of_order", "u32", "packets", "data packets that arrived after a later byte of the flow (TCP)"),
+    column("out_of_order", "u32", "packets", "data packets that arrived after a later byte of the flow (not UDP)"),
     column("marks", "u32", "packets", "data packets that arrived marked CE"),
     column("path_changes", "u32", "", "data packets tagged with another path than the one before (host schemes)"),
+    column("nacks", "u32", "packets", "NACKs that reached the sender before it was done (RDMA)"),
+    column("cnps", "u32", "packets", "congestion notifications that reached the sender before it was done (RDMA)"),
 ];
 
 /// Columns of `series`: one row per point, in the order of time, series and entity.
@@ -172,6 +175,9 @@ fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
         add(pair(record.marks, record.path_changes));
         add(pair(record.arrived, 0));
         add(record.received);
+        if let Transport::Rdma(_) = sim.net.transport {
+            add(pair(record.nacks, record.cnps));
+        }
     }
     if !sim.flows.gates.is_empty() {
         sim.flows.specs.iter().for_each(|flow| add(flow.start.0));
@@ -201,7 +207,7 @@ fn ideal_fcts(sim: &Sim) -> Vec<u64> {
                 return 0;
             }
             let (payload, header) = if sim.flows.is_tcp(number as u32) {
-                (u64::from(sim.net.tcp.mss), u64::from(sim.net.tcp.header))
+                (u64::from(sim.net.frame.mss), u64::from(sim.net.frame.header))
             } else {
                 (u64::from(sim.flows.udp[sim.flows.udp_of[number] as usize].packet_bytes), 0)
             };
@@ -264,6 +270,8 @@ fn flow_columns(sim: &Sim, ideal: &[u64]) -> Vec<Values> {
         of32(|r| r.out_of_order),
         of32(|r| r.marks),
         of32(|r| r.path_changes),
+        of32(|r| r.nacks),
+        of32(|r| r.cnps),
     ]
 }
 
@@ -362,6 +370,8 @@ fn totals(sim: &Sim) -> Value {
         "out_of_order": sum(|record| record.out_of_order),
         "dupack3_events": sum(|record| record.dupack3_events),
         "marks": sum(|record| record.marks),
+        "nacks": sum(|record| record.nacks),
+        "cnps": sum(|record| record.cnps),
     })
 }
 

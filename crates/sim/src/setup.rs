@@ -138,12 +138,13 @@ fn traffic(spec: &Spec, topology: &Topology) -> Result<Offer, SpecError> {
             }
         }
     }
+    let frame = spec.transport.frame();
     let offered = Offered {
         flows: &open_loop,
         interval,
-        mss: u64::from(spec.transport.mss),
-        header: u64::from(spec.transport.header),
-        ack: u64::from(spec.transport.ack_bytes),
+        mss: u64::from(frame.mss),
+        header: u64::from(frame.header),
+        ack: u64::from(frame.ack_bytes),
         places: &places,
         up: &up,
         down: &down,

@@ -197,6 +197,33 @@ fn switch() -> impl Strategy<Value = Value> {
 }
 
 fn transport() -> impl Strategy<Value = Value> {
+    prop_oneof![2 => tcp(), 1 => rdma()]
+}
+
+fn rdma() -> impl Strategy<Value = Value> {
+    let frame = (select(&[400u32, 1000, 1000, 4000, 9000][..]), 0u32..80, 1u32..100);
+    let losses = (0u32..10, 100u32..1000, prop_oneof![Just(0u32), 1u32..20], any::<bool>());
+    let dcqcn = (1u32..60, prop_oneof![Just(0u32), 1u32..50], 5u32..300, prop_oneof![Just(0u32), 2_000u32..200_000]);
+    let words = (select(&["go_back_n", "irn"][..]), select(&["exact", "floor_1ns"][..]), any::<bool>(), 0u32..60);
+    (frame, losses, dcqcn, words).prop_map(
+        |(
+            (mss, header, ack),
+            (nack, rto, window, ooo),
+            (alpha, cut, rise, bytes),
+            (recovery, rounding, clamp, cnp),
+        )| {
+            json!({
+                "kind": "rdma", "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack, "recovery": recovery,
+                "nack_interval_us": nack, "rto_us": rto, "rto_low_us": rto / 2, "rto_high_us": rto,
+                "window_bytes": window * mss, "ooo_cnp": ooo, "cnp_interval_us": cnp, "pacing_rounding": rounding,
+                "dcqcn_alpha_timer_us": alpha, "dcqcn_decrease_interval_us": cut, "dcqcn_increase_timer_us": rise,
+                "dcqcn_byte_counter_bytes": bytes, "dcqcn_clamp_target": clamp,
+            })
+        },
+    )
+}
+
+fn tcp() -> impl Strategy<Value = Value> {
     let segment = (select(&[400u32, 1460, 1460, 4000, 9000][..]), 0u32..80, 1u32..100);
     let windows = (1u32..20, prop_oneof![Just(0u32), 20u32..64], prop_oneof![Just(0u32), 2u32..32]);
     let acks = (1u32..4, 1u32..500, prop_oneof![Just(0u32), 1u32..6]);
@@ -387,7 +414,7 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
     let report = &outcome.report;
     assert_eq!(report["finished"], json!(finished.iter().sum::<u64>()), "{spec}");
     let resolved = common::resolved(spec);
-    let topology = Topology::new(&resolved.topology).expect("it ran");
+    let (topology, frame) = (Topology::new(&resolved.topology).expect("it ran"), resolved.transport.frame());
     let stopped_early = report["stop_ps"].as_u64() < Some(resolved.run.until.0);
     let mut open = tcp.iter().zip(&outcome.records).filter(|&(&tcp, record)| tcp == 1 && record.sender_fct == 0);
     // UDP sources end by themselves, long before.
@@ -402,7 +429,7 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
         assert_eq!(fct[n] > 0, finished[n] == 1, "{}", about());
         if finished[n] == 1 {
             let (payload, header) = match &resolved.traffic[usize::from(flow.entry)].source {
-                Traffic::Tcp(_) => (resolved.transport.mss, resolved.transport.header),
+                Traffic::Tcp(_) => (frame.mss, frame.header),
                 Traffic::Udp(udp) => (udp.config.packet_bytes, 0),
             };
             let least = least_time(&topology, flow, payload.into(), header.into());

@@ -1,11 +1,12 @@
 //! The two ends of flows: what a host does with data, acknowledgements and the timers of transports.
 
 use super::{Host, World};
-use crate::flows::{Flows, Machine, Receiver, Sender};
+use crate::flows::{Flows, Machine, Receiver, ReceivingMachine, Sender};
 use crate::net::Net;
-use crate::packet::{CE, ECE, InHand, Packet, RETRANSMIT};
+use crate::packet::{BODY, CE, CNP, ECE, InHand, NACK, Packet, RETRANSMIT};
 use crate::timers::What;
-use crate::transport::{Ack, AckOut, TcpReceiver, TcpSender, UdpSender};
+use crate::transport::rdma::get_sack;
+use crate::transport::{Ack, AckOut, RdmaAck, RdmaSender, TcpReceiver, TcpSender, Transport, UdpSender};
 use crate::workload::Upon;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Time, Way};
 use std::collections::VecDeque;
@@ -27,6 +28,10 @@ impl Host {
             }
             return;
         }
+        let config = match &w.net.transport {
+            Transport::Tcp(config) => config,
+            Transport::Rdma(config) => return self.receive_rdma(w, now, config, packet),
+        };
         let done = record.fct != 0;
         let slot = &mut w.flows.receivers[flow as usize];
         if done && slot.is_none() {
@@ -42,10 +47,10 @@ impl Host {
             self.send_ack(w, now, flow, &ack);
             return;
         }
-        let receiver = slot
-            .get_or_insert_with(|| Box::new(Receiver { machine: TcpReceiver::new(spec.size), timer_at: Time::NEVER }));
-        let got = receiver.machine.on_data(
-            &w.net.tcp,
+        let receiver = slot.get_or_insert_with(|| Receiver::new(ReceivingMachine::Tcp(TcpReceiver::new(spec.size))));
+        let ReceivingMachine::Tcp(machine) = &mut receiver.machine else { return };
+        let got = machine.on_data(
+            config,
             now,
             packet.seq,
             u32::from(packet.payload),
@@ -103,7 +108,7 @@ impl Host {
             flow,
             src: self.id,
             dst: w.flows.specs[flow as usize].src,
-            wire: w.net.tcp.ack_bytes as u16,
+            wire: w.net.frame.ack_bytes as u16,
             way: Way::ANY,
             echo: ack.echo_tag,
             kind: Kind::Ack,
@@ -115,32 +120,44 @@ impl Host {
         self.perform(w, now, None);
     }
 
-    pub(super) fn receive_ack(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+    pub(super) fn receive_ack(&mut self, w: &mut World<'_>, now: Time, hand: &InHand) {
+        let packet = &hand.packet;
         let flow = packet.flow;
         w.flows.left(flow);
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        let Machine::Tcp(tcp) = &mut sender.machine else { return };
-        let ack = Ack {
-            cumulative: packet.seq,
-            echo: packet.stamp,
-            ece: packet.is(ECE),
-            echo_retransmit: packet.is(RETRANSMIT),
+        let (newly_acked, done) = match (&mut sender.machine, &w.net.transport) {
+            (Machine::Tcp(tcp), Transport::Tcp(config)) => {
+                let ack = Ack {
+                    cumulative: packet.seq,
+                    echo: packet.stamp,
+                    ece: packet.is(ECE),
+                    echo_retransmit: packet.is(RETRANSMIT),
+                };
+                let outcome = tcp.on_ack(config, now, &ack);
+                self.tally.dupack3 += u64::from(outcome.dupack3);
+                (outcome.newly_acked, outcome.done)
+            }
+            (Machine::Rdma(pair), Transport::Rdma(config)) => {
+                let (nack, cnp) = (packet.is(NACK), packet.is(CNP));
+                let ack = RdmaAck { cumulative: packet.seq, nack, sack: sack(hand), cnp };
+                let outcome = pair.on_ack(config, now, &ack);
+                (outcome.newly_acked, outcome.done)
+            }
+            _ => return,
         };
-        let outcome = tcp.on_ack(&w.net.tcp, now, &ack);
-        self.tally.dupack3 += u64::from(outcome.dupack3);
-        let may_send = !outcome.done && tcp.can_send(&w.net.tcp);
+        let may_send = !done && !sender.paced && sender.may_send_from(w.net) != Time::NEVER;
         while sender.ways.front().is_some_and(|&(seq, _)| seq < packet.seq) {
             sender.ways.pop_front();
         }
         if w.edge.is_some() {
-            let event = Event::Ack { bytes: outcome.newly_acked, rtt: now.since(packet.stamp), marked: packet.is(ECE) };
+            let event = Event::Ack { bytes: newly_acked, rtt: now.since(packet.stamp), marked: packet.is(ECE) };
             let key = Some(FlowKey(flow << 1));
             self.tell(w, now, packet.src, Way(packet.echo), key, event);
-            if outcome.done {
+            if done {
                 self.tell(w, now, packet.src, Way::ANY, key, Event::FlowEnd);
             }
         }
-        if outcome.done {
+        if done {
             self.finish(w, now, flow);
             return;
         }
@@ -166,9 +183,8 @@ impl Host {
 
     pub(super) fn plan_retransmit(&mut self, w: &mut World<'_>, flow: u32) {
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        let Machine::Tcp(tcp) = &sender.machine else { return };
         // Lazily: a timer that fires early is planned again, so a later deadline costs nothing now.
-        if let Some(at) = tcp.deadline()
+        if let Some(at) = sender.deadline()
             && at < sender.timer_at
         {
             sender.timer_at = at;
@@ -202,7 +218,10 @@ impl Host {
     fn start_flow(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let spec = w.flows.specs[flow as usize];
         let machine = if w.flows.is_tcp(flow) {
-            Machine::Tcp(TcpSender::new(&w.net.tcp, spec.size))
+            match &w.net.transport {
+                Transport::Tcp(config) => Machine::Tcp(TcpSender::new(config, spec.size)),
+                Transport::Rdma(config) => Machine::Rdma(RdmaSender::new(config, spec.size, self.nic.line.rate(), now)),
+            }
         } else {
             let udp = UdpSender::new(&w.flows.udp[w.flows.udp_of[flow as usize] as usize]);
             match udp.next_time() {
@@ -216,6 +235,7 @@ impl Host {
         w.flows.senders[flow as usize] = Some(Box::new(Sender {
             machine,
             queued: false,
+            paced: false,
             timer_at: Time::NEVER,
             last_way: Way::ANY,
             ways: VecDeque::new(),
@@ -232,13 +252,22 @@ impl Host {
             return;
         }
         sender.timer_at = Time::NEVER;
-        let Machine::Tcp(tcp) = &mut sender.machine else { return };
-        if tcp.deadline().is_none_or(|at| at > now) {
+        if sender.deadline().is_none_or(|at| at > now) {
             self.plan_retransmit(w, flow);
             return;
         }
-        let oldest = tcp.acked();
-        tcp.on_timeout(&w.net.tcp, now);
+        let oldest = match (&mut sender.machine, &w.net.transport) {
+            (Machine::Tcp(tcp), Transport::Tcp(config)) => {
+                let oldest = tcp.acked();
+                tcp.on_timeout(config, now);
+                oldest
+            }
+            (Machine::Rdma(pair), Transport::Rdma(config)) => {
+                pair.on_timeout(config, now);
+                pair.acked()
+            }
+            _ => return,
+        };
         if w.edge.as_ref().is_some_and(|edge| edge.hooks().has(Hooks::LOSS)) {
             let way = lost_way(w.flows, flow, oldest);
             let dst = w.flows.specs[flow as usize].dst;
@@ -254,8 +283,9 @@ impl Host {
             return;
         }
         receiver.timer_at = Time::NEVER;
-        if receiver.machine.deadline().is_some_and(|at| at <= now)
-            && let Some(ack) = receiver.machine.on_timeout(&w.net.tcp, now)
+        if let (ReceivingMachine::Tcp(tcp), Transport::Tcp(config)) = (&mut receiver.machine, &w.net.transport)
+            && tcp.deadline().is_some_and(|at| at <= now)
+            && let Some(ack) = tcp.on_timeout(config, now)
         {
             self.send_ack(w, now, flow, &ack);
         }
@@ -263,9 +293,10 @@ impl Host {
     }
 
     pub(super) fn pace(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
-        let config = &w.flows.udp[w.flows.udp_of[flow as usize] as usize];
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        let Machine::Udp(udp, due) = &mut sender.machine else { return };
+        sender.paced = false;
+        let Machine::Udp(udp, due) = &mut sender.machine else { return self.ready(w, now, flow) };
+        let config = &w.flows.udp[w.flows.udp_of[flow as usize] as usize];
         due.push_back(udp.next_packet(config));
         if let Some(at) = udp.next_time() {
             self.timers.plan(at.max(now), What::Pace(flow));
@@ -274,13 +305,32 @@ impl Host {
     }
 }
 
+/// What a NACK of IRN tells of.
+fn sack(hand: &InHand) -> Option<(u64, u32)> {
+    // The body in hand may be that of a packet before.
+    hand.body.as_deref().filter(|_| hand.packet.is(BODY)).and_then(get_sack)
+}
+
 impl Sender {
-    /// Has the transport anything to send now?
+    /// From when on the transport may send a packet; [`Time::NEVER`] if it has none to send.
     #[inline]
-    pub(super) fn may_send(&self, net: &Net) -> bool {
+    pub(super) fn may_send_from(&self, net: &Net) -> Time {
+        let when = |may: bool, at: Time| if may { at } else { Time::NEVER };
+        match (&self.machine, &net.transport) {
+            (Machine::Tcp(tcp), Transport::Tcp(config)) => when(tcp.can_send(config), Time::ZERO),
+            (Machine::Rdma(pair), Transport::Rdma(config)) => when(pair.may_send(config), pair.next_at()),
+            (Machine::Udp(_, due), _) => when(!due.is_empty(), Time::ZERO),
+            _ => Time::NEVER,
+        }
+    }
+
+    /// When the retransmission timer expires, if it runs.
+    #[inline]
+    fn deadline(&self) -> Option<Time> {
         match &self.machine {
-            Machine::Tcp(tcp) => tcp.can_send(&net.tcp),
-            Machine::Udp(_, due) => !due.is_empty(),
+            Machine::Tcp(tcp) => tcp.deadline(),
+            Machine::Rdma(pair) => pair.deadline(),
+            Machine::Udp(..) => None,
         }
     }
 }
@@ -303,7 +353,7 @@ pub(super) fn note_way(flows: &mut Flows, packet: &Packet, remember: bool) {
         flows.records[packet.flow as usize].path_changes += u32::from(!first);
     }
     // Only acknowledgements take them off again.
-    if remember && matches!(sender.machine, Machine::Tcp(_)) {
+    if remember && !matches!(sender.machine, Machine::Udp(..)) {
         match sender.ways.binary_search_by_key(&packet.seq, |&(first, _)| first) {
             Ok(at) => sender.ways[at].1 = packet.way,
             Err(at) => sender.ways.insert(at, (packet.seq, packet.way)),
@@ -322,6 +372,13 @@ pub fn keep_account(flows: &mut Flows, flow: u32) {
             record.timeouts = tcp.timeouts();
             record.fast_retransmits = tcp.fast_retransmits();
             record.dupack3_events = tcp.dupack3_events();
+        }
+        Machine::Rdma(pair) => {
+            record.packets = pair.packets();
+            record.retransmits = pair.retransmits();
+            record.timeouts = pair.timeouts();
+            record.nacks = pair.nacks();
+            record.cnps = pair.cnps();
         }
         Machine::Udp(udp, due) => record.packets = udp.packets() - due.len() as u32,
     }

@@ -199,8 +199,8 @@ pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: u32, edge: &Bank
         link_rate: net.host_rate,
         path_rate: net.path_rate,
         base_rtt: net.base_rtt,
-        mss: net.tcp.mss,
-        mtu: net.tcp.mss + net.tcp.header,
+        mss: net.frame.mss,
+        mtu: net.frame.mtu(),
     };
     Call { seat: id, now, room: Room::Host(view), peer }
 }

@@ -12,7 +12,8 @@ use super::scheme::{self, SchemeKeys};
 use super::switch::{SharedKeys, SwitchKeys};
 use super::topology::{self, LinkKeys, OverrideKeys, RouteKeys};
 use super::traffic::{self, FlowKeys, StepKeys};
-use super::transport::{self, TransportKeys};
+use super::transport::TransportKeys;
+use super::transport::rdma::RdmaKeys;
 use crate::transport::config::Kind as Control;
 use crate::workload::builtins;
 
@@ -47,7 +48,16 @@ fn tables() -> Vec<Table> {
              priority flow control. Control packets go first.",
             SharedKeys::KEYS,
         ),
-        table("[transport]", "TCP, the same for all flows of a run.", TransportKeys::KEYS),
+        table(
+            "[transport] kind = \"dctcp\" or \"newreno\"",
+            "TCP, the same for all flows of a run.",
+            TransportKeys::KEYS,
+        ),
+        table(
+            "[transport] kind = \"rdma\"",
+            "The queue pairs of RNICs, one per flow, paced by DCQCN; the same for all flows of a run.",
+            RdmaKeys::KEYS,
+        ),
         table("[scheme]", "The load-balancing scheme; its parameters stand in [scheme.params].", SchemeKeys::KEYS),
     ]);
     tables.extend(traffic::ENTRIES.iter().map(|entry| Table {
@@ -116,13 +126,14 @@ fn default(key: &Key) -> Value {
 /// One value if the presets agree, else that of each.
 fn by_preset(name: &str) -> Value {
     let value = |preset: &Preset| {
-        let tables = [preset.switch(), transport::values(&(preset.transport)()), preset.scheme()];
+        let tables = [preset.switch(), preset.transport.values(), preset.scheme()];
         tables.iter().find_map(|table| table.get(name)).cloned()
     };
     let values: Vec<Option<Value>> = PRESETS.iter().map(value).collect();
-    match &values[0] {
+    // A preset of TCP says nothing of RDMA's keys, and the reverse.
+    match values.iter().flatten().next() {
         None => "(not set)".into(),
-        Some(first) if values.iter().all(|value| value.as_ref() == Some(first)) => first.clone(),
+        Some(first) if values.iter().flatten().all(|value| value == first) => first.clone(),
         _ => {
             let told = PRESETS.iter().zip(&values).filter_map(|(preset, value)| Some((preset.name, value.as_ref()?)));
             let told: Vec<String> = told.map(|(preset, value)| format!("{preset}: {value}")).collect();
@@ -213,7 +224,14 @@ fn transports() -> Vec<Value> {
         "use": "[[traffic]] kind = \"udp\"",
         "params": params(traffic::UdpKeys::KEYS),
     });
-    tcp.chain([udp]).collect()
+    let rdma = json!({
+        "name": "rdma",
+        "about": "queue pairs of RNICs: DCQCN, with go-back-N or IRN",
+        "source": "DCQCN (SIGCOMM 2015), IRN (SIGCOMM 2018), the public ns-3 code of ConWeave (SIGCOMM 2023)",
+        "use": "[transport] kind = \"rdma\"",
+        "params": params(RdmaKeys::KEYS),
+    });
+    tcp.chain([rdma, udp]).collect()
 }
 
 fn presets() -> Vec<Value> {
@@ -226,7 +244,7 @@ fn presets() -> Vec<Value> {
                 "source": preset.source,
                 "is_default": preset.name == DEFAULT,
                 "switch": preset.switch(),
-                "transport": transport::values(&(preset.transport)()),
+                "transport": preset.transport.values(),
             })
         })
         .collect()

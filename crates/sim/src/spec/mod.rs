@@ -6,7 +6,7 @@
 //! | `reader.rs` | reading a table by its declared keys; the macro that declares them |
 //! | `error.rs` | [`SpecError`], and the nearest spelling |
 //! | `topology.rs`, `switch.rs`, `transport.rs`, `scheme.rs`, `traffic.rs`, `run.rs`, `metrics.rs` | one table each: its keys, its type, its checks |
-//! | `presets.rs` | named defaults of `[switch]` and `[transport]` |
+//! | `presets.rs` | named defaults |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
 //!
 //! A key that is not declared is refused, never ignored. Null counts as not given.
@@ -40,10 +40,12 @@ pub use topology::{
 };
 pub use traffic::{Traffic, TrafficEntry, UdpFlow, workload_error};
 
-use crate::transport::TcpConfig;
+use crate::transport::Transport;
+use crate::transport::rdma::Recovery;
 use key::{Default, Kind};
-use presets::PRESETS;
+use presets::{PRESETS, Preset};
 use reader::{Reader, keys};
+use transport::TransportPreset;
 
 /// Longest name of a run.
 const LONGEST_NAME: usize = 100;
@@ -56,13 +58,13 @@ keys! {
         name: String, Kind::Text(NAME), Default::Word("run");
         /// Seed of all random choices. The traffic is a function of the spec and the seed, never of the scheme.
         seed: u64, Kind::Integer { min: 0, max: u64::MAX }, Default::Number(1.0);
-        /// Where the defaults of [switch] and [transport] come from.
+        /// Where the defaults of [topology], [switch], [transport] and [scheme] come from.
         preset: String, Kind::Words(presets::NAMES), Default::Word(presets::DEFAULT);
         /// The fabric.
         topology: Map<String, Value>, Kind::Table("a table [topology]"), Default::Empty;
         /// Output queues.
         switch: Map<String, Value>, Kind::Table("a table [switch]"), Default::Empty;
-        /// TCP.
+        /// The transport: TCP or RDMA.
         transport: Map<String, Value>, Kind::Table("a table [transport]"), Default::Empty;
         /// The load-balancing scheme.
         scheme: Map<String, Value>, Kind::Table("a table [scheme]"), Default::Empty;
@@ -88,8 +90,8 @@ pub struct Spec {
     pub topology: TopologySpec,
     /// Output queues.
     pub switch: SwitchSpec,
-    /// TCP.
-    pub transport: TcpConfig,
+    /// The transport.
+    pub transport: Transport,
     /// The load-balancing scheme.
     pub scheme: SchemeSpec,
     /// What is sent.
@@ -112,13 +114,14 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     let keys = RootKeys::read(&mut reader)?;
     check_name(&reader, &keys.name)?;
     let preset = PRESETS.iter().find(|preset| preset.name == keys.preset).unwrap_or(&PRESETS[0]);
-    let (topology, told) = topology::read(&keys.topology, Map::new())?;
+    let (topology, told) = topology::read(&keys.topology, preset.topology())?;
     reader.set_resolved("topology", told);
-    let (switch, told) = switch::read(&keys.switch, preset.switch())?;
-    reader.set_resolved("switch", told);
-    let (transport, told) = transport::read(&keys.transport, &(preset.transport)())?;
+    let (transport, told) = transport::read(&keys.transport, preset.transport)?;
     reader.set_resolved("transport", told);
+    let (switch, told) = switch::read(&keys.switch, preset.switch_under(&transport))?;
+    reader.set_resolved("switch", told);
     check_room(&switch, &transport)?;
+    check_pfc(preset, &switch, &transport)?;
     let (scheme, told) = scheme::read(&keys.scheme, &topology, preset)?;
     reader.set_resolved("scheme", told);
     let (traffic, told) = traffic::read(&keys.traffic, &topology)?;
@@ -152,9 +155,24 @@ fn check_name(reader: &Reader<'_>, name: &str) -> Result<(), SpecError> {
     Err(reader.refuse("name", NAME))
 }
 
+/// The presets of RDMA mean either a lossless fabric or IRN, never both or neither.
+fn check_pfc(preset: &Preset, switch: &SwitchSpec, transport: &Transport) -> Result<(), SpecError> {
+    let (TransportPreset::Rdma(_), SwitchSpec::SharedBuffer(shared), Transport::Rdma(rdma)) =
+        (preset.transport, switch, transport)
+    else {
+        return Ok(());
+    };
+    if shared.pfc == (rdma.recovery == Recovery::GoBackN) {
+        return Ok(());
+    }
+    let allowed = "true with transport.recovery = \"go_back_n\", or false with \"irn\"";
+    let hint = format!("preset {} has either flow control or IRN; preset datacenter does not mind", preset.name);
+    Err(SpecError::new("switch.pfc", &shared.pfc.into(), allowed).hint(hint))
+}
+
 /// A queue without room for one full packet would drop all of them.
-fn check_room(switch: &SwitchSpec, transport: &TcpConfig) -> Result<(), SpecError> {
-    let packet = u64::from(transport.mss) + u64::from(transport.header);
+fn check_room(switch: &SwitchSpec, transport: &Transport) -> Result<(), SpecError> {
+    let packet = u64::from(transport.frame().mtu());
     let room = match switch {
         SwitchSpec::OutputQueued(queues) => match queues.buffer {
             Limit::Bytes(bytes) => bytes,

@@ -1,8 +1,10 @@
-//! Presets: named defaults of `[switch]` and `[transport]`, each with where its numbers come from.
+//! Presets: named defaults of `[topology]`, `[switch]`, `[transport]` and `[scheme]`, each with where its numbers come from.
 
 use serde_json::{Map, Value};
 
-use crate::transport::TcpConfig;
+use super::transport::TransportPreset;
+use crate::transport::rdma::Recovery;
+use crate::transport::{RdmaConfig, TcpConfig, Transport};
 
 /// A set of defaults.
 pub(crate) struct Preset {
@@ -16,15 +18,17 @@ pub(crate) struct Preset {
     switch: Switch,
     /// Its schemes.
     schemes: Schemes,
-    /// Its TCP.
-    pub transport: fn() -> TcpConfig,
+    /// Its transport.
+    pub transport: TransportPreset,
 }
 
 /// What a preset says of switches.
 enum Switch {
     /// Output queues of so many bytes that mark from so many on.
     Queues { buffer: u64, ecn: u64 },
-    /// A shared buffer, as in the public ns-3 code of ConWeave.
+    /// A shared buffer of the sizes of the public ns-3 code of ConWeave.
+    Shared,
+    /// The same, with the rules of that code.
     ConWeave,
 }
 
@@ -53,7 +57,7 @@ pub(crate) const PRESETS: &[Preset] = &[
                  \"Large-scale simulation test\"",
         switch: Switch::Queues { buffer: 250_000, ecn: 97_500 },
         schemes: Schemes::Published,
-        transport: TcpConfig::datacenter,
+        transport: TransportPreset::Tcp(TcpConfig::datacenter),
     },
     Preset {
         name: "ns2-pdlb",
@@ -64,7 +68,7 @@ pub(crate) const PRESETS: &[Preset] = &[
                  buffer 250 KB: PDLB, \"Large-scale simulation test\"",
         switch: Switch::Queues { buffer: 250_000, ecn: 65 * 1460 },
         schemes: Schemes::Published,
-        transport: TcpConfig::ns2_pdlb,
+        transport: TransportPreset::Tcp(TcpConfig::ns2_pdlb),
     },
     Preset {
         name: "ns3-hermes",
@@ -73,12 +77,30 @@ pub(crate) const PRESETS: &[Preset] = &[
         source: "K = 65 * 1400 bytes, limit 600 * 1400 bytes, queue without the packet in transmission: ns3-load-balance",
         switch: Switch::Queues { buffer: 600 * 1400, ecn: 65 * 1400 },
         schemes: Schemes::Published,
-        transport: TcpConfig::ns3_hermes,
+        transport: TransportPreset::Tcp(TcpConfig::ns3_hermes),
+    },
+    Preset {
+        name: "selb",
+        doc: "RDMA as in SELB's evaluation, in exact time",
+        source: "DCQCN, go-back-N and IRN as the public ns-3 code of ConWeave has them, on which SELB's evaluation rests; \
+                 flowlet gap 10 us: SELB, section IV",
+        switch: Switch::Shared,
+        schemes: Schemes::Selb,
+        transport: TransportPreset::Rdma(RdmaConfig::selb),
+    },
+    Preset {
+        name: "conweave-ns3",
+        doc: "RDMA as the public ns-3 code of ConWeave has it, in whole nanoseconds",
+        source: "conweave-project/conweave-ns3: rdma-hw.cc, switch-mmu.cc, run.py",
+        switch: Switch::ConWeave,
+        schemes: Schemes::ConWeave,
+        transport: TransportPreset::Rdma(RdmaConfig::conweave_ns3),
     },
 ];
 
 /// The words for [`PRESETS`].
-pub(crate) const NAMES: &[&str] = &[PRESETS[0].name, PRESETS[1].name, PRESETS[2].name];
+pub(crate) const NAMES: &[&str] =
+    &[PRESETS[0].name, PRESETS[1].name, PRESETS[2].name, PRESETS[3].name, PRESETS[4].name];
 const _: () = assert!(PRESETS.len() == NAMES.len(), "a preset without its word");
 
 impl Preset {
@@ -86,6 +108,7 @@ impl Preset {
     pub fn switch(&self) -> Map<String, Value> {
         match self.switch {
             Switch::Queues { buffer, ecn } => queues(buffer, ecn),
+            Switch::Shared => shared_buffer(),
             Switch::ConWeave => {
                 let mut buffer = shared_buffer();
                 buffer.insert("headroom_bytes".into(), 27_096.into());
@@ -98,6 +121,24 @@ impl Preset {
 }
 
 impl Preset {
+    /// What it says of `[topology]`.
+    pub fn topology(&self) -> Map<String, Value> {
+        match self.switch {
+            Switch::ConWeave => table([("tx_time_rounding", "floor_1ns".into())]),
+            Switch::Queues { .. } | Switch::Shared => Map::new(),
+        }
+    }
+
+    /// What it says of `[switch]` under a transport: IRN is there to do without priority flow control.
+    pub fn switch_under(&self, transport: &Transport) -> Map<String, Value> {
+        let mut switch = self.switch();
+        if matches!(transport, Transport::Rdma(rdma) if rdma.recovery == Recovery::Irn) && switch.contains_key("pfc") {
+            switch.insert("pfc".into(), false.into());
+            switch.remove("headroom_bytes");
+        }
+        switch
+    }
+
     /// What it says of `[scheme]`.
     pub fn scheme(&self) -> Map<String, Value> {
         let (header, acks, hash) = match self.schemes {

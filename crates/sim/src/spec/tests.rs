@@ -2,6 +2,7 @@
 
 mod links;
 mod messages;
+mod rdma;
 
 use std::collections::BTreeSet;
 
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use spinewise_policy::{Span, Time};
 
 use super::*;
+use crate::transport::TcpConfig;
 use crate::workload::{OnOff, Pairs, Workload};
 
 /// Specs that together give every key.
@@ -85,12 +87,21 @@ fn everything() -> Vec<Value> {
             },
             "traffic": udp(),
         }),
+        rdma::everything(),
     ]
 }
 
 /// The least traffic.
 fn udp() -> Value {
     json!([{"kind": "udp", "src": 0, "dst": 5, "schedule": [{"rate_gbps": 1}]}])
+}
+
+/// TCP's parameters, which the spec must have.
+fn tcp(spec: &Spec) -> &TcpConfig {
+    match &spec.transport {
+        Transport::Tcp(tcp) => tcp,
+        Transport::Rdma(rdma) => panic!("{rdma:?}"),
+    }
 }
 
 fn resolved(spec: Value) -> Spec {
@@ -123,7 +134,8 @@ impl Drop for TempFile {
 fn a_resolved_spec_resolves_to_itself() {
     let defaults = json!({"traffic": udp()});
     let ns3 = json!({"preset": "ns3-hermes", "traffic": udp()});
-    for spec in everything().into_iter().chain([defaults, ns3]) {
+    let irn = json!({"preset": "conweave-ns3", "transport": {"recovery": "irn"}, "traffic": udp()});
+    for spec in everything().into_iter().chain([defaults, ns3, irn]) {
         let once = resolved(spec);
         // As text too, since that is how it is kept.
         let text = once.resolved.to_string();
@@ -152,6 +164,8 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
             ("top level", "topology") => {
                 format!("[topology] kind = {}", value.get("kind").unwrap_or(&json!("leaf_spine")))
             }
+            ("top level", "transport") if value["kind"] == "rdma" => "[transport] kind = \"rdma\"".into(),
+            ("top level", "transport") => "[transport] kind = \"dctcp\" or \"newreno\"".into(),
             (_, "list") => "entries of list, [[traffic]] kind = \"flows\"".into(),
             (_, "schedule") => "entries of schedule, [[traffic]] kind = \"udp\"".into(),
             (_, "size_classes") => "entries of metrics.size_classes".into(),
@@ -218,7 +232,7 @@ fn units_are_exact() {
     assert_eq!((topology.host_rate, topology.fabric_rate), (3_000_000_000, 100_000_000));
     assert_eq!((topology.host_delay, topology.fabric_delay), (Span(500), Span(12_500_000)));
     assert_eq!(topology.overrides[0].rate, Some(6_000_000_000));
-    assert_eq!(spec.transport.rto_granularity, Span(1_500_000));
+    assert_eq!(tcp(spec).rto_granularity, Span(1_500_000));
     assert_eq!(spec.run.until, Time(100_000_000));
     assert_eq!((spec.run.grid, spec.run.window), (Span(1_000_000), Some(Span(250))));
     let Traffic::Udp(udp) = &spec.traffic[6].source else { panic!("{:?}", spec.traffic[6]) };
@@ -243,12 +257,12 @@ fn udp_of(spec: &Spec) -> Value {
 #[test]
 fn presets_are_those_of_their_sources() {
     let of = |preset: &str| resolved(json!({"preset": preset, "traffic": udp()}));
-    let facts = |spec: &Spec| (queues(spec).buffer, queues(spec).ecn_threshold, spec.transport.initial_window);
+    let facts = |spec: &Spec| (queues(spec).buffer, queues(spec).ecn_threshold, tcp(spec).initial_window);
     assert_eq!(facts(&of("datacenter")), (Limit::Bytes(250_000), Some(Limit::Bytes(97_500)), 10));
     assert_eq!(facts(&of("ns2-pdlb")), (Limit::Bytes(250_000), Some(Limit::Bytes(94_900)), 2));
     assert_eq!(facts(&of("ns3-hermes")), (Limit::Bytes(840_000), Some(Limit::Bytes(91_000)), 10));
-    assert_eq!(of("ns3-hermes").transport, TcpConfig::ns3_hermes());
-    assert_eq!(of("ns2-pdlb").transport, TcpConfig::ns2_pdlb());
+    assert_eq!(*tcp(&of("ns3-hermes")), TcpConfig::ns3_hermes());
+    assert_eq!(*tcp(&of("ns2-pdlb")), TcpConfig::ns2_pdlb());
     // A bound in the other unit replaces the preset's, and zero marks nothing.
     let spec = resolved(json!({"switch": {"buffer_packets": 9, "ecn_threshold_packets": 0}, "traffic": udp()}));
     assert_eq!((queues(&spec).buffer, queues(&spec).ecn_threshold), (Limit::Packets(9), None));

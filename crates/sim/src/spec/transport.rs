@@ -1,23 +1,49 @@
-//! `[transport]`: the parameters of TCP.
+//! `[transport]`: the parameters of TCP, or of the queue pairs of RNICs.
 
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
 use super::error::SpecError;
-use super::key::{Default, Kind, Plain, Unit, Zero, tidy};
+use super::key::{Default, Kind, Plain, Unit, Zero, one_of, tidy};
 use super::reader::{Field, Reader, keys};
-use crate::transport::TcpConfig;
 use crate::transport::config::Kind as Control;
+use crate::transport::rdma::Recovery;
+use crate::transport::{RdmaConfig, TcpConfig, Transport};
+
+pub(crate) mod rdma;
 
 const MOST: u64 = u32::MAX as u64;
-const CONTROLS: &[&str] = &[Control::ALL[0].name(), Control::ALL[1].name()];
-const _: () = assert!(Control::ALL.len() == CONTROLS.len(), "a congestion control without its word");
+/// The kind that is not TCP.
+const RDMA: &str = "rdma";
+/// All kinds, TCP first.
+const KINDS: &[&str] = &[Control::ALL[0].name(), Control::ALL[1].name(), RDMA];
+const TCP_KINDS: &[&str] = KINDS.split_at(Control::ALL.len()).0;
+const _: () = assert!(Control::ALL.len() + 1 == KINDS.len(), "a congestion control without its word");
+
+/// What a preset says of `[transport]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TransportPreset {
+    /// TCP. Where `kind = "rdma"` is given, SELB's evaluation stands in.
+    Tcp(fn() -> TcpConfig),
+    /// RDMA. Where a kind of TCP is given, the default preset stands in.
+    Rdma(fn(Recovery) -> RdmaConfig),
+}
+
+impl TransportPreset {
+    /// The values of `[transport]`, as a spec has them that gives none.
+    pub fn values(self) -> Map<String, Value> {
+        match self {
+            TransportPreset::Tcp(tcp) => values(&tcp()),
+            TransportPreset::Rdma(rdma) => rdma::values(&rdma(Recovery::GoBackN)),
+        }
+    }
+}
 
 keys! {
-    /// `[transport]`.
+    /// `[transport]` with TCP.
     TransportKeys {
-        /// Congestion control: DCTCP (RFC 8257), or TCP NewReno without ECN (RFC 5681, RFC 6582).
-        kind: Control, Kind::Words(CONTROLS), Default::Preset;
+        /// The transport: DCTCP (RFC 8257), or TCP NewReno without ECN (RFC 5681, RFC 6582).
+        kind: Control, Kind::Words(KINDS), Default::Preset;
         /// Payload of a full segment.
         mss_bytes: u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
         /// Bytes of a data packet on the wire besides its payload.
@@ -87,7 +113,43 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
 }
 
 /// Reads `[transport]`.
-pub(crate) fn read(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig, Value), SpecError> {
+pub(crate) fn read(given: &Map<String, Value>, preset: TransportPreset) -> Result<(Transport, Value), SpecError> {
+    let is_rdma = match given.get("kind") {
+        None | Some(Value::Null) => matches!(preset, TransportPreset::Rdma(_)),
+        Some(kind) => kind == RDMA,
+    };
+    check_family(given, is_rdma)?;
+    Ok(match (is_rdma, preset) {
+        (true, TransportPreset::Rdma(preset)) => wrap(Transport::Rdma, rdma::read(given, preset)?),
+        (true, TransportPreset::Tcp(_)) => wrap(Transport::Rdma, rdma::read(given, RdmaConfig::selb)?),
+        (false, TransportPreset::Tcp(preset)) => wrap(Transport::Tcp, read_tcp(given, &preset())?),
+        (false, TransportPreset::Rdma(_)) => wrap(Transport::Tcp, read_tcp(given, &TcpConfig::datacenter())?),
+    })
+}
+
+fn wrap<C>(kind: fn(C) -> Transport, (config, told): (C, Value)) -> (Transport, Value) {
+    (kind(config), told)
+}
+
+/// Refuses a key of TCP beside RDMA, and the reverse.
+fn check_family(given: &Map<String, Value>, is_rdma: bool) -> Result<(), SpecError> {
+    let has = |keys: &[super::key::Key], name: &str| keys.iter().any(|key| key.name == name);
+    let (mine, other, kinds, others) = match is_rdma {
+        true => (rdma::RdmaKeys::KEYS, TransportKeys::KEYS, &[RDMA][..], TCP_KINDS),
+        false => (TransportKeys::KEYS, rdma::RdmaKeys::KEYS, TCP_KINDS, &[RDMA][..]),
+    };
+    let foreign = |name: &str| has(other, name) && !has(mine, name);
+    match given.iter().find(|(name, _)| foreign(name)) {
+        None => Ok(()),
+        Some((name, value)) => {
+            let [mine, others] = [kinds, others].map(|kinds| one_of(kinds.iter().copied()));
+            let allowed = format!("no such key with transport.kind = {mine}; {name} is a key of kind = {others}");
+            Err(SpecError::new(format!("transport.{name}"), value, allowed))
+        }
+    }
+}
+
+fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig, Value), SpecError> {
     let mut reader = Reader::new("transport", TransportKeys::KEYS, given)?.with_defaults(values(preset));
     let keys = TransportKeys::read(&mut reader)?;
     if keys.max_rto_us < keys.min_rto_us {

@@ -31,3 +31,41 @@ pub use rdma::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 pub use receiver::{AckOut, Received, TcpReceiver};
 pub use tcp::{Ack, AckOutcome, Segment, TcpSender};
 pub use udp::{UdpConfig, UdpSender};
+
+/// The transport of all flows of a run but UDP.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport {
+    /// TCP.
+    Tcp(TcpConfig),
+    /// The queue pairs of RNICs.
+    Rdma(RdmaConfig),
+}
+
+/// The sizes of packets, bytes, whatever the transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Payload of a full data packet.
+    pub mss: u32,
+    /// What a data packet has on the wire besides its payload.
+    pub header: u32,
+    /// An acknowledgement on the wire.
+    pub ack_bytes: u32,
+}
+
+impl Frame {
+    /// A full data packet on the wire.
+    #[inline]
+    pub const fn mtu(&self) -> u32 {
+        self.mss + self.header
+    }
+}
+
+impl Transport {
+    /// Its packets.
+    pub const fn frame(&self) -> Frame {
+        match self {
+            Transport::Tcp(tcp) => Frame { mss: tcp.mss, header: tcp.header, ack_bytes: tcp.ack_bytes },
+            Transport::Rdma(rdma) => Frame { mss: rdma.mss, header: rdma.header, ack_bytes: rdma.ack_bytes },
+        }
+    }
+}

@@ -38,19 +38,18 @@ pub struct RdmaAck {
     pub cnp: bool,
 }
 
-/// Writes [`RdmaAck::sack`] into the 16 header bytes of a packet: first byte (64 bits), length (32 bits, 0 = none), all
-/// little endian.
-pub fn put_sack(bytes: &mut [u8; 16], sack: Option<(u64, u32)>) {
-    let (seq, len) = sack.unwrap_or_default();
+/// [`RdmaAck::sack`] as it travels: first byte (64 bits) and length (32 bits), little endian.
+pub fn put_sack((seq, len): (u64, u32)) -> [u8; 12] {
+    let mut bytes = [0; 12];
     bytes[..8].copy_from_slice(&seq.to_le_bytes());
-    bytes[8..12].copy_from_slice(&len.to_le_bytes());
+    bytes[8..].copy_from_slice(&len.to_le_bytes());
+    bytes
 }
 
-/// What [`put_sack`] wrote.
-pub fn get_sack(bytes: &[u8; 16]) -> Option<(u64, u32)> {
-    let number = |from: usize, to: usize| bytes[from..to].iter().rev().fold(0_u64, |n, &byte| n << 8 | u64::from(byte));
-    let len = number(8, 12) as u32;
-    (len > 0).then(|| (number(0, 8), len))
+/// What [`put_sack`] wrote; none in bytes of another length.
+pub fn get_sack(bytes: &[u8]) -> Option<(u64, u32)> {
+    let (seq, len) = bytes.split_first_chunk()?;
+    Some((u64::from_le_bytes(*seq), u32::from_le_bytes(len.try_into().ok()?)))
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ fn top_level() {
         ),
         (
             json!({"preset": "ns2"}),
-            "preset = \"ns2\": expected \"datacenter\", \"ns2-pdlb\" or \"ns3-hermes\"; did you mean \"ns2-pdlb\"?",
+            "preset = \"ns2\": expected \"datacenter\", \"ns2-pdlb\", \"ns3-hermes\", \"selb\" or \"conweave-ns3\"; did you mean \"ns2-pdlb\"?",
         ),
         (json!({"switch": 3}), "switch = 3: expected a table [switch]"),
         (json!({"traffic": []}), "traffic = []: expected from 1 to 256 [[traffic]] tables"),
@@ -177,9 +177,12 @@ fn switch_and_transport() {
         (json!({"switch": {"ecn_at": "arrival"}}), "switch.ecn_at = \"arrival\": expected \"enqueue\" or \"dequeue\""),
         (
             json!({"switch": {"min_rto_us": 5}}),
-            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, queue_counts, ports; min_rto_us is a key of [transport]",
+            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, queue_counts, ports; min_rto_us is a key of [transport] kind = \"dctcp\" or \"newreno\"",
         ),
-        (json!({"transport": {"kind": "cubic"}}), "transport.kind = \"cubic\": expected \"dctcp\" or \"newreno\""),
+        (
+            json!({"transport": {"kind": "cubic"}}),
+            "transport.kind = \"cubic\": expected \"dctcp\", \"newreno\" or \"rdma\"",
+        ),
         (json!({"transport": {"dctcp_g": 0}}), "transport.dctcp_g = 0: expected a number above 0, at most 1"),
         (json!({"transport": {"min_rto_us": 1e9}}), "transport.max_rto_us = 60000000: expected min_rto_us or more"),
         (

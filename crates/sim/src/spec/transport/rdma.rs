@@ -1,0 +1,186 @@
+//! `[transport] kind = "rdma"`: the parameters of queue pairs and of DCQCN.
+
+use serde_json::{Map, Value};
+use spinewise_policy::Span;
+
+use super::KINDS;
+use crate::spec::error::SpecError;
+use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero, tidy};
+use crate::spec::reader::{Reader, keys, words};
+use crate::transport::rdma::{DcqcnConfig, RdmaConfig, Recovery};
+
+const MOST: u64 = u32::MAX as u64;
+
+keys! {
+    /// `[transport] kind = "rdma"`.
+    RdmaKeys {
+        /// The transport: the queue pairs of an RNIC, paced by DCQCN.
+        _kind as "kind": String, Kind::Words(KINDS), Default::Preset;
+        /// Payload of a full packet.
+        mss_bytes: u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
+        /// Bytes of a data packet on the wire besides its payload.
+        header_bytes: u32, Kind::Integer { min: 0, max: 512 }, Default::Preset;
+        /// Bytes of an ACK or a NACK on the wire.
+        ack_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
+        /// Loss recovery: go back to the oldest unacknowledged packet, or IRN's selective repeat (SIGCOMM 2018).
+        recovery: RecoveryWord, Kind::Words(RecoveryWord::WORDS), Default::Preset;
+        /// Least time between two NACKs that say the same.
+        nack_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Retransmission timeout of go-back-N, since the last packet sent or answer received.
+        rto_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// Retransmission timeout of IRN while few packets are in flight.
+        rto_low_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// Retransmission timeout of IRN otherwise.
+        rto_high_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// How many packets are few, beside the newest.
+        rto_low_packets: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
+        /// Most payload bytes in flight, as IRN's BDP flow control has it; 0 = no bound. With recovery = "irn" the default
+        /// of both RDMA presets is 104000, one bandwidth-delay product of their fabric.
+        window_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        /// Is a NACK made by a packet out of order a CNP too?
+        ooo_cnp: bool, Kind::Bool, Default::Preset;
+        /// Least time between two CNPs for marks of one queue pair; 0 makes the answer to each marked packet one.
+        cnp_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Gaps between paced packets: exact, with remainders carried, or cut to whole nanoseconds as ns-3.19 has them.
+        pacing_rounding: PacingRounding, Kind::Words(PacingRounding::WORDS), Default::Preset;
+        /// Weight g of one slot in DCQCN's alpha (DCQCN, SIGCOMM 2015, section 3.1).
+        dcqcn_g: f64, Kind::Positive { max: 1.0 }, Default::Preset;
+        /// Alpha as the first CNP arrives.
+        dcqcn_initial_alpha: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
+        /// Length of a slot of alpha.
+        dcqcn_alpha_timer_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// A rate is cut at most this often, at instants counted from the first CNP; 0 cuts it on each CNP.
+        dcqcn_decrease_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// The rate rises each time this has passed.
+        dcqcn_increase_timer_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// The rate rises each time this many bytes have been sent; 0 = not.
+        dcqcn_byte_counter_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        /// Rises after a cut that only halve the distance to the target.
+        dcqcn_fast_recovery_steps: u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Preset;
+        /// Additive increase of the target rate.
+        dcqcn_additive_increase_gbps: u64, Kind::Rate(Zero::Allowed), Default::Preset;
+        /// Hyper increase of the target rate.
+        dcqcn_hyper_increase_gbps: u64, Kind::Rate(Zero::Allowed), Default::Preset;
+        /// Least rate.
+        dcqcn_min_rate_gbps: u64, Kind::Rate(Zero::Refused), Default::Preset;
+        /// Does every cut set the target to the rate before it? Otherwise only a cut after a rise does.
+        dcqcn_clamp_target: bool, Kind::Bool, Default::Preset;
+    }
+}
+
+words! {
+    /// Loss recovery, by its word.
+    RecoveryWord {
+        /// Go-back-N.
+        GoBackN = "go_back_n",
+        /// Selective repeat.
+        Irn = "irn",
+    }
+}
+
+words! {
+    /// Rounding of the gaps between paced packets.
+    PacingRounding {
+        /// Remainders are carried.
+        Exact = "exact",
+        /// Whole nanoseconds.
+        Floor1Ns = "floor_1ns",
+    }
+}
+
+impl From<RecoveryWord> for Recovery {
+    fn from(word: RecoveryWord) -> Recovery {
+        match word {
+            RecoveryWord::GoBackN => Recovery::GoBackN,
+            RecoveryWord::Irn => Recovery::Irn,
+        }
+    }
+}
+
+/// The values of `[transport]` that make this configuration: what a preset says.
+pub(crate) fn values(config: &RdmaConfig) -> Map<String, Value> {
+    let us = |span: Span| tidy(span.as_us_f64());
+    let gbps = |rate: u64| tidy(rate as f64 / 1e9);
+    let recovery = match config.recovery {
+        Recovery::GoBackN => RecoveryWord::GoBackN,
+        Recovery::Irn => RecoveryWord::Irn,
+    };
+    let rounding = if config.floor_1ns { PacingRounding::Floor1Ns } else { PacingRounding::Exact };
+    let dcqcn = &config.dcqcn;
+    [
+        ("kind", super::RDMA.into()),
+        ("mss_bytes", config.mss.into()),
+        ("header_bytes", config.header.into()),
+        ("ack_bytes", config.ack_bytes.into()),
+        ("recovery", recovery.word().into()),
+        ("nack_interval_us", us(config.nack_interval)),
+        ("rto_us", us(config.rto)),
+        ("rto_low_us", us(config.rto_low)),
+        ("rto_high_us", us(config.rto_high)),
+        ("rto_low_packets", config.rto_low_packets.into()),
+        ("window_bytes", config.window_bytes.into()),
+        ("ooo_cnp", config.ooo_cnp.into()),
+        ("cnp_interval_us", us(config.cnp_interval)),
+        ("pacing_rounding", rounding.word().into()),
+        ("dcqcn_g", tidy(dcqcn.g)),
+        ("dcqcn_initial_alpha", tidy(dcqcn.initial_alpha)),
+        ("dcqcn_alpha_timer_us", us(dcqcn.alpha_timer)),
+        ("dcqcn_decrease_interval_us", us(dcqcn.decrease_interval)),
+        ("dcqcn_increase_timer_us", us(dcqcn.increase_timer)),
+        ("dcqcn_byte_counter_bytes", dcqcn.byte_counter.into()),
+        ("dcqcn_fast_recovery_steps", dcqcn.fast_recovery_steps.into()),
+        ("dcqcn_additive_increase_gbps", gbps(dcqcn.additive_increase)),
+        ("dcqcn_hyper_increase_gbps", gbps(dcqcn.hyper_increase)),
+        ("dcqcn_min_rate_gbps", gbps(dcqcn.min_rate)),
+        ("dcqcn_clamp_target", dcqcn.clamp_target.into()),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_string(), value))
+    .collect()
+}
+
+/// Reads `[transport]` with `kind = "rdma"`. The preset depends on the recovery that is given.
+pub(super) fn read(
+    given: &Map<String, Value>,
+    preset: fn(Recovery) -> RdmaConfig,
+) -> Result<(RdmaConfig, Value), SpecError> {
+    let irn = given.get("recovery").is_some_and(|recovery| recovery == RecoveryWord::Irn.word());
+    let preset = preset(if irn { Recovery::Irn } else { Recovery::GoBackN });
+    let mut reader = Reader::new("transport", RdmaKeys::KEYS, given)?.with_defaults(values(&preset));
+    let keys = RdmaKeys::read(&mut reader)?;
+    if keys.window_bytes != 0 && keys.window_bytes < u64::from(keys.mss_bytes) {
+        return Err(reader.refuse("window_bytes", "mss_bytes or more, or 0 for no bound"));
+    }
+    if keys.rto_high_us < keys.rto_low_us {
+        return Err(reader.refuse("rto_high_us", "rto_low_us or more"));
+    }
+    let config = RdmaConfig {
+        mss: keys.mss_bytes,
+        header: keys.header_bytes,
+        ack_bytes: keys.ack_bytes,
+        recovery: keys.recovery.into(),
+        nack_interval: keys.nack_interval_us,
+        rto: keys.rto_us,
+        rto_low: keys.rto_low_us,
+        rto_high: keys.rto_high_us,
+        rto_low_packets: keys.rto_low_packets,
+        window_bytes: keys.window_bytes,
+        ooo_cnp: keys.ooo_cnp,
+        cnp_interval: keys.cnp_interval_us,
+        floor_1ns: keys.pacing_rounding == PacingRounding::Floor1Ns,
+        dcqcn: DcqcnConfig {
+            g: keys.dcqcn_g,
+            initial_alpha: keys.dcqcn_initial_alpha,
+            alpha_timer: keys.dcqcn_alpha_timer_us,
+            decrease_interval: keys.dcqcn_decrease_interval_us,
+            increase_timer: keys.dcqcn_increase_timer_us,
+            byte_counter: keys.dcqcn_byte_counter_bytes,
+            fast_recovery_steps: keys.dcqcn_fast_recovery_steps,
+            additive_increase: keys.dcqcn_additive_increase_gbps,
+            hyper_increase: keys.dcqcn_hyper_increase_gbps,
+            min_rate: keys.dcqcn_min_rate_gbps,
+            clamp_target: keys.dcqcn_clamp_target,
+        },
+    };
+    Ok((config, reader.finish()))
+}
