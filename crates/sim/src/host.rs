@@ -191,6 +191,11 @@ impl Host {
     /// The NIC is free for data: builds and sends one packet of the next flow in the round.
     pub fn pull(&mut self, w: &mut World<'_>, now: Time) {
         self.wake = Time::NEVER;
+        if self.nic.busy_until > now && matches!(w.net.transport, Transport::Rdma(_)) {
+            // Control goes first: what comes up before the line is really free still overtakes the data.
+            self.wake = self.nic.busy_until;
+            return;
+        }
         self.round.extend(self.sent_last.take());
         let mut passed = 0;
         while passed < self.round.len()
