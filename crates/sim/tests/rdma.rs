@@ -27,8 +27,13 @@ fn spec(transport: Value, flows: Value) -> Value {
 /// When each packet of a lone flow, and the answer to it, arrives: over `links` of (bits per second, ps), every packet
 /// leaves when the one before has left and it is there itself. Answers go back the same way and never meet.
 fn by_recursion(size: u64, links: &[(u64, u64)], window: u64) -> (u64, u64) {
+    on_a_clock(1, size, links, window)
+}
+
+/// The same where a transmission takes a whole number of `tick` ps, floored.
+fn on_a_clock(tick: u64, size: u64, links: &[(u64, u64)], window: u64) -> (u64, u64) {
     // Rates here divide: a byte is a whole number of picoseconds.
-    let time = |bytes: u64, rate: u64| bytes * 8_000_000_000_000 / rate;
+    let time = |bytes: u64, rate: u64| bytes * 8_000_000_000_000 / rate / tick * tick;
     let mut free = vec![0_u64; links.len()];
     let mut answers_free = vec![0_u64; links.len()];
     let mut answered: Vec<(u64, u64)> = Vec::new(); // (acknowledged bytes, instant)
@@ -66,6 +71,24 @@ fn a_lone_flow_takes_what_the_recursion_says() {
                 let times = by_recursion(size, &links, window);
                 assert_eq!((record.fct, record.sender_fct), times, "{recovery}, {size} bytes, {} links", links.len());
                 assert_eq!((u64::from(record.packets), record.retransmits), (size.div_ceil(MSS), 0));
+            }
+        }
+    }
+}
+
+/// On the clock of the public ns-3 code, with its switches.
+#[test]
+fn whole_nanoseconds_are_met_too() {
+    let fast = (100_000_000_000, 1_000_000);
+    for (recovery, window) in [("go_back_n", u64::MAX), ("irn", 104_000)] {
+        for size in [1, 1000, 2_500, 104_001, 500_000] {
+            for (dst, links) in [(1, vec![fast; 2]), (2, vec![fast; 4])] {
+                let mut spec = spec(json!({"recovery": recovery}), json!([flow(0, dst, size, 123)]));
+                spec["preset"] = "conweave-ns3".into();
+                spec.as_object_mut().expect("a table").remove("switch");
+                let record = run(&spec).records[0];
+                let times = on_a_clock(1000, size, &links, window);
+                assert_eq!((record.fct, record.sender_fct), times, "{recovery}, {size} bytes, {} links", links.len());
             }
         }
     }
