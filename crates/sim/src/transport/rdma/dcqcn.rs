@@ -116,7 +116,7 @@ impl Dcqcn {
         if config.decrease_interval == Span::ZERO {
             self.settle_alpha(config, now);
             self.cut(config, now);
-            self.alpha = (1.0 - config.g) * self.alpha + config.g; // eq. (1)
+            self.alpha = (1.0 - config.g) * self.alpha + config.g; // DCQCN eq. (1)
             self.alpha_at = now + config.alpha_timer;
         } else if first {
             // The slot of the first CNP starts with it and counts as empty.
@@ -172,7 +172,7 @@ impl Dcqcn {
         }
         // With g = 1/256 alpha is gone after 8,600 slots. No power is taken, for slot by slot must give the same.
         while empty > 0 && self.alpha > 0.0 {
-            self.alpha *= 1.0 - config.g; // eq. (2)
+            self.alpha *= 1.0 - config.g; // DCQCN eq. (2)
             if self.alpha < LEAST_ALPHA {
                 self.alpha = 0.0;
             }
@@ -185,7 +185,7 @@ impl Dcqcn {
         if config.clamp_target || risen {
             self.target = self.rate;
         }
-        let cut = self.rate as f64 * (1.0 - self.alpha / 2.0); // eq. (1)
+        let cut = self.rate as f64 * (1.0 - self.alpha / 2.0); // DCQCN eq. (1)
         self.rate = (cut as u64).max(config.min_rate).min(self.line);
         self.time_stage = 0;
         self.byte_stage = 0;

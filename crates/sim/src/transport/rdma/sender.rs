@@ -231,6 +231,7 @@ impl RdmaSender {
         if !nack || self.snd_una >= self.recover {
             self.in_recovery = false;
         }
+        // IRN §3.1: entered by a NACK, left when all that was sent before is acknowledged.
         let begins = nack && !self.in_recovery;
         if begins {
             self.in_recovery = true;
