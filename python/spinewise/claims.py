@@ -13,7 +13,10 @@ from spinewise import units
 from spinewise.experiment import Measured, Status, Verdict
 from spinewise.stats import Interval, paired_difference, t_interval
 
-MARKS = {Status.HOLDS: "yes", Status.FAILS: "NO", Status.OPEN: "open"}
+MARKS = {Status.HOLDS: "yes", Status.PARTLY: "in part", Status.FAILS: "NO", Status.OPEN: "open"}
+
+# A claimed effect counts as reproduced in size when at least this share of it is measured.
+ENOUGH = 0.5
 
 
 def line(status: Status, text: str) -> Verdict:
@@ -26,6 +29,8 @@ def combined(verdicts: Iterable[Verdict]) -> Verdict:
     found = list(verdicts)
     statuses = {verdict.status for verdict in found}
     status = Status.HOLDS
+    if Status.PARTLY in statuses:
+        status = Status.PARTLY
     if not found or Status.OPEN in statuses:
         status = Status.OPEN
     if Status.FAILS in statuses:
@@ -123,3 +128,45 @@ def below_limit(measured: Measured, curve: str, metric: str, limit: float, x: fl
     interval = t_interval([limit - value for value in measured.values(curve, x, metric)])
     own = measured.interval(curve, x, metric)
     return line(above_zero(interval), f"{curve}: {metric} {number(own.mean)} ±{number(own.half)}, limit {limit:g}")
+
+
+def graded(verdicts: Iterable[Verdict]) -> Verdict:
+    """A statement in several numbers, which may hold in part: all, none, some of them, or none decided."""
+    found = list(verdicts)
+    statuses = {verdict.status for verdict in found}
+    status = Status.PARTLY
+    if statuses == {Status.FAILS, Status.OPEN}:
+        status = Status.FAILS
+    elif len(statuses) == 1:
+        (status,) = statuses
+    return Verdict(status if found else Status.OPEN, tuple(text for verdict in found for text in verdict.evidence))
+
+
+def reduction(measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float) -> Verdict:
+    """`metric` of `curve` lies below that of `other` by a share that the paper gives as `claimed`.
+
+    It holds when the difference is certain and at least `ENOUGH` of what is claimed, in part when it is certain but
+    less. It fails when `curve` is higher for sure, or so much of an effect is excluded; else it is not decided.
+    """
+    change = measured.difference(curve, other, x, metric)
+    its = measured.interval(other, x, metric).mean
+    excluded = change.n >= 2 and change.low > -ENOUGH * claimed * its
+    if change.excludes_zero and change.mean < 0.0:
+        status = Status.HOLDS if change.mean <= -ENOUGH * claimed * its else Status.PARTLY
+    else:
+        status = Status.FAILS if excluded else Status.OPEN
+    alike = "" if change.excludes_zero else ", not distinguishable"
+    text = comparison(measured, curve, other, metric, x)
+    return line(status, f"{text}; paper {-100 * claimed:+.0f} %{alike}")
+
+
+def alike(measured: Measured, curve: str, other: str, metric: str, x: float, *, within: float) -> Verdict:
+    """`metric` of `curve` lies within a share of that of `other`."""
+    change = measured.difference(curve, other, x, metric)
+    bound = within * measured.interval(other, x, metric).mean
+    status = Status.OPEN
+    if change.n >= 2 and max(abs(change.low), abs(change.high)) <= bound:
+        status = Status.HOLDS
+    elif change.n >= 2 and (change.low > bound or change.high < -bound):
+        status = Status.FAILS
+    return line(status, f"{comparison(measured, curve, other, metric, x)}, within ±{100 * within:g} %")

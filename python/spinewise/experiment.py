@@ -55,7 +55,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A quantity over time: times in seconds and values."""
+    """A quantity over time, times in seconds and values; or over anything else, with `Panel.x_scale`."""
 
     time_s: Any
     value: Any
@@ -83,6 +83,9 @@ class Panel:
         scale: values are multiplied by this (100 for percent).
         variant: see `Run.variant`.
         timeline: whether the metric is a `Timeline`.
+        at: the x whose timelines are drawn, when the experiment has several.
+        x_scale: times are multiplied by this (1000 for milliseconds).
+        log: a logarithmic axis, whatever the range of the values; where not, the range decides.
     """
 
     figure: str
@@ -93,12 +96,16 @@ class Panel:
     scale: float = 1.0
     variant: str = ""
     timeline: bool = False
+    at: float | None = None
+    x_scale: float = 1e3
+    log: bool = False
 
 
 class Status(enum.Enum):
     """What came of a claim."""
 
     HOLDS = "holds"
+    PARTLY = "holds in part"
     FAILS = "does not hold"
     OPEN = "not decided"
 

@@ -60,6 +60,7 @@ def drawn(panel: Panel, measured: Measured) -> plot.Panel:
         y_label=panel.y_label,
         curves=[curve for curve in curves if len(curve.x)],
         shaded=() if panel.timeline else sorted(overloaded),
+        log=True if panel.log else "auto",
         lines=panel.timeline,
     )
 
@@ -74,9 +75,9 @@ def points_curve(panel: Panel, measured: Measured, curve: str) -> plot.Curve:
 
 
 def timeline_curve(panel: Panel, measured: Measured, curve: str) -> plot.Curve:
-    """A curve over time in milliseconds, mean over seeds."""
-    line = measured.timeline(curve, panel.metric)
-    x = [float(time) * 1e3 for time in line.time_s]
+    """A curve over time, mean over seeds."""
+    line = measured.timeline(curve, panel.metric, panel.at)
+    x = [float(time) * panel.x_scale for time in line.time_s]
     y = [Interval(float(value) * panel.scale, float("nan"), 1) for value in line.value]
     return plot.Curve(curve, x, y)
 

@@ -114,7 +114,7 @@ fn what_overtakes_its_tail_is_held_until_the_tail_has_passed() {
         assert_eq!(arrive(&mut shell, us(31), 1, phase1(us(4), us(1))), Verdict::Forward);
         assert_eq!((shell.did.len(), order(&shell, 1)), (0, Order::Cleared));
         shell.call(None, Some(FlowKey(1)), |policy, cx, row| policy.drained(cx, row, Port(0), Queue(2)));
-        assert_eq!(points(&shell, "reorder_queues"), [0.0]);
+        assert_eq!(points(&shell, "drained_queues"), [0.0]);
     }
 }
 

@@ -57,8 +57,8 @@ pub fn queues(parameter: u32) -> u16 {
 }
 
 /// The first series of every scheme that uses this half.
-pub const SERIES: [(&str, &str); 9] = [
-    ("reorder_queues", "reorder queues in use at a port, after one was taken or has drained"),
+pub const SERIES: [(&str, &str); 10] = [
+    ("reorder_queues", "reorder queues in use at a port, after one was taken"),
     ("held_us", "microseconds from the first packet held to the release of its queue"),
     ("held_packets", "packets that a released queue had held"),
     ("early_us", "microseconds by which the first packet held came before its TAIL"),
@@ -67,6 +67,7 @@ pub const SERIES: [(&str, &str); 9] = [
     ("timeouts", "microseconds held, of queues released by the prediction instead of the TAIL"),
     ("no_queue", "1 for every reroute whose first early packet found no free queue"),
     ("out_of_order", "1 for every packet that passed before its TAIL, for want of a queue or after a timeout"),
+    ("drained_queues", "reorder queues still in use at a port, after one has drained"),
 ];
 
 const REORDER_QUEUES: u16 = 0;
@@ -78,6 +79,7 @@ const CLEARS: u16 = 5;
 const TIMEOUTS: u16 = 6;
 const NO_QUEUE_EVENTS: u16 = 7;
 const OUT_OF_ORDER: u16 = 8;
+const DRAINED_QUEUES: u16 = 9;
 
 /// Part of a port's row: how many reorder queues of the port are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -203,7 +205,7 @@ impl Rules {
     /// A released queue of this port has emptied.
     pub fn drained(&self, at: &mut Place<'_, '_, '_>, in_use: &mut InUse) {
         in_use.0 = in_use.0.saturating_sub(1);
-        at.out.record(REORDER_QUEUES, f64::from(in_use.0));
+        at.out.record(DRAINED_QUEUES, f64::from(in_use.0));
     }
 
     /// A packet of phase 1.

@@ -1,0 +1,122 @@
+"""SELB Figs. 2a and 2b: ConWeave with 8 reorder queues per port ("l") and without a limit ("n").
+
+Set-up T3-A: 128 hosts, 2:1, AliStorage, loads 0.4 and 0.8. The paper does not say which of its two networks it is, so
+both are run.
+"""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from spinewise import claims
+from spinewise.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
+from spinewise.result import Result
+from spinewise.variants import parse_list
+
+FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
+LIMIT = 8
+LIMITED, UNLIMITED = "ConWeave-l", "ConWeave-n"
+SCHEMES = (
+    f"{FABRIC['CONWEAVE']}:reorder_queues={LIMIT}@{LIMITED},{FABRIC['CONWEAVE']}:reorder_queues=0@{UNLIMITED},ecmp@ECMP"
+)
+LOADS = (0.4, 0.8)
+
+
+def runs(effort: Effort) -> list[Run]:
+    """Both at both loads, and ECMP, which the limited one comes close to."""
+    duration = effort.choose(full=3000.0, quick=500.0)
+    return [
+        Run(variant.label, load, seed, variant.apply(of(mode, load, duration)), mode)
+        for mode in FABRIC["MODES"]
+        for load in LOADS
+        for seed in range(1, 1 + effort.choose(full=5, quick=3))
+        for variant in parse_list(SCHEMES)
+    ]
+
+
+def of(mode: str, load: float, duration_us: float) -> dict[str, Any]:
+    """The spec without a scheme."""
+    made: dict[str, Any] = FABRIC["spec"](
+        FABRIC["MOTIVATION_HOSTS"], mode, "ali_storage", load, duration_us, name="SELB Fig. 2"
+    )
+    return made
+
+
+def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
+    """What Fig. 2 shows of a run, and more."""
+    found: Mapping[str, float | Timeline] = FABRIC["measure"](result)
+    return found
+
+
+def limit_is_reached(mode: str, measured: Measured) -> Verdict:
+    """At 0.8 some ports use all queues, in every run."""
+    part = measured.within(mode)
+    most = part.values(LIMITED, 0.8, "most_in_use")
+    share, refused = (part.interval(LIMITED, 0.8, key).mean for key in ("at_limit", "no_queue"))
+    text = (
+        f"most queues in use at a port: {min(most, default=0):.0f} to {max(most, default=0):.0f} of {LIMIT} in"
+        f" {len(most)} runs at 0.8; all are in use for {100 * share:.2g} % of port-time; {refused:.0f} reroutes a run"
+        " found none free"
+    )
+    if not most:
+        return claims.line(Status.OPEN, text)
+    reached = {value >= LIMIT for value in most}
+    return claims.line(Status.PARTLY if len(reached) > 1 else Status.HOLDS if reached == {True} else Status.FAILS, text)
+
+
+def limit_costs(mode: str, measured: Measured) -> Verdict:
+    """At 0.8 the limit makes mean completion times longer."""
+    return claims.higher(measured.within(mode), LIMITED, [UNLIMITED], "mean_fct_s", [0.8])
+
+
+def panels(mode: str) -> tuple[Panel, ...]:
+    """Both loads' queues, and completion times."""
+    return (
+        *(
+            Panel(
+                "2a",
+                "at_least_in_use",
+                f"queues in use, load {load:g}",
+                "n",
+                "% of port-time with n or more",
+                scale=100.0,
+                variant=mode,
+                timeline=True,
+                at=load,
+                x_scale=1.0,
+                log=True,
+            )
+            for load in LOADS
+        ),
+        Panel("2b", "mean_fct_s", "mean completion time", "load", "µs", 1e6, mode),
+    )
+
+
+EXPERIMENT = Experiment(
+    id="selb-2",
+    figures=("2a", "2b"),
+    title="SELB Fig. 2: ConWeave with 8 reorder queues per port and without a limit",
+    setup="8x8 leaf-spine, 128 hosts, 2:1, 100 Gbps, 1 µs; AliStorage, 3 ms of arrivals (quick: 0.5 ms)",
+    runs=runs,
+    measure=measure,
+    panels=tuple(panel for mode in FABRIC["MODES"] for panel in panels(mode)),
+    claims=tuple(
+        claim
+        for mode in FABRIC["MODES"]
+        for claim in (
+            Claim(
+                f"C3-01, {mode}", "2a", "at 0.8 some ports reach the limit of 8 queues", partial(limit_is_reached, mode)
+            ),
+            Claim(f"C3-02, {mode}", "2b", "at 0.8 the limit raises the mean FCT", partial(limit_costs, mode)),
+        )
+    ),
+    assumptions=FABRIC["ASSUMPTIONS"],
+    notes=(
+        "Queues in use are those of ports to hosts, from the first packet held until the queue has drained, over the"
+        " time in which flows arrive.",
+    ),
+)

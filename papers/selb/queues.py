@@ -1,0 +1,120 @@
+"""How many reorder queues SELB and ConWeave need: from 1 to any number, on T3-B at 0.8; own addition to Figs. 5, 6.
+
+The paper's argument, step by step: SELB's early packets come less early, so they are held for less long, so fewer
+queues do, so with 8 of them it is faster.
+"""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from spinewise import claims
+from spinewise.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
+from spinewise.result import Result
+from spinewise.stats import paired_difference
+from spinewise.variants import parse_list
+
+FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
+WORKLOADS = {"AliStorage": "ali_storage", "Hadoop": "hadoop"}
+LOAD = 0.8
+# Place on the axis, and reorder queues per port; 0 is no limit.
+LIMITS = {0.0: 1, 1.0: 2, 3.0: 8, 4.0: 16, 5.0: 32, 6.0: 0}
+FEWEST, PAPER, NO_LIMIT = 0.0, 3.0, 6.0
+
+
+def schemes(limit: int) -> str:
+    """Both schemes with so many queues."""
+    of = {"ConWeave": FABRIC["CONWEAVE"], "SELB": FABRIC["SELB"]}
+    return ",".join(f"{scheme}:reorder_queues={limit}@{label}" for label, scheme in of.items())
+
+
+def runs(effort: Effort) -> list[Run]:
+    """Both schemes with every limit, workload and mode, over seeds."""
+    duration = effort.choose(full=2000.0, quick=400.0)
+
+    def of(mode: str, workload: str) -> dict[str, Any]:
+        hosts, name = FABRIC["EVALUATION_HOSTS"], "SELB, reorder queues"
+        made: dict[str, Any] = FABRIC["spec"](hosts, mode, WORKLOADS[workload], LOAD, duration, name=name)
+        return made
+
+    return [
+        Run(variant.label, x, seed, variant.apply(of(mode, workload)), f"{workload}, {mode}")
+        for workload in WORKLOADS
+        for mode in FABRIC["MODES"]
+        for x in effort.choose(full=tuple(LIMITS), quick=(FEWEST, PAPER, NO_LIMIT))
+        for seed in range(1, 1 + effort.choose(full=5, quick=3))
+        for variant in parse_list(schemes(LIMITS[x]))
+    ]
+
+
+def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
+    """Everything that is read off a run of SELB's."""
+    found: Mapping[str, float | Timeline] = FABRIC["measure"](result)
+    return found
+
+
+def lower(variant: str, measured: Measured, *, metric: str) -> Verdict:
+    """SELB's value lies below ConWeave's with 8 queues and without a limit."""
+    return claims.lower(measured.within(variant), "SELB", ["ConWeave"], metric, [PAPER, NO_LIMIT])
+
+
+def limit_costs(variant: str, measured: Measured, *, x: float) -> Verdict:
+    """ConWeave with so many queues is slower than without a limit."""
+    part = measured.within(variant)
+    few, many = (part.values("ConWeave", place, "mean_fct_s") for place in (x, NO_LIMIT))
+    change = paired_difference(few, many)
+    base = sum(many) / len(many)
+    text = (
+        f"mean FCT with {LIMITS[x]} against no limit: {100 * change.mean / base:+.2f} ±{100 * change.half / base:.2f} %"
+    )
+    return claims.line(claims.above_zero(change), text)
+
+
+def better_with_few(variant: str, measured: Measured) -> Verdict:
+    """With one queue a port, SELB is faster than ConWeave."""
+    return claims.lower(measured.within(variant), "SELB", ["ConWeave"], "mean_fct_s", [FEWEST])
+
+
+STATEMENTS = (
+    ("less early", "SELB's packets that overtake come less early", partial(lower, metric="early_mean_us")),
+    ("held shorter", "SELB's reorder queues are held for a shorter time", partial(lower, metric="held_mean_us")),
+    ("fewer in use", "SELB has fewer reorder queues in use, on average", partial(lower, metric="mean_in_use")),
+    ("8 cost", "ConWeave's mean FCT is higher with 8 queues than without a limit", partial(limit_costs, x=PAPER)),
+    ("1 costs", "ConWeave's mean FCT is higher with 1 queue than without a limit", partial(limit_costs, x=FEWEST)),
+    ("few", "with 1 queue, SELB's mean FCT is below ConWeave's", better_with_few),
+)
+NAMES = tuple(f"{workload}, {mode}" for workload in WORKLOADS for mode in FABRIC["MODES"])
+
+
+def panels(name: str) -> tuple[Panel, ...]:
+    """Completion times and the life of queues, over their number."""
+    x = "log2 of reorder queues per port (6: no limit)"
+    return (
+        Panel("queues", "mean_fct_s", "mean completion time", x, "µs", 1e6, name),
+        Panel("queues", "p99_fct_s", "99th percentile", x, "µs", 1e6, name),
+        Panel("queues", "early_mean_us", "first packet held before its TAIL", x, "µs", 1.0, name),
+        Panel("queues", "held_mean_us", "queue held for", x, "µs", 1.0, name),
+        Panel("queues", "mean_in_use", "queues in use per port, mean", x, "", 1.0, name),
+        Panel("queues", "no_queue", "reroutes that found no queue", x, "per run", 1.0, name),
+    )
+
+
+EXPERIMENT = Experiment(
+    id="selb-queues",
+    figures=("queues",),
+    title="SELB and ConWeave with 1, 2, 8, 16, 32 and any number of reorder queues",
+    setup="as selb-5 and selb-6 at load 0.8, 2 ms of arrivals (quick: 0.4 ms)",
+    runs=runs,
+    measure=measure,
+    panels=tuple(panel for name in NAMES for panel in panels(name)),
+    claims=tuple(
+        Claim(f"{key}: {name}", "queues", statement, partial(check, name))
+        for key, statement, check in STATEMENTS
+        for name in NAMES
+    ),
+    assumptions=FABRIC["ASSUMPTIONS"],
+)

@@ -1,0 +1,97 @@
+"""Tables of docs/reproduction-selb.md, from what `spinewise reproduce` wrote: `python papers/selb/tables.py DIR...`."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from spinewise.experiment import Measured
+
+PDLB: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[1] / "pdlb" / "tables.py"))
+
+TIMES = (("mean, µs", "mean_fct_s", 1e6), ("p99, µs", "p99_fct_s", 1e6), ("short p99, µs", "short_p99_fct_s", 1e6))
+NETWORK = (
+    ("uplinks, %", "uplinks", 100.0),
+    ("CNPs, 1000", "cnps", 1e-3),
+    ("NACKs, 1000", "nacks", 1e-3),
+    ("out of order, %", "out_of_order", 100.0),
+    ("resent, %", "resent", 100.0),
+    ("pause, ms", "pause_s", 1e3),
+    ("drops", "drops", 1.0),
+)
+REORDERING = (
+    ("reroutes, 1000", "reroutes", 1e-3),
+    ("TAILs, 1000", "tails", 1e-3),
+    ("held", "held", 1.0),
+    ("held, µs", "held_mean_us", 1.0),
+    ("p99, µs", "held_p99_us", 1.0),
+    ("early, µs", "early_mean_us", 1.0),
+    ("packets held", "held_packets", 1.0),
+    ("in use, mean", "mean_in_use", 1.0),
+    ("most", "most_in_use", 1.0),
+    ("no queue", "no_queue", 1.0),
+    ("expired", "expired", 1.0),
+)
+REORDERERS = ("ConWeave", "ConWeave-l", "ConWeave-n", "SELB")
+
+
+def place(part: Measured, x: float) -> str:
+    """An x, with a star where any run offered more than the worst leaf carries."""
+    return f"{x:g}" + "*" * any(m.overloaded for m in part.measurements if m.run.x == x)
+
+
+def rows(measured: Measured, metrics: Sequence[tuple[str, str, float]], curves: Sequence[str] = ()) -> str:
+    """One row per variant, x and curve, one column per metric."""
+    found = [
+        [name, place(part, x), curve, *(PDLB["plain"](part, curve, x, metric, scale) for _, metric, scale in metrics)]
+        for name in PDLB["names"](measured)
+        for part in [measured.within(name)]
+        for x in part.xs
+        for curve in part.curves
+        if not curves or curve in curves
+    ]
+    made: str = PDLB["table"](["", "x", "scheme", *(head for head, _, _ in metrics)], found)
+    return made
+
+
+def against(measured: Measured, base: str) -> str:
+    """Paired differences from another scheme, in percent of it."""
+    metrics = ("mean_fct_s", "p99_fct_s", "short_mean_fct_s", "short_p99_fct_s", "late_mean_fct_s", "mean_slowdown")
+    found = [
+        [name, place(part, x), curve, *(PDLB["against"](part, curve, base, x, metric) for metric in metrics)]
+        for name in PDLB["names"](measured)
+        for part in [measured.within(name)]
+        for x in part.xs
+        for curve in part.curves
+        if curve != base and part.at(base, x)
+    ]
+    made: str = PDLB["table"](["", "x", f"against {base}, %", *metrics], found)
+    return made
+
+
+def everything(measured: Measured) -> str:
+    """All tables of one experiment."""
+    bases = [base for base in ("ConWeave", "ConWeave-n", "ECMP") if base in measured.curves]
+    parts = [
+        rows(measured, TIMES),
+        *(against(measured, base) for base in bases),
+        rows(measured, NETWORK),
+        rows(measured, REORDERING, REORDERERS),
+    ]
+    return "\n".join(parts)
+
+
+def main(folders: Sequence[str]) -> None:
+    """Print the tables of these folders."""
+    read: Callable[[Path], tuple[str, Measured]] = PDLB["read"]
+    for folder in folders:
+        name, measured = read(Path(folder))
+        seeds = len({m.run.seed for m in measured.measurements})
+        print(f"### {name}, {seeds} seeds (* a run is overloaded)\n\n{everything(measured)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

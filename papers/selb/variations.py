@@ -1,0 +1,120 @@
+"""Which reading of the paper decides what comes of SELB: each open assumption varied alone, on T3-B at 0.8."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spinewise import claims
+from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Timeline, Verdict
+from spinewise.result import Result
+from spinewise.spec import set_path
+from spinewise.variants import parse_list
+
+FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
+CLAIMED = {"lossless": 0.33, "IRN": 0.26}
+
+
+class Variation(NamedTuple):
+    """One thing changed: keys of the spec, parameters of SELB, parameters of ConWeave (":key=value")."""
+
+    name: str
+    spec: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    selb: str = ""
+    conweave: str = ""
+
+
+VARIATIONS = (
+    Variation("as selb-5"),
+    # The traffic.
+    Variation("load 0.9", {"traffic[0].load": 0.9}),
+    Variation("all host pairs, as the ConWeave code", {"traffic[0].pairs": "any"}),
+    # Above capacity; with 4:1 this is three times what the uplinks carry.
+    Variation("load of the hosts' links", {"traffic[0].load_of": "host_links", "traffic[0].pairs": "any"}),
+    Variation("0.5 ms of arrivals", {"traffic[0].duration_us": 500}),
+    Variation("6 ms of arrivals", {"traffic[0].duration_us": 6000}),
+    # The transport.
+    Variation("disorder does not cut the rate", {"transport.ooo_cnp": False}),
+    Variation("one CNP per 50 µs", {"transport.cnp_interval_us": 50}),
+    # The lack of queues.
+    Variation("the source is not told of it", selb=":keep_path_us=0", conweave=":keep_path_us=0"),
+    Variation("no limit of queues", selb=":reorder_queues=0", conweave=":reorder_queues=0"),
+    # SELB.
+    Variation("first path hashed", selb=":first_path=ecmp"),
+    Variation("k-means starts at random, as printed", selb=":start=random"),
+    Variation("long queues are congested, too", selb=":also_len_bytes=100000"),
+    Variation("often: θ 0.05, τ 5 µs", selb=":theta=0.05:tau_us=5"),
+    Variation("one cluster: any path not congested", selb=":k=1"),
+    # ConWeave.
+    Variation("path busy 16 µs, as its code", conweave=":theta_path_busy_us=16"),
+    Variation("no good path: wait", conweave=":no_good_path=wait"),
+)
+
+
+def schemes(variation: Variation) -> str:
+    """What takes part: ECMP, ConWeave, SELB."""
+    # A key given twice counts as given last.
+    conweave = f"{FABRIC['CONWEAVE']}:reorder_queues=8{variation.conweave}@ConWeave"
+    return f"ecmp@ECMP,{conweave},{FABRIC['SELB']}:reorder_queues=8{variation.selb}@SELB"
+
+
+def spec(variation: Variation, mode: str, duration_us: float) -> dict[str, Any]:
+    """Fig. 5's spec at 0.8 in this variation."""
+    hosts = FABRIC["EVALUATION_HOSTS"]
+    made: dict[str, Any] = FABRIC["spec"](hosts, mode, "ali_storage", 0.8, duration_us, name="SELB, variations")
+    for key, value in variation.spec.items():
+        set_path(made, key, value)
+    return made
+
+
+def runs(effort: Effort) -> list[Run]:
+    """Every variation in both modes, over seeds."""
+    duration = effort.choose(full=1500.0, quick=150.0)
+    chosen = effort.choose(full=VARIATIONS, quick=[one for one in VARIATIONS if "duration_us" not in str(one.spec)])
+    return [
+        Run(scheme.label, 0.0, seed, scheme.apply(spec(variation, mode, duration)), f"{variation.name}, {mode}")
+        for variation in chosen
+        for mode in FABRIC["MODES"]
+        for seed in range(1, 1 + effort.choose(full=3, quick=2))
+        for scheme in parse_list(schemes(variation))
+    ]
+
+
+def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
+    """Everything that is read off a run of SELB's."""
+    found: Mapping[str, float | Timeline] = FABRIC["measure"](result)
+    return found
+
+
+def selb_is_lower(variation: str, mode: str, measured: Measured) -> Verdict:
+    """SELB's mean lies below ConWeave's by what the paper has."""
+    part = measured.within(f"{variation}, {mode}")
+    if not part.measurements:
+        return claims.combined([])
+    return claims.reduction(part, "SELB", "ConWeave", "mean_fct_s", 0.0, claimed=CLAIMED[mode])
+
+
+EXPERIMENT = Experiment(
+    id="selb-variations",
+    figures=(),
+    title="SELB, own addition: every open assumption varied alone",
+    setup="as selb-5 at load 0.8 with 1.5 ms of arrivals, one thing changed at a time",
+    runs=runs,
+    measure=measure,
+    panels=(),
+    claims=tuple(
+        Claim(
+            f"{one.name}, {mode}",
+            "5",
+            f"SELB's mean FCT is {100 * CLAIMED[mode]:.0f} % below ConWeave's",
+            partial(selb_is_lower, one.name, mode),
+        )
+        for one in VARIATIONS
+        for mode in FABRIC["MODES"]
+    ),
+    assumptions=(Assumption("all else", "as in selb-5", "so that one thing differs at a time"),),
+    notes=("`python papers/selb/tables.py DIR` prints the numbers.",),
+)

@@ -1,0 +1,167 @@
+"""SELB's experiments: what they run, what they read off a run, how they judge."""
+
+from __future__ import annotations
+
+import math
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spinewise as sw
+from spinewise import claims, reproduce
+from spinewise.experiment import Effort, Measured, Measurement, Run, Status, Timeline
+from spinewise.spec import resolve
+from spinewise.variants import parse, parse_list
+
+PAPERS = Path(__file__).parents[2] / "papers"
+FABRIC = runpy.run_path(str(PAPERS / "selb" / "fabric.py"))
+
+
+def measured(points: dict[str, list[float]]) -> Measured:
+    """Measurements of "y" at x = 0.8 by curve, one per seed."""
+    return Measured(
+        [
+            Measurement(Run(curve, 0.8, seed, {}), {"y": value}, "00", 0, False)
+            for curve, values in points.items()
+            for seed, value in enumerate(values)
+        ]
+    )
+
+
+def reduction(own: list[float], claimed: float) -> Status:
+    table = measured({"own": own, "its": [10.0, 11.0, 12.0]})
+    return claims.reduction(table, "own", "its", "y", 0.8, claimed=claimed).status
+
+
+def test_a_reduction_holds_from_half_of_what_is_claimed() -> None:
+    assert reduction([8.0, 8.9, 9.9], 0.30) is Status.HOLDS
+    assert reduction([8.0, 8.9, 9.9], 0.60) is Status.PARTLY
+    assert reduction([12.0, 13.1, 14.1], 0.30) is Status.FAILS
+
+
+def test_what_is_alike_fails_only_if_half_the_claim_is_excluded() -> None:
+    assert reduction([10.1, 10.9, 12.0], 0.30) is Status.FAILS
+    assert reduction([7.0, 13.0, 11.0], 0.30) is Status.OPEN
+    table = measured({"own": [10.1, 10.9, 12.0], "its": [10.0, 11.0, 12.0]})
+    (text,) = claims.reduction(table, "own", "its", "y", 0.8, claimed=0.3).evidence
+    assert "paper -30 %, not distinguishable" in text
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ([Status.HOLDS, Status.HOLDS], Status.HOLDS),
+        ([Status.HOLDS, Status.FAILS], Status.PARTLY),
+        ([Status.HOLDS, Status.OPEN], Status.PARTLY),
+        ([Status.PARTLY, Status.PARTLY], Status.PARTLY),
+        ([Status.FAILS, Status.OPEN], Status.FAILS),
+        ([Status.OPEN, Status.OPEN], Status.OPEN),
+        ([], Status.OPEN),
+    ],
+)
+def test_several_numbers_are_graded(statuses: list[Status], expected: Status) -> None:
+    found = claims.graded(claims.line(status, "x") for status in statuses)
+    assert found.status is expected
+    assert len(found.evidence) == len(statuses)
+
+
+def test_alike_needs_an_interval_inside_the_bound() -> None:
+    def status(own: list[float], within: float) -> Status:
+        table = measured({"own": own, "its": [10.0, 11.0, 12.0]})
+        return claims.alike(table, "own", "its", "y", 0.8, within=within).status
+
+    assert status([10.1, 11.0, 12.1], 0.05) is Status.HOLDS
+    assert status([13.0, 14.1, 15.1], 0.05) is Status.FAILS
+    assert status([9.0, 12.0, 12.0], 0.05) is Status.OPEN
+
+
+def test_port_seconds_follow_from_what_changes() -> None:
+    # Three ports: one takes two queues, another one; then all drain. After 10 s nothing counts.
+    found = [(1.0, 0, 1), (2.0, 1, 2), (4.0, 0, 1), (5.0, 2, 1), (7.0, 1, 0), (7.0, 1, 0), (11.0, 0, 1)]
+    spent = FABRIC["port_seconds"](found, 3, 10.0)
+    assert spent[1] == pytest.approx((2 - 1) + (5 - 4) + 2 * (7 - 5))
+    assert spent[2] == pytest.approx(5 - 2)
+    assert sum(spent.values()) == pytest.approx(30.0)
+
+
+def small(mode: str, scheme: str) -> Any:
+    """A run on a small fabric, busy enough to reorder."""
+    spec = FABRIC["spec"](4, mode, "ali_storage", 0.8, 200.0)
+    spec["topology"] |= {"leaves": 3, "spines": 2, "fabric_rate_gbps": 25}
+    return sw.run(parse(scheme).apply(spec), seed=3)
+
+
+@pytest.mark.parametrize("mode", ["lossless", "IRN"])
+@pytest.mark.parametrize("scheme", ["conweave", "selb"])
+def test_reordering_is_read_off_a_run(mode: str, scheme: str) -> None:
+    result = small(mode, f"{scheme}:reorder_queues=1")
+    values = FABRIC["measure"](result)
+    assert values["unfinished"] == 0
+    assert values["reroutes"] > 0
+    assert values["tails"] >= values["reroutes"]
+    assert values["most_in_use"] == 1
+    # Every queue taken is held once; the shares are those of one queue.
+    assert values["held"] == len(result.series_of(f"{scheme}.reorder_queues")[1])
+    assert values["mean_in_use"] == pytest.approx(values["at_limit"])
+    at_least = values["at_least_in_use"].value
+    assert 0 < at_least[0] < 1
+    assert not at_least[1:].any()
+    # Held for at least as long as the mean share says, for a queue drains after its release.
+    window_us = 200.0 * 12
+    started_us = float(np.sum(result.series_of(f"{scheme}.held_us")[1]))
+    assert values["mean_in_use"] * window_us <= started_us + values["held"] * 5.0
+
+
+def test_other_schemes_reorder_nothing() -> None:
+    values = FABRIC["measure"](small("lossless", "ecmp"))
+    assert math.isnan(values["reroutes"])
+    assert set(values) == set(FABRIC["measure"](small("lossless", "selb")))
+    assert values["short_mean_fct_s"] < values["mean_fct_s"] < values["long_mean_fct_s"]
+    assert (values["drops"], values["out_of_order"]) == (0, 0)
+
+
+@pytest.mark.parametrize("number", ["5", "6"])
+def test_figures_5_and_6_are_what_the_paper_says(number: str) -> None:
+    experiment = reproduce.load_experiment(reproduce.find(PAPERS, f"selb-{number}"))
+    runs = experiment.runs(Effort.FULL)
+    assert {run.x for run in runs} == {0.4, 0.6, 0.8}
+    assert {run.curve for run in runs} == {"ECMP", "LetFlow", "CONGA", "DRILL", "ConWeave", "SELB"}
+    assert len({run.seed for run in runs}) == 5
+    for run in runs[:12]:
+        spec = resolve(run.spec)
+        topology, params = spec["topology"], spec["scheme"].get("params", {})
+        # 4:1 at 100 Gbps and 1 µs.
+        assert (topology["leaves"], topology["spines"], topology["hosts_per_leaf"]) == (8, 8, 32)
+        assert {topology[key] for key in ("host_rate_gbps", "fabric_rate_gbps")} == {100}
+        assert spec["switch"]["pfc"] == (spec["transport"]["recovery"] == "go_back_n")
+        if run.curve in ("ConWeave", "SELB"):
+            assert params["reorder_queues"] == 8
+        if run.curve in ("LetFlow", "CONGA"):
+            assert params["flowlet_gap_us"] == 10
+        if run.curve == "ConWeave":
+            assert [params[f"theta_{key}_us"] for key in ("reply", "path_busy", "inactive")] == [8, 8, 300]
+
+
+def test_schemes_of_a_point_see_the_same_traffic() -> None:
+    spec = FABRIC["spec"](2, "lossless", "hadoop", 0.4, 50.0)
+    hashes = {sw.run(variant.apply(spec), seed=2).report["traffic_hash"] for variant in parse_list(FABRIC["SCHEMES"])}
+    assert len(hashes) == 1
+
+
+def test_a_timeline_of_another_x_can_be_drawn() -> None:
+    from spinewise.experiment import Panel
+    from spinewise.reproduction_files import timeline_curve
+
+    table = Measured(
+        [
+            Measurement(Run("a", x, 1, {}), {"y": Timeline(np.array([1.0, 2.0]), np.array([x, 2 * x]))}, "00", 0, False)
+            for x in (0.4, 0.8)
+        ]
+    )
+    panel = Panel("2a", "y", "", "", "", timeline=True, at=0.8, x_scale=1.0)
+    curve = timeline_curve(panel, table, "a")
+    assert list(curve.x) == [1.0, 2.0]
+    assert [point.mean for point in curve.y] == [0.8, 1.6]
