@@ -55,7 +55,7 @@ def panels(number: str) -> tuple[Panel, ...]:
     """Mean and 99th percentile, lossless then IRN."""
     kinds = (("mean_fct_s", "mean completion time"), ("p99_fct_s", "99th percentile"))
     return tuple(
-        Panel(f"{number}{letter}", metric, title, "load", "µs", 1e6, mode)
+        Panel(f"{number}{letter}", metric, title, "load", "µs", 1e6, mode, log=mode == "lossless")
         for (mode, (metric, title)), letter in zip(
             ((mode, kind) for mode in MODES for kind in kinds), "abcd", strict=True
         )

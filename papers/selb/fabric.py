@@ -19,7 +19,7 @@ from spinewise.summary import PS_PER_SECOND
 from spinewise.tables import numbers
 
 MODES = {"lossless": "go_back_n", "IRN": "irn"}
-SWITCHES = LEAVES = 8
+SPINES = LEAVES = 8
 MOTIVATION_HOSTS, EVALUATION_HOSTS = 16, 32
 
 # §IV-A: θ_reply, θ_path_busy and θ_inactive are 8, 8 and 300 µs. §II-B: 8 reorder queues per port.
@@ -30,6 +30,10 @@ SCHEMES = f"{BASELINES},{CONWEAVE}:reorder_queues=8@ConWeave,{SELB}:reorder_queu
 
 # One bandwidth-delay product of the fabric: 100 Gbps for 8.32 µs.
 SHORT_BELOW = 104_000
+
+# Without priority flow control a queue may hold as much as is free, as in the ConWeave code. With it, that bound would
+# drop what 20 hosts of a rack or more send to one uplink before they are paused, and lossless would not be.
+SWITCHES = {"lossless": {"pfc": True, "egress_alpha": 1024.0}, "IRN": {"pfc": False, "egress_alpha": 1.0}}
 
 # Numbers of queues that the distribution of queues in use is told for; the last one counts all above it, too.
 MOST_IN_USE = 64
@@ -46,14 +50,14 @@ def spec(
         "preset": "selb",
         "topology": {
             "leaves": LEAVES,
-            "spines": SWITCHES,
+            "spines": SPINES,
             "hosts_per_leaf": hosts_per_leaf,
             "host_rate_gbps": 100,
             "fabric_rate_gbps": 100,
             "host_delay_ns": 1000,
             "fabric_delay_ns": 1000,
         },
-        "switch": {"pfc": mode == "lossless"},
+        "switch": dict(SWITCHES[mode]),
         "transport": {"recovery": MODES[mode]},
         "traffic": [{"kind": "poisson", "cdf": cdf, "load": load, "duration_us": duration_us}],
         "metrics": {
@@ -226,7 +230,8 @@ ASSUMPTIONS = (
     Assumption("θ, k, τ", "0.2 of the link's rate, 3, 10 µs", "none is given; selb-sensitivity varies each"),
     Assumption(
         "transport and switches",
-        "DCQCN, buffers and marking of the public ConWeave code; a packet out of order cuts the rate",
+        "DCQCN, buffers and marking of the public ConWeave code, but with flow control no queue is bounded by itself;"
+        " a packet out of order cuts the rate",
         "the paper names DCQCN, PFC, IRN; its parameters of ConWeave are those of that code",
     ),
     Assumption(

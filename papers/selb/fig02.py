@@ -81,7 +81,7 @@ def panels(mode: str) -> tuple[Panel, ...]:
                 "2a",
                 "at_least_in_use",
                 f"queues in use, load {load:g}",
-                "n",
+                "reorder queues n",
                 "% of port-time with n or more",
                 scale=100.0,
                 variant=mode,

@@ -39,7 +39,7 @@ def scheme(parameter: str, value: float) -> str:
 
 def runs(effort: Effort) -> list[Run]:
     """SELB at every value of every parameter, and the others once."""
-    duration = effort.choose(full=1500.0, quick=300.0)
+    duration = effort.choose(full=1000.0, quick=300.0)
     seeds = range(1, 1 + effort.choose(full=5, quick=3))
     made = []
     for mode in FABRIC["MODES"]:
@@ -103,7 +103,7 @@ EXPERIMENT = Experiment(
     id="selb-sensitivity",
     figures=("sensitivity",),
     title="SELB: θ, k, τ and the number of reorder queues, each varied alone",
-    setup="as selb-5 at load 0.8 with 1.5 ms of arrivals (quick: 0.3 ms)",
+    setup="as selb-5 at load 0.8 with 1 ms of arrivals (quick: 0.3 ms)",
     runs=runs,
     measure=measure,
     panels=tuple(panel for parameter in PARAMETERS for mode in FABRIC["MODES"] for panel in panels(parameter, mode)),

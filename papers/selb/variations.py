@@ -35,11 +35,13 @@ VARIATIONS = (
     # Above capacity; with 4:1 this is three times what the uplinks carry.
     Variation("load of the hosts' links", {"traffic[0].load_of": "host_links", "traffic[0].pairs": "any"}),
     Variation("0.5 ms of arrivals", {"traffic[0].duration_us": 500}),
-    Variation("6 ms of arrivals", {"traffic[0].duration_us": 6000}),
+    Variation("3 ms of arrivals", {"traffic[0].duration_us": 3000}),
     # The transport.
     Variation("disorder does not cut the rate", {"transport.ooo_cnp": False}),
     Variation("one CNP per 50 µs", {"transport.cnp_interval_us": 50}),
-    # The lack of queues.
+    Variation("ten times the buffer", {"switch.buffer_bytes": 90 << 20}),
+    # The lack of queues, and of time.
+    Variation("TAILs are waited for 64 µs longer", selb=":extra_flush_us=64", conweave=":extra_flush_us=64"),
     Variation("the source is not told of it", selb=":keep_path_us=0", conweave=":keep_path_us=0"),
     Variation("no limit of queues", selb=":reorder_queues=0", conweave=":reorder_queues=0"),
     # SELB.
@@ -72,7 +74,7 @@ def spec(variation: Variation, mode: str, duration_us: float) -> dict[str, Any]:
 
 def runs(effort: Effort) -> list[Run]:
     """Every variation in both modes, over seeds."""
-    duration = effort.choose(full=1500.0, quick=150.0)
+    duration = effort.choose(full=1000.0, quick=150.0)
     chosen = effort.choose(full=VARIATIONS, quick=[one for one in VARIATIONS if "duration_us" not in str(one.spec)])
     return [
         Run(scheme.label, 0.0, seed, scheme.apply(spec(variation, mode, duration)), f"{variation.name}, {mode}")
@@ -101,7 +103,7 @@ EXPERIMENT = Experiment(
     id="selb-variations",
     figures=(),
     title="SELB, own addition: every open assumption varied alone",
-    setup="as selb-5 at load 0.8 with 1.5 ms of arrivals, one thing changed at a time",
+    setup="as selb-5 at load 0.8 with 1 ms of arrivals, one thing changed at a time",
     runs=runs,
     measure=measure,
     panels=(),

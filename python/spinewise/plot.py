@@ -23,7 +23,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h", "p", "*")
 LINES = ("-", "--", "-.", ":")
 
 # The schemes of most figures keep one colour and marker in all of them.
-KNOWN = ("ecmp", "rps", "presto", "letflow", "conga", "pdlb")
+KNOWN = ("ecmp", "rps", "presto", "letflow", "conga", "pdlb", "drill", "ag", "conweave", "selb")
 
 # Above this ratio between the largest and the smallest value an axis becomes logarithmic.
 LOG_ABOVE = 20.0
@@ -85,7 +85,7 @@ def look(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
     looks: dict[str, dict[str, Any]] = {}
     used: set[tuple[str, str]] = set()
     for label in labels:
-        words = label.lower().replace(":", " ").split()
+        words = label.lower().replace(":", " ").replace("-", " ").split()
         start = KNOWN.index(words[0]) if words and words[0] in KNOWN else len(KNOWN)
         for step in range(len(COLOURS) * len(MARKERS)):
             index = start + step
