@@ -139,7 +139,7 @@ impl Sim {
     fn planned(&self, node: u32) -> (Time, Class) {
         if node < self.net.topology.hosts {
             let host = &self.hosts[node as usize];
-            host.timers.next().min((host.wake, Class::TransmitDone))
+            host.timers.next().min((host.wake, self.net.wake_class()))
         } else {
             self.switches[(node - self.net.topology.hosts) as usize].timers.next()
         }
@@ -150,7 +150,7 @@ impl Sim {
     fn do_planned(&mut self, node: u32, now: Time) {
         if node < self.net.topology.hosts {
             let host = &mut self.hosts[node as usize];
-            if (host.wake, Class::TransmitDone) <= host.timers.next() {
+            if (host.wake, self.net.wake_class()) <= host.timers.next() {
                 self.pull(node, now);
                 return;
             }

@@ -59,8 +59,6 @@ pub struct Sender {
     pub machine: Machine,
     /// It stands in the NIC's round.
     pub queued: bool,
-    /// It waits for its pacing, and joins the round by a timer.
-    pub paced: bool,
     /// When the planned retransmission timer fires, [`Time::NEVER`] if none is planned.
     pub timer_at: Time,
     /// Way of the last data packet.

@@ -7,6 +7,7 @@
 mod ends;
 mod rdma;
 mod scheme;
+mod turns;
 
 use crate::bank::Bank;
 use crate::control::plan_ticks;
@@ -24,6 +25,7 @@ use ends::{lost_way, note_way};
 use scheme::call;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Verdict, Way};
 use std::collections::{BTreeMap, VecDeque};
+use turns::Turns;
 
 /// What a host touches besides itself.
 pub struct World<'a> {
@@ -82,8 +84,8 @@ pub struct Host {
     /// When the NIC pulls again, [`Time::NEVER`] if nobody waits.
     pub wake: Time,
     round: VecDeque<u32>,
-    /// RDMA: the flow that sent last goes behind all that are in the round when the NIC pulls again.
-    sent_last: Option<u32>,
+    /// Under RDMA, instead of the round.
+    turns: Turns,
     /// Its plan.
     pub timers: Timers,
     next_flow: u32,
@@ -123,7 +125,7 @@ impl Host {
             },
             wake: Time::NEVER,
             round: VecDeque::new(),
-            sent_last: None,
+            turns: Turns::default(),
             timers,
             next_flow,
             last_flow,
@@ -170,8 +172,12 @@ impl Host {
 
     /// A flow may send: it joins the round, and the NIC pulls if it is free.
     fn ready(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+        if w.net.is_rdma() {
+            self.join_turns(w, now, flow);
+            return;
+        }
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        if sender.queued || sender.paced {
+        if sender.queued {
             return;
         }
         sender.queued = true;
@@ -191,12 +197,10 @@ impl Host {
     /// The NIC is free for data: builds and sends one packet of the next flow in the round.
     pub fn pull(&mut self, w: &mut World<'_>, now: Time) {
         self.wake = Time::NEVER;
-        if self.nic.busy_until > now && matches!(w.net.transport, Transport::Rdma(_)) {
-            // Control goes first: what comes up before the line is really free still overtakes the data.
-            self.wake = self.nic.busy_until;
+        if w.net.is_rdma() {
+            self.take_turn(w, now);
             return;
         }
-        self.round.extend(self.sent_last.take());
         let mut passed = 0;
         while passed < self.round.len()
             && let Some(flow) = self.round.pop_front()
@@ -205,18 +209,15 @@ impl Host {
                 passed += 1;
                 continue;
             }
-            if !self.stays(w, flow, self.nic.busy_until.max(now)) {
+            if !stays(w, flow) {
                 continue;
             }
             self.send_data(w, now, flow);
             self.nic.pulled_until = self.nic.busy_until;
-            if self.stays(w, flow, self.nic.pulled_until) {
-                match w.net.transport {
-                    Transport::Tcp(_) => self.round.push_back(flow),
-                    Transport::Rdma(_) => self.sent_last = Some(flow),
-                }
+            if stays(w, flow) {
+                self.round.push_back(flow);
             }
-            if !self.round.is_empty() || self.sent_last.is_some() {
+            if !self.round.is_empty() {
                 self.wake = self.nic.pulled_until;
             }
             return;
@@ -233,20 +234,6 @@ impl Host {
             self.wake = self.wake.min(until);
         }
         until > now
-    }
-
-    /// Has this flow of the round a packet for a line that is free at `free`? If not it leaves the round, and comes back
-    /// by a timer if only its pacing forbids one.
-    #[inline]
-    fn stays(&mut self, w: &mut World<'_>, flow: u32, free: Time) -> bool {
-        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return false };
-        let at = sender.may_send_from(w.net);
-        sender.queued = at <= free;
-        if at > free && at != Time::NEVER {
-            sender.paced = true;
-            self.timers.plan(at, What::Pace(flow));
-        }
-        sender.queued
     }
 
     fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
@@ -372,7 +359,7 @@ impl Host {
     /// Something planned is due.
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
-            What::TransmitDone(_) | What::LinkDown(_) => {}
+            What::TransmitDone(_) | What::LateTransmitDone(_) | What::LinkDown(_) => {}
             What::FlowStart => self.start_flows(w, now),
             What::Gate(gate) => self.open_gate(w, now, gate),
             What::Retransmit(flow) => self.retransmit(w, now, flow),
@@ -396,4 +383,12 @@ impl Host {
             self.timers.plan(now + interval, What::Sample);
         }
     }
+}
+
+/// Has this flow of the round a packet to send? If not it leaves the round.
+#[inline]
+fn stays(w: &mut World<'_>, flow: u32) -> bool {
+    let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return false };
+    sender.queued = sender.may_send_from(w.net) != Time::NEVER;
+    sender.queued
 }

@@ -3,6 +3,7 @@
 use crate::packet::{Hashing, Tags};
 use crate::port::Rules;
 use crate::spec::{AckPaths, HashKind, HeaderBytes, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec};
+use crate::timers::Class;
 use crate::topology::Topology;
 use crate::transport::{Frame, Transport};
 use spinewise_policy::{Span, hash};
@@ -96,6 +97,25 @@ impl Net {
     /// Bytes of the largest packet on the wire.
     pub fn largest_packet(&self) -> u64 {
         u64::from(self.frame.mtu())
+    }
+
+    /// Are all flows but UDP queue pairs of RNICs?
+    #[inline]
+    pub fn is_rdma(&self) -> bool {
+        matches!(self.transport, Transport::Rdma(_))
+    }
+
+    /// At one instant, do arrivals go before ends of transmissions? They do in ns-3, on whose coarse clock that matters:
+    /// it takes events of one instant in the order of planning, and arrivals are planned a propagation delay ahead.
+    #[inline]
+    pub fn arrivals_first(&self) -> bool {
+        self.floor_tx
+    }
+
+    /// The class of the end of a host's transmission.
+    #[inline]
+    pub fn wake_class(&self) -> Class {
+        if self.arrivals_first() { Class::LateTransmitDone } else { Class::TransmitDone }
     }
 
     /// Are series kept?

@@ -367,12 +367,6 @@ impl Port {
         self.lanes.as_deref_mut().expect("a port of a switch that keeps its packets")
     }
 
-    /// Is the line free at `now`?
-    #[inline]
-    pub fn is_idle(&self, now: Time) -> bool {
-        now >= self.busy_until
-    }
-
     /// When the line is free.
     #[inline]
     pub fn free_at(&self) -> Time {

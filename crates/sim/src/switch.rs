@@ -348,7 +348,7 @@ impl Switch {
                 let asked = take_asked(w);
                 self.perform(w, now, asked);
             }
-            What::TransmitDone(port) => self.transmit_done(w, now, port),
+            What::TransmitDone(port) | What::LateTransmitDone(port) => self.transmit_done(w, now, port),
             What::Scheme(key) => {
                 let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
                 let fired = self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {

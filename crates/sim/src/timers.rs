@@ -14,12 +14,14 @@ pub enum Class {
     TransmitDone = 1,
     /// A packet arrived.
     Arrival = 2,
+    /// A line became free, on the clock of ns-3 ([`crate::net::Net::arrivals_first`]).
+    LateTransmitDone = 3,
     /// A timer of a transport or a scheme expired.
-    Timer = 3,
+    Timer = 4,
     /// A period of a scheme passed.
-    Tick = 4,
+    Tick = 5,
     /// A period of the series passed.
-    Sample = 5,
+    Sample = 6,
 }
 
 /// What is planned.
@@ -29,6 +31,8 @@ pub enum What {
     LinkDown(u16),
     /// The line of this port is free.
     TransmitDone(u16),
+    /// The same, behind the arrivals of that instant.
+    LateTransmitDone(u16),
     /// The next flow of this host starts.
     FlowStart,
     /// The flows behind a gate of this host start.
@@ -55,6 +59,7 @@ impl What {
         match self {
             What::LinkDown(_) => Class::LinkChange,
             What::TransmitDone(_) => Class::TransmitDone,
+            What::LateTransmitDone(_) => Class::LateTransmitDone,
             What::Tick => Class::Tick,
             What::Sample => Class::Sample,
             _ => Class::Timer,

@@ -65,6 +65,7 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
 /// A host's window: its one link, its NIC and its timers, whichever comes first.
 fn work_host(sim: &mut Sim, node: u32, end: Time, hand: &mut InHand) {
     let link = sim.net.topology.first_link[node as usize];
+    let late = sim.net.arrivals_first();
     let (host, mut world) = sim.host(node);
     let mut events = 0;
     loop {
@@ -75,8 +76,8 @@ fn work_host(sim: &mut Sim, node: u32, end: Time, hand: &mut InHand) {
             break;
         }
         events += 1;
-        // At one instant: transmit-done, then arrival, then timers.
-        if host.wake == next {
+        // At one instant: transmit-done, then arrival (or the other way round), then timers.
+        if host.wake == next && !(arrival == next && late) {
             host.pull(&mut world, next);
         } else if arrival == next {
             world.wires.pop(link, hand);

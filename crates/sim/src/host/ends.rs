@@ -145,7 +145,7 @@ impl Host {
             }
             _ => return,
         };
-        let may_send = !done && !sender.paced && sender.may_send_from(w.net) != Time::NEVER;
+        let may_send = !done && sender.may_send_from(w.net) != Time::NEVER;
         while sender.ways.front().is_some_and(|&(seq, _)| seq < packet.seq) {
             sender.ways.pop_front();
         }
@@ -235,7 +235,6 @@ impl Host {
         w.flows.senders[flow as usize] = Some(Box::new(Sender {
             machine,
             queued: false,
-            paced: false,
             timer_at: Time::NEVER,
             last_way: Way::ANY,
             ways: VecDeque::new(),
@@ -294,8 +293,7 @@ impl Host {
 
     pub(super) fn pace(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        sender.paced = false;
-        let Machine::Udp(udp, due) = &mut sender.machine else { return self.ready(w, now, flow) };
+        let Machine::Udp(udp, due) = &mut sender.machine else { return };
         let config = &w.flows.udp[w.flows.udp_of[flow as usize] as usize];
         due.push_back(udp.next_packet(config));
         if let Some(at) = udp.next_time() {

@@ -106,22 +106,33 @@ impl Switch {
         // Something else has set it going, or will: this plan is stale.
         if lanes.armed == now {
             lanes.armed = Time::NEVER;
-            self.set_going(w, now, out);
+            if self.ports[usize::from(out)].free_at() <= now {
+                self.start(w, now, out);
+            }
+            self.plan_start(w, now, out);
         }
     }
 
     /// Starts the next packet of a port if its line is free, or sees to it that it starts when it is.
     fn set_going(&mut self, w: &mut World<'_>, now: Time, out: u16) {
-        if self.ports[usize::from(out)].is_idle(now) {
+        let free = self.ports[usize::from(out)].free_at();
+        // Where arrivals go first, the end of a transmission at this very instant is still to come.
+        if free < now || (free == now && !w.net.arrivals_first()) {
             self.start(w, now, out);
         }
+        self.plan_start(w, now, out);
+    }
+
+    /// Plans the start of what waits at a port.
+    fn plan_start(&mut self, w: &World<'_>, now: Time, out: u16) {
         let port = &mut self.ports[usize::from(out)];
         let free = port.free_at();
-        let at = port.kept().next_start(now).max(free);
         let lanes = port.kept();
+        let at = lanes.next_start(now).max(free);
         if at < lanes.armed {
             lanes.armed = at;
-            self.timers.plan(at, What::TransmitDone(out));
+            let late = w.net.arrivals_first();
+            self.timers.plan(at, if late { What::LateTransmitDone(out) } else { What::TransmitDone(out) });
         }
     }
 
