@@ -110,6 +110,8 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
         lines.append("offered load: " + " · ".join(words))
     if summary.overloaded:
         lines.append("OVERLOADED: the results depend on how long the run lasts")
+    if summary.deadlock:
+        lines.append(deadlock_line(summary.deadlock))
     lines.append(
         f"simulated {units.duration(float(report['stop_ps']) / 1e12)} in"
         f" {units.duration(wall, 3)} wall · {units.count(hops)} packet-hops"
@@ -117,6 +119,14 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     )
     lines.append(f"outcome {report['outcome_hash']} · spec {result.spec_hash[:16]} · seed {report['seed']}")
     return lines
+
+
+def deadlock_line(links: list[str]) -> str:
+    """What happened, and what can be done."""
+    return (
+        f"DEADLOCK: pauses wait for each other on {', '.join(links)}, and nothing passes there any more;"
+        " other routes, or buffers that never pause, would prevent it"
+    )
 
 
 def packet_line(packets: Packets) -> str:
@@ -226,6 +236,9 @@ def notes(comparison: Comparison) -> list[str]:
         lines.append("NOT PAIRED: some schemes saw different traffic; differences mean little.")
     if any(comparison.overloaded(load) for load in comparison.loads):
         lines.append("! overloaded: the results depend on how long the run lasts.")
+    locked = {(cell.label, cell.load) for cell in comparison.cells if cell.summary.deadlock}
+    for label, load in sorted(locked, key=str):
+        lines.append(f"DEADLOCK: pauses waited for each other under {label} at load {load_name(comparison, load)}.")
     lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
     if lost:
         lines.append(f"{lost} flows did not finish; they are in no mean or percentile above.")

@@ -121,6 +121,7 @@ class Summary:
         loads: offered load by definition, as fractions of capacity.
         overloaded: whether the worst cut is offered more than it can carry for long.
         links: how busy the links were, by tier.
+        deadlock: links whose queues paused each other for ever, in order; empty if none did.
     """
 
     classes: list[ClassSummary]
@@ -130,6 +131,7 @@ class Summary:
     loads: dict[str, float]
     overloaded: bool
     links: list[dict[str, Any]] = field(default_factory=list)
+    deadlock: list[str] = field(default_factory=list)
 
     def of(self, name: str) -> ClassSummary:
         """The class of this name."""
@@ -170,6 +172,7 @@ def summarise(
         loads={k: float(v) for k, v in loads.items() if k != "overloaded" and v is not None},
         overloaded=bool(loads.get("overloaded", False)),
         links=link_tiers(report["links"]),
+        deadlock=list(report.get("deadlock") or []),
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import samples
-from spinewise import summary, tables
+from spinewise import report, summary, tables
 from spinewise.errors import SpecError
 from spinewise.result import Result
 
@@ -97,6 +97,18 @@ def test_a_histogram_of_exact_bins_gives_exact_percentiles(values: list[int]) ->
     exact = summary.Distribution.of(values)
     binned = summary.Distribution.of_histogram(exact.mean, bins, 1.0)
     assert binned == exact
+
+
+def test_a_deadlock_is_said_in_a_sentence() -> None:
+    result = samples.result(size_bytes=[10], packets=[1])
+    assert result.summary().deadlock == []
+    assert not any("DEADLOCK" in line for line in report.run_lines(result, result.summary()))
+    result.report["deadlock"] = ["switch4->switch5", "switch5->switch4"]
+    found = result.summary()
+    assert found.deadlock == ["switch4->switch5", "switch5->switch4"]
+    said = [line for line in report.run_lines(result, found) if line.startswith("DEADLOCK")]
+    assert len(said) == 1
+    assert "wait for each other on switch4->switch5, switch5->switch4" in said[0]
 
 
 def test_links_are_grouped_by_tier() -> None:

@@ -290,6 +290,8 @@ pub struct Entry {
     pub params: &'static [Param],
     /// Hooks.
     pub hooks: Hooks,
+    /// Does it put a header into packets?
+    pub header: bool,
 }
 
 macro_rules! bank {
@@ -308,6 +310,7 @@ macro_rules! bank {
             site: <<$policy as Policy>::Site as Site>::NAME,
             params: <<$policy as Policy>::Config as Params>::PARAMS,
             hooks: <$policy as Policy>::HOOKS,
+            header: size_of::<<$policy as Policy>::Header>() > 0,
         },)*];
 
         impl Bank {

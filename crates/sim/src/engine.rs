@@ -10,6 +10,7 @@ pub mod events;
 pub mod windows;
 
 use crate::bank::Bank;
+use crate::deadlock;
 use crate::flows::Flows;
 use crate::host::{self, Host};
 use crate::link::Wires;
@@ -167,29 +168,62 @@ impl Sim {
     }
 }
 
+/// When no data has arrived anywhere for so long, it is looked whether any still can.
+const PATIENCE: Span = Span::from_ms(1);
+
 /// The grid: where a run may end.
 #[derive(Clone, Copy, Debug)]
 struct Grid {
     limits: Limits,
     /// The next instant to look.
     next: Time,
+    /// Pauses can lock each other.
+    may_lock: bool,
+    /// Data packets that had arrived by `quiet_since`, the first instant of the grid after the last of them.
+    arrived: u64,
+    quiet_since: Time,
 }
 
 impl Grid {
-    fn new(limits: Limits) -> Self {
-        Grid { limits, next: Time::ZERO + limits.grid }
+    fn new(sim: &Sim) -> Self {
+        let next = Time::ZERO + sim.limits.grid;
+        let may_lock = deadlock::is_possible(sim);
+        Grid { limits: sim.limits, next, may_lock, arrived: 0, quiet_since: Time::ZERO }
     }
 
     /// Everything before `now` has been done, and nothing is planned between. Did the run end, and when?
-    fn over(&mut self, now: Time, flows: &Flows) -> Option<Time> {
+    fn over(&mut self, now: Time, sim: &Sim) -> Option<Time> {
         if now >= self.next {
-            if self.limits.flows_done && flows.all_done() {
+            if self.limits.flows_done && sim.flows.all_done() {
                 return Some(self.next.min(self.limits.until));
             }
-            let steps = now.0 / self.limits.grid.0;
-            self.next = Time(steps.saturating_mul(self.limits.grid.0)) + self.limits.grid;
+            if self.may_lock
+                && let Some(at) = self.locked(now, sim)
+            {
+                return Some(at);
+            }
+            self.next = self.after(now);
         }
         (now >= self.limits.until).then_some(self.limits.until)
+    }
+
+    /// The first instant of the grid after `now`.
+    fn after(&self, now: Time) -> Time {
+        let steps = now.0 / self.limits.grid.0;
+        Time(steps.saturating_mul(self.limits.grid.0)) + self.limits.grid
+    }
+
+    /// The first instant of the grid up to `now` at which no data has arrived for long, and none can, as pauses wait for
+    /// each other. What does not change between two events is looked at as of the grid's instants between them: so it
+    /// makes no difference how often an engine asks.
+    fn locked(&mut self, now: Time, sim: &Sim) -> Option<Time> {
+        if sim.log.arrived != self.arrived {
+            self.arrived = sim.log.arrived;
+            self.quiet_since = self.next;
+        }
+        let patient = self.after(self.quiet_since + PATIENCE - Span(1));
+        let at = self.next.max(patient);
+        (at <= now && at < self.limits.until && deadlock::find(sim, at).is_some()).then_some(at)
     }
 
     /// A window must not reach beyond this.

@@ -16,7 +16,7 @@ use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
 use crate::packet::{ECT, InHand, Packet, RETRANSMIT, SWITCH, Serializer};
-use crate::port::Counters;
+use crate::port::{Counters, Pausing};
 use crate::timers::{Timers, What};
 use crate::transport::Transport;
 use crate::transport::tcp::Segment;
@@ -51,8 +51,8 @@ struct Nic {
     busy_until: Time,
     /// End of the last data packet pulled: then the next one is.
     pulled_until: Time,
-    /// No data of a priority is pulled before ([`Time::NEVER`]: until resumed).
-    paused_until: [Time; PRIORITIES],
+    /// No data of a paused priority is pulled.
+    pausing: [Pausing; PRIORITIES],
     /// Any of these lies in the future, as far as is known.
     paused: bool,
     counters: Counters,
@@ -92,6 +92,8 @@ pub struct Host {
     last_flow: u32,
     probes: BTreeMap<u32, Probing>,
     next_probe: u32,
+    /// Probes that wait to be pulled: where data can be paused, they go by its rules.
+    parked: VecDeque<Packet>,
     tally: Tally,
 }
 
@@ -119,7 +121,7 @@ impl Host {
                 link,
                 busy_until: Time::ZERO,
                 pulled_until: Time::ZERO,
-                paused_until: [Time::ZERO; PRIORITIES],
+                pausing: [Pausing::default(); PRIORITIES],
                 paused: false,
                 counters: Counters::default(),
             },
@@ -131,13 +133,20 @@ impl Host {
             last_flow,
             probes: BTreeMap::new(),
             next_probe: 0,
+            parked: VecDeque::new(),
             tally: Tally::default(),
         }
     }
 
     /// What its link has sent by `stop`; packets and bytes with those committed by then and not yet on the line.
     pub fn counters(&self, stop: Time) -> Counters {
-        Counters { busy: self.nic.counters.busy - self.nic.busy_until.since(stop), ..self.nic.counters }
+        let (paused, pauses) = self.nic.counters.paused;
+        let running: u64 = self.nic.pausing.iter().map(|pausing| pausing.running(stop)).sum();
+        Counters {
+            busy: self.nic.counters.busy - self.nic.busy_until.since(stop),
+            paused: (paused + running, pauses),
+            ..self.nic.counters
+        }
     }
 
     /// Puts a packet on the line behind what is committed.
@@ -194,13 +203,27 @@ impl Host {
         }
     }
 
-    /// The NIC is free for data: builds and sends one packet of the next flow in the round.
+    /// The NIC is free for data: builds and sends one packet.
     pub fn pull(&mut self, w: &mut World<'_>, now: Time) {
         self.wake = Time::NEVER;
-        if w.net.is_rdma() {
-            self.take_turn(w, now);
+        if !self.parked.is_empty() && self.send_probe(w, now) {
             return;
         }
+        let probe = self.wake;
+        if w.net.is_rdma() {
+            self.take_turn(w, now);
+        } else {
+            self.take_round(w, now);
+        }
+        if !self.parked.is_empty() {
+            let sending = self.nic.pulled_until;
+            self.wake = if sending > now { sending } else { self.wake.min(probe) };
+        }
+    }
+
+    /// Sends a packet of the next flow in the round.
+    #[inline]
+    fn take_round(&mut self, w: &mut World<'_>, now: Time) {
         let mut passed = 0;
         while passed < self.round.len()
             && let Some(flow) = self.round.pop_front()
@@ -224,16 +247,36 @@ impl Host {
         }
     }
 
+    /// Flow control of a data priority.
+    fn pausing(&self, priority: u8) -> Pausing {
+        self.nic.pausing[usize::from(priority).min(PRIORITIES - 1)]
+    }
+
+    /// Sends the first probe that waits, if its priority is not paused. Has it?
+    #[cold]
+    fn send_probe(&mut self, w: &mut World<'_>, now: Time) -> bool {
+        let Some(&probe) = self.parked.front() else { return false };
+        let pausing = self.pausing(probe.priority());
+        if pausing.is_on(now) {
+            self.wake = pausing.until();
+            return false;
+        }
+        self.parked.pop_front();
+        self.commit(w, now, &mut probe.into());
+        self.nic.pulled_until = self.nic.busy_until;
+        self.wake = self.nic.pulled_until;
+        true
+    }
+
     /// A flow whose priority is paused goes to the end of the round. Is it one?
     #[cold]
     fn pass_over(&mut self, w: &World<'_>, now: Time, flow: u32) -> bool {
-        let priority = usize::from(w.flows.specs[flow as usize].priority);
-        let until = self.nic.paused_until[priority.min(PRIORITIES - 1)];
-        if until > now {
+        let pausing = self.pausing(w.flows.specs[flow as usize].priority);
+        if pausing.is_on(now) {
             self.round.push_back(flow);
-            self.wake = self.wake.min(until);
+            self.wake = self.wake.min(pausing.until());
         }
-        until > now
+        pausing.is_on(now)
     }
 
     fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
@@ -351,15 +394,16 @@ impl Host {
     /// The leaf asks this host to pause sending data, or lets it go on.
     fn obey(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
         let until = Time(now.0.saturating_add(packet.seq));
-        self.nic.paused_until[usize::from(packet.echo).min(PRIORITIES - 1)] = until;
-        self.nic.paused = self.nic.paused_until.iter().any(|&until| until > now);
+        let pausing = &mut self.nic.pausing[usize::from(packet.echo).min(PRIORITIES - 1)];
+        pausing.set(now, until, &mut self.nic.counters.paused);
+        self.nic.paused = self.nic.pausing.iter().any(|pausing| pausing.is_on(now));
         self.set_going(w, now);
     }
 
     /// Something planned is due.
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
-            What::TransmitDone(_) | What::LateTransmitDone(_) | What::LinkDown(_) => {}
+            What::TransmitDone(_) | What::LateTransmitDone(_) | What::LinkDown(_) | What::RenewPause(..) => {}
             What::FlowStart => self.start_flows(w, now),
             What::Gate(gate) => self.open_gate(w, now, gate),
             What::Retransmit(flow) => self.retransmit(w, now, flow),

@@ -7,6 +7,7 @@
 pub mod bank;
 pub mod bench;
 pub mod control;
+pub mod deadlock;
 pub mod engine;
 pub mod flows;
 pub mod gates;

@@ -81,6 +81,8 @@ pub struct Log {
     pub acks: Account,
     /// Bytes of schemes' headers, per packet that carried one.
     pub header_bytes: u64,
+    /// Data packets that have reached their hosts.
+    pub arrived: u64,
     /// Packets without a route.
     pub unroutable: u64,
     /// Events handled.

@@ -3,6 +3,7 @@
 use crate::packet::{Hashing, Tags};
 use crate::port::Rules;
 use crate::spec::{AckPaths, HashKind, HeaderBytes, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec};
+use crate::switch::largest_packet;
 use crate::timers::Class;
 use crate::topology::Topology;
 use crate::transport::{Frame, Transport};
@@ -27,6 +28,8 @@ pub struct Net {
     pub acks_by_ecmp: bool,
     /// The buffer that ports of a switch share, if they do.
     pub shared: Option<SharedBufferSpec>,
+    /// Bytes of the largest packet on the wire.
+    pub largest_packet: u64,
     /// Do schemes' headers take bytes on the wire?
     pub charge_headers: bool,
     /// Seed of the run.
@@ -76,6 +79,7 @@ impl Net {
                 SwitchSpec::SharedBuffer(shared) => Some(shared.clone()),
                 SwitchSpec::OutputQueued(_) => None,
             },
+            largest_packet: largest_packet(spec),
             charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
             seed: spec.seed,
             commit_at_start: commit_at_start
@@ -94,9 +98,9 @@ impl Net {
         }
     }
 
-    /// Bytes of the largest packet on the wire.
-    pub fn largest_packet(&self) -> u64 {
-        u64::from(self.frame.mtu())
+    /// Do switches pause their neighbours?
+    pub fn is_lossless(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.pfc)
     }
 
     /// Are all flows but UDP queue pairs of RNICs?

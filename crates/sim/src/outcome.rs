@@ -1,5 +1,6 @@
 //! What a run leaves behind: columns for tables, a report, and a hash of all that happened.
 
+use crate::deadlock;
 use crate::engine::Sim;
 use crate::flows::Record;
 use crate::host::keep_account;
@@ -7,6 +8,7 @@ use crate::log::{EDGE_SERIES, FABRIC_SERIES, Point, SERIES};
 use crate::net::tx_time;
 use crate::packet::Packet;
 use crate::spec::Spec;
+use crate::switch::{SharedBuffer, Switch};
 use crate::topology::{BestPaths, LinkSpec};
 use crate::transport::Transport;
 use crate::workload::FlowSpec;
@@ -123,6 +125,7 @@ impl Outcome {
         for flow in 0..sim.flows.specs.len() as u32 {
             keep_account(&mut sim.flows, flow);
         }
+        debug_assert!(sim.switches.iter().all(Switch::accounts_agree), "a buffer's account");
         let links = links(&mut sim, stop);
         sim.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
         let traffic_hash = sim.flows.traffic_hash;
@@ -301,12 +304,14 @@ fn series_names(sim: &Sim) -> Vec<String> {
 fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) -> Value {
     let topology = &sim.net.topology;
     let log = &sim.log;
+    let deadlock = deadlock::is_possible(sim).then(|| deadlock::find(sim, stop)).flatten();
     let entities: Vec<String> = (0..topology.nodes())
         .map(|node| topology.node_name(node))
         .chain((0..topology.links.len() as u32).map(|link| topology.link_name(link)))
         .collect();
     let in_flight = in_network(sim);
     let account = |a: crate::log::Account| json!({ "packets": a.packets, "bytes": a.bytes });
+    let most = sim.switches.iter().filter_map(|switch| switch.buffer.as_deref()).map(SharedBuffer::most);
     let finished = sim.flows.records.iter().filter(|r| r.fct != 0).count();
     json!({
         "seed": sim.net.seed,
@@ -326,6 +331,9 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
             "probes": account(log.probes),
             "messages": account(log.messages),
             "pause_frames": account(log.pauses),
+            "lossless_drops": if sim.net.is_lossless() { log.dropped.packets - log.unroutable } else { 0 },
+            "most_buffer_bytes": most.clone().map(|most| most.0).collect::<Vec<_>>(),
+            "most_headroom_bytes": most.map(|most| most.1).max().unwrap_or(0),
             "scheme_header_bytes": log.header_bytes,
             "unroutable": log.unroutable,
         },
@@ -335,6 +343,7 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
             "wire_of_available": if l.wire_of_available.is_finite() { json!(l.wire_of_available) } else { Value::Null },
             "overloaded": l.overloaded,
         })),
+        "deadlock": deadlock.map(|links| links.into_iter().map(|link| topology.link_name(link)).collect::<Vec<_>>()),
         "series_names": series_names(sim),
         "entity_names": if log.points.is_empty() { Vec::new() } else { entities },
         "links": links.iter().map(|link| {

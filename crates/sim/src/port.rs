@@ -7,12 +7,14 @@
 //! results where both can serve.
 
 mod lanes;
+mod pausing;
 
 use crate::link::Wires;
 use crate::packet::{CE, ECT, InHand, Packet, Serializer};
 use crate::ring::Ring;
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
 pub use lanes::{Drained, Lane, Lanes, Released};
+pub use pausing::Pausing;
 use spinewise_policy::{Queue, Rng, Span, Time};
 
 /// The queueing rules of a switch, as the hot path wants them.
@@ -381,6 +383,17 @@ impl Port {
         self.waiting.bytes += u64::from(hand.packet.wire);
         self.waiting.packets += 1;
         self.kept().push(lane, hand);
+    }
+
+    /// Queues a pause frame on a commit-at-start port, before everything else. Is it one more, or does it take the place
+    /// of one?
+    pub fn keep_pause(&mut self, frame: &Packet) -> bool {
+        let more = self.kept().push_pause(frame);
+        if more {
+            self.waiting.bytes += u64::from(frame.wire);
+            self.waiting.packets += 1;
+        }
+        more
     }
 
     /// Takes the next packet of a commit-at-start port, whose line is free at `now`, off its queue.

@@ -3,6 +3,7 @@
 mod buffer;
 mod kept;
 mod scheme;
+mod sizes;
 
 use crate::bank::{Bank, Call, NO_PEER};
 use crate::control::plan_ticks;
@@ -13,8 +14,10 @@ use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH, Serializer, Tags};
 use crate::port::{Lanes, Port, Rules};
 use crate::timers::{Timers, What};
-use buffer::SharedBuffer;
+pub use buffer::SharedBuffer;
 use scheme::take_asked;
+use sizes::cables;
+pub use sizes::{Cable, check as check_buffers, largest_packet, least_buffer, needed_headroom};
 use spinewise_policy::site::Ports;
 use spinewise_policy::{
     Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Queue, Rng, Span, Tier, Time, Verdict, Way,
@@ -97,10 +100,11 @@ impl Switch {
         let queues = fabric.layout(id).queues;
         let keeps = net.commit_at_start || net.shared.is_some() || queues > 0;
         let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
+        let packet = net.largest_packet;
         let buffer = net
             .shared
             .as_ref()
-            .map(|shared| Box::new(SharedBuffer::new(shared, &cables(net, node), net.largest_packet())));
+            .map(|shared| Box::new(SharedBuffer::new(shared, &cables(topology, node, packet, net.floor_tx), packet)));
         let ports = (0..topology.ports(node))
             .map(|port| {
                 let link = topology.out_number(node, port);
@@ -349,6 +353,7 @@ impl Switch {
                 self.perform(w, now, asked);
             }
             What::TransmitDone(port) | What::LateTransmitDone(port) => self.transmit_done(w, now, port),
+            What::RenewPause(port, priority) => self.renew_pause(w, now, (port, priority)),
             What::Scheme(key) => {
                 let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
                 let fired = self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {
@@ -394,18 +399,6 @@ impl Switch {
 #[inline]
 fn is_unseen(net: &Net, packet: &Packet) -> bool {
     net.acks_by_ecmp && packet.kind == Kind::Ack
-}
-
-/// Rate and mean delay of the cable at each port of a node.
-fn cables(net: &Net, node: u32) -> Vec<(u64, Span)> {
-    let topology = &net.topology;
-    (0..topology.ports(node))
-        .map(|port| {
-            let out = topology.out(node, port);
-            let back = &topology.links[(topology.first_link[node as usize] + u32::from(port)) as usize];
-            (out.rate.max(back.rate), Span((out.delay.0 + back.delay.0) / 2))
-        })
-        .collect()
 }
 
 /// Takes the fabric scheme's header off a packet that leaves the fabric.

@@ -51,6 +51,8 @@ pub enum What {
     Tick,
     /// The period of the series.
     Sample,
+    /// A pause asked for at this port, for this priority, runs out unless it is renewed.
+    RenewPause(u16, u8),
 }
 
 impl What {

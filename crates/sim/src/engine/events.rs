@@ -26,11 +26,11 @@ pub fn run(sim: &mut Sim, watch: Watch<'_>) -> Result<Time, Interrupted> {
     for node in 0..sim.net.topology.nodes() {
         list(sim, node, &mut listed, &mut heap);
     }
-    let mut grid = Grid::new(sim.limits);
+    let mut grid = Grid::new(sim);
     let mut count = 0u64;
     loop {
         let now = heap.peek().map_or(Time::NEVER, |event| event.0.0);
-        if let Some(stop) = grid.over(now, &sim.flows) {
+        if let Some(stop) = grid.over(now, sim) {
             return Ok(stop);
         }
         let Some(top) = heap.peek_mut() else { return Ok(sim.limits.until) };

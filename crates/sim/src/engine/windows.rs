@@ -31,14 +31,14 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
     for node in 0..nodes {
         sim.wires.due[node as usize] = sim.planned(node).0;
     }
-    let mut grid = Grid::new(sim.limits);
+    let mut grid = Grid::new(sim);
     let (mut todo, mut room) = (Vec::new(), Room::default());
     let mut hand = InHand::default();
     let (mut touched, mut count) = (0, 0u64);
     let ahead = sim.wires.heads.len() >= TOUCH_FROM;
     loop {
         let start = sim.wires.due.iter().copied().min().unwrap_or(Time::NEVER);
-        if let Some(stop) = grid.over(start, &sim.flows) {
+        if let Some(stop) = grid.over(start, sim) {
             std::hint::black_box(touched);
             return Ok(stop);
         }

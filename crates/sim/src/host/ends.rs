@@ -15,6 +15,7 @@ impl Host {
     pub(super) fn receive_data(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
         let flow = packet.flow;
         w.flows.left(flow);
+        w.log.arrived += 1;
         let spec = w.flows.specs[flow as usize];
         let tcp = w.flows.is_tcp(flow);
         let record = &mut w.flows.records[flow as usize];

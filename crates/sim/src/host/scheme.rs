@@ -178,7 +178,13 @@ impl Host {
             ttl,
             ..Packet::default()
         };
-        self.commit(w, now, &mut packet.into());
+        if w.net.is_lossless() {
+            // It takes the queue of data, so it must stop where data does: at once, not behind what was promised before.
+            self.parked.push_back(packet);
+            self.set_going(w, now);
+        } else {
+            self.commit(w, now, &mut packet.into());
+        }
         self.timers.plan(now + give_up, What::ProbeLost(number));
     }
 }

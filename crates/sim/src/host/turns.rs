@@ -3,7 +3,7 @@
 //! A queue pair that has something to send keeps its place while its pacing holds it back; the NIC looks past it. That
 //! is the order of ns-3's RDMA NIC, which walks its list of queue pairs from behind the one that sent last.
 
-use super::{Host, PRIORITIES, World};
+use super::{Host, World};
 use spinewise_policy::Time;
 
 /// A queue pair that has something to send.
@@ -92,8 +92,7 @@ impl Host {
         for turn in behind.iter().chain(before) {
             let mut at = turn.at;
             if self.nic.paused {
-                let priority = usize::from(w.flows.specs[turn.flow as usize].priority);
-                at = at.max(self.nic.paused_until[priority.min(PRIORITIES - 1)]);
+                at = at.max(self.pausing(w.flows.specs[turn.flow as usize].priority).until());
             }
             if at <= now {
                 return Some(turn.flow);

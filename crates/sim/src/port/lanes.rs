@@ -1,9 +1,10 @@
 //! The queues of a commit-at-start port: it keeps its packets until their transmission starts.
 //!
-//! A port has a control queue of strict priority (if the fabric separates control), data queues served in turn, and
-//! held queues that take no part until they are released. A released queue joins the end of its data queue at once:
+//! A port has a control queue of strict priority (if the fabric separates control), which pause frames jump, data queues
+//! served in turn, and held queues that take no part until they are released. A released queue joins the end of its data queue at once:
 //! behind everything that waits there, before everything that comes later.
 
+use super::Pausing;
 use crate::packet::{BODY, Body, InHand, Packet};
 use crate::ring::Ring;
 use spinewise_policy::{FlowKey, Queue, Time};
@@ -35,6 +36,7 @@ impl Fifo {
         }
     }
 
+    #[inline]
     fn pop(&mut self, hand: &mut InHand) -> bool {
         let Some(&packet) = self.packets.front() else { return false };
         self.packets.pop();
@@ -55,16 +57,7 @@ struct Data {
     served: u64,
     /// (value of `served` when it has drained, held queue), in order.
     drains: VecDeque<(u64, u16)>,
-    /// Nothing starts before ([`Time::NEVER`]: until resumed).
-    paused_until: Time,
-    /// Since when it has been paused.
-    paused_since: Time,
-}
-
-impl Data {
-    fn is_paused(&self, now: Time) -> bool {
-        self.paused_until > now
-    }
+    pausing: Pausing,
 }
 
 /// A held queue.
@@ -91,6 +84,8 @@ pub type Drained = (Queue, Option<FlowKey>);
 /// The queues of one port.
 #[derive(Debug)]
 pub struct Lanes {
+    /// Pause frames: made by the port itself, they wait for no other packet.
+    pauses: VecDeque<Packet>,
     control: Option<Fifo>,
     data: Vec<Data>,
     held: Vec<Held>,
@@ -108,6 +103,7 @@ impl Lanes {
     /// With `data` data queues, a control queue if control is `separate`, and `held` held queues.
     pub fn new(data: usize, separate: bool, held: u16) -> Lanes {
         Lanes {
+            pauses: VecDeque::new(),
             control: separate.then(Fifo::default),
             data: (0..data.max(1)).map(|_| Data::default()).collect(),
             held: (0..held).map(|_| Held::default()).collect(),
@@ -155,8 +151,30 @@ impl Lanes {
         }
     }
 
-    /// Takes the packet that starts next at `now`: control first, then the data queues in turn, but for paused ones.
+    /// Queues a pause frame before everything else. One that still waits for the same priority is overtaken by events:
+    /// the new one takes its place. Is it one more?
+    pub fn push_pause(&mut self, frame: &Packet) -> bool {
+        if let Some(waiting) = self.pauses.iter_mut().find(|waiting| waiting.echo == frame.echo) {
+            *waiting = *frame;
+            return false;
+        }
+        self.pauses.push_back(*frame);
+        true
+    }
+
+    /// Bytes of each data queue and of each held queue.
+    pub fn queues(&self) -> impl Iterator<Item = u64> {
+        let data = self.data.iter().map(|data| data.fifo.bytes);
+        data.chain(self.held.iter().map(|held| held.fifo.bytes))
+    }
+
+    /// Takes the packet that starts next at `now`: pause frames first, then control, then the data queues in turn, but for
+    /// paused ones.
     pub fn pop(&mut self, now: Time, hand: &mut InHand) -> Option<Lane> {
+        if let Some(frame) = self.pauses.pop_front() {
+            hand.packet = frame;
+            return Some(Lane::Control);
+        }
         if let Some(control) = &mut self.control
             && control.pop(hand)
         {
@@ -164,7 +182,7 @@ impl Lanes {
         }
         for n in (self.turn..self.data.len()).chain(0..self.turn) {
             let data = &mut self.data[n];
-            if !data.is_paused(now) && data.fifo.pop(hand) {
+            if !data.pausing.is_on(now) && data.fifo.pop(hand) {
                 data.served += 1;
                 self.turn = if n + 1 == self.data.len() { 0 } else { n + 1 };
                 return Some(Lane::Data(n as u8));
@@ -175,11 +193,12 @@ impl Lanes {
 
     /// When something that waits may start, nothing else happening: `now`, the end of a pause, or never.
     pub fn next_start(&self, now: Time) -> Time {
-        if self.control.as_ref().is_some_and(|control| !control.packets.is_empty()) {
+        let control = self.control.as_ref().is_some_and(|control| !control.packets.is_empty());
+        if control || !self.pauses.is_empty() {
             return now;
         }
         let waiting = self.data.iter().filter(|data| !data.fifo.packets.is_empty());
-        waiting.map(|data| data.paused_until.max(now)).min().unwrap_or(Time::NEVER)
+        waiting.map(|data| data.pausing.until().max(now)).min().unwrap_or(Time::NEVER)
     }
 
     /// A held queue that has drained from this data queue, if there is one more.
@@ -197,27 +216,26 @@ impl Lanes {
     /// Pauses a data queue until `until`, or lets it go if that is not in the future.
     pub fn pause(&mut self, priority: u8, now: Time, until: Time) {
         let Some(data) = self.data.get_mut(usize::from(priority)) else { return };
-        if data.is_paused(now) {
-            self.paused.0 += now.since(data.paused_since).0;
-        } else {
-            // A pause that ran out by itself ended when it did.
-            self.paused.0 += data.paused_until.since(data.paused_since).0;
-            self.paused.1 += u64::from(until > now);
-        }
-        data.paused_since = now;
-        data.paused_until = until.max(now);
+        data.pausing.set(now, until, &mut self.paused);
     }
 
     /// For how long (ps) and how often data queues have been paused by `now`.
     pub fn paused_by(&self, now: Time) -> (u64, u64) {
-        let running: u64 = self.data.iter().map(|data| data.paused_until.min(now).since(data.paused_since).0).sum();
+        let running: u64 = self.data.iter().map(|data| data.pausing.running(now)).sum();
         (self.paused.0 + running, self.paused.1)
     }
 
-    /// Is this data queue paused, with something in it that cannot go?
-    pub fn is_stuck(&self, priority: u8, now: Time) -> bool {
-        let data = &self.data[usize::from(priority)];
-        data.is_paused(now) && !data.fifo.packets.is_empty()
+    /// Is this data queue paused?
+    pub fn is_paused(&self, priority: u8, now: Time) -> bool {
+        self.data[usize::from(priority)].pausing.is_on(now)
+    }
+
+    /// Packets that wait for this data queue to be served: its own, and those in held queues that will join it.
+    pub fn waiting(&self, priority: u8) -> impl Iterator<Item = &Packet> {
+        let last = self.data.len() as u8 - 1;
+        let held = self.held.iter().flat_map(|held| held.fifo.packets.iter());
+        let joining = held.filter(move |packet| packet.priority().min(last) == priority);
+        self.data[usize::from(priority)].fifo.packets.iter().chain(joining)
     }
 
     /// Takes held queue `q` for `owner` if it is free: it stays taken, even if the packet in hand is then dropped, until
@@ -269,7 +287,8 @@ impl Lanes {
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         let data = self.data.iter().flat_map(|data| data.fifo.packets.iter());
         let held = self.held.iter().flat_map(|held| held.fifo.packets.iter());
-        self.control.iter().flat_map(|control| control.packets.iter()).chain(data).chain(held)
+        let control = self.control.iter().flat_map(|control| control.packets.iter());
+        self.pauses.iter().chain(control).chain(data).chain(held)
     }
 }
 

@@ -34,7 +34,10 @@ pub use error::SpecError;
 pub use metrics::{MetricsSpec, SizeClass};
 pub use run::{EngineKind, RunSpec, Stop};
 pub use scheme::{AckPaths, HashKind, HeaderBytes, ParamValue, PathTag, SchemeSpec};
-pub use switch::{EcnAt, HeadroomUse, Limit, OutputQueued, PortKind, QueueCounts, SharedBufferSpec, SwitchSpec};
+pub use switch::{
+    EcnAt, EgressThreshold, HeadroomUse, Limit, OutputQueued, PauseRenewal, PortKind, QueueCounts, SharedBufferSpec,
+    SwitchSpec,
+};
 pub use topology::{
     Cable, Direction, Graph, LeafSpine, LinkOverride, StaticRoute, TopologySpec, TxTimeRounding, Wiring,
 };
@@ -131,7 +134,7 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     let (metrics, told) = metrics::read(&keys.metrics)?;
     reader.set_resolved("metrics", told);
     let resolved = reader.finish();
-    Ok(Spec {
+    let spec = Spec {
         name: keys.name,
         seed: keys.seed,
         preset: keys.preset,
@@ -143,7 +146,9 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
         run,
         metrics,
         resolved,
-    })
+    };
+    crate::switch::check_buffers(&spec)?;
+    Ok(spec)
 }
 
 /// A name becomes a folder.

@@ -114,6 +114,8 @@ impl Preset {
                 buffer.insert("headroom_bytes".into(), 27_096.into());
                 buffer.insert("headroom_use".into(), "pool_full".into());
                 buffer.insert("pause_us".into(), 5.into());
+                buffer.insert("pause_renewal".into(), "packets".into());
+                buffer.insert("egress_threshold".into(), "always".into());
                 buffer
             }
         }
@@ -192,10 +194,12 @@ pub(super) fn shared_buffer() -> Map<String, Value> {
         ("guaranteed_bytes", 1_049.into()),
         ("reserved_packets", 8.into()),
         ("egress_alpha", 1.0.into()),
+        ("egress_threshold", "without_pfc".into()),
         ("ingress_alpha", 0.0625.into()),
         ("pause_offset_bytes", 2_096.into()),
         ("resume_offset_bytes", 16.into()),
         ("pause_us", 0.into()),
+        ("pause_renewal", "timer".into()),
         ("pause_frame_bytes", 43.into()),
         ("ecn_min_bytes", 100_000.into()),
         ("ecn_max_bytes", 400_000.into()),

@@ -9,7 +9,7 @@ use super::key::{Default, Kind, LARGEST_EXACT};
 use super::presets;
 use super::reader::{Reader, keys, words};
 pub(crate) use shared::SharedKeys;
-pub use shared::{HeadroomUse, SharedBufferSpec};
+pub use shared::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
 
 const MOST_PACKETS: u64 = u32::MAX as u64;
 

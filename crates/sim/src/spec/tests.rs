@@ -204,7 +204,7 @@ fn every_declared_key_is_accepted_and_documented() {
     spec["switch"] = json!({
         "model": "shared_buffer", "buffer_bytes": 1_000_000, "pfc": true, "priorities": 3, "headroom_bytes": 30_000,
         "headroom_use": "pool_full", "guaranteed_bytes": 1500, "reserved_packets": 1, "egress_alpha": 2,
-        "ingress_alpha": 0.125, "pause_offset_bytes": 3000, "resume_offset_bytes": 100, "pause_us": 5,
+        "ingress_alpha": 0.125, "egress_threshold": "always", "pause_renewal": "packets", "pause_offset_bytes": 3000, "resume_offset_bytes": 100, "pause_us": 5,
         "pause_frame_bytes": 64, "ecn_min_bytes": 1000, "ecn_max_bytes": 2000, "ecn_max_probability": 0.1,
     });
     // With the digests that the first reading finds.

@@ -5,8 +5,8 @@
 //! port and priority a packet came by: what is above its own share of the free buffer asks the sender to pause (IEEE
 //! 802.1Qbb), and what comes until the sender has heard of it goes to the headroom. Control packets are not counted.
 
-use crate::packet::Serializer;
-use crate::spec::{HeadroomUse, SharedBufferSpec};
+use super::sizes::{Cable, Parts, longest_wait};
+use crate::spec::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
 use spinewise_policy::{Rng, Span, Time};
 
 /// An ingress: a port and a data priority.
@@ -20,10 +20,14 @@ struct Ingress {
     headroom_limit: u64,
     /// It has asked the sender to pause until then.
     pausing_until: Time,
+    /// A pause is renewed so long before it runs out.
+    renew_before: Span,
+    /// A renewal is planned.
+    renews: bool,
 }
 
 /// The shared buffer of one switch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SharedBuffer {
     spec: SharedBufferSpec,
     priorities: usize,
@@ -36,7 +40,11 @@ pub struct SharedBuffer {
     ingress_limit: u64,
     /// Bytes of it in use.
     ingress_used: u64,
-    /// Largest headroom in use so far, bytes.
+    /// Bytes in the buffer, headroom included.
+    bytes: u64,
+    /// The most there have been.
+    most: u64,
+    /// Most bytes of headroom that one ingress has used.
     most_headroom: u64,
 }
 
@@ -44,32 +52,25 @@ pub struct SharedBuffer {
 pub type Came = Option<(u16, u8)>;
 
 impl SharedBuffer {
-    /// For a switch with links of these rates and delays behind its ports. `packet` is the largest packet in bytes.
-    pub fn new(spec: &SharedBufferSpec, links: &[(u64, Span)], packet: u64) -> SharedBuffer {
+    /// For a switch with these cables at its ports. `packet` is the largest packet in bytes.
+    pub fn new(spec: &SharedBufferSpec, cables: &[Cable], packet: u64) -> SharedBuffer {
         let priorities = spec.priorities as usize;
-        let headroom = |&(rate, delay): &(u64, Span)| {
-            if spec.pfc {
-                spec.headroom.unwrap_or_else(|| needed_headroom(rate, delay, packet, spec.pause_bytes))
-            } else {
-                0
-            }
+        let parts = Parts::new(spec, cables, packet);
+        let frames = spec.pause_bytes * spec.priorities;
+        let of_port = |(cable, &headroom_limit): (&Cable, &u64)| {
+            let renew_before = longest_wait(cable.outward, packet, frames);
+            std::iter::repeat_n(Ingress { headroom_limit, renew_before, ..Ingress::default() }, priorities)
         };
-        let headrooms: Vec<u64> = links.iter().map(headroom).collect();
-        // As in the ns-3 code of ConWeave: a packet for each of eight queues of each port is set aside.
-        let reserved = spec.reserved_packets * links.len() as u64 * packet;
-        let egress_limit = spec.buffer.saturating_sub(reserved);
-        let all: u64 = headrooms.iter().map(|&bytes| bytes * priorities as u64).sum();
-        let ingress = headrooms
-            .iter()
-            .flat_map(|&headroom_limit| (0..priorities).map(move |_| Ingress { headroom_limit, ..Ingress::default() }))
-            .collect();
+        let egress_limit = spec.buffer.saturating_sub(parts.reserved);
         SharedBuffer {
             priorities,
-            ingress,
+            ingress: cables.iter().zip(&parts.headrooms).flat_map(of_port).collect(),
             egress_limit,
             egress_used: 0,
-            ingress_limit: egress_limit.saturating_sub(all),
+            ingress_limit: egress_limit.saturating_sub(parts.all_headroom),
             ingress_used: 0,
+            bytes: 0,
+            most: 0,
             most_headroom: 0,
             spec: spec.clone(),
         }
@@ -103,7 +104,9 @@ impl SharedBuffer {
     pub fn admit(&mut self, came: Came, queue: u64, bytes: u64) -> bool {
         let (before, after) = (self.beyond(queue), self.beyond(queue + bytes));
         let free = self.egress_limit.saturating_sub(self.egress_used);
-        if after > 0 && after as f64 > self.spec.egress_alpha * free as f64 {
+        // What senders are asked to pause for must not be dropped for a queue's length: that would be too late a word.
+        let bounded = !self.spec.pfc || self.spec.egress_threshold == EgressThreshold::Always;
+        if bounded && after > 0 && after as f64 > self.spec.egress_alpha * free as f64 {
             return false;
         }
         if let Some(came) = came
@@ -112,18 +115,18 @@ impl SharedBuffer {
             return false;
         }
         self.egress_used += after - before;
+        self.bytes += bytes;
+        self.most = self.most.max(self.bytes);
         true
     }
 
     fn admit_ingress(&mut self, at: usize, bytes: u64) -> bool {
         let ingress = self.ingress[at];
-        let to_headroom = match self.spec.headroom_use {
-            HeadroomUse::PoolFull => self.ingress_used + bytes > self.ingress_limit,
-            HeadroomUse::AboveThreshold => {
-                ingress.headroom > 0 || ingress.used + bytes > self.share(0) + self.spec.guaranteed
-            }
-        };
-        if to_headroom && self.spec.pfc {
+        let guaranteed = ingress.used + bytes <= self.spec.guaranteed;
+        let full = self.ingress_used + bytes > self.ingress_limit;
+        let over = self.spec.headroom_use == HeadroomUse::AboveThreshold
+            && (ingress.headroom > 0 || ingress.used + bytes > self.share(0) + self.spec.guaranteed);
+        if self.spec.pfc && (over || full) && !(guaranteed && ingress.headroom == 0) {
             if ingress.headroom + bytes > ingress.headroom_limit {
                 return false;
             }
@@ -131,7 +134,7 @@ impl SharedBuffer {
             self.most_headroom = self.most_headroom.max(ingress.headroom + bytes);
             return true;
         }
-        if to_headroom && self.ingress_used + bytes > self.ingress_limit {
+        if full && !guaranteed {
             return false;
         }
         self.ingress[at].used += bytes;
@@ -141,6 +144,7 @@ impl SharedBuffer {
 
     /// Gives back `bytes` that leave a queue which still holds `queue` bytes.
     pub fn leave(&mut self, came: Came, queue: u64, bytes: u64) {
+        self.bytes -= bytes;
         self.egress_used -= self.beyond(queue + bytes) - self.beyond(queue);
         if let Some(came) = came {
             let at = self.at(came);
@@ -158,29 +162,67 @@ impl SharedBuffer {
         self.egress_used += self.beyond(queue + joined) - self.beyond(queue);
     }
 
-    /// A packet has come by: for how long the sender shall pause now, if it shall ([`Time::NEVER`]: until told).
-    pub fn pause(&mut self, came: (u16, u8), now: Time) -> Option<Time> {
+    /// A packet has come by: for how long the sender shall pause now, if it shall ([`Span::FOREVER`]: until told).
+    pub fn pause(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
         let at = self.at(came);
         let ingress = &self.ingress[at];
         let over = ingress.headroom > 0 || ingress.used.saturating_sub(self.spec.pause_offset) > self.share(0);
-        if !self.spec.pfc || !over {
+        if !self.spec.pfc || !over || ingress.pausing_until == Time::NEVER {
             return None;
         }
-        let until = if self.spec.pause == Span::ZERO { Time::NEVER } else { now + self.spec.pause };
-        if until == Time::NEVER && ingress.pausing_until == Time::NEVER {
+        Some(self.start_pause(at, now))
+    }
+
+    fn start_pause(&mut self, at: usize, now: Time) -> Span {
+        let length = if self.spec.pause == Span::ZERO { Span::FOREVER } else { self.spec.pause };
+        self.ingress[at].pausing_until = now + length;
+        length
+    }
+
+    /// When the pause of this ingress must be renewed, if nothing is planned for that yet.
+    pub fn plan_renewal(&mut self, came: (u16, u8)) -> Option<Time> {
+        let at = self.at(came);
+        let ingress = &mut self.ingress[at];
+        let by_timer = self.spec.pause_renewal == PauseRenewal::Timer && ingress.pausing_until != Time::NEVER;
+        if !by_timer || std::mem::replace(&mut ingress.renews, true) {
             return None;
         }
-        self.ingress[at].pausing_until = until;
-        Some(until)
+        Some(ingress.pausing_until - ingress.renew_before)
+    }
+
+    /// A planned renewal is due: for how long the sender shall pause from now on, if it shall. Another one must be planned
+    /// while the ingress still pauses.
+    pub fn renew(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
+        let at = self.at(came);
+        self.ingress[at].renews = false;
+        let ingress = &self.ingress[at];
+        // A packet may have renewed it since.
+        let due = ingress.pausing_until - ingress.renew_before <= now;
+        (due && ingress.pausing_until > now && !self.is_under(at)).then(|| self.start_pause(at, now))
+    }
+
+    /// Does this ingress still pause its sender, so that a renewal must be planned?
+    pub fn renews_later(&self, came: (u16, u8), now: Time) -> bool {
+        let ingress = &self.ingress[self.at(came)];
+        ingress.pausing_until - ingress.renew_before > now
+    }
+
+    /// Data priorities.
+    pub fn priorities(&self) -> u8 {
+        self.priorities as u8
+    }
+
+    /// Is this ingress so low that its sender may go on?
+    fn is_under(&self, at: usize) -> bool {
+        let ingress = &self.ingress[at];
+        let counted = ingress.used.saturating_sub(self.spec.pause_offset);
+        ingress.headroom == 0 && counted < self.share(self.spec.resume_less).max(1)
     }
 
     /// A packet that had come by this ingress has left: may the sender go on now?
     pub fn resume(&mut self, came: (u16, u8), now: Time) -> bool {
         let at = self.at(came);
-        let ingress = &self.ingress[at];
-        let under = ingress.headroom == 0
-            && ingress.used.saturating_sub(self.spec.pause_offset) < self.share(self.spec.resume_less).max(1);
-        if ingress.pausing_until <= now || !under {
+        if self.ingress[at].pausing_until <= now || !self.is_under(at) {
             return false;
         }
         self.ingress[at].pausing_until = now;
@@ -188,28 +230,57 @@ impl SharedBuffer {
     }
 
     /// Has this ingress asked its sender to pause, so that it still does at `now`?
-    pub fn is_pausing(&self, port: u16, priority: u8, now: Time) -> bool {
-        self.ingress[self.at((port, priority))].pausing_until > now
+    pub fn is_pausing(&self, came: (u16, u8), now: Time) -> bool {
+        self.ingress[self.at(came)].pausing_until > now
+    }
+
+    /// Would this ingress let its sender go on if all left the buffer but so many bytes of each ingress, by port and
+    /// priority?
+    pub fn would_resume(&self, came: (u16, u8), left: &[u64]) -> bool {
+        let mut later = self.clone();
+        later.ingress_used = 0;
+        for (ingress, &left) in later.ingress.iter_mut().zip(left) {
+            let gone = ingress.used + ingress.headroom - left;
+            ingress.headroom = ingress.headroom.saturating_sub(gone);
+            ingress.used = left - ingress.headroom;
+            later.ingress_used += ingress.used;
+        }
+        later.is_under(later.at(came))
+    }
+
+    /// Bytes of each ingress, by port and priority, among packets that came as told; nothing for what was made here.
+    pub fn by_ingress(&self, packets: impl Iterator<Item = (Came, u64)>) -> Vec<u64> {
+        let mut sums = vec![0; self.ingress.len()];
+        for (came, bytes) in packets {
+            if let Some(came) = came {
+                sums[self.at(came)] += bytes;
+            }
+        }
+        sums
+    }
+
+    /// Do the accounts agree with these packets, all that the ports hold, and the queues they are in, of so many bytes?
+    pub fn agrees(&self, packets: &[(Came, u64)], queues: impl Iterator<Item = u64>) -> bool {
+        let all: u64 = packets.iter().map(|&(_, bytes)| bytes).sum();
+        let beyond: u64 = queues.map(|queue| self.beyond(queue)).sum();
+        let used: u64 = self.ingress.iter().map(|ingress| ingress.used).sum();
+        let by_ingress = self.by_ingress(packets.iter().copied());
+        (self.bytes, self.egress_used, self.ingress_used) == (all, beyond, used)
+            && self.ingress.iter().map(|ingress| ingress.used + ingress.headroom).eq(by_ingress)
     }
 
     /// Bytes in the buffer, headroom included.
     pub fn bytes(&self) -> u64 {
-        self.ingress.iter().map(|ingress| ingress.used + ingress.headroom).sum()
+        self.bytes
     }
 
-    /// Most bytes of headroom that one ingress has used.
-    pub fn most_headroom(&self) -> u64 {
-        self.most_headroom
+    /// Most bytes there have been in the buffer, and in the headroom of one ingress.
+    pub fn most(&self) -> (u64, u64) {
+        (self.most, self.most_headroom)
     }
-}
 
-/// Bytes that can still arrive once an ingress has asked for a pause: the packet that made it ask; the pause frame
-/// waits for a packet in transmission, is sent and travels; the sender may just have started another packet; and what
-/// is on the way travels too.
-pub fn needed_headroom(rate: u64, delay: Span, packet: u64, pause_bytes: u32) -> u64 {
-    let mut line = Serializer::new(rate);
-    let frame = line.send(pause_bytes, true);
-    let bits = u128::from(rate) * u128::from(2 * delay.0 + frame.0);
-    let flying = bits.div_ceil(8_000_000_000_000) as u64;
-    3 * packet + flying
+    /// Can a pause last for ever?
+    pub fn pauses_last(&self) -> bool {
+        self.spec.pfc && (self.spec.pause == Span::ZERO || self.spec.pause_renewal == PauseRenewal::Timer)
+    }
 }

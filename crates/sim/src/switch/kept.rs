@@ -1,13 +1,14 @@
 //! Ports that keep their packets until transmission starts: shared buffers, priorities, flow control, held queues.
 
+use super::buffer::Came;
 use super::{MADE_HERE, Switch, World, drop_packet};
 use crate::packet::{InHand, Packet, SWITCH};
-use crate::port::{Found, Lane, Released};
+use crate::port::{Found, Lane, Lanes, Port, Released};
 use crate::timers::What;
 use spinewise_policy::{Kind, Queue, Span, Time};
 
 /// The port and priority a packet came by, for the account of its ingress; none for what was made here.
-fn came(packet: &Packet, lane: Lane) -> super::buffer::Came {
+fn came(packet: &Packet, lane: Lane) -> Came {
     match lane {
         Lane::Data(priority) if packet.at != Time(u64::from(MADE_HERE)) => Some((packet.at.0 as u16, priority)),
         _ => None,
@@ -160,12 +161,29 @@ impl Switch {
     }
 
     /// Asks the sender behind an ingress to pause, if it holds too much.
-    fn ask_pause(&mut self, w: &mut World<'_>, now: Time, came: super::buffer::Came) {
+    fn ask_pause(&mut self, w: &mut World<'_>, now: Time, came: Came) {
         if let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut())
-            && let Some(until) = buffer.pause(came, now)
+            && let Some(length) = buffer.pause(came, now)
         {
-            let length = if until == Time::NEVER { Span::FOREVER } else { until.since(now) };
             self.send_pause(w, now, came, length);
+            self.plan_renewal(came, now);
+        }
+    }
+
+    fn plan_renewal(&mut self, came: (u16, u8), now: Time) {
+        if let Some(at) = self.buffer.as_deref_mut().and_then(|buffer| buffer.plan_renewal(came)) {
+            self.timers.plan(at.max(now), What::RenewPause(came.0, came.1));
+        }
+    }
+
+    /// A pause asked for may run out.
+    pub(super) fn renew_pause(&mut self, w: &mut World<'_>, now: Time, came: (u16, u8)) {
+        let Some(buffer) = self.buffer.as_deref_mut() else { return };
+        if let Some(length) = buffer.renew(came, now) {
+            self.send_pause(w, now, came, length);
+        }
+        if self.buffer.as_deref().is_some_and(|buffer| buffer.renews_later(came, now)) {
+            self.plan_renewal(came, now);
         }
     }
 
@@ -183,8 +201,9 @@ impl Switch {
             ttl: 1,
             ..Packet::default()
         };
-        self.note_made(w, &packet);
-        self.ports[usize::from(port)].keep(Lane::Control, &mut packet.into(), Found::default());
+        if self.ports[usize::from(port)].keep_pause(&packet) {
+            self.note_made(w, &packet);
+        }
         self.set_going(w, now, port);
     }
 
@@ -194,5 +213,20 @@ impl Switch {
         let until = Time(now.0.saturating_add(packet.seq));
         self.ports[usize::from(port)].kept().pause(packet.echo as u8, now, until);
         self.set_going(w, now, port);
+    }
+
+    /// Packets of a data priority that wait at a port, held ones too: how each came, and its bytes.
+    pub(crate) fn waiting(&self, port: u16, priority: u8) -> impl Iterator<Item = (Came, u64)> {
+        let lanes = self.ports[usize::from(port)].lanes();
+        let packets = lanes.into_iter().flat_map(move |lanes| lanes.waiting(priority));
+        packets.map(move |packet| (came(packet, Lane::Data(priority)), u64::from(packet.wire)))
+    }
+
+    /// Do the accounts of the buffer agree with what the ports hold?
+    pub(crate) fn accounts_agree(&self) -> bool {
+        let Some(buffer) = self.buffer.as_deref() else { return true };
+        let all = |port| (0..buffer.priorities()).flat_map(move |priority| self.waiting(port, priority));
+        let packets: Vec<_> = (0..self.ports.len() as u16).flat_map(all).collect();
+        buffer.agrees(&packets, self.ports.iter().filter_map(Port::lanes).flat_map(Lanes::queues))
     }
 }

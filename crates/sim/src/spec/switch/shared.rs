@@ -34,19 +34,25 @@ keys! {
         reserved_packets: u64, Kind::Integer { min: 0, max: 1_000 }, Default::Preset;
         /// A queue may hold at most this multiple of the free shared part (dynamic threshold).
         egress_alpha: f64, Kind::Positive { max: 1024.0 }, Default::Preset;
+        /// When that bound holds: with flow control too, as in the ns-3 code of ConWeave, then drops what flow control was
+        /// to save; or only without.
+        egress_threshold: EgressThreshold, Kind::Words(EgressThreshold::WORDS), Default::Preset;
         /// What came by one port and priority may hold at most this multiple of it before the sender must pause.
         ingress_alpha: f64, Kind::Positive { max: 1024.0 }, Default::Preset;
         /// Bytes of an ingress that do not count against its threshold.
         pause_offset_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
         /// The sender may go on when an ingress is below the threshold it had if this many bytes less were free.
         resume_offset_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
-        /// Length of a pause, renewed by every packet above the threshold; 0 = until the sender is told to go on.
+        /// Length of a pause; 0 = until the sender is told to go on.
         pause_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// What renews a pause of some length while it is needed: a timer too, or only packets above the threshold, as in
+        /// the ns-3 code of ConWeave. There it can run out while nothing leaves, and the headroom then overflow.
+        pause_renewal: PauseRenewal, Kind::Words(PauseRenewal::WORDS), Default::Preset;
         /// Bytes of a pause frame on the wire.
         pause_frame_bytes: u32, Kind::Integer { min: 1, max: 9_000 }, Default::Preset;
-        /// ECN, as a packet leaves its queue: a queue of so many bytes behind it, or fewer, marks nothing.
+        /// ECN, as a packet leaves its queue: so many bytes behind it beyond guaranteed_bytes, or fewer, mark nothing.
         ecn_min_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
-        /// A queue of more bytes marks every packet.
+        /// More bytes than this mark every packet.
         ecn_max_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
         /// Probability of a mark at ecn_max_bytes; between the two it grows in proportion.
         ecn_max_probability: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
@@ -60,6 +66,26 @@ words! {
         AboveThreshold = "above_threshold",
         /// What finds the shared part full.
         PoolFull = "pool_full",
+    }
+}
+
+words! {
+    /// What renews a pause.
+    PauseRenewal {
+        /// A timer, and packets.
+        Timer = "timer",
+        /// Packets above the threshold.
+        Packets = "packets",
+    }
+}
+
+words! {
+    /// When the bound on queues holds.
+    EgressThreshold {
+        /// Where nothing pauses.
+        WithoutPfc = "without_pfc",
+        /// Always.
+        Always = "always",
     }
 }
 
@@ -82,6 +108,8 @@ pub struct SharedBufferSpec {
     pub reserved_packets: u64,
     /// Share of the free part that a queue may hold.
     pub egress_alpha: f64,
+    /// When that holds.
+    pub egress_threshold: EgressThreshold,
     /// Share of it that an ingress may hold.
     pub ingress_alpha: f64,
     /// Bytes of an ingress that do not count.
@@ -90,6 +118,8 @@ pub struct SharedBufferSpec {
     pub resume_less: u64,
     /// Length of a pause; zero = until told.
     pub pause: Span,
+    /// What renews it.
+    pub pause_renewal: PauseRenewal,
     /// Bytes of a pause frame.
     pub pause_bytes: u32,
     /// ECN.
@@ -133,10 +163,12 @@ pub(super) fn read(
         guaranteed: keys.guaranteed_bytes,
         reserved_packets: keys.reserved_packets,
         egress_alpha: keys.egress_alpha,
+        egress_threshold: keys.egress_threshold,
         ingress_alpha: keys.ingress_alpha,
         pause_offset: keys.pause_offset_bytes,
         resume_less: keys.resume_offset_bytes,
         pause: keys.pause_us,
+        pause_renewal: keys.pause_renewal,
         pause_bytes: keys.pause_frame_bytes,
         ramp: Ramp { min: keys.ecn_min_bytes, max: keys.ecn_max_bytes, probability: keys.ecn_max_probability },
     };

@@ -1,5 +1,6 @@
 //! What people read when a spec is refused, word by word.
 
+mod buffers;
 mod steps;
 
 use serde_json::{Value, json};

@@ -1,0 +1,104 @@
+//! Deadlocks of priority flow control: ports that pause each other for ever.
+//!
+//! An egress queue is *stuck* if it is paused, has packets, and the switch behind its link still asks for the pause. What
+//! is not stuck leaves in time. So of the stuck queues those come free whose pause would end if all left but what stands
+//! in other stuck queues; these are then no longer stuck, and so on (as operating systems look for deadlocks: Holt, ACM
+//! Computing Surveys 1972). Those that remain wait for each other: nothing but them holds the packets that must leave
+//! first. Each waits for a queue of the next switch that holds packets which came by its link, so there is a circle.
+
+use crate::engine::Sim;
+use spinewise_policy::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A queue of a data priority at an egress port: the link it feeds, and the priority.
+type Queue = (u32, u8);
+
+/// Can flow control of this run lead to a deadlock? Where pauses run out by themselves packets are dropped instead.
+pub fn is_possible(sim: &Sim) -> bool {
+    sim.switches.iter().any(|switch| switch.buffer.as_deref().is_some_and(|buffer| buffer.pauses_last()))
+}
+
+/// The links of a circle of queues that wait for each other at `now`, in order, from the node of the lowest number on.
+pub fn find(sim: &Sim, now: Time) -> Option<Vec<u32>> {
+    let mut stuck = stuck(sim, now);
+    while !stuck.is_empty() {
+        let free: Vec<Queue> = free(sim, &stuck);
+        if free.is_empty() {
+            return Some(circle(sim, &stuck));
+        }
+        free.iter().for_each(|queue| {
+            stuck.remove(queue);
+        });
+    }
+    None
+}
+
+/// Queues that are paused, have packets, and whose pause goes on.
+fn stuck(sim: &Sim, now: Time) -> BTreeSet<Queue> {
+    let mut stuck = BTreeSet::new();
+    for switch in &sim.switches {
+        let Some(buffer) = switch.buffer.as_deref().filter(|buffer| buffer.pauses_last()) else { continue };
+        for port in &switch.ports {
+            let (Some(lanes), link) = (port.lanes(), port.link) else { continue };
+            let paused = (0..buffer.priorities())
+                .filter(|&priority| lanes.is_paused(priority, now) && lanes.waiting(priority).next().is_some());
+            stuck.extend(paused.filter(|&priority| asks(sim, link, priority, now)).map(|priority| (link, priority)));
+        }
+    }
+    stuck
+}
+
+/// Does the switch behind a link still ask for a pause?
+fn asks(sim: &Sim, link: u32, priority: u8, now: Time) -> bool {
+    let (to, port) = sim.net.topology.links[link as usize].to;
+    let buffer =
+        to.checked_sub(sim.net.topology.hosts).and_then(|switch| sim.switches[switch as usize].buffer.as_deref());
+    buffer.is_some_and(|buffer| buffer.is_pausing((port, priority), now))
+}
+
+/// Those of `stuck` that would be let go if all packets left but those in `stuck`.
+fn free(sim: &Sim, stuck: &BTreeSet<Queue>) -> Vec<Queue> {
+    let topology = &sim.net.topology;
+    let mut left: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    let mut free = Vec::new();
+    for &(link, priority) in stuck {
+        let (to, port) = topology.links[link as usize].to;
+        let switch = &sim.switches[(to - topology.hosts) as usize];
+        let Some(buffer) = switch.buffer.as_deref() else { continue };
+        let left = left.entry(to).or_insert_with(|| {
+            let here = stuck.iter().filter(|&&(link, _)| topology.links[link as usize].from.0 == to);
+            let waiting = here.map(|&(link, priority)| (topology.links[link as usize].from.1, priority));
+            buffer.by_ingress(waiting.flat_map(|(port, priority)| switch.waiting(port, priority)))
+        });
+        if buffer.would_resume((port, priority), left) {
+            free.push((link, priority));
+        }
+    }
+    free
+}
+
+/// A circle among queues that wait for each other: from the first, always on to the first that holds what must leave.
+fn circle(sim: &Sim, stuck: &BTreeSet<Queue>) -> Vec<u32> {
+    let topology = &sim.net.topology;
+    let next = |&(link, priority): &Queue| {
+        let (to, port) = topology.links[link as usize].to;
+        let switch = &sim.switches[(to - topology.hosts) as usize];
+        let behind = stuck.iter().filter(|&&(out, of)| topology.links[out as usize].from.0 == to && of == priority);
+        let holds = |&&(out, of): &&Queue| {
+            let mut waiting = switch.waiting(topology.links[out as usize].from.1, of);
+            waiting.any(|(came, _)| came == Some((port, priority)))
+        };
+        behind.copied().find(|queue| holds(&queue))
+    };
+    let mut path: Vec<Queue> = stuck.first().copied().into_iter().collect();
+    while let Some(queue) = path.last().and_then(next) {
+        if let Some(start) = path.iter().position(|&seen| seen == queue) {
+            path.drain(..start);
+            break;
+        }
+        path.push(queue);
+    }
+    let first = (0..path.len()).min_by_key(|&at| topology.links[path[at].0 as usize].from);
+    path.rotate_left(first.unwrap_or(0));
+    path.into_iter().map(|(link, _)| link).collect()
+}

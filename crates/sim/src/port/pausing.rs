@@ -1,0 +1,42 @@
+//! Since when and until when something is paused, and for how long and how often it has been.
+
+use spinewise_policy::Time;
+
+/// A data priority of a sender, as flow control sees it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pausing {
+    until: Time,
+    since: Time,
+}
+
+impl Pausing {
+    /// Until when nothing starts ([`Time::NEVER`]: until resumed).
+    #[inline]
+    pub fn until(&self) -> Time {
+        self.until
+    }
+
+    /// Is it paused?
+    #[inline]
+    pub fn is_on(&self, now: Time) -> bool {
+        self.until > now
+    }
+
+    /// Pauses until `until`, or ends the pause if that is not in the future. Adds to `total`: for how long (ps) and how
+    /// often there has been a pause.
+    pub fn set(&mut self, now: Time, until: Time, total: &mut (u64, u64)) {
+        if self.is_on(now) {
+            total.0 += now.since(self.since).0;
+        } else {
+            // A pause that ran out by itself ended when it did.
+            total.0 += self.until.since(self.since).0;
+            total.1 += u64::from(until > now);
+        }
+        *self = Pausing { since: now, until: until.max(now) };
+    }
+
+    /// How long (ps) the last pause has lasted by `now`, which is not in the total yet.
+    pub fn running(&self, now: Time) -> u64 {
+        self.until.min(now).since(self.since).0
+    }
+}

@@ -1,0 +1,183 @@
+//! How a shared buffer is divided: what each cable needs as headroom, what is guaranteed, what all may share.
+
+use crate::bank::REGISTRY;
+use crate::net::tx_time;
+use crate::packet::Serializer;
+use crate::spec::{HeaderBytes, ParamValue, PauseRenewal, SharedBufferSpec, Spec, SpecError, SwitchSpec, Traffic};
+use crate::topology::Topology;
+use spinewise_policy::Span;
+
+/// A cable at a port of a switch, as flow control sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cable {
+    /// Bits per second towards the switch: what must be stopped.
+    pub inward: u64,
+    /// Bits per second away from it: what pause frames travel on.
+    pub outward: u64,
+    /// Propagation there and back, with the latency of the switches.
+    pub delay: Span,
+}
+
+/// The cables of a node, by port. Where the time of each transmission is floored, `packet` bytes come faster than the
+/// rate of the link says.
+pub fn cables(topology: &Topology, node: u32, packet: u64, floor_tx: bool) -> Vec<Cable> {
+    let inward = |rate: u64| match tx_time(packet, rate, true) {
+        floored if floor_tx && floored > 0 => (u128::from(packet) * 8_000_000_000_000).div_ceil(floored.into()) as u64,
+        _ => rate,
+    };
+    (0..topology.ports(node))
+        .map(|port| {
+            let out = topology.out(node, port);
+            let back = &topology.links[(topology.first_link[node as usize] + u32::from(port)) as usize];
+            Cable { inward: inward(back.rate), outward: out.rate, delay: out.delay + back.delay }
+        })
+        .collect()
+}
+
+/// Bytes of the largest packet on the wire, with the header of a scheme where that takes bytes.
+pub fn largest_packet(spec: &Spec) -> u64 {
+    let frame = spec.transport.frame();
+    let udp = spec.traffic.iter().map(|entry| match &entry.source {
+        Traffic::Udp(udp) => udp.config.packet_bytes,
+        Traffic::Tcp(_) => 0,
+    });
+    let most = udp.chain([frame.mtu(), frame.ack_bytes]).max().unwrap_or(0);
+    let scheme = &spec.scheme;
+    let header = match scheme.header_bytes {
+        HeaderBytes::Free => 0,
+        HeaderBytes::Charged => {
+            header_room(&scheme.name, &scheme.params).max(header_room(&scheme.fabric, &scheme.fabric_params))
+        }
+    };
+    u64::from(most) + header
+}
+
+/// Bytes that the header of a scheme takes: as its parameter says, or the most there is room for.
+fn header_room(name: &str, params: &[(String, ParamValue)]) -> u64 {
+    if !REGISTRY.iter().any(|entry| entry.about.name == name && entry.header) {
+        return 0;
+    }
+    match params.iter().find(|(name, _)| name == "header_bytes") {
+        Some((_, ParamValue::Number(bytes))) => *bytes as u64,
+        _ => 16,
+    }
+}
+
+/// The parts of a buffer, bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Headroom of each priority, by port.
+    pub headrooms: Vec<u64>,
+    /// Set aside for guarantees.
+    pub reserved: u64,
+    /// All headroom.
+    pub all_headroom: u64,
+}
+
+impl Parts {
+    /// Of a switch with these cables, where the largest packet has so many bytes.
+    pub fn new(spec: &SharedBufferSpec, cables: &[Cable], packet: u64) -> Parts {
+        let priorities = u64::from(spec.priorities);
+        let headroom = |cable: &Cable| match spec.headroom {
+            _ if !spec.pfc => 0,
+            Some(bytes) => bytes,
+            None => needed_headroom(cable, packet, spec.pause_bytes * spec.priorities),
+        };
+        let headrooms: Vec<u64> = cables.iter().map(headroom).collect();
+        // As in the ns-3 code of ConWeave, packets of each port; no less than what the guarantees promise.
+        let reserved = (spec.reserved_packets * packet).max(priorities * spec.guaranteed) * cables.len() as u64;
+        Parts {
+            all_headroom: headrooms.iter().map(|&bytes| bytes.saturating_mul(priorities)).sum(),
+            reserved,
+            headrooms,
+        }
+    }
+
+    /// Bytes that are not for all.
+    pub fn set_aside(&self) -> u64 {
+        self.all_headroom.saturating_add(self.reserved)
+    }
+}
+
+/// Bytes that can still come once an ingress has asked for a pause, the packet that made it ask among them.
+///
+/// Let that packet have arrived at instant 0, and d and d' be the delays towards the switch and away from it. The sender
+/// went on at -d. The frame waits for a packet that has just been started, p, and for frames of other priorities (in
+/// `frames`, with itself: f), is sent and travels: the sender stops at p + f + d', but finishes what it has just started
+/// then. In a time of d + p + f + d' it starts no more than that times the rate, and one packet; with the first one
+/// that makes 2 packets + rate (p + f + d + d'). Nothing less will do, but for what is not a whole packet.
+pub fn needed_headroom(cable: &Cable, packet: u64, frames: u32) -> u64 {
+    let time = longest_wait(cable.outward, packet, frames) + cable.delay;
+    let bits = u128::from(cable.inward) * u128::from(time.0);
+    2 * packet + bits.div_ceil(8_000_000_000_000) as u64
+}
+
+/// The longest that a pause frame may wait for the line, and be sent: rounded up to whole picoseconds.
+pub fn longest_wait(outward: u64, packet: u64, frames: u32) -> Span {
+    Serializer::new(outward).send(packet as u32 + frames, true) + Span(1)
+}
+
+/// A shared buffer must have room for what is set aside of it, a pause must outlast the wait of its renewal, and data must
+/// have a priority that there is: a pause for another would not stop it.
+///
+/// # Errors
+/// With the switch that has too little, or the traffic.
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    let SwitchSpec::SharedBuffer(shared) = &spec.switch else { return Ok(()) };
+    for (index, entry) in spec.traffic.iter().enumerate() {
+        if u32::from(entry.priority) >= shared.priorities {
+            let allowed = format!("a priority below switch.priorities = {}", shared.priorities);
+            return Err(SpecError::new(format!("traffic[{index}].priority"), &entry.priority.into(), allowed));
+        }
+    }
+    let topology = Topology::new(&spec.topology)?;
+    let packet = largest_packet(spec);
+    for node in topology.hosts..topology.nodes() {
+        let cables = cables(&topology, node, packet, spec.topology.floor_tx());
+        let parts = Parts::new(shared, &cables, packet);
+        let name = topology.node_name(node);
+        if parts.set_aside() + packet > shared.buffer {
+            return Err(too_small(shared, &name, &parts, packet));
+        }
+        check_pause(shared, &name, &cables, packet)?;
+    }
+    Ok(())
+}
+
+/// The least `buffer_bytes` that [`check`] lets through.
+pub fn least_buffer(spec: &Spec) -> u64 {
+    let (SwitchSpec::SharedBuffer(shared), Ok(topology)) = (&spec.switch, Topology::new(&spec.topology)) else {
+        return 0;
+    };
+    let packet = largest_packet(spec);
+    let parts = |node| Parts::new(shared, &cables(&topology, node, packet, spec.topology.floor_tx()), packet);
+    (topology.hosts..topology.nodes()).map(|node| parts(node).set_aside() + packet).max().unwrap_or(0)
+}
+
+fn too_small(shared: &SharedBufferSpec, name: &str, parts: &Parts, packet: u64) -> SpecError {
+    let (headroom, reserved) = (parts.all_headroom, parts.reserved);
+    let allowed = format!(
+        "{} or more: the {} ports of {name} need {headroom} bytes of headroom (headroom_bytes, per port and priority) and \
+         {reserved} of guarantees (reserved_packets, guaranteed_bytes), and one packet of {packet} must find room beside",
+        headroom + reserved + packet,
+        parts.headrooms.len()
+    );
+    SpecError::new("switch.buffer_bytes", &shared.buffer.into(), allowed)
+}
+
+fn check_pause(shared: &SharedBufferSpec, name: &str, cables: &[Cable], packet: u64) -> Result<(), SpecError> {
+    if !shared.pfc || shared.pause == Span::ZERO || shared.pause_renewal != PauseRenewal::Timer {
+        return Ok(());
+    }
+    let frames = shared.pause_bytes * shared.priorities;
+    let longest = cables.iter().map(|cable| longest_wait(cable.outward, packet, frames)).max().unwrap_or(Span::ZERO);
+    if shared.pause > longest {
+        return Ok(());
+    }
+    let allowed = format!(
+        "more than {} us, or 0 (until the sender is told to go on): so long the frame that renews a pause may wait for a \
+         packet of {packet} bytes at {name}",
+        longest.as_us_f64()
+    );
+    Err(SpecError::new("switch.pause_us", &shared.pause.as_us_f64().into(), allowed))
+}
