@@ -9,6 +9,8 @@ from spinewise.agreement.scores import Score
 
 # Every |z| is at most the first, and this share of them at most the second.
 MOST_Z, USUAL_Z, USUAL_SHARE = 3.0, 2.0, 0.8
+# The sign of an effect is compared from so many standard deviations on.
+SIGN_FROM = 2.0
 # Largest relative difference of our mean from their run, by class and statistic.
 RELATIVE = {
     ("all", "p50"): 0.02,
@@ -50,8 +52,13 @@ def far(scores: Scores) -> list[str]:
 
 
 def wrong_effect(stat: str, score: Score) -> list[str]:
-    """What is wrong with a scheme's effect on one statistic."""
+    """What is wrong with a scheme's effect on one statistic.
+
+    Their effect is that of a single run. Where it is smaller than what chance alone gives such a run, twice the standard
+    deviation of ours, its sign says nothing and is not compared.
+    """
     words = f"effect on {stat}: {100 * score.ours:+.1f} %, theirs {100 * score.theirs:+.1f} %"
-    if score.theirs * score.ours <= 0.0:
+    tells = abs(score.theirs) > SIGN_FROM * score.ours_sd
+    if tells and score.theirs * score.ours <= 0.0:
         return [f"{words}: wrong sign"]
     return [] if abs(score.z) <= MOST_Z else [f"{words}: z = {score.z:+.1f} (at most ±{MOST_Z:g})"]
