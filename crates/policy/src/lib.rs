@@ -355,6 +355,8 @@ pub struct Layout {
     pub bytes: usize,
     /// Held queues per port.
     pub queues: u16,
+    /// An oracle is asked for: [`SwitchView::free_queues`].
+    pub free_queues: bool,
     /// At hosts: is [`Policy::pick`] called for acknowledgements too? Otherwise the fabric's own scheme spreads them.
     pub picks_acks: bool,
 }
@@ -369,6 +371,7 @@ impl Default for Layout {
             actions: 8,
             bytes: 0,
             queues: 0,
+            free_queues: false,
             picks_acks: false,
         }
     }

@@ -101,6 +101,9 @@ pub struct SwitchView<'a> {
     pub salt: u64,
     /// Its ports.
     pub ports: &'a dyn Ports,
+    /// An oracle, which no switch has: free held queues of the port of every host, at its own leaf, as they were at the
+    /// last instant of the run's grid. Empty unless [`crate::Layout::free_queues`] asks for it.
+    pub free_queues: &'a [u16],
 }
 
 impl SwitchView<'_> {

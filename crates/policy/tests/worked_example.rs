@@ -41,7 +41,15 @@ fn pick(queues: [u64; 5], now: Time, rng: &mut Rng, flowlet: &mut Flowlet) -> us
         node: &mut (),
         peers: Table { ids: &[], peers: &mut [], routes: &mut [], stride: 0, current: 0 },
         ports: &mut [],
-        view: SwitchView { switch: 0, tier: Tier::Leaf, candidates: &UPLINKS, host_ports: 1, salt: 1, ports: &queues },
+        view: SwitchView {
+            switch: 0,
+            tier: Tier::Leaf,
+            candidates: &UPLINKS,
+            host_ports: 1,
+            salt: 1,
+            ports: &queues,
+            free_queues: &[],
+        },
         rng,
         out: Out::new(&mut [], &mut []),
     };

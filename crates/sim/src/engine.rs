@@ -39,6 +39,9 @@ pub struct Sim {
     pub flows: Flows,
     /// The account.
     pub log: Log,
+    /// For schemes that ask an oracle: free held queues at the port of every host, by the last instant of the grid; empty
+    /// if none asks.
+    pub free_queues: Vec<u16>,
     /// When and how to stop.
     pub limits: Limits,
 }
@@ -129,6 +132,7 @@ impl Sim {
             net: &self.net,
             wires: &mut self.wires,
             fabric: &mut self.fabric,
+            free_queues: &self.free_queues,
             flows: &mut self.flows,
             log: &mut self.log,
         };
@@ -163,6 +167,16 @@ impl Sim {
         }
     }
 
+    /// An instant of the grid: everything before it has been done. Writes down what the oracle tells.
+    #[cold]
+    pub(crate) fn publish(&mut self) {
+        for (host, free) in self.free_queues.iter_mut().enumerate() {
+            let home = self.net.topology.home(host as u32);
+            let port = &self.switches[home.leaf as usize].ports[usize::from(home.port)];
+            *free = port.lanes().map_or(0, |lanes| lanes.free_queues());
+        }
+    }
+
     fn progress(&self, now: Time) -> Progress {
         Progress { now, packet_hops: self.wires.hops, open: self.flows.open }
     }
@@ -189,6 +203,12 @@ impl Grid {
         let next = Time::ZERO + sim.limits.grid;
         let may_lock = deadlock::is_possible(sim);
         Grid { limits: sim.limits, next, may_lock, arrived: 0, quiet_since: Time::ZERO }
+    }
+
+    /// Has an instant of the grid been reached?
+    #[inline]
+    fn is_due(&self, now: Time) -> bool {
+        now >= self.next
     }
 
     /// Everything before `now` has been done, and nothing is planned between. Did the run end, and when?

@@ -49,7 +49,11 @@ impl Sim {
         let flows_done = spec.run.stop == Stop::FlowsDone && (flows.open > 0 || flows.specs.is_empty());
         let limits = Limits { flows_done, until: spec.run.until, grid: spec.run.grid };
         let log = Log::default();
-        Ok((Sim { net, wires, hosts, switches, edge, fabric, flows, log, limits }, loads))
+        let asks = (0..net.topology.switches()).any(|switch| fabric.layout(switch).free_queues);
+        let free_queues = vec![0; if asks { net.topology.hosts as usize } else { 0 }];
+        let mut sim = Sim { net, wires, hosts, switches, edge, fabric, flows, log, free_queues, limits };
+        sim.publish();
+        Ok((sim, loads))
     }
 
     /// Runs to the end with the engine of the spec. Returns the instant it stopped at.

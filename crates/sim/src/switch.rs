@@ -32,6 +32,8 @@ pub struct World<'a> {
     pub wires: &'a mut Wires,
     /// The scheme at the switches.
     pub fabric: &'a mut Bank,
+    /// For schemes that ask an oracle: see [`spinewise_policy::SwitchView::free_queues`].
+    pub free_queues: &'a [u16],
     /// The account of packets of flows.
     pub flows: &'a mut Flows,
     /// The account.
@@ -209,7 +211,7 @@ impl Switch {
     fn leave_fabric(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         let packet = &mut hand.packet;
         let view = packet.view(&w.net.hashing, in_port, out);
-        let verdict = self.ask((w.net, w.wires), now, packet.src, w.fabric, &[], |fabric, call| {
+        let verdict = self.ask((w.net, w.wires, w.free_queues), now, packet.src, w.fabric, &[], |fabric, call| {
             fabric.ingress(call, &view, &mut packet.header)
         });
         let asked = take_asked(w);
@@ -258,9 +260,10 @@ impl Switch {
     fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
         let packet = &mut hand.packet;
         let view = packet.view(&w.net.hashing, in_port, 0);
-        let (way, header) = self.ask((w.net, w.wires), now, packet.dst, w.fabric, candidates, |fabric, call| {
-            fabric.pick(call, &view, &mut packet.header)
-        });
+        let (way, header) =
+            self.ask((w.net, w.wires, w.free_queues), now, packet.dst, w.fabric, candidates, |fabric, call| {
+                fabric.pick(call, &view, &mut packet.header)
+            });
         if header > 0 && in_port < self.host_ports && w.net.charge_headers {
             packet.wire += header as u16;
             packet.fabric_header = header as u8;
@@ -311,7 +314,7 @@ impl Switch {
             return;
         };
         let view = packet.view(&w.net.hashing, 0, out);
-        self.ask((w.net, w.wires), now, packet.dst, w.fabric, &[], |fabric, call| {
+        self.ask((w.net, w.wires, w.free_queues), now, packet.dst, w.fabric, &[], |fabric, call| {
             fabric.egress(call, PortId(out), &view, &mut packet.header);
         });
         let asked = take_asked(w);
@@ -346,7 +349,7 @@ impl Switch {
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
             What::LinkDown(port) => {
-                self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {
+                self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
                     fabric.link(call, PortId(port), Change::Down);
                 });
                 let asked = take_asked(w);
@@ -356,7 +359,7 @@ impl Switch {
             What::RenewPause(port, priority) => self.renew_pause(w, now, (port, priority)),
             What::Scheme(key) => {
                 let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
-                let fired = self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {
+                let fired = self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
                     fabric.timer(Call { peer, ..call }, key)
                 });
                 if fired {
@@ -370,7 +373,9 @@ impl Switch {
                 }
             }
             What::Tick => {
-                self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| fabric.tick(call));
+                self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
+                    fabric.tick(call)
+                });
                 let period = w.fabric.layout(self.id).tick;
                 let asked = take_asked(w);
                 self.perform(w, now, asked);

@@ -78,3 +78,26 @@ fn one_queue_is_not_enough_and_says_so() {
     }
     assert!(without > 0 && kept > 0 && inverted > 0, "{without} without a queue, {kept} kept, {inverted} inverted");
 }
+
+/// An oracle that tells of free queues needs no message. It reserves nothing: flows that leave their paths between two
+/// instants of the grid still miss a queue.
+#[test]
+fn an_oracle_keeps_flows_on_their_paths_while_no_queue_is_free() {
+    let (mut missed, mut missed_without) = (0, 0);
+    for seed in 0..6 {
+        // One flow after the other, so that a queue is often taken when the next one wants to leave.
+        let flows: Vec<Value> = (0..8).map(|i| flow(i, 8, 500_000, u64::from(i) * 40_000)).collect();
+        let change = json!({"seed": seed, "traffic": [{"kind": "flows", "list": flows}], "run": {"grid_ns": 1000}});
+        let params = |oracle: bool| json!({"reorder_queues": 1, "keep_path_us": 0, "oracle_fallback": oracle});
+        let told = merged(&spec(params(true)), &change);
+        let outcome = run(&told);
+        assert_eq!(outcome.report["finished"], outcome.report["flows"]);
+        assert!(points(&outcome, "kept").is_empty() && !points(&outcome, "tails").is_empty());
+        missed += points(&outcome, "no_queue").len();
+        missed_without += points(&run(&merged(&spec(params(false)), &change)), "no_queue").len();
+        for tuning in [common::events(), Tuning { all_hooks: true, window_divisor: 3, ..Tuning::default() }] {
+            assert_eq!(run_with(&told, tuning).hash, outcome.hash, "one result whatever the engine");
+        }
+    }
+    assert!(missed < missed_without, "queues missed: {missed} with the oracle, {missed_without} without");
+}

@@ -239,7 +239,15 @@ fn a_link_that_changes_is_told() {
     let places = Places { shapes: vec![shape], kinds: vec![0, 0] };
     let mut bank = Bank::new("loopback_switch", &[], &places, 1, false).expect("it is there").expect("no parameters");
     assert!(matches!(bank.layout(0), Layout { queues: 4, .. }));
-    let view = SwitchView { switch: 0, tier: Tier::Leaf, candidates: &[], host_ports: 2, salt: 0, ports: &NoPorts };
+    let view = SwitchView {
+        switch: 0,
+        tier: Tier::Leaf,
+        candidates: &[],
+        host_ports: 2,
+        salt: 0,
+        ports: &NoPorts,
+        free_queues: &[],
+    };
     for (port, change, kept) in [
         (Port(2), Change::Down, true),
         (Port(3), Change::Down, true),

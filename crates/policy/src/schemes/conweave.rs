@@ -75,6 +75,9 @@ crate::params! {
         /// A flow that found no reorder queue keeps its path so long, or until silent, microseconds (SELB §II: its
         /// life); 0: it is not told.
         keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
+        /// An oracle instead of that message: a flow stays on its path while no reorder queue of its destination's port was
+        /// free at the last instant of the run's grid (`run.grid_ns`). It reserves nothing, so two flows may go by one queue.
+        oracle_fallback: bool = false, Allowed::Bool;
         /// Least time between two NOTIFY about one path to one leaf, microseconds (conweave-ns3: 0, one per marked
         /// packet).
         notify_gap_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
@@ -113,6 +116,7 @@ pub struct ConWeave {
     reorder: reorder::Rules,
     path_busy: Span,
     notify_gap: Span,
+    oracle: bool,
     sampled_paths: u32,
     queues: u16,
     header_bytes: u8,
@@ -174,10 +178,11 @@ impl Policy for ConWeave {
                 extra_flush: Span::from_us_f64(config.extra_flush_us),
                 default_wait: Span::from_us_f64(config.default_wait_us),
                 control_bytes: config.control_bytes,
-                tell_no_queue: config.keep_path_us > 0.0,
+                tell_no_queue: config.keep_path_us > 0.0 && !config.oracle_fallback,
             },
             path_busy: Span::from_us_f64(config.theta_path_busy_us),
             notify_gap: Span::from_us_f64(config.notify_gap_us),
+            oracle: config.oracle_fallback,
             sampled_paths: config.sampled_paths,
             queues: reorder::queues(config.reorder_queues),
             header_bytes: config.header_bytes as u8,
@@ -195,6 +200,7 @@ impl Policy for ConWeave {
             actions: reorder::ACTIONS + 4,
             bytes: reorder::BYTES + 2 * header::BODY,
             queues: self.queues,
+            free_queues: self.oracle,
             ..Layout::default()
         }
     }
@@ -211,7 +217,9 @@ impl Policy for ConWeave {
             _ => Source { last: cx.now, ..Source::new(self.draw(cx, ways)) },
         };
         let old = source.rerouted;
-        let sent = source.next(&self.source, cx.now, || self.draw(cx, ways));
+        let free = || cx.view.free_queues.get(packet.dst as usize).is_some_and(|&free| free > 0);
+        let may_leave = !self.oracle || free();
+        let sent = source.next(&self.source, cx.now, may_leave, || self.draw(cx, ways));
         if let Some(way) = sent.moved {
             let series = if sent.header.mark == Mark::Tail { REROUTES } else { IDLE_MOVES };
             cx.out.record(series, f64::from(way.0));

@@ -39,6 +39,7 @@ pub struct Room {
     pub ports: FakePorts,
     pub leaf_of: Vec<u32>,
     pub ways: Vec<u16>,
+    pub free_queues: Vec<u16>,
 }
 
 pub trait Lend: Site {
@@ -70,6 +71,7 @@ impl Lend for AtSwitch {
             host_ports: if room.tier == Tier::Leaf { 4 } else { 0 },
             salt: 99,
             ports: &room.ports,
+            free_queues: &room.free_queues,
         }
     }
 }
@@ -103,6 +105,7 @@ where
         Shell {
             policy: P::new(config),
             room: Room {
+                free_queues: Vec::new(),
                 device,
                 tier,
                 candidates: (host_ports..ports).collect(),

@@ -30,6 +30,9 @@ pub fn run(sim: &mut Sim, watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut count = 0u64;
     loop {
         let now = heap.peek().map_or(Time::NEVER, |event| event.0.0);
+        if grid.is_due(now) {
+            sim.publish();
+        }
         if let Some(stop) = grid.over(now, sim) {
             return Ok(stop);
         }

@@ -38,6 +38,9 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
     let ahead = sim.wires.heads.len() >= TOUCH_FROM;
     loop {
         let start = sim.wires.due.iter().copied().min().unwrap_or(Time::NEVER);
+        if grid.is_due(start) {
+            sim.publish();
+        }
         if let Some(stop) = grid.over(start, sim) {
             std::hint::black_box(touched);
             return Ok(stop);

@@ -278,6 +278,11 @@ impl Lanes {
         Released::Joined { before, joined, packets }
     }
 
+    /// How many held queues nobody has taken.
+    pub fn free_queues(&self) -> u16 {
+        self.held.iter().filter(|held| !held.taken).count() as u16
+    }
+
     /// A held queue that nobody has taken.
     pub fn free_queue(&self) -> Option<Queue> {
         self.held.iter().position(|held| !held.taken).map(|free| Queue(free as u16))

@@ -31,7 +31,7 @@ impl Switch {
             Kind::Message if self.hooks.has(Hooks::MESSAGE) => {
                 let body = hand.body.as_deref().unwrap_or(&[]);
                 let message = message_of(packet, in_port, body);
-                self.ask((w.net, w.wires), now, packet.src, w.fabric, &[], |fabric, call| {
+                self.ask((w.net, w.wires, w.free_queues), now, packet.src, w.fabric, &[], |fabric, call| {
                     fabric.message(call, &message)
                 });
                 let asked = take_asked(w);
@@ -72,14 +72,16 @@ impl Switch {
             return;
         }
         let feedback = Feedback { way, flow: None, event };
-        self.ask((w.net, w.wires), now, peer, w.fabric, &[], |fabric, call| fabric.feedback(call, &feedback));
+        self.ask((w.net, w.wires, w.free_queues), now, peer, w.fabric, &[], |fabric, call| {
+            fabric.feedback(call, &feedback)
+        });
         let asked = take_asked(w);
         self.perform(w, now, asked);
     }
 
     /// Tells the scheme that held queue `queue` of a port has drained and is free again.
     pub(super) fn tell_drained(&mut self, w: &mut World<'_>, now: Time, port: u16, (queue, owner): Drained) {
-        self.ask((w.net, w.wires), now, NO_PEER, w.fabric, &[], |fabric, call| {
+        self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
             fabric.drained(call, owner, PortId(port), queue);
         });
         let asked = take_asked(w);
@@ -90,7 +92,7 @@ impl Switch {
     #[inline]
     pub(super) fn ask<R>(
         &self,
-        (net, wires): (&Net, &Wires),
+        (net, wires, free_queues): (&Net, &Wires, &[u16]),
         now: Time,
         about: u32,
         fabric: &mut Bank,
@@ -106,6 +108,7 @@ impl Switch {
             host_ports: self.host_ports,
             salt: self.salt,
             ports: &ports,
+            free_queues,
         };
         hook(fabric, Call { seat: self.id, now, room: Room::Switch(view), peer })
     }

@@ -74,8 +74,8 @@ pub struct Rules {
 }
 
 impl Source {
-    /// The flow's next data packet.
-    pub fn next(&mut self, rules: &Rules, now: Time, draw: impl FnOnce() -> Draw) -> Sent {
+    /// The flow's next data packet; `may_leave` its path, if an answer is late.
+    pub fn next(&mut self, rules: &Rules, now: Time, may_leave: bool, draw: impl FnOnce() -> Draw) -> Sent {
         let silent = now.since(self.last) > rules.inactive;
         self.last = now;
         if silent {
@@ -91,7 +91,7 @@ impl Source {
         if self.stabilised {
             return Sent { header: self.open(rules, now), moved: None };
         }
-        if now > self.deadline {
+        if now > self.deadline && may_leave {
             return self.leave(rules, now, draw());
         }
         Sent { header: self.header(now, Mark::Data), moved: None }

@@ -164,6 +164,7 @@ impl Policy for LoopbackSwitch {
             actions: ACTIONS,
             bytes: BODIES,
             queues: self.queues,
+            free_queues: false,
         }
     }
 
