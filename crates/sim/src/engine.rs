@@ -233,9 +233,9 @@ impl Grid {
         Time(steps.saturating_mul(self.limits.grid.0)) + self.limits.grid
     }
 
-    /// The first instant of the grid up to `now` at which no data has arrived for long, and none can, as pauses wait for
-    /// each other. What does not change between two events is looked at as of the grid's instants between them: so it
-    /// makes no difference how often an engine asks.
+    /// The first instant of the grid up to `now` at which no data has arrived for long, and none can, as pauses wait
+    /// for each other. What does not change between two events is looked at as of the grid's instants between them: so
+    /// it makes no difference how often an engine asks.
     fn locked(&mut self, now: Time, sim: &Sim) -> Option<Time> {
         if sim.log.arrived != self.arrived {
             self.arrived = sim.log.arrived;

@@ -13,6 +13,7 @@ use spinewise_sim::bank::REGISTRY;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::Tuning;
 use spinewise_sim::spec::{EngineKind, Stop, Traffic, resolve};
+use spinewise_sim::switch::least_buffer;
 use spinewise_sim::topology::{LinkSpec, Topology};
 use spinewise_sim::workload::FlowSpec;
 
@@ -176,6 +177,31 @@ fn topology() -> impl Strategy<Value = (Size, Value)> {
 }
 
 fn switch() -> impl Strategy<Value = Value> {
+    prop_oneof![3 => output_queues().boxed(), 1 => shared_buffer().boxed()]
+}
+
+/// One buffer for all ports. Its size is in thousandths of the least that the fabric allows: see [`made_to_fit`].
+fn shared_buffer() -> impl Strategy<Value = Value> {
+    let pfc = (prop::bool::weighted(0.75), 1u32..=7, select(&["above_threshold", "pool_full"][..]));
+    let rare = |usual: &'static str, other: &'static str| prop_oneof![7 => Just(usual), 1 => Just(other)];
+    let ns3 = (rare("without_pfc", "always"), rare("timer", "packets"));
+    let alpha = || select(&[1e-6, 0.01, 0.0625, 1.0, 8.0][..]);
+    let few = || prop_oneof![2 => Just(0u32), 1 => 0u32..3_000, 1 => 0u32..20_000];
+    let shares = (alpha(), alpha(), few(), few(), 0u32..3, 0u32..3000);
+    let rest = (prop_oneof![Just(0u32), 5u32..400], 1u32..200, 0u32..20_000, 0u32..60_000, 0.0f64..1.0, 1000u32..2000);
+    (pfc, ns3, shares, rest).prop_map(|((pfc, priorities, headroom_use), ns3, shares, rest)| {
+        json!({
+            "model": "shared_buffer", "pfc": pfc, "priorities": priorities, "headroom_use": headroom_use,
+            "egress_threshold": ns3.0, "pause_renewal": ns3.1,
+            "egress_alpha": shares.0, "ingress_alpha": shares.1, "guaranteed_bytes": shares.2,
+            "pause_offset_bytes": shares.3, "reserved_packets": shares.4, "resume_offset_bytes": shares.5,
+            "pause_us": rest.0, "pause_frame_bytes": rest.1, "ecn_min_bytes": rest.2, "ecn_max_bytes": rest.2 + rest.3,
+            "ecn_max_probability": rest.4, "buffer_bytes": rest.5,
+        })
+    })
+}
+
+fn output_queues() -> impl Strategy<Value = Value> {
     let buffer = prop_oneof![
         3 => (1u32..20).prop_map(|n| ("buffer_packets", n)),
         1 => (20u32..300).prop_map(|n| ("buffer_packets", n)),
@@ -358,10 +384,28 @@ fn tuning() -> impl Strategy<Value = Tuning> {
 /// A scheme whose rows need one meaning of a tag for all hosts refuses the others, and one with a header of its own
 /// refuses a fabric that writes one too: then it runs with explicit tags, over ECMP.
 fn made_to_fit(mut spec: Value) -> Value {
+    let shared = spec["switch"]["model"] == "shared_buffer";
+    let thousandths = spec["switch"]["buffer_bytes"].as_u64().unwrap_or_default();
+    if shared {
+        spec["switch"]["buffer_bytes"] = json!(1u64 << 40);
+        let priorities = spec["switch"]["priorities"].as_u64().unwrap_or(1);
+        for (n, entry) in (0..).zip(spec["traffic"].as_array_mut().expect("a list")) {
+            entry["priority"] = json!((n + thousandths) % priorities);
+        }
+    }
     for (key, word) in [("path_tag", "explicit"), ("fabric", "ecmp")] {
         if resolve(&spec).is_err_and(|error| error.key == format!("scheme.{key}")) {
             spec["scheme"][key] = json!(word);
         }
+    }
+    if shared {
+        // A pause that is too short to be renewed lasts until it is ended.
+        if resolve(&spec).is_err_and(|error| error.key == "switch.pause_us") {
+            spec["switch"]["pause_us"] = json!(0);
+        }
+        // Thresholds of up to 80 kB must lie below the buffer.
+        let least = least_buffer(&common::resolved(&spec)).max(80_001);
+        spec["switch"]["buffer_bytes"] = json!((least * thousandths).div_ceil(1000));
     }
     spec
 }
@@ -375,6 +419,11 @@ fn check_account(spec: &Value, outcome: &Outcome) {
     }
     let drops: u64 =
         outcome.report["links"].as_array().expect("links").iter().filter_map(|link| link["drops"].as_u64()).sum();
+    let switch = &spec["switch"];
+    let lossless =
+        switch["pfc"] == true && switch["egress_threshold"] == "without_pfc" && switch["pause_renewal"] == "timer";
+    assert!(drops == 0 || !lossless, "a lossless fabric has lost something\n{spec}");
+    assert!(outcome.report["deadlock"].is_null(), "up and down does not lock\n{spec}");
     // A spine that has lost its link to a leaf cannot answer that leaf's probes with a TTL; all else has a route.
     let unroutable = counters["unroutable"].as_u64().unwrap_or_default();
     assert!(unroutable == 0 || spec["scheme"].to_string().contains("loopback"), "{spec}");
@@ -462,6 +511,7 @@ fn check(spec: Value, tuning: Tuning) {
     for other in [common::events(), tuning] {
         let again = run_with(&spec, other);
         assert_eq!(reference.records, again.records, "{other:?}: flows\n{spec}");
+        assert_eq!(reference.report["links"], again.report["links"], "{other:?}\n{spec}");
         assert_eq!(reference.report["counters"], again.report["counters"], "{other:?}\n{spec}");
         assert_eq!(reference.hash, again.hash, "{other:?}: hash\n{spec}");
     }
@@ -510,6 +560,7 @@ fn much_happens_in_these_specs() {
         let spec = made_to_fit(spec(stop).new_tree(&mut runner).expect("a spec").current());
         let outcome = common::run(&spec);
         let mut note = |what, happened: bool| *seen.entry(what).or_default() += u32::from(happened);
+        note("pauses", common::counter(&outcome, "pause_frames", "packets") > 0);
         for fate in ["dropped", "consumed", "in_network_at_stop", "probes", "messages"] {
             note(fate, common::counter(&outcome, fate, "packets") > 0);
         }

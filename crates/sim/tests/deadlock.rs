@@ -1,5 +1,5 @@
-//! Flow control can lock a circle of buffers for ever. Where it does, the links are named and the run ends; where routes
-//! go up and then down, it never does.
+//! Flow control can lock a circle of buffers for ever. Where it does, the links are named and the run ends; where
+//! routes go up and then down, it never does.
 
 mod common;
 

@@ -83,8 +83,8 @@ fn incast_loses_nothing() {
     }
 }
 
-/// Two racks of 8 hosts over two spines; the hosts of rack 0 send to one host of rack 1, which is slow, and one more flow
-/// passes the same spines to a fast one.
+/// Two racks of 8 hosts over two spines; the hosts of rack 0 send to one host of rack 1, which is slow, and one more
+/// flow passes the same spines to a fast one.
 fn two_hops(switch: &Value, transport: &Value) -> Value {
     let list: Vec<Value> = (0..7).map(|host| flow(host, 8, 400_000, 0)).chain([flow(7, 9, 400_000, 20_000)]).collect();
     json!({
@@ -126,8 +126,9 @@ fn pauses_that_run_out_lose_packets() {
 }
 
 /// The worst case of one cable, host 1 to the switch. What is beyond a guarantee of four packets goes to the headroom:
-/// there is no share of the free part, and nobody is asked to pause before. Nothing leaves meanwhile: a packet of host 2 is on the slow line to host 0. Host 1 has just started. Host 3 keeps
-/// the line to host 1 busy, so that the pause frame must wait; when its packets start is shifted by `phase`.
+/// there is no share of the free part, and nobody is asked to pause before. Nothing leaves meanwhile: a packet of host
+/// 2 is on the slow line to host 0. Host 1 has just started. Host 3 keeps the line to host 1 busy, so that the pause
+/// frame must wait; when its packets start is shifted by `phase`.
 #[derive(Clone, Copy, Debug)]
 struct Worst {
     /// Rates of host 1's link towards the switch and back, Gbps; delays, ns.
@@ -213,7 +214,7 @@ fn the_headroom_needed_is_enough_and_one_packet_less_is_not() {
     }
 }
 
-/// The paper's formula, as its words say it: two packets, a third that the frame waits for, the frame, and the cable's
+/// The formula in words: two packets, a third that the frame waits for, the frame, and the cable's
 /// contents both ways.
 #[test]
 fn the_formula_in_words() {
@@ -244,14 +245,15 @@ fn random_spec() -> impl Strategy<Value = Value> {
             "topology": {"leaves": leaves, "spines": spines, "hosts_per_leaf": per_leaf, "host_rate_gbps": host_rate,
                          "fabric_rate_gbps": fabric_rate, "host_delay_ns": delays.0, "fabric_delay_ns": delays.1},
             "transport": transports()[transport], "scheme": {"name": scheme},
-            "switch": {"priorities": priorities, "headroom_use": headroom_use, "pause_us": pause_us, "buffer_bytes": 1u64 << 40,
+            "switch": {"priorities": priorities, "headroom_use": headroom_use, "pause_us": pause_us,
+                       "buffer_bytes": 1u64 << 40,
                        "ingress_alpha": alpha, "pause_offset_bytes": offset, "guaranteed_bytes": offset / 2,
                        "ecn_min_bytes": 3_000, "ecn_max_bytes": 12_000},
             "traffic": [
                 {"kind": "incast", "receiver": 0, "senders": hosts - 1, "size_bytes": size, "priority": 0},
                 {"kind": "permutation", "size_bytes": size / 2 + 1, "priority": priorities - 1},
-                {"kind": "incast", "receiver": hosts - 1, "senders": hosts - 1, "size_bytes": size / 3 + 1, "start_us": 5,
-                 "priority": priorities / 2},
+                {"kind": "incast", "receiver": hosts - 1, "senders": hosts - 1, "size_bytes": size / 3 + 1,
+                 "start_us": 5, "priority": priorities / 2},
             ],
             "run": {"until_us": 2_000_000},
         });
@@ -262,7 +264,9 @@ fn random_spec() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, rng_seed: RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400, rng_seed: RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn no_lossless_fabric_loses_anything(spec in random_spec()) {

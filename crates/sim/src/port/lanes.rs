@@ -1,8 +1,8 @@
 //! The queues of a commit-at-start port: it keeps its packets until their transmission starts.
 //!
-//! A port has a control queue of strict priority (if the fabric separates control), which pause frames jump, data queues
-//! served in turn, and held queues that take no part until they are released. A released queue joins the end of its data queue at once:
-//! behind everything that waits there, before everything that comes later.
+//! A port has a control queue of strict priority (if the fabric separates control), which pause frames jump, data
+//! queues served in turn, and held queues that take no part until they are released. A released queue joins the end of
+//! its data queue at once: behind everything that waits there, before everything that comes later.
 
 use super::Pausing;
 use crate::packet::{BODY, Body, InHand, Packet};
@@ -168,8 +168,8 @@ impl Lanes {
         data.chain(self.held.iter().map(|held| held.fifo.bytes))
     }
 
-    /// Takes the packet that starts next at `now`: pause frames first, then control, then the data queues in turn, but for
-    /// paused ones.
+    /// Takes the packet that starts next at `now`: pause frames first, then control, then the data queues in turn, but
+    /// for paused ones.
     pub fn pop(&mut self, now: Time, hand: &mut InHand) -> Option<Lane> {
         if let Some(frame) = self.pauses.pop_front() {
             hand.packet = frame;
@@ -238,8 +238,8 @@ impl Lanes {
         self.data[usize::from(priority)].fifo.packets.iter().chain(joining)
     }
 
-    /// Takes held queue `q` for `owner` if it is free: it stays taken, even if the packet in hand is then dropped, until
-    /// it has been released and drained. Was it free?
+    /// Takes held queue `q` for `owner` if it is free: it stays taken, even if the packet in hand is then dropped,
+    /// until it has been released and drained. Was it free?
     pub fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
         let held = self.held.get_mut(usize::from(q.0)).expect("held queues are declared in the layout");
         if held.taken {
@@ -281,6 +281,11 @@ impl Lanes {
     /// How many held queues nobody has taken.
     pub fn free_queues(&self) -> u16 {
         self.held.iter().filter(|held| !held.taken).count() as u16
+    }
+
+    /// How many held queues are taken.
+    pub fn taken(&self) -> usize {
+        self.held.iter().filter(|held| held.taken).count()
     }
 
     /// A held queue that nobody has taken.

@@ -1,9 +1,10 @@
 //! The shared buffer of a switch: who may use how much of it, and when upstream ports must pause.
 //!
 //! Two accounts are kept of every byte of data. The **egress** account bounds each queue by a share of what is free
-//! (dynamic thresholds: Choudhury and Hahne, IEEE/ACM ToN 1998), beyond a guarantee. The **ingress** account is kept per
-//! port and priority a packet came by: what is above its own share of the free buffer asks the sender to pause (IEEE
-//! 802.1Qbb), and what comes until the sender has heard of it goes to the headroom. Control packets are not counted.
+//! (dynamic thresholds: Choudhury and Hahne, IEEE/ACM ToN 1998), beyond a guarantee. The **ingress** account is kept
+//! per port and priority a packet came by: what is above its own share of the free buffer asks the sender to pause
+//! (IEEE 802.1Qbb), and what comes until the sender has heard of it goes to the headroom. Control packets are not
+//! counted.
 
 use super::sizes::{Cable, Parts, longest_wait};
 use crate::spec::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
@@ -190,8 +191,8 @@ impl SharedBuffer {
         Some(ingress.pausing_until - ingress.renew_before)
     }
 
-    /// A planned renewal is due: for how long the sender shall pause from now on, if it shall. Another one must be planned
-    /// while the ingress still pauses.
+    /// A planned renewal is due: for how long the sender shall pause from now on, if it shall. Another one must be
+    /// planned while the ingress still pauses.
     pub fn renew(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
         let at = self.at(came);
         self.ingress[at].renews = false;

@@ -101,11 +101,11 @@ impl Parts {
 
 /// Bytes that can still come once an ingress has asked for a pause, the packet that made it ask among them.
 ///
-/// Let that packet have arrived at instant 0, and d and d' be the delays towards the switch and away from it. The sender
-/// went on at -d. The frame waits for a packet that has just been started, p, and for frames of other priorities (in
-/// `frames`, with itself: f), is sent and travels: the sender stops at p + f + d', but finishes what it has just started
-/// then. In a time of d + p + f + d' it starts no more than that times the rate, and one packet; with the first one
-/// that makes 2 packets + rate (p + f + d + d'). Nothing less will do, but for what is not a whole packet.
+/// Let that packet have arrived at instant 0, and d and d' be the delays towards the switch and away from it. The
+/// sender went on at -d. The frame waits for a packet that has just been started, p, and for frames of other priorities
+/// (in `frames`, with itself: f), is sent and travels: the sender stops at p + f + d', but finishes what it has just
+/// started then. In a time of d + p + f + d' it starts no more than that times the rate, and one packet; with the first
+/// one that makes 2 packets + rate (p + f + d + d'). Nothing less will do, but for what is not a whole packet.
 pub fn needed_headroom(cable: &Cable, packet: u64, frames: u32) -> u64 {
     let time = longest_wait(cable.outward, packet, frames) + cable.delay;
     let bits = u128::from(cable.inward) * u128::from(time.0);
@@ -117,8 +117,8 @@ pub fn longest_wait(outward: u64, packet: u64, frames: u32) -> Span {
     Serializer::new(outward).send(packet as u32 + frames, true) + Span(1)
 }
 
-/// A shared buffer must have room for what is set aside of it, a pause must outlast the wait of its renewal, and data must
-/// have a priority that there is: a pause for another would not stop it.
+/// A shared buffer must have room for what is set aside of it, a pause must outlast the wait of its renewal, and data
+/// must have a priority that there is: a pause for another would not stop it.
 ///
 /// # Errors
 /// With the switch that has too little, or the traffic.
