@@ -89,7 +89,27 @@ struct Seat<P: Policy> {
     peers: Vec<P::Peer>,
     routes: Vec<P::Route>,
     rng: Rng,
-    armed: BTreeMap<Key, Time>,
+    armed: BTreeMap<Key, Armed>,
+}
+
+/// A timer of a scheme.
+#[derive(Clone, Copy, Debug)]
+struct Armed {
+    /// When it expires.
+    at: Time,
+    /// When its event comes, which is not later.
+    planned: Time,
+}
+
+/// What the event of a timer led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fired {
+    /// Nothing: the timer was cancelled or planned anew.
+    Stale,
+    /// Nothing yet: it was moved, and its event comes again at this instant.
+    Early(Time),
+    /// The scheme was called.
+    Done,
 }
 
 /// All seats of one scheme.
@@ -215,13 +235,21 @@ where
         answer
     }
 
-    fn arm(&mut self, seat: u32, key: Key, at: Time) {
-        let Some(seat) = self.seats[seat as usize].as_deref_mut() else { return };
-        if seat.armed.insert(key, at).is_none()
-            && let Key::Flow(flow, _) = key
-        {
+    /// When to plan the timer's event, if the one that is planned already does not serve.
+    fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time> {
+        let seat = self.seats[seat as usize].as_deref_mut()?;
+        if let Some(armed) = seat.armed.get_mut(&key) {
+            armed.at = at;
+            // One that comes early is planned again then: a timer moved with every packet costs one event now and then.
+            let earlier = at < armed.planned;
+            armed.planned = armed.planned.min(at);
+            return earlier.then_some(at);
+        }
+        seat.armed.insert(key, Armed { at, planned: at });
+        if let Key::Flow(flow, _) = key {
             seat.flows.pin(flow.0);
         }
+        Some(at)
     }
 
     fn cancel(&mut self, seat: u32, key: Key) {
@@ -415,8 +443,8 @@ macro_rules! bank {
                 match self { $(Bank::$variant(seats) => seats.message(call, message),)* }
             }
 
-            /// [`Policy::timer`], if `key` is still armed for this instant. Was it?
-            pub fn timer(&mut self, call: Call<'_>, key: Key) -> bool {
+            /// [`Policy::timer`], if `key` is still armed for this instant.
+            pub fn timer(&mut self, call: Call<'_>, key: Key) -> Fired {
                 match self { $(Bank::$variant(seats) => seats.timer(call, key),)* }
             }
 
@@ -435,8 +463,8 @@ macro_rules! bank {
                 match self { $(Bank::$variant(seats) => seats.drained(call, owner, port, queue),)* }
             }
 
-            /// Remembers that a timer is armed; pins the flow.
-            pub fn arm(&mut self, seat: u32, key: Key, at: Time) {
+            /// Remembers that a timer is armed; pins the flow. Returns when its event must be planned, if it must.
+            pub fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time> {
                 match self { $(Bank::$variant(seats) => seats.arm(seat, key, at),)* }
             }
 
@@ -517,10 +545,15 @@ where
         self.call(Hooks::MESSAGE, call, message.flow, |policy, cx, flow| policy.message(cx, flow, message));
     }
 
-    fn timer(&mut self, call: Call<'_>, key: Key) -> bool {
-        let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { return false };
-        if seat.armed.get(&key) != Some(&call.now) {
-            return false;
+    fn timer(&mut self, call: Call<'_>, key: Key) -> Fired {
+        let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { return Fired::Stale };
+        match seat.armed.get_mut(&key) {
+            Some(armed) if armed.at == call.now => {}
+            Some(armed) if armed.planned == call.now => {
+                armed.planned = armed.at;
+                return Fired::Early(armed.at);
+            }
+            _ => return Fired::Stale,
         }
         seat.armed.remove(&key);
         let flow = if let Key::Flow(flow, _) = key { Some(flow) } else { None };
@@ -529,7 +562,7 @@ where
         if let Some(flow) = flow {
             self.pin(call.seat, flow, false);
         }
-        true
+        Fired::Done
     }
 
     fn tick(&mut self, call: Call<'_>) {

@@ -5,7 +5,7 @@ mod kept;
 mod scheme;
 mod sizes;
 
-use crate::bank::{Bank, Call, NO_PEER};
+use crate::bank::{Bank, Call, Fired, NO_PEER};
 use crate::control::plan_ticks;
 use crate::flows::Flows;
 use crate::link::Wires;
@@ -362,9 +362,13 @@ impl Switch {
                 let fired = self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
                     fabric.timer(Call { peer, ..call }, key)
                 });
-                if fired {
-                    let asked = take_asked(w);
-                    self.perform(w, now, asked);
+                match fired {
+                    Fired::Done => {
+                        let asked = take_asked(w);
+                        self.perform(w, now, asked);
+                    }
+                    Fired::Early(at) => self.timers.plan(at, What::Scheme(key)),
+                    Fired::Stale => {}
                 }
             }
             What::ProbeLost(probe) => {

@@ -1,7 +1,7 @@
 //! The host's scheme: when its hooks are called, and how what they ask for is done.
 
 use super::{Host, Probing, World};
-use crate::bank::{Bank, Call, NO_PEER, Room};
+use crate::bank::{Bank, Call, Fired, NO_PEER, Room};
 use crate::control::{device, message_of, message_to, peer_of, reply_to};
 use crate::log::EDGE_SERIES;
 use crate::net::Net;
@@ -68,8 +68,10 @@ impl Host {
         let Some(edge) = w.edge.as_mut() else { return };
         let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
         let call = Call { peer, ..call(w.net, self.id, now, NO_PEER, edge) };
-        if edge.timer(call, key) {
-            self.perform(w, now, None);
+        match edge.timer(call, key) {
+            Fired::Done => self.perform(w, now, None),
+            Fired::Early(at) => self.timers.plan(at, What::Scheme(key)),
+            Fired::Stale => {}
         }
     }
 
@@ -102,10 +104,9 @@ impl Host {
                 }
                 Action::Probe { peer, way, wire, ttl, give_up } => self.probe(w, now, peer, way, wire, ttl, give_up),
                 Action::Arm { key, at } => {
-                    if let Some(edge) = w.edge.as_mut() {
-                        edge.arm(self.id, key, at.max(now));
+                    if let Some(at) = w.edge.as_mut().and_then(|edge| edge.arm(self.id, key, at.max(now))) {
+                        self.timers.plan(at, What::Scheme(key));
                     }
-                    self.timers.plan(at.max(now), What::Scheme(key));
                 }
                 Action::Cancel { key } => {
                     if let Some(edge) = w.edge.as_mut() {

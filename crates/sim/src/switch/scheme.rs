@@ -131,8 +131,9 @@ impl Switch {
                 }
                 Action::Probe { peer, way, wire, ttl, give_up } => self.probe(w, now, peer, way, wire, ttl, give_up),
                 Action::Arm { key, at } => {
-                    w.fabric.arm(self.id, key, at.max(now));
-                    self.timers.plan(at.max(now), What::Scheme(key));
+                    if let Some(at) = w.fabric.arm(self.id, key, at.max(now)) {
+                        self.timers.plan(at, What::Scheme(key));
+                    }
                 }
                 Action::Cancel { key } => w.fabric.cancel(self.id, key),
                 Action::Release { port, queue } => self.release(w, now, port.0, queue),
