@@ -297,22 +297,31 @@ impl Port {
         if quiet {
             return Some(Found { mark: false });
         }
-        self.admit_exactly(now, bytes, rules, wires)
+        self.admit_exactly(now, bytes, false, rules, wires)
     }
 
-    /// [`Port::admit`] for any port, with what is known.
-    pub fn admit_exactly(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
+    /// [`Port::admit`] for any port, with what is known. What held queues keep fills the buffer too, though it is no part
+    /// of the queue found; a packet `to_hold` does not leave by a free line, so only a port that holds nothing must take it.
+    pub fn admit_exactly(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        to_hold: bool,
+        rules: &Rules,
+        wires: &mut Wires,
+    ) -> Option<Found> {
         self.settle(now, rules, wires);
         let (mut queued, mut packets) = (self.waiting.bytes, self.waiting.packets);
-        let held = self.lanes.as_ref().map_or(0, |lanes| lanes.held_bytes());
-        let busy = now < self.busy_until || packets > 0;
+        let (held_bytes, held_packets) = self.lanes.as_ref().map_or((0, 0), |lanes| lanes.held_in_all());
+        let stays = now < self.busy_until || packets > 0 || (to_hold && held_packets > 0);
         if rules.counts_in_service && now < self.busy_until {
             queued += u64::from(self.waiting.serving);
             packets += 1;
         }
         self.longest_queue = self.longest_queue.max(queued);
-        let full = packets >= rules.max_packets || queued + held + u64::from(bytes) > rules.max_bytes;
-        if busy && full {
+        let full = packets.saturating_add(held_packets) >= rules.max_packets
+            || queued + held_bytes + u64::from(bytes) > rules.max_bytes;
+        if stays && full {
             self.refuse(bytes);
             return None;
         }

@@ -215,6 +215,35 @@ fn a_released_queue_keeps_the_order_of_its_flow() {
     }
 }
 
+/// What is held fills the buffer of its port, in packets as in bytes and even if the line is free, but does not stand in
+/// the queue: others go by as long as the line takes them at once.
+#[test]
+fn held_packets_fill_the_buffer_of_their_port() {
+    let udp = |src: u32, at_us: u32| {
+        json!({"kind": "udp", "src": src, "dst": 2, "packet_bytes": 1000, "size_bytes": 40_000,
+               "schedule": [{"at_us": at_us, "rate_gbps": 5}]})
+    };
+    let params = json!({"hold_every": 1, "queues": 1, "release": "timer", "hold_us": 10_000, "tick_us": 50_000});
+    for buffer in [json!({"buffer_packets": 5}), json!({"buffer_bytes": 5000})] {
+        for slow in [false, true] {
+            let spec = json!({
+                "topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 2, "host_rate_gbps": 10, "fabric_rate_gbps": 10,
+                             "override": [{"host": 2, "rate_gbps": if slow { 1 } else { 10 }}]},
+                "scheme": {"name": "loopback_switch", "params": params}, "switch": buffer,
+                "traffic": [udp(0, 0), udp(1, 1000)], "run": {"stop": "time", "until_us": 5000},
+            });
+            let outcome = run(&spec);
+            let last = |what| common::of_link(&outcome, "leaf1->host2", what);
+            let passed = outcome.records.iter().map(|record| record.arrived).collect::<Vec<_>>();
+            assert_eq!(counter(&outcome, "in_network_at_stop", "packets"), 5, "as many as there is room for: {spec}");
+            // 40 packets in 64 us and a little, of 8 us each: then only those that find the line free.
+            assert_eq!(passed, if slow { [0, 8] } else { [0, 40] }, "{spec}");
+            assert_eq!(last("drops"), 80 - 5 - u64::from(passed[1]), "{spec}");
+            assert_eq!(last("longest_queue_bytes"), 0, "{spec}");
+        }
+    }
+}
+
 /// Ports of a switch of which nothing is known.
 struct NoPorts;
 

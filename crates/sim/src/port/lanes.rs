@@ -93,8 +93,8 @@ pub struct Lanes {
     turn: usize,
     /// When the planned transmit-done event is due, [`Time::NEVER`] if none is.
     pub armed: Time,
-    /// Bytes in held queues.
-    held_bytes: u64,
+    /// Bytes and packets in held queues.
+    held_in_all: (u64, u32),
     /// Data queues have been paused for so long, all together, in ps; and so often.
     paused: (u64, u64),
 }
@@ -109,7 +109,7 @@ impl Lanes {
             held: (0..held).map(|_| Held::default()).collect(),
             turn: 0,
             armed: Time::NEVER,
-            held_bytes: 0,
+            held_in_all: (0, 0),
             paused: (0, 0),
         }
     }
@@ -132,9 +132,9 @@ impl Lanes {
         }
     }
 
-    /// Bytes in held queues together.
-    pub fn held_bytes(&self) -> u64 {
-        self.held_bytes
+    /// Bytes and packets in held queues together.
+    pub fn held_in_all(&self) -> (u64, u32) {
+        self.held_in_all
     }
 
     /// Bytes in held queue `q`.
@@ -252,7 +252,8 @@ impl Lanes {
 
     /// Parks a packet in held queue `q`, which is taken.
     pub fn hold(&mut self, q: Queue, hand: &mut InHand) {
-        self.held_bytes += u64::from(hand.packet.wire);
+        self.held_in_all.0 += u64::from(hand.packet.wire);
+        self.held_in_all.1 += 1;
         self.held[usize::from(q.0)].fifo.push(hand);
     }
 
@@ -274,7 +275,8 @@ impl Lanes {
         }
         held.released = true;
         data.drains.push_back((data.served + data.fifo.packets.len() as u64, q.0));
-        self.held_bytes -= joined;
+        self.held_in_all.0 -= joined;
+        self.held_in_all.1 -= packets;
         Released::Joined { before, joined, packets }
     }
 

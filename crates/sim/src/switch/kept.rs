@@ -37,7 +37,7 @@ impl Switch {
         let port = &mut self.ports[usize::from(out)];
         let bytes = u32::from(packet.wire);
         let Some(buffer) = self.buffer.as_deref_mut() else {
-            return port.admit_exactly(now, bytes, &w.net.rules, w.wires);
+            return port.admit_exactly(now, bytes, held.is_some(), &w.net.rules, w.wires);
         };
         let lanes = port.kept();
         let lane = lanes.lane_of(packet);
