@@ -512,6 +512,12 @@ pub trait Policy: Sized {
         Layout::default()
     }
 
+    /// A parameter that asks for more than this place has, and what it may be here: refused if somebody set it.
+    fn misfit(&self, shape: &Shape) -> Option<(&'static str, config::Allowed)> {
+        let _ = shape;
+        None
+    }
+
     /// Chooses the way of a packet that is about to leave this place. At a switch: an index into
     /// `cx.view.candidates` (called at the first switch for every packet that crosses the fabric, even with a single
     /// candidate, and elsewhere where there is more than one; messages are hashed and packets with an explicit path tag

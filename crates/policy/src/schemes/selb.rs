@@ -57,6 +57,7 @@ pub mod uplinks;
 
 use super::conweave::header::{CLEAR, NO_QUEUE, Stamp};
 use super::conweave::reorder::{self, Body, Header, Mark, Place, Rules};
+use crate::config::Allowed;
 use crate::{
     About, AtSwitch, Change, Cx, Hooks, Key, Kind, Layout, Message, Packet, Peers, Phase, Policy, Port, Queue,
 };
@@ -215,6 +216,11 @@ impl Policy for Selb {
             queues: self.queues,
             ..Layout::default()
         }
+    }
+
+    fn misfit(&self, shape: &Shape) -> Option<(&'static str, Allowed)> {
+        let paths = f64::from(shape.ways);
+        (self.k as f64 > paths).then_some(("k", Allowed::Integer { min: 1.0, max: paths }))
     }
 
     #[inline]

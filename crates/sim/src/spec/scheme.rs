@@ -160,6 +160,8 @@ pub(crate) struct Entry {
     configure: fn(&Given) -> Configured,
     /// Whom rows per path are kept for, with these parameters and in this place, if any are.
     rows: fn(&Given, &Shape) -> Peers,
+    /// A parameter that asks for more than the place has.
+    misfit: fn(&Given, &Shape) -> Option<(&'static str, Allowed)>,
 }
 
 impl Entry {
@@ -171,6 +173,7 @@ impl Entry {
             header: size_of::<P::Header>() > 0,
             configure: configure::<P>,
             rows: rows::<P>,
+            misfit: misfit::<P>,
         }
     }
 }
@@ -207,6 +210,10 @@ fn rows<P: Policy>(given: &Given, shape: &Shape) -> Peers {
     config_of::<P>(given).map_or(Peers::None, |config| P::new(&config).layout(shape).peers)
 }
 
+fn misfit<P: Policy>(given: &Given, shape: &Shape) -> Option<(&'static str, Allowed)> {
+    config_of::<P>(given).ok().and_then(|config| P::new(&config).misfit(shape))
+}
+
 /// Reads `[scheme]` for this fabric.
 pub(crate) fn read(
     given: &Map<String, Json>,
@@ -223,6 +230,7 @@ pub(crate) fn read(
             .hint(format!("{} serves {}", keys.name, entry.about.tiers.join(", "))));
     }
     let params = read_params(&mut reader, "params", entry, &keys.params, preset)?;
+    check_fit(&reader, entry, &params, &keys.params, fabric)?;
     let (path_tag, under, fabric_params) = if entry.site == "host" {
         let path_tag = keys.path_tag.unwrap_or(PathTag::Explicit);
         reader.set_resolved("path_tag", path_tag.word().into());
@@ -332,6 +340,24 @@ fn param_refused(path: &str, value: &Json, range: Allowed) -> SpecError {
     match (range, value.as_str()) {
         (Allowed::Words(words), Some(word)) => error.did_you_mean(word, words.iter().copied()),
         _ => error,
+    }
+}
+
+/// A parameter that somebody set must not ask for more paths than there are; a default may, and is then cut.
+fn check_fit(
+    reader: &Reader<'_>,
+    entry: &Entry,
+    params: &Given,
+    set: &Map<String, Json>,
+    fabric: &TopologySpec,
+) -> Result<(), SpecError> {
+    let tier = if entry.site == "host" { Tier::Host } else { Tier::Leaf };
+    let shape = Shape { tier, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() };
+    let misfit = (entry.misfit)(params, &shape).and_then(|(name, range)| Some((name, range, set.get(name)?)));
+    match misfit {
+        Some((name, range, value)) => Err(param_refused(&format!("{}.{name}", reader.path_of("params")), value, range)
+            .hint(format!("the fabric has {} paths between two leaves", fabric.most_ways()))),
+        None => Ok(()),
     }
 }
 
