@@ -512,7 +512,8 @@ pub trait Policy: Sized {
         Layout::default()
     }
 
-    /// A parameter that asks for more than this place has, and what it may be here: refused if somebody set it.
+    /// A parameter that asks for more than this place has, and what it may be here: refused unless it is
+    /// the default.
     fn misfit(&self, shape: &Shape) -> Option<(&'static str, config::Allowed)> {
         let _ = shape;
         None

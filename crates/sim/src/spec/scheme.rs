@@ -343,7 +343,7 @@ fn param_refused(path: &str, value: &Json, range: Allowed) -> SpecError {
     }
 }
 
-/// A parameter that somebody set must not ask for more paths than there are; a default may, and is then cut.
+/// A parameter must not ask for more paths than there are, unless it has its default, which is then cut.
 fn check_fit(
     reader: &Reader<'_>,
     entry: &Entry,
@@ -353,7 +353,9 @@ fn check_fit(
 ) -> Result<(), SpecError> {
     let tier = if entry.site == "host" { Tier::Host } else { Tier::Leaf };
     let shape = Shape { tier, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() };
-    let misfit = (entry.misfit)(params, &shape).and_then(|(name, range)| Some((name, range, set.get(name)?)));
+    let default = |name: &str| entry.params.iter().find(|param| param.name == name).map(|param| json(param.default));
+    let chosen = |name: &str| set.get(name).filter(|&value| default(name).as_ref() != Some(value));
+    let misfit = (entry.misfit)(params, &shape).and_then(|(name, range)| Some((name, range, chosen(name)?)));
     match misfit {
         Some((name, range, value)) => Err(param_refused(&format!("{}.{name}", reader.path_of("params")), value, range)
             .hint(format!("the fabric has {} paths between two leaves", fabric.most_ways()))),

@@ -224,8 +224,8 @@ fn scheme() {
             "scheme.path_tag = \"outer\": expected no path_tag: ecmp sits at the switches, and path_tag is for host schemes",
         ),
         (
-            json!({"topology": {"spines": 2}, "scheme": {"name": "selb", "params": {"k": 3}}}),
-            "scheme.params.k = 3: expected a whole number from 1 to 2; the fabric has 2 paths between two leaves",
+            json!({"topology": {"spines": 2}, "scheme": {"name": "selb", "params": {"k": 4}}}),
+            "scheme.params.k = 4: expected a whole number from 1 to 2; the fabric has 2 paths between two leaves",
         ),
         (
             scheme(json!({"name": "ecmp", "fabric": "rps"})),
