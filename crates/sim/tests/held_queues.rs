@@ -60,7 +60,7 @@ fn run_and_look(spec: &Value) -> Outcome {
     let (mut sim, _) = Sim::new(&resolved, Tuning::default()).expect("a spec that fits itself");
     let stop = sim.run(&resolved, Tuning::default(), &mut |_| true).expect("nobody interrupts");
     for lanes in sim.switches.iter().flat_map(|switch| &switch.ports).filter_map(|port| port.lanes()) {
-        assert_eq!((lanes.held_bytes(), lanes.taken()), (0, 0), "held at the end: {spec}");
+        assert_eq!((lanes.held_in_all(), lanes.taken()), ((0, 0), 0), "held at the end: {spec}");
     }
     Outcome::close(&resolved, sim, stop, None)
 }
