@@ -167,6 +167,7 @@ def drill_unexpectedly_good(key: str, number: str) -> tuple[Claim, ...]:
     """§IV-C on DRILL."""
     return (
         Claim(f"{key}a, IRN", number + "c", "DRILL's mean FCT below ECMP's, LetFlow's, CONGA's at 0.4", good_when_low),
+        Claim(f"{key}a, IRN, short flows", number + "d", "so is its p99 FCT of short flows", good_for_short_flows),
         Claim(f"{key}b, IRN", number + "c", "above them at 0.8", partial(bad_at, "IRN", (HIGH,))),
         Claim(f"{key}b, lossless", number + "a", "above them at every load", partial(bad_at, "lossless", ())),
     )
@@ -175,6 +176,11 @@ def drill_unexpectedly_good(key: str, number: str) -> tuple[Claim, ...]:
 def good_when_low(measured: Measured) -> Verdict:
     """DRILL under IRN at the lowest load."""
     return claims.lower(measured.within("IRN"), "DRILL", ["ECMP", "LetFlow", "CONGA"], "mean_fct_s", [0.4])
+
+
+def good_for_short_flows(measured: Measured) -> Verdict:
+    """The same at the 99th percentile of short flows."""
+    return claims.lower(measured.within("IRN"), "DRILL", ["ECMP", "LetFlow", "CONGA"], "short_p99_fct_s", [0.4])
 
 
 def bad_at(mode: str, xs: Sequence[float], measured: Measured) -> Verdict:

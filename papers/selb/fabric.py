@@ -31,10 +31,6 @@ SCHEMES = f"{BASELINES},{CONWEAVE}:reorder_queues=8@ConWeave,{SELB}:reorder_queu
 # One bandwidth-delay product of the fabric: 100 Gbps for 8.32 µs.
 SHORT_BELOW = 104_000
 
-# Without priority flow control a queue may hold as much as is free, as in the ConWeave code. With it, that bound would
-# drop what 20 hosts of a rack or more send to one uplink before they are paused, and lossless would not be.
-SWITCHES = {"lossless": {"pfc": True, "egress_alpha": 1024.0}, "IRN": {"pfc": False, "egress_alpha": 1.0}}
-
 # Numbers of queues that the distribution of queues in use is told for; the last one counts all above it, too.
 MOST_IN_USE = 64
 # As many of them as are drawn.
@@ -57,7 +53,7 @@ def spec(
             "host_delay_ns": 1000,
             "fabric_delay_ns": 1000,
         },
-        "switch": dict(SWITCHES[mode]),
+        "switch": {"pfc": mode == "lossless"},
         "transport": {"recovery": MODES[mode]},
         "traffic": [{"kind": "poisson", "cdf": cdf, "load": load, "duration_us": duration_us}],
         "metrics": {
@@ -230,7 +226,7 @@ ASSUMPTIONS = (
     Assumption("θ, k, τ", "0.2 of the link's rate, 3, 10 µs", "none is given; selb-sensitivity varies each"),
     Assumption(
         "transport and switches",
-        "DCQCN, buffers and marking of the public ConWeave code, but with flow control no queue is bounded by itself;"
+        "DCQCN, buffers and marking of the public ConWeave code, but with flow control no queue drops by its length;"
         " a packet out of order cuts the rate",
         "the paper names DCQCN, PFC, IRN; its parameters of ConWeave are those of that code",
     ),

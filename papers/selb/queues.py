@@ -34,7 +34,7 @@ def schemes(limit: int) -> str:
 
 def runs(effort: Effort) -> list[Run]:
     """Both schemes with every limit, workload and mode, over seeds."""
-    duration = effort.choose(full=1500.0, quick=400.0)
+    duration = effort.choose(full=1000.0, quick=400.0)
 
     def of(mode: str, workload: str) -> dict[str, Any]:
         hosts, name = FABRIC["EVALUATION_HOSTS"], "SELB, reorder queues"
@@ -96,9 +96,9 @@ def panels(name: str) -> tuple[Panel, ...]:
     return (
         Panel("queues", "mean_fct_s", "mean completion time", x, "µs", 1e6, name),
         Panel("queues", "p99_fct_s", "99th percentile", x, "µs", 1e6, name),
-        Panel("queues", "early_mean_us", "first packet held before its TAIL", x, "µs", 1.0, name),
+        Panel("queues", "early_mean_us", "held before its TAIL for", x, "µs", 1.0, name),
         Panel("queues", "held_mean_us", "queue held for", x, "µs", 1.0, name),
-        Panel("queues", "mean_in_use", "queues in use per port, mean", x, "", 1.0, name),
+        Panel("queues", "mean_in_use", "queues in use, mean", x, "", 1.0, name),
         Panel("queues", "no_queue", "reroutes that found no queue", x, "per run", 1.0, name),
     )
 
@@ -107,7 +107,7 @@ EXPERIMENT = Experiment(
     id="selb-queues",
     figures=("queues",),
     title="SELB and ConWeave with 1, 8, 16, 32 and any number of reorder queues",
-    setup="as selb-5 and selb-6 at load 0.8, 1.5 ms of arrivals (quick: 0.4 ms)",
+    setup="as selb-5 and selb-6 at load 0.8, 1 ms of arrivals (quick: 0.4 ms)",
     runs=runs,
     measure=measure,
     panels=tuple(panel for name in NAMES for panel in panels(name)),

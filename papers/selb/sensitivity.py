@@ -39,7 +39,7 @@ def scheme(parameter: str, value: float) -> str:
 
 def runs(effort: Effort) -> list[Run]:
     """SELB at every value of every parameter, and the others once."""
-    duration = effort.choose(full=1000.0, quick=300.0)
+    duration = effort.choose(full=600.0, quick=300.0)
     seeds = range(1, 1 + effort.choose(full=5, quick=3))
     made = []
     for mode in FABRIC["MODES"]:
@@ -93,9 +93,9 @@ def panels(parameter: str, mode: str) -> tuple[Panel, ...]:
         Panel("sensitivity", "mean_fct_s", "mean completion time", x, "µs", 1e6, name),
         Panel("sensitivity", "p99_fct_s", "99th percentile", x, "µs", 1e6, name),
         Panel("sensitivity", "reroutes", "reroutes", x, "per run", 1.0, name),
-        Panel("sensitivity", "early_mean_us", "first packet held before its TAIL", x, "µs", 1.0, name),
+        Panel("sensitivity", "early_mean_us", "held before its TAIL for", x, "µs", 1.0, name),
         Panel("sensitivity", "held_mean_us", "queue held for", x, "µs", 1.0, name),
-        Panel("sensitivity", "mean_in_use", "queues in use per port, mean", x, "", 1.0, name),
+        Panel("sensitivity", "mean_in_use", "queues in use, mean", x, "", 1.0, name),
     )
 
 
@@ -103,7 +103,7 @@ EXPERIMENT = Experiment(
     id="selb-sensitivity",
     figures=("sensitivity",),
     title="SELB: θ, k, τ and the number of reorder queues, each varied alone",
-    setup="as selb-5 at load 0.8 with 1 ms of arrivals (quick: 0.3 ms)",
+    setup="as selb-5 at load 0.8 with 0.6 ms of arrivals (quick: 0.3 ms)",
     runs=runs,
     measure=measure,
     panels=tuple(panel for parameter in PARAMETERS for mode in FABRIC["MODES"] for panel in panels(parameter, mode)),

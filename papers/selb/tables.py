@@ -30,7 +30,7 @@ REORDERING = (
     ("p99, µs", "held_p99_us", 1.0),
     ("early, µs", "early_mean_us", 1.0),
     ("packets held", "held_packets", 1.0),
-    ("in use, mean", "mean_in_use", 1.0),
+    ("in use, mean x 100", "mean_in_use", 100.0),
     ("most", "most_in_use", 1.0),
     ("no queue", "no_queue", 1.0),
     ("expired", "expired", 1.0),
