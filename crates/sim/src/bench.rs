@@ -20,31 +20,73 @@ struct Case {
     leaves: u32,
     spines: u32,
     hosts_per_leaf: u32,
-    /// Payload of each flow of the permutation, in bytes.
-    size: u64,
+    work: Work,
+}
+
+/// What a case does, at full length.
+#[derive(Clone, Copy)]
+enum Work {
+    /// DCTCP, every host to one other, packets sprayed, receivers tolerant of reordering: 4 KB packets on a non-blocking
+    /// fabric. K is 16 packets, four times C·RTT/7.
+    Spray {
+        /// Payload of each flow of the permutation, in bytes.
+        size: u64,
+    },
+    /// RDMA with priority flow control under ECMP, as SELB's evaluation has it: 1 KB packets, flow sizes of AliStorage.
+    Lossless {
+        /// Length of the Poisson arrivals, which load the links of the hosts to a quarter.
+        arrivals_us: f64,
+    },
 }
 
 const CASES: &[Case] = &[
-    Case { name: "dctcp_spray_128", leaves: 8, spines: 16, hosts_per_leaf: 16, size: 260_000_000 },
-    Case { name: "dctcp_spray_1024", leaves: 32, spines: 32, hosts_per_leaf: 32, size: 26_000_000 },
+    Case {
+        name: "dctcp_spray_128",
+        leaves: 8,
+        spines: 16,
+        hosts_per_leaf: 16,
+        work: Work::Spray { size: 260_000_000 },
+    },
+    Case {
+        name: "dctcp_spray_1024",
+        leaves: 32,
+        spines: 32,
+        hosts_per_leaf: 32,
+        work: Work::Spray { size: 26_000_000 },
+    },
+    Case {
+        name: "rdma_lossless_128",
+        leaves: 8,
+        spines: 8,
+        hosts_per_leaf: 16,
+        work: Work::Lossless { arrivals_us: 10_000.0 },
+    },
 ];
 
 impl Case {
-    /// DCTCP, every host to one other, packets sprayed, receivers tolerant of reordering: 4 KB packets on a
-    /// non-blocking fabric of 100 Gbps. K is 16 packets, four times C·RTT/7.
+    /// All links at 100 Gbps and 1 us.
     fn spec(&self, share: f64) -> Value {
-        json!({
-            "name": self.name,
-            "topology": {
-                "leaves": self.leaves, "spines": self.spines, "hosts_per_leaf": self.hosts_per_leaf,
-                "host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "host_delay_ns": 1000, "fabric_delay_ns": 1000,
-            },
-            "switch": {"buffer_bytes": 1_000_000, "ecn_threshold_bytes": 65_536},
-            "transport": {"kind": "dctcp", "mss_bytes": 4056, "header_bytes": 40, "ack_bytes": 64,
-                "dupack_threshold": 0, "min_rto_us": 10_000.0},
-            "scheme": {"name": "rps"},
-            "traffic": [{"kind": "permutation", "size_bytes": (self.size as f64 * share) as u64, "inter_rack": true}],
-        })
+        let mut spec = match self.work {
+            Work::Spray { size } => json!({
+                "switch": {"buffer_bytes": 1_000_000, "ecn_threshold_bytes": 65_536},
+                "transport": {"kind": "dctcp", "mss_bytes": 4056, "header_bytes": 40, "ack_bytes": 64,
+                    "dupack_threshold": 0, "min_rto_us": 10_000.0},
+                "scheme": {"name": "rps"},
+                "traffic": [{"kind": "permutation", "size_bytes": (size as f64 * share) as u64, "inter_rack": true}],
+            }),
+            Work::Lossless { arrivals_us } => json!({
+                "preset": "selb",
+                "scheme": {"name": "ecmp"},
+                "traffic": [{"kind": "poisson", "cdf": "ali_storage", "load": 0.25, "load_of": "host_links",
+                    "pairs": "any", "duration_us": arrivals_us * share}],
+            }),
+        };
+        spec["name"] = self.name.into();
+        spec["topology"] = json!({
+            "leaves": self.leaves, "spines": self.spines, "hosts_per_leaf": self.hosts_per_leaf,
+            "host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "host_delay_ns": 1000, "fabric_delay_ns": 1000,
+        });
+        spec
     }
 }
 

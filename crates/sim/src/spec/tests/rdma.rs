@@ -40,6 +40,7 @@ fn presets_are_those_of_the_types() {
     use Recovery::{GoBackN, Irn};
     assert_eq!(rdma(&with("selb", json!({}))), RdmaConfig::selb(GoBackN));
     assert_eq!(rdma(&with("conweave-ns3", json!({}))), RdmaConfig::conweave_ns3(GoBackN));
+    assert_eq!(rdma(&with("dcqcn-paper", json!({}))), RdmaConfig::dcqcn_paper(GoBackN));
     // The recovery brings its window, unless one is given.
     assert_eq!(rdma(&with("selb", json!({"recovery": "irn"}))), RdmaConfig::selb(Irn));
     assert_eq!(rdma(&with("conweave-ns3", json!({"recovery": "irn"}))), RdmaConfig::conweave_ns3(Irn));
@@ -53,7 +54,7 @@ fn presets_are_those_of_the_types() {
 
 #[test]
 fn a_preset_of_rdma_has_flow_control_or_irn() {
-    for preset in ["selb", "conweave-ns3"] {
+    for preset in ["selb", "conweave-ns3", "dcqcn-paper"] {
         for (recovery, pfc) in [("go_back_n", true), ("irn", false)] {
             let mut spec = with(preset, json!({"recovery": recovery}));
             let resolved = resolved(spec.clone());
