@@ -17,7 +17,7 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
-	$(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' 2>/dev/null)
+	$(shell find crates -type f \( -path '*/src/*' -o -name 'Cargo.toml' \) 2>/dev/null)
 
 .PHONY: help install build demo test test-rust test-python check fmt lint bench docs clean tools
 

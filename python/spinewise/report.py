@@ -79,13 +79,15 @@ def distribution(values: Distribution, size: float) -> list[str]:
 
 
 def link_table(summary: Summary) -> Grid:
-    """Utilisation of the links by tier."""
+    """Utilisation of the links by tier; pauses where there were any."""
+    paused = any(tier["pauses"] for tier in summary.links)
     table = new_table(
         "Links over the whole run",
         ["tier"],
-        ["links", "mean util.", "max util.", "Jain", "drops", "marks"],
+        ["links", "mean util.", "max util.", "Jain", "drops", "marks", *(["pauses", "paused"] if paused else [])],
     )
     for tier in summary.links:
+        pauses = [f"{tier['pauses']:,}", units.duration(tier["paused_s"]) if tier["pauses"] else "0"]
         table.line(
             str(tier["tier"]),
             str(tier["links"]),
@@ -94,6 +96,7 @@ def link_table(summary: Summary) -> Grid:
             units.digits(tier["jain"], 3),
             f"{tier['drops']:,}",
             f"{tier['marks']:,}",
+            *(pauses if paused else []),
         )
     return table
 
@@ -103,7 +106,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     report = result.report
     events, hops = int(report["events"]), int(report["packet_hops"])
     wall = float(report["wall_seconds"])
-    lines = [packet_line(summary.packets)]
+    lines = [packet_line(summary.packets, transport_of(result))]
     lines.append("bytes that carry no data: " + overhead_line(summary))
     if summary.loads:
         words = [f"{name.replace('_', ' ')} {units.digits(x, 3)}" for name, x in summary.loads.items()]
@@ -129,13 +132,22 @@ def deadlock_line(links: list[str]) -> str:
     )
 
 
-def packet_line(packets: Packets) -> str:
+def transport_of(result: Result) -> str:
+    """The transport of its flows."""
+    return str(result.spec.get("transport", {}).get("kind", ""))
+
+
+def packet_line(packets: Packets, transport: str) -> str:
     """Sums over flows."""
+    if transport == "rdma":
+        answers = f"NACKs {packets.nacks:,} · CNPs {packets.cnps:,}"
+    else:
+        answers = f"3-dupACK events {units.percent(packets.dupack3_ratio)}"
     return (
         f"data packets {packets.sent:,} · retransmitted {packets.retransmits:,}"
         f" · timeouts {packets.timeouts:,} · marked {packets.marks:,}\n"
         f"out of order {units.percent(packets.out_of_order_ratio)}"
-        f" · 3-dupACK events {units.percent(packets.dupack3_ratio)}"
+        f" · {answers}"
     )
 
 

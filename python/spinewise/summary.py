@@ -80,15 +80,17 @@ class ClassSummary:
 
 @dataclass(frozen=True)
 class Packets:
-    """Data packets of TCP flows, summed over the run.
+    """Data packets of flows, and what was said of them, summed over the run; UDP not included.
 
     Attributes:
         sent: retransmissions included.
         retransmits: sent again.
         timeouts: retransmission timeouts.
         out_of_order: arrivals behind a later byte of the flow.
-        dupack3_events: times a third duplicate acknowledgement arrived.
+        dupack3_events: times a third duplicate acknowledgement arrived (TCP).
         marks: arrivals marked CE.
+        nacks: NACKs that reached a sender (RDMA).
+        cnps: congestion notifications that reached a sender (RDMA).
     """
 
     sent: int
@@ -97,6 +99,8 @@ class Packets:
     out_of_order: int
     dupack3_events: int
     marks: int
+    nacks: int
+    cnps: int
 
     @property
     def out_of_order_ratio(self) -> float:
@@ -166,6 +170,7 @@ def summarise(
             "acks": int(counters["acks"]["bytes"]),
             "probes": int(counters["probes"]["bytes"]),
             "messages": int(counters["messages"]["bytes"]),
+            "pause frames": int(counters["pause_frames"]["bytes"]),
             "scheme headers": int(counters["scheme_header_bytes"]),
         },
         created_bytes=int(counters["created"]["bytes"]),
@@ -221,14 +226,17 @@ def summarise_histogram(entry: Mapping[str, Any]) -> ClassSummary:
 
 
 def sum_packets(flows: Any) -> Packets:
-    """Sums over TCP flows."""
+    """Sums over all flows but UDP."""
     tcp = numbers(flows, "tcp").astype(bool)
-    names = ("packets", "retransmits", "timeouts", "out_of_order", "dupack3_events", "marks")
+    names = ("packets", "retransmits", "timeouts", "out_of_order", "dupack3_events", "marks", "nacks", "cnps")
     return Packets(*(int(numbers(flows, name)[tcp].sum(dtype=np.int64)) for name in names))
 
 
 def link_tiers(links: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Utilisation over the whole run, drops and marks of the links, by tier (leaf->spine, …)."""
+    """Utilisation over the whole run, drops, marks and pauses of the links, by tier (leaf->spine, …).
+
+    Pauses count at the link whose sender was paused; `paused_s` adds up the seconds of all its data queues.
+    """
     tiers: dict[str, list[Mapping[str, Any]]] = {}
     for link in links:
         tiers.setdefault(tier(str(link["name"])), []).append(link)
@@ -245,6 +253,8 @@ def link_tiers(links: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "drops": sum(int(link["drops"]) for link in members_),
                 "marks": sum(int(link["marks"]) for link in members_),
                 "longest_queue_bytes": max(int(link["longest_queue_bytes"]) for link in members_),
+                "pauses": sum(int(link["pauses"]) for link in members_),
+                "paused_s": sum(int(link["paused_ps"]) for link in members_) / PS_PER_SECOND,
             }
         )
     return result

@@ -22,6 +22,8 @@ DTYPES = {
     "out_of_order": "u32",
     "dupack3_events": "u32",
     "marks": "u32",
+    "nacks": "u32",
+    "cnps": "u32",
 }
 NUMPY = {"u16": "<u2", "u32": "<u4", "u64": "<u8", "f64": "<f8", "bool": "?"}
 CLASSES = [{"name": "short", "below_bytes": 100_000}, {"name": "long", "from_bytes": 100_000}]
@@ -70,7 +72,7 @@ def report(**changes: Any) -> dict[str, Any]:
         "stop_ps": 10**9,
         "flows": 0,
         "counters": {
-            **{name: {"packets": 0, "bytes": 0} for name in ("created", "acks", "probes", "messages")},
+            **{name: {"packets": 0, "bytes": 0} for name in ("created", "acks", "probes", "messages", "pause_frames")},
             "scheme_header_bytes": 0,
         },
         "loads": {},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,17 @@ def test_every_link_in_the_documentation_leads_somewhere() -> None:
         if "://" not in target and not (page.parent / target).exists()
     ]
     assert broken == []
+
+
+def test_whatever_is_compiled_in_makes_the_engine_be_built_anew() -> None:
+    """The Makefile's list of sources has every file that a Rust source includes."""
+    asked = ["make", "--no-print-directory", "--eval", "told: ; @echo $(RUST_SOURCES)", "told"]
+    listed = set(subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    included = {
+        str((path.parent / name).resolve().relative_to(ROOT))
+        for path in (ROOT / "crates").glob("*/src/**/*.rs")
+        for name in re.findall(r'include_(?:str|bytes)!\(\s*"([^"]+)"', path.read_text())
+    }
+    assert included
+    assert included <= listed
+    assert {str(path.relative_to(ROOT)) for path in (ROOT / "crates").glob("*/src/**/*.rs")} <= listed

@@ -71,7 +71,7 @@ def test_validate(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(out)["spec"]["topology"]["leaves"] == 2
 
 
-@pytest.mark.parametrize("kind", ["schemes", "topologies", "workloads", "transports"])
+@pytest.mark.parametrize("kind", ["schemes", "topologies", "workloads", "transports", "presets"])
 def test_registries_list_and_show(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, kind, "--json")
     entries = json.loads(out)

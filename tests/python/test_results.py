@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import math
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 import samples
 from spinewise import report, summary, tables
@@ -82,10 +84,12 @@ def test_without_rows_the_histogram_stands_in() -> None:
         "slowdown_thousandths_histogram": [[1500, 1000]],
     }
     totals = {"sent": 3000, "retransmits": 30, "timeouts": 1, "out_of_order": 6, "dupack3_events": 3, "marks": 9}
+    totals |= {"nacks": 4, "cnps": 5}
     report = samples.report(flows=1001, classes=[entry], totals=totals)
     found = summary.summarise(samples.flows(fct_ps=[]), report, [])
     everything = found.of("all")
     assert (found.packets.sent, found.packets.dupack3_ratio) == (3000, 0.001)
+    assert (found.packets.nacks, found.packets.cnps) == (4, 5)
     assert (everything.flows, everything.unfinished) == (1001, 1)
     assert list(vars(everything.fct_s).values()) == pytest.approx([4e-6, 2e-6, 2e-6, 8e-6, 8e-6])
     assert everything.slowdown.p50 == pytest.approx(1.5)
@@ -111,9 +115,35 @@ def test_a_deadlock_is_said_in_a_sentence() -> None:
     assert "wait for each other on switch4->switch5, switch5->switch4" in said[0]
 
 
+def test_a_report_tells_what_the_transport_can_tell() -> None:
+    link = {"name": "leaf0->spine0", "utilisation": 0.5, "drops": 0, "marks": 0, "longest_queue_bytes": 0}
+    of_tcp = samples.result(packets=[100], dupack3_events=[2])
+    of_tcp.report["links"] = [link | {"pauses": 0, "paused_ps": 0}]
+    assert "3-dupACK events 2.00 %" in printed(of_tcp)
+    assert "paused" not in printed(of_tcp)
+    of_rdma = samples.result(packets=[100], nacks=[1234], cnps=[5])
+    of_rdma.spec["transport"] = {"kind": "rdma"}
+    of_rdma.report["links"] = [link | {"pauses": 3, "paused_ps": 2 * 10**9}]
+    of_rdma.report["counters"]["pause_frames"] = {"packets": 6, "bytes": 258}
+    said = printed(of_rdma)
+    assert "NACKs 1,234 · CNPs 5" in said
+    assert "dupACK" not in said
+    assert "pause frames 258B" in said
+    row = next(line for line in said.splitlines() if "leaf->spine" in line)
+    assert row.split()[-3:] == ["3", "2.000", "ms"]
+
+
+def printed(result: Result) -> str:
+    """A run's report as plain text."""
+    out = Console(width=report.PLAIN_WIDTH, file=StringIO())
+    out.print(report.run_report(result))
+    assert isinstance(out.file, StringIO)
+    return out.file.getvalue()
+
+
 def test_links_are_grouped_by_tier() -> None:
     def link(name: str, utilisation: float, drops: int, queue: int) -> dict[str, object]:
-        counts = {"drops": drops, "marks": 2, "longest_queue_bytes": queue}
+        counts = {"drops": drops, "marks": 2, "longest_queue_bytes": queue, "pauses": drops, "paused_ps": 10 * queue}
         return {"name": name, "utilisation": utilisation, **counts}
 
     links = [
@@ -125,6 +155,7 @@ def test_links_are_grouped_by_tier() -> None:
     assert (up["tier"], up["links"], up["drops"], up["marks"]) == ("leaf->spine", 2, 1, 4)
     assert (up["mean_utilisation"], up["max_utilisation"], up["longest_queue_bytes"]) == (0.75, 1.0, 20)
     assert (host["tier"], host["mean_utilisation"]) == ("host->leaf", 0.0)
+    assert (up["pauses"], up["paused_s"], host["pauses"]) == (1, pytest.approx(3e-10), 0)
     report = samples.report(links=links, stop_ps=2 * 10**12)
     assert summary.uplink_utilisation(report, 1.0) == pytest.approx(1.5)
 

@@ -82,7 +82,9 @@ impl Net {
             largest_packet: largest_packet(spec),
             charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
             seed: spec.seed,
+            // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: commit_at_start
+                || floor_tx
                 || matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.ports == PortKind::CommitAtStart),
             series_interval: spec.metrics.series_interval,
             salt: hash::mix2(spec.seed, hash::name("ties")),

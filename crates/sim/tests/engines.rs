@@ -78,6 +78,10 @@ fn specs() -> Vec<(String, Value)> {
         "parallel links",
         json!({"topology": {"parallel_links": 2, "switch_latency_ns": 400}, "scheme": {"name": "rps"}}),
     );
+    add(
+        "the clock of ns-3",
+        json!({"topology": {"tx_time_rounding": "floor_1ns", "host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0}}),
+    );
     add("incast", json!({"traffic": [{"kind": "incast", "receiver": 0, "senders": 9, "size_bytes": 50000}]}));
     add("permutation", json!({"traffic": [{"kind": "permutation", "size_bytes": 300000}]}));
     add(

@@ -54,8 +54,8 @@ def far(scores: Scores) -> list[str]:
 def wrong_effect(stat: str, score: Score) -> list[str]:
     """What is wrong with a scheme's effect on one statistic.
 
-    Their effect is that of a single run. Where it is smaller than what chance alone gives such a run, twice the standard
-    deviation of ours, its sign says nothing and is not compared.
+    Their effect is that of a single run. Where it is smaller than what chance alone gives such a run, twice the
+    standard deviation of ours, its sign says nothing and is not compared.
     """
     words = f"effect on {stat}: {100 * score.ours:+.1f} %, theirs {100 * score.theirs:+.1f} %"
     tells = abs(score.theirs) > SIGN_FROM * score.ours_sd

@@ -32,7 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_run(commands)
     add_compare(commands)
     add_validate(commands)
-    for kind in ("schemes", "topologies", "workloads", "transports"):
+    for kind in ("schemes", "topologies", "workloads", "transports", "presets"):
         add_registry(commands, kind)
     add_reproduce(commands)
     add_import(commands)
@@ -117,7 +117,7 @@ def add_validate(commands: Any) -> None:
 
 
 def add_registry(commands: Any, kind: str) -> None:
-    """``schemes``, ``topologies``, ``workloads``, ``transports``."""
+    """``schemes``, ``topologies``, ``workloads``, ``transports``, ``presets``."""
     parser = new_command(commands, kind, "registry", f"List the {kind}, or show one with its parameters and sources.")
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     parser.set_defaults(kind=kind)
@@ -140,14 +140,14 @@ def add_reproduce(commands: Any) -> None:
 
 def add_import(commands: Any) -> None:
     """``import`` and its four kinds of files."""
-    about = "Read a file of the HPCC and ConWeave simulators and write it in our format."
+    about = "Read a file made for the HPCC and ConWeave simulators, and write it as Spinewise reads it."
     kinds = commands.add_parser("import", help=about, description=about, allow_abbrev=False)
     kinds = kinds.add_subparsers(required=True, metavar="WHAT")
     for what, of in (
         ("topology", "A topology: nodes and links, as the [topology] table of a spec."),
-        ("flows", 'A flow list of five or six numbers a line, as the CSV of traffic of kind "flows".'),
-        ("cdf", "A distribution of flow sizes, in percent or not, as a cdf_file."),
-        ("fct", "Completion times, as CSV or Parquet."),
+        ("flows", 'A flow list, five or six numbers a line, as the CSV file of traffic of kind "flows".'),
+        ("cdf", 'A distribution of flow sizes, as the cdf_file of traffic of kind "poisson".'),
+        ("fct", "Flow completion times, as CSV or Parquet."),
     ):
         parser = new_command(kinds, what, "import_", of)
         parser.set_defaults(what=what)
@@ -172,7 +172,9 @@ def add_import(commands: Any) -> None:
 
 def add_export(commands: Any) -> None:
     """``export``."""
-    parser = new_command(commands, "export", "export", "Write results in the formats of other simulators' scripts.")
+    parser = new_command(
+        commands, "export", "export", "Write results in a format that scripts of another simulator read."
+    )
     parser.add_argument("run", metavar="RUN", help="the folder of a run")
     parser.add_argument("--fct", required=True, metavar="FILE", help="completion times as ConWeave writes them")
     parser.add_argument("--topology", metavar="FILE", help="give hosts the ids of this topology file")
@@ -181,7 +183,7 @@ def add_export(commands: Any) -> None:
 
 def add_validate_against(commands: Any) -> None:
     """``validate-against``."""
-    about = "Run cases that an independent simulator has run, and compare; exit code 1 when one disagrees."
+    about = "Run again what ConWeave's ns-3 code has run, and compare; exit code 1 when a case disagrees."
     parser = commands.add_parser("validate-against", help=about, description=about, allow_abbrev=False)
     parser.set_defaults(command=lazily("validate_against"))
     parser.add_argument("folder", metavar="DIR", nargs="?", help="holds <traffic><load>-<lossless|irn>-<scheme>.csv.gz")
@@ -193,7 +195,7 @@ def add_validate_against(commands: Any) -> None:
     parser.add_argument(
         "--without-rerouting",
         action="store_true",
-        help="keep every flow on its first path: the comparison must then fail",
+        help="counter-test: keep every flow on its first path, so that the comparison must fail",
     )
     add_jobs(parser)
 

@@ -1,4 +1,4 @@
-"""``spinewise schemes``, ``topologies``, ``workloads``, ``transports``: what there is to choose from."""
+"""``spinewise schemes``, ``topologies``, ``workloads``, ``transports``, ``presets``: what there is to choose from."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from spinewise.errors import SpecError, nearest
 
 # Shown in the list already, or in a table of their own.
 _SHOWN = ("name", "about", "params")
+# So many parts do not fit on a line.
+FEW = 4
 
 
 def command(args: argparse.Namespace) -> int:
@@ -58,8 +60,12 @@ def print_entry(entry: dict[str, Any]) -> None:
     out = report.console()
     out.print(f"{entry['name']}: {entry.get('about', '')}", markup=False)
     for key, value in entry.items():
-        if key not in _SHOWN:
-            out.print(f"  {key.replace('_', ' ')}: {plain(value)}", markup=False)
+        if key in _SHOWN:
+            continue
+        items = parts(value)
+        # One to a line where that is easier to read.
+        text = f" {plain(value)}" if len(items) < FEW else "".join(f"\n    {item}" for item in items)
+        out.print(f"  {key.replace('_', ' ')}:{text}", markup=False)
     if entry.get("params"):
         table = report.new_table("", ["parameter", "default", "allowed", "meaning"], [])
         for param in entry["params"]:
@@ -70,12 +76,19 @@ def print_entry(entry: dict[str, Any]) -> None:
         out.print(table)
 
 
+def parts(value: Any) -> list[str]:
+    """The parts of a list or a table; nothing of anything else."""
+    if isinstance(value, dict):
+        return [f"{key} = {plain(item)}" for key, item in value.items()]
+    return [plain(item) for item in value] if isinstance(value, list) else []
+
+
 def plain(value: Any) -> str:
     """A registry value as people write it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list):
-        return "; ".join(plain(item) for item in value) or "nothing"
+    if isinstance(value, list | dict):
+        return "; ".join(parts(value)) or "nothing"
     if value is None:
         return "–"
     return f"{value:g}" if isinstance(value, float) else str(value)

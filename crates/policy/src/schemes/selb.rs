@@ -164,7 +164,7 @@ const REMEMBER: Span = Span::from_ms(2);
 impl Policy for Selb {
     const ABOUT: About = About {
         name: "selb",
-        summary: "flows leave uplinks whose queues grow fast for ones of similar length; the last leaf restores order",
+        summary: "a flow leaves an uplink whose queue grows fast for one with a queue as long; the last leaf restores the order",
         source: "Hu et al., undated (2024 or later)",
         unit: "part of a flow",
         tiers: &["leaf"],

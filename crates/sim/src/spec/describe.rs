@@ -1,6 +1,6 @@
 //! The registry for people: every key of a spec, and what schemes, workloads, transports and presets there are.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use spinewise_policy::config::Allowed;
 
 use super::RootKeys;
@@ -9,7 +9,7 @@ use super::metrics::{ClassKeys, MetricsKeys};
 use super::presets::{DEFAULT, PRESETS, Preset};
 use super::run::RunKeys;
 use super::scheme::{self, SchemeKeys};
-use super::switch::{SharedKeys, SwitchKeys};
+use super::switch::{self, SharedKeys, SwitchKeys};
 use super::topology::{self, LinkKeys, OverrideKeys, RouteKeys};
 use super::traffic::{self, FlowKeys, StepKeys};
 use super::transport::TransportKeys;
@@ -23,47 +23,93 @@ struct Table {
     header: String,
     doc: &'static str,
     keys: &'static [Key],
+    preset: Says,
+}
+
+/// What a preset says of the keys of a table.
+type Says = fn(&Preset) -> Map<String, Value>;
+
+fn says_nothing(_: &Preset) -> Map<String, Value> {
+    Map::new()
+}
+
+/// Of TCP, and which kind of transport it has.
+fn of_tcp(preset: &Preset) -> Map<String, Value> {
+    of_this_preset("kind", preset.transport.tcp(), preset.transport.values())
+}
+
+/// Of RDMA, and which kind of transport it has.
+fn of_rdma(preset: &Preset) -> Map<String, Value> {
+    of_this_preset("kind", preset.transport.rdma(), preset.transport.values())
+}
+
+/// Of output queues, and which model of a switch it has.
+fn of_queues(preset: &Preset) -> Map<String, Value> {
+    of_this_preset("model", switch::of_model(switch::OUTPUT_QUEUED, preset.switch()), preset.switch())
+}
+
+/// Of a shared buffer, and which model of a switch it has.
+fn of_shared(preset: &Preset) -> Map<String, Value> {
+    of_this_preset("model", switch::of_model(switch::SHARED_BUFFER, preset.switch()), preset.switch())
+}
+
+/// `table`, with what the preset itself says of one key.
+fn of_this_preset(key: &str, mut table: Map<String, Value>, mut said: Map<String, Value>) -> Map<String, Value> {
+    table.extend(said.remove_entry(key));
+    table
 }
 
 fn tables() -> Vec<Table> {
-    let table = |header: &str, doc, keys| Table { header: header.into(), doc, keys };
+    let with = |header: &str, doc, keys, preset| Table { header: header.into(), doc, keys, preset };
+    let table = |header: &str, doc, keys| with(header, doc, keys, says_nothing);
     let mut tables = vec![table("top level", "The run as a whole.", RootKeys::KEYS)];
     tables.extend(topology::ENTRIES.iter().map(|entry| Table {
         header: format!("[topology] kind = \"{}\"", entry.kind),
         doc: entry.doc,
         keys: entry.keys,
+        preset: Preset::topology,
     }));
     tables.extend([
         table("entries of topology.links", "One link.", LinkKeys::KEYS),
         table("entries of topology.routes", "One static route.", RouteKeys::KEYS),
         table("[[topology.override]]", "Changes to the links that all given selectors fit.", OverrideKeys::KEYS),
-        table(
+        with(
             "[switch] model = \"output_queued\"",
             "A drop-tail queue at each output, with ECN marking.",
             SwitchKeys::KEYS,
+            of_queues,
         ),
-        table(
+        with(
             "[switch] model = \"shared_buffer\"",
             "One buffer for all ports of a switch, with dynamic thresholds, ECN marking by a ramp and, if wanted, \
              priority flow control. Control packets go first.",
             SharedKeys::KEYS,
+            of_shared,
         ),
-        table(
+        with(
             "[transport] kind = \"dctcp\" or \"newreno\"",
             "TCP, the same for all flows of a run.",
             TransportKeys::KEYS,
+            of_tcp,
         ),
-        table(
+        with(
             "[transport] kind = \"rdma\"",
             "The queue pairs of RNICs, one per flow, paced by DCQCN; the same for all flows of a run.",
             RdmaKeys::KEYS,
+            of_rdma,
         ),
-        table("[scheme]", "The load-balancing scheme; its parameters stand in [scheme.params].", SchemeKeys::KEYS),
+        with(
+            "[scheme]",
+            "The load-balancing scheme; its parameters stand in [scheme.params].",
+            SchemeKeys::KEYS,
+            Preset::scheme,
+        ),
     ]);
     tables.extend(traffic::ENTRIES.iter().map(|entry| Table {
         header: format!("[[traffic]] kind = \"{}\"", entry.kind),
         doc: entry.doc,
         keys: entry.keys,
+        preset: says_nothing,
     }));
     tables.extend([
         table("entries of list, [[traffic]] kind = \"flows\"", "One flow.", FlowKeys::KEYS),
@@ -88,8 +134,9 @@ pub(super) fn tables_with(name: &str) -> Vec<String> {
 /// `unit`, `default`, `allowed` and `doc`; a default in parentheses says what holds where there is no fixed value.
 pub fn describe() -> Value {
     let tables = tables();
-    let spec =
-        tables.iter().map(|table| json!({"name": table.header, "about": table.doc, "params": params(table.keys)}));
+    let spec = tables
+        .iter()
+        .map(|table| json!({"name": table.header, "about": table.doc, "params": params(table.keys, table.preset)}));
     json!({
         "schemes": scheme::entries().iter().map(describe_scheme).collect::<Vec<_>>(),
         "topologies": topology::ENTRIES.iter().map(describe_topology).collect::<Vec<_>>(),
@@ -100,13 +147,13 @@ pub fn describe() -> Value {
     })
 }
 
-fn params(keys: &[Key]) -> Vec<Value> {
+fn params(keys: &[Key], says: Says) -> Vec<Value> {
     let param = |key: &Key| {
         json!({
             "name": key.name,
             "type": key.kind.type_name(),
             "unit": key.unit(),
-            "default": default(key),
+            "default": default(key, says),
             "allowed": key.kind.allowed(),
             "doc": key.doc.trim(),
         })
@@ -114,36 +161,29 @@ fn params(keys: &[Key]) -> Vec<Value> {
     keys.iter().map(param).collect()
 }
 
-fn default(key: &Key) -> Value {
-    match key.default {
-        Default::Required => "(required)".into(),
-        Default::Nothing(meaning) => format!("({meaning})").into(),
-        Default::Preset => by_preset(key.name),
-        _ => key.default.json(&key.kind).unwrap_or_default(),
-    }
-}
-
 /// One value if the presets agree, else that of each.
-fn by_preset(name: &str) -> Value {
-    let value = |preset: &Preset| {
-        let tables = [preset.switch(), preset.transport.values(), preset.scheme()];
-        tables.iter().find_map(|table| table.get(name)).cloned()
+fn default(key: &Key, says: Says) -> Value {
+    let (own, meaning) = match key.default {
+        Default::Required => return "(required)".into(),
+        Default::Nothing(meaning) => (None, Some(meaning)),
+        Default::Preset => (None, None),
+        _ => (Some(key.default.json(&key.kind).unwrap_or_default()), None),
     };
+    let value = |preset| says(preset).remove(key.name).or_else(|| own.clone());
     let values: Vec<Option<Value>> = PRESETS.iter().map(value).collect();
-    // A preset of TCP says nothing of RDMA's keys, and the reverse.
-    match values.iter().flatten().next() {
-        None => "(not set)".into(),
-        Some(first) if values.iter().flatten().all(|value| value == first) => first.clone(),
-        _ => {
-            let told = PRESETS.iter().zip(&values).filter_map(|(preset, value)| Some((preset.name, value.as_ref()?)));
-            let told: Vec<String> = told.map(|(preset, value)| format!("{preset}: {value}")).collect();
-            format!("({})", told.join(", ")).into()
-        }
+    let told = PRESETS.iter().zip(&values).filter_map(|(preset, value)| Some((preset.name, value.as_ref()?)));
+    let told: Vec<String> = told.map(|(preset, value)| format!("{preset}: {value}")).collect();
+    match (meaning, values.iter().flatten().next()) {
+        (None, None) => "(not set)".into(),
+        (None, Some(first)) if values.iter().flatten().all(|value| value == first) => first.clone(),
+        (None, Some(_)) => format!("({})", told.join(", ")).into(),
+        (Some(meaning), None) => format!("({meaning})").into(),
+        (Some(meaning), Some(_)) => format!("({meaning}; {})", told.join(", ")).into(),
     }
 }
 
 fn describe_topology(entry: &topology::Entry) -> Value {
-    json!({"name": entry.kind, "about": entry.doc, "source": entry.source, "params": params(entry.keys)})
+    json!({"name": entry.kind, "about": entry.doc, "source": entry.source, "params": params(entry.keys, Preset::topology)})
 }
 
 fn describe_scheme(entry: &scheme::Entry) -> Value {
@@ -185,7 +225,7 @@ fn workloads() -> Vec<Value> {
             "about": entry.doc,
             "source": entry.source,
             "use": format!("[[traffic]] kind = \"{}\"", entry.kind),
-            "params": params(entry.keys),
+            "params": params(entry.keys, says_nothing),
         })
     });
     let cdfs = builtins().iter().map(|known| {
@@ -214,7 +254,7 @@ fn transports() -> Vec<Value> {
             "about": about,
             "source": source,
             "use": format!("[transport] kind = \"{}\"", control.name()),
-            "params": params(TransportKeys::KEYS),
+            "params": params(TransportKeys::KEYS, of_tcp),
         })
     });
     let udp = json!({
@@ -222,14 +262,14 @@ fn transports() -> Vec<Value> {
         "about": "constant bit rate by a schedule, paced exactly",
         "source": "RFC 768",
         "use": "[[traffic]] kind = \"udp\"",
-        "params": params(traffic::UdpKeys::KEYS),
+        "params": params(traffic::UdpKeys::KEYS, says_nothing),
     });
     let rdma = json!({
         "name": "rdma",
         "about": "queue pairs of RNICs: DCQCN, with go-back-N or IRN",
         "source": "DCQCN (SIGCOMM 2015), IRN (SIGCOMM 2018), the public ns-3 code of ConWeave (SIGCOMM 2023)",
         "use": "[transport] kind = \"rdma\"",
-        "params": params(RdmaKeys::KEYS),
+        "params": params(RdmaKeys::KEYS, of_rdma),
     });
     tcp.chain([rdma, udp]).collect()
 }
@@ -243,8 +283,10 @@ fn presets() -> Vec<Value> {
                 "about": preset.doc,
                 "source": preset.source,
                 "is_default": preset.name == DEFAULT,
+                "topology": preset.topology(),
                 "switch": preset.switch(),
                 "transport": preset.transport.values(),
+                "scheme": preset.scheme(),
             })
         })
         .collect()

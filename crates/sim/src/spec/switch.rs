@@ -110,6 +110,22 @@ impl Model {
     const WORDS: &'static [&'static str] = &["output_queued", "shared_buffer"];
 }
 
+/// Output queues, by their word.
+pub(crate) const OUTPUT_QUEUED: &str = Model::WORDS[Model::OutputQueued as usize];
+/// A shared buffer, by its word.
+pub(crate) const SHARED_BUFFER: &str = Model::WORDS[Model::SharedBuffer as usize];
+
+/// What holds of a model under a preset. A preset speaks of one model; where it does not, others stand in.
+pub(crate) fn of_model(model: &str, preset: Map<String, Value>) -> Map<String, Value> {
+    if preset.get("model").and_then(Value::as_str) == Some(model) {
+        preset
+    } else if model == SHARED_BUFFER {
+        presets::shared_buffer()
+    } else {
+        presets::PRESETS[0].switch()
+    }
+}
+
 /// Reads `[switch]`.
 pub(crate) fn read(given: &Map<String, Value>, preset: Map<String, Value>) -> Result<(SwitchSpec, Value), SpecError> {
     let word = given.get("model").filter(|value| !value.is_null()).or_else(|| preset.get("model"));
@@ -117,13 +133,7 @@ pub(crate) fn read(given: &Map<String, Value>, preset: Map<String, Value>) -> Re
         Some("shared_buffer") => Model::SharedBuffer,
         _ => Model::OutputQueued,
     };
-    // The preset speaks of one model; of the other it says nothing.
-    let spoken = preset.get("model").and_then(Value::as_str).unwrap_or(Model::WORDS[0]);
-    let preset = match model {
-        _ if spoken == Model::WORDS[model as usize] => preset,
-        Model::OutputQueued => presets::PRESETS[0].switch(),
-        Model::SharedBuffer => presets::shared_buffer(),
-    };
+    let preset = of_model(Model::WORDS[model as usize], preset);
     match model {
         Model::OutputQueued => read_output_queued(given, preset),
         Model::SharedBuffer => shared::read(given, preset).map(|(spec, told)| (SwitchSpec::SharedBuffer(spec), told)),

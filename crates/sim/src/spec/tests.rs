@@ -3,6 +3,7 @@
 mod links;
 mod messages;
 mod rdma;
+mod reference;
 
 use std::collections::BTreeSet;
 

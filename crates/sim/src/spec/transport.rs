@@ -37,6 +37,22 @@ impl TransportPreset {
             TransportPreset::Rdma(rdma) => rdma::values(&rdma(Recovery::GoBackN)),
         }
     }
+
+    /// The same where a kind of TCP is given.
+    pub fn tcp(self) -> Map<String, Value> {
+        match self {
+            TransportPreset::Tcp(tcp) => values(&tcp()),
+            TransportPreset::Rdma(_) => values(&TcpConfig::datacenter()),
+        }
+    }
+
+    /// The same where RDMA is given.
+    pub fn rdma(self) -> Map<String, Value> {
+        match self {
+            TransportPreset::Tcp(_) => rdma::values(&RdmaConfig::selb(Recovery::GoBackN)),
+            TransportPreset::Rdma(_) => self.values(),
+        }
+    }
 }
 
 keys! {

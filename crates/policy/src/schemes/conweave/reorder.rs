@@ -32,7 +32,7 @@
 //!   joins them at their end and lets them go. conweave-ns3 lets it overtake them.
 //! - conweave-ns3 puts released packets into the port's queue at once, 1 ns after the TAIL. Here the queue resumes
 //!   behind what is queued and goes before what comes later, so they leave in the same order; but their queue is not
-//!   free before it has drained, and while held they count in the port's queue.
+//!   free before it has drained, and while held they take up buffer.
 
 pub use super::header::{Body, Header, Mark};
 use super::header::{CLEAR, NO_QUEUE, Stamp, microseconds};

@@ -18,14 +18,15 @@ keys! {
         model: String, Kind::Words(super::Model::WORDS), Default::Preset;
         /// The buffer of a whole switch.
         buffer_bytes: u64, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Preset;
-        /// Priority flow control (IEEE 802.1Qbb): upstream ports pause before anything need be dropped.
+        /// Priority flow control (IEEE 802.1Qbb): upstream ports pause before anything need be dropped. The
+        /// RDMA presets say false with transport.recovery = "irn".
         pfc: bool, Kind::Bool, Default::Preset;
         /// Data priorities, each paused by itself, served in turn; acknowledgements, flow control and messages of schemes
         /// go before all of them.
         priorities: u32, Kind::Integer { min: 1, max: MOST_PRIORITIES }, Default::Preset;
         /// Buffer set aside at each port and priority for what still comes after a pause was asked for; only with pfc.
         headroom_bytes: Option<u64>, Kind::Integer { min: 0, max: LARGEST_EXACT },
-            Default::Nothing("what each link needs: 2 rate delay + 3 packets + 1 pause frame");
+            Default::Nothing("what each link needs: 2 rate delay + 3 packets + a pause frame of each priority");
         /// What goes to the headroom: what is above an ingress's own threshold, or what finds the shared part full.
         headroom_use: HeadroomUse, Kind::Words(HeadroomUse::WORDS), Default::Preset;
         /// Bytes of each queue, and of each ingress, that never need the shared part.

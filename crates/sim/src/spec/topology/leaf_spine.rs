@@ -38,7 +38,8 @@ keys! {
         parallel_links: u32, Kind::Integer { min: 1, max: 1024 }, Default::Number(1.0);
         /// Time from the arrival of a packet's last bit at a switch until it is queued at its output.
         switch_latency_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
-        /// Is each transmission time exact, or floored to a whole nanosecond, as ns-3.19 does?
+        /// Is each transmission time exact, or floored to a whole nanosecond, as ns-3.19 does? Then its order holds, too:
+        /// what arrives at an instant goes before transmissions that end at it.
         tx_time_rounding: TxTimeRounding, Kind::Words(TxTimeRounding::WORDS), DEFAULT_ROUNDING;
         /// Changes to single links, `[[topology.override]]`, in order: a later one wins.
         overrides as "override": Vec<Value>, Kind::List("a list of overrides"), Default::Empty;

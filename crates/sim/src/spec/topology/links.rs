@@ -42,7 +42,8 @@ keys! {
         routes: Vec<Value>, Kind::List("a list of routes"), Default::Empty;
         /// Time from the arrival of a packet's last bit at a switch until it is queued at its output.
         switch_latency_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
-        /// Is each transmission time exact, or floored to a whole nanosecond, as ns-3.19 does?
+        /// Is each transmission time exact, or floored to a whole nanosecond, as ns-3.19 does? Then its order holds, too:
+        /// what arrives at an instant goes before transmissions that end at it.
         tx_time_rounding: TxTimeRounding, Kind::Words(TxTimeRounding::WORDS), DEFAULT_ROUNDING;
     }
 }
