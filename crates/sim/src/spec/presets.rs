@@ -178,6 +178,10 @@ impl Preset {
             (Schemes::Published | Schemes::Rdma, _) => Map::new(),
             (Schemes::Selb, "letflow") => table([("flowlet_gap_us", 10.into())]),
             (Schemes::Selb, "conga") => table([("flowlet_gap_us", 10.into()), ("dre_period_us", 50.into())]),
+            // SELB, section IV: path busy for 8 us; the public code has 16.
+            (Schemes::Selb, "conweave") => table([("theta_path_busy_us", 8.into())]),
+            // As many reorder queues as flows want.
+            (Schemes::ConWeave, "conweave" | "selb") => table([("reorder_queues", 0.into())]),
             (Schemes::ConWeave, "letflow") => table([("flowlet_gap_us", 100.into())]),
             (Schemes::ConWeave, "conga") => table([
                 ("flowlet_gap_us", 100.into()),
