@@ -405,6 +405,19 @@ impl Port {
         more
     }
 
+    /// Would a packet that joins any queue of a commit-at-start port start at once if its line is free at `now`?
+    #[inline]
+    pub fn passes(&self, now: Time) -> bool {
+        self.waiting.packets == 0 && self.lanes().is_some_and(|lanes| lanes.serves_all(now))
+    }
+
+    /// Puts a packet on the line of a port that [`Port::passes`] it, as if [kept](Port::keep) before.
+    #[inline]
+    pub fn pass(&mut self, now: Time, hand: &mut InHand, rules: &Rules, wires: &mut Wires) {
+        self.waiting.serving = u32::from(hand.packet.wire);
+        self.depart(now, hand, false, rules, wires);
+    }
+
     /// Takes the next packet of a commit-at-start port, whose line is free at `now`, off its queue.
     pub fn next(&mut self, now: Time, hand: &mut InHand) -> Option<Lane> {
         let lane = self.kept().pop(now, hand)?;

@@ -38,11 +38,11 @@ impl Fifo {
 
     #[inline]
     fn pop(&mut self, hand: &mut InHand) -> bool {
-        let Some(&packet) = self.packets.front() else { return false };
+        let Some(packet) = self.packets.front() else { return false };
+        hand.packet = *packet;
         self.packets.pop();
-        self.bytes -= u64::from(packet.wire);
-        hand.packet = packet;
-        if packet.is(BODY) {
+        self.bytes -= u64::from(hand.packet.wire);
+        if hand.packet.is(BODY) {
             hand.body = self.bodies.pop_front();
         }
         true
@@ -189,6 +189,12 @@ impl Lanes {
             }
         }
         None
+    }
+
+    /// Is any queue served at once if nothing waits in others? Not where it may be paused, nor where a turn is to be kept.
+    #[inline]
+    pub fn serves_all(&self, now: Time) -> bool {
+        matches!(&self.data[..], [only] if !only.pausing.is_on(now))
     }
 
     /// When something that waits may start, nothing else happening: `now`, the end of a pause, or never.

@@ -143,6 +143,20 @@ impl SharedBuffer {
         true
     }
 
+    /// Does a packet that finds its queue empty, and leaves it at once, stay within guarantees? Then it is not refused,
+    /// nobody need pause or go on for it, and all accounts are afterwards as before.
+    #[inline]
+    pub fn passes(&mut self, came: (u16, u8), bytes: u64, now: Time) -> bool {
+        let ingress = &self.ingress[self.at(came)];
+        let passes = ingress.used + bytes <= self.spec.guaranteed.min(self.spec.pause_offset)
+            && ingress.headroom == 0
+            && ingress.pausing_until <= now;
+        if passes {
+            self.most = self.most.max(self.bytes + bytes);
+        }
+        passes
+    }
+
     /// Gives back `bytes` that leave a queue which still holds `queue` bytes.
     pub fn leave(&mut self, came: Came, queue: u64, bytes: u64) {
         self.bytes -= bytes;

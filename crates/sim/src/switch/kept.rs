@@ -2,6 +2,7 @@
 
 use super::buffer::Came;
 use super::{MADE_HERE, Switch, World, drop_packet};
+use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH};
 use crate::port::{Found, Lane, Lanes, Port, Released};
 use crate::timers::What;
@@ -15,13 +16,39 @@ fn came(packet: &Packet, lane: Lane) -> Came {
     }
 }
 
+/// May a line that is free from `free` on take a packet at `now`? Where arrivals go first, the end of a transmission at
+/// this very instant is still to come.
+#[inline]
+fn may_start(net: &Net, now: Time, free: Time) -> bool {
+    free < now || (free == now && !net.arrivals_first())
+}
+
 impl Switch {
     /// Queues a packet, or drops it.
+    #[inline]
     pub(super) fn queue_kept(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+        if self.goes_through(w.net, now, in_port, out, &hand.packet) {
+            self.ports[usize::from(out)].pass(now, hand, &w.net.rules, w.wires);
+            return;
+        }
         match self.admit_kept(w, now, (in_port, out), None, &mut hand.packet) {
             Some(found) => self.keep(w, now, out, hand, found),
             None => drop_packet(w, &hand.packet),
         }
+    }
+
+    /// Does a packet start at once and leave the shared buffer as it was? Most do: they need no queue and no account.
+    #[inline]
+    fn goes_through(&mut self, net: &Net, now: Time, in_port: u16, out: u16, packet: &Packet) -> bool {
+        let port = &self.ports[usize::from(out)];
+        let (Some(buffer), Some(lanes)) = (self.buffer.as_deref_mut(), port.lanes()) else { return false };
+        may_start(net, now, port.free_at())
+            && port.passes(now)
+            && match lanes.lane_of(packet) {
+                Lane::Control => true,
+                Lane::Data(_) if in_port == MADE_HERE => false,
+                Lane::Data(n) => buffer.passes((in_port, n), u64::from(packet.wire), now),
+            }
     }
 
     /// Is there room for a packet, in held queue `held` or else where it belongs? If so, it is taken up.
@@ -116,9 +143,7 @@ impl Switch {
 
     /// Starts the next packet of a port if its line is free, or sees to it that it starts when it is.
     fn set_going(&mut self, w: &mut World<'_>, now: Time, out: u16) {
-        let free = self.ports[usize::from(out)].free_at();
-        // Where arrivals go first, the end of a transmission at this very instant is still to come.
-        if free < now || (free == now && !w.net.arrivals_first()) {
+        if may_start(w.net, now, self.ports[usize::from(out)].free_at()) {
             self.start(w, now, out);
         }
         self.plan_start(w, now, out);
