@@ -89,8 +89,7 @@ impl Wires {
     #[inline(always)]
     pub fn pop(&mut self, link: u32, hand: &mut InHand) {
         self.take(link, hand);
-        let front = self.rings[link as usize].0.front();
-        self.heads[link as usize] = front.map_or(Time::NEVER, |packet| packet.at);
+        self.heads[link as usize] = first_arrival(&mut self.rings[link as usize].0);
     }
 
     /// Takes the first packet off a link and leaves its head as it is: [`Wires::refresh_heads`] must follow.
@@ -109,9 +108,9 @@ impl Wires {
     pub fn refresh_heads(&mut self, links: std::ops::Range<u32>, end: Time) -> Time {
         let range = links.start as usize..links.end as usize;
         let mut earliest = Time::NEVER;
-        for (head, flight) in self.heads[range.clone()].iter_mut().zip(&self.rings[range]) {
+        for (head, flight) in self.heads[range.clone()].iter_mut().zip(&mut self.rings[range]) {
             if *head < end {
-                *head = flight.0.front().map_or(Time::NEVER, |packet| packet.at);
+                *head = first_arrival(&mut flight.0);
             }
             earliest = earliest.min(*head);
         }
@@ -121,5 +120,17 @@ impl Wires {
     /// Everything still in flight.
     pub fn in_flight(&self) -> impl Iterator<Item = &Packet> {
         self.rings.iter().flat_map(|flight| flight.0.iter())
+    }
+}
+
+/// When the first packet of a link arrives. An empty ring begins anew: those slots are in the cache.
+#[inline]
+fn first_arrival(flying: &mut Ring<Packet>) -> Time {
+    match flying.front() {
+        Some(packet) => packet.at,
+        None => {
+            flying.clear();
+            Time::NEVER
+        }
     }
 }

@@ -41,6 +41,10 @@ impl Fifo {
         let Some(packet) = self.packets.front() else { return false };
         hand.packet = *packet;
         self.packets.pop();
+        if self.packets.is_empty() {
+            // Begins anew: those slots are in the cache.
+            self.packets.clear();
+        }
         self.bytes -= u64::from(hand.packet.wire);
         if hand.packet.is(BODY) {
             hand.body = self.bodies.pop_front();
