@@ -279,6 +279,7 @@ impl Host {
         pausing.is_on(now)
     }
 
+    #[inline(always)]
     fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let spec = w.flows.specs[flow as usize];
         let blank = Packet {
@@ -430,7 +431,7 @@ impl Host {
 }
 
 /// Has this flow of the round a packet to send? If not it leaves the round.
-#[inline]
+#[inline(always)]
 fn stays(w: &mut World<'_>, flow: u32) -> bool {
     let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return false };
     sender.queued = sender.may_send_from(w.net) != Time::NEVER;

@@ -266,10 +266,19 @@ fn break_ties(net: &Net, first: u32, start: Time, keys: &mut [u64]) {
         while i < keys.len() && keys[i] >> PORT_BITS == offset {
             i += 1;
         }
-        keys[from..i].sort_unstable_by_key(|key| {
+        let place = |key: &u64| {
             let link = first + (key & PORT_MASK) as u32;
             (net.tie(Time(start.0 + offset), link), link)
-        });
+        };
+        match &mut keys[from..i] {
+            // As good as all of them.
+            [one, other] => {
+                if place(one) > place(other) {
+                    std::mem::swap(one, other);
+                }
+            }
+            many => many.sort_unstable_by_key(place),
+        }
         i += 1;
     }
 }

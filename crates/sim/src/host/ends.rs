@@ -312,7 +312,7 @@ fn sack(hand: &InHand) -> Option<(u64, u32)> {
 
 impl Sender {
     /// From when on the transport may send a packet; [`Time::NEVER`] if it has none to send.
-    #[inline]
+    #[inline(always)]
     pub(super) fn may_send_from(&self, net: &Net) -> Time {
         let when = |may: bool, at: Time| if may { at } else { Time::NEVER };
         match (&self.machine, &net.transport) {
