@@ -195,7 +195,7 @@ where
 
     /// Calls hook `which`: lends the rows, the flow's if `key` names one, and room for actions. One the scheme does not
     /// list is lent what is there and makes nothing new, neither rows nor youth: its call must not be noticed.
-    #[inline]
+    #[inline(always)]
     fn call<R: Default>(
         &mut self,
         which: Hooks,
@@ -415,7 +415,7 @@ macro_rules! bank {
             }
 
             /// [`Policy::pick`]: the way, and the bytes the header takes on the wire.
-            #[inline]
+            #[inline(always)]
             pub fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
                 match self { $(Bank::$variant(seats) => seats.pick(call, packet, header),)* }
             }
@@ -491,7 +491,7 @@ impl<P: Policy> Seats<P>
 where
     P::Site: Lend,
 {
-    #[inline]
+    #[inline(always)]
     fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
         self.with_header(Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
             let way = policy.pick(cx, flow, packet, header);
@@ -515,7 +515,7 @@ where
     }
 
     /// Calls a hook about a packet: with its header decoded and the row of its flow (a blank one if it has no flow).
-    #[inline]
+    #[inline(always)]
     fn with_header<R: Default>(
         &mut self,
         which: Hooks,

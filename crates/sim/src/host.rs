@@ -52,7 +52,7 @@ struct Nic {
     /// End of the last data packet pulled: then the next one is.
     pulled_until: Time,
     /// No data of a paused priority is pulled.
-    pausing: [Pausing; PRIORITIES],
+    pausing: Box<[Pausing; PRIORITIES]>,
     /// Any of these lies in the future, as far as is known.
     paused: bool,
     counters: Counters,
@@ -121,7 +121,7 @@ impl Host {
                 link,
                 busy_until: Time::ZERO,
                 pulled_until: Time::ZERO,
-                pausing: [Pausing::default(); PRIORITIES],
+                pausing: Box::new([Pausing::default(); PRIORITIES]),
                 paused: false,
                 counters: Counters::default(),
             },
