@@ -93,10 +93,14 @@ def publish(hidden: Path, destination: Path, *, force: bool) -> None:
     hidden.chmod(0o777 & ~current_umask())
     sync_tree(hidden)
     refuse_existing(destination, force=force)
-    if os.path.lexists(destination) and not is_empty_folder(destination):
-        exchange(hidden, destination)
-    else:
+    try:
+        # A folder with something in it is never overwritten by this, whoever was faster.
         os.rename(hidden, destination)
+    except OSError:
+        refuse_existing(destination, force=force)
+        if not (force and destination.is_dir()):
+            raise
+        exchange(hidden, destination)
     sync(destination.parent)
 
 
