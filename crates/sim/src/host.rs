@@ -116,7 +116,7 @@ impl Host {
         Host {
             id,
             nic: Nic {
-                line: if net.floor_tx { Serializer::floored(spec.rate) } else { Serializer::new(spec.rate) },
+                line: net.line(spec.rate),
                 delay: spec.delay,
                 link,
                 busy_until: Time::ZERO,

@@ -1,6 +1,6 @@
 //! The fixed facts of a run that every node reads.
 
-use crate::packet::{Hashing, Tags};
+use crate::packet::{Hashing, Serializer, Tags};
 use crate::port::Rules;
 use crate::spec::{AckPaths, HashKind, HeaderBytes, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec};
 use crate::switch::largest_packet;
@@ -98,6 +98,11 @@ impl Net {
             Some(_) => u64::from(self.topology.label(self.topology.hosts + id)) ^ self.hash_salt,
             None => hash::mix2(self.seed ^ hash::name("switch salt") ^ self.hash_salt, u64::from(id)),
         }
+    }
+
+    /// A line at `rate` bits per second, on the clock of this run.
+    pub fn line(&self, rate: u64) -> Serializer {
+        if self.floor_tx { Serializer::floored(rate) } else { Serializer::new(rate) }
     }
 
     /// Do switches pause their neighbours?

@@ -11,7 +11,7 @@ use crate::flows::Flows;
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
-use crate::packet::{InHand, Packet, SWITCH, Serializer, Tags};
+use crate::packet::{InHand, Packet, SWITCH, Tags};
 use crate::port::{Lanes, Port, Rules};
 use crate::timers::{Timers, What};
 pub use buffer::SharedBuffer;
@@ -111,8 +111,12 @@ impl Switch {
             .map(|port| {
                 let link = topology.out_number(node, port);
                 let spec = &topology.links[link as usize];
-                let line = if net.floor_tx { Serializer::floored(spec.rate) } else { Serializer::new(spec.rate) };
-                Port::new(line, spec.delay, link, keeps.then(|| Lanes::new(priorities, net.shared.is_some(), queues)))
+                Port::new(
+                    net.line(spec.rate),
+                    spec.delay,
+                    link,
+                    keeps.then(|| Lanes::new(priorities, net.shared.is_some(), queues)),
+                )
             })
             .collect::<Vec<_>>();
         let mut timers = Timers::default();

@@ -129,12 +129,7 @@ const KEPT: u16 = TAILS + 3;
 const NOTIFIED: u16 = TAILS + 4;
 
 const SERIES: &[(&str, &str)] = &{
-    let mut all = [("", ""); reorder::SERIES.len() + 5];
-    let mut i = 0;
-    while i < reorder::SERIES.len() {
-        all[i] = reorder::SERIES[i];
-        i += 1;
-    }
+    let mut all = reorder::series::<{ reorder::SERIES.len() + 5 }>();
     all[TAILS as usize] = ("tails", "1 for every TAIL sent");
     all[REROUTES as usize] = ("reroutes", "uplink that a flow moved to behind its TAIL");
     all[IDLE_MOVES as usize] = ("idle_moves", "uplink that a flow moved to after a silence");

@@ -144,12 +144,7 @@ const KEPT: u16 = REROUTES + 4;
 
 /// ConWeave's, then SELB's own.
 const SERIES: [(&str, &str); reorder::SERIES.len() + 5] = {
-    let mut all = [("", ""); reorder::SERIES.len() + 5];
-    let mut i = 0;
-    while i < reorder::SERIES.len() {
-        all[i] = reorder::SERIES[i];
-        i += 1;
-    }
+    let mut all = reorder::series::<{ reorder::SERIES.len() + 5 }>();
     all[REROUTES as usize] = ("reroutes", "uplink that a flow moved to behind its TAIL");
     all[BACKUP as usize] = ("backup_reroutes", "the same, where its cluster was congested: the shortest queue");
     all[CONGESTED as usize] = ("congested_paths", "uplinks congested at a measurement, where that has changed");

@@ -234,17 +234,14 @@ fn gather(
         }
         let port = port as u64;
         let (front, back) = wires.ring(links.start + port as u32).slices();
-        for packet in front {
-            if packet.at >= end {
-                continue 'ports;
+        // One loop within the other: an iterator over both pieces is slower.
+        for part in [front, back] {
+            for packet in part {
+                if packet.at >= end {
+                    continue 'ports;
+                }
+                keys.push((packet.at.0 - start.0) << PORT_BITS | port);
             }
-            keys.push((packet.at.0 - start.0) << PORT_BITS | port);
-        }
-        for packet in back {
-            if packet.at >= end {
-                continue 'ports;
-            }
-            keys.push((packet.at.0 - start.0) << PORT_BITS | port);
         }
     }
     if sorter.sort(keys, end.since(start)) {

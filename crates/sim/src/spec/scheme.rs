@@ -343,6 +343,11 @@ fn param_refused(path: &str, value: &Json, range: Allowed) -> SpecError {
     }
 }
 
+/// A place of this fabric, as far as a spec knows it.
+fn shape(tier: Tier, fabric: &TopologySpec) -> Shape {
+    Shape { tier, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() }
+}
+
 /// A parameter must not ask for more paths than there are, unless it has its default, which is then cut.
 fn check_fit(
     reader: &Reader<'_>,
@@ -352,7 +357,7 @@ fn check_fit(
     fabric: &TopologySpec,
 ) -> Result<(), SpecError> {
     let tier = if entry.site == "host" { Tier::Host } else { Tier::Leaf };
-    let shape = Shape { tier, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() };
+    let shape = shape(tier, fabric);
     let default = |name: &str| entry.params.iter().find(|param| param.name == name).map(|param| json(param.default));
     let chosen = |name: &str| set.get(name).filter(|&value| default(name).as_ref() != Some(value));
     let misfit = (entry.misfit)(params, &shape).and_then(|(name, range)| Some((name, range, chosen(name)?)));
@@ -371,8 +376,7 @@ fn check_tag(
     tag: PathTag,
     fabric: &TopologySpec,
 ) -> Result<(), SpecError> {
-    let shape =
-        Shape { tier: Tier::Host, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() };
+    let shape = shape(Tier::Host, fabric);
     let name = entry.about.name;
     let rows = (entry.rows)(params, &shape);
     if !fabric.tags_name_paths() {

@@ -70,6 +70,17 @@ pub const SERIES: [(&str, &str); 10] = [
     ("drained_queues", "reorder queues still in use at a port, after one has drained"),
 ];
 
+/// [`SERIES`] with room behind them for a scheme's own.
+pub const fn series<const N: usize>() -> [(&'static str, &'static str); N] {
+    let mut all = [("", ""); N];
+    let mut i = 0;
+    while i < SERIES.len() {
+        all[i] = SERIES[i];
+        i += 1;
+    }
+    all
+}
+
 const REORDER_QUEUES: u16 = 0;
 const HELD_US: u16 = 1;
 const HELD_PACKETS: u16 = 2;
