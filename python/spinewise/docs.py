@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from spinewise import core
+from spinewise import compared, core
 from spinewise.cli.registry import plain
 from spinewise.result import FLOWS_FILE, RUN_FILE, SERIES_FILE
 
@@ -114,7 +114,8 @@ def entry_lines(entry: Mapping[str, Any]) -> list[str]:
     facts = [
         f"- {key.replace('_', ' ')}: {cell(plain(value))}"
         for key, value in entry.items()
-        if key not in ("name", "about", "params")
+        # How schemes compare has a page of its own.
+        if key not in ("name", "about", "params", "compared")
     ]
     lines += ["", *facts] if facts else []
     if entry.get("params"):
@@ -141,6 +142,11 @@ def spec_page() -> str:
     return HEAD + "\n".join(lines) + "\n"
 
 
+def compared_page() -> str:
+    """docs/schemes-compared.md: the schemes side by side."""
+    return HEAD + compared.page()
+
+
 def cell(text: str) -> str:
     """Text that does not break a Markdown table."""
     return " ".join(text.replace("|", "\\|").split())
@@ -150,6 +156,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "results.md": results_page,
     "registry.md": registry_page,
     "spec.md": spec_page,
+    "schemes-compared.md": compared_page,
 }
 
 

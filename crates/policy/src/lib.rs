@@ -18,6 +18,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod compared;
 pub mod config;
 pub mod hash;
 pub mod out;
@@ -26,6 +27,7 @@ pub mod schemes;
 pub mod site;
 pub mod time;
 
+pub use compared::{Aware, Compared, Needs};
 pub use config::{Params, Value};
 pub use out::{Key, Out, To};
 pub use rng::Rng;
@@ -484,6 +486,9 @@ pub struct About {
 pub trait Policy: Sized {
     /// Facts for people.
     const ABOUT: About;
+    /// Facts by which it is compared with others, for docs/schemes-compared.md; [`Compared`] shows how to fill it.
+    /// Without them its cells there say so.
+    const COMPARED: Option<Compared> = None;
     /// The hooks implemented beyond `pick`.
     const HOOKS: Hooks = Hooks::NONE;
     /// Where it sits: [`AtHost`] or [`AtSwitch`].

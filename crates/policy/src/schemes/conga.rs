@@ -36,7 +36,9 @@
 //! - DRE and CE count the packet in hand. `ce_at_source = "local"` adds the first link to CE (ConWeave's code); the
 //!   minimum over max(local, remote) has it anyway, and more recent, hence "zero".
 
-use crate::{About, AtSwitch, Cx, Hooks, Kind, Layout, Packet, Peers, Policy, Port, Rng, Shape, Span};
+use crate::{
+    About, AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Shape, Span,
+};
 use crate::{Tier, Time, Verdict, Way, Wire};
 
 crate::choice! {
@@ -206,6 +208,15 @@ impl Policy for Conga {
         told: &["leaf of every host", "rates of its own links"],
         series: &[],
     };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Shared,
+        senses: &["use of links, fed back by the leaves"],
+        state: "per flow and per (leaf, uplink) at leaves, per port at every switch",
+        needs: Needs::Switches,
+        order: "gaps longer than paths differ",
+        pick: "O(n)",
+        update: "O(1) per packet",
+    });
     const HOOKS: Hooks = Hooks::EGRESS.and(Hooks::INGRESS);
     type Site = AtSwitch;
     type Config = Config;

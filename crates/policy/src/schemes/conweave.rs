@@ -35,7 +35,10 @@
 //! - Where one path leads to a leaf, packets bear no header and ask for nothing.
 //! - NOTIFY and RTT_REPLY also answer packets of an older epoch; conweave-ns3 passes those on unread.
 
-use crate::{About, AtSwitch, Cx, Hooks, Key, Kind, Layout, Message, Packet, Peers, Policy, Port, Queue, Shape, Span};
+use crate::{
+    About, AtSwitch, Aware, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy, Port, Queue,
+    Shape, Span,
+};
 use crate::{Tier, Time, Verdict, Way};
 use header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
 use reorder::{InUse, Place};
@@ -151,6 +154,15 @@ impl Policy for ConWeave {
         told: &["leaf of every host", "base RTT (in theta_reply_us)"],
         series: SERIES,
     };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Paths,
+        senses: &["answers of the last leaf in time", "ECN marks"],
+        state: "per flow and per (leaf, path), at leaves",
+        needs: Needs::Leaves,
+        order: "reorder queues at the last leaf",
+        pick: "O(1)",
+        update: "O(1) per answer",
+    });
     const HOOKS: Hooks = Hooks::INGRESS.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::DRAINED);
     type Site = AtSwitch;
     type Config = Config;

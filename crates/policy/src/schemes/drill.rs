@@ -26,7 +26,7 @@
 //! - A queue's length is exact and of this instant; the paper's engines see one another's packets late.
 //! - Every packet the fabric asks about is scattered, those of no flow (probes) too.
 
-use crate::{About, AtSwitch, Cx, Layout, Packet, Peers, Policy, Port, Rng, Shape, Way};
+use crate::{About, AtSwitch, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Port, Rng, Shape, Way};
 
 crate::choice! {
     /// What a memory belongs to.
@@ -79,6 +79,15 @@ impl Policy for Drill {
         told: &[],
         series: &[],
     };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Local,
+        senses: &["own queues"],
+        state: "per destination or none, at every switch",
+        needs: Needs::Switches,
+        order: "nothing but queues of like length",
+        pick: "O(d + m)",
+        update: "–",
+    });
     type Site = AtSwitch;
     type Config = Config;
     type Flow = ();

@@ -6,7 +6,7 @@
 //!
 //! Departures: none. The hash is ours (all bits mixed); vendors' CRCs differ in quality, not in kind.
 
-use crate::{About, AtSwitch, Cx, Packet, Policy, Way};
+use crate::{About, AtSwitch, Aware, Compared, Cx, Needs, Packet, Policy, Way};
 
 crate::params! {
     /// ECMP has no parameters.
@@ -27,6 +27,15 @@ impl Policy for Ecmp {
         told: &[],
         series: &[],
     };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::No,
+        senses: &[],
+        state: "none",
+        needs: Needs::Nothing,
+        order: "a flow stays on its path",
+        pick: "O(1)",
+        update: "–",
+    });
     type Site = AtSwitch;
     type Config = Config;
     type Flow = ();

@@ -14,7 +14,7 @@
 //! becomes of acknowledgements (the fabric's choice here).
 
 use super::pdlb::dispatch::{Cell, Dispatch, Live};
-use crate::{About, AtHost, Cx, Kind, Packet, Policy, Way};
+use crate::{About, AtHost, Aware, Compared, Cx, Kind, Needs, Packet, Policy, Way};
 
 crate::params! {
     /// The size, and how paths are chosen.
@@ -42,6 +42,15 @@ impl Policy for Flowcell {
         told: &["paths to each rack, and a tag that selects one"],
         series: &[],
     };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::No,
+        senses: &[],
+        state: "per flow, at the host",
+        needs: Needs::Hosts,
+        order: "a flowcell stays on its path",
+        pick: "O(1)",
+        update: "–",
+    });
     type Site = AtHost;
     type Config = Config;
     type Flow = Cell;

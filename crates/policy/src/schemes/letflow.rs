@@ -18,7 +18,7 @@
 //! - Every switch with a choice decides by itself, as the paper says (ConWeave's code fixes the whole path at the source).
 //! - Acknowledgements are flows of their own. What belongs to no flow (probes, messages) is a flowlet of one packet.
 
-use crate::{About, AtSwitch, Cx, Kind, Layout, Packet, Policy, Shape, Span, Time, Way};
+use crate::{About, AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Policy, Shape, Span, Time, Way};
 
 crate::params! {
     /// LetFlow's parameters.
@@ -55,6 +55,15 @@ impl Policy for LetFlow {
         told: &[],
         series: &[],
     };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::No,
+        senses: &["gaps between packets"],
+        state: "per flow, at every switch",
+        needs: Needs::Switches,
+        order: "gaps longer than paths differ",
+        pick: "O(1)",
+        update: "–",
+    });
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flowlet;

@@ -4,7 +4,7 @@
 //! Round robin is what ns-2's multipath classifier does, and the `packet scatter` that LBSP is compared with may be
 //! either, hence both. Every packet is scattered, acknowledgements too.
 
-use crate::{About, AtSwitch, Cx, Packet, Policy, Way};
+use crate::{About, AtSwitch, Aware, Compared, Cx, Needs, Packet, Policy, Way};
 
 crate::params! {
     /// Packet scatter has no parameters.
@@ -25,6 +25,15 @@ impl Policy for Rps {
         told: &[],
         series: &[],
     };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::No,
+        senses: &[],
+        state: "none",
+        needs: Needs::Nothing,
+        order: "nothing",
+        pick: "O(1)",
+        update: "–",
+    });
     type Site = AtSwitch;
     type Config = Config;
     type Flow = ();
@@ -62,6 +71,15 @@ impl Policy for PacketScatter {
         told: &[],
         series: &[],
     };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::No,
+        senses: &[],
+        state: "one counter, at every switch",
+        needs: Needs::Nothing,
+        order: "nothing",
+        pick: "O(1)",
+        update: "–",
+    });
     type Site = AtSwitch;
     type Config = Config;
     type Flow = ();

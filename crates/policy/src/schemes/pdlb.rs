@@ -58,8 +58,8 @@ pub mod estimate;
 pub mod model;
 
 use crate::{
-    About, AtHost, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Packet, Params, Peers, Phase, Policy, Shape,
-    Span, Time, Way,
+    About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Needs, Packet, Params, Peers,
+    Phase, Policy, Shape, Span, Time, Way,
 };
 use classify::Classifier;
 use core::marker::PhantomData;
@@ -260,6 +260,15 @@ mod seat;
 
 impl<V: Variant> Policy for Adaptive<V> {
     const ABOUT: About = V::ABOUT;
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Paths,
+        senses: &["delays of paths, by probes or ACKs"],
+        state: "per flow and per (destination, path), at the host",
+        needs: Needs::Hosts,
+        order: "flowcells that grow as paths differ",
+        pick: "O(1)",
+        update: "O(n + gran) per period and destination",
+    });
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::TICK);
     type Site = AtHost;
     type Config = V::Config;

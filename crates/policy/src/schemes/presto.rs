@@ -22,7 +22,7 @@
 //!   segments of 1460 B the two cut at the same packets.
 //! - The first path is drawn at random per flow, so that equal flows do not march in step.
 
-use crate::{About, AtHost, Cx, Kind, Packet, Policy, Rng, Way};
+use crate::{About, AtHost, Aware, Compared, Cx, Kind, Needs, Packet, Policy, Rng, Way};
 
 crate::choice! {
     /// What a flowcell's size is counted in.
@@ -88,6 +88,15 @@ impl Policy for Presto {
         told: &["paths to each leaf"],
         series: &[],
     };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::No,
+        senses: &[],
+        state: "per flow, at the host",
+        needs: Needs::Hosts,
+        order: "a flowcell stays on its path",
+        pick: "O(1)",
+        update: "–",
+    });
     type Site = AtHost;
     type Config = Config;
     type Flow = Cell;

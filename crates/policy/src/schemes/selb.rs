@@ -59,7 +59,8 @@ use super::conweave::header::{CLEAR, NO_QUEUE, Stamp};
 use super::conweave::reorder::{self, Body, Header, Mark, Place, Rules};
 use crate::config::Allowed;
 use crate::{
-    About, AtSwitch, Change, Cx, Hooks, Key, Kind, Layout, Message, Packet, Peers, Phase, Policy, Port, Queue,
+    About, AtSwitch, Aware, Change, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Phase,
+    Policy, Port, Queue,
 };
 use crate::{Shape, Span, Tier, Verdict, Way};
 use kmeans::{MOST_K, Start};
@@ -166,6 +167,15 @@ impl Policy for Selb {
         told: &["leaf of every host", "rates of its own links"],
         series: &SERIES,
     };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Local,
+        senses: &["own queues, their growth"],
+        state: "per flow and per uplink, at leaves",
+        needs: Needs::Leaves,
+        order: "reorder queues at the last leaf",
+        pick: "O(n)",
+        update: "O(n k) per period",
+    });
     const HOOKS: Hooks =
         Hooks::INGRESS.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::TICK).and(Hooks::LINK).and(Hooks::DRAINED);
     type Site = AtSwitch;

@@ -1,6 +1,7 @@
 //! The registry for people: every key of a spec, and what schemes, workloads, transports and presets there are.
 
 use serde_json::{Map, Value, json};
+use spinewise_policy::Compared;
 use spinewise_policy::config::Allowed;
 
 use super::RootKeys;
@@ -213,7 +214,20 @@ fn describe_scheme(entry: &scheme::Entry) -> Value {
         "unit": about.unit,
         "told": about.told,
         "series": about.series.iter().map(|(name, doc)| format!("{name}: {doc}")).collect::<Vec<_>>(),
+        "compared": entry.compared.map(describe_compared),
         "params": params.collect::<Vec<_>>(),
+    })
+}
+
+fn describe_compared(compared: Compared) -> Value {
+    json!({
+        "aware": compared.aware.name(),
+        "senses": compared.senses,
+        "state": compared.state,
+        "needs": compared.needs.name(),
+        "order": compared.order,
+        "pick": compared.pick,
+        "update": compared.update,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 use spinewise_policy::config::{Allowed, Param, Refused};
-use spinewise_policy::{About, Params, Peers, Policy, Shape, Site, Tier, Value};
+use spinewise_policy::{About, Compared, Params, Peers, Policy, Shape, Site, Tier, Value};
 
 use super::error::SpecError;
 use super::key::{Default, Kind, one_of, tidy};
@@ -150,6 +150,8 @@ type Configured = Result<Vec<ParamValue>, (usize, Refused)>;
 pub(crate) struct Entry {
     /// Facts for people.
     pub about: &'static About,
+    /// Facts by which it is compared, if it gives them.
+    pub compared: Option<Compared>,
     /// `host` or `switch`.
     pub site: &'static str,
     /// Its parameters.
@@ -168,6 +170,7 @@ impl Entry {
     const fn of<P: Policy>() -> Entry {
         Entry {
             about: &P::ABOUT,
+            compared: P::COMPARED,
             site: <P::Site as Site>::NAME,
             params: <P::Config as Params>::PARAMS,
             header: size_of::<P::Header>() > 0,

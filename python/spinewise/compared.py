@@ -1,0 +1,150 @@
+"""docs/schemes-compared.md: the tables by which papers compare schemes, from what each scheme says of itself.
+
+MEET's Table 1 and PDLB's Tables 1 to 3 in shape, over the schemes that are here: a scheme that is not built
+is in no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from spinewise import core
+
+UNSAID = "not said"
+
+# PDLB's Table 1 compares these six. Its published text has the caption alone.
+PDLB_TABLE_1 = ("rps", "letflow", "ecmp", "presto", "qdaps", "pdlb")
+# Parts of a flow between one packet and all of them: what PDLB's Table 2 calls flowlet-level.
+FLOWLET_LEVEL = ("flowlet", "flowcell")
+
+Entry = dict[str, Any]
+Column = tuple[str, Callable[[Entry], str]]
+
+
+def fact(key: str) -> Callable[[Entry], str]:
+    """A fact that a scheme gives for comparison; `UNSAID` where it gives none."""
+
+    def read(entry: Entry) -> str:
+        compared = entry.get("compared")
+        if compared is None:
+            return UNSAID
+        value = compared[key]
+        return ("; ".join(value) or "nothing") if isinstance(value, list) else str(value)
+
+    return read
+
+
+def unit(entry: Entry) -> str:
+    """What moves as one."""
+    return str(entry["unit"])
+
+
+def location(entry: Entry) -> str:
+    """Where it decides."""
+    tiers = list(entry["tiers"])
+    if tiers == ["host"]:
+        return "host"
+    return "leaf switches" if tiers == ["leaf"] else f"switches ({', '.join(tiers)})"
+
+
+def told(entry: Entry) -> str:
+    """What it must be told."""
+    return "; ".join(entry["told"]) or "nothing"
+
+
+def source(entry: Entry) -> str:
+    """Where it was published."""
+    return str(entry["source"])
+
+
+MEET_COLUMNS: tuple[Column, ...] = (
+    ("minimum routing unit", unit),
+    ("deployment location", location),
+    ("congestion-aware", fact("aware")),
+    ("advanced hardware", fact("needs")),
+)
+PDLB_COLUMNS: tuple[Column, ...] = (
+    ("granularity", unit),
+    ("decides at", location),
+    ("senses", fact("senses")),
+    ("keeps order by", fact("order")),
+    ("state", fact("state")),
+)
+FLOWLET_COLUMNS: tuple[Column, ...] = (
+    ("granularity", unit),
+    ("decides at", location),
+    ("senses", fact("senses")),
+    ("must be told", told),
+    ("needs", fact("needs")),
+)
+TIME_COLUMNS: tuple[Column, ...] = (
+    ("one decision", fact("pick")),
+    ("one update", fact("update")),
+)
+
+
+def schemes() -> list[Entry]:
+    """The schemes of the registry, without those that only test the engine."""
+    return [entry for entry in core.registry()["schemes"] if not str(entry["name"]).startswith("loopback")]
+
+
+def table(entries: Sequence[Entry], columns: Sequence[Column]) -> list[str]:
+    """One row a scheme."""
+    heads = ["scheme", *(head for head, _ in columns)]
+    rows = [[f"`{entry['name']}`", *(cell(read(entry)) for _, read in columns)] for entry in entries]
+    return [line(heads), line(["---"] * len(heads)), *map(line, rows)]
+
+
+def cell(text: str) -> str:
+    """Text that does not break a Markdown table."""
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def line(cells: Sequence[str]) -> str:
+    """A row of a Markdown table."""
+    return "| " + " | ".join(cells) + " |"
+
+
+def page() -> str:
+    """The page, without its head."""
+    entries = schemes()
+    named = {str(entry["name"]): entry for entry in entries}
+    of_table_1 = [named[name] for name in PDLB_TABLE_1 if name in named]
+    of_table_2 = [entry for entry in entries if entry["unit"] in FLOWLET_LEVEL]
+    lines = [
+        "# Schemes compared",
+        "",
+        "What each scheme says of itself (`ABOUT` and `COMPARED` in its file), in the shape of the tables by which",
+        "papers compare schemes. Schemes that are not here are in no table.",
+        "",
+        "## All schemes (MEET, Table 1)",
+        "",
+        *table(entries, MEET_COLUMNS),
+        "",
+        "- *Congestion-aware*: `no`; of the queues and links of the device that decides; of the paths that one host has",
+        "  met itself; or of paths, gathered by a rack or a leaf. MEET has ticks, crosses and tildes.",
+        "- *Advanced hardware*: what must be replaced or reprogrammed.",
+        "- MEET places Presto at the edge switch, meaning the virtual one of the host, and gives the packet as the unit",
+        "  of Hermes.",
+        "",
+        "## Against PDLB (PDLB, Table 1)",
+        "",
+        "The published text has the caption of this table and not the table; the columns are our own.",
+        "",
+        *table(of_table_1, PDLB_COLUMNS),
+        "",
+        "## Flowlets and flowcells (PDLB, Table 2)",
+        "",
+        "Again the caption alone is published. These are all schemes here that move flowlets or flowcells.",
+        "",
+        *table(of_table_2, FLOWLET_COLUMNS),
+        "",
+        "## Time against the number of paths n (PDLB, Table 3)",
+        "",
+        "Of the implementations here; `spinewise bench --only decisions` measures them, in nanoseconds.",
+        "",
+        *table(entries, TIME_COLUMNS),
+        "",
+    ]
+    return "\n".join(lines)
