@@ -20,6 +20,7 @@
 
 pub mod compared;
 pub mod config;
+pub mod edge;
 pub mod hash;
 pub mod out;
 pub mod rng;
@@ -345,6 +346,8 @@ pub enum Phase {
 pub struct Layout {
     /// Whom peers are.
     pub peers: Peers,
+    /// Are the rows of all peers there from the beginning, in the order of their ids? Otherwise from the first meeting.
+    pub all_peers: bool,
     /// A flow row idle for longer is forgotten ([`Span::FOREVER`]: never). Rows with an armed timer or a held queue are pinned.
     pub flow_idle: Span,
     /// Period of [`Policy::tick`].
@@ -367,6 +370,7 @@ impl Default for Layout {
     fn default() -> Self {
         Layout {
             peers: Peers::None,
+            all_peers: false,
             flow_idle: Span::FOREVER,
             tick: Span::ZERO,
             phase: Phase::Zero,

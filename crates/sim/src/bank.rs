@@ -170,7 +170,7 @@ where
         let kind = usize::from(self.kinds[seat as usize]);
         let (shape, layout) = (&self.shapes[kind], &self.layouts[kind]);
         let place = u64::from(seat) << 1 | u64::from(shape.tier == Tier::Host);
-        self.seats[seat as usize] = Some(Box::new(Seat {
+        let mut taken = Box::new(Seat {
             meets: layout.peers != Peers::None,
             stride: if size_of::<P::Route>() == 0 { 0 } else { usize::from(shape.ways) },
             node: P::Node::default(),
@@ -182,7 +182,16 @@ where
             routes: Vec::new(),
             rng: Rng::stream(self.seed, P::ABOUT.name, place),
             armed: BTreeMap::new(),
-        }));
+        });
+        let known = match layout.peers {
+            Peers::Hosts if layout.all_peers => shape.hosts,
+            Peers::Leaves if layout.all_peers => shape.leaves,
+            _ => 0,
+        };
+        for peer in 0..known {
+            taken.meet(peer);
+        }
+        self.seats[seat as usize] = Some(taken);
     }
 
     /// Is there a row already for the peer that an unlisted hook is called about?

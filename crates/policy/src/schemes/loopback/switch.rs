@@ -158,6 +158,7 @@ impl Policy for LoopbackSwitch {
         Layout {
             picks_acks: false,
             peers: if shape.tier == Tier::Leaf { Peers::Leaves } else { Peers::None },
+            all_peers: false,
             flow_idle: self.flow_idle,
             tick: self.tick,
             phase: Phase::Random,
