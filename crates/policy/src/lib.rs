@@ -29,7 +29,7 @@ pub mod site;
 pub mod time;
 
 pub use compared::{Aware, Compared, Needs};
-pub use config::{Params, Value};
+pub use config::{InPreset, Params, Value};
 pub use out::{Key, Out, To};
 pub use rng::Rng;
 pub use site::{AtHost, AtSwitch, HostView, Site, SwitchView};
@@ -192,6 +192,9 @@ pub enum Event {
         bytes: u64,
         /// Round-trip time by the echoed timestamp.
         rtt: Span,
+        /// How long that data packet was under way, by the receiver's clock, which is in step: in steps of 256 ns, at
+        /// most 16.8 ms.
+        one_way: Span,
         /// Data packet was marked (ECN echo).
         marked: bool,
     },
@@ -495,6 +498,8 @@ pub trait Policy: Sized {
     const COMPARED: Option<Compared> = None;
     /// The hooks implemented beyond `pick`.
     const HOOKS: Hooks = Hooks::NONE;
+    /// Its parameters in presets that set them otherwise.
+    const PRESETS: &'static [InPreset] = &[];
     /// Where it sits: [`AtHost`] or [`AtSwitch`].
     type Site: Site;
     /// Its parameters, with the paper's defaults.

@@ -52,13 +52,13 @@ pub enum Action {
     },
     /// Send a probe.
     Probe {
-        /// To this peer (host, or leaf, as `Layout::peers` says).
-        peer: u32,
+        /// To whom: one device.
+        to: To,
         /// On this way.
         way: Way,
         /// Bytes on the wire.
         wire: u32,
-        /// 0: the peer answers; n: the n-th switch does.
+        /// 0: the one it is sent to answers; n: the n-th switch does.
         ttl: u8,
         /// Lost if there is no answer in this time.
         give_up: Span,
@@ -82,7 +82,7 @@ pub enum Action {
         /// This queue.
         queue: Queue,
     },
-    /// Hide the CE mark of the packet in hand from the transport.
+    /// Hide the mark of the packet in hand from the transport.
     MaskEcn,
     /// A point of one of the scheme's own series.
     Record {
@@ -134,9 +134,11 @@ impl<'a> Out<'a> {
         self.push(Action::Send { to, class, flow, way, at: at as u32, len: body.len() as u32, wire });
     }
 
-    /// Sends a probe of `wire` bytes to `peer` on `way`; the answer or its absence comes back as feedback.
-    pub fn probe(&mut self, peer: u32, way: Way, wire: u32, ttl: u8, give_up: Span) {
-        self.push(Action::Probe { peer, way, wire, ttl, give_up });
+    /// Sends a probe of `wire` bytes to a host or a leaf on `way`; the answer or its absence comes back as feedback, with
+    /// the rows of that host or, where rows are kept for leaves, of its leaf.
+    pub fn probe(&mut self, to: To, way: Way, wire: u32, ttl: u8, give_up: Span) {
+        assert!(matches!(to, To::Host(_) | To::Leaf(_)), "a probe goes to one device");
+        self.push(Action::Probe { to, way, wire, ttl, give_up });
     }
 
     /// Arms a timer, or moves it if it is armed.
@@ -155,7 +157,8 @@ impl<'a> Out<'a> {
         self.push(Action::Release { port, queue });
     }
 
-    /// Hides the CE mark of the packet in hand from the transport.
+    /// Hides the mark of the packet in hand from the transport: on data, CE from the receiver; on an acknowledgement, the
+    /// echo of marks from the sender.
     pub fn mask_ecn(&mut self) {
         self.push(Action::MaskEcn);
     }

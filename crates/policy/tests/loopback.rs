@@ -187,7 +187,7 @@ fn ticks_use_every_kind_of_message_probe_and_timer() {
                 Action::Send { to: To::Neighbours { except: None }, .. } => targets[0] = true,
                 Action::Send { to: To::Rack, .. } => targets[1] = true,
                 Action::Send { to: To::Leaf(1), .. } => targets[2] = true,
-                Action::Probe { peer, way, ttl, .. } => {
+                Action::Probe { to: To::Host(peer) | To::Leaf(peer), way, ttl, .. } => {
                     ttls[ttl as usize] = true;
                     shell.feedback(peer, Feedback { way, flow: None, event: Event::ProbeLost });
                     assert_eq!(broken(&shell), [Rule::ProbeAnswer as usize], "given up too early");
@@ -212,7 +212,7 @@ fn a_host_flow_lives_as_promised_and_sends_to_host_leaf_and_rack() {
     let mut shell = host();
     shell.now = Time(1_000_000);
     let told = |event| Feedback { way: Way(1), flow: Some(FlowKey(1)), event };
-    let ack = |bytes, marked| told(Event::Ack { bytes, rtt: Span(10), marked });
+    let ack = |bytes, marked| told(Event::Ack { bytes, rtt: Span(10), one_way: Span(5), marked });
     shell.feedback(4, told(Event::FlowStart { size: 3_000 }));
     let to: Vec<To> =
         shell.did.iter().filter_map(|a| if let Action::Send { to, .. } = a { Some(*to) } else { None }).collect();
@@ -254,7 +254,7 @@ fn host_probes_are_answered_by_the_right_device() {
             shell.wait(Span::from_us(50));
             shell.tick();
             let probe = shell.did.iter().find_map(|a| match *a {
-                Action::Probe { way, ttl, peer: 4, .. } => Some((way, ttl)),
+                Action::Probe { way, ttl, to: To::Host(4), .. } => Some((way, ttl)),
                 _ => None,
             });
             if let Some((way, _)) = probe.filter(|(_, t)| *t == ttl) {

@@ -4,7 +4,7 @@ use crate::bank::{Bank, NO_PEER};
 use crate::packet::{CE, ECE, NO_FLOW, Packet, SWITCH};
 use crate::timers::{Timers, What};
 use crate::topology::Topology;
-use spinewise_policy::{Device, FlowKey, Hooks, Kind, Message, Peers, Phase, Port, Span, Time, Way};
+use spinewise_policy::{Device, FlowKey, Hooks, Kind, Message, Peers, Phase, Port, Span, Time, To, Way};
 
 /// Whose rows a call about the device `about` is lent: by host or by leaf, as the layout says; nobody's for a spine.
 #[inline]
@@ -67,6 +67,15 @@ pub fn message_of<'a>(packet: &Packet, in_port: u16, body: &'a [u8]) -> Message<
         flow: (packet.flow != NO_FLOW).then_some(FlowKey(packet.flow)),
         in_port: Port(in_port),
         body,
+    }
+}
+
+/// The address of one device; floods have none.
+pub fn address(to: To) -> u32 {
+    match to {
+        To::Host(host) => host,
+        To::Leaf(leaf) => leaf | SWITCH,
+        To::Rack | To::Neighbours { .. } => NO_PEER,
     }
 }
 

@@ -16,6 +16,8 @@ pub const BODY: u8 = 16;
 pub const NACK: u8 = 32;
 /// On an acknowledgement: a congestion notification packet rides on it (DCQCN).
 pub const CNP: u8 = 64;
+/// On an acknowledgement in hand: the host's scheme hides the echo of marks from the transport.
+pub const MASKED: u8 = 128;
 
 /// `dst` and `src` with this bit name a switch, not a host.
 pub const SWITCH: u32 = 1 << 31;
@@ -43,7 +45,7 @@ pub struct Packet {
     pub dst: u32,
     /// Bytes on the wire.
     pub wire: u16,
-    /// Payload bytes.
+    /// Payload bytes; on an ACK, how long the packet it answers was under way, in steps of 256 ns.
     pub payload: u16,
     /// Path tag written by a host scheme.
     pub way: Way,
@@ -107,7 +109,7 @@ impl Packet {
             dst: self.dst,
             seq: self.seq,
             wire: u32::from(self.wire),
-            payload: u32::from(self.payload),
+            payload: if self.kind == Kind::Data { u32::from(self.payload) } else { 0 },
             ce: self.is(CE),
             retransmit: self.is(RETRANSMIT),
             hashed: self.hashed(hashing),

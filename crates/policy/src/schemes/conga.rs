@@ -37,9 +37,9 @@
 //!   minimum over max(local, remote) has it anyway, and more recent, hence "zero".
 
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Shape, Span,
+    About, AtSwitch, Aware, Compared, Cx, Hooks, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng,
+    Shape, Span, Tier, Time, Value, Verdict, Way, Wire,
 };
-use crate::{Tier, Time, Verdict, Way, Wire};
 
 crate::choice! {
     /// Whom a tie of new flowlets favours.
@@ -218,6 +218,23 @@ impl Policy for Conga {
         update: "O(1) per packet",
     });
     const HOOKS: Hooks = Hooks::EGRESS.and(Hooks::INGRESS);
+    const PRESETS: &'static [InPreset] = &[
+        InPreset {
+            preset: "selb",
+            params: &[("flowlet_gap_us", Value::Number(10.0)), ("dre_period_us", Value::Number(50.0))],
+        },
+        InPreset {
+            preset: "conweave-ns3",
+            params: &[
+                ("flowlet_gap_us", Value::Number(100.0)),
+                ("dre_period_us", Value::Number(50.0)),
+                ("age_ms", Value::Number(0.5)),
+                ("tie", Value::Word("random")),
+                ("candidates", Value::Word("four_consecutive")),
+                ("ce_at_source", Value::Word("local")),
+            ],
+        },
+    ];
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flowlet;

@@ -36,10 +36,9 @@
 //! - NOTIFY and RTT_REPLY also answer packets of an older epoch; conweave-ns3 passes those on unread.
 
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy, Port, Queue,
-    Shape, Span,
+    About, AtSwitch, Aware, Compared, Cx, Hooks, InPreset, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy,
+    Port, Queue, Shape, Span, Tier, Time, Value, Verdict, Way,
 };
-use crate::{Tier, Time, Verdict, Way};
 use header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
 use reorder::{InUse, Place};
 use source::{Draw, NoGoodPath, Source};
@@ -164,6 +163,12 @@ impl Policy for ConWeave {
         update: "O(1) per answer",
     });
     const HOOKS: Hooks = Hooks::INGRESS.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::DRAINED);
+    const PRESETS: &'static [InPreset] = &[
+        // SELB, section IV: path busy for 8 us; the public code has 16.
+        InPreset { preset: "selb", params: &[("theta_path_busy_us", Value::Number(8.0))] },
+        // As many reorder queues as flows want.
+        InPreset { preset: "conweave-ns3", params: &[("reorder_queues", Value::Number(0.0))] },
+    ];
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flow;

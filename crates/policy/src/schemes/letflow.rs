@@ -18,7 +18,9 @@
 //! - Every switch with a choice decides by itself, as the paper says (ConWeave's code fixes the whole path at the source).
 //! - Acknowledgements are flows of their own. What belongs to no flow (probes, messages) is a flowlet of one packet.
 
-use crate::{About, AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Policy, Shape, Span, Time, Way};
+use crate::{
+    About, AtSwitch, Aware, Compared, Cx, InPreset, Kind, Layout, Needs, Packet, Policy, Shape, Span, Time, Value, Way,
+};
 
 crate::params! {
     /// LetFlow's parameters.
@@ -64,6 +66,10 @@ impl Policy for LetFlow {
         pick: "O(1)",
         update: "–",
     });
+    const PRESETS: &'static [InPreset] = &[
+        InPreset { preset: "selb", params: &[("flowlet_gap_us", Value::Number(10.0))] },
+        InPreset { preset: "conweave-ns3", params: &[("flowlet_gap_us", Value::Number(100.0))] },
+    ];
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flowlet;

@@ -59,7 +59,7 @@ pub mod model;
 
 use crate::{
     About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Needs, Packet, Params, Peers,
-    Phase, Policy, Shape, Span, Time, Way,
+    Phase, Policy, Shape, Span, Time, To, Way,
 };
 use classify::Classifier;
 use core::marker::PhantomData;
@@ -355,7 +355,7 @@ impl<V: Variant> Policy for Adaptive<V> {
                 for (way, route) in routes.iter_mut().enumerate() {
                     route.ask(cx.now);
                     // PDLB §"Path asymmetry estimation module"
-                    cx.out.probe(id, Way(way as u16), self.config.probe_bytes, 0, self.patience(&cx.view));
+                    cx.out.probe(To::Host(id), Way(way as u16), self.config.probe_bytes, 0, self.patience(&cx.view));
                 }
                 probes += ways;
             }

@@ -62,7 +62,7 @@ use crate::{
     About, AtSwitch, Aware, Change, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Phase,
     Policy, Port, Queue,
 };
-use crate::{Shape, Span, Tier, Verdict, Way};
+use crate::{InPreset, Shape, Span, Tier, Value, Verdict, Way};
 use kmeans::{MOST_K, Start};
 use source::{Progress, Source, hashed};
 use uplinks::{Survey, Threshold, Uplink, survey};
@@ -178,6 +178,9 @@ impl Policy for Selb {
     });
     const HOOKS: Hooks =
         Hooks::INGRESS.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::TICK).and(Hooks::LINK).and(Hooks::DRAINED);
+    // As many reorder queues as flows want.
+    const PRESETS: &'static [InPreset] =
+        &[InPreset { preset: "conweave-ns3", params: &[("reorder_queues", Value::Number(0.0))] }];
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flow;

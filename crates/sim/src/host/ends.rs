@@ -3,13 +3,16 @@
 use super::{Host, World};
 use crate::flows::{Flows, Machine, Receiver, ReceivingMachine, Sender};
 use crate::net::Net;
-use crate::packet::{BODY, CE, CNP, ECE, InHand, NACK, Packet, RETRANSMIT};
+use crate::packet::{BODY, CE, CNP, ECE, InHand, MASKED, NACK, Packet, RETRANSMIT};
 use crate::timers::What;
 use crate::transport::rdma::get_sack;
 use crate::transport::{Ack, AckOut, RdmaAck, RdmaSender, TcpReceiver, TcpSender, Transport, UdpSender};
 use crate::workload::Upon;
-use spinewise_policy::{Event, FlowKey, Hooks, Kind, Time, Way};
+use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Way};
 use std::collections::VecDeque;
+
+/// The step in which acknowledgements tell one-way delays.
+const ECHO_STEP: Span = Span::from_ns(256);
 
 impl Host {
     pub(super) fn receive_data(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
@@ -43,7 +46,7 @@ impl Host {
                 ece: packet.is(CE),
                 echo: packet.stamp,
                 echo_retransmit: packet.is(RETRANSMIT),
-                echo_tag: packet.way.0,
+                echo_tag: tag_of(now, packet),
             };
             self.send_ack(w, now, flow, &ack);
             return;
@@ -58,7 +61,7 @@ impl Host {
             packet.is(CE),
             packet.stamp,
             packet.is(RETRANSMIT),
-            packet.way.0,
+            tag_of(now, packet),
         );
         record.out_of_order += u32::from(got.out_of_order);
         record.received += got.new_bytes;
@@ -111,7 +114,8 @@ impl Host {
             dst: w.flows.specs[flow as usize].src,
             wire: w.net.frame.ack_bytes as u16,
             way: Way::ANY,
-            echo: ack.echo_tag,
+            echo: ack.echo_tag as u16,
+            payload: (ack.echo_tag >> 16) as u16,
             kind: Kind::Ack,
             flags: if ack.ece { ECE } else { 0 } | if ack.echo_retransmit { RETRANSMIT } else { 0 },
             ..Packet::default()
@@ -131,7 +135,7 @@ impl Host {
                 let ack = Ack {
                     cumulative: packet.seq,
                     echo: packet.stamp,
-                    ece: packet.is(ECE),
+                    ece: packet.flags & (ECE | MASKED) == ECE,
                     echo_retransmit: packet.is(RETRANSMIT),
                 };
                 let outcome = tcp.on_ack(config, now, &ack);
@@ -139,7 +143,7 @@ impl Host {
                 (outcome.newly_acked, outcome.done)
             }
             (Machine::Rdma(pair), Transport::Rdma(config)) => {
-                let (nack, cnp) = (packet.is(NACK), packet.is(CNP));
+                let (nack, cnp) = (packet.is(NACK), packet.flags & (CNP | MASKED) == CNP);
                 let ack = RdmaAck { cumulative: packet.seq, nack, sack: sack(hand), cnp };
                 let outcome = pair.on_ack(config, now, &ack);
                 (outcome.newly_acked, outcome.done)
@@ -151,7 +155,12 @@ impl Host {
             sender.ways.pop_front();
         }
         if w.edge.is_some() {
-            let event = Event::Ack { bytes: newly_acked, rtt: now.since(packet.stamp), marked: packet.is(ECE) };
+            let event = Event::Ack {
+                bytes: newly_acked,
+                rtt: now.since(packet.stamp),
+                one_way: one_way(packet),
+                marked: packet.is(ECE),
+            };
             let key = Some(FlowKey(flow << 1));
             self.tell(w, now, packet.src, Way(packet.echo), key, event);
             if done {
@@ -302,6 +311,25 @@ impl Host {
         }
         self.ready(w, now, flow);
     }
+}
+
+/// What a receiver echoes of a data packet that arrives now: its path tag, and above it how long it was under way, in
+/// steps of [`ECHO_STEP`].
+#[inline]
+fn tag_of(now: Time, data: &Packet) -> u32 {
+    u32::from(data.way.0) | u32::from(delay_echo(now, data)) << 16
+}
+
+/// How long a data packet that arrives now was under way, as its acknowledgement says it.
+#[inline]
+pub(super) fn delay_echo(now: Time, data: &Packet) -> u16 {
+    u16::try_from(now.since(data.stamp).0 / ECHO_STEP.0).unwrap_or(u16::MAX)
+}
+
+/// How long the data packet that an acknowledgement answers was under way.
+#[inline]
+fn one_way(ack: &Packet) -> Span {
+    Span(u64::from(ack.payload) * ECHO_STEP.0)
 }
 
 /// What a NACK of IRN tells of.

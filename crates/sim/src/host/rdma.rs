@@ -1,5 +1,6 @@
 //! The receiving end of a queue pair: how a host answers its data.
 
+use super::ends::delay_echo;
 use super::{Host, World};
 use crate::flows::{Receiver, ReceivingMachine};
 use crate::packet::{BODY, CE, CNP, ECE, InHand, NACK, Packet, RETRANSMIT};
@@ -52,6 +53,7 @@ impl Host {
             wire: w.net.frame.ack_bytes as u16,
             way: Way::ANY,
             echo: data.way.0,
+            payload: delay_echo(now, data),
             kind: Kind::Ack,
             flags: flag(NACK, answer.nack) | flag(CNP, answer.cnp) | flag(ECE, data.is(CE)) | data.flags & RETRANSMIT,
             ..Packet::default()

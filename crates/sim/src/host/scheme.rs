@@ -2,13 +2,13 @@
 
 use super::{Host, Probing, World};
 use crate::bank::{Bank, Call, Fired, NO_PEER, Room};
-use crate::control::{device, message_of, message_to, peer_of, reply_to};
+use crate::control::{address, device, message_of, message_to, peer_of, reply_to};
 use crate::log::EDGE_SERIES;
 use crate::net::Net;
-use crate::packet::{BODY, CE, ECE, ECT, InHand, Packet, SWITCH};
+use crate::packet::{BODY, CE, ECE, ECT, InHand, MASKED, Packet, SWITCH};
 use crate::timers::What;
 use spinewise_policy::out::{Action, To};
-use spinewise_policy::{Event, Feedback, FlowKey, Hooks, HostView, Key, Kind, Peers, Span, Time, Way};
+use spinewise_policy::{Event, Feedback, FlowKey, Hooks, HostView, Key, Kind, Span, Time, Way};
 
 impl Host {
     /// Tells the scheme what became of a flow, a way or a probe.
@@ -102,7 +102,9 @@ impl Host {
                     let message = message_to(class, flow, way, wire);
                     self.send_message(w, now, to, message, body);
                 }
-                Action::Probe { peer, way, wire, ttl, give_up } => self.probe(w, now, peer, way, wire, ttl, give_up),
+                Action::Probe { to, way, wire, ttl, give_up } => {
+                    self.probe(w, now, address(to), way, wire, ttl, give_up);
+                }
                 Action::Arm { key, at } => {
                     if let Some(at) = w.edge.as_mut().and_then(|edge| edge.arm(self.id, key, at.max(now))) {
                         self.timers.plan(at, What::Scheme(key));
@@ -115,7 +117,11 @@ impl Host {
                 }
                 Action::MaskEcn => {
                     if let Some(packet) = packet.as_deref_mut() {
-                        packet.flags &= !CE;
+                        match packet.kind {
+                            // The scheme itself is told of the mark all the same.
+                            Kind::Ack => packet.flags |= MASKED,
+                            _ => packet.flags &= !CE,
+                        }
                     }
                 }
                 Action::Record { series, value } => w.log.point(now, EDGE_SERIES + series, self.id, value),
@@ -156,18 +162,15 @@ impl Host {
         &mut self,
         w: &mut World<'_>,
         now: Time,
-        peer: u32,
+        dst: u32,
         way: Way,
         wire: u32,
         ttl: u8,
         give_up: Span,
     ) {
-        let Some(edge) = w.edge.as_ref() else { return };
-        let to_leaves = edge.peers(self.id) == Peers::Leaves;
-        let (dst, peer) = if to_leaves { (peer | SWITCH, peer | SWITCH) } else { (peer, peer) };
         let number = self.next_probe;
         self.next_probe = self.next_probe.wrapping_add(1);
-        self.probes.insert(number, Probing { peer, way });
+        self.probes.insert(number, Probing { peer: dst, way });
         let packet = Packet {
             flow: number,
             src: self.id,

@@ -34,15 +34,13 @@ enum Switch {
     Dcqcn,
 }
 
-/// What a preset says of schemes.
+/// What a preset says of schemes; their parameters in it are with each scheme ([`spinewise_policy::Policy::PRESETS`]).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Schemes {
     /// As their own papers have them.
     Published,
     /// The same, where acknowledgements are not theirs to place.
     Rdma,
-    /// As SELB's evaluation sets those it compares.
-    Selb,
     /// As the public ns-3 code of ConWeave.
     ConWeave,
 }
@@ -89,7 +87,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         source: "DCQCN, go-back-N and IRN as the public ns-3 code of ConWeave has them, on which SELB's evaluation rests; \
                  flowlet gap 10 us: SELB, section IV",
         switch: Switch::Shared,
-        schemes: Schemes::Selb,
+        schemes: Schemes::Rdma,
         transport: TransportPreset::Rdma(RdmaConfig::selb),
     },
     Preset {
@@ -166,33 +164,10 @@ impl Preset {
     pub fn scheme(&self) -> Map<String, Value> {
         let (header, acks, hash) = match self.schemes {
             Schemes::Published => ("charged", "scheme", "mix"),
-            Schemes::Selb | Schemes::Rdma => ("charged", "ecmp", "mix"),
+            Schemes::Rdma => ("charged", "ecmp", "mix"),
             Schemes::ConWeave => ("free", "ecmp", "murmur3"),
         };
         table([("header_bytes", header.into()), ("acks", acks.into()), ("hash", hash.into())])
-    }
-
-    /// What it says of the parameters of a scheme; of others, the scheme's own defaults hold.
-    pub fn params(&self, scheme: &str) -> Map<String, Value> {
-        match (self.schemes, scheme) {
-            (Schemes::Published | Schemes::Rdma, _) => Map::new(),
-            (Schemes::Selb, "letflow") => table([("flowlet_gap_us", 10.into())]),
-            (Schemes::Selb, "conga") => table([("flowlet_gap_us", 10.into()), ("dre_period_us", 50.into())]),
-            // SELB, section IV: path busy for 8 us; the public code has 16.
-            (Schemes::Selb, "conweave") => table([("theta_path_busy_us", 8.into())]),
-            // As many reorder queues as flows want.
-            (Schemes::ConWeave, "conweave" | "selb") => table([("reorder_queues", 0.into())]),
-            (Schemes::ConWeave, "letflow") => table([("flowlet_gap_us", 100.into())]),
-            (Schemes::ConWeave, "conga") => table([
-                ("flowlet_gap_us", 100.into()),
-                ("dre_period_us", 50.into()),
-                ("age_ms", 0.5.into()),
-                ("tie", "random".into()),
-                ("candidates", "four_consecutive".into()),
-                ("ce_at_source", "local".into()),
-            ]),
-            _ => Map::new(),
-        }
     }
 }
 

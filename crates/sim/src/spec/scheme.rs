@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 use spinewise_policy::config::{Allowed, Param, Refused};
-use spinewise_policy::{About, Compared, Params, Peers, Policy, Shape, Site, Tier, Value};
+use spinewise_policy::{About, Compared, InPreset, Params, Peers, Policy, Shape, Site, Tier, Value};
 
 use super::error::SpecError;
 use super::key::{Default, Kind, one_of, tidy};
@@ -156,6 +156,8 @@ pub(crate) struct Entry {
     pub site: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
+    /// Its parameters in presets that set them otherwise.
+    pub presets: &'static [InPreset],
     /// Does it write the in-band header?
     header: bool,
     /// All parameters when these are set.
@@ -173,6 +175,7 @@ impl Entry {
             compared: P::COMPARED,
             site: <P::Site as Site>::NAME,
             params: <P::Config as Params>::PARAMS,
+            presets: P::PRESETS,
             header: size_of::<P::Header>() > 0,
             configure: configure::<P>,
             rows: rows::<P>,
@@ -297,7 +300,9 @@ fn read_params(
     preset: &Preset,
 ) -> Result<Vec<(String, ParamValue)>, SpecError> {
     // What is given goes before what the preset says, and that before the scheme's own defaults.
-    let mut wanted = preset.params(entry.about.name);
+    let own = entry.presets.iter().find(|own| own.preset == preset.name);
+    let mut wanted: Map<String, Json> =
+        own.iter().flat_map(|own| own.params).map(|&(name, value)| (name.to_string(), json(value))).collect();
     wanted
         .extend(given.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
     let given = &wanted;
@@ -427,5 +432,24 @@ pub(crate) fn json(value: Value<'_>) -> Json {
         Value::Number(number) => tidy(number),
         Value::Bool(given) => given.into(),
         Value::Word(word) => word.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::presets::PRESETS;
+
+    #[test]
+    fn what_schemes_say_of_presets_is_allowed_there() {
+        for entry in entries() {
+            for own in entry.presets {
+                let name = entry.about.name;
+                assert!(PRESETS.iter().any(|preset| preset.name == own.preset), "{name}: no preset {}", own.preset);
+                let given: Vec<_> = own.params.iter().map(|&(key, value)| (key.to_string(), value.into())).collect();
+                let all = (entry.configure)(&given);
+                assert!(all.is_ok(), "{name} in {}: {all:?}", own.preset);
+            }
+        }
     }
 }

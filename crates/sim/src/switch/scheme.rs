@@ -2,7 +2,7 @@
 
 use super::{MADE_HERE, OwnPorts, Switch, World};
 use crate::bank::{Asked, Bank, Call, NO_PEER, Room};
-use crate::control::{device, message_of, message_to, peer_of, reply_to};
+use crate::control::{address, device, message_of, message_to, peer_of, reply_to};
 use crate::link::Wires;
 use crate::log::FABRIC_SERIES;
 use crate::net::Net;
@@ -10,7 +10,7 @@ use crate::packet::{BODY, ECT, InHand, Packet, SWITCH};
 use crate::port::Drained;
 use crate::timers::What;
 use spinewise_policy::out::{Action, To};
-use spinewise_policy::{Event, Feedback, Hooks, Kind, Peers, Port as PortId, Span, SwitchView, Time, Way};
+use spinewise_policy::{Event, Feedback, Hooks, Kind, Port as PortId, Span, SwitchView, Time, Way};
 
 impl Switch {
     pub(super) fn answer(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
@@ -129,7 +129,9 @@ impl Switch {
                     let message = Packet { src: self.id | SWITCH, flags: BODY, ..message_to(class, flow, way, wire) };
                     self.send_message(w, now, to, message, body);
                 }
-                Action::Probe { peer, way, wire, ttl, give_up } => self.probe(w, now, peer, way, wire, ttl, give_up),
+                Action::Probe { to, way, wire, ttl, give_up } => {
+                    self.probe(w, now, address(to), way, wire, ttl, give_up);
+                }
                 Action::Arm { key, at } => {
                     if let Some(at) = w.fabric.arm(self.id, key, at.max(now)) {
                         self.timers.plan(at, What::Scheme(key));
@@ -175,14 +177,12 @@ impl Switch {
         &mut self,
         w: &mut World<'_>,
         now: Time,
-        peer: u32,
+        dst: u32,
         way: Way,
         wire: u32,
         ttl: u8,
         give_up: Span,
     ) {
-        let to_hosts = self.peers == Peers::Hosts;
-        let dst = if to_hosts { peer } else { peer | SWITCH };
         let number = self.next_probe;
         self.next_probe = self.next_probe.wrapping_add(1);
         self.probes.insert(number, (dst, way));

@@ -19,7 +19,7 @@ pub struct AckOut {
     /// Whether that packet was a retransmission.
     pub echo_retransmit: bool,
     /// That packet's tag, as given to [`TcpReceiver::on_data`].
-    pub echo_tag: u16,
+    pub echo_tag: u32,
 }
 
 /// What the arrival of a data packet brought about.
@@ -49,7 +49,7 @@ pub struct TcpReceiver {
     deadline: Time,
     /// Time stamp, tag and kind of the packet that arrived last.
     stamp: Time,
-    tag: u16,
+    tag: u32,
     retransmit: bool,
     /// DCTCP.CE of RFC 8257 §3.2.
     ce: bool,
@@ -90,7 +90,7 @@ impl TcpReceiver {
         ce: bool,
         stamp: Time,
         retransmit: bool,
-        tag: u16,
+        tag: u32,
     ) -> Received {
         let end = seq + u64::from(len);
         debug_assert!(len > 0 && end <= self.size, "data outside the flow");

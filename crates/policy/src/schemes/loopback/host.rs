@@ -270,10 +270,10 @@ impl LoopbackHost {
                     out.send(to, target as u8, named, Way::ANY, &body.put(), MESSAGE_WIRE);
                 }
             }
-            Event::Ack { bytes, rtt, marked } => {
+            Event::Ack { bytes, rtt, one_way, marked } => {
                 witness.add(Count::Ack);
                 flow.acked += bytes;
-                let possible = rtt > Span::ZERO && rtt <= cx.now.since(Time::ZERO);
+                let possible = rtt > Span::ZERO && one_way <= rtt && rtt <= cx.now.since(Time::ZERO);
                 witness.check(possible && flow.size.is_some_and(|size| flow.acked <= size), Rule::FlowLife, out);
                 witness.check(!(marked && self.mask_ecn), Rule::Masked, out);
             }
@@ -332,7 +332,7 @@ impl LoopbackHost {
         if route.asked.is_none() {
             route.asked = Some((cx.now, ttl));
             cx.node.witness.add(Count::Probe);
-            cx.out.probe(peer, way, self.probe_bytes, ttl, self.give_up);
+            cx.out.probe(To::Host(peer), way, self.probe_bytes, ttl, self.give_up);
         }
     }
 }

@@ -437,7 +437,7 @@ impl LoopbackSwitch {
         if route.asked.is_none() {
             route.asked = Some((cx.now, ttl));
             cx.node.witness.add(Count::Probe);
-            cx.out.probe(leaf, way, MESSAGE_WIRE, ttl, self.give_up);
+            cx.out.probe(To::Leaf(leaf), way, MESSAGE_WIRE, ttl, self.give_up);
         }
     }
 }

@@ -94,7 +94,7 @@ impl<V: Variant> Bench<V> {
 
     fn perform(&mut self, action: Action) {
         match action {
-            Action::Probe { peer, way, wire, ttl, give_up } => {
+            Action::Probe { to: To::Host(peer), way, wire, ttl, give_up } => {
                 assert_eq!((wire, ttl, give_up), (64, 0, Span::from_us(1_300)));
                 self.probes.push((self.now, peer, way));
                 if let Some(us) = (self.delay)(peer as usize - 1, way.0) {
@@ -143,7 +143,11 @@ impl<V: Variant> Bench<V> {
 
     fn acks(&mut self, rtts: &[(u16, u64)]) {
         for &(way, us) in rtts {
-            self.tell(0, Way(way), Event::Ack { bytes: 1460, rtt: Span::from_us(us), marked: false });
+            self.tell(
+                0,
+                Way(way),
+                Event::Ack { bytes: 1460, rtt: Span::from_us(us), one_way: Span::from_us(us / 2), marked: false },
+            );
         }
     }
 }

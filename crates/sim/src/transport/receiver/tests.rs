@@ -11,7 +11,7 @@ fn config(delayed_ack: u32) -> TcpConfig {
 
 /// Segment `k` arrives at `k` microseconds, was sent at `100 + k` picoseconds and has tag `k`.
 fn arrive(r: &mut TcpReceiver, config: &TcpConfig, k: u64, ce: bool) -> Received {
-    r.on_data(config, Time(k * 1_000_000), k * MSS, MSS as u32, ce, Time(100 + k), k % 2 == 1, k as u16)
+    r.on_data(config, Time(k * 1_000_000), k * MSS, MSS as u32, ce, Time(100 + k), k % 2 == 1, k as u32)
 }
 
 /// An ACK up to segment `next` that answers segment `echo`.
@@ -21,7 +21,7 @@ fn ack(next: u64, ece: bool, echo: u64) -> Option<AckOut> {
         ece,
         echo: Time(100 + echo),
         echo_retransmit: echo % 2 == 1,
-        echo_tag: echo as u16,
+        echo_tag: echo as u32,
     })
 }
 
