@@ -102,12 +102,13 @@ def test_the_engines_hash_takes_the_predicted_paths_under_any_transport(tmp_path
     }
 
 
-def replayed(flows: Flows, mode: str, folder: Path) -> spinewise.Result:
-    """Our run with the hash of the recorded one."""
+def replayed(flows: Flows, mode: str, folder: Path, seed: int = 0) -> spinewise.Result:
+    """Our run with the hash of the recorded one; the seed sets which packets of a queue that marks some are marked."""
     case = Recorded(f"x1-{mode}-ecmp", folder, "x", "1", mode, "ecmp")
     path = folder / f"{mode}.csv"
     path.write_text(setting.flow_csv(flows))
-    return spinewise.run(setting.spec_of(case, setting.fabric_of(flows), path, 0, {"name": "ecmp"}))
+    spec = setting.spec_of(case, setting.fabric_of(flows), path, 0, {"name": "ecmp"})
+    return spinewise.run({**spec, "seed": seed})
 
 
 def uplinks(result: spinewise.Result, predicted: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
@@ -119,7 +120,7 @@ def uplinks(result: spinewise.Result, predicted: dict[str, tuple[int, int]]) -> 
 
 
 def test_our_runs_take_the_predicted_paths(tmp_path: Path) -> None:
-    """All 64 uplinks byte for byte, and theirs flow by flow where we have theirs."""
+    """All 64 uplinks byte for byte."""
     for flows, case in flows_to_replay() if recorded_cases.engine_has_the_preset() else []:
         lossless = case is None or case.mode == "lossless"
         result = replayed(flows, "lossless" if lossless else "irn", tmp_path)
@@ -128,23 +129,43 @@ def test_our_runs_take_the_predicted_paths(tmp_path: Path) -> None:
         if not sent_again:
             predicted = replay.uplink_load(flows)
             assert uplinks(result, predicted) == predicted
-        if case is not None and lossless:
-            agrees_flow_by_flow(flows, comparison.sender_fct_ns(flows, result.flows))
 
 
-def agrees_flow_by_flow(flows: Flows, ours: Any) -> None:
-    """Flows that meet no queue within 10 ns; of all the median difference, the mean and the tail."""
+SEEDS = 6
+
+
+def test_our_runs_agree_with_theirs_flow_by_flow(tmp_path: Path) -> None:
+    """Where no packet has been marked by chance, to 10 ns; later, as one run of ours agrees with another.
+
+    Which packets of a half-full queue are marked is drawn at random, in theirs as in ours: from the first mark on, two
+    runs drift apart, and two of our own seeds differ by as much as ours and theirs.
+    """
+    for flows, case in flows_to_replay():
+        if case is None:
+            continue
+        seeds = [replayed(flows, case.mode, tmp_path, seed) for seed in range(1, SEEDS + 1)]
+        ours = np.array([comparison.sender_fct_ns(flows, result.flows) for result in seeds])
+        before_any_mark_matters(flows, ours)
+        typical = np.median(ours, axis=0)
+        assert np.median(np.abs(typical - flows.fct_ns) / flows.fct_ns) < 0.02
+        mine, given = (np.maximum(1.0, fct / flows.ideal_fct_ns) for fct in (ours, flows.fct_ns))
+        assert mine.mean() == pytest.approx(given.mean(), rel=0.02)
+        for statistic in (np.mean, lambda x: at_rank(x, 0.95), lambda x: at_rank(x, 0.99)):
+            each = np.array([statistic(one) for one in mine])
+            z = (statistic(given) - each.mean()) / (each.std(ddof=1) * np.sqrt(1 + 1 / SEEDS))
+            assert abs(z) < 3
+
+
+def before_any_mark_matters(flows: Flows, ours: Any) -> None:
+    """Of the first thousand flows those that meet no queue in theirs meet none in ours, but for one or the other."""
+    first = slice(0, 1000)
     links = np.where(flows.src // 16 == flows.dst // 16, 2, 4)
     lone = [replay.lone_fct_ns(int(size), int(hops)) for size, hops in zip(flows.size_bytes, links, strict=True)]
-    difference = np.abs(ours - flows.fct_ns)
-    alone = flows.fct_ns <= np.array(lone)
-    assert alone.sum() > len(flows) // 100
-    # What met no queue there may meet one here: where two simulators queue, they drift apart by nanoseconds.
-    assert (difference[alone] <= 10).mean() > 0.9
-    relative = difference / flows.fct_ns
-    assert np.median(relative) < 0.02
-    mine, given = (np.maximum(1.0, fct / flows.ideal_fct_ns) for fct in (ours, flows.fct_ns))
-    assert mine.mean() == pytest.approx(given.mean(), rel=0.02)
-    for p, bound in ((0.95, 0.02), (0.99, 0.05)):
-        rank = int(p * len(flows))
-        assert np.sort(mine)[rank] == pytest.approx(np.sort(given)[rank], rel=bound)
+    alone = flows.fct_ns[first] <= np.array(lone)[first]
+    assert alone.sum() > 50
+    assert (np.abs(ours[:, first] - flows.fct_ns[first])[:, alone] <= 10).mean() > 0.99
+
+
+def at_rank(values: Any, p: float) -> float:
+    """The value that a share ``p`` of all is below."""
+    return float(np.sort(values)[int(p * len(values))])
