@@ -6,38 +6,36 @@ Set-up T0-B: two leaves, eight spines (Fig. 2), 10 Gbps up and down; good paths 
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from spinewise import claims
+from spinewise import claims, shapes
 from spinewise.experiment import (
     Assumption,
     Claim,
     Effort,
     Experiment,
     Measured,
-    Panel,
     Run,
     Timeline,
     Verdict,
 )
 from spinewise.result import Result
-from spinewise.summary import PS_PER_SECOND
 from spinewise.tables import numbers
 from spinewise.variants import parse_list
 
 SCHEMES = "rps@RPS,ecmp@ECMP,letflow@LetFlow,presto@Presto,pdlb:record=ticks@PDLB"
 HOT_PATHS = (1, 2, 3, 4)
+X = "hot paths of 8"
 
-# The authors' ns-2 script counts queues in bytes, in packets of 1460: K = 65 of them, limits likewise. Counted in
-# packets, a probe of 64 bytes would take the room of a full packet.
-PACKET_BYTES = 1460
-BUFFER_BYTES, ECN_BYTES = 250 * PACKET_BYTES, 65 * PACKET_BYTES
+FABRIC = runpy.run_path(str(Path(__file__).with_name("transports.py")))
 
 # A round trip crosses eight links: four of hosts, four between leaves and spines.
 GOOD_RTT_NS, HOT_RTT_NS = 100_000, 300_000
 LINK_DELAY_NS = GOOD_RTT_NS // 8
-HOT_FABRIC_DELAY_NS = (HOT_RTT_NS - 4 * LINK_DELAY_NS) // 4
+HOT_FABRIC_DELAY_NS = shapes.override_of_path(HOT_RTT_NS, LINK_DELAY_NS)
 
 
 def base(hot_paths: int) -> dict[str, Any]:
@@ -54,7 +52,7 @@ def base(hot_paths: int) -> dict[str, Any]:
             "fabric_delay_ns": LINK_DELAY_NS,
             "override": [{"spine": spine, "delay_ns": HOT_FABRIC_DELAY_NS} for spine in range(hot_paths)],
         },
-        "switch": {"buffer_bytes": BUFFER_BYTES, "ecn_threshold_bytes": ECN_BYTES},
+        "switch": {"buffer_bytes": FABRIC["BUFFER_BYTES"], "ecn_threshold_bytes": FABRIC["ECN_BYTES"]},
         "transport": {"kind": "dctcp"},
         "traffic": [{"kind": "on_off", "flows": 200, "min_bytes": 50_000, "max_bytes": 200_000}],
     }
@@ -74,30 +72,19 @@ def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
     """What Fig. 7 shows of a run."""
     summary = result.summary()
     assert summary.packets is not None
-    busy = busy_seconds(result)
+    busy = shapes.busy_seconds(result)
     return {
         "out_of_order": summary.packets.out_of_order_ratio,
         "dupack3": summary.packets.dupack3_ratio,
         "retransmits": summary.packets.retransmits / summary.packets.sent,
         "timeouts": float(summary.packets.timeouts),
-        "utilisation": utilisation(result, busy),
-        "goodput_share": 8.0 * float(numbers(result.flows, "size_bytes").sum()) / (busy * path_bits_per_second(result)),
+        "utilisation": shapes.uplinks_of_leaf(result, 0, busy),
+        "goodput_share": 8.0
+        * float(numbers(result.flows, "size_bytes").sum())
+        / (busy * shapes.path_bits_per_second(result)),
         "granularity": granularity(result),
-        "mean_fct_s": summary.of("all").fct_s.mean,
-        "p99_fct_s": summary.of("all").fct_s.p99,
+        **shapes.completion(result),
     }
-
-
-def utilisation(result: Result, busy: float) -> float:
-    """Share of the busy time for which the senders' uplinks were sending, on average."""
-    used = [link["utilisation"] for link in result.report["links"] if link["name"].startswith("leaf0->spine")]
-    return float(sum(used)) / len(used) * float(result.report["stop_ps"]) / PS_PER_SECOND / busy
-
-
-def path_bits_per_second(result: Result) -> float:
-    """Rate of all paths together."""
-    topology = result.spec["topology"]
-    return 1e9 * float(topology["spines"]) * float(topology["fabric_rate_gbps"])
 
 
 def granularity(result: Result) -> float:
@@ -109,13 +96,6 @@ def granularity(result: Result) -> float:
     return float(known.mean()) if known.size else float("nan")
 
 
-def busy_seconds(result: Result) -> float:
-    """From the first start to the last end of a flow."""
-    start = numbers(result.flows, "start_ps")
-    end = start + numbers(result.flows, "fct_ps")
-    return float(end.max() - start.min()) / PS_PER_SECOND
-
-
 def few_reorderings(measured: Measured) -> Verdict:
     """ECMP and LetFlow never reorder."""
     return claims.combined(claims.zero(measured, curve, "out_of_order") for curve in ("ECMP", "LetFlow"))
@@ -123,7 +103,7 @@ def few_reorderings(measured: Measured) -> Verdict:
 
 def rps_reorders_most(measured: Measured) -> Verdict:
     """RPS reorders most, and more with every hot path."""
-    others = others_than(measured, "RPS")
+    others = measured.others("RPS")
     return claims.combined(
         [
             claims.higher(measured, "RPS", others, "out_of_order"),
@@ -132,30 +112,25 @@ def rps_reorders_most(measured: Measured) -> Verdict:
     )
 
 
-def others_than(measured: Measured, *names: str) -> list[str]:
-    """The other curves."""
-    return [curve for curve in measured.curves if curve not in names]
-
-
 def pdlb_uses_most(measured: Measured) -> Verdict:
     """PDLB uses the paths most: by bytes of any kind, as drawn, and by payload alone."""
-    others = others_than(measured, "PDLB")
+    others = measured.others("PDLB")
     return claims.combined(claims.higher(measured, "PDLB", others, key) for key in ("utilisation", "goodput_share"))
 
 
 def pdlb_fastest(measured: Measured) -> Verdict:
     """PDLB has the lowest mean completion time."""
-    return claims.lower(measured, "PDLB", others_than(measured, "PDLB"), "mean_fct_s")
+    return claims.lower(measured, "PDLB", measured.others("PDLB"), "mean_fct_s")
 
 
 def rps_slowest(measured: Measured) -> Verdict:
     """RPS has the longest mean completion time."""
-    return claims.higher(measured, "RPS", others_than(measured, "RPS"), "mean_fct_s")
+    return claims.higher(measured, "RPS", measured.others("RPS"), "mean_fct_s")
 
 
 def ecmp_next(measured: Measured) -> Verdict:
     """ECMP has the longest mean completion time but for RPS."""
-    return claims.higher(measured, "ECMP", others_than(measured, "RPS", "ECMP"), "mean_fct_s")
+    return claims.higher(measured, "ECMP", measured.others("RPS", "ECMP"), "mean_fct_s")
 
 
 def pdlb_beats_presto(measured: Measured) -> Verdict:
@@ -171,9 +146,9 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     panels=(
-        Panel("7a", "out_of_order", "out-of-order arrivals", "hot paths of 8", "% of packets", 100.0),
-        Panel("7b", "utilisation", "utilisation of the paths while busy", "hot paths of 8", "%", 100.0),
-        Panel("7c", "mean_fct_s", "mean completion time", "hot paths of 8", "µs", 1e6),
+        shapes.share("7a", "out_of_order", "out-of-order arrivals", X, of="packets"),
+        shapes.share("7b", "utilisation", "utilisation of the paths while busy", X),
+        shapes.mean_fct("7c", X),
     ),
     claims=(
         Claim("C0-09a", "7a", "out-of-order ratio: ECMP and LetFlow have none", few_reorderings),

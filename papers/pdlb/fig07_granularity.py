@@ -17,10 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
+from spinewise import claims, shapes
 from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
 from spinewise.result import Result
-from spinewise.spec import set_path
 from spinewise.stats import Interval, paired_difference
 
 FIG07 = runpy.run_path(str(Path(__file__).with_name("fig07.py")))
@@ -42,9 +41,7 @@ def log2(packets: int) -> float:
 
 def spec(hot: int, packets: int, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Fig. 7 with flowcells of this size."""
-    made: dict[str, Any] = FIG07["base"](hot)
-    for key, value in changes.items():
-        set_path(made, key, value)
+    made = shapes.changed(FIG07["base"](hot), changes)
     made["scheme"] = {"name": "flowcell", "params": {"packets": packets, "dispatch": "round_robin"}}
     return made
 
@@ -78,7 +75,7 @@ def presto_size_is_best(transport: str, measured: Measured) -> Verdict:
     return claims.combined(
         claims.line(
             claims.above_zero(finer(table, name, packets)),
-            f"{name}: cells of {packets} take {percent(table, name, packets)} of the time with {PRESTO}",
+            f"{name}: cells of {packets} take {percent(table, name, packets)} longer than those of {PRESTO}",
         )
         for name in table.curves
         for packets in SIZES
@@ -93,18 +90,17 @@ def finer(table: Measured, name: str, packets: int) -> Interval:
 
 
 def percent(table: Measured, name: str, packets: int) -> str:
-    """Time with this size over time with Presto's."""
+    """How much longer than with Presto's size."""
     base = table.interval(name, log2(PRESTO), "mean_fct_s").mean
-    change = finer(table, name, packets)
-    return f"{100 * (1 + change.mean / base):.1f} ±{100 * change.half / base:.1f} %"
+    return claims.percent(finer(table, name, packets), base)
 
 
 def panels(transport: str) -> tuple[Panel, ...]:
     """Completion time and reordering under one transport."""
     x = "log2 of a flowcell's packets (5.5: 44)"
     return (
-        Panel("bound", "mean_fct_s", "mean completion time", x, "µs", 1e6, transport),
-        Panel("bound", "dupack3", "3-dupACK events", x, "% of packets sent", 100.0, transport),
+        shapes.mean_fct("bound", x, variant=transport),
+        shapes.share("bound", "dupack3", "3-dupACK events", x, of="packets sent", variant=transport),
     )
 
 

@@ -7,13 +7,12 @@ on, and every assumption about traffic, hosts, queues and transport, at one and 
 from __future__ import annotations
 
 import runpy
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from spinewise import claims
 from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
-from spinewise.spec import set_path
+from spinewise.shapes import Variation
 from spinewise.variants import parse_list
 
 FIG07 = runpy.run_path(str(Path(__file__).with_name("fig07.py")))
@@ -22,12 +21,9 @@ RATE = "traffic[0].arrivals_per_second"
 BOTH_RATES_1G = {"topology.host_rate_gbps": 1, "topology.fabric_rate_gbps": 1}
 
 
-class Variation(NamedTuple):
-    """One thing changed: keys of the spec, or parameters of PDLB (":key=value")."""
-
-    name: str
-    spec: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    pdlb: str = ""
+def pdlb(name: str, text: str) -> Variation:
+    """Parameters of PDLB changed (":key=value")."""
+    return Variation(name, schemes={"PDLB": text})
 
 
 VARIATIONS = (
@@ -63,45 +59,42 @@ VARIATIONS = (
     Variation("ACK every second packet", {"transport.delayed_ack_segments": 2}),
     Variation("NewReno without ECN", {"transport.kind": "newreno"}),
     # PDLB.
-    Variation("cells in turn", pdlb=":dispatch=round_robin"),
-    Variation("ACK timestamps, no probes", pdlb=":estimate=ack_timestamps"),
-    Variation("share of slow ACKs, no probes", pdlb=":estimate=ack_share"),
-    Variation("no probes, cells in turn", pdlb=":estimate=ack_timestamps:dispatch=round_robin"),
-    Variation("probes of 1500 bytes", pdlb=":probe_bytes=1500"),
-    Variation("delay there and back", pdlb=":delay=rtt"),
-    Variation("classifier 2x mean, as printed", pdlb=":classifier=gt_2x_mean"),
-    Variation("classifier 2x least", pdlb=":classifier=gt_2x_min"),
-    Variation("gate of 30 packets (36 µs)", pdlb=":gate_packets=30"),
-    Variation("model as printed", pdlb=":model=paper"),
-    Variation("model repaired", pdlb=":model=repaired"),
-    Variation("model of the authors' code", pdlb=":model=released"),
-    Variation("sizes of 2^n KB", pdlb=":search=powers_of_two_kb"),
-    Variation("new pairs start with 1 packet", pdlb=":initial_packets=1"),
+    pdlb("cells in turn", ":dispatch=round_robin"),
+    pdlb("ACK timestamps, no probes", ":estimate=ack_timestamps"),
+    pdlb("share of slow ACKs, no probes", ":estimate=ack_share"),
+    pdlb("no probes, cells in turn", ":estimate=ack_timestamps:dispatch=round_robin"),
+    pdlb("probes of 1500 bytes", ":probe_bytes=1500"),
+    pdlb("delay there and back", ":delay=rtt"),
+    pdlb("classifier 2x mean, as printed", ":classifier=gt_2x_mean"),
+    pdlb("classifier 2x least", ":classifier=gt_2x_min"),
+    pdlb("gate of 30 packets (36 µs)", ":gate_packets=30"),
+    pdlb("model as printed", ":model=paper"),
+    pdlb("model repaired", ":model=repaired"),
+    pdlb("model of the authors' code", ":model=released"),
+    pdlb("sizes of 2^n KB", ":search=powers_of_two_kb"),
+    pdlb("new pairs start with 1 packet", ":initial_packets=1"),
     Variation(
         "16 hosts, 1 packet first, plans kept",
         {"topology.hosts_per_leaf": 16},
-        ":initial_packets=1:stale_after_us=1e9",
+        {"PDLB": ":initial_packets=1:stale_after_us=1e9"},
     ),
     Variation(
         "16 hosts to 16, scope sender",
         {"topology.hosts_per_leaf": 16, "traffic[0].pairs": "leaf_pair"},
-        ":scope=sender",
+        {"PDLB": ":scope=sender"},
     ),
-    Variation("outer tags, hashed", pdlb=":path_tag=outer"),
+    pdlb("outer tags, hashed", ":path_tag=outer"),
 )
 
 
 def schemes(variation: Variation) -> str:
     """PDLB in this variation, and the rest as they are."""
-    return f"rps@RPS,ecmp@ECMP,letflow@LetFlow,presto@Presto,pdlb:record=ticks{variation.pdlb}@PDLB"
+    return f"rps@RPS,ecmp@ECMP,letflow@LetFlow,presto@Presto,pdlb:record=ticks{variation.added('PDLB')}@PDLB"
 
 
 def spec(variation: Variation, hot: int) -> dict[str, Any]:
     """Fig. 7's spec in this variation."""
-    made: dict[str, Any] = FIG07["base"](hot)
-    for key, value in variation.spec.items():
-        set_path(made, key, value)
-    return made
+    return variation.of(FIG07["base"](hot))
 
 
 def runs(effort: Effort) -> list[Run]:
@@ -115,9 +108,9 @@ def runs(effort: Effort) -> list[Run]:
     ]
 
 
-def pdlb_beats_presto(variation: str, measured: Measured) -> Verdict:
+def pdlb_beats_presto(measured: Measured) -> Verdict:
     """PDLB completes flows sooner than Presto."""
-    return claims.lower(measured.within(variation), "PDLB", ["Presto"], "mean_fct_s")
+    return claims.lower(measured, "PDLB", ["Presto"], "mean_fct_s")
 
 
 EXPERIMENT = Experiment(
@@ -129,7 +122,7 @@ EXPERIMENT = Experiment(
     measure=FIG07["measure"],
     panels=(),
     claims=tuple(
-        Claim(f"C0-12: {one.name}", "7c", "PDLB beats Presto", partial(pdlb_beats_presto, one.name))
+        Claim(f"C0-12: {one.name}", "7c", "PDLB beats Presto", claims.within(one.name, pdlb_beats_presto))
         for one in VARIATIONS
     ),
     assumptions=(Assumption("all else", "as in pdlb-7", "so that one thing differs at a time"),),

@@ -7,16 +7,14 @@ Set-up T0-C: the fabric of Fig. 7 at 10 Gbps, good paths with a round-trip time 
 from __future__ import annotations
 
 import random
+import runpy
 from collections.abc import Mapping
-from functools import partial
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from spinewise import claims
+from spinewise import claims, shapes
 from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
 from spinewise.result import Result
-from spinewise.stats import paired_difference
 from spinewise.tables import numbers
 from spinewise.variants import parse_list
 
@@ -28,16 +26,14 @@ PATHS, BAD_PATHS = 8, 4
 GOOD_RTT_NS = 200_000
 LINK_DELAY_NS = GOOD_RTT_NS // 8
 SHORT_BELOW = 100_000
-PACKET_BYTES = 1460
 
-# The authors' script has SACK, which this simulator has not. A sender that takes no duplicate acknowledgement for a
-# loss bounds from above what any tolerance of reordering can give.
-TRANSPORTS = {"three duplicate ACKs": 3, "reordering tolerated": 0}
+FABRIC = runpy.run_path(str(Path(__file__).with_name("transports.py")))
+TRANSPORTS = FABRIC["TRANSPORTS"] | FABRIC["BOUND"]
 
 
-def spec(ratio: float, seed: int, dupack_threshold: int) -> dict[str, Any]:
+def spec(ratio: float, seed: int, transport: Mapping[str, Any]) -> dict[str, Any]:
     """The spec at this ratio of round-trip times; the seed draws the bad paths."""
-    bad_link = round((GOOD_RTT_NS * ratio - 4 * LINK_DELAY_NS) / 4)
+    bad_link = shapes.override_of_path(round(GOOD_RTT_NS * ratio), LINK_DELAY_NS)
     bad = sorted(random.Random(seed).sample(range(PATHS), BAD_PATHS))
     return {
         "name": f"PDLB Figs. 8 and 9, ratio {ratio:g}",
@@ -51,8 +47,8 @@ def spec(ratio: float, seed: int, dupack_threshold: int) -> dict[str, Any]:
             "fabric_delay_ns": LINK_DELAY_NS,
             "override": [{"spine": spine, "delay_ns": bad_link} for spine in bad],
         },
-        "switch": {"buffer_bytes": 250 * PACKET_BYTES, "ecn_threshold_bytes": 65 * PACKET_BYTES},
-        "transport": {"kind": "dctcp", "dupack_threshold": dupack_threshold},
+        "switch": {"buffer_bytes": FABRIC["BUFFER_BYTES"], "ecn_threshold_bytes": FABRIC["ECN_BYTES"]},
+        "transport": {"kind": "dctcp", **transport},
         "traffic": [{"kind": "poisson", "cdf": "data_mining", "load": 0.3, "pairs": "one_to_one", "max_flows": 100}],
         "run": {"until_us": 120_000_000},
     }
@@ -62,34 +58,29 @@ def runs(effort: Effort) -> list[Run]:
     """Every scheme at every ratio, under both transports, over seeds."""
     ratios = effort.choose(full=RATIOS, quick=(1.5, 3.5))
     return [
-        Run(variant.label, ratio, seed, variant.apply(spec(ratio, seed, threshold)), transport)
-        for transport, threshold in TRANSPORTS.items()
+        Run(variant.label, ratio, seed, variant.apply(spec(ratio, seed, keys)), transport)
+        for transport, keys in TRANSPORTS.items()
         for ratio in ratios
-        for seed in range(1, 1 + effort.choose(full=15, quick=3))
+        for seed in range(1, 1 + effort.choose(full=5, quick=2, whole=15))
         for variant in parse_list(SCHEMES)
     ]
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
     """What Figs. 8 and 9 show of a run."""
-    size, fct_ps = numbers(result.flows, "size_bytes"), numbers(result.flows, "fct_ps").astype(float)
-    done, short = numbers(result.flows, "finished").astype(bool), size < SHORT_BELOW
-    # Bits per nanosecond; the paper's "total throughput".
-    gbps = np.divide(8e3 * size, fct_ps, out=np.zeros(len(size)), where=done)
-    sent, again = numbers(result.flows, "packets"), numbers(result.flows, "retransmits")
-    of_short = result.summary().of("short").fct_s
+    short = numbers(result.flows, "size_bytes") < SHORT_BELOW
     return {
-        "short_retransmits": float(again[short].sum() / sent[short].sum()),
-        "short_mean_fct_s": of_short.mean,
-        "short_p99_fct_s": of_short.p99,
-        "long_retransmits": float(again[~short].sum() / sent[~short].sum()),
-        "long_throughput_gbps": float(gbps[~short].sum()),
+        "short_retransmits": shapes.resent(result, short),
+        "long_retransmits": shapes.resent(result, ~short),
+        # The paper's "total throughput".
+        "long_throughput_gbps": shapes.throughput_gbps(result, ~short),
+        **shapes.completion(result, "short", "long"),
     }
 
 
-def others_than(measured: Measured, *names: str) -> list[str]:
+def others_than(measured: Measured, name: str) -> list[str]:
     """The paper's other curves."""
-    return [curve for curve in measured.curves if curve not in (*names, FIXED)]
+    return measured.others(name, FIXED)
 
 
 def rps_grows(measured: Measured) -> Verdict:
@@ -127,11 +118,8 @@ def pdlb_long_highest(measured: Measured) -> Verdict:
 
 def unaffected(measured: Measured) -> Verdict:
     """PDLB's throughput of long flows does not fall from the smallest ratio to the largest."""
-    first, last = (measured.values("PDLB", x, "long_throughput_gbps") for x in (measured.xs[0], measured.xs[-1]))
-    change = paired_difference(last, first)
-    base = sum(first) / len(first)
-    text = f"PDLB from ratio {measured.xs[0]:g} to {measured.xs[-1]:g}: "
-    text += f"{100 * change.mean / base:+.1f} ±{100 * change.half / base:.1f} %"
+    place = ("PDLB", "long_throughput_gbps", measured.xs[0], measured.xs[-1])
+    change, text = claims.step(measured, *place), claims.step_text(measured, *place)
     if not change.excludes_zero:
         return claims.line(Status.OPEN, text)
     return claims.line(Status.FAILS if change.mean < 0.0 else Status.HOLDS, text)
@@ -147,20 +135,14 @@ STATEMENTS = (
 )
 
 
-def within(check: Any, transport: str, measured: Measured) -> Verdict:
-    """A check under one transport."""
-    verdict: Verdict = check(measured.within(transport))
-    return verdict
-
-
 def panels(transport: str) -> tuple[Panel, ...]:
     """The five panels under one transport."""
     x = "RTT of bad paths over good"
     return (
-        Panel("8a", "short_retransmits", "retransmissions, short flows", x, "% of packets", 100.0, transport),
-        Panel("8b", "short_mean_fct_s", "mean completion time, short", x, "µs", 1e6, transport),
-        Panel("8c", "short_p99_fct_s", "99th percentile, short", x, "µs", 1e6, transport),
-        Panel("9a", "long_retransmits", "retransmissions, long flows", x, "% of packets", 100.0, transport),
+        shapes.share("8a", "short_retransmits", "retransmissions, short flows", x, of="packets", variant=transport),
+        shapes.mean_fct("8b", x, size="short", variant=transport),
+        shapes.p99_fct("8c", x, size="short", variant=transport),
+        shapes.share("9a", "long_retransmits", "retransmissions, long flows", x, of="packets", variant=transport),
         Panel("9b", "long_throughput_gbps", "total throughput, long flows", x, "Gbps", 1.0, transport),
     )
 
@@ -174,7 +156,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     panels=tuple(panel for transport in TRANSPORTS for panel in panels(transport)),
     claims=tuple(
-        Claim(f"{key}, {transport}", figure, statement, partial(within, check, transport))
+        Claim(f"{key}, {transport}", figure, statement, claims.within(transport, check))
         for transport in TRANSPORTS
         for key, figure, statement, check in STATEMENTS
     ),

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import claims
+from spinewise import claims, shapes
 from spinewise.experiment import (
     Assumption,
     Claim,
@@ -126,7 +126,7 @@ def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
         "granularity": granularity(run, result),
         "dupack3": np.divide(dupacks, sent, out=np.full_like(sent, np.nan), where=sent > 0),
         "utilisation": utilisation,
-        "tcp_share": 8e3 * payload / STEP_MS / path_bits_per_second(result),
+        "tcp_share": 8e3 * payload / STEP_MS / shapes.path_bits_per_second(result),
     }
     values: dict[str, float | Timeline] = {}
     for name, line in lines.items():
@@ -140,11 +140,6 @@ def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
     values["active inside"] = float(active[(grid_ms() > WINDOW_MS[0]) & (grid_ms() <= WINDOW_MS[1])].mean())
     values["last end ms"] = float(grid_ms()[active].max())
     return values
-
-
-def path_bits_per_second(result: Result) -> float:
-    """Rate of all paths together."""
-    return 1e9 * PATHS * float(result.spec["topology"]["fabric_rate_gbps"])
 
 
 PARTS = {"before": (0.0, WINDOW_MS[0]), "inside": WINDOW_MS, "after": (WINDOW_MS[1], END_MS)}
@@ -246,12 +241,6 @@ STATEMENTS = (
 )
 
 
-def within(check: Any, version: str, measured: Measured) -> Verdict:
-    """A check on one version of the experiment."""
-    verdict: Verdict = check(measured.within(version))
-    return verdict
-
-
 def panels(version: str) -> tuple[Panel, ...]:
     """The three panels of one version."""
     time = "time [ms]"
@@ -274,7 +263,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     panels=tuple(panel for version in VERSIONS for panel in panels(version)),
     claims=tuple(
-        Claim(f"{key}, {version}", figure, statement, partial(within, check, version))
+        Claim(f"{key}, {version}", figure, statement, claims.within(version, check))
         for version in VERSIONS
         for key, figure, statement, check in STATEMENTS
     ),

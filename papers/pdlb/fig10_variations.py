@@ -9,23 +9,20 @@ from __future__ import annotations
 import runpy
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from spinewise import claims
 from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
-from spinewise.spec import set_path
+from spinewise.shapes import Variation
 from spinewise.variants import parse_list
 
 FIG10 = runpy.run_path(str(Path(__file__).with_name("fig10.py")))
 FIXED_SCHEMES = FIG10["SCHEMES"].partition(",")[2]
 
 
-class Variation(NamedTuple):
-    """One thing changed: keys of the spec, or parameters of PDLB (":key=value")."""
-
-    name: str
-    spec: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    pdlb: str = ""
+def pdlb(name: str, text: str) -> Variation:
+    """Parameters of PDLB changed (":key=value")."""
+    return Variation(name, schemes={"PDLB": text})
 
 
 VARIATIONS = (
@@ -41,34 +38,31 @@ VARIATIONS = (
     ),
     Variation("initial window 2", {"transport.initial_window_segments": 2}),
     # PDLB.
-    Variation("gate of 30 packets (360 µs)", pdlb=":gate_packets=30"),
-    Variation("gate of 8 packets (96 µs)", pdlb=":gate_packets=8"),
-    Variation("classifier 2x mean, as printed", pdlb=":classifier=gt_2x_mean"),
-    Variation("classifier 2x least", pdlb=":classifier=gt_2x_min"),
-    Variation("model as printed", pdlb=":model=paper"),
-    Variation("model repaired", pdlb=":model=repaired"),
-    Variation("model of the authors' code", pdlb=":model=released"),
-    Variation("ACK timestamps, no probes", pdlb=":estimate=ack_timestamps"),
-    Variation("share of slow ACKs, no probes", pdlb=":estimate=ack_share"),
-    Variation("delay there and back", pdlb=":delay=rtt"),
-    Variation("period 100 µs", pdlb=":period_us=100"),
-    Variation("cells in turn", pdlb=":dispatch=round_robin"),
-    Variation("outer tags, hashed", pdlb=":path_tag=outer"),
+    pdlb("gate of 30 packets (360 µs)", ":gate_packets=30"),
+    pdlb("gate of 8 packets (96 µs)", ":gate_packets=8"),
+    pdlb("classifier 2x mean, as printed", ":classifier=gt_2x_mean"),
+    pdlb("classifier 2x least", ":classifier=gt_2x_min"),
+    pdlb("model as printed", ":model=paper"),
+    pdlb("model repaired", ":model=repaired"),
+    pdlb("model of the authors' code", ":model=released"),
+    pdlb("ACK timestamps, no probes", ":estimate=ack_timestamps"),
+    pdlb("share of slow ACKs, no probes", ":estimate=ack_share"),
+    pdlb("delay there and back", ":delay=rtt"),
+    pdlb("period 100 µs", ":period_us=100"),
+    pdlb("cells in turn", ":dispatch=round_robin"),
+    pdlb("outer tags, hashed", ":path_tag=outer"),
 )
 
 
 def schemes(variation: Variation) -> str:
     """PDLB in this variation, and the fixed granularities where the set-up is another."""
-    own = f"pdlb:period_us=500:record=ticks{variation.pdlb}@PDLB"
-    return own if variation.pdlb else f"{own},{FIXED_SCHEMES}"
+    own = f"pdlb:period_us=500:record=ticks{variation.added('PDLB')}@PDLB"
+    return own if variation.schemes else f"{own},{FIXED_SCHEMES}"
 
 
 def spec(variation: Variation, seed: int) -> dict[str, Any]:
     """Fig. 10's spec at 1 Gbps in this variation."""
-    made: dict[str, Any] = FIG10["spec"](1, seed)
-    for key, value in variation.spec.items():
-        set_path(made, key, value)
-    return made
+    return variation.of(FIG10["spec"](1, seed))
 
 
 def runs(effort: Effort) -> list[Run]:
@@ -110,7 +104,7 @@ EXPERIMENT = Experiment(
         *(
             Claim(f"C0-20: {one.name}", "10c", "PDLB: higher utilisation than fixed", partial(pdlb_uses_more, one.name))
             for one in VARIATIONS
-            if not one.pdlb
+            if not one.schemes
         ),
     ),
     assumptions=(Assumption("all else", "as in pdlb-10", "so that one thing differs at a time"),),

@@ -2,62 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from spinewise import stats
-from spinewise.experiment import Measured, Measurement, Run
+from spinewise.experiment import Measured
+from spinewise.reproduction_tables import against, names, plain, read, table
 
 # Flowcells whose place on the axis of pdlb-7-granularity is rounded.
 SIZES = {5.5: 44}
-
-
-def read(folder: Path) -> tuple[str, Measured]:
-    """Name and measurements of an experiment, timelines left out."""
-    record = json.loads((folder / "reproduce.json").read_text())
-    return record["id"], Measured([measurement(one) for one in record["measurements"]])
-
-
-def measurement(one: dict[str, Any]) -> Measurement:
-    """One run's numbers; null is not a number."""
-    values = {
-        name: float("nan") if value is None else float(value)
-        for name, value in one["values"].items()
-        if not isinstance(value, dict)
-    }
-    run = Run(one["curve"], one["x"], one["seed"], {}, one["variant"])
-    return Measurement(run, values, one["outcome_hash"], one["unfinished"], one["overloaded"])
-
-
-def row(cells: Iterable[str]) -> str:
-    """A line of a table."""
-    return "| " + " | ".join(cells) + " |"
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    return "\n".join([row(heads), row("---" for _ in heads), *map(row, rows)]) + "\n"
-
-
-def plain(measured: Measured, curve: str, x: float, metric: str, scale: float) -> str:
-    """A mean with its 95 % interval."""
-    values = [value for value in measured.values(curve, x, metric) if value == value]  # noqa: PLR0124 - NaN
-    if not values:
-        return "–"
-    if len(values) == 1:
-        return f"{scale * values[0]:.1f}"
-    one = stats.t_interval(values)
-    digits = 0 if scale * one.mean >= 100.0 else 1
-    return f"{scale * one.mean:.{digits}f} ±{scale * one.half:.{digits}f}"
-
-
-def against(measured: Measured, curve: str, base: str, x: float, metric: str) -> str:
-    """The paired difference from another curve, in percent of that."""
-    change, its = measured.difference(curve, base, x, metric), measured.interval(curve=base, x=x, metric=metric)
-    return f"{100 * change.mean / its.mean:+.1f} ±{100 * change.half / its.mean:.1f}"
 
 
 def curves_by_x(measured: Measured, metrics: Sequence[tuple[str, str, float]]) -> str:
@@ -68,11 +21,6 @@ def curves_by_x(measured: Measured, metrics: Sequence[tuple[str, str, float]]) -
         for curve in measured.curves
     ]
     return table(["scheme", "x", *(head for head, _, _ in metrics)], rows)
-
-
-def names(measured: Measured) -> list[str]:
-    """The variants, in order."""
-    return list(dict.fromkeys(m.run.variant for m in measured.measurements))
 
 
 def fig07(measured: Measured) -> str:

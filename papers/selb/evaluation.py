@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
-from spinewise.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
-from spinewise.result import Result
+from spinewise import claims, shapes
+from spinewise.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Verdict
 from spinewise.stats import paired_difference
 from spinewise.variants import parse_list
 
@@ -45,20 +44,12 @@ def runs(workload: str, number: str, effort: Effort) -> list[Run]:
     ]
 
 
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What the figures show of a run, and more."""
-    found: Mapping[str, float | Timeline] = FABRIC["measure"](result)
-    return found
-
-
 def panels(number: str) -> tuple[Panel, ...]:
     """Mean and 99th percentile, lossless then IRN."""
-    kinds = (("mean_fct_s", "mean completion time"), ("p99_fct_s", "99th percentile"))
+    kinds = [(mode, kind) for mode in MODES for kind in (shapes.mean_fct, shapes.p99_fct)]
     return tuple(
-        Panel(f"{number}{letter}", metric, title, "load", "µs", 1e6, mode, log=mode == "lossless")
-        for (mode, (metric, title)), letter in zip(
-            ((mode, kind) for mode in MODES for kind in kinds), "abcd", strict=True
-        )
+        kind(f"{number}{letter}", "load", variant=mode, log=mode == "lossless")
+        for (mode, kind), letter in zip(kinds, "abcd", strict=True)
     )
 
 
@@ -211,7 +202,7 @@ def experiment(number: str, workload: str, title: str, statements: tuple[Claim, 
         title=title,
         setup="8x8 leaf-spine, 256 hosts, 4:1, 100 Gbps, 1 µs; 3 ms of arrivals (quick: 0.4 ms); 8 reorder queues",
         runs=partial(runs, workload, number),
-        measure=measure,
+        measure=FABRIC["measure"],
         panels=panels(number),
         claims=statements,
         assumptions=FABRIC["ASSUMPTIONS"],

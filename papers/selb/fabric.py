@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from spinewise import stats
-from spinewise.experiment import Assumption, Timeline
+from spinewise.experiment import Assumption, Run, Timeline
 from spinewise.result import Result
 from spinewise.summary import PS_PER_SECOND
 from spinewise.tables import numbers
@@ -66,7 +66,7 @@ def spec(
     }
 
 
-def measure(result: Result) -> dict[str, float | Timeline]:
+def measure(_run: Run, result: Result) -> dict[str, float | Timeline]:
     """Completion times, and what the paper argues with."""
     return {**completion(result), **transport(result), **reordering(result)}
 

@@ -7,14 +7,12 @@ both are run.
 from __future__ import annotations
 
 import runpy
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
-from spinewise.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
-from spinewise.result import Result
+from spinewise import claims, shapes
+from spinewise.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Verdict
 from spinewise.variants import parse_list
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
@@ -44,12 +42,6 @@ def of(mode: str, load: float, duration_us: float) -> dict[str, Any]:
         FABRIC["MOTIVATION_HOSTS"], mode, "ali_storage", load, duration_us, name="SELB Fig. 2"
     )
     return made
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What Fig. 2 shows of a run, and more."""
-    found: Mapping[str, float | Timeline] = FABRIC["measure"](result)
-    return found
 
 
 def limit_is_reached(mode: str, measured: Measured) -> Verdict:
@@ -92,7 +84,7 @@ def panels(mode: str) -> tuple[Panel, ...]:
             )
             for load in LOADS
         ),
-        Panel("2b", "mean_fct_s", "mean completion time", "load", "µs", 1e6, mode),
+        shapes.mean_fct("2b", "load", variant=mode),
     )
 
 
@@ -102,7 +94,7 @@ EXPERIMENT = Experiment(
     title="SELB Fig. 2: ConWeave with 8 reorder queues per port and without a limit",
     setup="8x8 leaf-spine, 128 hosts, 2:1, 100 Gbps, 1 µs; AliStorage, 3 ms of arrivals (quick: 0.5 ms)",
     runs=runs,
-    measure=measure,
+    measure=FABRIC["measure"],
     panels=tuple(panel for mode in FABRIC["MODES"] for panel in panels(mode)),
     claims=tuple(
         claim

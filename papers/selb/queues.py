@@ -7,14 +7,12 @@ queues do, so with 8 of them it is faster.
 from __future__ import annotations
 
 import runpy
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
-from spinewise.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
-from spinewise.result import Result
+from spinewise import claims, shapes
+from spinewise.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Verdict
 from spinewise.stats import paired_difference
 from spinewise.variants import parse_list
 
@@ -51,12 +49,6 @@ def runs(effort: Effort) -> list[Run]:
     ]
 
 
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Everything that is read off a run of SELB's."""
-    found: Mapping[str, float | Timeline] = FABRIC["measure"](result)
-    return found
-
-
 def lower(variant: str, measured: Measured, *, metric: str) -> Verdict:
     """SELB's value lies below ConWeave's with 8 queues and without a limit."""
     return claims.lower(measured.within(variant), "SELB", ["ConWeave"], metric, [PAPER, NO_LIMIT])
@@ -68,9 +60,7 @@ def limit_costs(variant: str, measured: Measured, *, x: float) -> Verdict:
     few, many = (part.values("ConWeave", place, "mean_fct_s") for place in (x, NO_LIMIT))
     change = paired_difference(few, many)
     base = sum(many) / len(many)
-    text = (
-        f"mean FCT with {LIMITS[x]} against no limit: {100 * change.mean / base:+.2f} ±{100 * change.half / base:.2f} %"
-    )
+    text = f"mean FCT with {LIMITS[x]} against no limit: {claims.percent(change, base)}"
     return claims.line(claims.above_zero(change), text)
 
 
@@ -94,8 +84,8 @@ def panels(name: str) -> tuple[Panel, ...]:
     """Completion times and the life of queues, over their number."""
     x = "log2 of reorder queues per port (6: no limit)"
     return (
-        Panel("queues", "mean_fct_s", "mean completion time", x, "µs", 1e6, name),
-        Panel("queues", "p99_fct_s", "99th percentile", x, "µs", 1e6, name),
+        shapes.mean_fct("queues", x, variant=name),
+        shapes.p99_fct("queues", x, variant=name),
         Panel("queues", "early_mean_us", "held before its TAIL for", x, "µs", 1.0, name),
         Panel("queues", "held_mean_us", "queue held for", x, "µs", 1.0, name),
         Panel("queues", "mean_in_use", "queues in use, mean", x, "", 1.0, name),
@@ -109,7 +99,7 @@ EXPERIMENT = Experiment(
     title="SELB and ConWeave with 1, 8, 16, 32 and any number of reorder queues",
     setup="as selb-5 and selb-6 at load 0.8, 1 ms of arrivals (quick: 0.4 ms)",
     runs=runs,
-    measure=measure,
+    measure=FABRIC["measure"],
     panels=tuple(panel for name in NAMES for panel in panels(name)),
     claims=tuple(
         Claim(f"{key}: {name}", "queues", statement, partial(check, name))

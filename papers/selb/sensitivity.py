@@ -6,14 +6,12 @@ The paper gives none of them; ConWeave and ECMP on the same traffic stand beside
 from __future__ import annotations
 
 import runpy
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
-from spinewise.result import Result
+from spinewise import claims, shapes
+from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Status, Verdict
 from spinewise.stats import paired_difference
 from spinewise.variants import parse_list
 
@@ -60,12 +58,6 @@ def of(mode: str, duration_us: float) -> dict[str, Any]:
     return made
 
 
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Everything that is read off a run of SELB's."""
-    found: Mapping[str, float | Timeline] = FABRIC["measure"](result)
-    return found
-
-
 def some_value_does(parameter: str, mode: str, measured: Measured) -> Verdict:
     """At some value SELB is ahead of ConWeave by at least half of what the paper has."""
     part = measured.within(f"{parameter}, {mode}")
@@ -78,8 +70,8 @@ def some_value_does(parameter: str, mode: str, measured: Measured) -> Verdict:
         enough = -claims.ENOUGH * CLAIMED[mode] * scale
         below = change.excludes_zero and change.mean <= enough
         statuses.append(Status.HOLDS if below else Status.FAILS if change.low > enough else Status.OPEN)
-        percent = f"{100 * change.mean / scale:+.1f} ±{100 * change.half / scale:.1f} %"
-        lines += claims.line(statuses[-1], f"{parameter} = {x:g}: mean FCT {percent} against ConWeave").evidence
+        text = f"{parameter} = {x:g}: mean FCT {claims.percent(change, scale)} against ConWeave"
+        lines += claims.line(statuses[-1], text).evidence
     for status in (Status.HOLDS, Status.OPEN):
         if status in statuses:
             return Verdict(status, tuple(lines))
@@ -90,8 +82,8 @@ def panels(parameter: str, mode: str) -> tuple[Panel, ...]:
     """One row of the figure of one parameter."""
     name, x = f"{parameter}, {mode}", PARAMETERS[parameter][1]
     return (
-        Panel("sensitivity", "mean_fct_s", "mean completion time", x, "µs", 1e6, name),
-        Panel("sensitivity", "p99_fct_s", "99th percentile", x, "µs", 1e6, name),
+        shapes.mean_fct("sensitivity", x, variant=name),
+        shapes.p99_fct("sensitivity", x, variant=name),
         Panel("sensitivity", "reroutes", "reroutes", x, "per run", 1.0, name),
         Panel("sensitivity", "early_mean_us", "held before its TAIL for", x, "µs", 1.0, name),
         Panel("sensitivity", "held_mean_us", "queue held for", x, "µs", 1.0, name),
@@ -105,7 +97,7 @@ EXPERIMENT = Experiment(
     title="SELB: θ, k, τ and the number of reorder queues, each varied alone",
     setup="as selb-5 at load 0.8 with 0.6 ms of arrivals (quick: 0.3 ms)",
     runs=runs,
-    measure=measure,
+    measure=FABRIC["measure"],
     panels=tuple(panel for parameter in PARAMETERS for mode in FABRIC["MODES"] for panel in panels(parameter, mode)),
     claims=tuple(
         Claim(

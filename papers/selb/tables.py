@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import runpy
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from spinewise.experiment import Measured
-
-PDLB: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[1] / "pdlb" / "tables.py"))
+from spinewise.reproduction_tables import read, rows, rows_against
 
 TIMES = (("mean, µs", "mean_fct_s", 1e6), ("p99, µs", "p99_fct_s", 1e6), ("short p99, µs", "short_p99_fct_s", 1e6))
 NETWORK = (
@@ -35,41 +32,8 @@ REORDERING = (
     ("no queue", "no_queue", 1.0),
     ("expired", "expired", 1.0),
 )
+COMPARED = ("mean_fct_s", "p99_fct_s", "short_mean_fct_s", "short_p99_fct_s", "late_mean_fct_s", "mean_slowdown")
 REORDERERS = ("ConWeave", "ConWeave-l", "ConWeave-n", "SELB")
-
-
-def place(part: Measured, x: float) -> str:
-    """An x, with a star where any run offered more than the worst leaf carries."""
-    return f"{x:g}" + "*" * any(m.overloaded for m in part.measurements if m.run.x == x)
-
-
-def rows(measured: Measured, metrics: Sequence[tuple[str, str, float]], curves: Sequence[str] = ()) -> str:
-    """One row per variant, x and curve, one column per metric."""
-    found = [
-        [name, place(part, x), curve, *(PDLB["plain"](part, curve, x, metric, scale) for _, metric, scale in metrics)]
-        for name in PDLB["names"](measured)
-        for part in [measured.within(name)]
-        for x in part.xs
-        for curve in part.curves
-        if not curves or curve in curves
-    ]
-    made: str = PDLB["table"](["", "x", "scheme", *(head for head, _, _ in metrics)], found)
-    return made
-
-
-def against(measured: Measured, base: str) -> str:
-    """Paired differences from another scheme, in percent of it."""
-    metrics = ("mean_fct_s", "p99_fct_s", "short_mean_fct_s", "short_p99_fct_s", "late_mean_fct_s", "mean_slowdown")
-    found = [
-        [name, place(part, x), curve, *(PDLB["against"](part, curve, base, x, metric) for metric in metrics)]
-        for name in PDLB["names"](measured)
-        for part in [measured.within(name)]
-        for x in part.xs
-        for curve in part.curves
-        if curve != base and part.at(base, x)
-    ]
-    made: str = PDLB["table"](["", "x", f"against {base}, %", *metrics], found)
-    return made
 
 
 def everything(measured: Measured) -> str:
@@ -77,7 +41,7 @@ def everything(measured: Measured) -> str:
     bases = [base for base in ("ConWeave", "ConWeave-n", "ECMP") if base in measured.curves]
     parts = [
         rows(measured, TIMES),
-        *(against(measured, base) for base in bases),
+        *(rows_against(measured, base, COMPARED) for base in bases),
         rows(measured, NETWORK),
         rows(measured, REORDERING, REORDERERS),
     ]
@@ -86,7 +50,6 @@ def everything(measured: Measured) -> str:
 
 def main(folders: Sequence[str]) -> None:
     """Print the tables of these folders."""
-    read: Callable[[Path], tuple[str, Measured]] = PDLB["read"]
     for folder in folders:
         name, measured = read(Path(folder))
         seeds = len({m.run.seed for m in measured.measurements})

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from spinewise import claims
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.spec import set_path
+from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
+from spinewise.shapes import Variation
 from spinewise.variants import parse_list
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 CLAIMED = {"lossless": 0.33, "IRN": 0.26}
-
-
-class Variation(NamedTuple):
-    """One thing changed: keys of the spec, parameters of SELB, parameters of ConWeave (":key=value")."""
-
-    name: str
-    spec: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    selb: str = ""
-    conweave: str = ""
 
 
 VARIATIONS = (
@@ -39,34 +28,33 @@ VARIATIONS = (
     Variation("one CNP per 50 µs", {"transport.cnp_interval_us": 50}),
     Variation("ten times the buffer", {"switch.buffer_bytes": 90 << 20}),
     # The reordering.
-    Variation("TAILs are waited for 64 µs longer", selb=":extra_flush_us=64", conweave=":extra_flush_us=64"),
+    Variation(
+        "TAILs are waited for 64 µs longer", schemes={"SELB": ":extra_flush_us=64", "ConWeave": ":extra_flush_us=64"}
+    ),
     # SELB.
-    Variation("first path hashed", selb=":first_path=ecmp"),
-    Variation("k-means starts at random, as printed", selb=":start=random"),
-    Variation("long queues are congested, too", selb=":also_len_bytes=100000"),
-    Variation("often: θ 0.05, τ 2 µs", selb=":theta=0.05:tau_us=2"),
-    Variation("one cluster: any path not congested", selb=":k=1"),
-    Variation("often, one cluster", selb=":theta=0.05:tau_us=2:k=1"),
+    Variation("first path hashed", schemes={"SELB": ":first_path=ecmp"}),
+    Variation("k-means starts at random, as printed", schemes={"SELB": ":start=random"}),
+    Variation("long queues are congested, too", schemes={"SELB": ":also_len_bytes=100000"}),
+    Variation("often: θ 0.05, τ 2 µs", schemes={"SELB": ":theta=0.05:tau_us=2"}),
+    Variation("one cluster: any path not congested", schemes={"SELB": ":k=1"}),
+    Variation("often, one cluster", schemes={"SELB": ":theta=0.05:tau_us=2:k=1"}),
     # ConWeave.
-    Variation("path busy 16 µs, as its code", conweave=":theta_path_busy_us=16"),
-    Variation("no good path: wait", conweave=":no_good_path=wait"),
+    Variation("path busy 16 µs, as its code", schemes={"ConWeave": ":theta_path_busy_us=16"}),
+    Variation("no good path: wait", schemes={"ConWeave": ":no_good_path=wait"}),
 )
 
 
 def schemes(variation: Variation) -> str:
     """What takes part: ECMP, ConWeave, SELB."""
     # A key given twice counts as given last.
-    conweave = f"{FABRIC['CONWEAVE']}:reorder_queues=8{variation.conweave}@ConWeave"
-    return f"ecmp@ECMP,{conweave},{FABRIC['SELB']}:reorder_queues=8{variation.selb}@SELB"
+    conweave = f"{FABRIC['CONWEAVE']}:reorder_queues=8{variation.added('ConWeave')}@ConWeave"
+    return f"ecmp@ECMP,{conweave},{FABRIC['SELB']}:reorder_queues=8{variation.added('SELB')}@SELB"
 
 
 def spec(variation: Variation, mode: str, duration_us: float) -> dict[str, Any]:
     """Fig. 5's spec at 0.8 in this variation."""
     hosts = FABRIC["EVALUATION_HOSTS"]
-    made: dict[str, Any] = FABRIC["spec"](hosts, mode, "ali_storage", 0.8, duration_us, name="SELB, variations")
-    for key, value in variation.spec.items():
-        set_path(made, key, value)
-    return made
+    return variation.of(FABRIC["spec"](hosts, mode, "ali_storage", 0.8, duration_us, name="SELB, variations"))
 
 
 def runs(effort: Effort) -> list[Run]:
@@ -79,12 +67,6 @@ def runs(effort: Effort) -> list[Run]:
         for seed in range(1, 1 + effort.choose(full=3, quick=2))
         for scheme in parse_list(schemes(variation))
     ]
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Everything that is read off a run of SELB's."""
-    found: Mapping[str, float | Timeline] = FABRIC["measure"](result)
-    return found
 
 
 def selb_is_lower(variation: str, mode: str, measured: Measured) -> Verdict:
@@ -101,7 +83,7 @@ EXPERIMENT = Experiment(
     title="SELB, own addition: every open assumption varied alone",
     setup="as selb-5 at load 0.8 with 0.4 ms of arrivals, one thing changed at a time",
     runs=runs,
-    measure=measure,
+    measure=FABRIC["measure"],
     panels=(),
     claims=tuple(
         Claim(

@@ -7,7 +7,9 @@ decided otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import pairwise
 
 from spinewise import units
 from spinewise.experiment import Measured, Status, Verdict
@@ -79,9 +81,81 @@ def comparison(measured: Measured, curve: str, other: str, metric: str, x: float
     own, its = (measured.interval(name, x, metric).mean for name in (curve, other))
     text = f"{metric} at x={x:g}: {curve} {number(own)} against {other} {number(its)}"
     if its > 0.0:
-        change = measured.difference(curve, other, x, metric)
-        text += f" ({100 * change.mean / its:+.1f} ±{100 * change.half / its:.1f} %)"
-    return text
+        text += f" ({percent(measured.difference(curve, other, x, metric), its)})"
+    return text + measured.mark(x)
+
+
+def percent(change: Interval, base: float) -> str:
+    """A difference in percent of `base`."""
+    return f"{100 * change.mean / base:+.1f} ±{100 * change.half / base:.1f} %"
+
+
+def step(measured: Measured, curve: str, metric: str, before: float, after: float) -> Interval:
+    """How much higher `metric` is on `curve` at x = `after` than at x = `before`, paired by seed."""
+    return paired_difference(measured.values(curve, after, metric), measured.values(curve, before, metric))
+
+
+def step_text(measured: Measured, curve: str, metric: str, before: float, after: float) -> str:
+    """Such a step in words."""
+    first, last = (measured.interval(curve, x, metric).mean for x in (before, after))
+    text = f"{metric} of {curve} from x={before:g} to {after:g}: {number(first)} to {number(last)}"
+    if first > 0.0:
+        text += f" ({percent(step(measured, curve, metric, before, after), first)})"
+    return text + "".join(dict.fromkeys(measured.mark(x) for x in (before, after)))
+
+
+def within(variant: str, check: Callable[[Measured], Verdict]) -> Callable[[Measured], Verdict]:
+    """A check of one variant of the experiment alone; not decided without any runs of it."""
+    return partial(_within, variant, check)
+
+
+def _within(variant: str, check: Callable[[Measured], Verdict], measured: Measured) -> Verdict:
+    part = measured.within(variant)
+    return check(part) if part.measurements else line(Status.OPEN, f"no runs of {variant}")
+
+
+def trend(measured: Measured, curve: str, metric: str, *, rising: float) -> Verdict:
+    """`metric` rises (`rising` = 1) or falls (-1) along `curve`: from end to end, and no step goes the other way.
+
+    In part when the ends say so and a step does not.
+    """
+    if len(measured.xs) < 2:
+        return line(Status.OPEN, f"{metric} of {curve}: fewer than two points")
+    ends = (measured.xs[0], measured.xs[-1])
+    whole = above_zero(signed(step(measured, curve, metric, *ends), rising))
+    steps = pairwise(measured.xs)
+    against = [
+        pair for pair in steps if above_zero(signed(step(measured, curve, metric, *pair), rising)) is Status.FAILS
+    ]
+    status = Status.PARTLY if whole is Status.HOLDS and against else whole
+    texts = [step_text(measured, curve, metric, *ends)]
+    texts += [f"against it, {step_text(measured, curve, metric, *pair)}" for pair in against]
+    return line(status, "; ".join(texts))
+
+
+def bend(measured: Measured, curve: str, metric: str, *, valley: float) -> Verdict:
+    """`metric` has a valley (`valley` = 1) or a peak (-1) inside: some point lies beyond both ends.
+
+    In part when it lies beyond one end for sure, and beyond the other perhaps. The point is the one whose mean is
+    furthest out, and so chosen by what is then tested: a bend found by a hair may be none.
+    """
+    inner = measured.xs[1:-1]
+    if not inner:
+        return line(Status.OPEN, f"{metric} of {curve}: fewer than three points")
+    best = min(inner, key=lambda x: valley * measured.interval(curve, x, metric).mean)
+    ends = (measured.xs[0], measured.xs[-1])
+    found = [above_zero(signed(step(measured, curve, metric, best, end), valley)) for end in ends]
+    status = Status.PARTLY
+    if Status.FAILS in found:
+        status = Status.FAILS
+    elif len(set(found)) == 1:
+        status = found[0]
+    return line(status, "; ".join(step_text(measured, curve, metric, end, best) for end in ends))
+
+
+def signed(difference: Interval, sign: float) -> Interval:
+    """The difference, turned round for a sign of -1."""
+    return difference if sign > 0.0 else flipped(difference)
 
 
 def number(value: float) -> str:
@@ -105,14 +179,10 @@ def growing(measured: Measured, curve: str, metric: str) -> Verdict:
     """`metric` rises from each x to the next on `curve` (paired by seed)."""
     return combined(
         line(
-            above_zero(
-                paired_difference(measured.values(curve, after, metric), measured.values(curve, before, metric))
-            ),
-            f"{metric} of {curve} from x={before:g} to {after:g}:"
-            f" {number(measured.interval(curve, before, metric).mean)} to"
-            f" {number(measured.interval(curve, after, metric).mean)}",
+            above_zero(step(measured, curve, metric, before, after)),
+            step_text(measured, curve, metric, before, after),
         )
-        for before, after in zip(measured.xs, measured.xs[1:], strict=False)
+        for before, after in pairwise(measured.xs)
     )
 
 
@@ -155,7 +225,7 @@ def reduction(measured: Measured, curve: str, other: str, metric: str, x: float,
         status = Status.HOLDS if change.mean <= -ENOUGH * claimed * its else Status.PARTLY
     else:
         status = Status.FAILS if excluded else Status.OPEN
-    alike = "" if change.excludes_zero else ", not distinguishable"
+    alike = "" if change.excludes_zero else ", not distinguishable at this size"
     text = comparison(measured, curve, other, metric, x)
     return line(status, f"{text}; paper {-100 * claimed:+.0f} %{alike}")
 

@@ -26,12 +26,15 @@ T = TypeVar("T")
 class Effort(enum.Enum):
     """How much to run."""
 
+    WHOLE = "whole"
     FULL = "full"
     QUICK = "quick"
 
-    def choose(self, full: T, quick: T) -> T:
-        """`full` or `quick`."""
-        return full if self is Effort.FULL else quick
+    def choose(self, full: T, quick: T, whole: T | None = None) -> T:
+        """`full` or `quick`; `whole`, where an experiment has it, is every point of the paper, however long."""
+        if self is Effort.WHOLE and whole is not None:
+            return whole
+        return quick if self is Effort.QUICK else full
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ class Panel:
         at: the x whose timelines are drawn, when the experiment has several.
         x_scale: times are multiplied by this (1000 for milliseconds).
         log: a logarithmic axis, whatever the range of the values; where not, the range decides.
+        also: (label, metric) of further lines read off the same runs, such as a model's.
     """
 
     figure: str
@@ -99,6 +103,7 @@ class Panel:
     at: float | None = None
     x_scale: float = 1e3
     log: bool = False
+    also: tuple[tuple[str, str], ...] = ()
 
 
 class Status(enum.Enum):
@@ -146,13 +151,23 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one run gave."""
+    """What one run gave.
+
+    Attributes:
+        run: what was run.
+        values: what was measured, by name.
+        outcome_hash: of the run.
+        unfinished: flows not done when it stopped.
+        overloaded: whether the worst cut was offered more than it can carry for long.
+        flows: flows in all.
+    """
 
     run: Run
     values: Mapping[str, float | Timeline]
     outcome_hash: str
     unfinished: int
     overloaded: bool
+    flows: int = 0
 
 
 @dataclass(frozen=True)
@@ -175,6 +190,19 @@ class Measured:
     def xs(self) -> list[float]:
         """The x values in ascending order."""
         return sorted({m.run.x for m in self.measurements})
+
+    def others(self, *names: str) -> list[str]:
+        """The curves but for these."""
+        return [curve for curve in self.curves if curve not in names]
+
+    def mark(self, x: float) -> str:
+        """What must be said of the cells at `x`: ", overloaded", ", flows unfinished", both or nothing."""
+        cells = [m for m in self.measurements if m.run.x == x]
+        marks = {
+            ", overloaded": any(m.overloaded for m in cells),
+            ", flows unfinished": any(m.unfinished for m in cells),
+        }
+        return "".join(mark for mark, holds in marks.items() if holds)
 
     def at(self, curve: str, x: float) -> list[Measurement]:
         """The measurements of one point, by seed."""

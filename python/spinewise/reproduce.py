@@ -139,12 +139,14 @@ def cases(experiment: Experiment, effort: Effort) -> list[Case[Run]]:
 def measure(experiment: Experiment, case: Case[Run], result: Result) -> Measurement:
     """What is kept of one run."""
     summary = result.summary()
+    flows = summary.of("all")
     return Measurement(
         run=case.key,
         values=experiment.measure(case.key, result),
         outcome_hash=str(result.report["outcome_hash"]),
-        unfinished=summary.of("all").unfinished,
+        unfinished=flows.unfinished,
         overloaded=summary.overloaded,
+        flows=flows.flows,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,8 @@ def variants(done: Reproduction) -> list[str]:
 
 def figure_name(done: Reproduction, variant: str) -> str:
     """File name of a figure, without its ending."""
-    words = [done.experiment.id, *variant.lower().split()]
-    return "-".join("".join(c for c in word if c.isalnum() or c == "-") for word in words)
+    words = [done.experiment.id, *variant.lower().replace("µ", "u").split()]
+    return "-".join("".join(c for c in word if c.isascii() and (c.isalnum() or c == "-")) for word in words)
 
 
 def figure(done: Reproduction, variant: str) -> Figure:
@@ -53,6 +54,9 @@ def drawn(panel: Panel, measured: Measured) -> plot.Panel:
     """A panel filled with measurements."""
     made = timeline_curve if panel.timeline else points_curve
     curves = [made(panel, measured, curve) for curve in measured.curves]
+    for label, metric in panel.also:
+        further = [made(replace(panel, metric=metric), measured, curve) for curve in measured.curves]
+        curves += [replace(one, label=label if len(further) == 1 else f"{one.label}, {label}") for one in further]
     overloaded = {m.run.x for m in measured.measurements if m.overloaded}
     return plot.Panel(
         title=f"Fig. {panel.figure}: {panel.title}",
@@ -147,6 +151,7 @@ def measurement_record(measurement: Measurement) -> dict[str, Any]:
         "outcome_hash": measurement.outcome_hash,
         "unfinished": measurement.unfinished,
         "overloaded": measurement.overloaded,
+        "flows": measurement.flows,
         "values": values,
     }
 
@@ -172,6 +177,21 @@ def page(done: Reproduction) -> str:
     lines += ["", "## What the paper leaves open, and what is assumed here", ""]
     lines += ["| what | assumed | why |", "|---|---|---|"]
     lines += [f"| {one.name} | {one.value} | {one.why} |" for one in experiment.assumptions]
+    lines += ["", "## Cells", "", *cells(done.measured)]
     if experiment.notes:
         lines += ["", "## Notes", "", *(f"- {note}" for note in experiment.notes)]
     return "\n".join(lines) + "\n"
+
+
+def cells(measured: Measured) -> list[str]:
+    """A table of the runs by variant and x: how many flows they had, and what must be said of them."""
+    lines = ["| variant | x | runs | flows a run | flows unfinished | overloaded runs |", "|---|---|---|---|---|---|"]
+    for name in dict.fromkeys(m.run.variant for m in measured.measurements):
+        part = measured.within(name)
+        for x in part.xs:
+            runs = [m for m in part.measurements if m.run.x == x]
+            counts = sorted({m.flows for m in runs})
+            flows = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
+            lost, over = sum(m.unfinished for m in runs), sum(m.overloaded for m in runs)
+            lines.append(f"| {name} | {x:g} | {len(runs)} | {flows} | {lost:,} | {over} |")
+    return lines

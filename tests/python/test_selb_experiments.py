@@ -18,6 +18,7 @@ from spinewise.variants import parse, parse_list
 
 PAPERS = Path(__file__).parents[2] / "papers"
 FABRIC = runpy.run_path(str(PAPERS / "selb" / "fabric.py"))
+RUN = Run("", 0.8, 1, {})
 
 
 def measured(points: dict[str, list[float]]) -> Measured:
@@ -98,7 +99,7 @@ def small(mode: str, scheme: str) -> Any:
 @pytest.mark.parametrize("scheme", ["conweave", "selb"])
 def test_reordering_is_read_off_a_run(mode: str, scheme: str) -> None:
     result = small(mode, f"{scheme}:reorder_queues=1")
-    values = FABRIC["measure"](result)
+    values = FABRIC["measure"](RUN, result)
     assert values["unfinished"] == 0
     assert values["reroutes"] > 0
     assert values["tails"] >= values["reroutes"]
@@ -116,9 +117,9 @@ def test_reordering_is_read_off_a_run(mode: str, scheme: str) -> None:
 
 
 def test_other_schemes_reorder_nothing() -> None:
-    values = FABRIC["measure"](small("lossless", "ecmp"))
+    values = FABRIC["measure"](RUN, small("lossless", "ecmp"))
     assert math.isnan(values["reroutes"])
-    assert set(values) == set(FABRIC["measure"](small("lossless", "selb")))
+    assert set(values) == set(FABRIC["measure"](RUN, small("lossless", "selb")))
     assert values["short_mean_fct_s"] < values["mean_fct_s"] < values["long_mean_fct_s"]
     assert (values["drops"], values["out_of_order"]) == (0, 0)
 

@@ -132,7 +132,9 @@ def add_reproduce(commands: Any) -> None:
         "Run a figure of a paper and check what the paper claims.",
     )
     parser.add_argument("figure", metavar="FIGURE", help='such as "pdlb-7", or "list"')
-    parser.add_argument("--quick", action="store_true", help="fewer seeds and points")
+    efforts = parser.add_mutually_exclusive_group()
+    efforts.add_argument("--quick", action="store_true", help="fewer seeds and points")
+    efforts.add_argument("--whole", action="store_true", help="every point of the paper's figure, however long")
     parser.add_argument("--papers", metavar="DIR", help="the folder with papers.toml")
     add_jobs(parser)
     add_output(parser, "figures, verdicts and measurements")

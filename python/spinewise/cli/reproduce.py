@@ -21,7 +21,7 @@ def command(args: argparse.Namespace) -> int:
     if args.figure == "list":
         return show_list(folder, args)
     experiment = reproduce.load_experiment(reproduce.find(folder, args.figure))
-    effort = Effort.QUICK if args.quick else Effort.FULL
+    effort = Effort.QUICK if args.quick else Effort.WHOLE if args.whole else Effort.FULL
     out = args.out or f"{DEFAULT_OUT}/{experiment.id}"
     with new_results(out, force=args.force) as target:
         with bars() as bar:

@@ -1,0 +1,15 @@
+"""PDLB Figs. 11a-d: web search on 256 hosts with one slow path, schemes over load."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+LARGE = runpy.run_path(str(Path(__file__).with_name("large.py")))
+
+EXPERIMENT = LARGE["experiment"](
+    number="11",
+    workload="web_search",
+    title="PDLB Fig. 11: web search with one slow path",
+    tail=("C0-23", 0.08, 0.59),
+)

@@ -1,0 +1,18 @@
+"""The transports that verdicts on reordering are given with, and the queues of the authors' ns-2 script."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# By name, what the [transport] table has beside its kind. The last stands for no real sender: it never takes
+# duplicate acknowledgements for a loss, and bounds from above what any tolerance of reordering could give.
+THREE = "three duplicate ACKs"
+TOLERANT = "reordering tolerated"
+TRANSPORTS: dict[str, dict[str, Any]] = {THREE: {"dupack_threshold": 3}}
+BOUND: dict[str, dict[str, Any]] = {TOLERANT: {"dupack_threshold": 0}}
+
+# The authors' script counts queues in bytes, in packets of 1460: K = 65 of them, limits likewise. Counted in packets, a
+# probe of 64 bytes would take the room of a full packet.
+PACKET_BYTES = 1460
+ECN_BYTES = 65 * PACKET_BYTES
+BUFFER_BYTES = 250 * PACKET_BYTES
