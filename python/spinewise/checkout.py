@@ -33,6 +33,7 @@ STANDARDS = {
     "RFC 6582": "The NewReno modification to TCP's fast recovery algorithm",
     "RFC 7661": "Updating TCP to support rate-limited traffic",
     "RFC 8257": "Data Center TCP (DCTCP)",
+    "RFC 9293": "Transmission Control Protocol (TCP)",
 }
 
 _STEPS = r"(?: steps? \d+(?:(?:,| and| to) \d+)*)?"

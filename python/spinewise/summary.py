@@ -168,6 +168,7 @@ def summarise(
         packets=sum_packets(flows) if has_rows else Packets(**report["totals"]),
         overhead_bytes={
             "acks": int(counters["acks"]["bytes"]),
+            "handshakes": int(counters.get("handshakes", {}).get("bytes", 0)),
             "probes": int(counters["probes"]["bytes"]),
             "messages": int(counters["messages"]["bytes"]),
             "pause frames": int(counters["pause_frames"]["bytes"]),

@@ -2,7 +2,7 @@
 
 use crate::gates::{Batch, Gates};
 use crate::packet::Packet;
-use crate::transport::{RdmaReceiver, RdmaSender, TcpReceiver, TcpSender, UdpConfig, UdpSender};
+use crate::transport::{Opening, RdmaReceiver, RdmaSender, TcpReceiver, TcpSender, UdpConfig, UdpSender};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate};
 use spinewise_policy::{Kind, Span, Time, Way, hash};
@@ -19,7 +19,7 @@ pub struct Record {
     pub packets: u32,
     /// Data packets sent again.
     pub retransmits: u32,
-    /// Expiries of the retransmission timer.
+    /// Expiries of the retransmission timer, that of the SYN included.
     pub timeouts: u32,
     /// Fast retransmits.
     pub fast_retransmits: u32,
@@ -46,6 +46,8 @@ pub struct Record {
 pub enum Machine {
     /// NewReno or DCTCP.
     Tcp(TcpSender),
+    /// TCP whose connection is not open yet.
+    Opening(Opening),
     /// A queue pair.
     Rdma(RdmaSender),
     /// Paced; the sizes of packets that are due and not yet sent.
@@ -246,6 +248,12 @@ impl Flows {
             let udp = &self.udp[at as usize];
             udp.size_bytes.is_none() && udp.end == Time::NEVER && udp.schedule.last().is_some_and(|&(_, rate)| rate > 0)
         }
+    }
+
+    /// Is its connection not open yet?
+    #[inline]
+    pub fn is_opening(&self, flow: u32) -> bool {
+        matches!(self.senders[flow as usize].as_deref(), Some(Sender { machine: Machine::Opening(_), .. }))
     }
 
     /// Reads what `packet` will need at its destination, to have it in the cache.

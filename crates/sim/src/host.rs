@@ -5,6 +5,7 @@
 //! made by events; they are committed at once, behind what is already on its way out.
 
 mod ends;
+mod opening;
 mod rdma;
 mod scheme;
 mod turns;
@@ -291,6 +292,9 @@ impl Host {
             kind: Kind::Data,
             ..Packet::default()
         };
+        if w.flows.is_opening(flow) && !self.greet(w, now, blank) {
+            return;
+        }
         let mut hand = InHand::from(blank);
         let mut sent_in_full = false;
         let packet = &mut hand.packet;

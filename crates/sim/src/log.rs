@@ -77,8 +77,10 @@ pub struct Log {
     pub messages: Account,
     /// Of the created: frames of priority flow control.
     pub pauses: Account,
-    /// Of the created: acknowledgements.
+    /// Of the created: acknowledgements, SYN-ACKs among them.
     pub acks: Account,
+    /// Of the created: SYNs, and the acknowledgements of SYN-ACKs.
+    pub handshakes: Account,
     /// Bytes of schemes' headers, per packet that carried one.
     pub header_bytes: u64,
     /// Data packets that have reached their hosts.

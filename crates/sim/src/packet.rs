@@ -16,6 +16,9 @@ pub const BODY: u8 = 16;
 pub const NACK: u8 = 32;
 /// On an acknowledgement: a congestion notification packet rides on it (DCQCN).
 pub const CNP: u8 = 64;
+/// TCP, on data without payload: it opens a connection; on an acknowledgement: it answers such a packet. Queue pairs are
+/// not opened, so it is their bit for NACK.
+pub const SYN: u8 = NACK;
 /// On an acknowledgement in hand: the host's scheme hides the echo of marks from the transport.
 pub const MASKED: u8 = 128;
 
@@ -45,7 +48,8 @@ pub struct Packet {
     pub dst: u32,
     /// Bytes on the wire.
     pub wire: u16,
-    /// Payload bytes; on an ACK, how long the packet it answers was under way, in steps of 256 ns.
+    /// Payload bytes, 0 on what opens a connection; on an ACK, how long the packet it answers was under way, in steps of
+    /// 256 ns.
     pub payload: u16,
     /// Path tag written by a host scheme.
     pub way: Way,

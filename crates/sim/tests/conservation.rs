@@ -253,13 +253,15 @@ fn tcp() -> impl Strategy<Value = Value> {
     let segment = (select(&[400u32, 1460, 1460, 4000, 9000][..]), 0u32..80, 1u32..100);
     let windows = (1u32..20, prop_oneof![Just(0u32), 20u32..64], prop_oneof![Just(0u32), 2u32..32]);
     let acks = (1u32..4, 1u32..500, prop_oneof![Just(0u32), 1u32..6]);
-    (select(&["dctcp", "newreno"][..]), segment, windows, acks, 100u32..2000).prop_map(
-        |(kind, (mss, header, ack), (initial, most, ssthresh), (delayed, timeout, dupacks), rto)| {
+    let opening = (prop::bool::weighted(0.3), 1u32..100, 20u32..2000);
+    (select(&["dctcp", "newreno"][..]), segment, windows, acks, 100u32..2000, opening).prop_map(
+        |(kind, (mss, header, ack), (initial, most, ssthresh), (delayed, timeout, dupacks), rto, opening)| {
             json!({
                 "kind": kind, "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack,
                 "initial_window_segments": initial, "max_window_segments": most, "initial_ssthresh_segments": ssthresh,
                 "delayed_ack_segments": delayed, "delayed_ack_timeout_us": timeout, "dupack_threshold": dupacks,
                 "min_rto_us": rto, "initial_rto_us": 2 * rto, "max_rto_us": 8 * rto,
+                "handshake": opening.0, "syn_bytes": opening.1, "syn_timeout_us": opening.2,
             })
         },
     )
@@ -564,6 +566,7 @@ fn much_happens_in_these_specs() {
         for fate in ["dropped", "consumed", "in_network_at_stop", "probes", "messages"] {
             note(fate, common::counter(&outcome, fate, "packets") > 0);
         }
+        note("handshakes", common::counter(&outcome, "handshakes", "packets") > 0);
         note("marks", common::total(&outcome, |r| r.marks) > 0);
         note("retransmits", common::total(&outcome, |r| r.retransmits) > 0);
         note("timeouts", common::total(&outcome, |r| r.timeouts) > 0);

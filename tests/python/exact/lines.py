@@ -78,6 +78,7 @@ class Packet:
     first: int = 0
     payload: int = 0
     is_ack: bool = False
+    is_syn: bool = False
     stamp: int = 0
     ecn: bool = False
     marked: bool = False

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from exact.lines import Line, Packet, Rules, SwitchPort
+from exact.opening import Opening, Word
 from exact.tcp import Options, Receiver, Reply, Sender
 from exact.udp import Source
 
@@ -84,6 +85,7 @@ class Pair:
         self.ends = [End(right, left.arrivals), End(left, right.arrivals)]
         self.senders = [Sender(options, flow.size) for flow in flows]
         self.receivers = [Receiver(options, flow.size) for flow in flows]
+        self.opening: list[Opening | None] = [None] * len(flows)
         self.due: list[deque[int]] = [deque() for _ in flows]
         self.bytes_sent = [0] * len(flows)
         self.bytes_here = [0] * len(flows)
@@ -104,7 +106,11 @@ class Pair:
             elif kind == 3:
                 self.start(end, now, flow)
             elif kind == 4:
-                self.senders[flow].timeout(now)
+                opening = self.opening[flow]
+                if opening is not None:
+                    opening.expire()
+                else:
+                    self.senders[flow].timeout(now)
                 self.ready(end, flow)
             elif kind == 5:
                 self.reply(end, now, flow, self.receivers[flow].reply(self.receivers[flow].expected))
@@ -130,6 +136,9 @@ class Pair:
             if flow.to_right == (side == 0):
                 if not self.started[number]:
                     events.append((flow.start, 3, number, side))
+                elif (opening := self.opening[number]) is not None:
+                    if opening.timer is not None:
+                        events.append((opening.timer, 4, number, side))
                 elif (expiry := self.senders[number].timer) is not None:
                     events.append((expiry, 4, number, side))
                 elif flow.source is not None and (at := flow.source.next_instant()) is not None:
@@ -141,6 +150,8 @@ class Pair:
     def start(self, end: End, now: int, number: int) -> None:
         self.started[number] = True
         if self.flows[number].source is None:
+            if self.options.handshake:
+                self.opening[number] = Opening(self.options)
             self.ready(end, number)
 
     def ready(self, end: End, number: int) -> None:
@@ -155,6 +166,8 @@ class Pair:
         self.ready(end, number)
 
     def may_send(self, number: int) -> bool:
+        if (opening := self.opening[number]) is not None:
+            return opening.due is not None
         if self.flows[number].source is None:
             return not self.senders[number].is_done() and self.senders[number].wants_to_send()
         return bool(self.due[number])
@@ -165,6 +178,9 @@ class Pair:
             number = end.round.popleft()
             if not self.may_send(number):
                 continue
+            if self.greet(end, now, number):
+                end.data_until = end.out.busy_until
+                return
             if self.flows[number].source is None:
                 first, length = self.senders[number].send(now)
                 size = length + self.options.header
@@ -180,9 +196,35 @@ class Pair:
                 end.round.append(number)
             return
 
+    def greet(self, end: End, now: int, number: int) -> bool:
+        """Says what is due of a handshake; data follows its last word at once, and no other."""
+        opening = self.opening[number]
+        if opening is None:
+            return False
+        if opening.say(now) is Word.SYN:
+            end.out.send(Packet(number, self.options.syn_bytes, is_syn=True), now)
+            return True
+        assert opening.rtt is not None
+        self.senders[number].opened(opening.rtt, opening.timeouts)
+        self.opening[number] = None
+        end.out.send(Packet(number, self.options.ack_bytes), now)
+        return False
+
+    def greeted(self, end: End, now: int, packet: Packet) -> None:
+        """A packet of a handshake arrived."""
+        number, opening = packet.flow, self.opening[packet.flow]
+        if not packet.is_ack:
+            if packet.is_syn:
+                reply = Packet(number, self.options.syn_bytes, is_ack=True, is_syn=True, stamp=packet.stamp)
+                end.out.send(reply, now)
+        elif opening is not None and opening.answered(now - packet.stamp):
+            self.ready(end, number)
+
     def arrive(self, end: End, now: int, packet: Packet) -> None:
         number, flow = packet.flow, self.flows[packet.flow]
-        if packet.is_ack:
+        if packet.is_syn or not (packet.is_ack or packet.payload):
+            self.greeted(end, now, packet)
+        elif packet.is_ack:
             sender = self.senders[number]
             if sender.is_done():
                 return

@@ -30,6 +30,9 @@ class Options:
     g: Fraction = Fraction(1, 16)
     initial_alpha: Fraction = Fraction(1)
     max_window: int | None = None
+    handshake: bool = False
+    syn_bytes: int = 44
+    syn_timeout: int = 10_000 * US
 
     def spec(self) -> dict[str, object]:
         """As `[transport]`."""
@@ -47,6 +50,9 @@ class Options:
             "max_rto_us": self.max_rto / US,
             "dctcp_g": float(self.g),
             "dctcp_initial_alpha": float(self.initial_alpha),
+            "handshake": self.handshake,
+            "syn_bytes": self.syn_bytes,
+            "syn_timeout_us": self.syn_timeout / US,
         }
 
 
@@ -70,6 +76,13 @@ class Sender:
         self.window_end = self.window_acked = self.window_marked = 0
         self.reacted_until = 0
         self.packets = self.retransmits = self.timeouts = self.fast_retransmits = 0
+
+    def opened(self, rtt: int, syn_timeouts: int) -> None:
+        """A handshake has gone before: its sample counts (RFC 6298), a lost SYN costs the window (RFC 5681 §3.1)."""
+        self.sample(rtt)
+        self.timeouts = syn_timeouts
+        if syn_timeouts:
+            self.cwnd = self.o.mss
 
     @property
     def flight(self) -> int:

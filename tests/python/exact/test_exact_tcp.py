@@ -63,6 +63,44 @@ def test_completion_by_hand() -> None:
     assert fate.fct - prompt.fct == timeout
 
 
+def test_a_handshake_by_hand() -> None:
+    """SYN, SYN-ACK, acknowledgement and right behind it the data: 10 Gbps and 1 us on two links."""
+    data, ack, syn, delay = 1_200_000, 32_000, 46_400, 1_000_000
+    options = Options(ecn=False, initial_window=2, handshake=True, syn_bytes=58)
+    case = Case([Flow(True, 2 * MSS)], [10, 10], [delay, delay], [10, 10], options)
+    (fate,) = case.check()
+    opened = 4 * (syn + delay)
+    assert fate.fct == opened + ack + 3 * data + 2 * delay
+    assert fate.sender_fct == fate.fct + 2 * (ack + delay)
+    # The acknowledgement of the SYN-ACK is no data packet.
+    assert (fate.packets, fate.timeouts) == (2, 0)
+
+
+@KINDS
+@pytest.mark.parametrize("window", [1, 10])
+@pytest.mark.parametrize("delayed_ack", [1, 2])
+def test_a_lone_flow_with_a_handshake(kind: str, window: int, delayed_ack: int) -> None:
+    """Over unlike links there and back; the handshake costs its own round trip."""
+    plain = Options(ecn=kind == "dctcp", initial_window=window, delayed_ack=delayed_ack)
+    for size in SIZES[:-1]:
+        case = Case([Flow(True, size)], [10, 3, 6, 25], [2_000_000, 2_000_003, 1_500_000, 999_999], [25, 6, 3, 10])
+        (fate,) = replace(case, options=replace(plain, handshake=True, syn_bytes=58)).check()
+        (without,) = replace(case, options=plain).check()
+        assert fate.fct > without.fct + 12_000_000
+        assert (fate.packets, fate.timeouts) == (without.packets, 0)
+
+
+def test_syns_that_time_out() -> None:
+    """The answer takes 800 us: SYNs leave at 0, 100, 300 and 700 us, and one segment follows the first answer."""
+    options = Options(ecn=False, initial_window=10, handshake=True, syn_timeout=100 * US, max_rto=10_000 * US)
+    case = Case([Flow(True, 50_000)], [10, 10], [200_000_000] * 2, (10, 10), options)
+    (fate,) = case.check()
+    assert fate.timeouts == 3
+    slow_start = replace(options, initial_window=1, syn_timeout=10_000 * US)
+    (one_segment,) = replace(case, options=slow_start).check()
+    assert fate.fct == one_segment.fct
+
+
 @KINDS
 @pytest.mark.parametrize("delayed_ack", [1, 2])
 def test_a_queue_that_grows_without_loss(kind: str, delayed_ack: int) -> None:
@@ -152,6 +190,10 @@ def drawn(seed: int) -> Case:
         initial_alpha=draw.choice([Fraction(0), Fraction(1)]),
         max_window=draw.choice([None, None, 64, 25]),
     )
+    opens = random.Random(-seed)  # its own stream: the cases stay what they were
+    if opens.random() < 0.4:
+        timeout = opens.choice([50 * US, 300 * US, 5000 * US])
+        options = replace(options, handshake=True, syn_bytes=opens.choice([1, 58, 500]), syn_timeout=timeout)
     flows = [
         Flow(draw.random() < 0.6, draw.choice([1, 1460, 20_000, 300_000]), draw.choice([0, draw.randrange(10**8)]))
         for _ in range(draw.choice([1, 1, 2, 3]))

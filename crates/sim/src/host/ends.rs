@@ -3,10 +3,10 @@
 use super::{Host, World};
 use crate::flows::{Flows, Machine, Receiver, ReceivingMachine, Sender};
 use crate::net::Net;
-use crate::packet::{BODY, CE, CNP, ECE, InHand, MASKED, NACK, Packet, RETRANSMIT};
+use crate::packet::{BODY, CE, CNP, ECE, InHand, MASKED, NACK, Packet, RETRANSMIT, SYN};
 use crate::timers::What;
 use crate::transport::rdma::get_sack;
-use crate::transport::{Ack, AckOut, RdmaAck, RdmaSender, TcpReceiver, TcpSender, Transport, UdpSender};
+use crate::transport::{Ack, AckOut, Opening, RdmaAck, RdmaSender, TcpReceiver, TcpSender, Transport, UdpSender};
 use crate::workload::Upon;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Way};
 use std::collections::VecDeque;
@@ -19,6 +19,9 @@ impl Host {
         let flow = packet.flow;
         w.flows.left(flow);
         w.log.arrived += 1;
+        if packet.payload == 0 {
+            return self.receive_greeting(w, now, packet);
+        }
         let spec = w.flows.specs[flow as usize];
         let tcp = w.flows.is_tcp(flow);
         let record = &mut w.flows.records[flow as usize];
@@ -131,6 +134,7 @@ impl Host {
         w.flows.left(flow);
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
         let (newly_acked, done) = match (&mut sender.machine, &w.net.transport) {
+            (Machine::Tcp(_), _) if packet.is(SYN) => return, // it answers a second SYN
             (Machine::Tcp(tcp), Transport::Tcp(config)) => {
                 let ack = Ack {
                     cumulative: packet.seq,
@@ -148,6 +152,7 @@ impl Host {
                 let outcome = pair.on_ack(config, now, &ack);
                 (outcome.newly_acked, outcome.done)
             }
+            (Machine::Opening(_), _) => return self.receive_syn_ack(w, now, packet),
             _ => return,
         };
         let may_send = !done && sender.may_send_from(w.net) != Time::NEVER;
@@ -229,6 +234,7 @@ impl Host {
         let spec = w.flows.specs[flow as usize];
         let machine = if w.flows.is_tcp(flow) {
             match &w.net.transport {
+                Transport::Tcp(config) if config.handshake => Machine::Opening(Opening::default()),
                 Transport::Tcp(config) => Machine::Tcp(TcpSender::new(config, spec.size)),
                 Transport::Rdma(config) => Machine::Rdma(RdmaSender::new(config, spec.size, self.nic.line.rate(), now)),
             }
@@ -270,6 +276,10 @@ impl Host {
                 let oldest = tcp.acked();
                 tcp.on_timeout(config, now);
                 oldest
+            }
+            (Machine::Opening(opening), _) => {
+                opening.on_timeout();
+                0
             }
             (Machine::Rdma(pair), Transport::Rdma(config)) => {
                 pair.on_timeout(config, now);
@@ -347,6 +357,7 @@ impl Sender {
             (Machine::Tcp(tcp), Transport::Tcp(config)) => when(tcp.can_send(config), Time::ZERO),
             (Machine::Rdma(pair), Transport::Rdma(config)) => when(pair.may_send(config), pair.next_at()),
             (Machine::Udp(_, due), _) => when(!due.is_empty(), Time::ZERO),
+            (Machine::Opening(opening), _) => when(opening.may_send(), Time::ZERO),
             _ => Time::NEVER,
         }
     }
@@ -356,6 +367,7 @@ impl Sender {
     fn deadline(&self) -> Option<Time> {
         match &self.machine {
             Machine::Tcp(tcp) => tcp.deadline(),
+            Machine::Opening(opening) => opening.deadline(),
             Machine::Rdma(pair) => pair.deadline(),
             Machine::Udp(..) => None,
         }
@@ -400,6 +412,7 @@ pub fn keep_account(flows: &mut Flows, flow: u32) {
             record.fast_retransmits = tcp.fast_retransmits();
             record.dupack3_events = tcp.dupack3_events();
         }
+        Machine::Opening(opening) => record.timeouts = opening.timeouts(),
         Machine::Rdma(pair) => {
             record.packets = pair.packets();
             record.retransmits = pair.retransmits();

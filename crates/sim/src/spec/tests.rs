@@ -39,6 +39,7 @@ fn everything() -> Vec<Value> {
                 "max_window_segments": 64, "initial_ssthresh_segments": 10, "min_rto_us": 200, "initial_rto_us": 1000,
                 "max_rto_us": 1e6, "rto_granularity_us": 1.5, "delayed_ack_segments": 2,
                 "delayed_ack_timeout_us": 500, "dupack_threshold": 0, "dctcp_g": 0.5, "dctcp_initial_alpha": 0,
+                "handshake": true, "syn_bytes": 58, "syn_timeout_us": 5000,
             },
             "scheme": {"name": "letflow", "params": {}, "header_bytes": "free", "acks": "ecmp", "hash": "murmur3",
                 "hash_salt": 7},

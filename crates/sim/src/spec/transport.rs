@@ -90,6 +90,12 @@ keys! {
         dctcp_g: f64, Kind::Positive { max: 1.0 }, Default::Preset;
         /// DCTCP's estimate before the first window ends (RFC 8257 section 4.2).
         dctcp_initial_alpha: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
+        /// Are connections opened by a three-way handshake? Data then waits for the SYN-ACK (RFC 9293 section 3.5).
+        handshake: bool, Kind::Bool, Default::Preset;
+        /// Bytes of a SYN and of a SYN-ACK on the wire. The third packet of a handshake has ack_bytes.
+        syn_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
+        /// Time without an answer after which the first SYN is sent again; doubled each time, up to max_rto_us.
+        syn_timeout_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
     }
 }
 
@@ -122,6 +128,9 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
         ("dupack_threshold", config.dupack_threshold.into()),
         ("dctcp_g", tidy(config.dctcp_g)),
         ("dctcp_initial_alpha", tidy(config.dctcp_initial_alpha)),
+        ("handshake", config.handshake.into()),
+        ("syn_bytes", config.syn_bytes.into()),
+        ("syn_timeout_us", us(config.syn_timeout)),
     ]
     .into_iter()
     .map(|(name, value)| (name.to_string(), value))
@@ -194,6 +203,9 @@ fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig
         dupack_threshold: keys.dupack_threshold,
         dctcp_g: keys.dctcp_g,
         dctcp_initial_alpha: keys.dctcp_initial_alpha,
+        handshake: keys.handshake,
+        syn_bytes: keys.syn_bytes,
+        syn_timeout: keys.syn_timeout_us,
     };
     Ok((config, reader.finish()))
 }

@@ -59,11 +59,18 @@ pub struct TcpConfig {
     pub dctcp_g: f64,
     /// DCTCP's estimate before the first window ends, in [0, 1] (RFC 8257 §3.3 and §4.2 have 1).
     pub dctcp_initial_alpha: f64,
+    /// Connections are opened by a three-way handshake.
+    pub handshake: bool,
+    /// Bytes of a SYN and of a SYN-ACK on the wire.
+    pub syn_bytes: u32,
+    /// Time without an answer after which the first SYN is sent again.
+    pub syn_timeout: Span,
 }
 
 impl TcpConfig {
     /// DCTCP as a tuned datacenter runs it: 1500-byte packets, ten segments at the start, timeouts
-    /// from 10 ms, every packet acknowledged, no bound on the window.
+    /// from 10 ms, every packet acknowledged, no bound on the window, no handshake. A SYN would carry its
+    /// MSS option, and wait as long as data without a sample.
     pub fn datacenter() -> Self {
         Self {
             kind: Kind::Dctcp,
@@ -82,20 +89,25 @@ impl TcpConfig {
             dupack_threshold: 3,
             dctcp_g: 1.0 / 16.0,
             dctcp_initial_alpha: 1.0,
+            handshake: false,
+            syn_bytes: 44,
+            syn_timeout: Span::from_ms(10),
         }
     }
 
     /// The ns-2 settings of the PDLB authors' public test program: window limit 1256 segments,
     /// timeouts from 10 ms on a 10 ms tick, each segment acknowledged, 40 ms delayed-ACK interval.
     /// The initial window is ns-2's default of 2. The program does not state the initial alpha
-    /// (1 here, RFC 8257). ns-2 takes a round-trip sample from its handshake, which is not
-    /// simulated: the first timeout is therefore `min_rto` and not ns-2's 3 s.
+    /// (1 here, RFC 8257). ns-2 takes a round-trip sample from its handshake, which is off here: the
+    /// first timeout is therefore `min_rto` and not ns-2's 3 s.
     pub fn ns2_pdlb() -> Self {
         Self {
             initial_window: 2,
             max_window: 1256,
             rto_granularity: Span::from_ms(10),
             delayed_ack_timeout: Span::from_ms(40),
+            syn_bytes: 40,
+            syn_timeout: Span::from_ms(3000),
             ..Self::datacenter()
         }
     }
@@ -103,7 +115,8 @@ impl TcpConfig {
     /// The ns-3 settings of the Hermes code base, on which MEET's evaluation rests: 1400-byte
     /// segments, timeouts from 5 ms on a 100 us clock, 160 MB buffers. An initial round-trip
     /// estimate of 80 us leaves the first timeout at 5 ms. Headers are ns-3's: IP 20, TCP 32 with
-    /// timestamps, point-to-point 2 bytes.
+    /// timestamps, point-to-point 2 bytes. Flows are timed from the SYN there, so there is a handshake,
+    /// with SYNs of 58 bytes and a SYN timeout of 5 ms.
     pub fn ns3_hermes() -> Self {
         Self {
             mss: 1400,
@@ -114,6 +127,9 @@ impl TcpConfig {
             initial_rto: Span::from_ms(5),
             rto_granularity: Span::from_us(100),
             delayed_ack_timeout: Span::from_ms(200),
+            handshake: true,
+            syn_bytes: 58,
+            syn_timeout: Span::from_ms(5),
             ..Self::datacenter()
         }
     }
@@ -144,6 +160,8 @@ mod tests {
         assert_eq!((ns3.mss, ns3.initial_window, ns3.dupack_threshold), (1400, 10, 3));
         assert_eq!((ns3.min_rto, ns3.rto_granularity), (Span(5_000_000_000), Span(100_000_000)));
         assert_eq!((ns3.dctcp_g, ns3.dctcp_initial_alpha), (0.0625, 1.0));
+        assert_eq!((ns3.handshake, ns3.syn_bytes, ns3.syn_timeout), (true, 58, Span(5_000_000_000)));
+        assert!(!ns2.handshake && !TcpConfig::datacenter().handshake);
     }
 
     #[test]

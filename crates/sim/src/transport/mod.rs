@@ -8,6 +8,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `config.rs` | [`TcpConfig`] and its presets |
+//! | `opening.rs` | [`Opening`]: the three-way handshake |
 //! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, NewReno recovery, timeouts |
 //! | `dctcp.rs` | the marked-fraction estimate of DCTCP and its window reduction |
 //! | `rtt.rs` | the round-trip estimate and the retransmission timeout |
@@ -15,11 +16,12 @@
 //! | `udp.rs` | [`UdpSender`]: constant bit rates by a schedule |
 //! | `rdma.rs` | [`RdmaSender`] and [`RdmaReceiver`]: the queue pairs of an RNIC |
 //!
-//! Left out on purpose: the handshake and the closing of a connection, selective acknowledgements,
-//! limited transmit (RFC 3042) and flow control. A flow is a known number of bytes in one direction.
+//! Left out on purpose: the closing of a connection, selective acknowledgements, limited transmit
+//! (RFC 3042) and flow control. A flow is a known number of bytes in one direction.
 
 pub mod config;
 mod dctcp;
+pub mod opening;
 pub mod rdma;
 pub mod receiver;
 mod rtt;
@@ -27,6 +29,7 @@ pub mod tcp;
 pub mod udp;
 
 pub use config::{Kind, TcpConfig};
+pub use opening::{Greeting, Opening};
 pub use rdma::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 pub use receiver::{AckOut, Received, TcpReceiver};
 pub use tcp::{Ack, AckOutcome, Segment, TcpSender};

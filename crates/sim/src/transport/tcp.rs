@@ -126,6 +126,18 @@ impl TcpSender {
         }
     }
 
+    /// The same over a connection opened with `syn_timeouts` SYNs lost, of which the last was answered after `rtt`.
+    pub fn opened(config: &TcpConfig, size: u64, rtt: Span, syn_timeouts: u32) -> Self {
+        let mut sender = Self::new(config, size);
+        sender.rtt.sample(rtt);
+        sender.timeouts = syn_timeouts;
+        if syn_timeouts > 0 {
+            // RFC 5681 §3.1: one segment after a lost SYN
+            sender.cwnd = u64::from(config.mss);
+        }
+        sender
+    }
+
     /// Whether [`Self::next_segment`] may be called: a retransmission is due, or the next segment
     /// fits, whole, into the window besides what is in flight.
     #[inline]
@@ -250,7 +262,7 @@ impl TcpSender {
         self.retransmits
     }
 
-    /// Expiries of the retransmission timer.
+    /// Expiries of the retransmission timer, that of the SYN included.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }

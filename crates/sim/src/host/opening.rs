@@ -1,0 +1,75 @@
+//! The handshake of a connection, as hosts send and read it. Its packets go like those of the flow: a SYN is pulled by
+//! the NIC as a segment is, and a host's scheme and the switches' treat it as data without payload.
+
+use super::{Host, World};
+use crate::flows::Machine;
+use crate::packet::{InHand, Packet, RETRANSMIT, SYN};
+use crate::transport::{Greeting, Transport};
+use spinewise_policy::{Event, FlowKey, Kind, Time, Way};
+
+impl Host {
+    /// Sends what opens a connection; `blank` is a packet of its flow. Does data follow at once?
+    #[cold]
+    pub(super) fn greet(&mut self, w: &mut World<'_>, now: Time, blank: Packet) -> bool {
+        let flow = blank.flow;
+        let Transport::Tcp(config) = &w.net.transport else { return false };
+        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return false };
+        let Machine::Opening(opening) = &mut sender.machine else { return false };
+        let greeting = opening.next(config, now);
+        let (wire, flags) = match greeting {
+            // RFC 3168 §6.1.1: a SYN is not ECN-capable, nor is an acknowledgement.
+            Some(Greeting::Syn { again }) => (config.syn_bytes, SYN | if again { RETRANSMIT } else { 0 }),
+            Some(Greeting::Ack) => (config.ack_bytes, 0),
+            None => return false,
+        };
+        let opened = greeting == Some(Greeting::Ack);
+        if opened {
+            let size = w.flows.specs[flow as usize].size;
+            sender.machine = Machine::Tcp(opening.sender(config, size));
+        }
+        let mut hand = InHand::from(Packet { wire: wire as u16, flags, ..blank });
+        self.choose(w, now, &mut hand.packet);
+        w.log.handshakes.add(hand.packet.wire);
+        self.commit(w, now, &mut hand);
+        self.plan_retransmit(w, flow);
+        self.perform(w, now, None);
+        opened
+    }
+
+    /// A packet of a handshake arrived at the end that did not begin it: a SYN is answered by a SYN-ACK.
+    #[cold]
+    pub(super) fn receive_greeting(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+        let Transport::Tcp(config) = &w.net.transport else { return };
+        if !packet.is(SYN) {
+            return;
+        }
+        let mut hand = InHand::from(Packet {
+            stamp: packet.stamp,
+            flow: packet.flow,
+            src: self.id,
+            dst: packet.src,
+            wire: config.syn_bytes as u16,
+            way: Way::ANY,
+            echo: packet.way.0,
+            kind: Kind::Ack,
+            flags: SYN | packet.flags & RETRANSMIT,
+            ..Packet::default()
+        });
+        self.choose(w, now, &mut hand.packet);
+        self.commit(w, now, &mut hand);
+        self.perform(w, now, None);
+    }
+
+    /// A SYN-ACK arrived. One that answers a second SYN says nothing new.
+    #[cold]
+    pub(super) fn receive_syn_ack(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+        let flow = packet.flow;
+        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
+        let Machine::Opening(opening) = &mut sender.machine else { return };
+        let rtt = now.since(packet.stamp);
+        opening.on_syn_ack(rtt);
+        let event = Event::Ack { bytes: 0, rtt, marked: false };
+        self.tell(w, now, packet.src, Way(packet.echo), Some(FlowKey(flow << 1)), event);
+        self.ready(w, now, flow);
+    }
+}
