@@ -252,7 +252,7 @@ fn rdma() -> impl Strategy<Value = Value> {
 fn tcp() -> impl Strategy<Value = Value> {
     let segment = (select(&[400u32, 1460, 1460, 4000, 9000][..]), 0u32..80, 1u32..100);
     let windows = (1u32..20, prop_oneof![Just(0u32), 20u32..64], prop_oneof![Just(0u32), 2u32..32]);
-    let acks = (1u32..4, 1u32..500, prop_oneof![Just(0u32), 1u32..6]);
+    let acks = (1u32..4, 1u32..500, prop_oneof![1 => Just(0u32), 3 => 1u32..5]);
     let opening = (prop::bool::weighted(0.3), 1u32..100, 20u32..2000);
     (select(&["dctcp", "newreno"][..]), segment, windows, acks, 100u32..2000, opening).prop_map(
         |(kind, (mss, header, ack), (initial, most, ssthresh), (delayed, timeout, dupacks), rto, opening)| {

@@ -338,7 +338,7 @@ pub(super) fn delay_echo(now: Time, data: &Packet) -> u16 {
 
 /// How long the data packet that an acknowledgement answers was under way.
 #[inline]
-fn one_way(ack: &Packet) -> Span {
+pub(super) fn one_way(ack: &Packet) -> Span {
     Span(u64::from(ack.payload) * ECHO_STEP.0)
 }
 

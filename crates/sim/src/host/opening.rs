@@ -1,6 +1,7 @@
 //! The handshake of a connection, as hosts send and read it. Its packets go like those of the flow: a SYN is pulled by
 //! the NIC as a segment is, and a host's scheme and the switches' treat it as data without payload.
 
+use super::ends::{delay_echo, one_way};
 use super::{Host, World};
 use crate::flows::Machine;
 use crate::packet::{InHand, Packet, RETRANSMIT, SYN};
@@ -51,6 +52,7 @@ impl Host {
             wire: config.syn_bytes as u16,
             way: Way::ANY,
             echo: packet.way.0,
+            payload: delay_echo(now, packet),
             kind: Kind::Ack,
             flags: SYN | packet.flags & RETRANSMIT,
             ..Packet::default()
@@ -68,7 +70,7 @@ impl Host {
         let Machine::Opening(opening) = &mut sender.machine else { return };
         let rtt = now.since(packet.stamp);
         opening.on_syn_ack(rtt);
-        let event = Event::Ack { bytes: 0, rtt, marked: false };
+        let event = Event::Ack { bytes: 0, rtt, one_way: one_way(packet), marked: false };
         self.tell(w, now, packet.src, Way(packet.echo), Some(FlowKey(flow << 1)), event);
         self.ready(w, now, flow);
     }

@@ -106,7 +106,7 @@ mod tests {
             assert_eq!(opening.next(&config, now), Some(Greeting::Syn { again: n > 0 }));
             assert!(!opening.may_send());
             assert_eq!(opening.deadline(), Some(now + Span::from_us(wait)));
-            now = now + Span::from_us(wait);
+            now += Span::from_us(wait);
             opening.on_timeout();
             assert_eq!((opening.deadline(), opening.timeouts()), (None, n as u32 + 1));
         }

@@ -185,6 +185,11 @@ fn switch_and_transport() {
             "transport.kind = \"cubic\": expected \"dctcp\", \"newreno\" or \"rdma\"",
         ),
         (json!({"transport": {"dctcp_g": 0}}), "transport.dctcp_g = 0: expected a number above 0, at most 1"),
+        (
+            json!({"transport": {"syn_timeout_us": 0}}),
+            "transport.syn_timeout_us = 0: expected a number of microseconds, above 0, at most 9000000000",
+        ),
+        (json!({"transport": {"handshake": "yes"}}), "transport.handshake = \"yes\": expected true or false"),
         (json!({"transport": {"min_rto_us": 1e9}}), "transport.max_rto_us = 60000000: expected min_rto_us or more"),
         (
             json!({"transport": {"max_window_segments": 5}}),
