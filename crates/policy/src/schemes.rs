@@ -8,6 +8,7 @@ pub mod ecmp;
 pub mod flowcell;
 pub mod letflow;
 pub mod loopback;
+pub mod meet;
 pub mod packet_scatter;
 pub mod pdlb;
 pub mod presto;
@@ -27,6 +28,7 @@ macro_rules! each_scheme {
             ConWeave: $crate::schemes::conweave::ConWeave,
             Drill: $crate::schemes::drill::Drill,
             Selb: $crate::schemes::selb::Selb,
+            Meet: $crate::schemes::meet::Meet,
             Pdlb: $crate::schemes::pdlb::Pdlb,
             Ag: $crate::schemes::ag::Ag,
             Flowcell: $crate::schemes::flowcell::Flowcell,

@@ -1,0 +1,387 @@
+//! MEET: the hosts of a rack pool what their packets' delays say of each path; new flowlets take the least congested.
+//!
+//! Dong, Tan, Tian, Zhou, Wang, Dou, Chen, "MEET: Rack-Level Pooling Based Load Balancing in Datacenter Networks", IEEE
+//! TPDS 33(12), 2022. Site: the sending host. Every host sums congestion values per path of each destination rack and
+//! reports them to its rack's proxy; the proxy adds them up, probes, and broadcasts to the rack what each path is
+//! worth.
+//!
+//! | rule | function |
+//! |---|---|
+//! | Algorithm 1, a delay becomes a congestion value | [`congestion::congestion`] |
+//! | Algorithm 2, lines 1–5, at a host and at the proxy | [`congestion::Tally::add`], [`congestion::Tally::merge`] |
+//! | Algorithm 2, line 7 | [`congestion::Tally::score`] |
+//! | §3.2, reports and broadcasts every T_update | `seat::report`, `seat::broadcast` |
+//! | §3.3, three probes to each destination rack of current flows | `seat::probe_rack` |
+//! | §3.3, "uncovered links with higher priority"; §4.2, a lost probe | `seat::probe_rack`, [`perception::perceive`] |
+//! | §3.3, §3.4, the path of a new flowlet | [`perception::settle`], [`perception::choose`] |
+//! | §3.5, K | [`Meet::threshold`] |
+//! | §5, single point of failure | `seat::take_over` |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | way | path (XPath's path ID) |
+//! | score | (normalised) congestion value C\[path\] |
+//! | tally | C_total, P_total |
+//! | known, unknown | covered, uncovered by data |
+//!
+//! What the paper leaves open, and what is done:
+//! - **RTT.** Its 40 µs are the one-way delay of the code it builds on (four links of 10 µs), and that code measures
+//!   one-way delays. So `sample = "one_way"`: the data packet's own path and no other; clocks must agree. `"rtt"` takes
+//!   the echoed timestamp. K is the base of whichever it is and 20 µs; `k_us` sets it. A K below the base calls every
+//!   packet congested, as §3.5 warns; the order of paths stays, for a cube rises throughout.
+//! - **A path without samples** has the value of its last probe, else zero, but after paths that are known to be at
+//!   zero.
+//! - **Probes and data together.** The candidates are the path of least value and the best one probed; the smaller
+//!   value wins. Paths of equal value are drawn evenly, lest a rack moves as one; a flow stays if its path is among
+//!   them (`tie`). Values are whole 24-bit numbers, and equal mostly at zero: K makes paths equal.
+//! - **Who probes.** §1 says the proxy, §3.3 each host. `probe = "proxy"`: results come with the broadcast, and racks
+//!   that any host has flows to are probed, by a bit of its report. `"host"`: each for itself and the racks of its own
+//!   flows.
+//! - **A probe** is 64 bytes to the host of the same place in the other rack: the proxy's counterpart. It queues as
+//!   data does. It is lost after T_probe (but not before two round trips of an empty path) and counts as that delay. If
+//!   fewer than three ways differ, others are drawn; two ways have two probes. An answer takes the fabric's choice: one
+//!   that is lost on its way back blames the path there.
+//! - **The window** of the proxy lies between its own broadcasts. Ticks of hosts fall at random in a period, so a
+//!   report waits up to T_update for the next broadcast: T_latency is mostly that, and not small as §3.2 has it. Series
+//!   `t_latency_us` and `t_delay_us` measure it at the last host of each rack, which hears last. A report that crosses
+//!   the end of a window counts in the next.
+//! - **Bytes.** A report has 8 bytes a path, a float of 30 bits and an integer; a broadcast 4, for a mean needs no
+//!   count. Both are cut at the MTU; each packet has 16 bytes of its own (first path, instant, term) and
+//!   `message_header_bytes`. A broadcast is a packet to every host of the rack.
+//! - **A failed proxy** is §5's open question. Hosts follow the proxy of the highest *term*, of equal terms the one
+//!   with the lowest number, at first the rack's first host. Whoever is d places after it steps up, with the next term,
+//!   when it has heard nothing for d × `takeover_periods`. A view as old as one such silence is forgotten: then all
+//!   paths are alike, and only own probes tell them apart. `proxy_fails_at_ms` stops the first proxy of one rack.
+//!
+//! Departures: a rack's own leaf and racks with a single path are not in the tables (the paper's 64 paths on 8 leaves
+//! count the own one). To a single path, or to none, there is nothing to choose. In a rack of one host nothing is sent
+//! but probes. Acknowledgements take the fabric's choice.
+
+pub mod congestion;
+pub mod perception;
+mod seat;
+
+use crate::edge::pieces::{self, Piece};
+use crate::schemes::letflow::opens_flowlet;
+use crate::{
+    About, AtHost, Aware, Compared, Cx, Device, Event, Feedback, Hooks, HostView, InPreset, Key, Kind, Layout, Message,
+    Needs, Packet, Peers, Phase, Policy, Shape, Span, Time, Value, Way,
+};
+use congestion::{Score, congestion};
+use perception::{Peer, Probed, Route, choose};
+
+crate::choice! {
+    /// What of a packet is the delay of its path.
+    Sample {
+        /// There, by the receiver's clock.
+        OneWay = "one_way",
+        /// There and back.
+        Rtt = "rtt",
+    }
+}
+
+crate::choice! {
+    /// Who probes.
+    Probe {
+        /// The rack's proxy, for all.
+        Proxy = "proxy",
+        /// Every host, for itself.
+        Host = "host",
+        /// Nobody: what data alone tell.
+        Off = "off",
+    }
+}
+
+crate::choice! {
+    /// What a flow does that is on one of the best paths.
+    Tie {
+        /// It stays.
+        Keep = "keep",
+        /// It draws among all of them.
+        Random = "random",
+    }
+}
+
+crate::params! {
+    /// MEET's parameters.
+    Config {
+        /// T_update, between reports and between broadcasts, µs (MEET §4; "tens of the cross-rack RTT", §3.5).
+        t_update_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// T_probe, between probes, µs ("supposed to be equal to T_update", MEET §3.5).
+        t_probe_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// T_flowlet, µs: a longer idle time opens a flowlet (MEET §4).
+        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 };
+        /// What of a packet is the delay of its path.
+        sample: Sample = Sample::OneWay, Allowed::Words(Sample::WORDS);
+        /// K, µs, above which a delay is congestion; 0 = 20 µs more than on an empty path (MEET §3.5).
+        k_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
+        /// Who probes (MEET §1: the proxy; §3.3: every host).
+        probe: Probe = Probe::Proxy, Allowed::Words(Probe::WORDS);
+        /// Probe on the wire, bytes (the paper gives none: the least Ethernet frame).
+        probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
+        /// A probe is lost after this time, µs; 0 = after T_probe, but not before two round trips of an empty path.
+        probe_timeout_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
+        /// What a flow does that opens a flowlet and is on one of the best paths (the paper does not say).
+        tie: Tie = Tie::Keep, Allowed::Words(Tie::WORDS);
+        /// Headers of a report or broadcast packet below the scheme's own, bytes (Ethernet, IPv4 and UDP).
+        message_header_bytes: u32 = 42, Allowed::Integer { min: 0.0, max: 512.0 };
+        /// Periods without a broadcast after which the next host of the rack becomes its proxy (§5 leaves it open).
+        takeover_periods: u32 = 3, Allowed::Integer { min: 1.0, max: 1e6 };
+        /// When the first proxy of one rack stops being one, ms, the host itself going on; 0 = never.
+        proxy_fails_at_ms: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e9 };
+        /// The leaf of that rack.
+        proxy_fails_leaf: u32 = 0, Allowed::Integer { min: 0.0, max: 4095.0 };
+        /// Do the series get points?
+        record: bool = true, Allowed::Bool;
+    }
+}
+
+/// Its series.
+const SERIES: &[(&str, &str)] = &[
+    (
+        "t_latency_us",
+        "µs from the sending of reports (mean) to the arrival of what was made of them, at a rack's last host",
+    ),
+    ("t_delay_us", "µs: T_update and that, the age of what a new view begins with"),
+    ("takeover_us", "µs without a broadcast after which this host became its rack's proxy"),
+    ("lost_probe", "way of a probe that was lost"),
+];
+
+/// Indices of [`SERIES`].
+mod series {
+    pub const T_LATENCY: u16 = 0;
+    pub const T_DELAY: u16 = 1;
+    pub const TAKEOVER: u16 = 2;
+    pub const LOST_PROBE: u16 = 3;
+}
+
+/// Classes of messages.
+mod class {
+    pub const REPORT: u8 = 1;
+    pub const BROADCAST: u8 = 2;
+}
+
+/// The timer of probes, if they do not go with the ticks.
+const PROBE_TIMER: Key = Key::Node(0);
+
+/// Rack-level pooling.
+#[derive(Clone, Debug)]
+pub struct Meet {
+    config: Config,
+    t_update: Span,
+    t_probe: Span,
+    gap: Span,
+    /// K and the patience with a probe, if they are given.
+    k: Option<Span>,
+    patience: Option<Span>,
+    /// The proxy of one leaf fails then.
+    fails: Option<(u32, Time)>,
+}
+
+/// Row per flow: its flowlet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flowlet {
+    last: Time,
+    way: Option<Way>,
+}
+
+/// Row of the host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Node {
+    /// Its place in the rack, once known.
+    place: Option<u32>,
+    /// Hosts of the rack.
+    rack: u32,
+    /// The proxy this host follows.
+    proxy: u32,
+    /// Which proxy in the rack's history that is.
+    term: u32,
+    /// When a broadcast was heard or made.
+    heard: Time,
+    /// At the proxy: pieces of reports of this window, and the sum of the instants at which they were sent.
+    reports: u32,
+    sent: u128,
+}
+
+impl Meet {
+    /// K.
+    // MEET §3.5: base RTT and 20 µs.
+    pub fn threshold(&self, view: &HostView<'_>) -> Span {
+        let base = match self.config.sample {
+            Sample::OneWay => Span(view.base_rtt.0 / 2),
+            Sample::Rtt => view.base_rtt,
+        };
+        self.k.unwrap_or(base + Span::from_us(20))
+    }
+
+    /// When a probe is given up.
+    pub fn patience(&self, view: &HostView<'_>) -> Span {
+        self.patience.unwrap_or(self.t_probe.max(view.base_rtt * 2))
+    }
+
+    fn delay(&self, one_way: Span, rtt: Span) -> Span {
+        if self.config.sample == Sample::OneWay { one_way } else { rtt }
+    }
+}
+
+impl Policy for Meet {
+    const ABOUT: About = About {
+        name: "meet",
+        summary: "each flowlet on the path that the rack's pooled delays and probes call least congested",
+        source: "Dong et al., IEEE TPDS 2022",
+        unit: "flowlet",
+        tiers: &["host"],
+        told: &[
+            "paths to each rack, and a tag that selects one",
+            "round-trip time of an empty path (K)",
+            "the hosts of its rack, in one order",
+            "a common clock (sample = one_way)",
+        ],
+        series: SERIES,
+    };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Shared,
+        senses: &["delays of data packets", "probes"],
+        state: "per flow and per (rack, path), at the host; sums of the rack at one host of it",
+        needs: Needs::Hosts,
+        order: "a path is kept for a flowlet",
+        pick: "O(1)",
+        update: "O(1) per ACK; O(n) per period",
+    });
+    const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::TICK);
+    // MEET §4: "we set the parameter K = 60us".
+    const PRESETS: &'static [InPreset] = &[InPreset { preset: "ns3-hermes", params: &[("k_us", Value::Number(60.0))] }];
+    type Site = AtHost;
+    type Config = Config;
+    type Flow = Flowlet;
+    type Peer = Peer;
+    type Route = Route;
+    type Port = ();
+    type Node = Node;
+    type Header = ();
+
+    fn new(config: &Config) -> Self {
+        let us = Span::from_us_f64;
+        let given = |span: f64| (span > 0.0).then(|| us(span));
+        let fails = config.proxy_fails_at_ms;
+        Meet {
+            t_update: us(config.t_update_us),
+            t_probe: us(config.t_probe_us),
+            gap: us(config.flowlet_gap_us),
+            k: given(config.k_us),
+            patience: given(config.probe_timeout_us),
+            fails: (fails > 0.0).then(|| (config.proxy_fails_leaf, Time::ZERO + us(fails * 1_000.0))),
+            config: config.clone(),
+        }
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        let paths = shape.leaves as usize * usize::from(shape.ways);
+        let (packets, bytes) = pieces::room(paths, 8);
+        let probes = shape.leaves as usize * seat::PROBES;
+        Layout {
+            peers: Peers::Leaves,
+            all_peers: true,
+            tick: self.t_update,
+            phase: Phase::Random,
+            actions: packets + probes + SERIES.len() + 1,
+            bytes,
+            ..Layout::default()
+        }
+    }
+
+    fn misfit(&self, shape: &Shape) -> Option<(&'static str, crate::config::Allowed)> {
+        let last = shape.leaves.saturating_sub(1);
+        let allowed = crate::config::Allowed::Integer { min: 0.0, max: f64::from(last) };
+        (self.config.proxy_fails_leaf > last).then_some(("proxy_fails_leaf", allowed))
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, flowlet: &mut Flowlet, packet: &Packet, _: &mut ()) -> Way {
+        let ways = cx.view.ways_to_host(packet.dst);
+        if packet.kind != Kind::Data || ways == 0 {
+            return Way::ANY;
+        }
+        let old = flowlet.way.filter(|way| way.0 < ways);
+        // MEET §3.4
+        let way = match old {
+            Some(way) if !opens_flowlet(flowlet.last, cx.now, self.gap) => way,
+            _ => {
+                let (peer, routes) = cx.peers.current();
+                let stays = old.filter(|_| self.config.tie == Tie::Keep);
+                choose(peer.tied, &routes[..usize::from(ways)], stays, cx.rng)
+            }
+        };
+        *flowlet = Flowlet { last: cx.now, way: Some(way) };
+        way
+    }
+
+    fn feedback(&self, cx: &mut Cx<'_, Self>, _: Option<&mut Flowlet>, feedback: &Feedback) {
+        let way = feedback.way;
+        let leaf = cx.peers.ids[cx.peers.current];
+        let is_path = way.0 < cx.view.ways[leaf as usize];
+        let k = self.threshold(&cx.view);
+        let (peer, routes) = cx.peers.current();
+        match feedback.event {
+            Event::FlowStart { .. } => peer.active += 1,
+            Event::FlowEnd => peer.active = peer.active.saturating_sub(1),
+            Event::Ack { rtt, one_way, .. } if is_path => {
+                routes[way.index()].own.add(congestion(self.delay(one_way, rtt), k));
+            }
+            Event::ProbeReply { rtt, one_way, .. } if is_path => {
+                let c = congestion(self.delay(one_way, rtt), k);
+                peer.rounds.answered(way, c);
+                self.learn(cx, way, Probed::Answered(Score::of(c)));
+            }
+            Event::ProbeLost if is_path => {
+                peer.rounds.lost(way);
+                if self.config.record {
+                    cx.out.record(series::LOST_PROBE, f64::from(way.0));
+                }
+                let penalty = congestion(self.patience(&cx.view), k);
+                self.learn(cx, way, Probed::Lost(Score::of(penalty)));
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&self, cx: &mut Cx<'_, Self>, _: Option<&mut Flowlet>, message: &Message<'_>) {
+        let Device::Host(from) = message.from else { return };
+        self.look_around(cx);
+        match message.class {
+            class::REPORT => {
+                if let Some(piece) = Piece::read(message.body) {
+                    self.take_report(cx, &piece);
+                }
+            }
+            class::BROADCAST => {
+                if let Some(piece) = Piece::read(message.body) {
+                    self.take_broadcast(cx, from, &piece);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn timer(&self, cx: &mut Cx<'_, Self>, _: Option<&mut Flowlet>, _: Key) {
+        self.probe(cx);
+        cx.out.arm(PROBE_TIMER, cx.now + self.t_probe);
+    }
+
+    fn tick(&self, cx: &mut Cx<'_, Self>) {
+        if pieces::paths(&cx.view).next().is_none() {
+            return;
+        }
+        self.look_around(cx);
+        self.take_over(cx);
+        if self.is_proxy(cx) {
+            self.close_window(cx);
+            self.broadcast(cx);
+        } else {
+            self.report(cx);
+        }
+        if self.t_probe == self.t_update {
+            self.probe(cx);
+        }
+    }
+}

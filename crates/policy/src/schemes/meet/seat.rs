@@ -1,0 +1,274 @@
+//! The periodic work of a host: report, or as the proxy gather, probe and broadcast; and who is the proxy.
+
+use super::congestion::{Score, Tally};
+use super::perception::{Probed, settle};
+use super::{Cx, Meet, Node, PROBE_TIMER, Probe, class, series};
+use crate::edge::pieces::{HEAD, Parcel, Piece, paths};
+use crate::edge::rounds::Picks;
+use crate::{HostView, Span, Time, To, Way};
+
+/// Probes to a rack in one round.
+// MEET §3.3: "three paths for every destination rack".
+pub(super) const PROBES: usize = 3;
+
+impl Meet {
+    /// Is this host its rack's proxy, and does it serve?
+    pub(super) fn is_proxy(&self, cx: &Cx<'_, Self>) -> bool {
+        cx.node.proxy == cx.view.host && self.serves(cx)
+    }
+
+    /// Can this host be a proxy? The first of one rack fails, if a run asks for it.
+    fn serves(&self, cx: &Cx<'_, Self>) -> bool {
+        let fails = |(leaf, at)| cx.view.leaf == leaf && cx.node.place == Some(0) && cx.now >= at;
+        !self.fails.is_some_and(fails)
+    }
+
+    /// Who is in this rack, the first time.
+    pub(super) fn look_around(&self, cx: &mut Cx<'_, Self>) {
+        if cx.node.place.is_some() {
+            return;
+        }
+        let view = &cx.view;
+        let rack = || hosts_of(view, view.leaf);
+        let first = rack().next().unwrap_or(view.host);
+        let place = rack().position(|host| host == view.host).unwrap_or(0) as u32;
+        let size = rack().count() as u32;
+        *cx.node = Node { place: Some(place), rack: size, proxy: first, heard: cx.now, ..Node::default() };
+        if self.t_probe != self.t_update && self.config.probe != Probe::Off {
+            cx.out.arm(PROBE_TIMER, cx.now + self.t_probe);
+        }
+    }
+
+    /// A silence of this length has a host step up, and a view forgotten.
+    fn silence(&self) -> Span {
+        self.t_update * u64::from(self.config.takeover_periods)
+    }
+
+    /// A silent proxy is followed by the next host of the rack, and that by the next.
+    // MEET §5 leaves to "consensus protocols" what happens then.
+    pub(super) fn take_over(&self, cx: &mut Cx<'_, Self>) {
+        let silent = cx.now.since(cx.node.heard);
+        if self.is_proxy(cx) || silent <= self.silence() {
+            return;
+        }
+        for index in 0..cx.peers.len() {
+            let ways = usize::from(cx.view.ways[index]);
+            let (peer, routes) = cx.peers.at(index);
+            for route in &mut routes[..ways] {
+                route.heard = Score::UNKNOWN;
+                if self.config.probe == Probe::Proxy {
+                    route.probed = Probed::Not;
+                }
+            }
+            settle(peer, &mut routes[..ways]);
+        }
+        let (place, rack) = (cx.node.place.unwrap_or(0), cx.node.rack.max(1));
+        let of_proxy = hosts_of(&cx.view, cx.view.leaf).position(|host| host == cx.node.proxy).unwrap_or(0) as u32;
+        let behind = (place + rack - of_proxy) % rack;
+        if behind > 0 && self.serves(cx) && silent > self.silence() * u64::from(behind) {
+            (cx.node.proxy, cx.node.term) = (cx.view.host, cx.node.term + 1);
+            self.record(cx, series::TAKEOVER, silent);
+        }
+    }
+
+    fn record(&self, cx: &mut Cx<'_, Self>, series: u16, span: Span) {
+        if self.config.record {
+            cx.out.record(series, span.as_us_f64());
+        }
+    }
+
+    fn parcel(&self, cx: &Cx<'_, Self>, to: To, class: u8, at: Time) -> Parcel {
+        let mut head = [0; HEAD];
+        head[..8].copy_from_slice(&at.0.to_le_bytes());
+        head[8..].copy_from_slice(&cx.node.term.to_le_bytes());
+        Parcel { to, class, mtu: cx.view.mtu, below: self.config.message_header_bytes, head }
+    }
+
+    /// Tells the proxy what this host's packets have said since the last time.
+    // MEET §3.2: "let each host accumulate first, and then transmit the cumulative value to the proxy".
+    pub(super) fn report(&self, cx: &mut Cx<'_, Self>) {
+        if cx.node.proxy != cx.view.host {
+            let parcel = self.parcel(cx, To::Host(cx.node.proxy), class::REPORT, cx.now);
+            let (stride, peers, routes) = (cx.peers.stride, &*cx.peers.peers, &*cx.peers.routes);
+            let entries = paths(&cx.view).map(|(leaf, way)| {
+                let leaf = leaf as usize;
+                let first = (peers[leaf].active > 0).then_some(way);
+                routes[leaf * stride + way.index()].own.put(first)
+            });
+            parcel.send(&mut cx.out, entries);
+        }
+        let own_probes = self.config.probe == Probe::Host;
+        for index in 0..cx.peers.len() {
+            let ways = usize::from(cx.view.ways[index]);
+            let (peer, routes) = cx.peers.at(index);
+            for route in &mut routes[..ways] {
+                route.own = Tally::default();
+                route.age();
+            }
+            if own_probes {
+                settle(peer, &mut routes[..ways]);
+            }
+        }
+    }
+
+    /// A report has come to the proxy.
+    pub(super) fn take_report(&self, cx: &mut Cx<'_, Self>, piece: &Piece<'_, 8>) {
+        if !self.is_proxy(cx) {
+            return;
+        }
+        cx.node.reports += 1;
+        cx.node.sent += u128::from(instant(&piece.head).0);
+        let stride = cx.peers.stride;
+        for ((leaf, way), bytes) in piece.entries(&cx.view) {
+            let (tally, has_flows) = Tally::get(bytes);
+            cx.peers.routes[leaf as usize * stride + way.index()].rack.merge(tally);
+            cx.peers.peers[leaf as usize].wanting |= has_flows;
+        }
+    }
+
+    /// The proxy's window ends: what the rack's packets have said of each path.
+    pub(super) fn close_window(&self, cx: &mut Cx<'_, Self>) {
+        for index in 0..cx.peers.len() {
+            let ways = usize::from(cx.view.ways[index]);
+            let (peer, routes) = cx.peers.at(index);
+            for route in &mut routes[..ways] {
+                route.rack.merge(route.own);
+                route.heard = route.rack.score();
+                (route.rack, route.own) = (Tally::default(), Tally::default());
+                route.age();
+            }
+            peer.wanted = core::mem::take(&mut peer.wanting);
+            settle(peer, &mut routes[..ways]);
+        }
+    }
+
+    /// The proxy tells its rack.
+    pub(super) fn broadcast(&self, cx: &mut Cx<'_, Self>) {
+        let node = &mut *cx.node;
+        let mean = if node.reports == 0 { cx.now } else { Time((node.sent / u128::from(node.reports)) as u64) };
+        (node.heard, node.reports, node.sent) = (cx.now, 0, 0);
+        if node.rack < 2 {
+            return;
+        }
+        let parcel = self.parcel(cx, To::Rack, class::BROADCAST, mean);
+        let (stride, routes) = (cx.peers.stride, &*cx.peers.routes);
+        // Where every host probes, each puts its own probes to what it hears.
+        let pooled = self.config.probe == Probe::Proxy;
+        let entries = paths(&cx.view).map(|(leaf, way)| {
+            let route = &routes[leaf as usize * stride + way.index()];
+            if pooled { route.score } else { route.heard }.put()
+        });
+        parcel.send(&mut cx.out, entries);
+    }
+
+    /// A broadcast has come.
+    pub(super) fn take_broadcast(&self, cx: &mut Cx<'_, Self>, from: u32, piece: &Piece<'_, { Score::BYTES }>) {
+        let term = u32::from_le_bytes([piece.head[8], piece.head[9], piece.head[10], piece.head[11]]);
+        let newer = term > cx.node.term || term == cx.node.term && from <= cx.node.proxy;
+        if !newer {
+            return;
+        }
+        if cx.node.proxy == cx.view.host {
+            // It steps down: what it gathered as the proxy is nobody's now.
+            for route in &mut *cx.peers.routes {
+                (route.rack, route.probed) = (Tally::default(), Probed::Not);
+            }
+        }
+        (cx.node.proxy, cx.node.term, cx.node.heard) = (from, term, cx.now);
+        let mut last = None;
+        for ((leaf, way), bytes) in piece.entries(&cx.view) {
+            if last.is_some_and(|last| last != leaf) {
+                settle_leaf(cx, last);
+            }
+            last = Some(leaf);
+            cx.peers.routes[leaf as usize * cx.peers.stride + way.index()].heard = Score::get(bytes);
+        }
+        settle_leaf(cx, last);
+        if cx.node.place == Some(cx.node.rack - 1) && piece.first == 0 {
+            let latency = cx.now.since(instant(&piece.head));
+            self.record(cx, series::T_LATENCY, latency);
+            // MEET §3.2: T_delay = T_update + T_latency.
+            self.record(cx, series::T_DELAY, self.t_update + latency);
+        }
+    }
+
+    /// What a probe has said goes into the row of its path; who probes for itself acts on it at once.
+    pub(super) fn learn(&self, cx: &mut Cx<'_, Self>, way: Way, probed: Probed) {
+        let own = self.config.probe == Probe::Host;
+        if !own && !self.is_proxy(cx) {
+            return;
+        }
+        let leaf = cx.peers.ids[cx.peers.current];
+        cx.peers.current().1[way.index()].probed(probed);
+        if own {
+            settle_leaf(cx, Some(leaf));
+        }
+    }
+
+    /// A round of probes to every rack that there are flows to.
+    pub(super) fn probe(&self, cx: &mut Cx<'_, Self>) {
+        let probes = match self.config.probe {
+            Probe::Proxy => self.is_proxy(cx),
+            Probe::Host => true,
+            Probe::Off => false,
+        };
+        if probes {
+            for leaf in 0..cx.peers.len() {
+                self.probe_rack(cx, leaf);
+            }
+        }
+    }
+
+    fn probe_rack(&self, cx: &mut Cx<'_, Self>, leaf: usize) {
+        let ways = cx.view.ways[leaf];
+        let place = cx.node.place.unwrap_or(0) as usize;
+        let (peer, routes) = cx.peers.at(leaf);
+        let wanted = peer.active > 0 || self.config.probe == Probe::Proxy && peer.wanted;
+        if ways < 2 || leaf as u32 == cx.view.leaf || !wanted {
+            return;
+        }
+        let Some(target) = peer.target.or_else(|| counterpart(&cx.view, leaf as u32, place)) else { return };
+        peer.target = Some(target);
+        peer.rounds.begin();
+        let mut picks = Picks::default();
+        // MEET §3.3: the path of the smallest value, …
+        picks.draw(ways, cx.rng, |way| peer.tied == 0 || routes[way.index()].tied);
+        // … "the best path detected last time", …
+        if let Some((way, _)) = peer.rounds.remembered() {
+            picks.add(way);
+        }
+        // … and a random one, "uncovered links with higher priority".
+        while picks.ways().len() < PROBES.min(usize::from(ways)) {
+            if !picks.draw(ways, cx.rng, |way| !routes[way.index()].heard.is_known()) {
+                picks.draw(ways, cx.rng, |_| true);
+            }
+        }
+        for &way in picks.ways() {
+            cx.out.probe(To::Host(target), way, self.config.probe_bytes, 0, self.patience(&cx.view));
+        }
+    }
+}
+
+fn settle_leaf(cx: &mut Cx<'_, Meet>, leaf: Option<u32>) {
+    let Some(leaf) = leaf else { return };
+    let ways = usize::from(cx.view.ways[leaf as usize]);
+    let (peer, routes) = cx.peers.at(leaf as usize);
+    settle(peer, &mut routes[..ways]);
+}
+
+/// The instant in the head of a piece.
+fn instant(head: &[u8; HEAD]) -> Time {
+    let [a, b, c, d, e, f, g, h, ..] = *head;
+    Time(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+}
+
+/// The hosts of a rack, by number.
+fn hosts_of<'v>(view: &HostView<'v>, leaf: u32) -> impl Iterator<Item = u32> + Clone + use<'v> {
+    view.leaf_of.iter().enumerate().filter(move |&(_, &of)| of == leaf).map(|(host, _)| host as u32)
+}
+
+/// The host of rack `leaf` at this place, counted round if there are fewer.
+fn counterpart(view: &HostView<'_>, leaf: u32, place: usize) -> Option<u32> {
+    let count = hosts_of(view, leaf).count();
+    if count == 0 { None } else { hosts_of(view, leaf).nth(place % count) }
+}
