@@ -385,6 +385,7 @@ impl Port {
     }
 
     /// Queues an admitted packet on a commit-at-start port.
+    #[inline]
     pub fn keep(&mut self, lane: Lane, hand: &mut InHand, found: Found) {
         if found.mark {
             self.rare.marks += mark(&mut hand.packet);
@@ -419,6 +420,7 @@ impl Port {
     }
 
     /// Takes the next packet of a commit-at-start port, whose line is free at `now`, off its queue.
+    #[inline]
     pub fn next(&mut self, now: Time, hand: &mut InHand) -> Option<Lane> {
         let lane = self.kept().pop(now, hand)?;
         let bytes = u32::from(hand.packet.wire);
@@ -429,6 +431,7 @@ impl Port {
     }
 
     /// Puts the packet that [`Port::next`] gave on the line, marking it as the rules or the queue it left say.
+    #[inline(always)]
     pub fn depart(&mut self, now: Time, hand: &mut InHand, called_for: bool, rules: &Rules, wires: &mut Wires) {
         if called_for || (rules.mark_at_dequeue && self.left_behind(rules)) {
             self.rare.marks += mark(&mut hand.packet);
@@ -455,6 +458,7 @@ impl Port {
     }
 
     /// Notes that an arrival found `bytes` queued.
+    #[inline]
     pub fn note_queue(&mut self, bytes: u64) {
         self.longest_queue = self.longest_queue.max(bytes);
     }

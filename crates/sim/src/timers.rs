@@ -1,6 +1,6 @@
 //! What a node has planned: its own small heap, ordered by (instant, class, what), never by insertion.
 
-use spinewise_policy::{Key, Time};
+use spinewise_policy::{FlowKey, Key, Time, Way};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -55,25 +55,82 @@ pub enum What {
     RenewPause(u16, u8),
 }
 
-impl What {
-    /// Its class at one instant.
-    pub fn class(self) -> Class {
-        match self {
-            What::LinkDown(_) => Class::LinkChange,
-            What::TransmitDone(_) => Class::TransmitDone,
-            What::LateTransmitDone(_) => Class::LateTransmitDone,
-            What::Tick => Class::Tick,
-            What::Sample => Class::Sample,
+/// A planned event as one number, by which it is ordered: its instant, its rank at that instant, and whom it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+/// Bits below the rank: whom it is about.
+const SUBJECT: u32 = 60;
+
+impl Entry {
+    #[inline]
+    fn new(at: Time, what: What) -> Entry {
+        // Ranks ascend with the classes.
+        let (rank, subject) = match what {
+            What::LinkDown(port) => (0, u64::from(port)),
+            What::TransmitDone(port) => (1, u64::from(port)),
+            What::LateTransmitDone(port) => (2, u64::from(port)),
+            What::FlowStart => (3, 0),
+            What::Gate(gate) => (4, u64::from(gate)),
+            What::Retransmit(flow) => (5, u64::from(flow)),
+            What::DelayedAck(flow) => (6, u64::from(flow)),
+            What::Pace(flow) => (7, u64::from(flow)),
+            What::ProbeLost(probe) => (8, u64::from(probe)),
+            What::Scheme(Key::Flow(flow, n)) => (9, u64::from(flow.0) << 8 | u64::from(n)),
+            What::Scheme(Key::Route(peer, way, n)) => {
+                (10, u64::from(peer) << 24 | u64::from(way.0) << 8 | u64::from(n))
+            }
+            What::Scheme(Key::Node(n)) => (11, u64::from(n)),
+            What::RenewPause(port, priority) => (12, u64::from(port) << 8 | u64::from(priority)),
+            What::Tick => (13, 0),
+            What::Sample => (14, 0),
+        };
+        Entry(u128::from(at.0) << 64 | u128::from(rank << SUBJECT | subject))
+    }
+
+    #[inline]
+    fn at(self) -> Time {
+        Time((self.0 >> 64) as u64)
+    }
+
+    #[inline]
+    fn rank(self) -> u64 {
+        self.0 as u64 >> SUBJECT
+    }
+
+    #[inline]
+    fn class(self) -> Class {
+        match self.rank() {
+            0 => Class::LinkChange,
+            1 => Class::TransmitDone,
+            2 => Class::LateTransmitDone,
+            13 => Class::Tick,
+            14 => Class::Sample,
             _ => Class::Timer,
         }
     }
-}
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    at: Time,
-    class: Class,
-    what: What,
+    #[inline]
+    fn what(self) -> What {
+        let subject = self.0 as u64 & ((1 << SUBJECT) - 1);
+        match self.rank() {
+            0 => What::LinkDown(subject as u16),
+            1 => What::TransmitDone(subject as u16),
+            2 => What::LateTransmitDone(subject as u16),
+            3 => What::FlowStart,
+            4 => What::Gate(subject as u32),
+            5 => What::Retransmit(subject as u32),
+            6 => What::DelayedAck(subject as u32),
+            7 => What::Pace(subject as u32),
+            8 => What::ProbeLost(subject as u32),
+            9 => What::Scheme(Key::Flow(FlowKey((subject >> 8) as u32), subject as u8)),
+            10 => What::Scheme(Key::Route((subject >> 24) as u32, Way((subject >> 8) as u16), subject as u8)),
+            11 => What::Scheme(Key::Node(subject as u8)),
+            12 => What::RenewPause((subject >> 8) as u16, subject as u8),
+            13 => What::Tick,
+            _ => What::Sample,
+        }
+    }
 }
 
 /// The plan of one node.
@@ -82,24 +139,74 @@ pub struct Timers(BinaryHeap<Reverse<Entry>>);
 
 impl Timers {
     /// Plans `what` at `at`.
+    #[inline]
     pub fn plan(&mut self, at: Time, what: What) {
-        self.0.push(Reverse(Entry { at, class: what.class(), what }));
+        self.0.push(Reverse(Entry::new(at, what)));
     }
 
     /// When and of which class the next one is.
     #[inline]
     pub fn next(&self) -> (Time, Class) {
-        self.0.peek().map_or((Time::NEVER, Class::Sample), |entry| (entry.0.at, entry.0.class))
+        self.0.peek().map_or((Time::NEVER, Class::Sample), |entry| (entry.0.at(), entry.0.class()))
     }
 
     /// When the next one is.
     #[inline]
     pub fn next_at(&self) -> Time {
-        self.next().0
+        self.0.peek().map_or(Time::NEVER, |entry| entry.0.at())
     }
 
     /// Takes the next one.
     pub fn pop(&mut self) -> Option<(Time, What)> {
-        self.0.pop().map(|entry| (entry.0.at, entry.0.what))
+        self.0.pop().map(|entry| (entry.0.at(), entry.0.what()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IN_ORDER: [(What, Class); 15] = [
+        (What::LinkDown(9), Class::LinkChange),
+        (What::TransmitDone(u16::MAX), Class::TransmitDone),
+        (What::LateTransmitDone(3), Class::LateTransmitDone),
+        (What::FlowStart, Class::Timer),
+        (What::Gate(u32::MAX), Class::Timer),
+        (What::Retransmit(1), Class::Timer),
+        (What::DelayedAck(0), Class::Timer),
+        (What::Pace(7), Class::Timer),
+        (What::ProbeLost(u32::MAX), Class::Timer),
+        (What::Scheme(Key::Flow(FlowKey(u32::MAX), 3)), Class::Timer),
+        (What::Scheme(Key::Route(u32::MAX, Way(u16::MAX), u8::MAX)), Class::Timer),
+        (What::Scheme(Key::Node(200)), Class::Timer),
+        (What::RenewPause(u16::MAX, 7), Class::Timer),
+        (What::Tick, Class::Tick),
+        (What::Sample, Class::Sample),
+    ];
+
+    #[test]
+    fn what_is_planned_comes_back_by_instant_and_class() {
+        let mut timers = Timers::default();
+        for (i, &(what, _)) in IN_ORDER.iter().rev().enumerate() {
+            timers.plan(Time(5), what);
+            timers.plan(Time(100 + i as u64), What::Tick);
+        }
+        for (what, class) in IN_ORDER {
+            assert_eq!(timers.next(), (Time(5), class));
+            assert_eq!(timers.pop(), Some((Time(5), what)));
+        }
+        assert_eq!(timers.next_at(), Time(100));
+        assert!(IN_ORDER.is_sorted_by_key(|&(_, class)| class));
+    }
+
+    #[test]
+    fn one_kind_at_one_instant_goes_by_its_subject() {
+        let mut timers = Timers::default();
+        let keys =
+            [Key::Flow(FlowKey(1), 0), Key::Flow(FlowKey(1), 1), Key::Route(1, Way(2), 0), Key::Route(2, Way(0), 0)];
+        keys.iter().rev().for_each(|&key| timers.plan(Time(1), What::Scheme(key)));
+        for key in keys {
+            assert_eq!(timers.pop(), Some((Time(1), What::Scheme(key))));
+        }
     }
 }

@@ -28,6 +28,7 @@ struct Fifo {
 }
 
 impl Fifo {
+    #[inline]
     fn push(&mut self, hand: &mut InHand) {
         self.bytes += u64::from(hand.packet.wire);
         *self.packets.push() = hand.packet;
@@ -129,6 +130,7 @@ impl Lanes {
     }
 
     /// Bytes in a data queue; of control, nothing is asked.
+    #[inline]
     pub fn bytes(&self, lane: Lane) -> u64 {
         match lane {
             Lane::Control => self.control.as_ref().map_or(0, |fifo| fifo.bytes),
@@ -147,6 +149,7 @@ impl Lanes {
     }
 
     /// Queues a packet.
+    #[inline]
     pub fn push(&mut self, lane: Lane, hand: &mut InHand) {
         match (lane, &mut self.control) {
             (Lane::Control, Some(control)) => control.push(hand),
@@ -174,6 +177,7 @@ impl Lanes {
 
     /// Takes the packet that starts next at `now`: pause frames first, then control, then the data queues in turn, but
     /// for paused ones.
+    #[inline]
     pub fn pop(&mut self, now: Time, hand: &mut InHand) -> Option<Lane> {
         if let Some(frame) = self.pauses.pop_front() {
             hand.packet = frame;
@@ -202,6 +206,7 @@ impl Lanes {
     }
 
     /// When something that waits may start, nothing else happening: `now`, the end of a pause, or never.
+    #[inline]
     pub fn next_start(&self, now: Time) -> Time {
         let control = self.control.as_ref().is_some_and(|control| !control.packets.is_empty());
         if control || !self.pauses.is_empty() {
@@ -212,6 +217,7 @@ impl Lanes {
     }
 
     /// A held queue that has drained from this data queue, if there is one more.
+    #[inline]
     pub fn drained(&mut self, lane: Lane) -> Option<Drained> {
         let Lane::Data(n) = lane else { return None };
         let data = &mut self.data[usize::from(n)];

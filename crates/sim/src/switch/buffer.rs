@@ -102,6 +102,7 @@ impl SharedBuffer {
     }
 
     /// Takes `bytes` into the buffer, for a queue that holds `queue` bytes, if there is room.
+    #[inline]
     pub fn admit(&mut self, came: Came, queue: u64, bytes: u64) -> bool {
         let (before, after) = (self.beyond(queue), self.beyond(queue + bytes));
         let free = self.egress_limit.saturating_sub(self.egress_used);
@@ -121,13 +122,20 @@ impl SharedBuffer {
         true
     }
 
+    #[inline]
     fn admit_ingress(&mut self, at: usize, bytes: u64) -> bool {
-        let ingress = self.ingress[at];
+        let ingress = &mut self.ingress[at];
         let guaranteed = ingress.used + bytes <= self.spec.guaranteed;
+        if guaranteed && ingress.headroom == 0 {
+            ingress.used += bytes;
+            self.ingress_used += bytes;
+            return true;
+        }
+        let ingress = self.ingress[at];
         let full = self.ingress_used + bytes > self.ingress_limit;
         let over = self.spec.headroom_use == HeadroomUse::AboveThreshold
             && (ingress.headroom > 0 || ingress.used + bytes > self.share(0) + self.spec.guaranteed);
-        if self.spec.pfc && (over || full) && !(guaranteed && ingress.headroom == 0) {
+        if self.spec.pfc && (over || full) {
             if ingress.headroom + bytes > ingress.headroom_limit {
                 return false;
             }
@@ -177,12 +185,18 @@ impl SharedBuffer {
         self.egress_used += self.beyond(queue + joined) - self.beyond(queue);
     }
 
+    /// A packet has come by: does this ingress hold so much that the sender shall pause?
+    #[inline]
+    pub fn calls_for_pause(&self, came: (u16, u8)) -> bool {
+        let ingress = &self.ingress[self.at(came)];
+        let over = ingress.used > self.spec.pause_offset && ingress.used - self.spec.pause_offset > self.share(0);
+        self.spec.pfc && (ingress.headroom > 0 || over)
+    }
+
     /// A packet has come by: for how long the sender shall pause now, if it shall ([`Span::FOREVER`]: until told).
     pub fn pause(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
         let at = self.at(came);
-        let ingress = &self.ingress[at];
-        let over = ingress.headroom > 0 || ingress.used.saturating_sub(self.spec.pause_offset) > self.share(0);
-        if !self.spec.pfc || !over || ingress.pausing_until == Time::NEVER {
+        if !self.calls_for_pause(came) || self.ingress[at].pausing_until == Time::NEVER {
             return None;
         }
         Some(self.start_pause(at, now))

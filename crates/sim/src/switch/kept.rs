@@ -25,30 +25,62 @@ fn may_start(net: &Net, now: Time, free: Time) -> bool {
 
 impl Switch {
     /// Queues a packet, or drops it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn queue_kept(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
-        if self.goes_through(w.net, now, in_port, out, &hand.packet) {
-            self.ports[usize::from(out)].pass(now, hand, &w.net.rules, w.wires);
-            return;
-        }
-        match self.admit_kept(w, now, (in_port, out), None, &mut hand.packet) {
-            Some(found) => self.keep(w, now, out, hand, found),
-            None => drop_packet(w, &hand.packet),
-        }
-    }
-
-    /// Does a packet start at once and leave the shared buffer as it was? Most do: they need no queue and no account.
-    #[inline]
-    fn goes_through(&mut self, net: &Net, now: Time, in_port: u16, out: u16, packet: &Packet) -> bool {
-        let port = &self.ports[usize::from(out)];
-        let (Some(buffer), Some(lanes)) = (self.buffer.as_deref_mut(), port.lanes()) else { return false };
-        may_start(net, now, port.free_at())
-            && port.passes(now)
-            && match lanes.lane_of(packet) {
+        let port = &mut self.ports[usize::from(out)];
+        let starts = may_start(w.net, now, port.free_at());
+        if let (true, Some(buffer), Some(lanes)) =
+            (starts && port.passes(now), self.buffer.as_deref_mut(), port.lanes())
+        {
+            // Most packets start at once and leave the shared buffer as it was: they need no queue and no account.
+            let passes = match lanes.lane_of(&hand.packet) {
                 Lane::Control => true,
                 Lane::Data(_) if in_port == MADE_HERE => false,
-                Lane::Data(n) => buffer.passes((in_port, n), u64::from(packet.wire), now),
+                Lane::Data(n) => buffer.passes((in_port, n), u64::from(hand.packet.wire), now),
+            };
+            if passes {
+                port.pass(now, hand, &w.net.rules, w.wires);
+                return;
             }
+        }
+        self.queue_up(w, now, (in_port, out), starts, hand);
+    }
+
+    /// Queues a packet, or drops it; it `starts` at once if it may.
+    fn queue_up(&mut self, w: &mut World<'_>, now: Time, (in_port, out): (u16, u16), starts: bool, hand: &mut InHand) {
+        let Some(buffer) = self.buffer.as_deref_mut() else {
+            match self.admit_kept(w, now, (in_port, out), None, &mut hand.packet) {
+                Some(found) => self.keep(w, now, out, hand, found),
+                None => drop_packet(w, &hand.packet),
+            }
+            return;
+        };
+        let port = &mut self.ports[usize::from(out)];
+        hand.packet.at = Time(u64::from(in_port));
+        let lane = port.kept().lane_of(&hand.packet);
+        let came = came(&hand.packet, lane);
+        let mut pauses = false;
+        if lane != Lane::Control {
+            let bytes = u32::from(hand.packet.wire);
+            let queue = port.kept().bytes(lane);
+            port.note_queue(queue);
+            if !buffer.admit(came, queue, u64::from(bytes)) {
+                port.refuse(bytes);
+                drop_packet(w, &hand.packet);
+                return;
+            }
+            pauses = came.is_some_and(|came| buffer.calls_for_pause(came));
+        }
+        port.keep(lane, hand, Found::default());
+        if pauses {
+            self.ask_pause(w, now, came);
+            self.set_going(w, now, out);
+            return;
+        }
+        if starts {
+            self.start(w, now, out);
+        }
+        self.plan_start(w, now, out);
     }
 
     /// Is there room for a packet, in held queue `held` or else where it belongs? If so, it is taken up.
@@ -150,10 +182,15 @@ impl Switch {
     }
 
     /// Plans the start of what waits at a port.
+    #[inline]
     fn plan_start(&mut self, w: &World<'_>, now: Time, out: u16) {
         let port = &mut self.ports[usize::from(out)];
         let free = port.free_at();
         let lanes = port.kept();
+        if lanes.armed <= free.max(now) {
+            // Nothing starts sooner.
+            return;
+        }
         let at = lanes.next_start(now).max(free);
         if at < lanes.armed {
             lanes.armed = at;
