@@ -423,10 +423,11 @@ macro_rules! bank {
                 match self { $(Bank::$variant(seats) => seats.asked = room,)* }
             }
 
-            /// [`Policy::pick`]: the way, and the bytes the header takes on the wire.
+            /// [`Policy::pick`]: the way, and the bytes the header takes on the wire. The `packet` is made for each scheme
+            /// apart, so that of its fields only those are worked out that the scheme reads.
             #[inline(always)]
-            pub fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
-                match self { $(Bank::$variant(seats) => seats.pick(call, packet, header),)* }
+            pub fn pick(&mut self, call: Call<'_>, packet: impl Fn() -> Packet, header: &mut [u8; 16]) -> (Way, u32) {
+                match self { $(Bank::$variant(seats) => seats.pick(call, &packet(), header),)* }
             }
 
             /// [`Policy::egress`].

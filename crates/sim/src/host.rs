@@ -352,8 +352,9 @@ impl Host {
         }
         let Some(edge) = w.edge.as_mut() else { return };
         let call = call(w.net, self.id, now, packet.dst, edge);
-        let view = packet.view(&w.net.hashing, 0, 0);
-        let (way, header) = edge.pick(call, &view, &mut packet.header);
+        let mut bytes = packet.header;
+        let (way, header) = edge.pick(call, || packet.view(&w.net.hashing, 0, 0), &mut bytes);
+        packet.header = bytes;
         packet.way = way;
         if header > 0 && w.net.charge_headers {
             packet.wire += header as u16;

@@ -150,6 +150,14 @@ impl Timers {
         self.0.peek().map_or((Time::NEVER, Class::Sample), |entry| (entry.0.at(), entry.0.class()))
     }
 
+    /// Does the next one go before an arrival at `now`?
+    #[inline]
+    pub fn precede_arrival(&self, now: Time) -> bool {
+        // The first rank behind arrivals, which are planned nowhere.
+        let arrival = u128::from(now.0) << 64 | u128::from(2u64 << SUBJECT);
+        self.0.peek().is_some_and(|entry| entry.0.0 < arrival)
+    }
+
     /// When the next one is.
     #[inline]
     pub fn next_at(&self) -> Time {
@@ -193,6 +201,8 @@ mod tests {
         }
         for (what, class) in IN_ORDER {
             assert_eq!(timers.next(), (Time(5), class));
+            assert_eq!(timers.precede_arrival(Time(5)), class < Class::Arrival);
+            assert!(timers.precede_arrival(Time(6)) && !timers.precede_arrival(Time(4)));
             assert_eq!(timers.pop(), Some((Time(5), what)));
         }
         assert_eq!(timers.next_at(), Time(100));

@@ -9,7 +9,6 @@ use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
 use crate::link::Wires;
 use crate::net::Net;
 use crate::packet::InHand;
-use crate::timers::Class;
 use spinewise_policy::{Span, Time};
 
 /// Sort keys are (offset in the window, in-port): 40 and 24 bits.
@@ -104,7 +103,7 @@ fn work_switch(sim: &mut Sim, node: u32, (start, end): (Time, Time), room: &mut 
     let mut events = keys.len() as u64;
     for &key in keys.iter() {
         let now = Time(start.0 + (key >> PORT_BITS));
-        while switch.timers.next() < (now, Class::Arrival) {
+        while switch.timers.precede_arrival(now) {
             if let Some((at, what)) = switch.timers.pop() {
                 events += 1;
                 switch.fire(&mut world, at, what);
