@@ -87,14 +87,11 @@ def largest_gain(measured: Measured) -> Verdict:
     verdicts = []
     for metric, share in (("mean_fct_s", 0.33), ("p99_fct_s", 0.21)):
         cells = [(mode, x) for mode in MODES for x in measured.within(mode).xs]
-        mode, x = min(cells, key=lambda cell: gain(measured.within(cell[0]), "SELB", "ConWeave", metric, cell[1]))
+        mode, x = min(
+            cells, key=lambda cell: claims.relative(measured.within(cell[0]), "SELB", "ConWeave", cell[1], metric)
+        )
         verdicts.append(claims.reduction(measured.within(mode), "SELB", "ConWeave", metric, x, claimed=share))
     return claims.graded(verdicts)
-
-
-def gain(measured: Measured, curve: str, other: str, metric: str, x: float) -> float:
-    """Mean difference of two curves as a share of the second."""
-    return measured.difference(curve, other, x, metric).mean / measured.interval(other, x, metric).mean
 
 
 def per_mode(key: str, figure: str, statement: str, check: Any) -> tuple[Claim, ...]:

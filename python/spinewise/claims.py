@@ -7,6 +7,7 @@ decided otherwise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
@@ -228,6 +229,22 @@ def reduction(measured: Measured, curve: str, other: str, metric: str, x: float,
     alike = "" if change.excludes_zero else ", not distinguishable at this size"
     text = comparison(measured, curve, other, metric, x)
     return line(status, f"{text}; paper {-100 * claimed:+.0f} %{alike}")
+
+
+def up_to(measured: Measured, curve: str, metric: str, *, claimed: float, others: Sequence[str] = ()) -> Verdict:
+    """A paper's "up to": the largest share by which `curve` lies below any of `others` (default: all) at any x.
+
+    The cell is chosen by what is then judged, which flatters the paper.
+    """
+    places = [(other, x) for other in others or measured.others(curve) for x in measured.xs]
+    other, x = min(places, key=lambda place: relative(measured, curve, place[0], place[1], metric))
+    return reduction(measured, curve, other, metric, x, claimed=claimed)
+
+
+def relative(measured: Measured, curve: str, other: str, x: float, metric: str) -> float:
+    """Mean difference from another curve as a share of that; NaN, which is never the least, counts as none."""
+    share = measured.difference(curve, other, x, metric).mean / measured.interval(other, x, metric).mean
+    return share if math.isfinite(share) else math.inf
 
 
 def alike(measured: Measured, curve: str, other: str, metric: str, x: float, *, within: float) -> Verdict:

@@ -119,7 +119,7 @@ def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = 
             made.legend(
                 [handles[label] for label in labels], labels,
                 title=title or None,
-                loc="outside upper center", ncols=min(len(labels), 6),
+                loc="outside upper center", ncols=min(len(labels), 2 * columns if columns > 1 else 3),
             )  # fmt: skip
         made.supxlabel(wrapped(caption, columns), fontsize=7, color="#444444")
     return made

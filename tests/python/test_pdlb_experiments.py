@@ -272,3 +272,10 @@ def test_ranges_are_judged_at_both_ends(pdlb: float, least: Status, most: Status
     assert LARGE["least_gain"]("short_p99_fct_s", 0.08, table).status is least
     assert LARGE["best_gain"]("short_p99_fct_s", 0.59, table).status is most
     assert LARGE["worst_are"]("short_p99_fct_s", table).status is (Status.FAILS if pdlb > 12 else Status.HOLDS)
+
+
+def test_up_to_takes_the_largest_gain_anywhere() -> None:
+    (text,) = claims.up_to(large_table(4.0), "PDLB", "short_p99_fct_s", claimed=0.59).evidence
+    assert "PDLB 4.04 against RPS 12.1" in text
+    narrowed = claims.up_to(large_table(4.0), "PDLB", "short_p99_fct_s", claimed=0.59, others=["ECMP"])
+    assert "against ECMP" in narrowed.evidence[0]
