@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from spinewise.experiment import Measured
-from spinewise.reproduction_tables import against, names, plain, read, table
+from spinewise.reproduction_tables import against, names, plain, read, rows, rows_against, table, verdicts
 
 # Flowcells whose place on the axis of pdlb-7-granularity is rounded.
 SIZES = {5.5: 44}
@@ -92,12 +92,54 @@ def fig10(measured: Measured) -> str:
     return table(["variation", "scheme", *(head for head, _, _ in metrics)], rows)
 
 
+def fig03(measured: Measured) -> str:
+    """Figs. 3 and 4 in numbers."""
+    metrics = (
+        ("mean FCT, ms", "mean_fct_s", 1e3),
+        ("slowest, ms", "p99_fct_s", 1e3),
+        ("3-dupACK, %", "dupack3", 100.0),
+        ("out of order, %", "out_of_order", 100.0),
+        ("resent, %", "resent", 100.0),
+        ("utilisation, %", "utilisation", 100.0),
+        ("payload, %", "payload", 100.0),
+    )
+    return rows(measured, metrics)
+
+
+def fig06(measured: Measured) -> str:
+    """Fig. 6: simulated, and what each model says; milliseconds."""
+    models = [name for name in measured.measurements[0].values if name.startswith("Eq. 9")]
+    return rows(measured, [("simulated", "mean_fct_s", 1e3), *((name, name, 1e3) for name in models)])
+
+
+def large(measured: Measured) -> str:
+    """Figs. 11 and 12 in numbers, and PDLB against all others."""
+    metrics = (
+        ("short mean, µs", "short_mean_fct_s", 1e6),
+        ("short p99, µs", "short_p99_fct_s", 1e6),
+        ("long mean, ms", "long_mean_fct_s", 1e3),
+        ("all mean, ms", "mean_fct_s", 1e3),
+        ("long resent, %", "long_resent", 100.0),
+        ("out of order, %", "out_of_order", 100.0),
+        ("flows", "flows", 1.0),
+        ("short", "short_flows", 1.0),
+        ("offered to the worst leaf, %", "offered", 100.0),
+    )
+    compared = ("short_mean_fct_s", "short_p99_fct_s", "long_mean_fct_s", "mean_fct_s")
+    bases = [base for base in ("PDLB", "ECMP") if base in measured.curves]
+    return "\n".join([rows(measured, metrics), *(rows_against(measured, base, compared) for base in bases)])
+
+
 TABLES: dict[str, Callable[[Measured], str]] = {
+    "pdlb-3": fig03,
+    "pdlb-6": fig06,
     "pdlb-7": fig07,
     "pdlb-7-variations": variations07,
     "pdlb-7-granularity": bound,
     "pdlb-8": fig08,
     "pdlb-10": fig10,
+    "pdlb-11": large,
+    "pdlb-12": large,
     "pdlb-10-variations": fig10,
 }
 
@@ -107,7 +149,9 @@ def main(folders: Sequence[str]) -> None:
     for folder in folders:
         name, measured = read(Path(folder))
         seeds = len({m.run.seed for m in measured.measurements})
-        print(f"### {name}, {seeds} seeds\n\n{TABLES[name](measured)}")
+        print(
+            f"### {name}, {seeds} seeds (* a run is overloaded)\n\n{TABLES[name](measured)}\n{verdicts(Path(folder))}"
+        )
 
 
 if __name__ == "__main__":
