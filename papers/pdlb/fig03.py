@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,7 @@ STATEMENTS = (
 
 def panels(name: str) -> tuple[Panel, ...]:
     """The four panels under one transport, and what resending does to the last."""
-    return (
+    made = (
         shapes.mean_fct("3a", X, variant=name, unit="ms"),
         shapes.p99_fct("3b", X, variant=name, unit="ms"),
         shapes.share("4a", "dupack3", "3-dupACK events", X, of="packets sent", variant=name),
@@ -158,6 +159,7 @@ def panels(name: str) -> tuple[Panel, ...]:
         shapes.share("4b", "payload", "payload over all paths' rate", X, variant=name),
         shapes.share("4a", "resent", "packets sent again", X, of="packets sent", variant=name),
     )
+    return tuple(replace(panel, log_x=True) for panel in made)
 
 
 ASSUMPTIONS = (

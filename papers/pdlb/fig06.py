@@ -115,6 +115,7 @@ def panel(rtt_us: int, transport: str) -> Panel:
         1e3,
         variant(rtt_us, transport),
         log=True,
+        log_x=True,
         also=tuple((name, name) for name in MODELS),
     )
 

@@ -89,6 +89,7 @@ class Panel:
         at: the x whose timelines are drawn, when the experiment has several.
         x_scale: times are multiplied by this (1000 for milliseconds).
         log: a logarithmic axis, whatever the range of the values; where not, the range decides.
+        log_x: a logarithmic x axis.
         also: (label, metric) of further lines read off the same runs, such as a model's.
     """
 
@@ -103,6 +104,7 @@ class Panel:
     at: float | None = None
     x_scale: float = 1e3
     log: bool = False
+    log_x: bool = False
     also: tuple[tuple[str, str], ...] = ()
 
 

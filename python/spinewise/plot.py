@@ -69,6 +69,7 @@ class Panel:
         shaded: x values whose cells are overloaded.
         log: "auto" decides by the range of the values.
         lines: draw plain lines without markers or error bars (time series).
+        log_x: a logarithmic x axis, of base 2.
     """
 
     title: str
@@ -78,6 +79,15 @@ class Panel:
     shaded: Sequence[float] = field(default_factory=tuple)
     log: bool | str = "auto"
     lines: bool = False
+    log_x: bool = False
+
+    def along(self, x: float) -> float:
+        """Where `x` stands, in the units that the axis is even in."""
+        return math.log2(x) if self.log_x else x
+
+    def moved(self, x: float, by: float) -> float:
+        """The x that stands `by` further along the axis."""
+        return 2.0 ** (math.log2(x) + by) if self.log_x else x + by
 
 
 def look(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -139,17 +149,19 @@ def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, Any]]) -> No
             continue
         # Neighbours are set apart by a hair, so that their error bars can be told apart.
         shift = spread * (index - (len(panel.curves) - 1) / 2.0)
-        draw_points(axes, curve, shift, style)
+        draw_points(axes, curve, [panel.moved(x, shift) for x in curve.x], style)
     for x in panel.shaded:
-        axes.axvspan(x - 6 * spread, x + 6 * spread, color="#F0E0E0", zorder=0)
+        axes.axvspan(panel.moved(x, -6 * spread), panel.moved(x, 6 * spread), color="#F0E0E0", zorder=0)
     scale_axis(axes, panel)
+    if panel.log_x:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter("{x:g}")
     if not panel.lines:
         axes.set_xticks(sorted({x for curve in panel.curves for x in curve.x}))
 
 
-def draw_points(axes: Axes, curve: Curve, shift: float, style: dict[str, Any]) -> None:
-    """A line with markers and error bars; hollow markers where something is left out."""
-    x = [value + shift for value in curve.x]
+def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: dict[str, Any]) -> None:
+    """A line with markers at `x` and error bars; hollow markers where something is left out."""
     y = [point.mean for point in curve.y]
     half = [point.half if math.isfinite(point.half) else 0.0 for point in curve.y]
     axes.errorbar(x, y, yerr=half, label=curve.label, capsize=2, elinewidth=0.9, **style)
@@ -162,8 +174,8 @@ def draw_points(axes: Axes, curve: Curve, shift: float, style: dict[str, Any]) -
 
 
 def x_span(panel: Panel) -> float:
-    """Width of the x range."""
-    values = [x for curve in panel.curves for x in curve.x]
+    """Width of the x range, in the units that the axis is even in."""
+    values = [panel.along(x) for curve in panel.curves for x in curve.x]
     return max(values) - min(values) if values else 0.0
 
 

@@ -66,6 +66,7 @@ def drawn(panel: Panel, measured: Measured) -> plot.Panel:
         shaded=() if panel.timeline else sorted(overloaded),
         log=True if panel.log else "auto",
         lines=panel.timeline,
+        log_x=panel.log_x,
     )
 
 

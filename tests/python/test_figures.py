@@ -102,3 +102,20 @@ def test_the_unit_fits_the_median() -> None:
     assert units.time_unit([1e-6, 2e-3, 5e-3])[0] == "ms"
     assert units.time_unit([])[0] == "s"
     assert units.time_unit([math.nan, 0.0])[0] == "s"
+
+
+def test_a_logarithmic_x_axis_keeps_neighbours_apart() -> None:
+    panel = plot.Panel(
+        "",
+        "size",
+        "y",
+        [plot.Curve(name, [1.0, 2.0, 44.0], [Interval(1.0, 0.1, 5)] * 3) for name in "ab"],
+        shaded=[2.0],
+        log_x=True,
+    )
+    axes = axes_of(panel)
+    assert axes.get_xscale() == "log"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2", "44"]
+    apart = [b / a for a, b in zip(*(line.get_xdata() for line in axes.get_lines()[::3][:2]), strict=True)]
+    assert apart == pytest.approx([apart[0]] * 3)
+    assert 1.0 < apart[0] < 1.1
