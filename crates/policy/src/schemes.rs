@@ -5,7 +5,9 @@ pub mod conga;
 pub mod conweave;
 pub mod drill;
 pub mod ecmp;
+pub mod flowbender;
 pub mod flowcell;
+pub mod hermes;
 pub mod letflow;
 pub mod loopback;
 pub mod meet;
@@ -32,6 +34,8 @@ macro_rules! each_scheme {
             Pdlb: $crate::schemes::pdlb::Pdlb,
             Ag: $crate::schemes::ag::Ag,
             Flowcell: $crate::schemes::flowcell::Flowcell,
+            Hermes: $crate::schemes::hermes::Hermes,
+            FlowBender: $crate::schemes::flowbender::FlowBender,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,
             LoopbackSwitch: $crate::schemes::loopback::LoopbackSwitch,
         }

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test file uses a part")]
 
 pub mod conweave;
+pub mod hermes;
 pub mod last_hop;
 
 use spinewise_policy::out::Action;

@@ -1,0 +1,357 @@
+//! Hermes: paths sorted by delay and marks, flows moved soon but only if it pays, failures found by what gets lost.
+//!
+//! Zhang, Zhang, Bai, Chen, Chowdhury, "Resilient datacenter load balancing in the wild", SIGCOMM 2017. Site: every
+//! host, with one probing for each rack. The paper is not among our sources: its rules are as later papers, the public
+//! ns-3 code (`ipv4-tlb.cc`, with its README's constants) and general knowledge have them.
+//!
+//! | algorithm or rule | function |
+//! |---|---|
+//! | Algorithm 1, class of a path; its table of corners | [`path::Route::class`], [`path::corner`] |
+//! | Algorithm 1, blackholes: timeouts and nothing acknowledged | [`path::Route::timed_out`] |
+//! | Algorithm 1, silent drops: retransmissions without congestion | [`path::Route::judge_losses`] |
+//! | §3.1, probes: power of two choices and the best of before | [`probing::Peer::round`] |
+//! | §3.1, one agent probes for the rack and shares the results | [`probing::Role::of`], `share` |
+//! | Algorithm 2, new, timed-out and failed: placement | [`rerouting::place`] |
+//! | Algorithm 2, congested: sent > S and rate < R | `may_move` |
+//! | Algorithm 2, notably better by Δ_RTT and Δ_ECN | [`rerouting::Margins::are_met`], [`rerouting::better`] |
+//! | the public code's rules, `compat = "ns3"` | [`released`] |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | way | path p |
+//! | delay | t_RTT |
+//! | `rate` of a flow, of a way | r_f, r_p |
+//! | bytes sent of a flow | s_sent |
+//! | agent | probe agent |
+//! | `compat = "ns3"`, released | TLB of ns3-load-balance |
+//!
+//! Departures, and what the sources leave open:
+//! - `delay = "one_way"` (as in the ns-3 code): acknowledgements come back over any path, so a measured round trip is
+//!   that of two paths. T_RTT_low and T_RTT_high are then above half of the told base round trip.
+//! - The README's 60, 180 and 100 µs for a one-way base of 40 µs at 10 Gbps stand here as 20 and 140 µs above the base,
+//!   and 100 µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`).
+//! - f_ECN: counts of acknowledgements and of marked ones, halved each `ecn_half_life_us`. t_RTT: moving average with
+//!   weight 1/2, as the README has it. What is older than `stale_after_us` is unknown: gray, at T_RTT_low, no marks.
+//! - Rates r_p and r_f fade by an eighth per eighth of `rate_window_us`. r_p is that of this host's flows to that rack.
+//! - Rows are kept per destination rack, so a blackhole for one pair of hosts is found only if nothing else of this
+//!   host gets through to that rack on that path.
+//! - A path whose last probe was lost is congested; lost probes in a row count like timeouts. Answers come back over any
+//!   path, and one that is lost there counts against the path of its probe.
+//! - A share of retransmissions is judged on 100 packets or more. A failed path is tried again after `failed_for_us`;
+//!   the paper has no way back. When all paths have failed, flows stay, and new ones are spread at random.
+//! - Results of probes are shared when all probes of a round are answered, else before the next round. Agents always
+//!   probe, whether there are flows or not. The first host of a rack is its agent; nobody takes over.
+//! - `compat = "ns3"`, what it keeps of that code: one-way delays alone, halved into an average that starts at
+//!   T_RTT_low and creeps to 1.5 T_RTT_low when idle (1 % per T1: the code resets its clock with each step); levels of
+//!   10 µs, then fewest flows; S counted on the present path and in acknowledged bytes; a rate gate that is always
+//!   true; no margin for good paths; the first bad path better by Δ_RTT; one attempt in two, 100 µs apart; records
+//!   dropped after 1 ms without an acknowledgement, here when the flow sends next; no failed paths; timeouts make a
+//!   path bad for T1. Probes: the i-th host for rack i, two random paths instead of the best and two, the first answer
+//!   ignored, each result forwarded at once. Not kept: the pause of a flow before its first packet on another path, off
+//!   there.
+
+pub mod path;
+pub mod probing;
+pub mod released;
+pub mod rerouting;
+mod seat;
+
+use crate::{
+    About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, InPreset, Kind, Layout, Message, Needs, Packet, Peers,
+    Phase, Policy, Shape, Span, Value, Way, edge,
+};
+use path::{Limits, Meter, Route, Senses};
+use probing::{ENTRY, Peer, Role};
+use released::Record;
+
+crate::choice! {
+    /// Whose rules.
+    Compat {
+        /// The paper's.
+        Paper = "paper",
+        /// Those of the public ns-3 code, mistakes included.
+        Ns3 = "ns3",
+    }
+}
+
+crate::choice! {
+    /// What stands for t_RTT.
+    Delay {
+        /// The time of a packet there, by clocks in step.
+        OneWay = "one_way",
+        /// There and back.
+        Rtt = "rtt",
+    }
+}
+
+crate::choice! {
+    /// What tells congestion.
+    Signals {
+        /// Delay and marks.
+        RttEcn = "rtt_ecn",
+        /// Delay alone, for transports without ECN.
+        Rtt = "rtt",
+    }
+}
+
+crate::choice! {
+    /// At which path rate the thresholds of delay hold.
+    Scale {
+        /// At 10 Gbps, and in proportion to the time of a byte at others.
+        PathRate = "path_rate",
+        /// At any.
+        Fixed = "fixed",
+    }
+}
+
+crate::params! {
+    /// Hermes' parameters.
+    Config {
+        /// The rules of the paper, or those of the public ns-3 code with what in it does not work.
+        compat: Compat = Compat::Paper, Allowed::Words(Compat::WORDS);
+        /// What stands for t_RTT: the time there by clocks in step (ns-3 code), or there and back (paper).
+        delay: Delay = Delay::OneWay, Allowed::Words(Delay::WORDS);
+        /// What tells congestion; delay alone for transports without ECN.
+        signals: Signals = Signals::RttEcn, Allowed::Words(Signals::WORDS);
+        /// T_RTT_low, µs above the delay of an empty path (README: 60 = 20 + base).
+        t_rtt_low_us: f64 = 20.0, Allowed::Number { min: 0.0, max: 1e6 };
+        /// T_RTT_high, µs above the delay of an empty path (README: 180 at a base of 40).
+        t_rtt_high_us: f64 = 140.0, Allowed::Number { min: 0.0, max: 1e6 };
+        /// Δ_RTT, µs: a path is notably better only by more (README).
+        delta_rtt_us: f64 = 100.0, Allowed::Number { min: 0.0, max: 1e6 };
+        /// Do these three hold at 10 Gbps, and elsewhere in proportion to the time of a byte, or at any path rate?
+        scale: Scale = Scale::PathRate, Allowed::Words(Scale::WORDS);
+        /// T_ECN, share of marked acknowledgements (40 %, as ELAB sets Hermes).
+        t_ecn: f64 = 0.4, Allowed::Number { min: 0.0, max: 1.0 };
+        /// Δ_ECN: a path is notably better only by more (paper: 3 to 10 %).
+        delta_ecn: f64 = 0.05, Allowed::Number { min: 0.0, max: 1.0 };
+        /// S, bytes: a flow that has sent no more stays where it is (README).
+        s_bytes: u32 = 600_000, Allowed::Integer { min: 0.0, max: 4e9 };
+        /// R, share of the host's link rate: a flow that sends no slower stays where it is (paper: 20 to 40 %).
+        r_share: f64 = 0.3, Allowed::Number { min: 0.0, max: 10.0 };
+        /// Over which time rates are taken, µs (ns-3 code: 30 µs / 0.2).
+        rate_window_us: f64 = 150.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// Weight of a new delay in the average of its path (README: 1/2).
+        rtt_gain: f64 = 0.5, Allowed::Number { min: 0.01, max: 1.0 };
+        /// Counts of marks are halved each such time, µs (own choice: a few round trips).
+        ecn_half_life_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// What was measured longer ago says nothing, µs (own choice).
+        stale_after_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e9 };
+        /// So many timeouts on a path without an acknowledgement, or lost probes without an answer, are a failure
+        /// (paper: 3).
+        timeouts: u32 = 3, Allowed::Integer { min: 1.0, max: 255.0 };
+        /// A larger share of retransmissions on a path that is not congested is a failure (paper: 1 %).
+        retransmitted: f64 = 0.01, Allowed::Number { min: 0.0, max: 1.0 };
+        /// τ, over which retransmissions are counted, µs (paper: 10 ms).
+        tau_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e9 };
+        /// A failed path is tried again after this time, µs (own choice).
+        failed_for_us: f64 = 100_000.0, Allowed::Number { min: 1.0, max: 1e9 };
+        /// Is there probing for the rack?
+        probing: bool = true, Allowed::Bool;
+        /// Between rounds of probes, µs (README: 100 to 500).
+        probe_interval_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// Paths drawn for each round and rack, besides the best of the last (paper: 2).
+        probe_random: u32 = 2, Allowed::Integer { min: 1.0, max: 3.0 };
+        /// Probe on the wire, bytes (least Ethernet frame).
+        probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
+        /// A probe without an answer for so long is lost, µs (own choice: as long as a timeout of TCP).
+        probe_give_up_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// T1 of the released rules, µs (README: 60).
+        t1_us: f64 = 60.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// Idle time after which the released rules look for a better path, µs (README: 5 ms).
+        flowlet_timeout_us: f64 = 5_000.0, Allowed::Number { min: 0.0, max: 1e9 };
+    }
+}
+
+/// Row per flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flow {
+    /// s_sent, bytes.
+    sent: u64,
+    /// Of the released rules.
+    record: Record,
+    /// r_f.
+    rate: Meter,
+    way: Way,
+    placed: bool,
+    /// if_timeout.
+    timeout: bool,
+}
+
+/// Row of the host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Node {
+    limits: Limits,
+    role: Role,
+    /// Probes without an answer yet.
+    outstanding: u32,
+    /// An answer has come: the released rules ignore the first.
+    heard: bool,
+}
+
+/// What a host acts by, from the parameters.
+#[derive(Clone, Debug)]
+pub struct Hermes {
+    config: Config,
+    senses: Senses,
+    /// T_RTT_low and T_RTT_high above the base, and Δ_RTT, all at 10 Gbps.
+    thresholds: [Span; 3],
+    r_millionths: u64,
+    interval: Span,
+    give_up: Span,
+    /// Step of the meters of rates.
+    step: Span,
+    t1: Span,
+    flowlet_timeout: Span,
+}
+
+/// Series: a flow's new way, and the way that is held to have failed.
+const REROUTED: u16 = 0;
+const FAILED: u16 = 1;
+
+/// Bytes of headers below a message's body: Ethernet, IP, UDP.
+const BELOW: u32 = 42;
+
+impl Policy for Hermes {
+    const ABOUT: About = About {
+        name: "hermes",
+        summary: "flows go to paths with little delay and few marks and move if it pays; losses tell failed paths",
+        source: "Zhang et al., SIGCOMM 2017",
+        unit: "flow",
+        tiers: &["host"],
+        told: &[
+            "paths to each rack, and a tag that selects one",
+            "round-trip time of an empty path",
+            "path rate, and rate of its link",
+            "a common clock (delay = one_way)",
+        ],
+        series: &[
+            ("rerouted", "path: where a flow moves to, away from a congested one"),
+            ("failed", "path: held to have failed from now on"),
+        ],
+    };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Shared,
+        senses: &["delays of ACKs and probes", "ECN marks", "losses"],
+        state: "per flow and per (rack, path), at the host",
+        needs: Needs::Hosts,
+        order: "a flow moves only if it gains much",
+        pick: "O(1); O(n) to place or to move",
+        update: "O(1) per ACK",
+    });
+    const PRESETS: &'static [InPreset] =
+        &[InPreset { preset: "ns3-hermes", params: &[("compat", Value::Word("ns3"))] }];
+    const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS).and(Hooks::MESSAGE).and(Hooks::TICK);
+    type Site = AtHost;
+    type Config = Config;
+    type Flow = Flow;
+    type Peer = Peer;
+    type Route = Route;
+    type Port = ();
+    type Node = Node;
+    type Header = ();
+
+    fn new(config: &Config) -> Self {
+        let us = Span::from_us_f64;
+        let senses = Senses {
+            signals: config.signals,
+            gain: (config.rtt_gain * 256.0 + 0.5) as i64,
+            half_life: us(config.ecn_half_life_us),
+            stale: us(config.stale_after_us),
+            ecn: (config.t_ecn * 1e9 + 0.5) as u64,
+            ecn_margin: (config.delta_ecn * 65_536.0 + 0.5) as u32,
+            tau: us(config.tau_us),
+            retransmitted: (config.retransmitted * 1e9 + 0.5) as u64,
+            timeouts: config.timeouts as u8,
+            failed_for: us(config.failed_for_us),
+        };
+        Hermes {
+            senses,
+            thresholds: [config.t_rtt_low_us, config.t_rtt_high_us, config.delta_rtt_us].map(us),
+            r_millionths: (config.r_share * 1e6 + 0.5) as u64,
+            interval: us(config.probe_interval_us),
+            give_up: us(config.probe_give_up_us),
+            step: Span(us(config.rate_window_us).0 / 8),
+            t1: us(config.t1_us),
+            flowlet_timeout: us(config.flowlet_timeout_us),
+            config: config.clone(),
+        }
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        // Of each path there is one piece of news at most.
+        let news = shape.leaves as usize * usize::from(shape.ways);
+        let probes = shape.leaves as usize * edge::rounds::MOST;
+        let (messages, bytes) = edge::pieces::room(news, ENTRY);
+        Layout {
+            peers: Peers::Leaves,
+            all_peers: true,
+            tick: if self.config.probing { self.interval } else { Span::ZERO },
+            phase: Phase::Random,
+            actions: messages + probes + 4,
+            bytes,
+            ..Layout::default()
+        }
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, _: &mut ()) -> Way {
+        let ways = cx.view.ways_to_host(packet.dst);
+        if packet.kind != Kind::Data || ways == 0 {
+            return Way::ANY;
+        }
+        self.prepare(cx);
+        let step = self.step_at(cx.now);
+        match self.config.compat {
+            Compat::Paper => self.route(cx, flow, ways, step),
+            Compat::Ns3 => self.route_as_released(cx, flow, ways),
+        }
+        flow.sent += u64::from(packet.payload);
+        flow.rate.add(step, packet.wire);
+        cx.peers.current().1[flow.way.index()].send(step, packet.wire);
+        flow.way
+    }
+
+    fn feedback(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Flow>, feedback: &Feedback) {
+        let (leaf, way) = (cx.peers.ids[cx.peers.current], feedback.way);
+        let known = way.0 < cx.view.ways[leaf as usize];
+        self.prepare(cx);
+        match feedback.event {
+            Event::Ack { bytes, rtt, one_way, marked } if known => {
+                let delay = if self.one_way() { one_way } else { rtt };
+                self.acknowledged(cx, flow, way, bytes, delay, marked);
+            }
+            Event::Retransmit if known => cx.peers.current().1[way.index()].retransmitted(),
+            Event::Timeout => self.timed_out(cx, flow, way, known),
+            Event::FlowEnd => self.ended(cx, flow),
+            Event::ProbeReply { rtt, one_way, marked, .. } if known => {
+                let delay = if self.one_way() { one_way } else { rtt };
+                self.probed(cx, leaf, way, probing::News { delay, marked, lost: false });
+            }
+            Event::ProbeLost if known => {
+                self.probed(cx, leaf, way, probing::News { delay: self.give_up, marked: true, lost: true });
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&self, cx: &mut Cx<'_, Self>, _: Option<&mut Flow>, message: &Message<'_>) {
+        self.prepare(cx);
+        for (leaf, way, news) in probing::entries(message.body) {
+            if cx.view.ways.get(leaf as usize).is_some_and(|&ways| way.0 < ways) {
+                self.learn(cx, leaf, way, news);
+            }
+        }
+    }
+
+    fn tick(&self, cx: &mut Cx<'_, Self>) {
+        if cx.node.role == Role::Unknown {
+            cx.node.role = Role::of(&cx.view, self.config.compat == Compat::Ns3);
+        }
+        if cx.node.role != Role::None {
+            self.prepare(cx);
+            self.share(cx);
+            self.probe(cx);
+        }
+    }
+}

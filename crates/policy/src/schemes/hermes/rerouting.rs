@@ -1,0 +1,86 @@
+//! Where a flow goes (Algorithm 2): a placement takes what is best, a move only what is notably better.
+
+use super::path::{Class, Seen};
+use crate::{Rng, Way};
+
+/// The way with the smallest value so far; of equals one at random.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Least {
+    best: Option<(u32, Way)>,
+    equals: u32,
+}
+
+impl Least {
+    /// Another way.
+    pub fn offer(&mut self, way: Way, value: u32, rng: &mut Rng) {
+        match self.best {
+            Some((best, _)) if value > best => {}
+            Some((best, _)) if value == best => {
+                self.equals += 1;
+                if rng.below(self.equals) == 0 {
+                    self.best = Some((value, way));
+                }
+            }
+            _ => *self = Least { best: Some((value, way)), equals: 1 },
+        }
+    }
+
+    /// The one, if there was any.
+    pub fn way(self) -> Option<Way> {
+        self.best.map(|(_, way)| way)
+    }
+}
+
+/// The way of a flow that is new, timed out, or on a failed path: a good one with the smallest local sending rate, or
+/// such a gray one, or any that has not failed. Nothing if all have.
+// Hermes Algorithm 2, lines 3 to 12.
+pub fn place(ways: u16, see: impl Fn(Way) -> Seen, rng: &mut Rng) -> Option<Way> {
+    let (mut good, mut gray, mut bad) = (Least::default(), Least::default(), Least::default());
+    for way in (0..ways).map(Way) {
+        let seen = see(way);
+        match seen.class {
+            Class::Good => good.offer(way, seen.rate, rng),
+            Class::Gray => gray.offer(way, seen.rate, rng),
+            Class::Congested => bad.offer(way, 0, rng),
+            Class::Failed => {}
+        }
+    }
+    good.way().or(gray.way()).or(bad.way())
+}
+
+/// How much better a path must be for a flow to move there.
+#[derive(Clone, Copy, Debug)]
+pub struct Margins {
+    /// Δ_RTT, ns.
+    pub delay: u32,
+    /// Δ_ECN, in 65536ths; nothing if marks do not count.
+    pub ecn: Option<u32>,
+}
+
+impl Margins {
+    /// Is `other` notably better than `own`?
+    // Hermes Algorithm 2: t_RTT(p) − t_RTT(p') > Δ_RTT and f_ECN(p) − f_ECN(p') > Δ_ECN.
+    pub fn are_met(&self, own: &Seen, other: &Seen) -> bool {
+        own.delay.saturating_sub(other.delay) > self.delay
+            && self.ecn.is_none_or(|margin| own.ecn.saturating_sub(other.ecn) > margin)
+    }
+}
+
+/// The way to which a flow on the congested path `own` moves: a good one that is notably better, with the smallest
+/// local sending rate, or such a gray one. Nothing: it stays.
+// Hermes Algorithm 2, lines 16 to 24.
+pub fn better(ways: u16, own: &Seen, margins: Margins, see: impl Fn(Way) -> Seen, rng: &mut Rng) -> Option<Way> {
+    let (mut good, mut gray) = (Least::default(), Least::default());
+    for way in (0..ways).map(Way) {
+        let seen = see(way);
+        if !margins.are_met(own, &seen) {
+            continue;
+        }
+        match seen.class {
+            Class::Good => good.offer(way, seen.rate, rng),
+            Class::Gray => gray.offer(way, seen.rate, rng),
+            Class::Congested | Class::Failed => {}
+        }
+    }
+    good.way().or(gray.way())
+}
