@@ -365,6 +365,8 @@ pub struct Layout {
     pub queues: u16,
     /// An oracle is asked for: [`SwitchView::free_queues`].
     pub free_queues: bool,
+    /// The operator is asked to tell the rate of each path: [`HostView::path_rates`].
+    pub path_rates: bool,
     /// At hosts: is [`Policy::pick`] called for acknowledgements too? Otherwise the fabric's own scheme spreads them.
     pub picks_acks: bool,
 }
@@ -381,6 +383,7 @@ impl Default for Layout {
             bytes: 0,
             queues: 0,
             free_queues: false,
+            path_rates: false,
             picks_acks: false,
         }
     }

@@ -1,8 +1,10 @@
 //! The registry: one line per scheme. Dispatch, names, parameters, tables for people: all come from it.
 
 pub mod ag;
+pub mod clove;
 pub mod conga;
 pub mod conweave;
+pub mod drb;
 pub mod drill;
 pub mod ecmp;
 pub mod flowbender;
@@ -25,12 +27,14 @@ macro_rules! each_scheme {
             PacketScatter: $crate::schemes::packet_scatter::PacketScatter,
             Rps: $crate::schemes::packet_scatter::Rps,
             Presto: $crate::schemes::presto::Presto,
+            Drb: $crate::schemes::drb::Drb,
             LetFlow: $crate::schemes::letflow::LetFlow,
             Conga: $crate::schemes::conga::Conga,
             ConWeave: $crate::schemes::conweave::ConWeave,
             Drill: $crate::schemes::drill::Drill,
             Selb: $crate::schemes::selb::Selb,
             Meet: $crate::schemes::meet::Meet,
+            Clove: $crate::schemes::clove::Clove,
             Pdlb: $crate::schemes::pdlb::Pdlb,
             Ag: $crate::schemes::ag::Ag,
             Flowcell: $crate::schemes::flowcell::Flowcell,

@@ -44,7 +44,7 @@ impl Site for AtSwitch {
 }
 
 /// What a host can know, and what its operator has told it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct HostView<'a> {
     /// This host.
     pub host: u32,
@@ -58,6 +58,10 @@ pub struct HostView<'a> {
     pub link_rate: u64,
     /// Told: bits per second of an unloaded path (the slowest link on it).
     pub path_rate: u64,
+    /// Told, where [`crate::Layout::path_rates`] asks for it: bits per second of each path from this rack (the slowest
+    /// link between the leaves), by leaf and way, equally many ways for each leaf. As the controller knows the wiring;
+    /// no measurement.
+    pub path_rates: &'a [u64],
     /// Told: round-trip time of a full packet and its acknowledgement on an empty path between racks.
     pub base_rtt: Span,
     /// Largest payload of a packet, bytes.
@@ -71,6 +75,15 @@ impl HostView<'_> {
     #[inline]
     pub fn ways_to_host(&self, host: u32) -> u16 {
         self.ways[self.leaf_of[host as usize] as usize]
+    }
+
+    /// Told: bits per second of one path to `host`, between the leaves; [`HostView::path_rate`] unless
+    /// [`HostView::path_rates`] says more.
+    #[inline]
+    pub fn rate_to_host(&self, host: u32, way: u16) -> u64 {
+        let stride = self.path_rates.len() / self.ways.len().max(1);
+        let at = self.leaf_of[host as usize] as usize * stride + usize::from(way);
+        if usize::from(way) < stride { self.path_rates[at] } else { self.path_rate }
     }
 }
 

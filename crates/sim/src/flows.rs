@@ -2,7 +2,8 @@
 
 use crate::gates::{Batch, Gates};
 use crate::packet::Packet;
-use crate::transport::{Opening, RdmaReceiver, RdmaSender, TcpReceiver, TcpSender, UdpConfig, UdpSender};
+use crate::transport::{Opening, RdmaReceiver, RdmaSender, Resequencer, TcpReceiver, TcpSender};
+use crate::transport::{UdpConfig, UdpSender};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate};
 use spinewise_policy::{Kind, Span, Time, Way, hash};
@@ -85,12 +86,29 @@ pub struct Receiver {
     pub machine: ReceivingMachine,
     /// When the planned delayed-ACK timer fires, [`Time::NEVER`] if none is planned.
     pub timer_at: Time,
+    /// What waits below TCP, where receivers hold data back.
+    pub waiting: Option<Box<Waiting>>,
+}
+
+/// Data that waits below TCP, with the instants it arrived at.
+#[derive(Debug)]
+pub struct Waiting {
+    /// The packets.
+    pub packets: Resequencer<(Packet, Time)>,
+    /// When the planned timer fires, [`Time::NEVER`] if none is planned.
+    pub timer_at: Time,
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Waiting { packets: Resequencer::default(), timer_at: Time::NEVER }
+    }
 }
 
 impl Receiver {
     /// One that has been given nothing.
     pub fn new(machine: ReceivingMachine) -> Box<Receiver> {
-        Box::new(Receiver { machine, timer_at: Time::NEVER })
+        Box::new(Receiver { machine, timer_at: Time::NEVER, waiting: None })
     }
 }
 

@@ -7,6 +7,7 @@
 mod ends;
 mod opening;
 mod rdma;
+mod resequence;
 mod scheme;
 mod turns;
 
@@ -96,6 +97,8 @@ pub struct Host {
     /// Probes that wait to be pulled: where data can be paused, they go by its rules.
     parked: VecDeque<Packet>,
     tally: Tally,
+    /// Room for data that is passed on to TCP, and when it arrived.
+    ready: Vec<(Packet, Time)>,
 }
 
 impl Host {
@@ -136,6 +139,7 @@ impl Host {
             next_probe: 0,
             parked: VecDeque::new(),
             tally: Tally::default(),
+            ready: Vec::new(),
         }
     }
 
@@ -414,6 +418,7 @@ impl Host {
             What::Gate(gate) => self.open_gate(w, now, gate),
             What::Retransmit(flow) => self.retransmit(w, now, flow),
             What::DelayedAck(flow) => self.delayed_ack(w, now, flow),
+            What::Resequence(flow) => self.waited(w, now, flow),
             What::Pace(flow) => self.pace(w, now, flow),
             What::ProbeLost(probe) => self.probe_lost(w, now, probe),
             What::Scheme(key) => self.scheme_timer(w, now, key),

@@ -1,6 +1,7 @@
 //! What a run writes down as it goes: points of series, and the account of packets.
 
 use crate::bank::REGISTRY;
+use crate::transport::resequencer::Tally;
 use spinewise_policy::Time;
 
 /// One point of a series.
@@ -85,6 +86,8 @@ pub struct Log {
     pub header_bytes: u64,
     /// Data packets that have reached their hosts.
     pub arrived: u64,
+    /// What receivers have held back below TCP.
+    pub resequenced: Tally,
     /// Packets without a route.
     pub unroutable: u64,
     /// Events handled.

@@ -42,6 +42,8 @@ pub struct Net {
     pub host_rate: u64,
     /// Nominal rate of an unloaded path, bits per second.
     pub path_rate: u64,
+    /// Rates of all ways from each leaf ([`Topology::path_rates`]), if a host scheme asks to be told.
+    pub path_rates: Vec<Box<[u64]>>,
     /// Round-trip time of a full packet and its ACK on an empty nominal path between racks
     /// ([`Topology::nominal_path`]).
     pub base_rtt: Span,
@@ -60,6 +62,7 @@ impl Net {
         Net {
             host_rate: topology.host_rate(),
             path_rate: path.iter().map(|&(rate, _)| rate).min().unwrap_or(topology.host_rate()),
+            path_rates: Vec::new(),
             base_rtt: Span(there(frame.mtu()) + there(frame.ack_bytes)),
             topology,
             rules: Rules::new(&spec.switch),

@@ -11,6 +11,7 @@ use crate::spec::Spec;
 use crate::switch::{SharedBuffer, Switch};
 use crate::topology::{BestPaths, LinkSpec};
 use crate::transport::Transport;
+use crate::transport::resequencer::Tally;
 use crate::workload::FlowSpec;
 use crate::workload::load::Loads;
 use serde_json::{Value, json};
@@ -133,6 +134,11 @@ impl Outcome {
         let ideal = ideal_fcts(&sim);
         let keep = sim.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
         let mut report = report(&sim, &links, stop, loads);
+        if resequences(&sim) {
+            let Tally { held, timeouts, overflows } = sim.log.resequenced;
+            report["counters"]["resequencing"] =
+                json!({"held_packets": held, "timeouts": timeouts, "overflows": overflows});
+        }
         report["outcome_hash"] = json!(format!("{hash:016x}"));
         report["traffic_hash"] = json!(format!("{traffic_hash:016x}"));
         report["collectives"] = crate::summary::collectives(spec, &sim.flows);
@@ -185,6 +191,10 @@ fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
     if !sim.flows.gates.is_empty() {
         sim.flows.specs.iter().for_each(|flow| add(flow.start.0));
     }
+    if resequences(sim) {
+        let Tally { held, timeouts, overflows } = sim.log.resequenced;
+        [held, timeouts, overflows].into_iter().for_each(&mut add);
+    }
     for link in links {
         let c = &link.counters;
         for x in [c.packets, c.bytes, c.drops, c.dropped_bytes, c.marks, c.busy.0, c.longest_queue] {
@@ -197,6 +207,11 @@ fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
         add(point.value.to_bits());
     }
     h
+}
+
+/// Do receivers hold data back below TCP?
+fn resequences(sim: &Sim) -> bool {
+    matches!(&sim.net.transport, Transport::Tcp(tcp) if tcp.resequencing.is_some())
 }
 
 /// The least time each flow could take: see the column `ideal_fct_ps`.

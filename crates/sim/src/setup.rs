@@ -40,8 +40,11 @@ impl Sim {
         let Offer { list, gates, loads } = traffic(spec, &topology)?;
         check_reachable(&list, &topology)?;
         let flows = Flows::new(list, gates, topology.hosts);
-        let net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
+        let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
         let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks)?;
+        if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {
+            net.path_rates = net.topology.path_rates();
+        }
         let hosts = (0..net.topology.hosts).map(|host| Host::new(host, &net, &flows, edge.as_ref())).collect();
         let switches = (0..net.topology.switches()).map(|switch| Switch::new(switch, &net, &fabric)).collect();
         let wires = Wires::new(net.topology.links.iter().map(|l| l.to.0).collect(), net.topology.nodes() as usize);

@@ -391,7 +391,8 @@ impl Switch {
                 self.timers.plan(now + period, What::Tick);
             }
             What::Sample => self.sample(w, now),
-            What::FlowStart | What::Gate(_) | What::Retransmit(_) | What::DelayedAck(_) | What::Pace(_) => {}
+            What::FlowStart | What::Gate(_) | What::Retransmit(_) => {}
+            What::DelayedAck(_) | What::Resequence(_) | What::Pace(_) => {}
         }
     }
 

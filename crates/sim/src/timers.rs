@@ -41,6 +41,8 @@ pub enum What {
     Retransmit(u32),
     /// Delayed-ACK timer of a flow.
     DelayedAck(u32),
+    /// Data of a flow that waits below TCP may be passed on.
+    Resequence(u32),
     /// A paced packet of a flow is due.
     Pace(u32),
     /// Nobody answered this probe.

@@ -99,11 +99,8 @@ fn every_host_scheme_runs_over_every_fabric_scheme_with_every_tag_it_takes() {
                     Ok(_) => drop(the_same(&spec, &format!("{host} by {tag} over {fabric}"))),
                     // One header in a packet, one scheme that writes it.
                     Err(error) if error.key == "scheme.fabric" => {
-                        assert!(
-                            host == "loopback_host"
-                                && ["conga", "conweave", "selb", "loopback_switch"].contains(&fabric),
-                            "{error}"
-                        );
+                        let writes = |name| REGISTRY.iter().any(|entry| entry.about.name == name && entry.header);
+                        assert!(writes(host) && writes(fabric), "{error}");
                     }
                     Err(error) => assert_eq!(error.key, "scheme.path_tag", "{host} by {tag} over {fabric}: {error}"),
                 }
@@ -114,13 +111,19 @@ fn every_host_scheme_runs_over_every_fabric_scheme_with_every_tag_it_takes() {
     }
 }
 
-/// With one way from rack to rack there is nothing to balance: whatever is free of headers and messages is the same.
+/// With one way from rack to rack there is nothing to balance: whatever sends no packets of its own is the same, bytes
+/// of headers left out. CLOVE must then hide no mark once the only path has been marked and counts as congested.
 #[test]
 fn with_one_path_all_schemes_without_packets_of_their_own_are_equal() {
     let (_, topology) = fabrics().swap_remove(1);
     let mut seen = BTreeMap::<String, Vec<&str>>::new();
     for entry in REGISTRY.iter().filter(|entry| !entry.about.name.contains("loopback")) {
-        let outcome = run(&spec(&topology, json!({"name": entry.about.name})));
+        let mut scheme = json!({"name": entry.about.name, "header_bytes": "free"});
+        if entry.about.name == "clove" {
+            // Acknowledgements that wait bring marks later than a round-trip time.
+            scheme["params"] = json!({"congested_us": 1e6});
+        }
+        let outcome = run(&spec(&topology, scheme));
         if counter(&outcome, "probes", "packets") == 0 {
             let flows: Vec<_> = outcome.records.iter().map(|r| (r.fct, r.packets, r.out_of_order)).collect();
             seen.entry(format!("{flows:?}")).or_default().push(entry.about.name);

@@ -118,6 +118,7 @@ mod tests {
         ways: &[3, 0, 1, 2],
         link_rate: 0,
         path_rate: 0,
+        path_rates: &[],
         base_rtt: Span::ZERO,
         mss: 0,
         mtu: 0,

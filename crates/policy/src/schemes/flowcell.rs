@@ -91,6 +91,7 @@ mod tests {
                 ways: &[0, 8],
                 link_rate: 1,
                 path_rate: 1,
+                path_rates: &[],
                 base_rtt: Span::ZERO,
                 mss: 1460,
                 mtu: 1500,

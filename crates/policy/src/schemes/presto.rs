@@ -1,12 +1,15 @@
 //! Presto: flowcells of 64 KB, sent over all paths in turn by the sending host's virtual switch.
 //!
 //! He, Rozner, Agarwal, Felter, Carter, Akella, "Presto: edge-based load balancing for fast datacenter networks",
-//! SIGCOMM 2015. Constants as PDLB compares against it: cells of 44 segments of 1460 B.
+//! SIGCOMM 2015. Constants as PDLB compares against it: cells of 44 segments of 1460 B. In the preset `ns3-hermes`
+//! cells of 10 segments of 1400 B, as in the public ns-3 code of Hermes.
 //!
 //! | equation or rule | function |
 //! |---|---|
 //! | Presto Algorithm 1, flowcell creation | [`continues_cell`] |
 //! | Presto §3.1, round robin over the paths | [`next_path`] |
+//! | Presto §3.3, paths weighted by what the controller says of their rates | [`Cell::turn`], [`is_due`] |
+//! | the ns-3 code's weights: shorter cells on slower paths | [`cell_size`] |
 //! | own: an order of its own for each flow | [`coprime_stride`] |
 //!
 //! | our word | the paper's |
@@ -15,14 +18,20 @@
 //! | flowcell | flowcell |
 //!
 //! Departures:
-//! - No controller: paths have equal weights. The paper's controller prunes or weights trees after a failure only.
-//! - No GRO change at the receiver (the PDLB paper mentions none), so reordering shows as duplicate acknowledgements.
+//! - The controller is the operator: it tells each host the rates of the paths to each rack once, before the run
+//!   ([`crate::HostView::rate_to_host`]). `weights = "cells"` gives a path as many cells as its rate deserves, each of
+//!   full size: the paper's labels that stand several times in the round. `"cell_sizes"` gives it a cell in every round,
+//!   and that as long as its rate deserves, as the public ns-3 code of Hermes does (a fifth of the rate, a fifth of the
+//!   packets). `"equal"`, the default, is the paper's before a failure.
+//! - The receiver's change to GRO is none of the scheme's business: `transport.resequencing` holds packets back. It is
+//!   off by default (the PDLB paper mentions none), so reordering shows as duplicate acknowledgements.
 //! - Only data is cut into cells; acknowledgements are left to the fabric, as a cell of 44 pure acknowledgements is no
 //!   64 KB. Algorithm 1 counts bytes; `count = "bytes"` does, `"packets"` is the PDLB paper's 44 segments. With full
 //!   segments of 1460 B the two cut at the same packets.
 //! - The first path is drawn at random per flow, so that equal flows do not march in step.
 
-use crate::{About, AtHost, Aware, Compared, Cx, Kind, Needs, Packet, Policy, Rng, Way};
+use crate::{About, AtHost, Aware, Compared, Cx, HostView, InPreset, Kind, Layout, Needs, Packet, Policy, Rng, Shape};
+use crate::{Value, Way};
 
 crate::choice! {
     /// What a flowcell's size is counted in.
@@ -45,6 +54,18 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// What the rates of paths, as told, are good for.
+    Weights {
+        /// Nothing: all paths alike.
+        Equal = "equal",
+        /// Slower paths get fewer cells.
+        Cells = "cells",
+        /// Slower paths get shorter cells.
+        CellSizes = "cell_sizes",
+    }
+}
+
 crate::params! {
     /// Presto's parameters.
     Config {
@@ -56,6 +77,9 @@ crate::params! {
         count: Count = Count::Packets, Allowed::Words(Count::WORDS);
         /// Order of rotation (Presto §3.1: round robin).
         order: Order = Order::Ascending, Allowed::Words(Order::WORDS);
+        /// What the rates of paths, as told, are good for: nothing, fewer cells on slower paths (Presto's weights after
+        /// a failure), or shorter cells there (public ns-3 code of Hermes).
+        weights: Weights = Weights::Equal, Allowed::Words(Weights::WORDS);
     }
 }
 
@@ -66,8 +90,12 @@ pub struct Cell {
     pub sent: u32,
     /// Its path.
     pub path: u16,
+    /// Most packets or bytes of it.
+    pub size: u32,
     /// Step to the next path; 0: the flow has sent nothing yet.
     pub stride: u16,
+    /// Paths passed, with those that were not due: counts rounds for weights.
+    pub turn: u32,
 }
 
 /// Flowcells in turn over all paths.
@@ -75,6 +103,7 @@ pub struct Cell {
 pub struct Presto {
     count: Count,
     order: Order,
+    weights: Weights,
     size: u32,
 }
 
@@ -85,7 +114,7 @@ impl Policy for Presto {
         source: "He et al., SIGCOMM 2015",
         unit: "flowcell",
         tiers: &["host"],
-        told: &["paths to each leaf"],
+        told: &["paths to each leaf", "rate of each of them (weights)"],
         series: &[],
     };
     const COMPARED: Option<Compared> = Some(Compared {
@@ -97,6 +126,8 @@ impl Policy for Presto {
         pick: "O(1)",
         update: "–",
     });
+    const PRESETS: &'static [InPreset] =
+        &[InPreset { preset: "ns3-hermes", params: &[("flowcell_packets", Value::Number(10.0))] }];
     type Site = AtHost;
     type Config = Config;
     type Flow = Cell;
@@ -111,7 +142,11 @@ impl Policy for Presto {
             Count::Packets => config.flowcell_packets,
             Count::Bytes => config.flowcell_bytes,
         };
-        Presto { count: config.count, order: config.order, size }
+        Presto { count: config.count, order: config.order, weights: config.weights, size }
+    }
+
+    fn layout(&self, _: &Shape) -> Layout {
+        Layout { path_rates: self.weights != Weights::Equal, ..Layout::default() }
     }
 
     #[inline]
@@ -124,16 +159,81 @@ impl Policy for Presto {
             Count::Packets => 1,
             Count::Bytes => packet.payload,
         };
-        if cell.stride == 0 {
+        let weight = |path| weight(&cx.view, packet.dst, path);
+        let fresh = cell.stride == 0;
+        if fresh {
             *cell = first_cell(cx.rng, paths, self.order);
-        } else if !continues_cell(cell.sent, amount, self.size) {
-            cell.path = next_path(cell.path, cell.stride, paths);
+            if self.weights != Weights::Equal {
+                draw_by_weight(cell, cx.rng, paths, weight);
+            }
+        }
+        let over = !continues_cell(cell.sent, amount, cell.size);
+        if over {
+            match self.weights {
+                Weights::Cells => cell.turn(paths, weight),
+                Weights::Equal | Weights::CellSizes => cell.path = next_path(cell.path, cell.stride, paths),
+            }
             cell.sent = 0;
+        }
+        if fresh || over {
+            cell.size = match self.weights {
+                Weights::CellSizes => cell_size(self.size, weight(cell.path)),
+                Weights::Equal | Weights::Cells => self.size,
+            };
         }
         cell.sent = cell.sent.saturating_add(amount);
         // The number of paths may have shrunk since the cell began.
         Way(if cell.path < paths { cell.path } else { cell.path % paths })
     }
+}
+
+/// The weight of the fastest path.
+pub const ONE: u64 = 1 << 16;
+
+/// The rate of a path to `host` as told, as a share of the fastest one's, in [`ONE`]ths.
+fn weight(view: &HostView<'_>, host: u32, path: u16) -> u64 {
+    let most = (0..view.ways_to_host(host)).map(|path| view.rate_to_host(host, path)).max().unwrap_or(1).max(1);
+    (u128::from(view.rate_to_host(host, path)) * u128::from(ONE) / u128::from(most)) as u64
+}
+
+impl Cell {
+    /// Goes on to the next path that is due by its weight. The fastest is due in every round.
+    // Presto §3.3: labels of a path as often in the round as its weight says, here evenly over many rounds.
+    pub fn turn(&mut self, paths: u16, weight: impl Fn(u16) -> u64) {
+        for _ in 0..paths {
+            self.path = next_path(self.path, self.stride, paths);
+            self.turn = self.turn.wrapping_add(1);
+            if is_due(u64::from(self.turn / u32::from(paths)), weight(self.path)) {
+                return;
+            }
+        }
+    }
+}
+
+/// Is a path of this weight due in this round? In any number of rounds it is in as many as its weight says, to within
+/// one.
+#[inline]
+pub const fn is_due(round: u64, weight: u64) -> bool {
+    (round + 1) * weight / ONE > round * weight / ONE
+}
+
+/// The size of a cell on a path of this weight: no less than 1.
+#[inline]
+pub const fn cell_size(size: u32, weight: u64) -> u32 {
+    let size = (size as u64 * weight + ONE / 2) / ONE;
+    if size == 0 { 1 } else { size as u32 }
+}
+
+/// Draws the first path by weight, and the round it is in, so that short flows do not all shun slow paths.
+fn draw_by_weight(cell: &mut Cell, rng: &mut Rng, paths: u16, weight: impl Fn(u16) -> u64) {
+    let total: u64 = (0..paths).map(&weight).sum();
+    let mut left = ((u128::from(rng.bits()) * u128::from(total)) >> 64) as u64;
+    cell.path = 0;
+    while cell.path + 1 < paths && left >= weight(cell.path) {
+        left -= weight(cell.path);
+        cell.path += 1;
+    }
+    cell.turn = rng.below(1 << 20);
 }
 
 /// The start of a flow: a random path, and the step of its rotation.
@@ -143,7 +243,7 @@ fn first_cell(rng: &mut Rng, paths: u16, order: Order) -> Cell {
         Order::Ascending => 1,
         Order::Strided => coprime_stride(rng.below(paths as u32) as u16, paths),
     };
-    Cell { sent: 0, path, stride }
+    Cell { sent: 0, size: 0, path, stride, turn: 0 }
 }
 
 /// Does a packet of `amount` still belong to a cell that holds `sent` of at most `size`? An empty cell takes any packet.
@@ -180,6 +280,9 @@ const fn greatest_common_divisor(a: u16, b: u16) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Out, Table, Time};
+    extern crate std;
+    use std::vec::Vec;
 
     #[test]
     fn cells_of_64_kb_hold_44_full_segments() {
@@ -210,5 +313,70 @@ mod tests {
                 assert_eq!(seen.count_ones(), paths as u32, "{paths} paths, stride {stride}");
             }
         }
+    }
+
+    /// Three paths at 10, 10 and 2 Gbps, as the controller tells.
+    const RATES: [u64; 6] = [0, 0, 0, 10_000_000_000, 10_000_000_000, 2_000_000_000];
+
+    fn picks(config: &Config, flow: u64, count: usize) -> Vec<u16> {
+        let scheme = Presto::new(config);
+        let (mut rng, mut cell) = (Rng::stream(flow, "presto", 0), Cell::default());
+        let view = HostView { leaf_of: &[0, 1], ways: &[0, 3], path_rates: &RATES, ..HostView::default() };
+        let packet = Packet { kind: Kind::Data, dst: 1, payload: 1460, ..Packet::default() };
+        let pick = |_| {
+            let peers = Table { ids: &[], peers: &mut [], routes: &mut [], stride: 0, current: 0 };
+            let out = Out::new(&mut [], &mut []);
+            let mut cx = Cx { now: Time::ZERO, node: &mut (), peers, ports: &mut [], view, rng: &mut rng, out };
+            scheme.pick(&mut cx, &mut cell, &packet, &mut ()).0
+        };
+        (0..count).map(pick).collect()
+    }
+
+    #[test]
+    fn a_fifth_of_the_rate_is_a_cell_in_every_fifth_round() {
+        for order in [Order::Ascending, Order::Strided] {
+            let config = Config { weights: Weights::Cells, flowcell_packets: 4, order, ..Config::default() };
+            let ways = picks(&config, 1, 4 * 110);
+            let cells: Vec<u16> = ways.chunks(4).map(|cell| cell[0]).collect();
+            assert!(ways.chunks(4).all(|cell| cell.iter().all(|&way| way == cell[0])), "cells keep their size");
+            // Ten stretches of five rounds: 5 + 5 + 1 cells.
+            let count = [0, 1, 2].map(|path| cells.iter().filter(|&&way| way == path).count());
+            assert!(
+                count[0].abs_diff(50) <= 1 && count[1].abs_diff(50) <= 1 && count[2].abs_diff(10) <= 1,
+                "{count:?}"
+            );
+            let slow: Vec<usize> = (0..cells.len()).filter(|&at| cells[at] == 2).collect();
+            assert!(slow.windows(2).all(|two| (10..=12).contains(&(two[1] - two[0]))), "evenly spread: {slow:?}");
+        }
+    }
+
+    #[test]
+    fn the_ns3_codes_cells_are_as_long_as_the_rate_deserves() {
+        let config = Config { weights: Weights::CellSizes, flowcell_packets: 10, ..Config::default() };
+        let ways = picks(&config, 2, 220);
+        let runs: Vec<(u16, usize)> = ways.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
+        for &(way, len) in &runs[..runs.len() - 1] {
+            assert_eq!(len, if way == 2 { 2 } else { 10 }, "{runs:?}");
+        }
+        assert!(runs.windows(2).all(|two| two[1].0 == (two[0].0 + 1) % 3), "in turn: {runs:?}");
+        assert_eq!([cell_size(10, 0), cell_size(44, ONE)], [1, 44]);
+    }
+
+    #[test]
+    fn short_flows_find_paths_by_their_rates_too() {
+        let mut first = [0u32; 3];
+        let config = Config { weights: Weights::Cells, ..Config::default() };
+        for flow in 0..11_000 {
+            first[usize::from(picks(&config, flow, 1)[0])] += 1;
+        }
+        // 5,000, 5,000 and 1,000; standard deviations 52 and 30.
+        assert!(first[0].abs_diff(5_000) < 260 && first[1].abs_diff(5_000) < 260, "{first:?}");
+        assert!(first[2].abs_diff(1_000) < 150, "{first:?}");
+    }
+
+    #[test]
+    fn rates_all_alike_weigh_as_equal_ones() {
+        assert!((0..1_000).all(|round| is_due(round, ONE)));
+        assert_eq!((0..5_000).filter(|&round| is_due(round, ONE / 5)).count(), 999, "13,107 of 65,536");
     }
 }

@@ -56,6 +56,7 @@ impl Lend for AtHost {
             ways: &room.ways,
             link_rate: 10_000_000_000,
             path_rate: 10_000_000_000,
+            path_rates: &[],
             base_rtt: Span::from_us(10),
             mss: 1460,
             mtu: 1500,

@@ -6,7 +6,8 @@ use crate::net::Net;
 use crate::packet::{BODY, CE, CNP, ECE, InHand, MASKED, NACK, Packet, RETRANSMIT, SYN};
 use crate::timers::What;
 use crate::transport::rdma::get_sack;
-use crate::transport::{Ack, AckOut, Opening, RdmaAck, RdmaSender, TcpReceiver, TcpSender, Transport, UdpSender};
+use crate::transport::{Ack, AckOut, Opening, RdmaAck, RdmaSender, TcpConfig, TcpReceiver, TcpSender};
+use crate::transport::{Transport, UdpSender};
 use crate::workload::Upon;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Way};
 use std::collections::VecDeque;
@@ -35,10 +36,29 @@ impl Host {
             }
             return;
         }
-        let config = match &w.net.transport {
-            Transport::Tcp(config) => config,
-            Transport::Rdma(config) => return self.receive_rdma(w, now, config, packet),
-        };
+        let net = w.net;
+        match &net.transport {
+            Transport::Rdma(config) => self.receive_rdma(w, now, config, packet),
+            Transport::Tcp(config) => match &config.resequencing {
+                None => self.receive_tcp(w, now, config, now, packet),
+                Some(rules) => self.resequence(w, now, rules, packet),
+            },
+        }
+    }
+
+    /// TCP is given a data packet that has `arrived` now or earlier.
+    #[inline(always)]
+    pub(super) fn receive_tcp(
+        &mut self,
+        w: &mut World<'_>,
+        now: Time,
+        config: &TcpConfig,
+        arrived: Time,
+        packet: &Packet,
+    ) {
+        let flow = packet.flow;
+        let spec = w.flows.specs[flow as usize];
+        let record = &mut w.flows.records[flow as usize];
         let done = record.fct != 0;
         let slot = &mut w.flows.receivers[flow as usize];
         if done && slot.is_none() {
@@ -49,7 +69,7 @@ impl Host {
                 ece: packet.is(CE),
                 echo: packet.stamp,
                 echo_retransmit: packet.is(RETRANSMIT),
-                echo_tag: tag_of(now, packet),
+                echo_tag: tag_of(arrived, packet),
             };
             self.send_ack(w, now, flow, &ack);
             return;
@@ -64,7 +84,7 @@ impl Host {
             packet.is(CE),
             packet.stamp,
             packet.is(RETRANSMIT),
-            tag_of(now, packet),
+            tag_of(arrived, packet),
         );
         record.out_of_order += u32::from(got.out_of_order);
         record.received += got.new_bytes;

@@ -164,6 +164,8 @@ pub(crate) struct Entry {
     configure: fn(&Given) -> Configured,
     /// Whom rows per path are kept for, with these parameters and in this place, if any are.
     rows: fn(&Given, &Shape) -> Peers,
+    /// Is it told the rates of paths?
+    path_rates: fn(&Given, &Shape) -> bool,
     /// A parameter that asks for more than the place has.
     misfit: fn(&Given, &Shape) -> Option<(&'static str, Allowed)>,
 }
@@ -179,6 +181,7 @@ impl Entry {
             header: size_of::<P::Header>() > 0,
             configure: configure::<P>,
             rows: rows::<P>,
+            path_rates: path_rates::<P>,
             misfit: misfit::<P>,
         }
     }
@@ -214,6 +217,10 @@ fn rows<P: Policy>(given: &Given, shape: &Shape) -> Peers {
         return Peers::None;
     }
     config_of::<P>(given).map_or(Peers::None, |config| P::new(&config).layout(shape).peers)
+}
+
+fn path_rates<P: Policy>(given: &Given, shape: &Shape) -> bool {
+    config_of::<P>(given).is_ok_and(|config| P::new(&config).layout(shape).path_rates)
 }
 
 fn misfit<P: Policy>(given: &Given, shape: &Shape) -> Option<(&'static str, Allowed)> {
@@ -404,6 +411,11 @@ fn check_tag(
             }
             _ => {}
         }
+    }
+    if tag != PathTag::Explicit && (entry.path_rates)(params, &shape) {
+        let hint =
+            format!("{name} is told the rates of paths, with these parameters, and a hashed tag is no path by name");
+        return Err(reader.refuse("path_tag", "\"explicit\"").hint(hint));
     }
     match (rows, tag) {
         (Peers::Leaves, PathTag::Outer | PathTag::Inner) => Err(reader.refuse("path_tag", "\"explicit\"").hint(

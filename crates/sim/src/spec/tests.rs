@@ -40,6 +40,8 @@ fn everything() -> Vec<Value> {
                 "max_rto_us": 1e6, "rto_granularity_us": 1.5, "delayed_ack_segments": 2,
                 "delayed_ack_timeout_us": 500, "dupack_threshold": 0, "dctcp_g": 0.5, "dctcp_initial_alpha": 0,
                 "handshake": true, "syn_bytes": 58, "syn_timeout_us": 5000,
+                "resequencing": "on", "resequencing_in_order_us": 5, "resequencing_timeout_us": 100,
+                "resequencing_limit_bytes": 1000,
             },
             "scheme": {"name": "letflow", "params": {}, "header_bytes": "free", "acks": "ecmp", "hash": "murmur3",
                 "hash_salt": 7},

@@ -5,9 +5,10 @@ use spinewise_policy::Span;
 
 use super::error::SpecError;
 use super::key::{Default, Kind, Plain, Unit, Zero, one_of, tidy};
-use super::reader::{Field, Reader, keys};
+use super::reader::{Field, Reader, keys, words};
 use crate::transport::config::Kind as Control;
 use crate::transport::rdma::Recovery;
+use crate::transport::resequencer::Rules;
 use crate::transport::{RdmaConfig, TcpConfig, Transport};
 
 pub(crate) mod rdma;
@@ -96,6 +97,26 @@ keys! {
         syn_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
         /// Time without an answer after which the first SYN is sent again; doubled each time, up to max_rto_us.
         syn_timeout_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// Do receivers hold data that overtook other data, below TCP, until the rest has come? Presto's change to
+        /// GRO, or the receive buffer of the public ns-3 code of Hermes.
+        resequencing: Resequencing, Kind::Words(Resequencing::WORDS), Default::Word("off");
+        /// Data in order waits so long too, to be passed on in bursts (that code: 5 us). Only with resequencing.
+        resequencing_in_order_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
+        /// Longest time that data waits for what it has overtaken (that code: 100 us). Only with resequencing.
+        resequencing_timeout_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(100.0);
+        /// Payload of one flow that is held at most; with more, all of it is passed on; 0 = no limit (that code: 100,
+        /// which holds nothing: it takes packets for bytes). Only with resequencing.
+        resequencing_limit_bytes: u64, Kind::Integer { min: 0, max: MOST }, Default::Number(0.0);
+    }
+}
+
+words! {
+    /// Whether receivers hold data back.
+    Resequencing {
+        /// They do not.
+        Off = "off",
+        /// They do.
+        On = "on",
     }
 }
 
@@ -186,6 +207,14 @@ fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig
     if keys.max_window_segments != 0 && keys.max_window_segments < keys.initial_window_segments {
         return Err(reader.refuse("max_window_segments", "initial_window_segments or more, or 0 for no bound"));
     }
+    let rules = Rules {
+        in_order: keys.resequencing_in_order_us,
+        timeout: keys.resequencing_timeout_us,
+        limit: keys.resequencing_limit_bytes,
+    };
+    if rules.in_order > rules.timeout {
+        return Err(reader.refuse("resequencing_in_order_us", "resequencing_timeout_us or less"));
+    }
     let config = TcpConfig {
         kind: keys.kind,
         mss: keys.mss_bytes,
@@ -206,6 +235,7 @@ fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig
         handshake: keys.handshake,
         syn_bytes: keys.syn_bytes,
         syn_timeout: keys.syn_timeout_us,
+        resequencing: (keys.resequencing == Resequencing::On).then_some(rules),
     };
     Ok((config, reader.finish()))
 }

@@ -30,6 +30,30 @@ impl Topology {
         path
     }
 
+    /// Bits per second of each way from each leaf, by `to * most_ways + way`: the slowest link between the two; 0 where
+    /// there is no such way. Of whole paths only: see [`Topology::tags_name_paths`].
+    pub fn path_rates(&self) -> Vec<Box<[u64]>> {
+        let ways = |to| (0..self.most_ways).map(move |way| (to, way));
+        let from_leaf = |from| (0..self.leaves).flat_map(ways).map(|(to, way)| self.path_rate(from, to, way)).collect();
+        (0..self.leaves).map(from_leaf).collect()
+    }
+
+    fn path_rate(&self, from: u32, to: u32, way: u16) -> u64 {
+        if from == to || way >= self.ways[(from * self.leaves + to) as usize] {
+            return 0;
+        }
+        let (first, second) = self.split(from, to, way);
+        let (mut switch, mut rate) = (from, u64::MAX);
+        for choice in [first, second] {
+            if switch != to {
+                let port = self.uplinks(switch, to)[usize::from(choice)];
+                rate = rate.min(self.out(self.hosts + switch, port).rate);
+                switch = self.behind(switch, port);
+            }
+        }
+        rate
+    }
+
     /// See [`Topology::nominal_path`], for a graph.
     pub(super) fn longest_path(&self) -> Vec<(u64, Span)> {
         let mut host_links: BTreeMap<(u64, Span, Span), u32> = BTreeMap::new();

@@ -1,5 +1,6 @@
 //! The parameters of TCP, shared by all flows of a run, and the presets the papers need.
 
+use super::resequencer::Rules;
 use spinewise_policy::time::Span;
 
 /// The congestion control of a TCP sender.
@@ -65,6 +66,8 @@ pub struct TcpConfig {
     pub syn_bytes: u32,
     /// Time without an answer after which the first SYN is sent again.
     pub syn_timeout: Span,
+    /// What receivers hold back below TCP, if they do.
+    pub resequencing: Option<Rules>,
 }
 
 impl TcpConfig {
@@ -92,6 +95,7 @@ impl TcpConfig {
             handshake: false,
             syn_bytes: 44,
             syn_timeout: Span::from_ms(10),
+            resequencing: None,
         }
     }
 

@@ -11,6 +11,7 @@
 //! | `opening.rs` | [`Opening`]: the three-way handshake |
 //! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, NewReno recovery, timeouts |
 //! | `dctcp.rs` | the marked-fraction estimate of DCTCP and its window reduction |
+//! | `resequencer.rs` | [`Resequencer`]: holds data back below TCP until what it has overtaken has come |
 //! | `rtt.rs` | the round-trip estimate and the retransmission timeout |
 //! | `receiver.rs` | [`TcpReceiver`]: reassembly, delayed acknowledgements, ECN echo |
 //! | `udp.rs` | [`UdpSender`]: constant bit rates by a schedule |
@@ -24,6 +25,7 @@ mod dctcp;
 pub mod opening;
 pub mod rdma;
 pub mod receiver;
+pub mod resequencer;
 mod rtt;
 pub mod tcp;
 pub mod udp;
@@ -32,6 +34,7 @@ pub use config::{Kind, TcpConfig};
 pub use opening::{Greeting, Opening};
 pub use rdma::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 pub use receiver::{AckOut, Received, TcpReceiver};
+pub use resequencer::Resequencer;
 pub use tcp::{Ack, AckOutcome, Segment, TcpSender};
 pub use udp::{UdpConfig, UdpSender};
 

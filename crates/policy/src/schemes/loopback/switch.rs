@@ -166,6 +166,7 @@ impl Policy for LoopbackSwitch {
             bytes: BODIES,
             queues: self.queues,
             free_queues: false,
+            path_rates: false,
         }
     }
 

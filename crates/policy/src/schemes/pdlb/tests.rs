@@ -65,6 +65,7 @@ impl<V: Variant> Bench<V> {
             ways: &[0, WAYS],
             link_rate: 1_000_000_000,
             path_rate: 1_000_000_000,
+            path_rates: &[],
             base_rtt: Span::from_us(100),
             mss: 1460,
             mtu: 1500,

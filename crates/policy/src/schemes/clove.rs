@@ -1,0 +1,357 @@
+//! CLOVE-ECN: flowlets at the edge, spread by weights that ECN marks move from path to path.
+//!
+//! Katta, Hira, Ghag, Kim, Keslassy, Rexford, "CLOVE: how I learned to stop worrying about the core and love the edge",
+//! HotNets 2016 (and "Clove: congestion-aware load balancing at the virtual edge", CoNEXT 2017). Site: the hypervisors
+//! at both ends. No text of it is at hand: the rules are as the ELAB paper and the public ns-3 code of Hermes state
+//! them, and marked "own" where neither does.
+//!
+//! | rule | function |
+//! |---|---|
+//! | a gap opens a flowlet, which keeps its path | `pick`, [`super::letflow::opens_flowlet`] |
+//! | new flowlets take paths in turn by weight, or draw (ns-3 code) | [`weights::take_turn`], [`weights::draw`] |
+//! | the receiver relays the path of a mark, once per half RTT at most | [`Clove::note`], [`Clove::relay`] |
+//! | the marked path loses a third of its weight, at most once per half RTT | [`Clove::heard`], [`weights::cut`] |
+//! | what it loses is spread over the paths without congestion (ELAB's text: it is not) | [`weights::cut`] |
+//! | ELAB §3.1, marks are hidden unless all paths have them | `ingress`, [`weights::all_congested_until`] |
+//! | Edge-Flowlet: the path of each flowlet at random, without any feedback | `pick`, `mode = "edge_flowlet"` |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | way | outer source port that traceroute found to lead over a path of its own |
+//! | in-band header | context bits of the tunnel header (STT) |
+//! | congested | marked within the last `congested_us` |
+//!
+//! Weights recover only by what other paths lose; without `redistribute` only in proportion, as others are cut in turn
+//! (ELAB's example: 1, 2/3, 4/9, 2/3 …). All weights are then doubled when none is above half of the first one.
+//!
+//! Departures, and what the sources leave open:
+//! - CLOVE-INT, which puts the utilisation of links into packets at every switch, is not built: no source at hand
+//!   says how it sets weights from that, and the public code leaves it empty.
+//! - No path discovery: hosts know the paths from the start, and paths do not change in a run.
+//! - Uncongested paths are found by own means: not marked for `congested_us`, one base RTT by default. If all others
+//!   are congested nothing is shifted. `redistribute = "others"` spreads over all others, as the ns-3 code does.
+//! - Feedback rides on whatever goes the other way, acknowledgements mostly; two bytes in the tunnel header. A mark not
+//!   relayed for `congested_us` is forgotten. Under presets whose acknowledgements no scheme sees it still rides on them.
+//! - Marks reach the receiver's TCP, whose echo is hidden at the source; the paper strips them at the receiver and
+//!   makes the echo at the source. To DCTCP and to RFC 3168's latched echo the two are alike.
+//! - Acknowledgements are flowlets like any other; `acks = "fabric"` leaves their paths to the switches.
+//! - Weights are kept in 65536ths of an equal share, and never fall below one of them.
+//! - The first of equal paths in turn is drawn per pair of hosts, lest all hosts begin with the same one.
+
+pub mod weights;
+
+use super::letflow::opens_flowlet;
+use crate::{
+    About, AtHost, Aware, Compared, Cx, Hooks, HostView, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Shape,
+    Span, Time, Value, Verdict, Way, Wire,
+};
+use weights::{Redistribute, all_congested_until};
+
+crate::choice! {
+    /// What of CLOVE runs.
+    Mode {
+        /// Weights that follow ECN.
+        Ecn = "ecn",
+        /// Flowlets at random, without feedback; ECN is left alone.
+        EdgeFlowlet = "edge_flowlet",
+    }
+}
+
+crate::choice! {
+    /// How a new flowlet finds its path by the weights.
+    Choice {
+        /// In turn, as often as its weight says.
+        RoundRobin = "weighted_round_robin",
+        /// Drawn with that probability.
+        Random = "weighted_random",
+    }
+}
+
+crate::choice! {
+    /// Who chooses the paths of acknowledgements.
+    Acks {
+        /// They are flowlets like any other.
+        Flowlets = "flowlets",
+        /// The switches.
+        Fabric = "fabric",
+    }
+}
+
+crate::params! {
+    /// CLOVE's parameters.
+    Config {
+        /// What of CLOVE runs; the public ns-3 code runs edge_flowlet unless told otherwise.
+        mode: Mode = Mode::Ecn, Allowed::Words(Mode::WORDS);
+        /// Flowlet gap, microseconds: a longer idle time opens a new flowlet (scenarios of the ns-3 code: 500 us).
+        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 };
+        /// How a new flowlet finds its path by the weights.
+        choice: Choice = Choice::RoundRobin, Allowed::Words(Choice::WORDS);
+        /// Part of its weight that a marked path loses (CLOVE: a third).
+        cut_fraction: f64 = 1.0 / 3.0, Allowed::Number { min: 0.0, max: 0.99 };
+        /// Who gets what a marked path loses: paths without congestion (CLOVE), all others (ns-3 code), nobody (ELAB).
+        redistribute: Redistribute = Redistribute::Uncongested, Allowed::Words(Redistribute::WORDS);
+        /// A mark of a path is relayed, and its weight cut, at most this often, microseconds; 0: half the base RTT.
+        cut_interval_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e9 };
+        /// A path counts as congested for this long after a mark, microseconds; 0: the base RTT (own).
+        congested_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e9 };
+        /// Are marks hidden from TCP unless all paths are congested?
+        hide_ecn: bool = true, Allowed::Bool;
+        /// Who chooses the paths of acknowledgements.
+        acks: Acks = Acks::Flowlets, Allowed::Words(Acks::WORDS);
+    }
+}
+
+/// Row per flow and direction: its last flowlet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flowlet {
+    last: Time,
+    way: u16,
+    seen: bool,
+}
+
+/// Row per host: where to as a source, where from as a receiver.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Peer {
+    /// Weights have been set.
+    ready: bool,
+    /// Which path comes first of those whose turn it is alike.
+    first: u16,
+    /// Marks not relayed.
+    pending: u16,
+    /// Path whose mark is to be relayed next, if it has one.
+    next: u16,
+    /// Until when all paths to this host are congested.
+    congested_until: Time,
+}
+
+/// Row per path to (and from) a host. Of instants, zero is never: nothing arrives at the start of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    /// Share of new flowlets.
+    pub weight: u32,
+    /// Turns it is owed, in weight.
+    pub credit: i64,
+    /// When a mark of it was last heard of.
+    pub marked: Time,
+    /// When its weight was last cut.
+    cut: Time,
+    /// When a marked packet of the other host last came by it.
+    seen: Time,
+    /// When that host was last told.
+    relayed: Time,
+    /// It is to be told.
+    pending: bool,
+}
+
+/// In-band feedback: a path of the destination's on which packets arrived marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Feedback(pub Option<u16>);
+
+impl Wire for Feedback {
+    fn get(bytes: &[u8; 16]) -> Self {
+        Feedback(u16::from_le_bytes([bytes[0], bytes[1]]).checked_sub(1))
+    }
+
+    fn put(&self, bytes: &mut [u8; 16]) {
+        let path = self.0.map_or(0, |path| path.saturating_add(1));
+        bytes[..2].copy_from_slice(&path.to_le_bytes());
+    }
+
+    fn wire(&self) -> u32 {
+        if self.0.is_some() { 2 } else { 0 }
+    }
+}
+
+/// Flowlets by weights that follow ECN.
+#[derive(Clone, Debug)]
+pub struct Clove {
+    config: Config,
+    gap: Span,
+    interval: Span,
+    window: Span,
+    /// `cut_fraction` in 2⁻³².
+    fraction: u64,
+}
+
+impl Policy for Clove {
+    const ABOUT: About = About {
+        name: "clove",
+        summary: "flowlets over paths in turn by weights, which ECN marks move from path to path (CLOVE-ECN)",
+        source: "Katta et al., HotNets 2016",
+        unit: "flowlet",
+        tiers: &["host"],
+        told: &[
+            "paths to each rack, and a tag that selects one",
+            "round-trip time of an empty path (half of it between two cuts)",
+        ],
+        series: &[],
+    };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Paths,
+        senses: &["ECN marks", "gaps between packets"],
+        state: "per flow and per (destination, path), at the host",
+        needs: Needs::Hosts,
+        order: "gaps longer than paths differ",
+        pick: "O(n) per flowlet",
+        update: "O(n) per mark heard of",
+    });
+    const HOOKS: Hooks = Hooks::INGRESS;
+    const PRESETS: &'static [InPreset] = &[InPreset {
+        preset: "ns3-hermes",
+        params: &[
+            ("choice", Value::Word("weighted_random")),
+            ("cut_fraction", Value::Number(0.33)),
+            ("redistribute", Value::Word("others")),
+            ("cut_interval_us", Value::Number(40.0)),
+            ("hide_ecn", Value::Bool(false)),
+        ],
+    }];
+    type Site = AtHost;
+    type Config = Config;
+    type Flow = Flowlet;
+    type Peer = Peer;
+    type Route = Route;
+    type Port = ();
+    type Node = ();
+    type Header = Feedback;
+
+    fn new(config: &Config) -> Self {
+        Clove {
+            gap: Span::from_us_f64(config.flowlet_gap_us),
+            interval: Span::from_us_f64(config.cut_interval_us),
+            window: Span::from_us_f64(config.congested_us),
+            fraction: weights::fraction(config.cut_fraction),
+            config: config.clone(),
+        }
+    }
+
+    fn layout(&self, _: &Shape) -> Layout {
+        // Feedback rides on acknowledgements, whoever chooses their paths.
+        let picks_acks = self.config.mode == Mode::Ecn || self.config.acks == Acks::Flowlets;
+        // A row older than the gap says no more than no row.
+        Layout { peers: Peers::Hosts, flow_idle: self.gap, actions: 1, picks_acks, ..Layout::default() }
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, flowlet: &mut Flowlet, packet: &Packet, header: &mut Feedback) -> Way {
+        if self.config.mode == Mode::Ecn {
+            let (interval, window) = (self.interval(&cx.view), self.window(&cx.view));
+            let (peer, routes) = cx.peers.current();
+            *header = Feedback(Self::relay(cx.now, interval, window, peer, routes));
+        }
+        let ways = cx.view.ways_to_host(packet.dst);
+        let placed = packet.kind == Kind::Data || packet.kind == Kind::Ack && self.config.acks == Acks::Flowlets;
+        if !placed || ways == 0 {
+            return Way::ANY;
+        }
+        if !flowlet.seen || flowlet.way >= ways || opens_flowlet(flowlet.last, cx.now, self.gap) {
+            flowlet.way = self.place(cx, ways);
+        }
+        *flowlet = Flowlet { last: cx.now, seen: true, ..*flowlet };
+        Way(flowlet.way)
+    }
+
+    fn ingress(&self, cx: &mut Cx<'_, Self>, _: &mut Flowlet, packet: &Packet, header: &mut Feedback) -> Verdict {
+        if self.config.mode == Mode::EdgeFlowlet {
+            return Verdict::Forward;
+        }
+        if packet.kind == Kind::Data && packet.ce {
+            let (peer, routes) = cx.peers.current();
+            Self::note(cx.now, peer, routes, packet.way);
+        }
+        if let Some(way) = header.0 {
+            self.heard(cx, packet.src, way);
+        }
+        let (peer, _) = cx.peers.current();
+        // ELAB §3.1: TCP is told of ECN only when all paths have it.
+        if packet.kind == Kind::Ack && self.config.hide_ecn && cx.now >= peer.congested_until {
+            cx.out.mask_ecn();
+        }
+        Verdict::Forward
+    }
+}
+
+impl Clove {
+    fn interval(&self, view: &HostView<'_>) -> Span {
+        if self.interval == Span::ZERO { Span(view.base_rtt.0 / 2) } else { self.interval }
+    }
+
+    fn window(&self, view: &HostView<'_>) -> Span {
+        if self.window == Span::ZERO { view.base_rtt } else { self.window }
+    }
+
+    /// The path of a new flowlet.
+    fn place(&self, cx: &mut Cx<'_, Self>, ways: u16) -> u16 {
+        if self.config.mode == Mode::EdgeFlowlet {
+            return cx.rng.below(u32::from(ways)) as u16;
+        }
+        let (peer, routes) = cx.peers.current();
+        let routes = &mut routes[..usize::from(ways)];
+        if !peer.ready {
+            weights::even_out(routes);
+            *peer = Peer { ready: true, first: cx.rng.below(u32::from(ways)) as u16, ..*peer };
+        }
+        match self.config.choice {
+            Choice::RoundRobin => weights::take_turn(routes, peer.first),
+            Choice::Random => weights::draw(routes, cx.rng),
+        }
+    }
+
+    /// Receiver: a marked packet came by `way` of its sender's.
+    pub fn note(now: Time, peer: &mut Peer, routes: &mut [Route], way: Way) {
+        let Some(route) = routes.get_mut(way.index()) else { return };
+        route.seen = now;
+        if !route.pending {
+            route.pending = true;
+            peer.pending += 1;
+        }
+    }
+
+    /// Receiver: the path whose mark goes with this packet, in turn, each at most once an `interval`. One seen longer
+    /// than `window` ago is no news.
+    pub fn relay(now: Time, interval: Span, window: Span, peer: &mut Peer, routes: &mut [Route]) -> Option<u16> {
+        if peer.pending == 0 {
+            return None;
+        }
+        let paths = routes.len();
+        for step in 0..paths {
+            let way = (usize::from(peer.next) + step) % paths;
+            let route = &mut routes[way];
+            if !route.pending || (route.relayed != Time::ZERO && now.since(route.relayed) < interval) {
+                continue;
+            }
+            route.pending = false;
+            peer.pending -= 1;
+            if now.since(route.seen) <= window {
+                route.relayed = now;
+                peer.next = way as u16 + 1;
+                return Some(way as u16);
+            }
+        }
+        None
+    }
+
+    /// Source: packets to host `from` arrived marked by `way`.
+    fn heard(&self, cx: &mut Cx<'_, Self>, from: u32, way: u16) {
+        let (interval, window) = (self.interval(&cx.view), self.window(&cx.view));
+        let (now, ways) = (cx.now, cx.view.ways_to_host(from));
+        let (peer, routes) = cx.peers.current();
+        let routes = &mut routes[..usize::from(ways)];
+        // Bytes from the wire are not to be believed, nor that this host has ever sent there.
+        if way >= ways || !peer.ready {
+            return;
+        }
+        let route = &mut routes[usize::from(way)];
+        route.marked = now;
+        if route.cut == Time::ZERO || now.since(route.cut) >= interval {
+            route.cut = now;
+            weights::cut(routes, usize::from(way), self.fraction, self.config.redistribute, |other| {
+                other.marked != Time::ZERO && now.since(other.marked) < window
+            });
+        }
+        peer.congested_until = all_congested_until(routes, window);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Holds data that overtook other data, below TCP, until the rest has come or a time is over: Presto's change to GRO, or
+//! the receive buffer of the public ns-3 code of Hermes.
+//!
+//! It passes data on in the order of the flow's bytes, each packet as it came. What is next is passed on at once, or
+//! waits [`Rules::in_order`] as well; what lies beyond a gap waits for the gap to close, [`Rules::timeout`] at most. A
+//! packet whose time is over goes, with all before it; the gaps before it are given up. What comes later for such a gap
+//! is passed on as it comes, and so is what was here before.
+
+use spinewise_policy::time::{Span, Time};
+use std::collections::VecDeque;
+
+/// How long data waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Data that is next waits so long, to be passed on in bursts; zero: not at all.
+    pub in_order: Span,
+    /// Data beyond a gap waits so long at most. No shorter than `in_order`.
+    pub timeout: Span,
+    /// Payload bytes held of one flow; one more, and all of it is passed on. 0: no limit.
+    pub limit: u64,
+}
+
+/// What has been held, and why it was passed on before its gap had closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets that waited beyond a gap.
+    pub held: u64,
+    /// Times a gap was given up because its time was over.
+    pub timeouts: u64,
+    /// Times a gap was given up because too much was held.
+    pub overflows: u64,
+}
+
+/// A packet that waits.
+#[derive(Clone, Debug)]
+struct Held<T> {
+    seq: u64,
+    end: u64,
+    since: Time,
+    item: T,
+}
+
+/// The packets of one flow that wait.
+#[derive(Clone, Debug)]
+pub struct Resequencer<T> {
+    /// Everything before has been passed on, or given up.
+    next: u64,
+    /// By first byte, equal ones as they came.
+    held: VecDeque<Held<T>>,
+    /// Their payload bytes.
+    bytes: u64,
+}
+
+impl<T> Default for Resequencer<T> {
+    fn default() -> Self {
+        Resequencer { next: 0, held: VecDeque::new(), bytes: 0 }
+    }
+}
+
+impl<T> Resequencer<T> {
+    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in its order.
+    pub fn arrive(
+        &mut self,
+        rules: &Rules,
+        now: Time,
+        (seq, len): (u64, u32),
+        item: T,
+        ready: &mut Vec<T>,
+        tally: &mut Tally,
+    ) {
+        let end = seq + u64::from(len);
+        let is_next = seq <= self.next && (rules.in_order == Span::ZERO || end <= self.next);
+        if is_next {
+            self.next = self.next.max(end);
+            ready.push(item);
+        } else {
+            tally.held += u64::from(seq > self.run_end());
+            let at = self.held.partition_point(|held| held.seq <= seq);
+            self.held.insert(at, Held { seq, end, since: now, item });
+            self.bytes += u64::from(len);
+        }
+        if !self.held.is_empty() {
+            if rules.limit > 0 && self.bytes > rules.limit {
+                let gaps = self.run_len() < self.held.len();
+                tally.overflows += u64::from(gaps);
+                self.pass(self.held.len(), ready);
+            }
+            self.expire(rules, now, ready, tally);
+        }
+    }
+
+    /// Adds what may go on at `now` to `ready`.
+    pub fn expire(&mut self, rules: &Rules, now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
+        let run = self.run_len();
+        let over = |held: &Held<T>| held.since + rules.timeout <= now;
+        if let Some(last) = self.held.iter().skip(run).rposition(over) {
+            tally.timeouts += 1;
+            self.pass(run + last + 1, ready);
+        }
+        let run = self.run_len();
+        if self.held.iter().take(run).any(|held| held.since + rules.in_order <= now) {
+            self.pass(run, ready);
+        }
+    }
+
+    /// When [`Self::expire`] is due, if anything waits.
+    pub fn deadline(&self, rules: &Rules) -> Option<Time> {
+        let run = self.run_len();
+        let wait = |at: usize| if at < run { rules.in_order } else { rules.timeout };
+        self.held.iter().enumerate().map(|(at, held)| held.since + wait(at)).min()
+    }
+
+    /// How many packets at the front follow on what has been passed on, without a gap.
+    fn run_len(&self) -> usize {
+        let mut next = self.next;
+        self.held
+            .iter()
+            .take_while(|held| {
+                let follows = held.seq <= next;
+                next = if follows { next.max(held.end) } else { next };
+                follows
+            })
+            .count()
+    }
+
+    /// Where the first gap begins.
+    fn run_end(&self) -> u64 {
+        self.held.iter().take(self.run_len()).map(|held| held.end).fold(self.next, u64::max)
+    }
+
+    /// Passes the first `count` on.
+    fn pass(&mut self, count: usize, ready: &mut Vec<T>) {
+        for held in self.held.drain(..count) {
+            self.next = self.next.max(held.end);
+            self.bytes -= held.end - held.seq;
+            ready.push(held.item);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
