@@ -67,6 +67,7 @@ fn thresholds_follow_what_the_host_is_told_and_which_delay_counts() {
             ways: &[0, 4],
             link_rate: 10_000_000_000,
             path_rate,
+            path_rates: &[],
             base_rtt: Span::from_us(10),
             mss: 1460,
             mtu: 1500,

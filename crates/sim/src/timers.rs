@@ -62,7 +62,7 @@ pub enum What {
 struct Entry(u128);
 
 /// Bits below the rank: whom it is about.
-const SUBJECT: u32 = 60;
+const SUBJECT: u32 = 58;
 
 impl Entry {
     #[inline]
@@ -84,8 +84,9 @@ impl Entry {
             }
             What::Scheme(Key::Node(n)) => (11, u64::from(n)),
             What::RenewPause(port, priority) => (12, u64::from(port) << 8 | u64::from(priority)),
-            What::Tick => (13, 0),
-            What::Sample => (14, 0),
+            What::Resequence(flow) => (13, u64::from(flow)),
+            What::Tick => (14, 0),
+            What::Sample => (15, 0),
         };
         Entry(u128::from(at.0) << 64 | u128::from(rank << SUBJECT | subject))
     }
@@ -106,8 +107,8 @@ impl Entry {
             0 => Class::LinkChange,
             1 => Class::TransmitDone,
             2 => Class::LateTransmitDone,
-            13 => Class::Tick,
-            14 => Class::Sample,
+            14 => Class::Tick,
+            15 => Class::Sample,
             _ => Class::Timer,
         }
     }
@@ -129,7 +130,8 @@ impl Entry {
             10 => What::Scheme(Key::Route((subject >> 24) as u32, Way((subject >> 8) as u16), subject as u8)),
             11 => What::Scheme(Key::Node(subject as u8)),
             12 => What::RenewPause((subject >> 8) as u16, subject as u8),
-            13 => What::Tick,
+            13 => What::Resequence(subject as u32),
+            14 => What::Tick,
             _ => What::Sample,
         }
     }
@@ -176,7 +178,7 @@ impl Timers {
 mod tests {
     use super::*;
 
-    const IN_ORDER: [(What, Class); 15] = [
+    const IN_ORDER: [(What, Class); 16] = [
         (What::LinkDown(9), Class::LinkChange),
         (What::TransmitDone(u16::MAX), Class::TransmitDone),
         (What::LateTransmitDone(3), Class::LateTransmitDone),
@@ -190,6 +192,7 @@ mod tests {
         (What::Scheme(Key::Route(u32::MAX, Way(u16::MAX), u8::MAX)), Class::Timer),
         (What::Scheme(Key::Node(200)), Class::Timer),
         (What::RenewPause(u16::MAX, 7), Class::Timer),
+        (What::Resequence(u32::MAX), Class::Timer),
         (What::Tick, Class::Tick),
         (What::Sample, Class::Sample),
     ];
