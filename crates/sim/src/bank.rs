@@ -3,6 +3,7 @@
 //! All devices of a site run one scheme, so a bank is an enum of vectors of seats, and the branch is always the same.
 //! The enum comes from the registry; everything else here is written once for all schemes.
 
+use crate::packet::{self, Hashing};
 use crate::rows::{FlowRows, NumberMap};
 use spinewise_policy::config::{Param, Refused, Value};
 use spinewise_policy::out::Action;
@@ -423,11 +424,16 @@ macro_rules! bank {
                 match self { $(Bank::$variant(seats) => seats.asked = room,)* }
             }
 
-            /// [`Policy::pick`]: the way, and the bytes the header takes on the wire. The `packet` is made for each scheme
-            /// apart, so that of its fields only those are worked out that the scheme reads.
+            /// [`Policy::pick`] for a packet that came in by `in_port`: the way, and the bytes the header takes on the wire.
+            /// What the scheme is shown is made for each scheme apart: of its fields only those are worked out that it reads.
             #[inline(always)]
-            pub fn pick(&mut self, call: Call<'_>, packet: impl Fn() -> Packet, header: &mut [u8; 16]) -> (Way, u32) {
-                match self { $(Bank::$variant(seats) => seats.pick(call, &packet(), header),)* }
+            pub fn pick(&mut self, call: Call<'_>, packet: &mut packet::Packet, seen: (&Hashing, u16)) -> (Way, u32) {
+                let mut header = packet.header;
+                let picked = match self {
+                    $(Bank::$variant(seats) => seats.pick(call, &packet.view(seen.0, seen.1, 0), &mut header),)*
+                };
+                packet.header = header;
+                picked
             }
 
             /// [`Policy::egress`].

@@ -356,9 +356,7 @@ impl Host {
         }
         let Some(edge) = w.edge.as_mut() else { return };
         let call = call(w.net, self.id, now, packet.dst, edge);
-        let mut bytes = packet.header;
-        let (way, header) = edge.pick(call, || packet.view(&w.net.hashing, 0, 0), &mut bytes);
-        packet.header = bytes;
+        let (way, header) = edge.pick(call, packet, (&w.net.hashing, 0));
         packet.way = way;
         if header > 0 && w.net.charge_headers {
             packet.wire += header as u16;

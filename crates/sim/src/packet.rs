@@ -104,7 +104,7 @@ impl Packet {
     }
 
     /// What a scheme may read of it.
-    #[inline]
+    #[inline(always)]
     pub fn view(&self, hashing: &Hashing, in_port: u16, out_port: u16) -> spinewise_policy::Packet {
         spinewise_policy::Packet {
             kind: self.kind,
@@ -124,7 +124,7 @@ impl Packet {
     }
 
     /// The fields that switches hash.
-    #[inline]
+    #[inline(always)]
     pub fn hashed(&self, hashing: &Hashing) -> Hashed {
         if let Some(ports) = &hashing.ports {
             return self.addresses(ports);

@@ -263,12 +263,9 @@ impl Switch {
     #[inline]
     fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
         let packet = &mut hand.packet;
-        let mut bytes = packet.header;
-        let (way, header) =
-            self.ask((w.net, w.wires, w.free_queues), now, packet.dst, w.fabric, candidates, |fabric, call| {
-                fabric.pick(call, || packet.view(&w.net.hashing, in_port, 0), &mut bytes)
-            });
-        packet.header = bytes;
+        let ports = OwnPorts { ports: &self.ports, wires: w.wires, now, rules: &w.net.rules };
+        let call = self.call(w.net, now, packet.dst, &ports, candidates, w.free_queues);
+        let (way, header) = w.fabric.pick(call, packet, (&w.net.hashing, in_port));
         if header > 0 && in_port < self.host_ports && w.net.charge_headers {
             packet.wire += header as u16;
             packet.fabric_header = header as u8;

@@ -99,18 +99,31 @@ impl Switch {
         candidates: &[u16],
         hook: impl FnOnce(&mut Bank, Call<'_>) -> R,
     ) -> R {
-        let peer = peer_of(about, self.peers, &net.topology);
         let ports = OwnPorts { ports: &self.ports, wires, now, rules: &net.rules };
+        hook(fabric, self.call(net, now, about, &ports, candidates, free_queues))
+    }
+
+    /// The call of a hook that concerns the device `about`.
+    #[inline(always)]
+    pub(super) fn call<'a>(
+        &self,
+        net: &Net,
+        now: Time,
+        about: u32,
+        ports: &'a OwnPorts<'_>,
+        candidates: &'a [u16],
+        free_queues: &'a [u16],
+    ) -> Call<'a> {
         let view = SwitchView {
             switch: self.id,
             tier: self.tier,
             candidates,
             host_ports: self.host_ports,
             salt: self.salt,
-            ports: &ports,
+            ports,
             free_queues,
         };
-        hook(fabric, Call { seat: self.id, now, room: Room::Switch(view), peer })
+        Call { seat: self.id, now, room: Room::Switch(view), peer: peer_of(about, self.peers, &net.topology) }
     }
 
     /// Carries out what a hook asked for.
