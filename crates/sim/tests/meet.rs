@@ -141,6 +141,27 @@ fn a_failed_proxy_is_replaced_and_that_costs_a_blind_time() {
     assert!(of_rack(7.0, 17.0) >= 18, "{} views after", of_rack(7.0, 17.0));
 }
 
+/// What a failed proxy costs its rack: mean completion time of the flows that start there after it, five seeds together.
+#[test]
+fn a_rack_without_a_proxy_suffers_and_one_with_the_next_does_not() {
+    let fct_us = |params: &Value| {
+        let of_seed = |seed: u64| {
+            let change = merged(&crawling(1.0), &json!({"seed": seed, "run": {"until_us": 3_000_000}}));
+            let outcome = run(&spec(params.clone(), &change));
+            all_finished(&outcome);
+            let [src, start, fct] = ["src", "start_ps", "fct_ps"].map(|name| flow_column(&outcome, name));
+            let rows = (0..src.len()).filter(|&row| (4..8).contains(&src[row]) && start[row] > 5_000_000_000);
+            let all: Vec<f64> = rows.map(|row| fct[row] as f64 / 1e6).collect();
+            all.iter().sum::<f64>() / all.len() as f64
+        };
+        (1..=5).map(of_seed).sum::<f64>() / 5.0
+    };
+    let failing = |periods: u32| json!({"proxy_fails_at_ms": 5, "proxy_fails_leaf": 1, "takeover_periods": periods});
+    let (never, replaced, alone) = (fct_us(&json!({})), fct_us(&failing(2)), fct_us(&failing(1_000_000)));
+    assert!(replaced < 1.2 * never, "{replaced} µs with the next as proxy, {never} µs without a failure");
+    assert!(alone > 1.5 * never.max(replaced), "{alone} µs without a proxy, {never} µs without a failure");
+}
+
 #[test]
 fn bad_input_is_named() {
     for (params, key, allowed) in [
