@@ -111,6 +111,19 @@ def test_bench_prints_a_line_per_case(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert json.loads(run(capsys, "bench", "--json")[1]) == [record]
 
 
+def test_bench_prints_decisions_in_a_table_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = {"pick_ns": 12.5, "egress_ns": None, "feedback_ns": 7.0, "tick_ns": 1234.0, "reference_ns": 30.0}
+    record = {"name": "decisions_a_scheme_64", "scheme": "a_scheme", "paths": 64, **times}
+    monkeypatch.setattr("spinewise.core.bench", lambda *_: [record])
+    code, out, _ = run(capsys, "bench", "--only", "decisions")
+    assert code == 0
+    line = next(line for line in out.splitlines() if "a_scheme" in line)
+    assert line.split() == ["a_scheme", "64", "12.5", "–", "7.00", "1,234", "30.0"]
+    assert "hops" not in out
+
+
 def test_unknown_scheme_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "schemes", "ecpm")
     assert code == 2

@@ -318,7 +318,8 @@ pub struct Shape {
     pub leaves: u32,
     /// Ports of this device.
     pub ports: u16,
-    /// Rows per peer in [`Table::routes`]: no fewer than the ways to any peer, nor than a leaf's uplinks.
+    /// Rows per peer in [`Table::routes`]: no fewer than the ways to any peer, nor than a leaf's uplinks, nor than the
+    /// equal-cost ports of any switch.
     pub ways: u16,
 }
 

@@ -16,7 +16,9 @@ pub mod meet;
 pub mod packet_scatter;
 pub mod pdlb;
 pub mod presto;
+pub mod qdaps;
 pub mod selb;
+pub mod wcmp;
 
 /// Calls `$callback! { Variant: path, … }` with every scheme.
 #[macro_export]
@@ -31,6 +33,8 @@ macro_rules! each_scheme {
             LetFlow: $crate::schemes::letflow::LetFlow,
             Conga: $crate::schemes::conga::Conga,
             ConWeave: $crate::schemes::conweave::ConWeave,
+            Wcmp: $crate::schemes::wcmp::Wcmp,
+            Qdaps: $crate::schemes::qdaps::Qdaps,
             Drill: $crate::schemes::drill::Drill,
             Selb: $crate::schemes::selb::Selb,
             Meet: $crate::schemes::meet::Meet,

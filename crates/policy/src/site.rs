@@ -97,6 +97,20 @@ pub trait Ports {
     fn rate(&self, port: Port) -> u64;
     /// A held queue of `port` that is free, if any.
     fn free_queue(&self, port: Port) -> Option<Queue>;
+
+    /// How long a packet that joins the queue of `port` now waits until its transmission starts, if nothing pauses the
+    /// port. By what is queued alone, unless the shell knows what is left of the packet in transmission.
+    fn queueing_delay(&self, port: Port) -> Span {
+        let bits = u128::from(self.queue_bytes(port)) * 8;
+        Span((bits * 1_000_000_000_000 / u128::from(self.rate(port))) as u64)
+    }
+
+    /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
+    /// `leaf`, by the slower of the port's link and what is beyond it.
+    fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
+        let _ = leaf;
+        self.rate(port)
+    }
 }
 
 /// What a switch can know of itself.
@@ -136,6 +150,20 @@ impl SwitchView<'_> {
     #[inline]
     pub fn rate(&self, port: Port) -> u64 {
         self.ports.rate(port)
+    }
+
+    /// How long a packet that joins the queue of `port` now waits until its transmission starts, if nothing pauses the
+    /// port: exact where the port is a plain FIFO.
+    #[inline]
+    pub fn queueing_delay(&self, port: Port) -> Span {
+        self.ports.queueing_delay(port)
+    }
+
+    /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
+    /// `leaf`, by the slower of the port's link and what is beyond it. Set up before the run; a scheme that reads it
+    /// says so in `About::told`.
+    pub fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
+        self.ports.told_capacity(port, leaf)
     }
 
     /// A held queue of `port` that is free.

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Shell, data};
 use spinewise_policy::schemes::drill::{Config, Drill, Memory};
-use spinewise_policy::{Packet, Peers, Policy, Rng, Shape, Tier};
+use spinewise_policy::{Packet, Peers, Policy, Port, Rng, Shape, Tier};
 
 const UPLINKS: usize = 8;
 
@@ -75,7 +75,7 @@ fn all_ports_are_seen_with_d_of_them_and_without_memory_each_draw_stands_alone()
 #[test]
 fn a_port_that_is_gone_is_never_picked_and_a_remembered_one_comes_back() {
     for m in [1, 2] {
-        for memory in [Memory::Dst, Memory::Engine] {
+        for memory in [Memory::Dst, Memory::Engine, Memory::Port] {
             let mut shell = drill(2, m, memory);
             let first = pick(&mut shell);
             shell.room.candidates.retain(|port| *port as usize != first + 4);
@@ -104,6 +104,22 @@ fn memory_is_of_the_destination_or_of_the_switch() {
         assert_eq!(peers, if shared { Peers::None } else { Peers::Hosts });
         assert!(if shared { together == 200 } else { together < 50 }, "{memory:?}: {together} of 200");
     }
+}
+
+#[test]
+fn an_engine_per_port_remembers_what_came_by_it() {
+    let by = |port: u16| Packet { in_port: Port(port), ..data(1) };
+    let mut together = 0;
+    for seed in 0..200 {
+        let mut shell = drill(2, 1, Memory::Port);
+        shell.rng = Rng::stream(seed, "drill", 0);
+        let mut pick = |port: u16| shell.pick(4, &by(port), &mut ());
+        // What is made here came by no port, and has the switch's own memory.
+        let first = [pick(0), pick(3), pick(u16::MAX)];
+        assert_eq!([pick(0), pick(3), pick(u16::MAX)], first);
+        together += u32::from(first[0] == first[1]) + u32::from(first[0] == first[2]);
+    }
+    assert!(together < 100, "each draws for itself, one in eight alike: {together} of 400");
 }
 
 #[test]
@@ -171,7 +187,7 @@ fn interval(values: &[f64]) -> (f64, f64) {
 
 #[test]
 fn queues_are_shorter_than_those_of_random_spraying_on_the_same_arrivals() {
-    for (d, m, memory) in [(2, 1, Memory::Dst), (2, 1, Memory::Engine), (1, 1, Memory::Engine)] {
+    for (d, m, memory) in [(2, 1, Memory::Dst), (2, 1, Memory::Engine), (1, 1, Memory::Engine), (2, 1, Memory::Port)] {
         let (mut longest, mut own) = (vec![], vec![]);
         for run in 0..20 {
             let stream = || Rng::stream(run, "arrivals", 0);

@@ -4,6 +4,8 @@
 //! The reference is what no packet simulator gets around, once per packet-hop: one event held in a heap, one line of a
 //! packet buffer and one line of port state read and written.
 
+mod decisions;
+
 use crate::packet::Packet;
 use crate::ring::Ring;
 use crate::setup::{Tuning, simulate};
@@ -98,8 +100,8 @@ struct Measured {
     events: u64,
 }
 
-/// Runs the cases whose name contains `only` (and, if asked for by that name, `packet_size`), `rounds` times each, at `share` of their full length (1 takes at least
-/// 3 s a round on a fast core). Returns the list that `spinewise bench --json` prints; the best round counts.
+/// Runs the cases whose name contains `only` (and, if asked for by name, `packet_size` or `decisions`), `rounds` times
+/// each, at `share` of their full length (1 takes at least 3 s a round on a fast core). Returns the list that `spinewise bench --json` prints; the best round counts.
 ///
 /// # Panics
 /// If a case retransmits: then it measured something else.
@@ -109,6 +111,9 @@ pub fn run(only: &str, rounds: u32, share: f64) -> Value {
     let idle: Vec<u64> = chosen.iter().map(|case| idle_host_bytes(case)).collect();
     let mut list: Vec<Value> =
         chosen.iter().zip(idle).map(|(case, idle)| run_case(case, idle, rounds.max(1), share)).collect();
+    if only.contains("decisions") {
+        list.extend(decisions::run(rounds.max(1), share, || reference_ns(0.01 * share)));
+    }
     if only.contains("packet_size") {
         list.push(packet_size::<Half>(rounds.max(1), share));
         list.push(packet_size::<Packet>(rounds.max(1), share));

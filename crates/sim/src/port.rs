@@ -246,6 +246,17 @@ impl Port {
         (waiting.bytes, waiting.packets)
     }
 
+    /// How long a packet that joins the queue at `now` waits for its transmission, if nothing pauses the port.
+    pub fn queueing_delay(&self, now: Time) -> Span {
+        let rest = self.busy_until.since(now);
+        if self.lanes.is_none() || self.waiting.packets == 0 {
+            return rest;
+        }
+        // As one packet, which ends when the last of them would: what a division leaves is carried within a busy period.
+        let mut line = self.line;
+        rest + line.send(self.waiting.bytes as u32, now > self.busy_until)
+    }
+
     /// Takes what has started by `now` off the queue of a FIFO port, marking at dequeue where the rules say so.
     #[inline(always)]
     pub fn settle(&mut self, now: Time, rules: &Rules, wires: &mut Wires) {

@@ -12,7 +12,7 @@ use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH, Tags};
-use crate::port::{Lanes, Port, Rules};
+use crate::port::{Lanes, Port};
 use crate::timers::{Timers, What};
 pub use buffer::SharedBuffer;
 use scheme::take_asked;
@@ -75,21 +75,28 @@ struct OwnPorts<'a> {
     ports: &'a [Port],
     wires: &'a Wires,
     now: Time,
-    rules: &'a Rules,
+    net: &'a Net,
+    switch: u32,
 }
 
 impl Ports for OwnPorts<'_> {
     fn queue_bytes(&self, port: PortId) -> u64 {
-        self.ports[port.index()].queue(self.now, self.rules, self.wires).0
+        self.ports[port.index()].queue(self.now, &self.net.rules, self.wires).0
     }
     fn queue_packets(&self, port: PortId) -> u32 {
-        self.ports[port.index()].queue(self.now, self.rules, self.wires).1
+        self.ports[port.index()].queue(self.now, &self.net.rules, self.wires).1
     }
     fn rate(&self, port: PortId) -> u64 {
         self.ports[port.index()].rate()
     }
     fn free_queue(&self, port: PortId) -> Option<Queue> {
         self.ports[port.index()].lanes()?.free_queue()
+    }
+    fn queueing_delay(&self, port: PortId) -> Span {
+        self.ports[port.index()].queueing_delay(self.now)
+    }
+    fn told_capacity(&self, port: PortId, leaf: u32) -> u64 {
+        self.net.topology.capacity(self.switch, port.0, leaf)
     }
 }
 
@@ -263,7 +270,7 @@ impl Switch {
     #[inline]
     fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
         let packet = &mut hand.packet;
-        let ports = OwnPorts { ports: &self.ports, wires: w.wires, now, rules: &w.net.rules };
+        let ports = OwnPorts { ports: &self.ports, wires: w.wires, now, net: w.net, switch: self.id };
         let call = self.call(w.net, now, packet.dst, &ports, candidates, w.free_queues);
         let (way, header) = w.fabric.pick(call, packet, (&w.net.hashing, in_port));
         if header > 0 && in_port < self.host_ports && w.net.charge_headers {

@@ -62,7 +62,7 @@ pub struct Topology {
     /// choices of the first leaf.
     pub ways: Vec<u16>,
     /// No fewer than the ways between any two leaves, nor than the links of a leaf to switches, which schemes number
-    /// too.
+    /// too, nor than the equal-cost ports of any switch.
     pub most_ways: u16,
     /// Does every path between leaves pass one switch without hosts or none, so that a way is a whole path?
     pub tags_name_paths: bool,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import Any
 
 from spinewise import core, report, units
 from spinewise.cli.output import print_json
@@ -14,8 +16,19 @@ def command(args: argparse.Namespace) -> int:
     if args.json:
         print_json(records)
         return 0
+    decisions = [record for record in records if "pick_ns" in record]
+    cases = [record for record in records if "pick_ns" not in record]
+    if cases or not decisions:
+        print_cases(cases, args.rounds)
+    if decisions:
+        print_decisions(decisions, args.rounds)
+    return 0
+
+
+def print_cases(records: Sequence[dict[str, Any]], rounds: int) -> None:
+    """The speed of whole runs."""
     table = report.new_table(
-        f"Engine speed, best of {args.rounds}",
+        f"Engine speed, best of {rounds}",
         ["case"],
         ["hosts", "packet-hops", "hops/s", "ns/hop", "reference ns", "ratio", "events/hop", "peak MB"],
     )
@@ -33,4 +46,17 @@ def command(args: argparse.Namespace) -> int:
             units.digits(record["peak_rss_mb"], 3),
         )
     report.console().print(table)
-    return 0
+
+
+def print_decisions(records: Sequence[dict[str, Any]], rounds: int) -> None:
+    """What decisions and updates of schemes take, by the number of paths."""
+    table = report.new_table(
+        f"Decisions and updates, ns each, best of {rounds}",
+        ["scheme"],
+        ["paths", "pick", "packet queued", "ACK", "tick", "reference"],
+    )
+    for record in records:
+        parts = (record[part] for part in ("pick_ns", "egress_ns", "feedback_ns", "tick_ns", "reference_ns"))
+        cells = [units.NOTHING if value is None else units.digits(float(value), 3) for value in parts]
+        table.line(str(record["scheme"]), str(record["paths"]), *cells)
+    report.console().print(table)

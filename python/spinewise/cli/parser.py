@@ -205,7 +205,9 @@ def add_validate_against(commands: Any) -> None:
 def add_bench(commands: Any) -> None:
     """``bench``."""
     parser = new_command(commands, "bench", "bench", "Measure packet-hops per second against a fixed reference loop.")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only cases with this in their name")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="only cases with this in their name; decisions: the schemes alone"
+    )
     parser.add_argument("--rounds", type=whole(1, 1000), default=5, metavar="N", help="the best of so many counts [5]")
     parser.add_argument(
         "--share",

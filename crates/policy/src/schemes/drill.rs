@@ -12,7 +12,7 @@
 //! | our word | the paper's |
 //! |---|---|
 //! | `d`, `m` | samples, memory units |
-//! | `engine` | forwarding engine; one per switch here |
+//! | `engine`, `port` | forwarding engine: one per switch, or one per port that packets come by |
 //! | `dst` | none: the memory of both public codes |
 //!
 //! **Memory.** The paper remembers per forwarding engine. Both public codes remember per destination address, and it is
@@ -33,8 +33,10 @@ crate::choice! {
     Memory {
         /// The destination host.
         Dst = "dst",
-        /// The switch.
+        /// The switch, which is one forwarding engine.
         Engine = "engine",
+        /// The port a packet came by, which has a forwarding engine of its own.
+        Port = "port",
     }
 }
 
@@ -50,12 +52,13 @@ crate::params! {
         d: u32 = 2, Allowed::Integer { min: 1.0, max: MOST_D as f64 };
         /// Ports m remembered from the last packet (SELB's and ConWeave's comparisons: 1).
         m: u32 = 1, Allowed::Integer { min: 0.0, max: MOST_M as f64 };
-        /// Whose memory: of each destination host (both public codes) or of the switch (the paper's forwarding engine).
+        /// Whose memory: of each destination host (both public codes), or of a forwarding engine as in the paper, with one
+        /// engine for the switch or one for each port that packets come by.
         memory: Memory = Memory::Dst, Allowed::Words(Memory::WORDS);
     }
 }
 
-/// Row per destination host, and row of the switch: the ports remembered, best first.
+/// Row per destination host, per port and of the switch: the ports remembered, best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
     ports: [Option<u16>; MOST_M],
@@ -82,7 +85,7 @@ impl Policy for Drill {
     const COMPARED: Option<Compared> = Some(Compared {
         aware: Aware::Local,
         senses: &["own queues"],
-        state: "per destination or none, at every switch",
+        state: "per destination or forwarding engine, at every switch",
         needs: Needs::Switches,
         order: "nothing but queues of like length",
         pick: "O(d + m)",
@@ -93,7 +96,7 @@ impl Policy for Drill {
     type Flow = ();
     type Peer = Remembered;
     type Route = ();
-    type Port = ();
+    type Port = Remembered;
     type Node = Remembered;
     type Header = ();
 
@@ -107,11 +110,13 @@ impl Policy for Drill {
     }
 
     #[inline]
-    fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), _: &Packet, _: &mut ()) -> Way {
+    fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), packet: &Packet, _: &mut ()) -> Way {
         let candidates = cx.view.candidates;
         let memory = match self.memory {
             Memory::Dst => cx.peers.current().0,
             Memory::Engine => &mut *cx.node,
+            // What is made here came by no port.
+            Memory::Port => cx.ports.get_mut(packet.in_port.index()).unwrap_or(&mut *cx.node),
         };
         let mut best = Best::new(self.m);
         for port in memory.ports.iter().flatten() {

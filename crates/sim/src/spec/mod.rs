@@ -33,7 +33,7 @@ pub use describe::describe;
 pub use error::SpecError;
 pub use metrics::{MetricsSpec, SizeClass};
 pub use run::{EngineKind, RunSpec, Stop};
-pub use scheme::{AckPaths, HashKind, HeaderBytes, ParamValue, PathTag, SchemeSpec};
+pub use scheme::{AckPaths, HashKind, HeaderBytes, ParamValue, PathTag, SchemeSpec, comparable_schemes};
 pub use switch::{
     EcnAt, EgressThreshold, HeadroomUse, Limit, OutputQueued, PauseRenewal, PortKind, QueueCounts, SharedBufferSpec,
     SwitchSpec,

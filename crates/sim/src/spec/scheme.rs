@@ -199,6 +199,11 @@ pub(crate) fn entries() -> &'static [Entry] {
     ENTRIES
 }
 
+/// Name and site of the schemes that say by what they compare.
+pub fn comparable_schemes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    entries().iter().filter(|entry| entry.compared.is_some()).map(|entry| (entry.about.name, entry.site))
+}
+
 fn config_of<P: Policy>(given: &Given) -> Result<P::Config, (usize, Refused)> {
     let mut config = P::Config::default();
     for (place, (name, value)) in given.iter().enumerate() {

@@ -99,7 +99,7 @@ impl Switch {
         candidates: &[u16],
         hook: impl FnOnce(&mut Bank, Call<'_>) -> R,
     ) -> R {
-        let ports = OwnPorts { ports: &self.ports, wires, now, rules: &net.rules };
+        let ports = OwnPorts { ports: &self.ports, wires, now, net, switch: self.id };
         hook(fabric, self.call(net, now, about, &ports, candidates, free_queues))
     }
 

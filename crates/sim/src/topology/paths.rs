@@ -78,6 +78,26 @@ impl Topology {
         [(rate, there)].into_iter().chain(inner).chain([(rate, back)]).collect()
     }
 
+    /// Bits per second that the paths by way of a switch's port can carry to a leaf: no more than the port's link, and
+    /// beyond it no more than the equal-cost links of the next switch together.
+    pub fn capacity(&self, switch: u32, port: u16, leaf: u32) -> u64 {
+        self.capacity_of(switch, port, leaf, &mut BTreeMap::new())
+    }
+
+    fn capacity_of(&self, switch: u32, port: u16, leaf: u32, known: &mut BTreeMap<u32, u64>) -> u64 {
+        let (rate, next) = (self.out(self.hosts + switch, port).rate, self.behind(switch, port));
+        if next == leaf {
+            return rate;
+        }
+        let beyond = known.get(&next).copied().unwrap_or_else(|| {
+            let ports = self.uplinks(next, leaf).iter();
+            let sum = ports.map(|&port| self.capacity_of(next, port, leaf, known)).sum();
+            known.insert(next, sum);
+            sum
+        });
+        rate.min(beyond)
+    }
+
     /// The links between two leaves by the first candidate of each switch.
     fn first_path(&self, from: u32, to: u32) -> Path {
         let (mut switch, mut path) = (from, Path::new());

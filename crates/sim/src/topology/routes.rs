@@ -143,7 +143,8 @@ impl Topology {
         let all_up = self.links.iter().all(|link| link.up);
         self.uniform = (all_up && least == most).then_some(most as u16);
         let uplinks = (0..leaves).map(|leaf| self.ports(self.leaf_node(leaf)) - self.host_ports(leaf));
-        self.most_ways = self.ways.iter().copied().chain(uplinks).max().unwrap_or(0);
+        let choices = self.routes.iter().map(|&(_, len)| len);
+        self.most_ways = self.ways.iter().copied().chain(uplinks).chain(choices).max().unwrap_or(0);
     }
 
     /// Do all paths between leaves pass one switch without hosts, or none?

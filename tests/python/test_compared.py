@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from spinewise import compared, core
+
+PAPERS = Path(__file__).parents[2] / "papers"
+
+
+def table03() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("table03", PAPERS / "pdlb" / "table03.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rows(page: str, title: str) -> dict[str, str]:
+    section = page.split(f"## {title}")[1].split("\n## ", maxsplit=1)[0]
+    lines = [line for line in section.splitlines() if line.startswith("| `")]
+    return {line.split("`")[1]: line for line in lines}
+
+
+def test_every_scheme_that_is_built_is_compared_and_no_other() -> None:
+    page = compared.page()
+    built = {str(entry["name"]) for entry in core.registry()["schemes"]}
+    for title in ("All schemes", "Time against"):
+        assert set(rows(page, title)) == {name for name in built if not name.startswith("loopback")}
+    assert set(rows(page, "Against PDLB")) == set(compared.PDLB_TABLE_1)
+    # What MEET's Table 1 has of them.
+    of_meet = rows(page, "All schemes")
+    assert "| flow | switches" in of_meet["ecmp"]
+    assert "| no |" in of_meet["ecmp"]
+    assert "| flowlet | switches (leaf, spine)" in of_meet["conga"]
+    assert "its own queues" in of_meet["drill"]
+    assert all("flow" in line for line in rows(page, "Flowlets and").values())
+
+
+def test_a_scheme_that_says_nothing_is_said_to() -> None:
+    entry: dict[str, Any] = {"name": "mute", "compared": None}
+    assert compared.fact("aware")(entry) == compared.UNSAID
+
+
+def record(scheme: str, paths: int, pick: float, tick: float | None) -> dict[str, Any]:
+    parts = {"pick_ns": pick, "egress_ns": None, "feedback_ns": None, "tick_ns": tick}
+    return {"name": "x", "scheme": scheme, "paths": paths, "peers": 16, "reference_ns": 9.0, **parts}
+
+
+def test_the_measured_table_names_the_growth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = table03()
+    records = [record("pdlb", n, 10.0, 5.0 * n) for n in (4, 16, 64, 256)]
+    records += [record("ecmp", n, 0.5 * n * n, None) for n in (4, 16, 64, 256)]
+    (tmp_path / "bench.json").write_text(json.dumps(records))
+    module.main(["--json", str(tmp_path / "bench.json")])
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| `")]
+    assert [line.split(" | ")[1] for line in lines] == ["one decision", "one tick", "one decision"]
+    assert [line.split(" | ")[-1] for line in lines] == ["n^0.00 |", "n^1.00 |", "n^2.00 |"]
+    assert "O(1)" in lines[0]
+    assert "1,280" in lines[1]
+
+
+def test_decisions_are_measured_for_every_scheme_that_says_how_it_compares() -> None:
+    records = core.bench("decisions", rounds=1, share=0.001)
+    said = {str(entry["name"]) for entry in compared.schemes() if entry["compared"] is not None}
+    assert {str(one["scheme"]) for one in records} == said
+    assert all(one["pick_ns"] > 0 for one in records)
+    assert "| `ecmp` | one decision | O(1) |" in table03().table(records)
