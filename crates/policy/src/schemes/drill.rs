@@ -88,7 +88,7 @@ impl Policy for Drill {
         state: "per destination or forwarding engine, at every switch",
         needs: Needs::Switches,
         order: "nothing but queues of like length",
-        pick: "O(d + m)",
+        pick: "O(d² + m n), to find ports in the group",
         update: "–",
     });
     type Site = AtSwitch;

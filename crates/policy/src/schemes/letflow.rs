@@ -63,7 +63,7 @@ impl Policy for LetFlow {
         state: "per flow, at every switch",
         needs: Needs::Switches,
         order: "gaps longer than paths differ",
-        pick: "O(1)",
+        pick: "O(n), to find its port in the group",
         update: "–",
     });
     const PRESETS: &'static [InPreset] = &[

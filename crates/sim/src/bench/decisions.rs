@@ -152,7 +152,7 @@ impl Bench {
         let packet = self.packet(turn % FLOWS);
         self.now += Span::from_ns(100);
         self.ports.turn += 1;
-        self.ask(packet.dst, |bank, call| bank.pick(call, &packet, &mut [0; 16]).0.0)
+        self.ask(packet.dst, |bank, call| bank.pick(call, || packet, &mut [0; 16]).0.0)
     }
 
     fn egress(&mut self, turn: u32) {
