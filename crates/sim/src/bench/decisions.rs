@@ -4,12 +4,12 @@
 //! each of four racks. Queues and delays are random and change all the time; everything is in the cache.
 
 use crate::bank::{Bank, Call, NO_PEER, Places, Room};
+use crate::packet::{Hashing, Packet, Tags};
 use crate::spec::comparable_schemes;
 use serde_json::{Value, json};
 use spinewise_policy::site::Ports;
 use spinewise_policy::{
-    Device, Event, Feedback, FlowKey, Hashed, Hooks, HostView, Kind, Packet, Peers, Port, Queue, Rng, Shape, Span,
-    SwitchView, Tier, Time, Way,
+    Device, Event, Feedback, Hooks, HostView, Peers, Port, Queue, Rng, Shape, Span, SwitchView, Tier, Time, Way,
 };
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ pub const PATHS: &[u16] = &[4, 8, 16, 32, 64, 128, 256];
 const RACKS: u32 = 5;
 const HOSTS: u32 = 4;
 const FLOWS: u32 = 64;
+const HASHING: Hashing = Hashing { tags: Tags::Explicit, ports: None };
 
 /// Uplinks with queues that a random stream fills; the same port has another queue at each instant.
 struct Uplinks {
@@ -104,6 +105,7 @@ impl Bench {
                 ways: &self.ways,
                 link_rate: 10_000_000_000,
                 path_rate: 10_000_000_000,
+                path_rates: &[],
                 base_rtt: Span::from_us(20),
                 mss: 1460,
                 mtu: 1500,
@@ -133,37 +135,27 @@ impl Bench {
         answer
     }
 
-    fn packet(&mut self, flow: u32) -> Packet {
-        let inner = u64::from(flow) + 1;
-        Packet {
-            kind: Kind::Data,
-            flow: FlowKey(flow),
-            src: 0,
-            dst: Self::dst(flow),
-            wire: 1500,
-            payload: 1460,
-            hashed: Hashed::Mixed { pair: u64::from(Self::dst(flow)), inner, tag: 0 },
-            way: Way::ANY,
-            ..Packet::default()
-        }
+    fn packet(flow: u32) -> Packet {
+        Packet { flow, dst: Self::dst(flow), wire: 1500, payload: 1460, way: Way::ANY, ..Packet::default() }
     }
 
     fn pick(&mut self, turn: u32) -> u16 {
-        let packet = self.packet(turn % FLOWS);
+        let mut packet = Self::packet(turn % FLOWS);
         self.now += Span::from_ns(100);
         self.ports.turn += 1;
-        self.ask(packet.dst, |bank, call| bank.pick(call, || packet, &mut [0; 16]).0.0)
+        self.ask(packet.dst, |bank, call| bank.pick(call, &mut packet, (&HASHING, 0)).0.0)
     }
 
     fn egress(&mut self, turn: u32) {
-        let packet = self.packet(turn % FLOWS);
+        let packet = Self::packet(turn % FLOWS);
+        let port = self.candidates[turn as usize % self.candidates.len()];
+        let view = packet.view(&HASHING, 0, port);
         self.now += Span::from_ns(100);
-        let port = Port(self.candidates[turn as usize % self.candidates.len()]);
-        self.ask(packet.dst, |bank, call| bank.egress(call, port, &packet, &mut [0; 16]));
+        self.ask(packet.dst, |bank, call| bank.egress(call, Port(port), &view, &mut [0; 16]));
     }
 
     fn feedback(&mut self, flow: u32, way: Way, event: Event) {
-        let feedback = Feedback { way, flow: Some(FlowKey(flow)), event };
+        let feedback = Feedback { way, flow: Some(Self::packet(flow).key()), event };
         self.ask(Self::dst(flow), |bank, call| bank.feedback(call, &feedback));
     }
 
