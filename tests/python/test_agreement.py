@@ -73,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
     """Two schemes on one traffic, and what must be passed over."""
     for name in ("ali50-lossless-ecmp", "ali50-lossless-letflow"):
         recorded_cases.write(tmp_path / f"{name}.csv.gz", recorded_flows(name))
-    recorded_cases.write(tmp_path / "dctcp50-irn-ecmp.csv.gz", recorded_flows("ecmp"))
+    recorded_cases.write(tmp_path / "dctcp-ecmp-odd.csv.gz", recorded_flows("ecmp"))
     (tmp_path / "README.md").write_text("none of it")
     return tmp_path
 
@@ -89,7 +89,7 @@ def test_names_say_what_ran(folder: Path) -> None:
         "ali50-lossless-letflow": ("ali", "50", "lossless", "letflow"),
     }
     assert [line.split(":")[0] for line in skipped] == [
-        "ali50-lossy-ecmp.csv.gz", "dctcp50-irn-ecmp.csv.gz", "fb_hdp2015-80-irn-pdlb.csv.gz",
+        "ali50-lossy-ecmp.csv.gz", "dctcp-ecmp-odd.csv.gz", "fb_hdp2015-80-irn-pdlb.csv.gz",
     ]  # fmt: skip
 
 
@@ -269,7 +269,7 @@ def test_the_command_prints_a_table_and_a_verdict(
     captured = capsys.readouterr()
     for said in ("ali50-lossless-letflow", "400/400 flows", "vs ecmp", "p99", "FAIL: ", "0 of 2 cases agree"):
         assert said in captured.out
-    assert "dctcp50-irn-ecmp.csv.gz: skipped" in captured.err
+    assert "dctcp-ecmp-odd.csv.gz: skipped" in captured.err
     records = json.loads(out.read_text())
     assert [record["case"] for record in records] == ["ali50-lossless-ecmp", "ali50-lossless-letflow"]
     for record in records:

@@ -16,6 +16,8 @@ pub struct Record {
     pub fct: u64,
     /// From the start of the flow to the acknowledgement of its last byte at the sender, in ps; 0 if unfinished.
     pub sender_fct: u64,
+    /// From the start of the flow to the arrival of the last packet of its connection, in ps; 0 if none is sent.
+    pub close_fct: u64,
     /// Data packets sent, retransmissions included.
     pub packets: u32,
     /// Data packets sent again.

@@ -18,7 +18,7 @@ use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
 use crate::packet::{ECT, InHand, Packet, RETRANSMIT, SWITCH, Serializer};
-use crate::port::{Counters, Pausing};
+use crate::port::{Counters, Pausing, Port, Rules};
 use crate::timers::{Timers, What};
 use crate::transport::Transport;
 use crate::transport::tcp::Segment;
@@ -53,6 +53,8 @@ struct Nic {
     busy_until: Time,
     /// End of the last data packet pulled: then the next one is.
     pulled_until: Time,
+    /// Instead of all this, where a NIC queues what it is given.
+    queue: Option<Box<Port>>,
     /// No data of a paused priority is pulled.
     pausing: Box<[Pausing; PRIORITIES]>,
     /// Any of these lies in the future, as far as is known.
@@ -125,6 +127,7 @@ impl Host {
                 link,
                 busy_until: Time::ZERO,
                 pulled_until: Time::ZERO,
+                queue: net.nics_queue.then(|| Box::new(Port::new(net.line(spec.rate), spec.delay, link, None))),
                 pausing: Box::new([Pausing::default(); PRIORITIES]),
                 paused: false,
                 counters: Counters::default(),
@@ -144,7 +147,10 @@ impl Host {
     }
 
     /// What its link has sent by `stop`; packets and bytes with those committed by then and not yet on the line.
-    pub fn counters(&self, stop: Time) -> Counters {
+    pub fn counters(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> Counters {
+        if let Some(queue) = &mut self.nic.queue {
+            return queue.finish(stop, rules, wires);
+        }
         let (paused, pauses) = self.nic.counters.paused;
         let running: u64 = self.nic.pausing.iter().map(|pausing| pausing.running(stop)).sum();
         Counters {
@@ -157,6 +163,11 @@ impl Host {
     /// Puts a packet on the line behind what is committed.
     #[inline(always)]
     fn commit(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
+        count_created(w, &hand.packet);
+        if self.nic.queue.is_some() {
+            self.hand_over(w, now, hand);
+            return;
+        }
         let packet = &mut hand.packet;
         let start = self.nic.busy_until.max(now);
         let bytes = u32::from(packet.wire);
@@ -165,17 +176,6 @@ impl Host {
         self.nic.counters.packets += 1;
         self.nic.counters.bytes += u64::from(bytes);
         self.nic.counters.busy += took;
-        w.log.created.add(packet.wire);
-        match packet.kind {
-            Kind::Data => w.flows.entered(packet.flow),
-            Kind::Ack => {
-                w.flows.entered(packet.flow);
-                w.log.acks.add(packet.wire);
-            }
-            Kind::Probe | Kind::ProbeReply => w.log.probes.add(packet.wire),
-            Kind::Message => w.log.messages.add(packet.wire),
-            Kind::Pause => {}
-        }
         match packet.kind {
             // A timestamp is written when a packet starts; a reply carries the one it echoes.
             Kind::Data | Kind::Probe => packet.stamp = start,
@@ -184,10 +184,39 @@ impl Host {
         w.wires.push(self.nic.link, hand, self.nic.busy_until + self.nic.delay);
     }
 
+    /// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is that of the making.
+    fn hand_over(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
+        let Some(queue) = self.nic.queue.as_deref_mut() else { return };
+        let packet = &mut hand.packet;
+        if matches!(packet.kind, Kind::Data | Kind::Probe) {
+            packet.stamp = now;
+        }
+        match queue.admit(now, u32::from(packet.wire), &w.net.rules, w.wires) {
+            Some(found) => queue.enqueue(now, hand, found, &w.net.rules, w.wires),
+            None => {
+                w.log.dropped.add(packet.wire);
+                if packet.of_flow() {
+                    w.flows.left(packet.flow);
+                }
+            }
+        }
+    }
+
+    /// A NIC that queues takes all that the transport gives now.
+    fn push(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+        while stays(w, flow) {
+            self.send_data(w, now, flow);
+        }
+    }
+
     /// A flow may send: it joins the round, and the NIC pulls if it is free.
     fn ready(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         if w.net.is_rdma() {
             self.join_turns(w, now, flow);
+            return;
+        }
+        if self.nic.queue.is_some() {
+            self.push(w, now, flow);
             return;
         }
         let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
@@ -435,6 +464,22 @@ impl Host {
         if let Some(interval) = w.net.series_interval {
             self.timers.plan(now + interval, What::Sample);
         }
+    }
+}
+
+/// Notes a packet that a host has made.
+#[inline(always)]
+fn count_created(w: &mut World<'_>, packet: &Packet) {
+    w.log.created.add(packet.wire);
+    match packet.kind {
+        Kind::Data => w.flows.entered(packet.flow),
+        Kind::Ack => {
+            w.flows.entered(packet.flow);
+            w.log.acks.add(packet.wire);
+        }
+        Kind::Probe | Kind::ProbeReply => w.log.probes.add(packet.wire),
+        Kind::Message => w.log.messages.add(packet.wire),
+        Kind::Pause => {}
     }
 }
 

@@ -80,7 +80,7 @@ pub struct Log {
     pub pauses: Account,
     /// Of the created: acknowledgements, SYN-ACKs among them.
     pub acks: Account,
-    /// Of the created: SYNs, and the acknowledgements of SYN-ACKs.
+    /// Of the created: SYNs, and the acknowledgements of SYN-ACKs and of FINs.
     pub handshakes: Account,
     /// Bytes of schemes' headers, per packet that carried one.
     pub header_bytes: u64,

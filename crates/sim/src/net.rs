@@ -2,7 +2,7 @@
 
 use crate::packet::{Hashing, Serializer, Tags};
 use crate::port::Rules;
-use crate::spec::{AckPaths, HashKind, HeaderBytes, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec};
+use crate::spec::{AckPaths, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec};
 use crate::switch::largest_packet;
 use crate::timers::Class;
 use crate::topology::Topology;
@@ -34,6 +34,8 @@ pub struct Net {
     pub charge_headers: bool,
     /// Seed of the run.
     pub seed: u64,
+    /// NICs of hosts queue what they are given, by the same rules.
+    pub nics_queue: bool,
     /// Ports keep their packets until transmission starts.
     pub commit_at_start: bool,
     /// Period of the series.
@@ -85,6 +87,7 @@ impl Net {
             largest_packet: largest_packet(spec),
             charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
             seed: spec.seed,
+            nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue),
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: commit_at_start
                 || floor_tx
@@ -99,7 +102,11 @@ impl Net {
     pub fn switch_salt(&self, id: u32) -> u64 {
         match self.hashing.ports {
             Some(_) => u64::from(self.topology.label(self.topology.hosts + id)) ^ self.hash_salt,
-            None => hash::mix2(self.seed ^ hash::name("switch salt") ^ self.hash_salt, u64::from(id)),
+            // Mixed by itself, or seeds and salts that count up together would cancel out.
+            None => {
+                let run = self.seed ^ hash::name("switch salt") ^ hash::mix(self.hash_salt);
+                hash::mix2(run, u64::from(id))
+            }
         }
     }
 

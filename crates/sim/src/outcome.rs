@@ -77,6 +77,12 @@ pub const FLOW_COLUMNS: &[Column] = &[
         "from start to the acknowledgement of the last byte at the sender; 0 if unfinished or UDP",
     ),
     column(
+        "close_fct_ps",
+        "u64",
+        "ps",
+        "from the start to the arrival of the last packet of its closing (transport.fin); 0 if unfinished or not closed",
+    ),
+    column(
         "ideal_fct_ps",
         "u64",
         "ps",
@@ -158,8 +164,9 @@ struct LinkAccount {
 /// Closes all ports at `stop`; what they have promised beyond it never happened.
 fn links(sim: &mut Sim, stop: Time) -> Vec<LinkAccount> {
     let mut links = Vec::with_capacity(sim.net.topology.links.len());
-    for (id, host) in sim.hosts.iter().enumerate() {
-        links.push(LinkAccount { number: sim.net.topology.out_number(id as u32, 0), counters: host.counters(stop) });
+    for (id, host) in sim.hosts.iter_mut().enumerate() {
+        let counters = host.counters(stop, &sim.net.rules, &mut sim.wires);
+        links.push(LinkAccount { number: sim.net.topology.out_number(id as u32, 0), counters });
     }
     for switch in &mut sim.switches {
         for port in &mut switch.ports {
@@ -184,6 +191,9 @@ fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
         add(pair(record.marks, record.path_changes));
         add(pair(record.arrived, 0));
         add(record.received);
+        if record.close_fct > 0 {
+            add(record.close_fct);
+        }
         if let Transport::Rdma(_) = sim.net.transport {
             add(pair(record.nacks, record.cnps));
         }
@@ -278,6 +288,7 @@ fn flow_columns(sim: &Sim, ideal: &[u64]) -> Vec<Values> {
         Values::U8(records.iter().map(|r| u8::from(r.fct != 0)).collect()),
         Values::U64(records.iter().map(|r| r.fct).collect()),
         Values::U64(records.iter().map(|r| r.sender_fct).collect()),
+        Values::U64(records.iter().map(|r| r.close_fct).collect()),
         Values::U64(ideal.to_vec()),
         Values::F64(records.iter().zip(ideal).map(slowdown).collect()),
         of32(|r| r.packets),

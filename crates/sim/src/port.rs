@@ -26,6 +26,8 @@ pub struct Rules {
     mark_bytes: u64,
     mark_at_dequeue: bool,
     counts_in_service: bool,
+    /// The first so many that wait are the device's, and seen by neither.
+    device_packets: u32,
     /// Below both of these, as far as is known without looking, a packet is taken unmarked.
     lazy_packets: u32,
     lazy_bytes: u64,
@@ -50,6 +52,7 @@ impl Rules {
             mark_packets,
             mark_bytes,
             mark_at_dequeue: spec.ecn_at == EcnAt::Dequeue,
+            device_packets: spec.device_queue,
             counts_in_service: spec.queue_counts == QueueCounts::InService,
         }
     }
@@ -61,6 +64,7 @@ impl Rules {
             mark_packets: u32::MAX,
             mark_bytes: u64::MAX,
             mark_at_dequeue: false,
+            device_packets: 0,
             counts_in_service: false,
             lazy_packets: 0,
             lazy_bytes: 0,
@@ -330,13 +334,34 @@ impl Port {
             packets += 1;
         }
         self.longest_queue = self.longest_queue.max(queued);
-        let full = packets.saturating_add(held_packets) >= rules.max_packets
-            || queued + held_bytes + u64::from(bytes) > rules.max_bytes;
-        if stays && full {
+        let full = |queued: u64, packets: u32| {
+            packets.saturating_add(held_packets) >= rules.max_packets
+                || queued + held_bytes + u64::from(bytes) > rules.max_bytes
+        };
+        if rules.device_packets > 0 && (full(queued, packets) || rules.marks(queued, packets)) {
+            (queued, packets) = self.above_device(rules.device_packets, wires);
+        }
+        if stays && full(queued, packets) {
             self.refuse(bytes);
             return None;
         }
         Some(Found { mark: !rules.mark_at_dequeue && rules.marks(queued, packets) })
+    }
+
+    /// Bytes and packets that wait behind the first `device` of those that wait.
+    #[cold]
+    fn above_device(&self, device: u32, wires: &Wires) -> (u64, u32) {
+        let Waiting { bytes, packets, .. } = self.waiting;
+        let below = packets.min(device);
+        let in_device: u64 = match &self.lanes {
+            Some(lanes) => lanes.first(below as usize),
+            None => {
+                let flying = wires.ring(self.link);
+                let first = flying.len() - packets as usize;
+                (first..first + below as usize).map(|n| u64::from(flying.get(n).wire)).sum()
+            }
+        };
+        (bytes - in_device, packets - below)
     }
 
     /// Commits an admitted packet on a FIFO port.

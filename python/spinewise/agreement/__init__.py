@@ -4,7 +4,8 @@
 |---|---|
 | `recorded` | finds and reads the cases of a folder |
 | `setting` | what of a spec a case does not say: the fabric and the preset |
-| `scores` | statistics of slowdowns, ours against theirs; pure functions of arrays |
+| `scores` | statistics of slowdowns or times, ours against theirs; pure functions of arrays |
+| `terms` | what of a case is compared: slowdowns of RDMA, completion times of TCP |
 | `verdict` | the bounds of agreement |
 | `comparison` | runs the cases and brings it all together |
 | `show` | tables for people |

@@ -1,6 +1,7 @@
 """Runs recorded cases over hash salts and compares what comes out.
 
-Salt 0 makes the hash of the recorded run itself; it is left out, so that their run is one more draw beside ours.
+Salt 0 makes the hash of the recorded run itself (of RDMA); it is left out, so that their run is one more draw beside
+ours.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spinewise import core
-from spinewise.agreement import recorded, scores, setting
+from spinewise.agreement import recorded, scores, setting, terms
 from spinewise.agreement.recorded import BASELINE, Flows, Recorded
 from spinewise.agreement.scores import Floats, Score
 from spinewise.agreement.setting import Fabric
@@ -101,7 +102,8 @@ class Agreement:
         case: its name.
         flows: how many it has.
         finished: how many finished, in the salt where fewest did.
-        ks: Kolmogorov–Smirnov statistic of the slowdowns of one run of ours against theirs, mean over salts.
+        unit: what is compared: slowdowns, or completion times.
+        ks: Kolmogorov–Smirnov statistic of these of one run of ours against theirs, mean over salts.
         effect: relative change against ECMP of mean and p99; None without an ECMP case.
         scores: by class and statistic.
         problems: why it does not agree; nothing when it does.
@@ -110,6 +112,7 @@ class Agreement:
     case: str
     flows: int
     finished: int
+    unit: str
     ks: float
     effect: dict[str, Score] | None
     scores: dict[str, dict[str, Score]]
@@ -119,7 +122,8 @@ class Agreement:
         """The record in the JSON list."""
         effect = None if self.effect is None else {stat: score.as_dict() for stat, score in self.effect.items()}
         classes = {name: {stat: score.as_dict() for stat, score in row.items()} for name, row in self.scores.items()}
-        head = {"case": self.case, "flows": self.flows, "finished": self.finished, "ks": self.ks, "effect": effect}
+        head = {"case": self.case, "flows": self.flows, "finished": self.finished, "unit": self.unit}
+        head |= {"ks": self.ks, "effect": effect}
         return head | classes | {"verdict": "fail" if self.problems else "pass", "problems": self.problems}
 
 
@@ -143,7 +147,7 @@ def plan(folder: str | Path, salts: int, patterns: Sequence[str] = (), *, rerout
     running = cases + baselines
     schemes |= {case.name: {"name": BASELINE} for case in baselines}
     flows = {case.name: recorded.read(case) for case in running}
-    fabrics = {name: setting.fabric_of(found) for name, found in flows.items()}
+    fabrics = {case.name: setting.fabric_of(flows[case.name], case) for case in running}
     notes += [f"{name}: {fabric.assumed}" for name, fabric in fabrics.items() if fabric.assumed]
     made = Plan(cases, running, flows, fabrics, schemes, list(range(1, salts + 1)), notes)
     alone = [case.name for case in cases if case.scheme != BASELINE and made.baseline(case) is None]
@@ -173,10 +177,10 @@ def compare(planned: Plan, runner: Runner) -> list[Agreement]:
     """Run everything and judge each case."""
 
     def measure(task: Task, table: Any) -> Sample:
-        flows = planned.flows[task.case.name]
-        ours = scores.slowdowns(sender_fct_ns(flows, table), flows.ideal_fct_ns)
-        theirs = scores.slowdowns(flows.fct_ns, flows.ideal_fct_ns)
-        return Sample(scores.statistics(flows.size_bytes, ours), int(np.isfinite(ours).sum()), scores.ks(ours, theirs))
+        flows, way = planned.flows[task.case.name], terms.of(task.case)
+        ours = way.values(our_fct_ns(flows, table, way.column), flows.ideal_fct_ns)
+        theirs = way.values(flows.fct_ns, flows.ideal_fct_ns)
+        return Sample(way.statistics(flows.size_bytes, ours), int(np.isfinite(ours).sum()), scores.ks(ours, theirs))
 
     with TemporaryDirectory(prefix="spinewise-") as folder:
         tasks = planned.tasks(Path(folder))
@@ -192,17 +196,18 @@ def judged(planned: Plan, case: Recorded, by_case: dict[str, list[Sample]]) -> A
     theirs, ours = both(planned, case, by_case)
     baseline = planned.baseline(case)
     effect = None if baseline is None else scores.effect(*interleaved((theirs, ours), both(planned, baseline, by_case)))
-    samples = by_case[case.name]
+    samples, way = by_case[case.name], terms.of(case)
     flows, finished = len(planned.flows[case.name]), min(sample.finished for sample in samples)
-    table = scores.scores(theirs, ours)
+    table = scores.scores(theirs, ours, way.shown)
     ks = float(np.mean([sample.ks for sample in samples]))
-    return Agreement(case.name, flows, finished, ks, effect, table, problems(flows, finished, table, effect))
+    found = problems(flows, finished, table, effect, way.relative)
+    return Agreement(case.name, flows, finished, way.unit, ks, effect, table, found)
 
 
 def both(planned: Plan, case: Recorded, by_case: dict[str, list[Sample]]) -> tuple[Floats, Floats]:
     """Their statistics, and ours stacked over salts."""
-    flows = planned.flows[case.name]
-    theirs = scores.statistics(flows.size_bytes, scores.slowdowns(flows.fct_ns, flows.ideal_fct_ns))
+    flows, way = planned.flows[case.name], terms.of(case)
+    theirs = way.statistics(flows.size_bytes, way.values(flows.fct_ns, flows.ideal_fct_ns))
     return theirs, np.stack([sample.statistics for sample in by_case[case.name]])
 
 
@@ -212,7 +217,12 @@ def interleaved(own: tuple[Floats, Floats], baseline: tuple[Floats, Floats]) -> 
 
 
 def sender_fct_ns(flows: Flows, table: Any) -> Any:
-    """Our completion times in whole nanoseconds, in the order of `flows`; 0 where a flow did not finish.
+    """Our completion times at the sender, as `our_fct_ns` gives them."""
+    return our_fct_ns(flows, table, terms.SLOWDOWNS.column)
+
+
+def our_fct_ns(flows: Flows, table: Any, column: str) -> Any:
+    """Our completion times by a column, in whole nanoseconds, in the order of `flows`; 0 where a flow did not finish.
 
     Flows of our table are in the order of starting; both sides are put in one order to be matched.
 
@@ -231,7 +241,7 @@ def sender_fct_ns(flows: Flows, table: Any) -> Any:
     )
     if any(not np.array_equal(mine[ours], given[theirs]) for mine, given in pairs):
         raise ValueError("the run has other flows than the case")
-    fct = np.where(numbers(table, "finished").astype(bool), numbers(table, "sender_fct_ps").astype(np.int64), 0)
+    fct = np.where(numbers(table, "finished").astype(bool), numbers(table, column).astype(np.int64), 0)
     matched = np.zeros(len(flows), dtype=np.int64)
     matched[theirs] = fct[ours] // PS_PER_NS
     return matched

@@ -1,7 +1,11 @@
-"""Recorded cases: ``<traffic><load>-<lossless|irn>-<scheme>.csv.gz``, one row per flow.
+"""Recorded cases, one row per flow.
 
-Columns ``src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns``. The completion time is the sender's; a flow's slowdown
-is measured against the file's own ideal.
+RDMA: ``<traffic><load>-<lossless|irn>-<scheme>.csv.gz`` with the columns
+``src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns``. The completion time is the sender's; a flow's slowdown is measured
+against the file's own ideal.
+
+TCP: ``dctcp-<scheme>-<sym|asym>.csv.gz`` without an ideal. The completion time runs to the last packet of the
+connection.
 """
 
 from __future__ import annotations
@@ -21,11 +25,14 @@ import numpy as np
 from spinewise.errors import SpecError
 
 ENDING = ".csv.gz"
-FORM = f"<traffic><load>-<lossless|irn>-<scheme>{ENDING}"
-COLUMNS = ("src", "dst", "size_bytes", "start_ns", "fct_ns", "ideal_fct_ns")
+FORM = f"<traffic><load>-<lossless|irn>-<scheme>{ENDING} or dctcp-<scheme>-<sym|asym>{ENDING}"
+TCP_COLUMNS = ("src", "dst", "size_bytes", "start_ns", "fct_ns")
+COLUMNS = (*TCP_COLUMNS, "ideal_fct_ns")
+TCP = "tcp"
 BASELINE = "ecmp"
 
-_NAME = re.compile(r"(?P<traffic>.*[^\d-])(?P<load>\d+)-(?P<mode>lossless|irn)-(?P<scheme>[A-Za-z0-9_]+)")
+_RDMA = re.compile(r"(?P<traffic>.*[^\d-])(?P<load>\d+)-(?P<mode>lossless|irn)-(?P<scheme>[A-Za-z0-9_]+)")
+_TCP = re.compile(r"(?P<traffic>dctcp)-(?P<scheme>[A-Za-z0-9_]+)-(?P<load>sym|asym)")
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -39,8 +46,8 @@ class Flows:
         dst: receiving host.
         size_bytes: payload.
         start_ns: start.
-        fct_ns: completion time at the sender.
-        ideal_fct_ns: completion time alone, as that simulator counts it.
+        fct_ns: completion time, of RDMA at the sender, of TCP to the last packet of the connection.
+        ideal_fct_ns: completion time alone, as that simulator counts it; 0 where the file has none.
     """
 
     src: Ints
@@ -67,8 +74,8 @@ class Recorded:
         name: the name of the file without its ending.
         path: the file.
         traffic: a label.
-        load: a label, in percent.
-        mode: "lossless" or "irn".
+        load: a label, in percent; of TCP the fabric, "sym" or "asym".
+        mode: "lossless", "irn" or "tcp".
         scheme: the load-balancing scheme.
     """
 
@@ -82,6 +89,8 @@ class Recorded:
     @property
     def baseline(self) -> str:
         """The name of the ECMP case on the same traffic."""
+        if self.mode == TCP:
+            return f"{self.traffic}-{BASELINE}-{self.load}"
         return f"{self.traffic}{self.load}-{self.mode}-{BASELINE}"
 
 
@@ -97,13 +106,12 @@ def find(folder: str | Path, patterns: Sequence[str] = ()) -> tuple[list[Recorde
     cases, skipped = [], []
     for path in sorted(folder.glob(f"*{ENDING}")):
         name = path.name.removesuffix(ENDING)
-        match = _NAME.fullmatch(name)
-        if name.startswith("dctcp"):
-            skipped.append(f"{path.name}: skipped, TCP cases belong to another preset")
-        elif match is None:
-            skipped.append(f"{path.name}: skipped, the name is not {FORM}")
-        else:
+        if match := _TCP.fullmatch(name):
+            cases.append(Recorded(name, path, mode=TCP, **match.groupdict()))
+        elif match := _RDMA.fullmatch(name):
             cases.append(Recorded(name, path, **match.groupdict()))
+        else:
+            skipped.append(f"{path.name}: skipped, the name is not {FORM}")
     if not cases:
         raise SpecError("DIR", folder, f"a folder with files {FORM}", "; ".join(skipped) or "none there")
     wanted = [case for case in cases if not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns)]
@@ -119,26 +127,29 @@ def read(case: Recorded) -> Flows:
         SpecError: with file and line: no such columns, a field that is no whole number, no flow at all.
     """
     file = str(case.path)
+    columns = TCP_COLUMNS if case.mode == TCP else COLUMNS
     try:
         with gzip.open(case.path, "rt", encoding="utf-8-sig", newline="") as stream:
             rows = csv.reader(stream)
             header = [name.strip() for name in next(rows, [])]
-            missing = [name for name in COLUMNS if name not in header]
+            missing = [name for name in columns if name not in header]
             if missing:
-                raise SpecError("line 1", ",".join(header), f"the columns {', '.join(COLUMNS)}", file=file)
-            places = [header.index(name) for name in COLUMNS]
+                raise SpecError("line 1", ",".join(header), f"the columns {', '.join(columns)}", file=file)
+            places = [header.index(name) for name in columns]
             values = [read_row(row, places, rows.line_num, file) for row in rows if row]
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise SpecError("(whole file)", file, "a gzip file of CSV text", str(error), file=file) from None
     if not values:
         raise SpecError("(whole file)", "no flow", "one flow or more", file=file)
-    return Flows(*np.array(values, dtype=np.int64).T)
+    table = np.zeros((len(values), len(COLUMNS)), dtype=np.int64)
+    table[:, : len(columns)] = values
+    return Flows(*table.T)
 
 
 def read_row(row: list[str], places: list[int], line: int, file: str) -> list[int]:
     """The numbers of one flow."""
     numbers = []
-    for place, name in zip(places, COLUMNS, strict=True):
+    for place, name in zip(places, COLUMNS[: len(places)], strict=True):
         field = row[place].strip() if place < len(row) else ""
         least = 1 if name in ("size_bytes", "fct_ns", "ideal_fct_ns") else 0
         if not (field.isascii() and field.isdecimal()) or int(field) < least:

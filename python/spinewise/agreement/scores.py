@@ -1,6 +1,7 @@
-"""How far our slowdowns are from theirs: pure functions of arrays.
+"""How far our slowdowns, or completion times, are from theirs: pure functions of arrays.
 
-A slowdown is max(1, completion time / ideal). Short flows are below one bandwidth-delay product. Percentiles are
+A slowdown is max(1, completion time / ideal). Short flows are below one bandwidth-delay product, all others are long;
+cases of TCP have classes of their own. Percentiles are
 observed values, ``sorted[int(p * n)]``. `z` is the distance of their one run from ours in standard deviations of a
 single run that also carry the uncertainty of our mean: (theirs − ours) / (sd · √(1 + 1/salts)).
 """
@@ -8,6 +9,7 @@ single run that also carry the uncertainty of our mean: (theirs − ours) / (sd 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -69,12 +71,20 @@ def slowdowns(fct_ns: Any, ideal_ns: Any) -> Floats:
     return values
 
 
-def statistics(size_bytes: Any, slowdown: Floats) -> Floats:
-    """Mean, p50, p95, p99 (columns) of all, short and long flows (rows) that finished; NaN of none."""
+def statistics(
+    size_bytes: Any, values: Floats, bounds: tuple[int, int] = (SHORT_BELOW_BYTES, SHORT_BELOW_BYTES)
+) -> Floats:
+    """Mean, p50, p95, p99 (columns) of all, short and long flows (rows) that finished; NaN of none.
+
+    Args:
+        size_bytes: payload of each flow.
+        values: slowdown or completion time of each flow, NaN without an end.
+        bounds: flows below the first are short, from the second on long, in bytes.
+    """
     size = np.asarray(size_bytes)
-    done = np.isfinite(slowdown)
-    classes = (done, done & (size < SHORT_BELOW_BYTES), done & (size >= SHORT_BELOW_BYTES))
-    rows = [[stats.mean(slowdown[c]), *stats.percentiles(slowdown[c], QUANTILES)] for c in classes]
+    done = np.isfinite(values)
+    classes = (done, done & (size < bounds[0]), done & (size >= bounds[1]))
+    rows = [[stats.mean(values[c]), *stats.percentiles(values[c], QUANTILES)] for c in classes]
     return np.array(rows)
 
 
@@ -91,12 +101,14 @@ def ks(a: Floats, b: Floats) -> float:
     return float(np.abs(below[0] - below[1]).max())
 
 
-def scores(theirs: Floats, ours: Floats) -> dict[str, dict[str, Score]]:
-    """By class and statistic, from their `statistics` and ours stacked over salts."""
+def scores(
+    theirs: Floats, ours: Floats, shown: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, dict[str, Score]]:
+    """By class and statistic (those `shown`, or all), from their `statistics` and ours stacked over salts."""
+    shown = dict.fromkeys(CLASSES, STATISTICS) if shown is None else shown
+    places = {stat: column for column, stat in enumerate(STATISTICS)}
     return {
-        name: {
-            stat: Score.of(float(theirs[row, column]), ours[:, row, column]) for column, stat in enumerate(STATISTICS)
-        }
+        name: {stat: Score.of(float(theirs[row, places[stat]]), ours[:, row, places[stat]]) for stat in shown[name]}
         for row, name in enumerate(CLASSES)
     }
 

@@ -1,6 +1,7 @@
 """What a recorded case does not say: the fabric, the transport and the switch it ran on.
 
-All cases come from one code base and one kind of fabric: leaf-spine, 100 Gbps and 1 µs on every link, 8 spines.
+All cases of RDMA come from one code base and one kind of fabric: leaf-spine, 100 Gbps and 1 µs on every link, 8
+spines. Those of TCP come from another: 4 spines, 8 hosts a leaf, 10 Gbps and 10 µs; "asym" has one slow link.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from spinewise.agreement.recorded import BASELINE, Flows, Recorded
+from spinewise.agreement.recorded import BASELINE, TCP, Flows, Recorded
 from spinewise.errors import SpecError, nearest
 from spinewise.spec import Spec
 
@@ -27,6 +28,16 @@ USUAL_HOSTS = 128
 # ideal_fct_ns without the frames: the round trip inside a rack and across, with 80 ns a hop for 1000 B.
 RACK_NS, ACROSS_NS = 4_160, 8_320
 MSS_BYTES, HEADER_BYTES = 1_000, 48
+
+TCP_PRESET = "ns3-hermes"
+TCP_RATE_GBPS = 10
+TCP_DELAY_NS = 10_000
+TCP_SPINES = 4
+TCP_HOSTS_PER_LEAF = 8
+# Their runs were ended here, finished or not.
+TCP_UNTIL_US = 300_000
+# The one slow link of "asym", both ways.
+SLOW = {"leaf": 0, "spine": 3, "rate_gbps": 2}
 
 RECOVERY = {"lossless": "go_back_n", "irn": "irn"}
 # What keeps flows on the path they started on, by parameter: a flowlet gap, a deadline of replies, a time of inactivity
@@ -54,12 +65,15 @@ class Fabric:
     assumed: str
 
 
-def fabric_of(flows: Flows) -> Fabric:
+def fabric_of(flows: Flows, case: Recorded | None = None) -> Fabric:
     """The fabric on which these flows ran.
 
-    The file's ideals tell which pairs share a rack; the least number of racks that holds the largest host is taken.
+    Of TCP only the number of leaves is open. Else the file's ideals tell which pairs share a rack; the least number of
+    racks that holds the largest host is taken.
     """
     largest = int(max(flows.src.max(), flows.dst.max()))
+    if case is not None and case.mode == TCP:
+        return Fabric(max(2, largest // TCP_HOSTS_PER_LEAF + 1), TCP_HOSTS_PER_LEAF, "")
     packets = -(-flows.size_bytes // MSS_BYTES)
     round_trip = flows.ideal_fct_ns - (flows.size_bytes + HEADER_BYTES * packets) * 8 // RATE_GBPS
     known = bool(np.isin(round_trip, (RACK_NS, ACROSS_NS)).all())
@@ -81,6 +95,8 @@ def shares_rack(flows: Flows, round_trip: Any, size: int) -> bool:
 
 def spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: dict[str, Any]) -> Spec:
     """The spec of a case at one hash salt; `scheme` is its name and parameters."""
+    if case.mode == TCP:
+        return tcp_spec_of(case, fabric, flow_file, salt, scheme)
     lossless = case.mode == "lossless"
     return {
         "name": case.name,
@@ -101,6 +117,31 @@ def spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: 
         "switch": {"model": "shared_buffer", "pfc": lossless},
         "scheme": {**scheme, "acks": "ecmp", "hash": "murmur3", "hash_salt": salt},
         "traffic": [{"kind": "flows", "file": str(flow_file)}],
+    }
+
+
+def tcp_spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: dict[str, Any]) -> Spec:
+    """The spec of a case of TCP."""
+    topology: dict[str, Any] = {
+        "kind": "leaf_spine",
+        "leaves": fabric.leaves,
+        "spines": TCP_SPINES,
+        "hosts_per_leaf": fabric.hosts_per_leaf,
+        "host_rate_gbps": TCP_RATE_GBPS,
+        "fabric_rate_gbps": TCP_RATE_GBPS,
+        "host_delay_ns": TCP_DELAY_NS,
+        "fabric_delay_ns": TCP_DELAY_NS,
+    }
+    if case.load == "asym":
+        topology["override"] = [dict(SLOW)]
+    return {
+        "name": case.name,
+        "seed": salt + 1,
+        "preset": TCP_PRESET,
+        "topology": topology,
+        "scheme": {**scheme, "hash_salt": salt},
+        "traffic": [{"kind": "flows", "file": str(flow_file)}],
+        "run": {"until_us": TCP_UNTIL_US},
     }
 
 

@@ -21,10 +21,15 @@ def show(found: Sequence[Agreement], salts: int) -> RenderableType:
     lines = [verdict_line(agreement) for agreement in found]
     lines.append(f"{len(found) - failed} of {len(found)} cases agree")
     lines.append(
-        f"slowdowns; ours is the mean of {salts} salts ± the standard deviation of one run;"
+        f"{', '.join(units_compared(found))}; ours is the mean of {salts} salts ± the standard deviation of one run;"
         " z = (theirs − ours) / (sd · √(1 + 1/salts))"
     )
     return Group(*parts, Text("\n".join(lines)))
+
+
+def units_compared(found: Sequence[Agreement]) -> list[str]:
+    """What is compared, each kind once."""
+    return list(dict.fromkeys(agreement.unit for agreement in found))
 
 
 def case_table(agreement: Agreement) -> Grid:

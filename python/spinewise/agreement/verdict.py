@@ -23,11 +23,17 @@ RELATIVE = {
 Scores = Mapping[str, Mapping[str, Score]]
 
 
-def problems(flows: int, finished: int, scores: Scores, effect: Mapping[str, Score] | None) -> list[str]:
+def problems(
+    flows: int,
+    finished: int,
+    scores: Scores,
+    effect: Mapping[str, Score] | None,
+    relative: Mapping[tuple[str, str], float] = RELATIVE,
+) -> list[str]:
     """Why a case does not agree; nothing when it does. Classes without flows do not count."""
     found = [] if finished == flows else [f"{flows - finished} of {flows} flows did not finish"]
     found += far(scores)
-    for (name, stat), bound in RELATIVE.items():
+    for (name, stat), bound in relative.items():
         score = scores[name][stat]
         if not math.isnan(score.theirs) and not abs(score.relative) <= bound:
             found.append(f"{name} {stat} {100 * score.relative:+.1f} % off (at most {100 * bound:g} %)")

@@ -185,10 +185,17 @@ def add_export(commands: Any) -> None:
 
 def add_validate_against(commands: Any) -> None:
     """``validate-against``."""
-    about = "Run again what ConWeave's ns-3 code has run, and compare; exit code 1 when a case disagrees."
+    about = (
+        "Run again what the ns-3 codes of ConWeave and Hermes have run, and compare; exit code 1 when a case disagrees."
+    )
     parser = commands.add_parser("validate-against", help=about, description=about, allow_abbrev=False)
     parser.set_defaults(command=lazily("validate_against"))
-    parser.add_argument("folder", metavar="DIR", nargs="?", help="holds <traffic><load>-<lossless|irn>-<scheme>.csv.gz")
+    parser.add_argument(
+        "folder",
+        metavar="DIR",
+        nargs="?",
+        help="holds <traffic><load>-<lossless|irn>-<scheme>.csv.gz or dctcp-<scheme>-<sym|asym>.csv.gz",
+    )
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="write the comparison as JSON [standard output]"
     )

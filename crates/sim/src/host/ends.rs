@@ -206,6 +206,7 @@ impl Host {
     pub(super) fn finish(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let start = w.flows.specs[flow as usize].start;
         w.flows.records[flow as usize].sender_fct = now.since(start).0;
+        self.close(w, now, flow);
         keep_account(w.flows, flow);
         w.flows.senders[flow as usize] = None;
         w.flows.open -= 1;

@@ -1,4 +1,4 @@
-//! The handshake of a connection, as hosts send and read it. Its packets go like those of the flow: a SYN is pulled by
+//! The handshake and the closing of a connection, as hosts send and read them. Its packets go like those of the flow: a SYN is pulled by
 //! the NIC as a segment is, and a host's scheme and the switches' treat it as data without payload.
 
 use super::ends::{delay_echo, one_way};
@@ -42,6 +42,10 @@ impl Host {
     pub(super) fn receive_greeting(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
         let Transport::Tcp(config) = &w.net.transport else { return };
         if !packet.is(SYN) {
+            if packet.seq > 0 {
+                let start = w.flows.specs[packet.flow as usize].start;
+                w.flows.records[packet.flow as usize].close_fct = now.since(start).0;
+            }
             return;
         }
         let mut hand = InHand::from(Packet {
@@ -58,6 +62,30 @@ impl Host {
             ..Packet::default()
         });
         self.choose(w, now, &mut hand.packet);
+        self.commit(w, now, &mut hand);
+        self.perform(w, now, None);
+    }
+
+    /// All of a flow is acknowledged, and the receiver's FIN with it: sends the answer, if connections are closed.
+    pub(super) fn close(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+        let Transport::Tcp(config) = &w.net.transport else { return };
+        if !config.fin {
+            return;
+        }
+        let spec = w.flows.specs[flow as usize];
+        let mut hand = InHand::from(Packet {
+            seq: spec.size,
+            flow,
+            src: self.id,
+            dst: spec.dst,
+            wire: config.ack_bytes as u16,
+            way: Way::ANY,
+            echo: u16::from(spec.priority),
+            kind: Kind::Data,
+            ..Packet::default()
+        });
+        self.choose(w, now, &mut hand.packet);
+        w.log.handshakes.add(hand.packet.wire);
         self.commit(w, now, &mut hand);
         self.perform(w, now, None);
     }

@@ -138,6 +138,11 @@ impl Lanes {
         }
     }
 
+    /// Bytes of the first `packets` that wait in the first data queue: where control is not separate, all are there.
+    pub fn first(&self, packets: usize) -> u64 {
+        self.data[0].fifo.packets.iter().take(packets).map(|packet| u64::from(packet.wire)).sum()
+    }
+
     /// Bytes and packets in held queues together.
     pub fn held_in_all(&self) -> (u64, u32) {
         self.held_in_all

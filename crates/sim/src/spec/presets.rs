@@ -26,6 +26,8 @@ pub(crate) struct Preset {
 enum Switch {
     /// Output queues of so many bytes that mark from so many on.
     Queues { buffer: u64, ecn: u64 },
+    /// The same above a queue of ten packets in the device, at hosts too: the public ns-3 code of Hermes.
+    Hermes,
     /// A shared buffer of the sizes of the public ns-3 code of ConWeave.
     Shared,
     /// The same, with the rules of that code.
@@ -76,8 +78,9 @@ pub(crate) const PRESETS: &[Preset] = &[
         name: "ns3-hermes",
         doc: "the ns-3 settings of the Hermes code base, which MEET builds on",
         // RED used as a step, in bytes; the queue disc hands packets to the device before they are sent.
-        source: "K = 65 * 1400 bytes, limit 600 * 1400 bytes, queue without the packet in transmission: ns3-load-balance",
-        switch: Switch::Queues { buffer: 600 * 1400, ecn: 65 * 1400 },
+        source: "K = 65 * 1400 bytes, limit 600 * 1400 bytes, above a device queue of 10 packets, on every device, those of \
+                 hosts too; at most 2 segments an acknowledgement: snowzjx/ns3-load-balance",
+        switch: Switch::Hermes,
         schemes: Schemes::Published,
         transport: TransportPreset::Tcp(TcpConfig::ns3_hermes),
     },
@@ -120,6 +123,12 @@ impl Preset {
     pub fn switch(&self) -> Map<String, Value> {
         match self.switch {
             Switch::Queues { buffer, ecn } => queues(buffer, ecn),
+            Switch::Hermes => {
+                let mut queues = queues(600 * 1400, 65 * 1400);
+                queues.insert("device_queue_packets".into(), 10.into());
+                queues.insert("nics".into(), "queue".into());
+                queues
+            }
             Switch::Shared => shared_buffer(),
             Switch::ConWeave => {
                 let mut buffer = shared_buffer();
@@ -146,7 +155,7 @@ impl Preset {
     pub fn topology(&self) -> Map<String, Value> {
         match self.switch {
             Switch::ConWeave => table([("tx_time_rounding", "floor_1ns".into())]),
-            Switch::Queues { .. } | Switch::Shared | Switch::Dcqcn => Map::new(),
+            Switch::Queues { .. } | Switch::Hermes | Switch::Shared | Switch::Dcqcn => Map::new(),
         }
     }
 
@@ -156,6 +165,9 @@ impl Preset {
         if matches!(transport, Transport::Rdma(rdma) if rdma.recovery == Recovery::Irn) && switch.contains_key("pfc") {
             switch.insert("pfc".into(), false.into());
             switch.remove("headroom_bytes");
+        }
+        if matches!(transport, Transport::Rdma(_)) && switch.contains_key("nics") {
+            switch.insert("nics".into(), "pull".into());
         }
         switch
     }
@@ -178,6 +190,8 @@ pub(super) fn queues(buffer: u64, ecn: u64) -> Map<String, Value> {
         ("buffer_bytes", buffer.into()),
         ("ecn_threshold_bytes", ecn.into()),
         ("ecn_at", "enqueue".into()),
+        ("device_queue_packets", 0.into()),
+        ("nics", "pull".into()),
         ("queue_counts", "waiting".into()),
     ])
 }

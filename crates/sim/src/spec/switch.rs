@@ -29,6 +29,12 @@ keys! {
         ecn_threshold_bytes: Option<u64>, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
         /// When the queue is compared with the threshold: as a packet is queued, or as its transmission starts.
         ecn_at: EcnAt, Kind::Words(EcnAt::WORDS), Default::Preset;
+        /// A device queue below each queue (a driver's ring below a queue discipline): so many of the packets that wait
+        /// count neither for the marking threshold nor for the room.
+        device_queue_packets: u32, Kind::Integer { min: 0, max: MOST_PACKETS }, Default::Preset;
+        /// What a host's NIC does: take segments from its flows, one at a time, as its line is free, or queue what
+        /// transports give it as soon as their windows allow, marking and dropping as the ports of switches do.
+        nics: Nics, Kind::Words(Nics::WORDS), Default::Preset;
         /// Does the packet in transmission count as queued?
         queue_counts: QueueCounts, Kind::Words(QueueCounts::WORDS), Default::Preset;
         /// How the engine serves a port; the results are the same.
@@ -53,6 +59,16 @@ words! {
         Waiting = "waiting",
         /// The packet in transmission too.
         InService = "in_service",
+    }
+}
+
+words! {
+    /// What a host's NIC does.
+    Nics {
+        /// Takes a segment when its line is free: nothing queues in a host.
+        Pull = "pull",
+        /// Queues as ports of switches do.
+        Queue = "queue",
     }
 }
 
@@ -93,6 +109,10 @@ pub struct OutputQueued {
     pub ecn_threshold: Option<Limit>,
     /// When a packet is compared with it.
     pub ecn_at: EcnAt,
+    /// Waiting packets that the marking and the bound do not see.
+    pub device_queue: u32,
+    /// What hosts' NICs do.
+    pub nics: Nics,
     /// What counts.
     pub queue_counts: QueueCounts,
     /// How ports are served.
@@ -165,7 +185,26 @@ fn read_output_queued(
     };
     let ecn_threshold = limit(keys.ecn_threshold_packets, keys.ecn_threshold_bytes)
         .filter(|limit| !matches!(limit, Limit::Packets(0) | Limit::Bytes(0)));
-    let switch =
-        OutputQueued { buffer, ecn_threshold, ecn_at: keys.ecn_at, queue_counts: keys.queue_counts, ports: keys.ports };
+    if keys.device_queue_packets > 0 && keys.queue_counts == QueueCounts::InService {
+        return Err(reader.refuse("device_queue_packets", "0 where the packet in transmission counts as queued"));
+    }
+    if keys.ecn_at == EcnAt::Dequeue && ecn_threshold.is_some() {
+        // A packet leaves the marked queue for the device's, or the host, before its transmission starts.
+        if keys.device_queue_packets > 0 {
+            return Err(reader.refuse("device_queue_packets", "0 where packets are marked as they start (ecn_at)"));
+        }
+        if keys.nics == Nics::Queue {
+            return Err(reader.refuse("nics", "\"pull\" where packets are marked as they start (ecn_at)"));
+        }
+    }
+    let switch = OutputQueued {
+        buffer,
+        ecn_threshold,
+        ecn_at: keys.ecn_at,
+        device_queue: keys.device_queue_packets,
+        nics: keys.nics,
+        queue_counts: keys.queue_counts,
+        ports: keys.ports,
+    };
     Ok((SwitchSpec::OutputQueued(switch), reader.finish()))
 }

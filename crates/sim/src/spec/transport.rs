@@ -73,6 +73,9 @@ keys! {
         max_window_segments: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
         /// Slow-start threshold at the start; 0 = unlimited (RFC 5681 section 3.1).
         initial_ssthresh_segments: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
+        /// Segments sent upon one event (the start, an acknowledgement, a timeout) at most, whatever the window allows;
+        /// 0 = no bound.
+        max_burst_segments: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
         /// Least retransmission timeout (RFC 6298 rule 2.4).
         min_rto_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
         /// Retransmission timeout before the first round-trip sample (RFC 6298 rule 2.1).
@@ -107,6 +110,9 @@ keys! {
         /// Payload of one flow that is held at most; with more, all of it is passed on; 0 = no limit (that code: 100,
         /// which holds nothing: it takes packets for bytes). Only with resequencing.
         resequencing_limit_bytes: u64, Kind::Integer { min: 0, max: MOST }, Default::Number(0.0);
+        /// Are connections closed by packets? FINs ride on the last data and on its acknowledgement; the sender's answer to
+        /// the latter is a packet of ack_bytes, and its arrival ends close_fct_ps.
+        fin: bool, Kind::Bool, Default::Preset;
     }
 }
 
@@ -140,6 +146,7 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
         ("initial_window_segments", config.initial_window.into()),
         ("max_window_segments", config.max_window.into()),
         ("initial_ssthresh_segments", config.initial_ssthresh.into()),
+        ("max_burst_segments", config.max_burst.into()),
         ("min_rto_us", us(config.min_rto)),
         ("initial_rto_us", us(config.initial_rto)),
         ("max_rto_us", us(config.max_rto)),
@@ -152,6 +159,7 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
         ("handshake", config.handshake.into()),
         ("syn_bytes", config.syn_bytes.into()),
         ("syn_timeout_us", us(config.syn_timeout)),
+        ("fin", config.fin.into()),
     ]
     .into_iter()
     .map(|(name, value)| (name.to_string(), value))
@@ -223,6 +231,7 @@ fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig
         initial_window: keys.initial_window_segments,
         max_window: keys.max_window_segments,
         initial_ssthresh: keys.initial_ssthresh_segments,
+        max_burst: keys.max_burst_segments,
         min_rto: keys.min_rto_us,
         initial_rto: keys.initial_rto_us,
         max_rto: keys.max_rto_us,
@@ -236,6 +245,7 @@ fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig
         syn_bytes: keys.syn_bytes,
         syn_timeout: keys.syn_timeout_us,
         resequencing: (keys.resequencing == Resequencing::On).then_some(rules),
+        fin: keys.fin,
     };
     Ok((config, reader.finish()))
 }

@@ -42,6 +42,8 @@ pub struct TcpConfig {
     pub max_window: u32,
     /// Slow-start threshold at the start, segments; 0 = unlimited (RFC 5681 §3.1: "arbitrarily high").
     pub initial_ssthresh: u32,
+    /// Segments sent upon one event (the start, an acknowledgement, a timeout) at most; 0 = no bound.
+    pub max_burst: u32,
     /// Lower bound on the retransmission timeout (RFC 6298 rule 2.4 has 1 s).
     pub min_rto: Span,
     /// Retransmission timeout before the first round-trip sample (rule 2.1); not raised to `min_rto`.
@@ -68,6 +70,9 @@ pub struct TcpConfig {
     pub syn_timeout: Span,
     /// What receivers hold back below TCP, if they do.
     pub resequencing: Option<Rules>,
+    /// Connections are closed by packets: the FINs ride on the last data and on its acknowledgement, and the sender
+    /// acknowledges the latter.
+    pub fin: bool,
 }
 
 impl TcpConfig {
@@ -83,6 +88,7 @@ impl TcpConfig {
             initial_window: 10,
             max_window: 0,
             initial_ssthresh: 0,
+            max_burst: 0,
             min_rto: Span::from_ms(10),
             initial_rto: Span::from_ms(10),
             max_rto: Span::from_ms(60_000),
@@ -96,6 +102,7 @@ impl TcpConfig {
             syn_bytes: 44,
             syn_timeout: Span::from_ms(10),
             resequencing: None,
+            fin: false,
         }
     }
 
@@ -120,13 +127,15 @@ impl TcpConfig {
     /// segments, timeouts from 5 ms on a 100 us clock, 160 MB buffers. An initial round-trip
     /// estimate of 80 us leaves the first timeout at 5 ms. Headers are ns-3's: IP 20, TCP 32 with
     /// timestamps, point-to-point 2 bytes. Flows are timed from the SYN there, so there is a handshake,
-    /// with SYNs of 58 bytes and a SYN timeout of 5 ms.
+    /// with SYNs of 58 bytes and a SYN timeout of 5 ms, and to the last packet, so there is a closing, too.
+    /// The socket leaves its sending loop after two packets: at most so many an acknowledgement.
     pub fn ns3_hermes() -> Self {
         Self {
             mss: 1400,
             header: 54,
             ack_bytes: 54,
             max_window: 160_000_000 / 1400,
+            max_burst: 2,
             min_rto: Span::from_ms(5),
             initial_rto: Span::from_ms(5),
             rto_granularity: Span::from_us(100),
@@ -134,6 +143,7 @@ impl TcpConfig {
             handshake: true,
             syn_bytes: 58,
             syn_timeout: Span::from_ms(5),
+            fin: true,
             ..Self::datacenter()
         }
     }

@@ -75,6 +75,8 @@ pub struct TcpSender {
     /// The most that was in flight in this window of data, and where the window ends.
     peak_flight: u64,
     peak_until: u64,
+    /// Bytes up to here may be sent: each event releases a burst ([`u64::MAX`] = no bound).
+    released: u64,
     rtt: RttEstimator,
     dctcp: Dctcp,
     /// When the retransmission timer expires, [`Time::NEVER`] while it is off.
@@ -110,6 +112,7 @@ impl TcpSender {
             avoidance_acked: 0,
             peak_flight: 0,
             peak_until: 0,
+            released: config.limit_bytes(config.max_burst),
             rtt: RttEstimator::default(),
             dctcp: Dctcp::new(config),
             deadline: Time::NEVER,
@@ -147,7 +150,7 @@ impl TcpSender {
         }
         let window = self.cwnd.min(config.limit_bytes(config.max_window));
         let len = u64::from(config.mss).min(self.size - self.snd_nxt);
-        len > 0 && self.flight() + len <= window
+        len > 0 && self.flight() + len <= window && self.snd_nxt + len <= self.released
     }
 
     /// Takes the next segment to send at `now`, a due retransmission first.
@@ -179,11 +182,17 @@ impl TcpSender {
         debug_assert!(ack.cumulative <= self.snd_max, "acknowledges what was never sent");
         let mut out = AckOutcome { rtt: now.since(ack.echo), ..AckOutcome::default() };
         let ece = ack.ece && config.ecn();
+        if config.max_burst > 0 {
+            self.released = self.released.min(self.snd_una.saturating_add(self.cwnd));
+        }
         if ack.cumulative > self.snd_una {
             self.on_new_ack(config, now, ack.cumulative, ece, &mut out);
         } else if ack.cumulative == self.snd_una && self.snd_max > self.snd_una {
             self.on_duplicate(config, ece, &mut out);
         } // else an ACK overtaken on its way, or one for a flow that is done: RFC 5681 §2 (a)
+        if config.max_burst > 0 {
+            self.release(config);
+        }
         out
     }
 
@@ -202,6 +211,10 @@ impl TcpSender {
         self.timeouts += 1;
         self.backoff = self.backoff.saturating_add(1); // RFC 6298 (5.5)
         self.start_timer(config, now); // RFC 6298 (5.6)
+        if config.max_burst > 0 {
+            self.released = self.snd_nxt;
+            self.release(config);
+        }
     }
 
     /// When the retransmission timer expires, while data is outstanding.
@@ -308,17 +321,18 @@ impl TcpSender {
 
     /// Lets the window grow by an ACK of `acked` bytes, up to the receiver's bound and only if it has been used
     /// (RFC 7661 §4.3; the measure is Linux's: twice the peak flight in slow start, all of it afterwards). A window
-    /// that the NIC or the application cannot fill would make a later cut of it void.
+    /// that the NIC or the application cannot fill would make a later cut of it void. One that a bound on bursts keeps
+    /// from being filled grows all the same: acknowledgements will fill it.
     #[inline]
     fn grow(&mut self, config: &TcpConfig, acked: u64) {
         let mss = u64::from(config.mss);
         if self.cwnd < self.ssthresh {
-            if self.cwnd >= 2 * self.peak_flight {
+            if self.cwnd >= 2 * self.peak_flight && config.max_burst == 0 {
                 return;
             }
             self.cwnd += acked.min(mss); // RFC 5681 eq. (2)
         } else {
-            if self.peak_flight + mss <= self.cwnd {
+            if self.peak_flight + mss <= self.cwnd && config.max_burst == 0 {
                 return;
             }
             // RFC 5681 §3.1, the recommended way: count bytes, one SMSS for each cwnd of them.
@@ -329,6 +343,11 @@ impl TcpSender {
             }
         }
         self.cwnd = self.cwnd.min(config.limit_bytes(config.max_window));
+    }
+
+    /// An event lets a burst go beyond what has gone, or could have if the NIC had not been busy.
+    fn release(&mut self, config: &TcpConfig) {
+        self.released = self.released.max(self.snd_nxt) + config.limit_bytes(config.max_burst);
     }
 
     /// A marked ACK outside recovery. It does not let the window grow (RFC 3168 §6.1.2).
