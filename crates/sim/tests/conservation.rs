@@ -212,9 +212,16 @@ fn output_queues() -> impl Strategy<Value = Value> {
         (0u32..60_000).prop_map(|n| ("ecn_threshold_bytes", n))
     ];
     let words = (select(&["enqueue", "dequeue"][..]), select(&["waiting", "in_service"][..]));
-    (buffer, threshold, words, select(&["fifo", "commit_at_start"][..])).prop_map(
-        |(buffer, threshold, words, ports)| {
+    let device = (prop_oneof![Just(0u32), 1u32..15], select(&["pull", "queue"][..]));
+    (buffer, threshold, words, select(&["fifo", "commit_at_start"][..]), device).prop_map(
+        |(buffer, threshold, words, ports, device)| {
             let mut switch = json!({"ecn_at": words.0, "queue_counts": words.1, "ports": ports});
+            if words == ("enqueue", "waiting") {
+                switch["device_queue_packets"] = json!(device.0);
+            }
+            if words.0 == "enqueue" {
+                switch["nics"] = json!(device.1);
+            }
             switch[buffer.0] = json!(buffer.1);
             switch[threshold.0] = json!(threshold.1);
             switch
@@ -265,7 +272,8 @@ fn tcp() -> impl Strategy<Value = Value> {
     let segment = (select(&[400u32, 1460, 1460, 4000, 9000][..]), 0u32..80, 1u32..100);
     let windows = (1u32..20, prop_oneof![Just(0u32), 20u32..64], prop_oneof![Just(0u32), 2u32..32]);
     let acks = (1u32..4, 1u32..500, prop_oneof![1 => Just(0u32), 3 => 1u32..5]);
-    let opening = (prop::bool::weighted(0.3), 1u32..100, 20u32..2000);
+    let bursts = prop_oneof![2 => Just(0u32), 1 => 1u32..5];
+    let opening = (prop::bool::weighted(0.3), 1u32..100, 20u32..2000, any::<bool>(), bursts);
     (select(&["dctcp", "newreno"][..]), segment, windows, acks, 100u32..2000, opening).prop_map(
         |(kind, (mss, header, ack), (initial, most, ssthresh), (delayed, timeout, dupacks), rto, opening)| {
             json!({
@@ -274,6 +282,7 @@ fn tcp() -> impl Strategy<Value = Value> {
                 "delayed_ack_segments": delayed, "delayed_ack_timeout_us": timeout, "dupack_threshold": dupacks,
                 "min_rto_us": rto, "initial_rto_us": 2 * rto, "max_rto_us": 8 * rto,
                 "handshake": opening.0, "syn_bytes": opening.1, "syn_timeout_us": opening.2,
+                "fin": opening.3, "max_burst_segments": opening.4,
             })
         },
     )

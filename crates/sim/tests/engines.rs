@@ -63,6 +63,16 @@ fn specs() -> Vec<(String, Value)> {
         "dequeue, in service",
         json!({"switch": {"queue_counts": "in_service", "ecn_at": "dequeue", "ecn_threshold_packets": 5}}),
     );
+    add(
+        "NICs that queue above a device",
+        json!({"switch": {"nics": "queue", "device_queue_packets": 4, "ecn_threshold_bytes": 9000, "buffer_bytes": 30000},
+               "transport": {"handshake": true, "fin": true, "max_burst_segments": 3}}),
+    );
+    add(
+        "NICs that queue under a host scheme, on the clock of ns-3",
+        json!({"switch": {"nics": "queue", "device_queue_packets": 10, "buffer_packets": 12}, "scheme": {"name": "presto"},
+               "topology": {"tx_time_rounding": "floor_1ns"}}),
+    );
     add("delayed acks", json!({"transport": {"delayed_ack_segments": 2}}));
     add("odd rates", json!({"topology": {"host_rate_gbps": 3.0, "fabric_rate_gbps": 6.0, "host_delay_ns": 777}}));
     add(

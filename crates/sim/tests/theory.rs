@@ -50,6 +50,8 @@ struct Rule {
     threshold: (u64, bool),
     at_dequeue: bool,
     in_service: bool,
+    /// So many of those that wait are in the device, and neither room nor threshold sees them.
+    device: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -64,7 +66,7 @@ impl Rule {
     /// What is queued of `sent` at `now`, without and with the packet in transmission: (bytes, packets).
     fn queue(&self, sent: &[Sent], now: u64) -> (u64, u64) {
         let there = |s: &&Sent| s.start > now || self.in_service && now < s.end;
-        sent.iter().filter(there).fold((0, 0), |(bytes, packets), s| (bytes + s.bytes, packets + 1))
+        sent.iter().filter(there).skip(self.device).fold((0, 0), |(bytes, packets), s| (bytes + s.bytes, packets + 1))
     }
 
     fn reaches((limit, in_packets): (u64, bool), (bytes, packets): (u64, u64)) -> bool {
@@ -107,8 +109,18 @@ impl Rule {
 fn rule() -> impl Strategy<Value = Rule> {
     let room = prop_oneof![(1u64..12).prop_map(|n| (n, true)), (1500u64..12_000).prop_map(|n| (n, false))];
     let threshold = prop_oneof![(0u64..8).prop_map(|n| (n, true)), (1u64..8000).prop_map(|n| (n, false))];
-    (select(&[0.3, 1.0, 2.5, 3.0, 6.0, 10.0][..]), room, threshold, any::<bool>(), any::<bool>()).prop_map(
-        |(gbps, room, threshold, at_dequeue, in_service)| Rule { gbps, room, threshold, at_dequeue, in_service },
+    let words = prop_oneof![
+        2 => (any::<bool>(), any::<bool>(), Just(0usize)), 1 => (Just(false), Just(false), 1usize..12)
+    ];
+    (select(&[0.3, 1.0, 2.5, 3.0, 6.0, 10.0][..]), room, threshold, words).prop_map(
+        |(gbps, room, threshold, (at_dequeue, in_service, device))| Rule {
+            gbps,
+            room,
+            threshold,
+            at_dequeue,
+            in_service,
+            device,
+        },
     )
 }
 
@@ -134,6 +146,7 @@ fn through_one_port(rule: &Rule, host_gbps: f64, ports: &str, shots: &Shots) -> 
     let mut switch = json!({
         "ecn_at": if rule.at_dequeue { "dequeue" } else { "enqueue" },
         "queue_counts": if rule.in_service { "in_service" } else { "waiting" }, "ports": ports,
+        "device_queue_packets": rule.device,
     });
     for (key, n) in [unit(rule.room, "buffer"), unit(rule.threshold, "ecn_threshold")] {
         switch[key] = json!(n);
@@ -193,6 +206,38 @@ proptest! {
             let expected = fate.map(|(end, marked)| (end + DELAY_NS * 1000, marked));
             prop_assert_eq!(got, expected, "flow {} came at {} ps", n, came);
         }
+    }
+}
+
+/// One packet a flow from one host, whose NIC queues, over links that never do.
+fn out_of_a_nic(rule: &Rule, shots: &Shots) -> Value {
+    let mut spec =
+        through_one_port(rule, 8000.0, "fifo", &shots.iter().map(|&(_, bytes, at)| (0, bytes, at)).collect());
+    spec["topology"]["override"] = json!([{"host": 0, "direction": "up", "rate_gbps": rule.gbps}]);
+    spec["switch"]["nics"] = json!("queue");
+    spec
+}
+
+proptest! {
+    #![proptest_config(seeded(300))]
+
+    /// A NIC that queues is a port: in the order of the packets' making, with its room and its marks.
+    #[test]
+    fn a_nic_that_queues_does_as_its_rule_says(rule in rule(), shots in shots()) {
+        let rule = Rule { at_dequeue: false, ..rule };
+        let shots: Shots = shots.windows(2).filter(|two| two[0].2 < two[1].2).map(|two| two[0]).collect();
+        prop_assume!(!shots.is_empty());
+        let outcome = run(&out_of_a_nic(&rule, &shots));
+        let made: Vec<(u64, u64)> = outcome.specs.iter().map(|flow| (flow.start.0, flow.size + 40)).collect();
+        for (n, fate) in rule.serve(&made).into_iter().enumerate() {
+            let record = &outcome.records[n];
+            let got = (record.fct > 0).then(|| (record.fct + outcome.specs[n].start.0, record.marks == 1));
+            // A byte takes 1 ps at 8 Tbps.
+            let last_hop = made[n].1 + 2 * DELAY_NS * 1000;
+            prop_assert_eq!(got, fate.map(|(end, marked)| (end + last_hop, marked)), "flow {}", n);
+        }
+        let drops = rule.serve(&made).iter().filter(|fate| fate.is_none()).count() as u64;
+        prop_assert_eq!(counter(&outcome, "dropped", "packets"), drops);
     }
 }
 

@@ -124,7 +124,6 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     let (switch, told) = switch::read(&keys.switch, preset.switch_under(&transport))?;
     reader.set_resolved("switch", told);
     check_room(&switch, &transport)?;
-    check_nics(&switch, &transport)?;
     check_pfc(preset, &switch, &transport)?;
     let (scheme, told) = scheme::read(&keys.scheme, &topology, preset)?;
     reader.set_resolved("scheme", told);
@@ -174,16 +173,6 @@ fn check_pfc(preset: &Preset, switch: &SwitchSpec, transport: &Transport) -> Res
     let allowed = "true with transport.recovery = \"go_back_n\", or false with \"irn\"";
     let hint = format!("preset {} has either flow control or IRN; preset datacenter does not mind", preset.name);
     Err(SpecError::new("switch.pfc", &shared.pfc.into(), allowed).hint(hint))
-}
-
-/// An RNIC paces its queue pairs: it takes from them what is due.
-fn check_nics(switch: &SwitchSpec, transport: &Transport) -> Result<(), SpecError> {
-    match (switch, transport) {
-        (SwitchSpec::OutputQueued(queues), Transport::Rdma(_)) if queues.nics == Nics::Queue => {
-            Err(SpecError::new("switch.nics", &Nics::Queue.word().into(), "\"pull\" with transport.kind = \"rdma\""))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A queue without room for one full packet would drop all of them.

@@ -166,9 +166,6 @@ impl Preset {
             switch.insert("pfc".into(), false.into());
             switch.remove("headroom_bytes");
         }
-        if matches!(transport, Transport::Rdma(_)) && switch.contains_key("nics") {
-            switch.insert("nics".into(), "pull".into());
-        }
         switch
     }
 

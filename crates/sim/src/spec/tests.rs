@@ -32,6 +32,7 @@ fn everything() -> Vec<Value> {
             "switch": {
                 "model": "output_queued",
                 "buffer_packets": 100, "ecn_threshold_packets": 0, "ecn_at": "dequeue", "queue_counts": "in_service",
+                "device_queue_packets": 0, "nics": "queue",
                 "ports": "commit_at_start",
             },
             "transport": {
@@ -39,7 +40,8 @@ fn everything() -> Vec<Value> {
                 "max_window_segments": 64, "initial_ssthresh_segments": 10, "min_rto_us": 200, "initial_rto_us": 1000,
                 "max_rto_us": 1e6, "rto_granularity_us": 1.5, "delayed_ack_segments": 2,
                 "delayed_ack_timeout_us": 500, "dupack_threshold": 0, "dctcp_g": 0.5, "dctcp_initial_alpha": 0,
-                "handshake": true, "syn_bytes": 58, "syn_timeout_us": 5000,
+                "handshake": true, "syn_bytes": 58, "syn_timeout_us": 5000, "fin": true,
+                "max_burst_segments": 2,
                 "resequencing": "on", "resequencing_in_order_us": 5, "resequencing_timeout_us": 100,
                 "resequencing_limit_bytes": 1000,
             },

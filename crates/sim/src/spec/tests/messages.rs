@@ -173,12 +173,12 @@ fn switch_and_transport() {
         ),
         (
             json!({"switch": {"buffer": 100}}),
-            "switch.buffer = 100: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, queue_counts, ports; did you mean \"buffer_packets\"?",
+            "switch.buffer = 100: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, device_queue_packets, nics, queue_counts, ports; did you mean \"buffer_packets\"?",
         ),
         (json!({"switch": {"ecn_at": "arrival"}}), "switch.ecn_at = \"arrival\": expected \"enqueue\" or \"dequeue\""),
         (
             json!({"switch": {"min_rto_us": 5}}),
-            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, queue_counts, ports; min_rto_us is a key of [transport] kind = \"dctcp\" or \"newreno\"",
+            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, device_queue_packets, nics, queue_counts, ports; min_rto_us is a key of [transport] kind = \"dctcp\" or \"newreno\"",
         ),
         (
             json!({"transport": {"kind": "cubic"}}),
@@ -188,6 +188,26 @@ fn switch_and_transport() {
         (
             json!({"transport": {"syn_timeout_us": 0}}),
             "transport.syn_timeout_us = 0: expected a number of microseconds, above 0, at most 9000000000",
+        ),
+        (
+            json!({"switch": {"nics": "pulls"}}),
+            "switch.nics = \"pulls\": expected \"pull\" or \"queue\"; did you mean \"pull\"?",
+        ),
+        (
+            json!({"switch": {"nics": "queue", "ecn_at": "dequeue"}}),
+            "switch.nics = \"queue\": expected \"pull\" where packets are marked as they start (ecn_at)",
+        ),
+        (
+            json!({"switch": {"device_queue_packets": 3, "ecn_at": "dequeue"}}),
+            "switch.device_queue_packets = 3: expected 0 where packets are marked as they start (ecn_at)",
+        ),
+        (
+            json!({"switch": {"device_queue_packets": 3, "queue_counts": "in_service"}}),
+            "switch.device_queue_packets = 3: expected 0 where the packet in transmission counts as queued",
+        ),
+        (
+            json!({"transport": {"max_burst_segments": -1}}),
+            "transport.max_burst_segments = -1: expected a whole number from 0 to 4294967295",
         ),
         (json!({"transport": {"handshake": "yes"}}), "transport.handshake = \"yes\": expected true or false"),
         (json!({"transport": {"min_rto_us": 1e9}}), "transport.max_rto_us = 60000000: expected min_rto_us or more"),
