@@ -11,7 +11,7 @@ import pytest
 
 import recorded_cases
 import spinewise
-from spinewise.agreement import comparison, recorded, setting, terms
+from spinewise.agreement import comparison, recorded, scores, setting, terms
 from spinewise.errors import SpecError
 from spinewise.tables import numbers
 
@@ -82,7 +82,7 @@ def test_times_by_classes_of_their_own() -> None:
     assert math.isnan(times[2])
     table = terms.TIMES.statistics(size, times)
     assert (table[0, 0], table[1, 0], table[2, 0]) == (pytest.approx(8 / 3), 1.0, 5.0)
-    found = comparison.scores.scores(table, np.stack([table, table]), terms.TIMES.shown)
+    found = scores.scores(table, np.stack([table, table]), terms.TIMES.shown)
     assert {name: tuple(row) for name, row in found.items()} == terms.TIMES.shown
 
 
