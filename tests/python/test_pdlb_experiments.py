@@ -178,7 +178,7 @@ def test_figures_11_and_12_are_what_the_paper_says(number: str, cdf: str) -> Non
     made = experiment(f"pdlb-{number}")
     runs = [run for run in made.runs(Effort.WHOLE) if not run.variant.startswith("web search")]
     assert {run.x for run in runs} == {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}
-    assert {run.curve for run in runs} >= {"RPS", "ECMP", "LetFlow", "Presto", "PDLB"}
+    assert {run.curve for run in runs} >= {"RPS", "ECMP", "LetFlow", "Presto", "QDAPS", "PDLB"}
     for run in runs[:: len(runs) // 20]:
         spec = resolve(run.spec)
         topology = spec["topology"]
