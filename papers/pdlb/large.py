@@ -130,9 +130,7 @@ def qdaps_is_second(measured: Measured) -> Verdict:
 
 def qdaps_is_close(measured: Measured) -> Verdict:
     """QDAPS' mean over all flows lies near PDLB's."""
-    return claims.graded(
-        claims.alike(measured, "QDAPS", "PDLB", shapes.MEAN, x, within=CLOSE) for x in measured.xs
-    )
+    return claims.graded(claims.alike(measured, "QDAPS", "PDLB", shapes.MEAN, x, within=CLOSE) for x in measured.xs)
 
 
 Statement = tuple[str, str, str, Callable[[Measured], Verdict]]
