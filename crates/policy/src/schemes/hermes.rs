@@ -237,7 +237,7 @@ impl Policy for Hermes {
         needs: Needs::Hosts,
         order: "a flow moves only if it gains much",
         pick: "O(1); O(n) to place or to move",
-        update: "O(1) per ACK",
+        update: "O(1) per ACK; O(n) per period",
     });
     const PRESETS: &'static [InPreset] =
         &[InPreset { preset: "ns3-hermes", params: &[("compat", Value::Word("ns3"))] }];

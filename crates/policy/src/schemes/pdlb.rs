@@ -267,7 +267,7 @@ impl<V: Variant> Policy for Adaptive<V> {
         needs: Needs::Hosts,
         order: "flowcells that grow as paths differ",
         pick: "O(1)",
-        update: "O(n + gran) per period and destination",
+        update: "O(1) per ACK; O(n + gran) per period and destination",
     });
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::TICK);
     type Site = AtHost;
