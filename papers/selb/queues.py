@@ -7,6 +7,7 @@ queues do, so with 8 of them it is faster.
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 WORKLOADS = {"AliStorage": "ali_storage", "Hadoop": "hadoop"}
 LOAD = 0.8
 # Place on the axis, and reorder queues per port; 0 is no limit.
-LIMITS = {0.0: 1, 3.0: 8, 4.0: 16, 5.0: 32, 6.0: 0}
-FEWEST, PAPER, NO_LIMIT = 0.0, 3.0, 6.0
+LIMITS = {1.0: 1, 8.0: 8, 16.0: 16, 32.0: 32, 64.0: 0}
+FEWEST, PAPER, NO_LIMIT = 1.0, 8.0, 64.0
 
 
 def schemes(limit: int) -> str:
@@ -82,8 +83,8 @@ NAMES = tuple(f"{workload}, {mode}" for workload in WORKLOADS for mode in FABRIC
 
 def panels(name: str) -> tuple[Panel, ...]:
     """Completion times and the life of queues, over their number."""
-    x = "log2 of reorder queues per port (6: no limit)"
-    return (
+    x = "reorder queues per port (64: no limit)"
+    made = (
         shapes.mean_fct("queues", x, variant=name),
         shapes.p99_fct("queues", x, variant=name),
         Panel("queues", "early_mean_us", "held before its TAIL for", x, "µs", 1.0, name),
@@ -91,6 +92,7 @@ def panels(name: str) -> tuple[Panel, ...]:
         Panel("queues", "mean_in_use", "queues in use, mean", x, "", 1.0, name),
         Panel("queues", "no_queue", "reroutes that found no queue", x, "per run", 1.0, name),
     )
+    return tuple(replace(panel, log_x=True) for panel in made)
 
 
 EXPERIMENT = Experiment(

@@ -6,6 +6,7 @@ The paper gives none of them; ConWeave and ECMP on the same traffic stand beside
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ def some_value_does(parameter: str, mode: str, measured: Measured) -> Verdict:
 def panels(parameter: str, mode: str) -> tuple[Panel, ...]:
     """One row of the figure of one parameter."""
     name, x = f"{parameter}, {mode}", PARAMETERS[parameter][1]
-    return (
+    made = (
         shapes.mean_fct("sensitivity", x, variant=name),
         shapes.p99_fct("sensitivity", x, variant=name),
         Panel("sensitivity", "reroutes", "reroutes", x, "per run", 1.0, name),
@@ -89,6 +90,8 @@ def panels(parameter: str, mode: str) -> tuple[Panel, ...]:
         Panel("sensitivity", "held_mean_us", "queue held for", x, "µs", 1.0, name),
         Panel("sensitivity", "mean_in_use", "queues in use, mean", x, "", 1.0, name),
     )
+    # Values of all but k lie a factor apart.
+    return tuple(replace(panel, log_x=parameter != "k") for panel in made)
 
 
 EXPERIMENT = Experiment(

@@ -59,7 +59,7 @@ def drawn(panel: Panel, measured: Measured) -> plot.Panel:
         curves += [replace(one, label=label if len(further) == 1 else f"{one.label}, {label}") for one in further]
     overloaded = {m.run.x for m in measured.measurements if m.overloaded}
     return plot.Panel(
-        title=f"Fig. {panel.figure}: {panel.title}",
+        title=f"Fig. {panel.figure}: {panel.title}" if panel.figure[:1].isdigit() else panel.title,
         x_label=panel.x_label,
         y_label=panel.y_label,
         curves=[curve for curve in curves if len(curve.x)],
@@ -91,12 +91,16 @@ def caption(done: Reproduction, measured: Measured) -> str:
     """What a reader must know about the figure."""
     seeds = len({m.run.seed for m in measured.measurements})
     lost = sum(m.unfinished for m in measured.measurements)
-    timelines = all(panel.timeline for panel in done.experiment.panels)
-    shown = "lines: means over seeds" if timelines else "bars: 95 % Student-t intervals over seeds"
+    kinds = {panel.timeline for panel in done.experiment.panels}
+    timelines = kinds == {True}
+    lines = "lines" if timelines else "lines without bars"
+    shown = {False: "bars: 95 % Student-t intervals over seeds", True: f"{lines}: means over seeds"}
     text = (
-        f"{done.experiment.setup}. {seeds} seeds, the same traffic for every scheme; {shown}"
-        f" ({done.effort.value} effort)."
+        f"{done.experiment.setup}. {seeds} seeds, the same traffic for every scheme;"
+        f" {'; '.join(shown[kind] for kind in sorted(kinds))} ({done.effort.value} effort)."
     )
+    if not timelines and any(m.overloaded for m in measured.measurements):
+        text += " Shaded: overloaded."
     if lost:
         text += f" {lost} flows had not finished when their run stopped" + (
             "." if timelines else ", and are left out (hollow markers)."

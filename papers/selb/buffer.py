@@ -1,0 +1,37 @@
+"""Lossless AliStorage at 0.8 with ten times the buffer, so that nothing is paused: who is ahead then.
+
+`python papers/selb/buffer.py` repeats these runs of Fig. 5 for ECMP, ConWeave and SELB, and prints tables.py's tables.
+"""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import spinewise as sw
+from spinewise.experiment import Measured, Measurement, Run
+from spinewise.variants import Variant, parse_list
+
+HERE = Path(__file__).parent
+FABRIC = runpy.run_path(str(HERE / "fabric.py"))
+TABLES = runpy.run_path(str(HERE / "tables.py"), run_name="tables")
+LOAD = 0.8
+BUFFER_BYTES = 90 << 20
+SCHEMES = ("ECMP", "ConWeave", "SELB")
+
+
+def measured(variant: Variant, seed: int) -> Measurement:
+    """A run of Fig. 5 in the larger buffer."""
+    spec = FABRIC["spec"](FABRIC["EVALUATION_HOSTS"], "lossless", "ali_storage", LOAD, 3000.0)
+    spec["switch"]["buffer_bytes"] = BUFFER_BYTES
+    run = Run(variant.label, LOAD, seed, variant.apply(spec), "lossless, 90 MiB")
+    result = sw.run(run.spec, seed=seed)
+    summary = result.summary()
+    unfinished = summary.of("all").unfinished
+    outcome = str(result.report["outcome_hash"])
+    return Measurement(run, FABRIC["measure"](run, result), outcome, unfinished, summary.overloaded)
+
+
+if __name__ == "__main__":
+    variants = [variant for variant in parse_list(FABRIC["SCHEMES"]) if variant.label in SCHEMES]
+    print(TABLES["everything"](Measured([measured(variant, seed) for seed in range(1, 6) for variant in variants])))
