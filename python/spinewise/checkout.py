@@ -27,12 +27,19 @@ PAGE = Path("docs/papers.md")
 README = Path("README.md")
 
 STANDARDS = {
+    "RFC 2018": "TCP selective acknowledgment options",
+    "RFC 2883": "An extension to the selective acknowledgement (SACK) option for TCP",
     "RFC 3168": "The addition of explicit congestion notification (ECN) to IP",
+    "RFC 3522": "The Eifel detection algorithm for TCP",
+    "RFC 4015": "The Eifel response algorithm for TCP",
     "RFC 5681": "TCP congestion control",
     "RFC 6298": "Computing TCP's retransmission timer",
     "RFC 6582": "The NewReno modification to TCP's fast recovery algorithm",
+    "RFC 6675": "A conservative loss recovery algorithm based on selective acknowledgment (SACK) for TCP",
+    "RFC 6937": "Proportional rate reduction for TCP",
     "RFC 7661": "Updating TCP to support rate-limited traffic",
     "RFC 8257": "Data Center TCP (DCTCP)",
+    "RFC 8985": "The RACK-TLP loss detection algorithm for TCP",
     "RFC 9293": "Transmission Control Protocol (TCP)",
 }
 

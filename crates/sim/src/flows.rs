@@ -2,7 +2,7 @@
 
 use crate::gates::{Batch, Gates};
 use crate::packet::Packet;
-use crate::transport::{Opening, RdmaReceiver, RdmaSender, Resequencer, TcpReceiver, TcpSender};
+use crate::transport::{Opening, RdmaReceiver, RdmaSender, Resequencer, SackSender, TcpConfig, TcpReceiver, TcpSender};
 use crate::transport::{UdpConfig, UdpSender};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate};
@@ -36,6 +36,8 @@ pub struct Record {
     pub out_of_order: u32,
     /// Data packets that arrived with CE.
     pub marks: u32,
+    /// Data packets sent again that had arrived, as far as DSACK told the sender (TCP with SACK).
+    pub spurious_retransmits: u32,
     /// Data packets that took another way than the one before (host schemes only).
     pub path_changes: u32,
     /// Data packets that arrived.
@@ -47,14 +49,27 @@ pub struct Record {
 /// The machine at the sending end.
 #[derive(Debug)]
 pub enum Machine {
-    /// NewReno or DCTCP.
+    /// TCP without selective acknowledgements.
     Tcp(TcpSender),
+    /// TCP with them.
+    Sack(Box<SackSender>),
     /// TCP whose connection is not open yet.
     Opening(Opening),
     /// A queue pair.
     Rdma(RdmaSender),
     /// Paced; the sizes of packets that are due and not yet sent.
     Udp(UdpSender, VecDeque<u32>),
+}
+
+impl Machine {
+    /// TCP with the recovery of its configuration; `tcp` has sent nothing yet.
+    pub fn tcp(config: &TcpConfig, tcp: TcpSender) -> Self {
+        if config.recovery.has_sack() {
+            Machine::Sack(Box::new(SackSender::new(config, tcp)))
+        } else {
+            Machine::Tcp(tcp)
+        }
+    }
 }
 
 /// The sending end of a flow.
@@ -75,7 +90,7 @@ pub struct Sender {
 /// The machine at the receiving end.
 #[derive(Debug)]
 pub enum ReceivingMachine {
-    /// NewReno or DCTCP.
+    /// TCP.
     Tcp(TcpReceiver),
     /// A queue pair.
     Rdma(RdmaReceiver),

@@ -17,7 +17,7 @@ use crate::flows::{Flows, Machine};
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
-use crate::packet::{ECT, InHand, Packet, RETRANSMIT, SWITCH, Serializer};
+use crate::packet::{CWR, ECT, InHand, Packet, RETRANSMIT, SWITCH, Serializer};
 use crate::port::{Counters, Pausing, Port, Rules};
 use crate::timers::{Timers, What};
 use crate::transport::Transport;
@@ -336,10 +336,20 @@ impl Host {
             packet.seq = segment.seq;
             packet.payload = segment.len as u16;
             packet.wire = (segment.len + w.net.frame.header) as u16;
-            packet.flags = if ecn { ECT } else { 0 } | if segment.retransmit { RETRANSMIT } else { 0 };
+            let flag = |flag: u8, on: bool| if on { flag } else { 0 };
+            packet.flags = flag(ECT, ecn) | flag(RETRANSMIT, segment.retransmit);
         };
         match (&mut sender.machine, &w.net.transport) {
-            (Machine::Tcp(tcp), Transport::Tcp(config)) => fill(tcp.next_segment(config, now), config.ecn()),
+            (Machine::Tcp(tcp), Transport::Tcp(config)) => {
+                let segment = tcp.next_segment(config, now);
+                fill(segment, config.ect(segment.retransmit));
+                packet.flags |= if segment.cwr { CWR } else { 0 };
+            }
+            (Machine::Sack(tcp), Transport::Tcp(config)) => {
+                let segment = tcp.next_segment(config, now);
+                fill(segment, config.ect(segment.retransmit));
+                packet.flags |= if segment.cwr { CWR } else { 0 };
+            }
             (Machine::Rdma(pair), Transport::Rdma(config)) => {
                 fill(pair.next_packet(config, self.nic.busy_until.max(now)), true);
             }

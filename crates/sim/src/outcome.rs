@@ -92,13 +92,19 @@ pub const FLOW_COLUMNS: &[Column] = &[
     column("packets", "u32", "packets", "data packets sent, retransmissions included"),
     column("retransmits", "u32", "packets", "data packets sent again"),
     column("timeouts", "u32", "", "expiries of the retransmission timer, that of the SYN included"),
-    column("fast_retransmits", "u32", "", "losses inferred from duplicate acknowledgements"),
+    column("fast_retransmits", "u32", "", "recoveries begun by acknowledgements or RACK's timer, not by a timeout"),
     column("dupack3_events", "u32", "", "times a third duplicate acknowledgement arrived"),
     column("out_of_order", "u32", "packets", "data packets that arrived after a later byte of the flow (not UDP)"),
     column("marks", "u32", "packets", "data packets that arrived marked CE"),
     column("path_changes", "u32", "", "data packets tagged with another path than the one before (host schemes)"),
     column("nacks", "u32", "packets", "NACKs that reached the sender before it was done (RDMA)"),
     column("cnps", "u32", "packets", "congestion notifications that reached the sender before it was done (RDMA)"),
+    column(
+        "spurious_retransmits",
+        "u32",
+        "packets",
+        "data packets sent again that had arrived, as far as duplicate SACK told (TCP)",
+    ),
 ];
 
 /// Columns of `series`: one row per point, in the order of time, series and entity.
@@ -189,7 +195,7 @@ fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
         add(pair(record.timeouts, record.fast_retransmits));
         add(pair(record.dupack3_events, record.out_of_order));
         add(pair(record.marks, record.path_changes));
-        add(pair(record.arrived, 0));
+        add(pair(record.arrived, record.spurious_retransmits));
         add(record.received);
         if record.close_fct > 0 {
             add(record.close_fct);
@@ -301,6 +307,7 @@ fn flow_columns(sim: &Sim, ideal: &[u64]) -> Vec<Values> {
         of32(|r| r.path_changes),
         of32(|r| r.nacks),
         of32(|r| r.cnps),
+        of32(|r| r.spurious_retransmits),
     ]
 }
 

@@ -16,6 +16,8 @@ pub const BODY: u8 = 16;
 pub const NACK: u8 = 32;
 /// On an acknowledgement: a congestion notification packet rides on it (DCQCN).
 pub const CNP: u8 = 64;
+/// On data: its sender has reduced the window (RFC 3168). Queue pairs do not tell so.
+pub const CWR: u8 = CNP;
 /// TCP, on data without payload: it opens a connection; on an acknowledgement: it answers such a packet. Queue pairs are
 /// not opened, so it is their bit for NACK.
 pub const SYN: u8 = NACK;

@@ -274,10 +274,23 @@ fn tcp() -> impl Strategy<Value = Value> {
     let acks = (1u32..4, 1u32..500, prop_oneof![1 => Just(0u32), 3 => 1u32..5]);
     let bursts = prop_oneof![2 => Just(0u32), 1 => 1u32..5];
     let opening = (prop::bool::weighted(0.3), 1u32..100, 20u32..2000, any::<bool>(), bursts);
-    (select(&["dctcp", "newreno"][..]), segment, windows, acks, 100u32..2000, opening).prop_map(
-        |(kind, (mss, header, ack), (initial, most, ssthresh), (delayed, timeout, dupacks), rto, opening)| {
+    // The congestion control, and a recovery it goes with.
+    let kinds = [
+        &["dctcp", "ecn"].map(|kind| ["newreno", "reno", "sack", "rack"].map(|recovery| (kind, recovery))).concat()[..],
+        &["newreno", "sack", "rack"].map(|recovery| ("newreno", recovery))[..],
+        &[("reno", "reno"), ("dctcp", "newreno"), ("newreno", "newreno")][..],
+    ];
+    (select(kinds.concat()), segment, windows, acks, 100u32..2000, opening).prop_map(
+        |(
+            (kind, recovery),
+            (mss, header, ack),
+            (initial, most, ssthresh),
+            (delayed, timeout, dupacks),
+            rto,
+            opening,
+        )| {
             json!({
-                "kind": kind, "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack,
+                "kind": kind, "recovery": recovery, "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack,
                 "initial_window_segments": initial, "max_window_segments": most, "initial_ssthresh_segments": ssthresh,
                 "delayed_ack_segments": delayed, "delayed_ack_timeout_us": timeout, "dupack_threshold": dupacks,
                 "min_rto_us": rto, "initial_rto_us": 2 * rto, "max_rto_us": 8 * rto,
@@ -578,6 +591,7 @@ fn much_happens_in_these_specs() {
     let runs = 300;
     let mut runner = TestRunner::new(ProptestConfig { rng_seed: RngSeed::Fixed(7), ..config() });
     let mut seen = std::collections::BTreeMap::<&str, u32>::new();
+    let mut told_twice = 0;
     for n in 0..runs {
         let stop = if n % 2 == 0 { Stop::FlowsDone } else { Stop::Time };
         let spec = made_to_fit(spec(stop).new_tree(&mut runner).expect("a spec").current());
@@ -589,6 +603,7 @@ fn much_happens_in_these_specs() {
         }
         note("handshakes", common::counter(&outcome, "handshakes", "packets") > 0);
         note("marks", common::total(&outcome, |r| r.marks) > 0);
+        told_twice += common::total(&outcome, |r| r.spurious_retransmits);
         note("retransmits", common::total(&outcome, |r| r.retransmits) > 0);
         note("timeouts", common::total(&outcome, |r| r.timeouts) > 0);
         note("fast retransmits", common::total(&outcome, |r| r.fast_retransmits) > 0);
@@ -600,6 +615,7 @@ fn much_happens_in_these_specs() {
         note("links down", spec["topology"].to_string().contains("\"up\":false"));
     }
     println!("{seen:?}");
+    assert!(told_twice > 10, "DSACK told of {told_twice} retransmissions that were not needed");
     for (what, times) in seen {
         assert!(times * 33 > runs, "{what}: in {times} of {runs} runs");
     }

@@ -1,13 +1,13 @@
 //! The two ends of flows: what a host does with data, acknowledgements and the timers of transports.
 
 use super::{Host, World};
-use crate::flows::{Flows, Machine, Receiver, ReceivingMachine, Sender};
+use crate::flows::{Flows, Machine, Receiver, ReceivingMachine, Record, Sender};
 use crate::net::Net;
-use crate::packet::{BODY, CE, CNP, ECE, InHand, MASKED, NACK, Packet, RETRANSMIT, SYN};
+use crate::packet::{BODY, CE, CNP, CWR, ECE, InHand, MASKED, NACK, Packet, RETRANSMIT, SYN};
 use crate::timers::What;
 use crate::transport::rdma::get_sack;
-use crate::transport::{Ack, AckOut, Opening, RdmaAck, RdmaSender, TcpConfig, TcpReceiver, TcpSender};
-use crate::transport::{Transport, UdpSender};
+use crate::transport::{Ack, AckOut, Arrival, Expired, Opening, RdmaAck, RdmaSender, Sack, TcpConfig, TcpReceiver};
+use crate::transport::{TcpSender, Transport, UdpSender};
 use crate::workload::Upon;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Way};
 use std::collections::VecDeque;
@@ -71,21 +71,24 @@ impl Host {
                 echo_retransmit: packet.is(RETRANSMIT),
                 echo_tag: tag_of(arrived, packet),
             };
-            self.send_ack(w, now, flow, &ack);
+            let twice = (packet.seq, packet.seq + u64::from(packet.payload));
+            let told = if config.recovery.has_sack() { Sack::of(&[twice]) } else { Sack::NONE };
+            self.send_ack(w, now, flow, &ack, &told);
             return;
         }
         let receiver = slot.get_or_insert_with(|| Receiver::new(ReceivingMachine::Tcp(TcpReceiver::new(spec.size))));
         let ReceivingMachine::Tcp(machine) = &mut receiver.machine else { return };
-        let got = machine.on_data(
-            config,
-            now,
-            packet.seq,
-            u32::from(packet.payload),
-            packet.is(CE),
-            packet.stamp,
-            packet.is(RETRANSMIT),
-            tag_of(arrived, packet),
-        );
+        let arrival = Arrival {
+            seq: packet.seq,
+            len: u32::from(packet.payload),
+            ce: packet.is(CE),
+            cwr: packet.is(CWR),
+            stamp: packet.stamp,
+            retransmit: packet.is(RETRANSMIT),
+            tag: tag_of(arrived, packet),
+        };
+        let got = machine.on_data(config, now, &arrival);
+        let told = if config.recovery.has_sack() { machine.sack() } else { Sack::NONE };
         record.out_of_order += u32::from(got.out_of_order);
         record.received += got.new_bytes;
         if got.completed {
@@ -93,7 +96,7 @@ impl Host {
         }
         self.tally.received += got.new_bytes;
         for ack in got.acks.iter().flatten() {
-            self.send_ack(w, now, flow, ack);
+            self.send_ack(w, now, flow, ack, &told);
         }
         self.after_receiving(w, flow);
         if got.completed {
@@ -128,7 +131,7 @@ impl Host {
         }
     }
 
-    pub(super) fn send_ack(&mut self, w: &mut World<'_>, now: Time, flow: u32, ack: &AckOut) {
+    pub(super) fn send_ack(&mut self, w: &mut World<'_>, now: Time, flow: u32, ack: &AckOut, told: &Sack) {
         let mut hand = InHand::from(Packet {
             stamp: ack.echo,
             seq: ack.cumulative,
@@ -143,6 +146,9 @@ impl Host {
             flags: if ack.ece { ECE } else { 0 } | if ack.echo_retransmit { RETRANSMIT } else { 0 },
             ..Packet::default()
         });
+        if !told.is_empty() {
+            attach(&mut hand, told);
+        }
         self.choose(w, now, &mut hand.packet);
         self.commit(w, now, &mut hand);
         self.perform(w, now, None);
@@ -156,13 +162,14 @@ impl Host {
         let (newly_acked, done) = match (&mut sender.machine, &w.net.transport) {
             (Machine::Tcp(_), _) if packet.is(SYN) => return, // it answers a second SYN
             (Machine::Tcp(tcp), Transport::Tcp(config)) => {
-                let ack = Ack {
-                    cumulative: packet.seq,
-                    echo: packet.stamp,
-                    ece: packet.flags & (ECE | MASKED) == ECE,
-                    echo_retransmit: packet.is(RETRANSMIT),
-                };
-                let outcome = tcp.on_ack(config, now, &ack);
+                let outcome = tcp.on_ack(config, now, &ack_of(packet));
+                self.tally.dupack3 += u64::from(outcome.dupack3);
+                (outcome.newly_acked, outcome.done)
+            }
+            (Machine::Sack(_), _) if packet.is(SYN) => return,
+            (Machine::Sack(tcp), Transport::Tcp(config)) => {
+                let told = hand.body.as_deref().filter(|_| packet.is(BODY)).map_or(Sack::NONE, Sack::decode);
+                let outcome = tcp.on_ack(config, now, &ack_of(packet), &told);
                 self.tally.dupack3 += u64::from(outcome.dupack3);
                 (outcome.newly_acked, outcome.done)
             }
@@ -256,7 +263,7 @@ impl Host {
         let machine = if w.flows.is_tcp(flow) {
             match &w.net.transport {
                 Transport::Tcp(config) if config.handshake => Machine::Opening(Opening::default()),
-                Transport::Tcp(config) => Machine::Tcp(TcpSender::new(config, spec.size)),
+                Transport::Tcp(config) => Machine::tcp(config, TcpSender::new(config, spec.size)),
                 Transport::Rdma(config) => Machine::Rdma(RdmaSender::new(config, spec.size, self.nic.line.rate(), now)),
             }
         } else {
@@ -302,6 +309,14 @@ impl Host {
                 opening.on_timeout();
                 0
             }
+            (Machine::Sack(sack), Transport::Tcp(config)) => {
+                if sack.on_timeout(config, now) == Expired::Other {
+                    self.plan_retransmit(w, flow);
+                    self.ready(w, now, flow);
+                    return;
+                }
+                sack.tcp().acked()
+            }
             (Machine::Rdma(pair), Transport::Rdma(config)) => {
                 pair.on_timeout(config, now);
                 pair.acked()
@@ -327,7 +342,7 @@ impl Host {
             && tcp.deadline().is_some_and(|at| at <= now)
             && let Some(ack) = tcp.on_timeout(config, now)
         {
-            self.send_ack(w, now, flow, &ack);
+            self.send_ack(w, now, flow, &ack, &Sack::NONE);
         }
         self.after_receiving(w, flow);
     }
@@ -363,6 +378,33 @@ pub(super) fn one_way(ack: &Packet) -> Span {
     Span(u64::from(ack.payload) * ECHO_STEP.0)
 }
 
+/// An acknowledgement as TCP reads it.
+#[inline(always)]
+fn ack_of(packet: &Packet) -> Ack {
+    Ack {
+        cumulative: packet.seq,
+        echo: packet.stamp,
+        ece: packet.flags & (ECE | MASKED) == ECE,
+        echo_retransmit: packet.is(RETRANSMIT),
+    }
+}
+
+/// Gives an acknowledgement its SACK option, which takes bytes.
+#[cold]
+fn attach(hand: &mut InHand, told: &Sack) {
+    hand.packet.flags |= BODY;
+    hand.packet.wire += told.wire_bytes() as u16;
+    hand.body = Some(told.encode());
+}
+
+fn keep_tcp(record: &mut Record, tcp: &TcpSender) {
+    record.packets = tcp.packets();
+    record.retransmits = tcp.retransmits();
+    record.timeouts = tcp.timeouts();
+    record.fast_retransmits = tcp.fast_retransmits();
+    record.dupack3_events = tcp.dupack3_events();
+}
+
 /// What a NACK of IRN tells of.
 fn sack(hand: &InHand) -> Option<(u64, u32)> {
     // The body in hand may be that of a packet before.
@@ -378,6 +420,7 @@ impl Sender {
             (Machine::Tcp(tcp), Transport::Tcp(config)) => when(tcp.can_send(config), Time::ZERO),
             (Machine::Rdma(pair), Transport::Rdma(config)) => when(pair.may_send(config), pair.next_at()),
             (Machine::Udp(_, due), _) => when(!due.is_empty(), Time::ZERO),
+            (Machine::Sack(sack), _) => when(sack.can_send(), Time::ZERO),
             (Machine::Opening(opening), _) => when(opening.may_send(), Time::ZERO),
             _ => Time::NEVER,
         }
@@ -389,6 +432,7 @@ impl Sender {
         match &self.machine {
             Machine::Tcp(tcp) => tcp.deadline(),
             Machine::Opening(opening) => opening.deadline(),
+            Machine::Sack(sack) => sack.deadline(),
             Machine::Rdma(pair) => pair.deadline(),
             Machine::Udp(..) => None,
         }
@@ -426,12 +470,10 @@ pub fn keep_account(flows: &mut Flows, flow: u32) {
     let Some(sender) = flows.senders[flow as usize].as_deref() else { return };
     let record = &mut flows.records[flow as usize];
     match &sender.machine {
-        Machine::Tcp(tcp) => {
-            record.packets = tcp.packets();
-            record.retransmits = tcp.retransmits();
-            record.timeouts = tcp.timeouts();
-            record.fast_retransmits = tcp.fast_retransmits();
-            record.dupack3_events = tcp.dupack3_events();
+        Machine::Tcp(tcp) => keep_tcp(record, tcp),
+        Machine::Sack(sack) => {
+            keep_tcp(record, sack.tcp());
+            record.spurious_retransmits = sack.spurious_retransmits();
         }
         Machine::Opening(opening) => record.timeouts = opening.timeouts(),
         Machine::Rdma(pair) => {

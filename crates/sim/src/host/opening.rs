@@ -26,7 +26,7 @@ impl Host {
         let opened = greeting == Some(Greeting::Ack);
         if opened {
             let size = w.flows.specs[flow as usize].size;
-            sender.machine = Machine::Tcp(opening.sender(config, size));
+            sender.machine = Machine::tcp(config, opening.sender(config, size));
         }
         let mut hand = InHand::from(Packet { wire: wire as u16, flags, ..blank });
         self.choose(w, now, &mut hand.packet);

@@ -88,7 +88,7 @@ fn tables() -> Vec<Table> {
             of_shared,
         ),
         with(
-            "[transport] kind = \"dctcp\" or \"newreno\"",
+            "[transport] kind = \"dctcp\", \"newreno\", \"reno\" or \"ecn\"",
             "TCP, the same for all flows of a run.",
             TransportKeys::KEYS,
             of_tcp,
@@ -262,6 +262,8 @@ fn transports() -> Vec<Value> {
         let (about, source) = match control {
             Control::Dctcp => ("NewReno for losses, a cut by the marked fraction for ECN marks", "RFC 8257"),
             Control::NewReno => ("TCP NewReno without ECN", "RFC 5681, RFC 6582, RFC 6298"),
+            Control::Reno => ("TCP Reno without ECN: no partial acknowledgements", "RFC 5681, RFC 6298"),
+            Control::Ecn => ("TCP that halves its window on an ECN mark as on a loss", "RFC 3168, RFC 5681, RFC 6298"),
         };
         json!({
             "name": control.name(),

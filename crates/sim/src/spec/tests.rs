@@ -40,6 +40,7 @@ fn everything() -> Vec<Value> {
                 "max_window_segments": 64, "initial_ssthresh_segments": 10, "min_rto_us": 200, "initial_rto_us": 1000,
                 "max_rto_us": 1e6, "rto_granularity_us": 1.5, "delayed_ack_segments": 2,
                 "delayed_ack_timeout_us": 500, "dupack_threshold": 0, "dctcp_g": 0.5, "dctcp_initial_alpha": 0,
+                "recovery": "rack",
                 "handshake": true, "syn_bytes": 58, "syn_timeout_us": 5000, "fin": true,
                 "max_burst_segments": 2,
                 "resequencing": "on", "resequencing_in_order_us": 5, "resequencing_timeout_us": 100,
@@ -171,7 +172,7 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
                 format!("[topology] kind = {}", value.get("kind").unwrap_or(&json!("leaf_spine")))
             }
             ("top level", "transport") if value["kind"] == "rdma" => "[transport] kind = \"rdma\"".into(),
-            ("top level", "transport") => "[transport] kind = \"dctcp\" or \"newreno\"".into(),
+            ("top level", "transport") => "[transport] kind = \"dctcp\", \"newreno\", \"reno\" or \"ecn\"".into(),
             (_, "list") => "entries of list, [[traffic]] kind = \"flows\"".into(),
             (_, "schedule") => "entries of schedule, [[traffic]] kind = \"udp\"".into(),
             (_, "size_classes") => "entries of metrics.size_classes".into(),

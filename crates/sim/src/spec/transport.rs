@@ -6,7 +6,7 @@ use spinewise_policy::Span;
 use super::error::SpecError;
 use super::key::{Default, Kind, Plain, Unit, Zero, one_of, tidy};
 use super::reader::{Field, Reader, keys, words};
-use crate::transport::config::Kind as Control;
+use crate::transport::config::{Kind as Control, Recovery as TcpRecovery};
 use crate::transport::rdma::Recovery;
 use crate::transport::resequencer::Rules;
 use crate::transport::{RdmaConfig, TcpConfig, Transport};
@@ -17,7 +17,8 @@ const MOST: u64 = u32::MAX as u64;
 /// The kind that is not TCP.
 const RDMA: &str = "rdma";
 /// All kinds, TCP first.
-const KINDS: &[&str] = &[Control::ALL[0].name(), Control::ALL[1].name(), RDMA];
+const KINDS: &[&str] =
+    &[Control::ALL[0].name(), Control::ALL[1].name(), Control::ALL[2].name(), Control::ALL[3].name(), RDMA];
 const TCP_KINDS: &[&str] = KINDS.split_at(Control::ALL.len()).0;
 const _: () = assert!(Control::ALL.len() + 1 == KINDS.len(), "a congestion control without its word");
 
@@ -59,8 +60,13 @@ impl TransportPreset {
 keys! {
     /// `[transport]` with TCP.
     TransportKeys {
-        /// The transport: DCTCP (RFC 8257), or TCP NewReno without ECN (RFC 5681, RFC 6582).
+        /// The transport: DCTCP (RFC 8257), TCP NewReno without ECN (RFC 5681, RFC 6582), Reno (RFC 5681), or TCP that
+        /// halves its window on a mark (RFC 3168).
         kind: Control, Kind::Words(KINDS), Default::Preset;
+        /// Loss recovery: by duplicate and partial acknowledgements (RFC 6582); by duplicates alone (RFC 5681), the
+        /// default of kind = "reno"; by selective acknowledgements (RFC 2018, RFC 6675); or RACK-TLP (RFC 8985) as Linux
+        /// runs it.
+        recovery: RecoveryWord, Kind::Words(RecoveryWord::WORDS), Default::Preset;
         /// Payload of a full segment.
         mss_bytes: u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
         /// Bytes of a data packet on the wire besides its payload.
@@ -126,6 +132,31 @@ words! {
     }
 }
 
+words! {
+    /// Loss recovery of TCP, by its word.
+    RecoveryWord {
+        /// RFC 6582.
+        NewReno = "newreno",
+        /// RFC 5681.
+        Reno = "reno",
+        /// RFC 6675.
+        Sack = "sack",
+        /// RFC 8985.
+        Rack = "rack",
+    }
+}
+
+impl From<RecoveryWord> for TcpRecovery {
+    fn from(word: RecoveryWord) -> TcpRecovery {
+        match word {
+            RecoveryWord::NewReno => TcpRecovery::NewReno,
+            RecoveryWord::Reno => TcpRecovery::Reno,
+            RecoveryWord::Sack => TcpRecovery::Sack,
+            RecoveryWord::Rack => TcpRecovery::Rack,
+        }
+    }
+}
+
 impl Field for Control {
     fn from_plain(plain: Option<Plain>) -> Option<Self> {
         match plain {
@@ -138,8 +169,15 @@ impl Field for Control {
 /// The values of `[transport]` that make this configuration: what a preset says.
 pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
     let us = |span: Span| tidy(span.as_us_f64());
+    let recovery = match config.recovery {
+        TcpRecovery::NewReno => RecoveryWord::NewReno,
+        TcpRecovery::Reno => RecoveryWord::Reno,
+        TcpRecovery::Sack => RecoveryWord::Sack,
+        TcpRecovery::Rack => RecoveryWord::Rack,
+    };
     [
         ("kind", config.kind.name().into()),
+        ("recovery", recovery.word().into()),
         ("mss_bytes", config.mss.into()),
         ("header_bytes", config.header.into()),
         ("ack_bytes", config.ack_bytes.into()),
@@ -203,9 +241,31 @@ fn check_family(given: &Map<String, Value>, is_rdma: bool) -> Result<(), SpecErr
     }
 }
 
+/// Reno is a recovery by its name: neither goes without the other, but with ECN.
+fn check_recovery(reader: &Reader<'_>, keys: &TransportKeys) -> Result<(), SpecError> {
+    let reno = keys.recovery == RecoveryWord::Reno;
+    match keys.kind {
+        Control::Reno if !reno => {
+            let others = "other recoveries go with kind = \"newreno\", \"dctcp\" or \"ecn\"";
+            Err(reader.refuse("recovery", format!("\"reno\" with transport.kind = \"reno\"; {others}")))
+        }
+        Control::NewReno if reno => {
+            let allowed =
+                "\"newreno\", \"sack\" or \"rack\" with transport.kind = \"newreno\"; Reno is a kind of its own";
+            Err(reader.refuse("recovery", allowed))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig, Value), SpecError> {
-    let mut reader = Reader::new("transport", TransportKeys::KEYS, given)?.with_defaults(values(preset));
+    let mut defaults = values(preset);
+    if given.get("kind").is_some_and(|kind| kind == Control::Reno.name()) {
+        defaults.insert("recovery".into(), RecoveryWord::Reno.word().into());
+    }
+    let mut reader = Reader::new("transport", TransportKeys::KEYS, given)?.with_defaults(defaults);
     let keys = TransportKeys::read(&mut reader)?;
+    check_recovery(&reader, &keys)?;
     if keys.max_rto_us < keys.min_rto_us {
         return Err(reader.refuse("max_rto_us", "min_rto_us or more"));
     }
@@ -225,6 +285,7 @@ fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig
     }
     let config = TcpConfig {
         kind: keys.kind,
+        recovery: keys.recovery.into(),
         mss: keys.mss_bytes,
         header: keys.header_bytes,
         ack_bytes: keys.ack_bytes,

@@ -8,20 +8,47 @@ use spinewise_policy::time::Span;
 pub enum Kind {
     /// TCP NewReno (RFC 5681, RFC 6582) without ECN: marks are neither echoed nor heeded.
     NewReno,
+    /// TCP Reno (RFC 5681) without ECN: as NewReno, with the recovery of that name.
+    Reno,
     /// DCTCP (RFC 8257): NewReno for losses, a cut by the marked fraction for marks.
     Dctcp,
+    /// TCP with ECN (RFC 3168): a mark halves the window as a loss does.
+    Ecn,
 }
 
 impl Kind {
     /// Every kind, in the order the registry lists them.
-    pub const ALL: [Kind; 2] = [Kind::Dctcp, Kind::NewReno];
+    pub const ALL: [Kind; 4] = [Kind::Dctcp, Kind::NewReno, Kind::Reno, Kind::Ecn];
 
     /// The name in experiment files.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::NewReno => "newreno",
+            Kind::Reno => "reno",
             Kind::Dctcp => "dctcp",
+            Kind::Ecn => "ecn",
         }
+    }
+}
+
+/// How a TCP sender finds and repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Recovery {
+    /// Duplicate acknowledgements, and partial ones (RFC 6582).
+    NewReno,
+    /// Duplicate acknowledgements alone (RFC 5681).
+    Reno,
+    /// Selective acknowledgements (RFC 2018, RFC 6675).
+    Sack,
+    /// RACK-TLP (RFC 8985), as Linux runs it.
+    Rack,
+}
+
+impl Recovery {
+    /// Do acknowledgements say what has arrived beyond a gap?
+    #[inline]
+    pub const fn has_sack(self) -> bool {
+        matches!(self, Recovery::Sack | Recovery::Rack)
     }
 }
 
@@ -30,6 +57,8 @@ impl Kind {
 pub struct TcpConfig {
     /// The congestion control.
     pub kind: Kind,
+    /// The loss recovery; [`Recovery::Reno`] goes with [`Kind::Reno`].
+    pub recovery: Recovery,
     /// Payload of a full segment, bytes (SMSS of RFC 5681). At least 1.
     pub mss: u32,
     /// Bytes a data packet has on the wire besides its payload.
@@ -82,6 +111,7 @@ impl TcpConfig {
     pub fn datacenter() -> Self {
         Self {
             kind: Kind::Dctcp,
+            recovery: Recovery::NewReno,
             mss: 1460,
             header: 40,
             ack_bytes: 40,
@@ -151,7 +181,23 @@ impl TcpConfig {
     /// Whether data packets are ECN-capable and marks are echoed.
     #[inline]
     pub const fn ecn(&self) -> bool {
+        matches!(self.kind, Kind::Dctcp | Kind::Ecn)
+    }
+
+    /// Whether marks are answered by their fraction.
+    #[inline]
+    pub const fn dctcp(&self) -> bool {
         matches!(self.kind, Kind::Dctcp)
+    }
+
+    /// Whether a data packet is ECN-capable. RFC 3168 §6.1.5: what is sent again is not, but with DCTCP.
+    #[inline]
+    pub const fn ect(&self, retransmit: bool) -> bool {
+        match self.kind {
+            Kind::Dctcp => true,
+            Kind::Ecn => !retransmit,
+            Kind::NewReno | Kind::Reno => false,
+        }
     }
 
     /// `segments` full segments in bytes, where 0 means without bound.

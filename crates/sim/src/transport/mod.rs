@@ -9,7 +9,9 @@
 //! |---|---|
 //! | `config.rs` | [`TcpConfig`] and its presets |
 //! | `opening.rs` | [`Opening`]: the three-way handshake |
-//! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, NewReno recovery, timeouts |
+//! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, Reno and NewReno recovery, timeouts |
+//! | `tcp/sack.rs` | [`SackSender`]: the same with selective acknowledgements, RFC 6675 or RACK-TLP |
+//! | `sack.rs` | [`Sack`]: the option of an acknowledgement |
 //! | `dctcp.rs` | the marked-fraction estimate of DCTCP and its window reduction |
 //! | `resequencer.rs` | [`Resequencer`]: holds data back below TCP until what it has overtaken has come |
 //! | `rtt.rs` | the round-trip estimate and the retransmission timeout |
@@ -17,8 +19,8 @@
 //! | `udp.rs` | [`UdpSender`]: constant bit rates by a schedule |
 //! | `rdma.rs` | [`RdmaSender`] and [`RdmaReceiver`]: the queue pairs of an RNIC |
 //!
-//! Left out on purpose: the closing of a connection, selective acknowledgements, limited transmit
-//! (RFC 3042) and flow control. A flow is a known number of bytes in one direction.
+//! Left out on purpose: the closing of a connection, limited transmit without SACK (RFC 3042) and flow
+//! control. A flow is a known number of bytes in one direction.
 
 pub mod config;
 mod dctcp;
@@ -27,14 +29,17 @@ pub mod rdma;
 pub mod receiver;
 pub mod resequencer;
 mod rtt;
+pub mod sack;
 pub mod tcp;
 pub mod udp;
 
 pub use config::{Kind, TcpConfig};
 pub use opening::{Greeting, Opening};
 pub use rdma::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
-pub use receiver::{AckOut, Received, TcpReceiver};
+pub use receiver::{AckOut, Arrival, Received, TcpReceiver};
 pub use resequencer::Resequencer;
+pub use sack::Sack;
+pub use tcp::sack::{Expired, SackSender};
 pub use tcp::{Ack, AckOutcome, Segment, TcpSender};
 pub use udp::{UdpConfig, UdpSender};
 

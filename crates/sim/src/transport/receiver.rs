@@ -4,7 +4,8 @@
 //! by the delayed-ACK timer. (RFC 7323 §4.3 would echo the oldest packet a delayed ACK covers; here
 //! the round-trip time and the path tag an ACK brings back belong to one and the same packet.)
 
-use super::config::TcpConfig;
+use super::config::{Kind, TcpConfig};
+use super::sack::Sack;
 use spinewise_policy::time::Time;
 
 /// An acknowledgement to be sent.
@@ -12,7 +13,8 @@ use spinewise_policy::time::Time;
 pub struct AckOut {
     /// The next byte expected.
     pub cumulative: u64,
-    /// ECN-Echo: with DCTCP, whether the packets it answers were CE-marked.
+    /// ECN-Echo: with DCTCP, whether the packets it answers were CE-marked; with RFC 3168, whether one was since the last
+    /// CWR.
     pub ece: bool,
     /// When the packet it answers was sent.
     pub echo: Time,
@@ -20,6 +22,25 @@ pub struct AckOut {
     pub echo_retransmit: bool,
     /// That packet's tag, as given to [`TcpReceiver::on_data`].
     pub echo_tag: u32,
+}
+
+/// A data packet that arrives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrival {
+    /// Its first byte.
+    pub seq: u64,
+    /// Its bytes of payload, above 0.
+    pub len: u32,
+    /// Its CE mark.
+    pub ce: bool,
+    /// CWR: its sender has reduced the window (RFC 3168).
+    pub cwr: bool,
+    /// When it was sent.
+    pub stamp: Time,
+    /// Its bytes had been sent before.
+    pub retransmit: bool,
+    /// Anything the caller wants echoed.
+    pub tag: u32,
 }
 
 /// What the arrival of a data packet brought about.
@@ -51,12 +72,23 @@ pub struct TcpReceiver {
     stamp: Time,
     tag: u32,
     retransmit: bool,
-    /// DCTCP.CE of RFC 8257 §3.2.
+    /// DCTCP.CE of RFC 8257 §3.2; with RFC 3168, what is echoed until CWR.
     ce: bool,
     /// Packets in order that await their acknowledgement.
     pending: u32,
     out_of_order: u32,
     marks: u32,
+    /// With selective acknowledgements, from the first packet out of order on.
+    told: Option<Box<Told>>,
+}
+
+/// What selective acknowledgements tell next.
+#[derive(Clone, Debug, Default)]
+struct Told {
+    /// A byte of each block beyond the gap that packets arrived in of late, the newest first.
+    recent: Vec<u64>,
+    /// The packet that has just arrived for the second time.
+    duplicate: Option<(u64, u64)>,
 }
 
 impl TcpReceiver {
@@ -74,24 +106,14 @@ impl TcpReceiver {
             pending: 0,
             out_of_order: 0,
             marks: 0,
+            told: None,
         }
     }
 
-    /// Takes a data packet: bytes `seq..seq + len` of the flow, `len > 0`; `ce` is its CE mark, `stamp`
-    /// when it was sent, `tag` anything the caller wants echoed.
+    /// Takes a data packet.
     #[inline]
-    #[allow(clippy::too_many_arguments)] // the fields of a packet, which this module does not know
-    pub fn on_data(
-        &mut self,
-        config: &TcpConfig,
-        now: Time,
-        seq: u64,
-        len: u32,
-        ce: bool,
-        stamp: Time,
-        retransmit: bool,
-        tag: u32,
-    ) -> Received {
+    pub fn on_data(&mut self, config: &TcpConfig, now: Time, packet: &Arrival) -> Received {
+        let Arrival { seq, len, ce, .. } = *packet;
         let end = seq + u64::from(len);
         debug_assert!(len > 0 && end <= self.size, "data outside the flow");
         let acknowledgeable = self.expected;
@@ -111,7 +133,10 @@ impl TcpReceiver {
         // RFC 5681 §4.2: at once if out of order or if it fills (part of) a gap; every n-th segment
         // otherwise. The flow's last byte carries the FIN, which is acknowledged at once.
         let mut at_once = !in_order || out.completed;
-        if config.ecn() && ce != self.ce {
+        if config.kind == Kind::Ecn {
+            // RFC 3168 §6.1.3: from a mark until CWR, and on if that packet is marked again
+            self.ce = ce || self.ce && !packet.cwr;
+        } else if config.dctcp() && ce != self.ce {
             // RFC 8257 §3.2: a change of the CE state is told at once, and what is still to be
             // acknowledged in the old state gets an ACK of its own.
             if self.pending > 0 {
@@ -120,9 +145,12 @@ impl TcpReceiver {
             self.ce = ce;
             at_once = true;
         }
-        self.stamp = stamp;
-        self.tag = tag;
-        self.retransmit = retransmit;
+        if !in_order && config.recovery.has_sack() {
+            self.note(seq, end, out.duplicate);
+        }
+        self.stamp = packet.stamp;
+        self.tag = packet.tag;
+        self.retransmit = packet.retransmit;
         self.pending += 1;
         if at_once || self.pending >= config.delayed_ack {
             let ack = self.acknowledge(self.expected);
@@ -131,6 +159,24 @@ impl TcpReceiver {
             self.deadline = now + config.delayed_ack_timeout;
         }
         out
+    }
+
+    /// The SACK option of the acknowledgement that answers the packet just taken; [`Sack::NONE`] without such options.
+    /// What is told of a duplicate is told once.
+    pub fn sack(&mut self) -> Sack {
+        let Some(told) = &mut self.told else { return Sack::NONE };
+        let mut blocks: Vec<(u64, u64)> = told.duplicate.take().into_iter().collect();
+        let own = blocks.len();
+        // RFC 2018 §4: the block the packet is in, then those told of most recently, none twice
+        told.recent.retain(|&byte| {
+            let at = self.beyond.partition_point(|block| block.1 <= byte);
+            let block = self.beyond.get(at).filter(|block| block.0 <= byte);
+            let new = block.filter(|block| !blocks[own..].contains(block));
+            blocks.extend(new);
+            new.is_some()
+        });
+        told.recent.truncate(3);
+        Sack::of(&blocks)
     }
 
     /// When [`Self::on_timeout`] is due, if an acknowledgement is held back.
@@ -163,6 +209,18 @@ impl TcpReceiver {
     /// CE-marked arrivals.
     pub fn marks(&self) -> u32 {
         self.marks
+    }
+
+    /// Notes a packet out of order for the acknowledgements to come.
+    #[cold]
+    fn note(&mut self, seq: u64, end: u64, duplicate: bool) {
+        let told = self.told.get_or_insert_default();
+        if duplicate {
+            told.duplicate = Some((seq, end)); // RFC 2883 §4
+        }
+        if end > self.expected {
+            told.recent.insert(0, seq);
+        }
     }
 
     /// One past the last byte that is here.

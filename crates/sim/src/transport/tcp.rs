@@ -6,11 +6,13 @@
 //! all "one past the last byte". What the RFCs leave open is settled so:
 //! * Slow start grows by min(bytes acknowledged, SMSS) for an ACK (RFC 5681 eq. 2).
 //! * Congestion avoidance counts bytes: one SMSS for each cwnd acknowledged, in integers.
-//! * After a fast recovery cwnd is min(ssthresh, max(FlightSize, SMSS) + SMSS), which cannot burst.
+//! * Reno (RFC 5681 without RFC 6582) ends a fast recovery with any ACK of new data, and begins another with the next
+//!   duplicates.
+//! * After a fast recovery of NewReno cwnd is min(ssthresh, max(FlightSize, SMSS) + SMSS), which cannot burst.
 //! * Only the first partial ACK restarts the timer ("Impatient", RFC 6582 §4).
 //! * ACKs carry time stamps: each ACK of new data gives a round-trip sample, retransmitted or not.
 
-use super::config::TcpConfig;
+use super::config::{Recovery, TcpConfig};
 use super::dctcp::Dctcp;
 use super::rtt::RttEstimator;
 use spinewise_policy::time::{Span, Time};
@@ -24,6 +26,8 @@ pub struct Segment {
     pub len: u32,
     /// Whether its bytes had been sent before.
     pub retransmit: bool,
+    /// It is the first new data since the window was reduced (RFC 3168: CWR).
+    pub cwr: bool,
 }
 
 /// An acknowledgement as it reaches the sender.
@@ -95,6 +99,8 @@ pub struct TcpSender {
     partial_seen: bool,
     /// The segment at `snd_una` is to be sent again, whatever the window.
     retransmit_due: bool,
+    /// The next new segment tells that the window was reduced.
+    cwr_due: bool,
 }
 
 impl TcpSender {
@@ -126,6 +132,7 @@ impl TcpSender {
             in_recovery: false,
             partial_seen: false,
             retransmit_due: false,
+            cwr_due: false,
         }
     }
 
@@ -164,16 +171,24 @@ impl TcpSender {
         let retransmit = seq < self.snd_max;
         self.snd_nxt = self.snd_nxt.max(seq + len);
         self.snd_max = self.snd_max.max(self.snd_nxt);
+        self.note_peak();
+        self.packets += 1;
+        self.retransmits += u32::from(retransmit);
+        let cwr = self.cwr_due && !retransmit;
+        self.cwr_due &= !cwr;
+        if self.deadline == Time::NEVER {
+            self.start_timer(config, now); // RFC 6298 (5.1)
+        }
+        Segment { seq, len: len as u32, retransmit, cwr }
+    }
+
+    /// Notes what is in flight behind a segment just sent.
+    #[inline(always)]
+    fn note_peak(&mut self) {
         if self.snd_una >= self.peak_until || self.flight() > self.peak_flight {
             self.peak_flight = self.flight();
             self.peak_until = self.snd_nxt;
         }
-        self.packets += 1;
-        self.retransmits += u32::from(retransmit);
-        if self.deadline == Time::NEVER {
-            self.start_timer(config, now); // RFC 6298 (5.1)
-        }
-        Segment { seq, len: len as u32, retransmit }
     }
 
     /// Takes an acknowledgement that arrives at `now`.
@@ -299,7 +314,7 @@ impl TcpSender {
         self.dupacks = 0;
         self.rtt.sample(out.rtt);
         self.backoff = 0; // RFC 6298 §5: the new sample replaces the backed-off timeout
-        if config.ecn() {
+        if config.dctcp() {
             self.dctcp.count(config.dctcp_g, acked, ece, cumulative, self.snd_nxt);
         }
         let mut restart = true;
@@ -355,9 +370,15 @@ impl TcpSender {
         if !self.dctcp.may_reduce(self.snd_una) {
             return;
         }
-        // RFC 8257 §3.3 step 9; no lower than two segments, as RFC 5681 eq. (4) has it for losses.
+        // No lower than two segments, as RFC 5681 eq. (4) has it for losses.
         let floor = 2 * u64::from(config.mss);
-        self.cwnd = self.dctcp.cut(self.cwnd).max(floor).min(self.cwnd);
+        let cut = if config.dctcp() {
+            self.dctcp.cut(self.cwnd) // RFC 8257 §3.3 step 9
+        } else {
+            self.cwr_due = true;
+            self.cwnd / 2 // RFC 3168 §6.1.2
+        };
+        self.cwnd = cut.max(floor).min(self.cwnd);
         self.ssthresh = self.cwnd.max(floor);
         self.avoidance_acked = 0;
         self.dctcp.reduced(self.snd_max);
@@ -365,11 +386,7 @@ impl TcpSender {
 
     /// A duplicate ACK.
     fn on_duplicate(&mut self, config: &TcpConfig, ece: bool, out: &mut AckOutcome) {
-        self.dupacks = self.dupacks.saturating_add(1);
-        if self.dupacks == 3 {
-            self.dupack3_events += 1;
-            out.dupack3 = true;
-        }
+        out.dupack3 = self.count_duplicate();
         if self.in_recovery {
             self.cwnd += u64::from(config.mss); // RFC 5681 §3.2 step 4
             return;
@@ -378,12 +395,21 @@ impl TcpSender {
             self.on_mark(config);
         }
         // RFC 6582 §3.2 step 2: not for duplicates that our own going back may have caused. Before
-        // the first loss there can be none, so a lost first segment is repaired too.
-        let fresh = self.recover == 0 || self.snd_una > self.recover;
+        // the first loss there can be none, so a lost first segment is repaired too. Reno has no such rule.
+        let fresh = self.recover == 0 || self.snd_una > self.recover || config.recovery == Recovery::Reno;
         if self.dupacks == config.dupack_threshold && fresh {
             self.enter_recovery(config);
             out.entered_recovery = true;
         }
+    }
+
+    /// Counts a duplicate ACK. Is it the third in a row?
+    #[inline]
+    fn count_duplicate(&mut self) -> bool {
+        self.dupacks = self.dupacks.saturating_add(1);
+        let third = self.dupacks == 3;
+        self.dupack3_events += u32::from(third);
+        third
     }
 
     /// RFC 5681 §3.2 steps 2 and 3, RFC 6582 §3.2 step 2.
@@ -400,6 +426,12 @@ impl TcpSender {
     /// An ACK of `acked` new bytes during recovery (RFC 6582 §3.2 step 3). Returns whether it restarts the timer.
     fn on_ack_in_recovery(&mut self, config: &TcpConfig, acked: u64) -> bool {
         let mss = u64::from(config.mss);
+        if config.recovery == Recovery::Reno {
+            // RFC 5681 §3.2 step 6: any new data ends it, whatever else is missing
+            self.cwnd = self.ssthresh;
+            self.leave_recovery();
+            return true;
+        }
         if self.snd_una >= self.recover {
             // A full acknowledgement, option (1).
             self.cwnd = self.ssthresh.min(self.flight().max(mss) + mss);
@@ -423,6 +455,7 @@ impl TcpSender {
         self.recover = self.snd_max;
         self.dctcp.reduced(self.snd_max);
         self.avoidance_acked = 0;
+        self.cwr_due = true; // RFC 3168 §6.1.2: for whatever reason
     }
 
     /// max(FlightSize / 2, 2 SMSS), RFC 5681 eq. (4).
@@ -435,6 +468,8 @@ impl TcpSender {
         self.deadline = now + self.rtt.rto(config, self.backoff);
     }
 }
+
+pub mod sack;
 
 #[cfg(test)]
 mod both_ends;

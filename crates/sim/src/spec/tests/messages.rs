@@ -178,11 +178,11 @@ fn switch_and_transport() {
         (json!({"switch": {"ecn_at": "arrival"}}), "switch.ecn_at = \"arrival\": expected \"enqueue\" or \"dequeue\""),
         (
             json!({"switch": {"min_rto_us": 5}}),
-            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, device_queue_packets, nics, queue_counts, ports; min_rto_us is a key of [transport] kind = \"dctcp\" or \"newreno\"",
+            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, device_queue_packets, nics, queue_counts, ports; min_rto_us is a key of [transport] kind = \"dctcp\", \"newreno\", \"reno\" or \"ecn\"",
         ),
         (
             json!({"transport": {"kind": "cubic"}}),
-            "transport.kind = \"cubic\": expected \"dctcp\", \"newreno\" or \"rdma\"",
+            "transport.kind = \"cubic\": expected \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"rdma\"",
         ),
         (json!({"transport": {"dctcp_g": 0}}), "transport.dctcp_g = 0: expected a number above 0, at most 1"),
         (
@@ -208,6 +208,18 @@ fn switch_and_transport() {
         (
             json!({"transport": {"max_burst_segments": -1}}),
             "transport.max_burst_segments = -1: expected a whole number from 0 to 4294967295",
+        ),
+        (
+            json!({"transport": {"recovery": "rak"}}),
+            "transport.recovery = \"rak\": expected \"newreno\", \"reno\", \"sack\" or \"rack\"; did you mean \"rack\"?",
+        ),
+        (
+            json!({"transport": {"kind": "reno", "recovery": "sack"}}),
+            "transport.recovery = \"sack\": expected \"reno\" with transport.kind = \"reno\"; other recoveries go with kind = \"newreno\", \"dctcp\" or \"ecn\"",
+        ),
+        (
+            json!({"transport": {"kind": "newreno", "recovery": "reno"}}),
+            "transport.recovery = \"reno\": expected \"newreno\", \"sack\" or \"rack\" with transport.kind = \"newreno\"; Reno is a kind of its own",
         ),
         (json!({"transport": {"handshake": "yes"}}), "transport.handshake = \"yes\": expected true or false"),
         (json!({"transport": {"min_rto_us": 1e9}}), "transport.max_rto_us = 60000000: expected min_rto_us or more"),

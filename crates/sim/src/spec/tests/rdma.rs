@@ -95,12 +95,12 @@ fn what_is_refused() {
         (
             "selb",
             json!({"min_rto_us": 5}),
-            "transport.min_rto_us = 5: expected no such key with transport.kind = \"rdma\"; min_rto_us is a key of kind = \"dctcp\" or \"newreno\"",
+            "transport.min_rto_us = 5: expected no such key with transport.kind = \"rdma\"; min_rto_us is a key of kind = \"dctcp\", \"newreno\", \"reno\" or \"ecn\"",
         ),
         (
             "datacenter",
             json!({"rto_us": 5}),
-            "transport.rto_us = 5: expected no such key with transport.kind = \"dctcp\" or \"newreno\"; rto_us is a key of kind = \"rdma\"",
+            "transport.rto_us = 5: expected no such key with transport.kind = \"dctcp\", \"newreno\", \"reno\" or \"ecn\"; rto_us is a key of kind = \"rdma\"",
         ),
         (
             "selb",
@@ -109,7 +109,11 @@ fn what_is_refused() {
         ),
         ("selb", json!({"rto_high_us": 99}), "transport.rto_high_us = 99: expected rto_low_us or more"),
         ("selb", json!({"recovery": "sack"}), "transport.recovery = \"sack\": expected \"go_back_n\" or \"irn\""),
-        ("selb", json!({"kind": "roce"}), "transport.kind = \"roce\": expected \"dctcp\", \"newreno\" or \"rdma\""),
+        (
+            "selb",
+            json!({"kind": "roce"}),
+            "transport.kind = \"roce\": expected \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"rdma\"",
+        ),
         (
             "selb",
             json!({"dcqcn_min_rate_gbps": 0}),

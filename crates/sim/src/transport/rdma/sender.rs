@@ -110,7 +110,7 @@ impl RdmaSender {
         self.dcqcn.on_send(&config.dcqcn, wire);
         self.skip();
         self.deadline = now + self.timeout(config);
-        Segment { seq, len, retransmit }
+        Segment { seq, len, retransmit, cwr: false }
     }
 
     /// Takes an answer that arrives at `now`.

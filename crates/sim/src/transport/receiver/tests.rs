@@ -1,6 +1,7 @@
 //! Traces worked out by hand, and reassembly against a bitmap.
 
 use super::*;
+use crate::transport::config::Recovery;
 use spinewise_policy::time::Span;
 
 const MSS: u64 = 1000;
@@ -11,7 +12,9 @@ fn config(delayed_ack: u32) -> TcpConfig {
 
 /// Segment `k` arrives at `k` microseconds, was sent at `100 + k` picoseconds and has tag `k`.
 fn arrive(r: &mut TcpReceiver, config: &TcpConfig, k: u64, ce: bool) -> Received {
-    r.on_data(config, Time(k * 1_000_000), k * MSS, MSS as u32, ce, Time(100 + k), k % 2 == 1, k as u32)
+    let (stamp, tag) = (Time(100 + k), k as u32);
+    let packet = Arrival { seq: k * MSS, len: MSS as u32, ce, stamp, retransmit: k % 2 == 1, tag, cwr: false };
+    r.on_data(config, Time(k * 1_000_000), &packet)
 }
 
 /// An ACK up to segment `next` that answers segment `echo`.
@@ -134,7 +137,8 @@ fn against_bitmap(size: usize, pieces: &[(u64, u64)]) {
         let later = here[range.end..].contains(&true);
         here[range].fill(true);
         let expected = here.iter().position(|byte| !byte).unwrap_or(size) as u64;
-        let out = r.on_data(&config, Time::ZERO, start, (end - start) as u32, false, Time::ZERO, false, 0);
+        let out =
+            r.on_data(&config, Time::ZERO, &Arrival { seq: start, len: (end - start) as u32, ..Arrival::default() });
         assert_eq!(out.new_bytes, new);
         assert_eq!((out.duplicate, out.out_of_order), (new == 0, later));
         assert_eq!(out.acks[0].map(|ack| ack.cumulative), Some(expected));
@@ -173,5 +177,63 @@ fn reassembly_equals_a_bitmap() {
         pieces.push((0, 300));
         pieces.push((5, 9));
         against_bitmap(300, &pieces);
+    }
+}
+
+/// RFC 3168 §6.1.3: from the first mark until CWR.
+#[test]
+fn a_mark_is_echoed_until_the_window_is_reduced() {
+    let config = TcpConfig { kind: Kind::Ecn, ..config(1) };
+    let mut r = TcpReceiver::new(20 * MSS);
+    let marks =
+        [(false, false), (true, false), (false, false), (false, true), (false, false), (true, true), (false, false)];
+    let echoes: Vec<bool> = (0..)
+        .zip(marks)
+        .map(|(k, (ce, cwr))| {
+            let packet = Arrival { seq: k * MSS, len: MSS as u32, ce, cwr, ..Arrival::default() };
+            r.on_data(&config, Time::ZERO, &packet).acks[0].is_some_and(|ack| ack.ece)
+        })
+        .collect();
+    assert_eq!(echoes, [false, true, true, false, false, true, true]);
+}
+
+/// Blocks after each of these segments, in segments.
+fn told(segments: &[u64]) -> Vec<Vec<(u64, u64)>> {
+    let config = TcpConfig { recovery: Recovery::Sack, ..config(1) };
+    let mut r = TcpReceiver::new(100 * MSS);
+    let take = |&k: &u64| {
+        r.on_data(&config, Time::ZERO, &Arrival { seq: k * MSS, len: MSS as u32, ..Arrival::default() });
+        r.sack().blocks().iter().map(|&(start, end)| (start / MSS, end / MSS)).collect()
+    };
+    segments.iter().map(take).collect()
+}
+
+#[test]
+fn the_newest_block_comes_first() {
+    // RFC 2018 §4, case 2: the first of eight is lost.
+    assert_eq!(told(&[1, 2, 3])[..], [vec![(1, 2)], vec![(1, 3)], vec![(1, 4)]]);
+    // Case 3: the second, fourth, sixth and eighth; then the fourth comes, then the second.
+    let blocks = told(&[0, 2, 4, 6, 3, 1]);
+    assert_eq!(blocks[..4], [vec![], vec![(2, 3)], vec![(4, 5), (2, 3)], vec![(6, 7), (4, 5), (2, 3)]]);
+    assert_eq!(blocks[4..], [vec![(2, 5), (6, 7)], vec![(6, 7)]]);
+    // No more than three, and the oldest goes first.
+    assert_eq!(told(&[1, 3, 5, 7, 9])[4], [(9, 10), (7, 8), (5, 6)]);
+}
+
+#[test]
+fn a_duplicate_is_told_once() {
+    // RFC 2883 §4.1: below the acknowledgement; with another block; within one.
+    assert_eq!(told(&[0, 1, 1, 2])[2..], [vec![(1, 2)], vec![]]);
+    assert_eq!(told(&[0, 2, 0])[2], [(0, 1), (2, 3)]);
+    assert_eq!(told(&[0, 2, 3, 4, 3, 5])[4..], [vec![(3, 4), (2, 5)], vec![(2, 6)]]);
+}
+
+#[test]
+fn nothing_is_told_without_selective_acknowledgements() {
+    let config = config(1);
+    let mut r = TcpReceiver::new(100 * MSS);
+    for k in [1, 3, 3] {
+        arrive(&mut r, &config, k, false);
+        assert_eq!(r.sack(), Sack::NONE);
     }
 }

@@ -377,3 +377,79 @@ fn a_window_that_is_not_filled_does_not_grow_without_bound() {
     }
     assert_eq!(sender.cwnd(), 8 * u64::from(config.mss));
 }
+
+/// Ten segments in flight; 0 and 4 are lost (RFC 5681 §3.2 against RFC 6582 §3.2).
+#[test]
+fn reno_halves_again_for_the_second_loss_of_a_window() {
+    let new_reno = TcpConfig { initial_window: 10, initial_ssthresh: 10, ..new_reno() };
+    let reno = TcpConfig { kind: Kind::Reno, recovery: Recovery::Reno, ..new_reno.clone() };
+    for config in [&new_reno, &reno] {
+        let mut s = TcpSender::new(config, 1000 * MSS);
+        send(&mut s, config, us(0));
+        // 1, 2, 3 and 5 to 9 arrive: 0 again, and three new ones as the window swells to 13.
+        let sent: Vec<i64> = (0..8)
+            .flat_map(|_| {
+                ack(&mut s, config, us(100), 0, false);
+                send(&mut s, config, us(100))
+            })
+            .collect();
+        assert_eq!(sent, [again(0), 10, 11, 12]);
+        ack(&mut s, config, us(200), 4, false);
+        if config.recovery == Recovery::Reno {
+            // All over: half of ten, with nine in flight.
+            assert_eq!((s.in_recovery(), s.cwnd()), (false, 5 * MSS));
+            assert!(send(&mut s, config, us(200)).is_empty());
+            for _ in 0..3 {
+                ack(&mut s, config, us(200), 4, false);
+            }
+            assert_eq!(send(&mut s, config, us(200)), [again(4)]);
+            assert_eq!((s.fast_retransmits(), s.ssthresh()), (2, 9 * MSS / 2));
+        } else {
+            assert_eq!(send(&mut s, config, us(200)), [again(4), 13]);
+            assert_eq!((s.fast_retransmits(), s.ssthresh(), s.in_recovery()), (1, 5 * MSS, true));
+        }
+    }
+}
+
+/// RFC 3168 §6.1.2: once per window of data, and the next new segment says so.
+#[test]
+fn a_mark_halves_the_window_once_a_round() {
+    let config = TcpConfig { kind: Kind::Ecn, initial_window: 10, initial_ssthresh: 10, ..new_reno() };
+    let mut s = TcpSender::new(&config, 1000 * MSS);
+    send(&mut s, &config, us(0));
+    for k in 1..=5 {
+        ack(&mut s, &config, us(100), k, true);
+        assert_eq!((s.cwnd(), s.ssthresh()), (5 * MSS, 5 * MSS), "ACK {k}");
+        assert!(!s.can_send(&config));
+    }
+    ack(&mut s, &config, us(100), 6, false);
+    assert!(s.next_segment(&config, us(100)).cwr);
+    for k in 7..=10 {
+        ack(&mut s, &config, us(100), k, true);
+        assert!(!s.next_segment(&config, us(100)).cwr);
+    }
+    // Still echoes of the first window; 11 is of the next.
+    assert_eq!(s.cwnd(), 5 * MSS);
+    ack(&mut s, &config, us(200), 11, true);
+    assert_eq!(s.cwnd(), 5 * MSS / 2);
+    // It does not fall below two segments.
+    send(&mut s, &config, us(200));
+    ack(&mut s, &config, us(300), 15, true);
+    send(&mut s, &config, us(300));
+    ack(&mut s, &config, us(400), 17, true);
+    assert_eq!(s.cwnd(), 2 * MSS);
+    // Without ECN an echo means nothing.
+    let deaf = TcpConfig { kind: Kind::NewReno, ..config };
+    let mut s = TcpSender::new(&deaf, 1000 * MSS);
+    send(&mut s, &deaf, us(0));
+    ack(&mut s, &deaf, us(100), 1, true);
+    assert_eq!(s.cwnd(), 10 * MSS);
+}
+
+#[test]
+fn only_first_transmissions_are_ecn_capable() {
+    let of = |kind: Kind| [false, true].map(|again| TcpConfig { kind, ..new_reno() }.ect(again));
+    assert_eq!(of(Kind::Ecn), [true, false]);
+    assert_eq!(of(Kind::Dctcp), [true, true]);
+    assert_eq!([of(Kind::NewReno), of(Kind::Reno)], [[false; 2]; 2]);
+}

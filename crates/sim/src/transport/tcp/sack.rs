@@ -1,0 +1,347 @@
+//! The sending end of a TCP connection with selective acknowledgements: conservative recovery (RFC 6675), or RACK-TLP
+//! (RFC 8985) with proportional rate reduction (RFC 6937) as Linux runs it.
+//!
+//! Window, estimate and timeout are those of [`TcpSender`], which is inside; what is lost, and what goes when, is decided
+//! here by the scoreboard. `snd_nxt` never goes back: after a timeout what was lost goes first, as it is on the board.
+//! * Segments are as the flow is cut, so that RFC 6675's rules in bytes are rules in segments.
+//! * A sender may send what `cwnd` leaves beside the pipe, in every state: that is limited transmit (RFC 6675 §5 step 3).
+//! * After a timeout slow start fills in what is lost, lowest first (RFC 6675 §5.1 leaves the way open).
+//! * SACK information is kept over a timeout: no receiver here forgets what it has told of.
+
+use super::{Ack, AckOutcome, Segment, TcpSender};
+use crate::transport::config::{Recovery, TcpConfig};
+use crate::transport::sack::Sack;
+use board::Board;
+use rack::Rack;
+use spinewise_policy::time::Time;
+
+mod board;
+mod rack;
+
+/// What may go next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    /// The next new segment.
+    New,
+    /// This one, sent before.
+    Again(u64),
+    /// The rescue retransmission of RFC 6675, of this one.
+    Rescue(u64),
+}
+
+/// Which timer has expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expired {
+    /// The retransmission timeout.
+    Timeout,
+    /// Another one, of RACK-TLP: nothing is known to be lost but by its rules.
+    Other,
+}
+
+/// The state of a sender with selective acknowledgements.
+#[derive(Clone, Debug)]
+pub struct SackSender {
+    tcp: TcpSender,
+    board: Board,
+    /// None with RFC 6675.
+    rack: Option<Box<Rack>>,
+    due: Option<Due>,
+    /// It goes whatever the window.
+    forced: bool,
+    /// Segments that the bound on bursts lets go yet.
+    burst: u64,
+    /// A recovery after a timeout is under way.
+    after_timeout: bool,
+    /// RFC 6675's RescueRxt: the rescue of this recovery has been sent.
+    rescued: bool,
+    spurious: u32,
+}
+
+impl SackSender {
+    /// Over a connection of which `tcp` has sent nothing yet.
+    pub fn new(config: &TcpConfig, tcp: TcpSender) -> Self {
+        let board = Board::new(config.mss, tcp.size);
+        let rack = (config.recovery == Recovery::Rack).then(|| Box::new(Rack::new(tcp.srtt())));
+        let (due, forced) = (None, false);
+        let burst = if config.max_burst == 0 { u64::MAX } else { config.max_burst.into() };
+        let mut sender =
+            Self { tcp, board, rack, due, forced, burst, after_timeout: false, rescued: false, spurious: 0 };
+        sender.look_ahead(config);
+        sender
+    }
+
+    /// The window, the estimate and the counters.
+    pub fn tcp(&self) -> &TcpSender {
+        &self.tcp
+    }
+
+    /// Segments sent again that had arrived, as far as DSACK told (RFC 2883).
+    pub fn spurious_retransmits(&self) -> u32 {
+        self.spurious
+    }
+
+    /// Whether [`Self::next_segment`] may be called.
+    #[inline]
+    pub fn can_send(&self) -> bool {
+        self.due.is_some() && (self.forced || self.burst > 0 && self.fits())
+    }
+
+    /// RFC 6675 §5 step (C): does the window leave room for what is due?
+    #[inline]
+    fn fits(&self) -> bool {
+        let number = match self.due {
+            None => return false,
+            Some(Due::New) => self.board.end(),
+            Some(Due::Again(number) | Due::Rescue(number)) => number,
+        };
+        self.board.pipe() + self.board.bytes(number).1 <= self.tcp.cwnd
+    }
+
+    /// Takes the next segment to send at `now`. [`Self::can_send`] must hold.
+    pub fn next_segment(&mut self, config: &TcpConfig, now: Time) -> Segment {
+        debug_assert!(self.can_send(), "nothing may be sent");
+        let (number, retransmit) = match self.due {
+            Some(Due::Again(number)) => (number, true),
+            Some(Due::Rescue(number)) => {
+                self.rescued = true;
+                (number, true)
+            }
+            Some(Due::New) | None => (self.board.end(), false),
+        };
+        let (seq, len) = self.board.bytes(number);
+        if retransmit {
+            self.board.again(number, now);
+        } else {
+            self.board.push(now);
+        }
+        let tcp = &mut self.tcp;
+        tcp.snd_nxt = tcp.snd_nxt.max(seq + len);
+        tcp.snd_max = tcp.snd_nxt;
+        tcp.note_peak();
+        tcp.packets += 1;
+        tcp.retransmits += u32::from(retransmit);
+        let cwr = tcp.cwr_due && !retransmit;
+        tcp.cwr_due &= !cwr;
+        if tcp.deadline == Time::NEVER {
+            tcp.start_timer(config, now); // RFC 6298 (5.1)
+        }
+        self.forced = false;
+        if config.max_burst > 0 {
+            self.burst = self.burst.saturating_sub(1);
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.on_send(&self.tcp, (seq, len), retransmit, now);
+            self.schedule_probe(config, now);
+        }
+        self.look_ahead(config);
+        Segment { seq, len: len as u32, retransmit, cwr }
+    }
+
+    /// Takes an acknowledgement that arrives at `now`, with the SACK option it carries.
+    pub fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: &Sack) -> AckOutcome {
+        let mut out = AckOutcome { rtt: now.since(ack.echo), ..AckOutcome::default() };
+        if self.tcp.is_done() {
+            return out;
+        }
+        self.release(config);
+        let (una, before) = (self.tcp.snd_una, self.tcp.fast_retransmits);
+        self.spurious += u32::from(sack.duplicate(ack.cumulative).is_some());
+        if let Some(rack) = &mut self.rack
+            && rack.begin_ack(out.rtt)
+        {
+            self.forced = false;
+        }
+        let delivered = self.update(now, ack, sack);
+        let ece = ack.ece && config.ecn();
+        if ack.cumulative > una {
+            self.on_new_data(config, now, ack, ece, &mut out);
+        } else if ack.cumulative == una && self.tcp.snd_max > una {
+            out.dupack3 = self.tcp.count_duplicate();
+            if ece && !self.tcp.in_recovery && !self.after_timeout {
+                self.tcp.on_mark(config);
+            }
+        }
+        if out.done {
+            return out;
+        }
+        if self.rack.is_some() {
+            self.rack_ack(config, now, ack, sack, una, delivered);
+        } else {
+            // RFC 6675 §5 steps (1) and (2), which are one: as many segments above are told of by as many
+            // duplicates, or by fewer if some were lost.
+            self.board.lose_overtaken(u64::from(config.dupack_threshold));
+            if self.board.first_is_lost() && !self.tcp.in_recovery && !self.after_timeout {
+                self.enter_recovery(config);
+            }
+        }
+        out.entered_recovery = self.tcp.fast_retransmits > before;
+        self.look_ahead(config);
+        out
+    }
+
+    /// A timer has expired: the caller has seen `deadline() <= now`.
+    pub fn on_timeout(&mut self, config: &TcpConfig, now: Time) -> Expired {
+        self.release(config);
+        if self.rack.is_some() && self.rack_timer(config, now) {
+            self.look_ahead(config);
+            return Expired::Other;
+        }
+        let tcp = &mut self.tcp;
+        let before = (!tcp.in_recovery && !self.after_timeout).then_some((tcp.cwnd, tcp.ssthresh));
+        if tcp.backoff == 0 {
+            tcp.ssthresh = tcp.half_flight(config);
+        }
+        tcp.cwnd = u64::from(config.mss);
+        tcp.leave_recovery();
+        // RFC 6675 §5.1: no recovery before all that was sent is acknowledged
+        tcp.mark_loss();
+        tcp.dupacks = 0;
+        tcp.timeouts += 1;
+        tcp.backoff = tcp.backoff.saturating_add(1); // RFC 6298 (5.5)
+        tcp.start_timer(config, now); // RFC 6298 (5.6)
+        if self.rack.is_some() {
+            self.rack_timeout(config, now, before);
+        } else {
+            self.board.lose_all();
+        }
+        self.after_timeout = true;
+        self.board.rewind();
+        self.forced = true;
+        self.look_ahead(config);
+        Expired::Timeout
+    }
+
+    /// When the next timer expires, while data is outstanding.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        let mut at = self.tcp.deadline;
+        if let Some(rack) = &self.rack {
+            at = at.min(rack.deadline());
+        }
+        (at != Time::NEVER).then_some(at)
+    }
+
+    /// An event lets another burst go; what the window has kept of the one before is forfeit.
+    fn release(&mut self, config: &TcpConfig) {
+        if config.max_burst > 0 {
+            let kept = if self.fits() { self.burst } else { 0 };
+            self.burst = kept + u64::from(config.max_burst);
+        }
+    }
+
+    /// RFC 6675 §4, Update. Returns the bytes that have newly arrived.
+    fn update(&mut self, now: Time, ack: &Ack, sack: &Sack) -> u64 {
+        let mut delivered = 0;
+        let (board, rack) = (&mut self.board, &mut self.rack);
+        for &(start, end) in sack.fresh(ack.cumulative) {
+            delivered += board.deliver(start, end, |segment| {
+                if let Some(rack) = rack {
+                    rack.on_delivery(now, ack.echo, segment);
+                }
+            });
+        }
+        if ack.cumulative > self.tcp.snd_una {
+            delivered += board.advance(ack.cumulative, |segment| {
+                if let Some(rack) = rack {
+                    rack.on_delivery(now, ack.echo, segment);
+                }
+            });
+        }
+        delivered
+    }
+
+    /// The cumulative acknowledgement has moved on.
+    fn on_new_data(&mut self, config: &TcpConfig, now: Time, ack: &Ack, ece: bool, out: &mut AckOutcome) {
+        let tcp = &mut self.tcp;
+        let acked = ack.cumulative - tcp.snd_una;
+        tcp.snd_una = ack.cumulative;
+        tcp.dupacks = 0;
+        tcp.rtt.sample(out.rtt);
+        tcp.backoff = 0;
+        if config.dctcp() {
+            tcp.dctcp.count(config.dctcp_g, acked, ece, ack.cumulative, tcp.snd_nxt);
+        }
+        if tcp.in_recovery {
+            if ack.cumulative >= tcp.recover {
+                // RFC 6675 §5 step (A); RFC 6937 §3: the window is ssthresh in the end
+                tcp.cwnd = tcp.ssthresh;
+                tcp.leave_recovery();
+                self.forced = false;
+                if let Some(rack) = &mut self.rack {
+                    rack.left_recovery();
+                }
+            }
+        } else {
+            if ece {
+                tcp.on_mark(config);
+            } else {
+                tcp.grow(config, acked);
+            }
+            if self.after_timeout && ack.cumulative >= tcp.recover {
+                self.after_timeout = false;
+                if let Some(rack) = &mut self.rack {
+                    rack.left_recovery();
+                }
+            }
+        }
+        if tcp.snd_una == tcp.snd_max {
+            tcp.deadline = Time::NEVER; // RFC 6298 (5.2)
+        } else {
+            tcp.start_timer(config, now); // RFC 6298 (5.3)
+        }
+        out.newly_acked = acked;
+        out.done = tcp.is_done();
+    }
+
+    /// RFC 6675 §5 step (4).
+    fn enter_recovery(&mut self, config: &TcpConfig) {
+        let tcp = &mut self.tcp;
+        tcp.ssthresh = tcp.half_flight(config);
+        tcp.cwnd = tcp.ssthresh;
+        tcp.mark_loss();
+        tcp.in_recovery = true;
+        tcp.fast_retransmits += 1;
+        self.rescued = false;
+        self.forced = true; // step (4.3)
+        self.board.rewind();
+    }
+
+    /// Settles what may go next: RFC 6675 §4, NextSeg.
+    fn look_ahead(&mut self, config: &TcpConfig) {
+        let tcp = &self.tcp;
+        let limit = tcp.snd_una.saturating_add(config.limit_bytes(config.max_window));
+        let unsent = tcp.snd_nxt < tcp.size && (tcp.snd_nxt + u64::from(config.mss)).min(tcp.size) <= limit;
+        if self.rack.as_ref().is_some_and(|rack| rack.probes()) {
+            // RFC 8985 §7.3: new data if there is any, else the highest segment
+            self.due = Some(if unsent { Due::New } else { Due::Again(self.board.end() - 1) });
+            self.forced = true;
+            return;
+        }
+        // Rule (1); what was sent after a timeout waits for a recovery of its own.
+        let waits = tcp.recover.div_ceil(u64::from(config.mss));
+        let all = tcp.in_recovery || self.after_timeout && self.rack.is_some();
+        let lost = self.board.next_lost().filter(|&number| all || self.after_timeout && number < waits);
+        self.due = if let Some(number) = lost {
+            Some(Due::Again(number))
+        } else if unsent {
+            Some(Due::New) // rule (2)
+        } else if self.tcp.in_recovery && self.rack.is_none() {
+            self.rules_3_and_4()
+        } else {
+            None
+        };
+        self.forced &= lost.is_some();
+    }
+
+    /// RFC 6675 §4, NextSeg rules (3) and (4), when there is no new data.
+    fn rules_3_and_4(&mut self) -> Option<Due> {
+        match self.board.next_hole() {
+            Some(number) => Some(Due::Again(number)),
+            None if self.rescued => None,
+            None => self.board.last_hole().map(Due::Rescue),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

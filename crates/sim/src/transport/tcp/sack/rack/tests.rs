@@ -1,0 +1,222 @@
+//! RACK-TLP by hand: round trips of 100 us, segments a microsecond apart.
+
+use super::super::Expired;
+use super::super::tests::{ack, again, config, send, sender};
+use super::*;
+use crate::transport::config::Recovery;
+use crate::transport::tcp::tests::{MSS, us};
+
+/// Sends `n` segments, one each microsecond from `at` on.
+fn spaced(s: &mut SackSender, config: &TcpConfig, at: u64, n: u64) {
+    for k in 0..n {
+        assert!(s.can_send());
+        assert!(!s.next_segment(config, us(at + k)).retransmit);
+    }
+}
+
+fn rack(s: &SackSender) -> &Rack {
+    s.rack.as_deref().unwrap()
+}
+
+/// Segments 0 to `n`-1 left at 0 to n-1 us; 0 is overtaken by `by` of them.
+fn overtaken(config: &TcpConfig, n: u64, by: u64) -> SackSender {
+    let mut s = sender(config, 1000 * MSS);
+    spaced(&mut s, config, 0, n);
+    for to in 2..2 + by {
+        ack(&mut s, config, us(99 + to), 0, &[(1, to)]);
+    }
+    s
+}
+
+#[test]
+fn reordering_within_the_window_costs_nothing() {
+    let config = config(Recovery::Rack);
+    let mut s = overtaken(&config, 5, 2);
+    // 2 left at 2 us, its answer took 100: 0, which left at 0, is lost at 100 + 25 us.
+    assert_eq!((s.deadline(), s.tcp.in_recovery), (Some(us(125)), false));
+    ack(&mut s, &config, us(124), 3, &[]);
+    assert!(rack(&s).reordering_seen);
+    assert_eq!(rack(&s).reorder_at, Time::NEVER);
+    // Once reordering has been seen, any number may overtake.
+    ack(&mut s, &config, us(124), 3, &[(4, 5)]);
+    ack(&mut s, &config, us(127), 5, &[]);
+    let sent = send(&mut s, &config, us(200)).len() as u64;
+    for to in 7..5 + sent {
+        ack(&mut s, &config, us(300), 5, &[(6, to)]);
+    }
+    assert!(s.board.sacked() > 3);
+    ack(&mut s, &config, us(320), 5 + sent - 1, &[]);
+    assert_eq!((s.tcp.retransmits, s.tcp.fast_retransmits, s.tcp.dupack3_events), (0, 0, 1));
+}
+
+#[test]
+fn reordering_beyond_the_window_is_a_loss_when_the_timer_says_so() {
+    let config = config(Recovery::Rack);
+    let mut s = overtaken(&config, 5, 2);
+    assert_eq!(s.on_timeout(&config, us(125)), Expired::Other);
+    assert_eq!((s.tcp.fast_retransmits, s.tcp.timeouts), (1, 0));
+    // The first goes at once; the pipe of 0, 3 and 4 leaves no more beside half of five.
+    assert_eq!(send(&mut s, &config, us(125)), [again(0)]);
+}
+
+#[test]
+fn three_overtaking_are_enough_before_reordering_is_seen() {
+    let config = config(Recovery::Rack);
+    let mut s = overtaken(&config, 6, 2);
+    assert_eq!(s.tcp.fast_retransmits, 0);
+    let out = ack(&mut s, &config, us(103), 0, &[(1, 4)]);
+    assert!(out.entered_recovery);
+    // 0 is resent. That answers its first transmission, so the loss was none: RFC 4015.
+    assert_eq!(send(&mut s, &config, us(103))[0], again(0));
+    let before = s.tcp.cwnd;
+    ack(&mut s, &config, us(110), 4, &[]);
+    assert!(!s.tcp.in_recovery && rack(&s).reordering_seen);
+    assert!(s.tcp.cwnd >= 10 * MSS && before < 10 * MSS, "{before}, {}", s.tcp.cwnd);
+}
+
+#[test]
+fn dsack_widens_the_window_once_a_round_and_sixteen_recoveries_narrow_it() {
+    let mut r = Rack::new(Some(Span::from_us(100)));
+    let config = config(Recovery::Rack);
+    let mut tcp = TcpSender::opened(&config, 1000 * MSS, Span::from_us(100), 0);
+    r.reordering_seen = true;
+    let window = |r: &Rack| r.window(false, 5, 3, Span::from_us(100));
+    assert_eq!(window(&r), Span::from_us(25));
+    (tcp.snd_una, tcp.snd_nxt) = (0, 10 * MSS);
+    r.adapt(&tcp, true);
+    assert_eq!(window(&r), Span::from_us(50));
+    // The same round: no more.
+    r.adapt(&tcp, true);
+    assert_eq!(window(&r), Span::from_us(50));
+    for (una, expected) in [(10, 75), (20, 100), (30, 100)] {
+        (tcp.snd_una, tcp.snd_nxt) = (una * MSS, (una + 10) * MSS);
+        r.adapt(&tcp, true);
+        assert_eq!(window(&r), Span::from_us(expected), "no more than the smoothed round trip");
+    }
+    tcp.snd_una = 40 * MSS;
+    for n in 1..=16 {
+        r.left_recovery();
+        r.adapt(&tcp, false);
+        assert_eq!(window(&r), Span::from_us(if n < 16 { 100 } else { 25 }));
+    }
+    // Without reordering: none in a recovery, none behind three that are told of.
+    r.reordering_seen = false;
+    assert_eq!(r.window(true, 0, 3, Span::from_us(100)), Span::ZERO);
+    assert_eq!(r.window(false, 3, 3, Span::from_us(100)), Span::ZERO);
+    assert_eq!(r.window(false, 2, 3, Span::from_us(100)), Span::from_us(25));
+    assert_eq!(r.window(false, 9, 0, Span::from_us(100)), Span::from_us(25));
+}
+
+#[test]
+fn a_spurious_retransmission_is_undone_by_dsack() {
+    let config = config(Recovery::Rack);
+    let mut s = overtaken(&config, 6, 3);
+    assert_eq!(send(&mut s, &config, us(103))[0], again(0));
+    // The answer to the first transmission is lost; that to the second tells of a duplicate.
+    let echo = us(103);
+    let told = Sack::of(&[(0, MSS)]);
+    s.on_ack(&config, us(203), &Ack { cumulative: 6 * MSS, echo, ece: false, echo_retransmit: true }, &told);
+    assert_eq!((s.spurious, rack(&s).reo_wnd_mult), (1, 2));
+    assert!(s.tcp.cwnd >= 10 * MSS && !s.tcp.in_recovery);
+}
+
+#[test]
+fn the_tail_is_probed() {
+    let config = config(Recovery::Rack);
+    let mut s = sender(&config, 5 * MSS);
+    spaced(&mut s, &config, 0, 5);
+    for k in 0..4 {
+        ack(&mut s, &config, us(100 + k), k + 1, &[]);
+    }
+    // 4 is lost. Two round trips behind the last ACK the highest segment goes again, and no window is cut.
+    assert_eq!(s.deadline(), Some(us(303)));
+    let cwnd = s.tcp.cwnd;
+    assert_eq!(s.on_timeout(&config, us(303)), Expired::Other);
+    assert_eq!(send(&mut s, &config, us(303)), [again(4)]);
+    // No probe of a probe: the next timer is the retransmission timeout, from here.
+    assert_eq!(s.deadline(), Some(us(10_303)));
+    assert!(ack(&mut s, &config, us(403), 5, &[]).done);
+    assert_eq!((s.tcp.timeouts, s.tcp.fast_retransmits, s.tcp.retransmits, s.tcp.cwnd), (0, 0, 1, cwnd));
+}
+
+#[test]
+fn a_probe_shows_what_else_of_the_tail_is_lost() {
+    let config = config(Recovery::Rack);
+    let mut s = sender(&config, 5 * MSS);
+    spaced(&mut s, &config, 0, 5);
+    for k in 0..3 {
+        ack(&mut s, &config, us(100 + k), k + 1, &[]);
+    }
+    assert_eq!(s.on_timeout(&config, us(302)), Expired::Other);
+    assert_eq!(send(&mut s, &config, us(302)), [again(4)]);
+    let echo = us(302);
+    let told = Sack::of(&[(4 * MSS, 5 * MSS)]);
+    s.on_ack(&config, us(402), &Ack { cumulative: 3 * MSS, echo, ece: false, echo_retransmit: true }, &told);
+    assert_eq!(send(&mut s, &config, us(402)), [again(3)]);
+    assert_eq!((s.tcp.timeouts, s.tcp.fast_retransmits), (0, 1));
+}
+
+#[test]
+fn new_data_is_the_better_probe() {
+    let config = TcpConfig { initial_window: 2, ..config(Recovery::Rack) };
+    let mut s = sender(&config, 5 * MSS);
+    assert_eq!(send(&mut s, &config, us(0)), [0, 1]);
+    assert_eq!(s.deadline(), Some(us(200)));
+    s.on_timeout(&config, us(200));
+    assert_eq!(send(&mut s, &config, us(200)), [2]);
+    assert_eq!((s.tcp.packets, s.tcp.retransmits), (3, 0));
+}
+
+#[test]
+fn a_lost_retransmission_is_found_without_a_timeout() {
+    let config = config(Recovery::Rack);
+    let mut s = sender(&config, 1000 * MSS);
+    spaced(&mut s, &config, 0, 10);
+    for to in 2..=9 {
+        ack(&mut s, &config, us(99 + to), 0, &[(1, to)]);
+        if to == 4 {
+            assert_eq!(send(&mut s, &config, us(103))[0], again(0));
+        } else {
+            send(&mut s, &config, us(99 + to));
+        }
+    }
+    // Something sent behind the retransmission arrives, and it does not.
+    let (una, end) = (0, s.board.end());
+    assert!(end > 10);
+    let out = ack(&mut s, &config, us(240), una, &[(1, 9), (end - 1, end)]);
+    assert_eq!((out.newly_acked, s.board.next_lost()), (0, Some(0)));
+    assert!(send(&mut s, &config, us(240)).contains(&again(0)));
+    assert_eq!((s.tcp.timeouts, s.tcp.fast_retransmits), (0, 1));
+}
+
+#[test]
+fn the_reduction_is_proportional() {
+    // RFC 6937: of twenty in flight half are let go, one for each two that arrive.
+    let config = TcpConfig { initial_window: 20, initial_ssthresh: 20, ..config(Recovery::Rack) };
+    let mut s = sender(&config, 1000 * MSS);
+    spaced(&mut s, &config, 0, 20);
+    let mut sent = Vec::new();
+    for to in 2..=20 {
+        ack(&mut s, &config, us(99 + to), 0, &[(1, to)]);
+        sent.extend(send(&mut s, &config, us(99 + to)));
+    }
+    // Two by limited transmit; then, of 22 in flight, 17 arrivals (of the third on) let go 17 * 11 / 22, rounded. In the
+    // end the pipe is below half, as one was lost: one more fills it up.
+    assert_eq!(sent[..3], [20, 21, again(0)]);
+    assert_eq!((s.tcp.ssthresh, s.board.pipe(), sent.len()), (11 * MSS, 11 * MSS, 2 + 8 + 1));
+}
+
+#[test]
+fn a_timeout_takes_back_only_what_is_late() {
+    let config = config(Recovery::Rack);
+    let mut s = sender(&config, 1000 * MSS);
+    spaced(&mut s, &config, 0, 10);
+    let at = s.deadline().unwrap();
+    assert_eq!((at, s.on_timeout(&config, at)), (us(209), Expired::Other));
+    // The probe waits; the window is full, it goes all the same.
+    assert_eq!(send(&mut s, &config, at), [10]);
+    let at = s.deadline().unwrap();
+    assert_eq!(s.on_timeout(&config, at), Expired::Timeout);
+    assert_eq!((s.tcp.cwnd, s.board.pipe()), (MSS, 0));
+    assert_eq!(send(&mut s, &config, at), [again(0)]);
+}
