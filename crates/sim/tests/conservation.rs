@@ -591,7 +591,6 @@ fn much_happens_in_these_specs() {
     let runs = 300;
     let mut runner = TestRunner::new(ProptestConfig { rng_seed: RngSeed::Fixed(7), ..config() });
     let mut seen = std::collections::BTreeMap::<&str, u32>::new();
-    let mut told_twice = 0;
     for n in 0..runs {
         let stop = if n % 2 == 0 { Stop::FlowsDone } else { Stop::Time };
         let spec = made_to_fit(spec(stop).new_tree(&mut runner).expect("a spec").current());
@@ -603,7 +602,6 @@ fn much_happens_in_these_specs() {
         }
         note("handshakes", common::counter(&outcome, "handshakes", "packets") > 0);
         note("marks", common::total(&outcome, |r| r.marks) > 0);
-        told_twice += common::total(&outcome, |r| r.spurious_retransmits);
         note("retransmits", common::total(&outcome, |r| r.retransmits) > 0);
         note("timeouts", common::total(&outcome, |r| r.timeouts) > 0);
         note("fast retransmits", common::total(&outcome, |r| r.fast_retransmits) > 0);
@@ -615,7 +613,6 @@ fn much_happens_in_these_specs() {
         note("links down", spec["topology"].to_string().contains("\"up\":false"));
     }
     println!("{seen:?}");
-    assert!(told_twice > 10, "DSACK told of {told_twice} retransmissions that were not needed");
     for (what, times) in seen {
         assert!(times * 33 > runs, "{what}: in {times} of {runs} runs");
     }
