@@ -4,6 +4,7 @@
 //! for one. So nothing queues in the host, and marks come from the network. Acknowledgements, probes and messages are
 //! made by events; they are committed at once, behind what is already on its way out.
 
+mod account;
 mod ends;
 mod opening;
 mod rdma;
@@ -22,8 +23,8 @@ use crate::port::{Counters, Pausing, Port, Rules};
 use crate::timers::{Timers, What};
 use crate::transport::Transport;
 use crate::transport::tcp::Segment;
-pub use ends::keep_account;
-use ends::{lost_way, note_way};
+pub use account::keep_account;
+use account::{lost_way, note_way};
 use scheme::call;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Verdict, Way};
 use std::collections::{BTreeMap, VecDeque};

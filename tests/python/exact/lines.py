@@ -79,6 +79,7 @@ class Packet:
     payload: int = 0
     is_ack: bool = False
     is_syn: bool = False
+    cwr: bool = False
     stamp: int = 0
     ecn: bool = False
     marked: bool = False

@@ -184,7 +184,10 @@ class Pair:
             if self.flows[number].source is None:
                 first, length = self.senders[number].send(now)
                 size = length + self.options.header
-                packet = Packet(number, size, first, length, ecn=self.options.ecn)
+                sender = self.senders[number]
+                # RFC 3168 §6.1.5: what is sent again is not ECN-capable.
+                ecn = self.options.ecn and not (self.options.halve and sender.again)
+                packet = Packet(number, size, first, length, ecn=ecn, cwr=sender.cwr)
             else:
                 size = self.due[number].popleft()
                 packet = Packet(number, size, self.bytes_sent[number], size)
@@ -239,7 +242,8 @@ class Pair:
                 self.fates[number].fct = now - flow.start
         else:
             receiver = self.receivers[number]
-            for reply in receiver.data(now, packet.first, packet.payload, packet.marked, packet.stamp):
+            replies = receiver.data(now, packet.first, packet.payload, packet.marked, packet.stamp, cwr=packet.cwr)
+            for reply in replies:
                 self.reply(end, now, number, reply)
             if receiver.complete_at == now:
                 self.fates[number].fct = now - flow.start

@@ -1,4 +1,4 @@
-"""TCP from its RFCs: 5681 (congestion control), 6582 (NewReno), 6298 (timer), 8257 (DCTCP), 7661 (validation).
+"""TCP from its RFCs: 5681 (Reno), 6582 (NewReno), 6298 (timer), 3168 (ECN), 8257 (DCTCP), 7661 (validation).
 
 Bytes are numbered from 0, and a variable that names a byte holds the number of the byte after it, as SND.NXT does.
 Where the RFCs leave a choice, the one the simulator documents is taken; these are marked "choice".
@@ -33,11 +33,16 @@ class Options:
     handshake: bool = False
     syn_bytes: int = 44
     syn_timeout: int = 10_000 * US
+    # RFC 5681 alone: partial acknowledgements end a recovery.
+    reno: bool = False
+    # RFC 3168 instead of RFC 8257: a mark halves. Goes with `ecn`.
+    halve: bool = False
 
     def spec(self) -> dict[str, object]:
         """As `[transport]`."""
         return {
-            "kind": "dctcp" if self.ecn else "newreno",
+            "kind": ("ecn" if self.halve else "dctcp") if self.ecn else "reno" if self.reno else "newreno",
+            "recovery": "reno" if self.reno else "newreno",
             "mss_bytes": self.mss,
             "header_bytes": self.header,
             "ack_bytes": self.ack_bytes,
@@ -76,6 +81,7 @@ class Sender:
         self.window_end = self.window_acked = self.window_marked = 0
         self.reacted_until = 0
         self.packets = self.retransmits = self.timeouts = self.fast_retransmits = 0
+        self.reduced = self.cwr = self.again = False  # to be told; told by the last segment; that was sent again
 
     def opened(self, rtt: int, syn_timeouts: int) -> None:
         """A handshake has gone before: its sample counts (RFC 6298), a lost SYN costs the window (RFC 5681 §3.1)."""
@@ -104,7 +110,11 @@ class Sender:
         self.resend_first = False
         length = min(self.o.mss, self.size - first)
         self.packets += 1
-        self.retransmits += int(first < self.high)
+        self.again = first < self.high
+        self.retransmits += int(self.again)
+        # RFC 3168 §6.1.2: the first new data after a reduction says so.
+        self.cwr = self.reduced and not self.again
+        self.reduced = self.reduced and not self.cwr
         self.nxt = max(self.nxt, first + length)
         self.high = max(self.high, self.nxt)
         # What was in flight at most in a window of data; a new peak begins a new window (as Linux measures it).
@@ -158,10 +168,13 @@ class Sender:
         self.nxt = max(self.nxt, ack)
         self.dupacks = 0
         self.sample(now - stamp)
-        if self.o.ecn:
+        if self.o.ecn and not self.o.halve:
             self.observe(count, ack, ece)
         restart = True
-        if self.recovering and ack >= self.recover:  # RFC 6582 step 3, full acknowledgement, option 1
+        if self.recovering and self.o.reno:  # RFC 5681 §3.2 step 6
+            self.cwnd = int(self.ssthresh)
+            self.recovering = self.resend_first = False
+        elif self.recovering and ack >= self.recover:  # RFC 6582 step 3, full acknowledgement, option 1
             self.cwnd = min(int(self.ssthresh), max(self.flight, self.o.mss) + self.o.mss)
             self.recovering = self.resend_first = False
         elif self.recovering:  # partial; "impatient": only the first one restarts the timer (choice)
@@ -202,7 +215,7 @@ class Sender:
         if ece:
             self.react()
         # RFC 6582 §3.2 step 2; before any loss `recover` lies before the first byte.
-        if self.dupacks == 3 and (self.recover == 0 or self.una > self.recover):
+        if self.dupacks == 3 and (self.o.reno or self.recover == 0 or self.una > self.recover):
             self.ssthresh = self.half_flight()
             self.cwnd = int(self.ssthresh) + 3 * self.o.mss
             self.note_loss()
@@ -214,6 +227,7 @@ class Sender:
 
     def note_loss(self) -> None:
         self.recover = self.reacted_until = self.high
+        self.reduced = True
         self.acked_in_avoidance = 0
 
     # -- RFC 8257 §3.3 -------------------------------------------------------------------------------------------
@@ -232,7 +246,9 @@ class Sender:
         if self.una <= self.reacted_until:
             return
         floor_bytes = min(self.cwnd, 2 * self.o.mss)
-        self.cwnd = max(floor(self.cwnd * (1 - self.alpha / 2)), floor_bytes)
+        left = Fraction(1, 2) if self.o.halve else 1 - self.alpha / 2
+        self.cwnd = max(floor(self.cwnd * left), floor_bytes)
+        self.reduced = True
         self.ssthresh = max(self.cwnd, 2 * self.o.mss)
         self.acked_in_avoidance = 0
         self.reacted_until = self.high
@@ -263,7 +279,7 @@ class Receiver:
     marks: int = 0
     out_of_order: int = 0
 
-    def data(self, now: int, first: int, length: int, marked: bool, stamp: int) -> list[Reply]:
+    def data(self, now: int, first: int, length: int, marked: bool, stamp: int, *, cwr: bool) -> list[Reply]:
         """Takes a segment. All start at multiples of the MSS, so a set of first bytes tells what is here."""
         replies: list[Reply] = []
         before, gap = self.expected, bool(self.got)
@@ -278,7 +294,9 @@ class Receiver:
         ordinary = first == before and not gap
         if self.expected == self.size and self.complete_at is None:
             self.complete_at, ordinary = now, False  # the last segment carries the FIN (choice)
-        if self.options.ecn and marked != self.ce:
+        if self.options.halve:  # RFC 3168 §6.1.3
+            self.ce = marked or (self.ce and not cwr)
+        elif self.options.ecn and marked != self.ce:
             if self.unanswered:  # RFC 8257: an ACK of its own for what arrived in the old state
                 replies.append(self.reply(before))
             self.ce, ordinary = marked, False

@@ -16,6 +16,13 @@ from exact.tcp import US, Options
 MSS = 1460
 SIZES = [1, MSS, MSS + 1, 10_000, 100_000, 1_000_000, 10_000_000]
 KINDS = pytest.mark.parametrize("kind", ["newreno", "dctcp"])
+ALL = {
+    "newreno": Options(ecn=False, initial_window=10),
+    "reno": Options(ecn=False, initial_window=10, reno=True),
+    "dctcp": Options(ecn=True, initial_window=10),
+    "ecn": Options(ecn=True, initial_window=10, halve=True),
+    "ecn, reno": Options(ecn=True, initial_window=10, halve=True, reno=True),
+}
 
 
 @KINDS
@@ -124,6 +131,18 @@ def test_dctcp_at_a_marking_queue(delayed_ack: int, at_dequeue: bool, in_service
     assert fate.retransmits == 0
 
 
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("rules", [Rules(mark_packets=20), Rules(mark_packets=5, room_packets=9)], ids=str)
+def test_all_kinds_at_a_queue_that_marks_and_drops(kind: str, rules: Rules) -> None:
+    fates = {}
+    for name in (kind, "newreno"):
+        options = replace(ALL[name], min_rto=5_000 * US, delayed_ack=2, delayed_ack_timeout=300 * US)
+        case = Case([Flow(True, 3_000_000)], [10, 1, 10, 10], [10_000_000] * 4, (), options, rules)
+        (fates[name],) = case.check()
+    assert kind == "newreno" or rules.room_packets is None or fates[kind] != fates["newreno"]
+    assert (fates[kind].marks > 0) == ALL[kind].ecn
+
+
 @KINDS
 @pytest.mark.parametrize(
     "rules",
@@ -194,6 +213,7 @@ def drawn(seed: int) -> Case:
     if opens.random() < 0.4:
         timeout = opens.choice([50 * US, 300 * US, 5000 * US])
         options = replace(options, handshake=True, syn_bytes=opens.choice([1, 58, 500]), syn_timeout=timeout)
+    options = replace(options, reno=opens.random() < 0.3, halve=options.ecn and opens.random() < 0.4)
     flows = [
         Flow(draw.random() < 0.6, draw.choice([1, 1460, 20_000, 300_000]), draw.choice([0, draw.randrange(10**8)]))
         for _ in range(draw.choice([1, 1, 2, 3]))

@@ -1,5 +1,5 @@
-//! The handshake and the closing of a connection, as hosts send and read them. Its packets go like those of the flow: a SYN is pulled by
-//! the NIC as a segment is, and a host's scheme and the switches' treat it as data without payload.
+//! The handshake and the closing of a connection, as hosts send and read them. Their packets go like those of the flow:
+//! a SYN is pulled by the NIC as a segment is, and a host's scheme and the switches' treat it as data without payload.
 
 use super::ends::{delay_echo, one_way};
 use super::{Host, World};
