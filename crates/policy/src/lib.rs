@@ -193,7 +193,7 @@ pub enum Event {
         /// Round-trip time by the echoed timestamp.
         rtt: Span,
         /// How long that data packet was under way, by the receiver's clock, which is in step: in steps of 256 ns, at
-        /// most 16.8 ms.
+        /// most 16.8 ms. Where the host's own NIC queues, that wait is in it.
         one_way: Span,
         /// Data packet was marked (ECN echo).
         marked: bool,

@@ -64,6 +64,8 @@ pub struct HostView<'a> {
     pub path_rates: &'a [u64],
     /// Told: round-trip time of a full packet and its acknowledgement on an empty path between racks.
     pub base_rtt: Span,
+    /// Told: how long the full packet of that round trip takes there.
+    pub base_one_way: Span,
     /// Largest payload of a packet, bytes.
     pub mss: u32,
     /// Largest packet, bytes on the wire.

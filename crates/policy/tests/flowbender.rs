@@ -4,7 +4,7 @@ mod common;
 
 use common::{Shell, ack, data};
 use spinewise_policy::out::Action;
-use spinewise_policy::schemes::flowbender::{Config, FlowBender};
+use spinewise_policy::schemes::flowbender::{Change, Config, FlowBender};
 use spinewise_policy::*;
 
 fn host(config: &Config) -> Shell<FlowBender> {
@@ -60,6 +60,21 @@ fn a_timeout_changes_the_tag_if_it_may() {
         let first = send(&mut shell, 0, 3);
         tell(&mut shell, Event::Timeout);
         assert_eq!(send(&mut shell, 0, 3) != first, changes);
+    }
+}
+
+/// Where links are down a rack has fewer paths than others: another tag is another path all the same.
+#[test]
+fn another_tag_is_another_path_where_there_are_few() {
+    for change in [Change::Random, Change::Next] {
+        let mut shell = host(&Config { change, ..Config::default() });
+        shell.room.ways[1] = 3;
+        for _ in 0..50 {
+            let before = send(&mut shell, 0, 1);
+            tell(&mut shell, Event::Timeout);
+            let after = send(&mut shell, 0, 1);
+            assert!(before != after && after < 3, "{change:?}: from {before} to {after}");
+        }
     }
 }
 

@@ -69,6 +69,7 @@ fn thresholds_follow_what_the_host_is_told_and_which_delay_counts() {
             path_rate,
             path_rates: &[],
             base_rtt: Span::from_us(10),
+            base_one_way: Span::from_us(6),
             mss: 1460,
             mtu: 1500,
         };

@@ -229,6 +229,8 @@ fn a_host_flow_lives_as_promised_and_sends_to_host_leaf_and_rack() {
     shell.feedback(4, ack(1_500, false));
     shell.feedback(4, told(Event::FlowEnd));
     assert_eq!(broken(&shell), []);
+    shell.pick(4, &data(1), &mut Stamp::default());
+    assert_eq!(broken(&shell), [Rule::FlowLife as usize], "it is over");
     shell.feedback(4, ack(1, false));
     assert_eq!(broken(&shell), [Rule::FlowLife as usize], "more than there is");
     shell.feedback(4, Feedback { way: Way(4), ..ack(0, false) });

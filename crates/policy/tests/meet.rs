@@ -12,8 +12,8 @@ use spinewise_policy::{
 
 const WAYS: u16 = 4;
 const PERIOD: Span = Span::from_us(500);
-/// The shell's empty path has a round trip of 10 µs: K is 5 + 20.
-const K: Span = Span::from_us(25);
+/// On the shell's empty path a full packet takes 6 µs of a round trip of 10: K is 6 + 20.
+const K: Span = Span::from_us(26);
 
 /// The first rack: hosts 0 to 3 of 16, four racks, four paths to each.
 struct Rack {
@@ -260,6 +260,24 @@ fn a_lost_probe_closes_a_path_until_it_answers() {
     assert_eq!(rack.picks(3, 60), [0, 0, 60, 0]);
 }
 
+/// The wait for a probe may be shorter than K: a lost one is congestion all the same (§4.2).
+#[test]
+fn a_lost_probe_is_congestion_however_short_the_wait() {
+    for config in [
+        Config { k_us: 600.0, ..Config::default() },
+        Config { probe_timeout_us: 7.0, ..Config::default() },
+        Config { t_update_us: 10.0, t_probe_us: 10.0, ..Config::default() },
+    ] {
+        let mut rack = Rack::new(&config, 4);
+        rack.flow(1, 1);
+        rack.tick_all();
+        rack.tell(0, 1, 2, Event::ProbeLost);
+        rack.tick_all();
+        let seen = rack.picks(3, 60);
+        assert!(seen[2] == 0 && seen.iter().sum::<u32>() == 60, "{config:?}: {seen:?}");
+    }
+}
+
 #[test]
 fn hosts_that_probe_act_on_their_own_answers() {
     let mut rack = Rack::new(&Config { probe: Probe::Host, ..Config::default() }, 4);
@@ -412,7 +430,7 @@ fn k_and_patience_follow_the_base() {
         let mut host = shell(&config);
         host.call(None, None, |policy, cx, _| (policy.threshold(&cx.view), policy.patience(&cx.view)))
     };
-    assert_eq!(both(Config::default()), (us(25), us(500)));
+    assert_eq!(both(Config::default()), (us(26), us(500)));
     assert_eq!(both(Config { sample: Sample::Rtt, t_probe_us: 10.0, ..Config::default() }), (us(30), us(20)));
     assert_eq!(both(Config { k_us: 60.0, probe_timeout_us: 7.0, ..Config::default() }), (us(60), us(7)));
 }

@@ -49,6 +49,8 @@ pub struct Net {
     /// Round-trip time of a full packet and its ACK on an empty nominal path between racks
     /// ([`Topology::nominal_path`]).
     pub base_rtt: Span,
+    /// The part of it that the full packet takes.
+    pub base_one_way: Span,
     salt: u64,
     hash_salt: u64,
 }
@@ -66,6 +68,7 @@ impl Net {
             path_rate: path.iter().map(|&(rate, _)| rate).min().unwrap_or(topology.host_rate()),
             path_rates: Vec::new(),
             base_rtt: Span(there(frame.mtu()) + there(frame.ack_bytes)),
+            base_one_way: Span(there(frame.mtu())),
             topology,
             rules: Rules::new(&spec.switch),
             transport: spec.transport.clone(),

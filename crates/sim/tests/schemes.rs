@@ -196,6 +196,22 @@ fn the_shell_keeps_its_promises() {
     }
 }
 
+/// Packets that open and close connections are packets of their flow: none leaves before its start is told or after its end.
+#[test]
+fn handshakes_and_closings_are_within_the_life_of_a_flow() {
+    let mut counts = BTreeMap::new();
+    for (fabric, topology) in fabrics() {
+        let scheme = json!({"name": "loopback_host", "params": {"mask_ecn": false}});
+        let change = json!({"preset": "ns3-hermes", "transport": {"syn_timeout_us": 1000}});
+        let outcome = run(&merged(&spec(&topology, scheme), &change));
+        let broken = witnessed(&outcome, "loopback_host", &mut counts);
+        assert!(broken.is_empty(), "{fabric}: {:#?}", &broken[..broken.len().min(5)]);
+        assert_eq!(outcome.report["finished"], outcome.report["flows"], "{fabric}");
+        assert!(counter(&outcome, "handshakes", "packets") >= 3 * outcome.records.len() as u64, "SYN, ACK, ACK of FIN");
+    }
+    assert!(counts["flow_ends"] > 0.0 && counts["timeouts"] > 0.0, "{counts:?}");
+}
+
 /// What a queue held is released behind what was there and before what comes later, so on one path nothing overtakes.
 #[test]
 fn a_released_queue_keeps_the_order_of_its_flow() {

@@ -120,6 +120,7 @@ mod tests {
         path_rate: 0,
         path_rates: &[],
         base_rtt: Span::ZERO,
+        base_one_way: Span::ZERO,
         mss: 0,
         mtu: 0,
     };

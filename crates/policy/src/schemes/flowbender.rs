@@ -75,6 +75,8 @@ pub struct Bend {
     /// So many of them change V; 0: the flow has sent nothing yet.
     patience: u16,
     v: u16,
+    /// Values that V can take towards its destination.
+    values: u16,
 }
 
 impl Bend {
@@ -176,6 +178,7 @@ impl Policy for FlowBender {
             flow.v = cx.rng.below(u32::from(values)) as u16;
             flow.patience = self.patience(cx.rng);
         }
+        flow.values = values;
         flow.sent = flow.sent.max(packet.seq + u64::from(packet.payload));
         // The number of paths may differ from when V was drawn.
         Way(if flow.v < values { flow.v } else { flow.v % values })
@@ -217,8 +220,7 @@ impl FlowBender {
     }
 
     fn bend(&self, cx: &mut Cx<'_, Self>, flow: &mut Bend) {
-        let most = cx.view.ways.iter().copied().max().unwrap_or(0);
-        flow.v = other(flow.v, self.values(most), self.change, cx.rng);
+        flow.v = other(flow.v, flow.values, self.change, cx.rng);
         flow.congested = 0;
         flow.patience = self.patience(cx.rng);
         cx.out.record(0, f64::from(flow.v));

@@ -93,6 +93,7 @@ mod tests {
                 path_rate: 1,
                 path_rates: &[],
                 base_rtt: Span::ZERO,
+                base_one_way: Span::ZERO,
                 mss: 1460,
                 mtu: 1500,
             };

@@ -27,7 +27,8 @@
 //!
 //! Departures, and what the sources leave open:
 //! - `delay = "one_way"` (as in the ns-3 code): acknowledgements come back over any path, so a measured round trip is
-//!   that of two paths. T_RTT_low and T_RTT_high are then above half of the told base round trip.
+//!   that of two paths. T_RTT_low and T_RTT_high are then above half of the told base round trip. Where NICs queue
+//!   (preset `ns3-hermes`), waits and marks of a host's own NIC count against whatever path its packets take.
 //! - The README's 60, 180 and 100 µs for a one-way base of 40 µs at 10 Gbps stand here as 20 and 140 µs above the base,
 //!   and 100 µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`).
 //! - f_ECN: counts of acknowledgements and of marked ones, halved each `ecn_half_life_us`. t_RTT: moving average with

@@ -14,7 +14,7 @@
 //! | the 16 header bytes arrive as written, and every hop's `egress` sees them | [`Stamp`] |
 //! | message bodies arrive whole; groups are expanded; a flood never goes back | [`Body`] |
 //! | every probe is answered or lost, once, by the right device | `Route` rows |
-//! | all bytes of a flow are acknowledged before its end is told | `LoopbackHost::feedback` |
+//! | all bytes of a flow are acknowledged before its end is told, and none of its packets leaves after | `LoopbackHost` |
 //!
 //! That released packets go *before* later ones cannot be seen from the leaf that holds them. With
 //! `release = "timer"` everything that arrives while a packet is held is held behind it, so a flow on one path must show
@@ -153,7 +153,7 @@ numbered! {
         TickPeriod = "tick_period",
         /// A link goes down when up and up when down.
         LinkChange = "link_change",
-        /// A flow starts once, and ends when all its bytes are acknowledged.
+        /// A flow starts once, and ends when all its bytes are acknowledged and all its packets sent.
         FlowLife = "flow_life",
         /// A masked mark is not echoed.
         Masked = "masked",

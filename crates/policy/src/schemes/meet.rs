@@ -29,6 +29,8 @@
 //!   one-way delays. So `sample = "one_way"`: the data packet's own path and no other; clocks must agree. `"rtt"` takes
 //!   the echoed timestamp. K is the base of whichever it is and 20 µs; `k_us` sets it. A K below the base calls every
 //!   packet congested, as §3.5 warns; the order of paths stays, for a cube rises throughout.
+//!   Where NICs queue (preset `ns3-hermes`), the wait in a host's own is in its delays, on whatever path. That preset's K
+//!   is the paper's 60 µs, for one-way delays: `sample = "rtt"` there wants a `k_us` of its own.
 //! - **A path without samples** has the value of its last probe, else zero, but after paths that are known to be at
 //!   zero.
 //! - **Probes and data together.** The candidates are the path of least value and the best one probed; the smaller
@@ -67,7 +69,7 @@ use crate::{
     About, AtHost, Aware, Compared, Cx, Device, Event, Feedback, Hooks, HostView, InPreset, Key, Kind, Layout, Message,
     Needs, Packet, Peers, Phase, Policy, Shape, Span, Time, Value, Way,
 };
-use congestion::{Score, congestion};
+use congestion::{STEP, Score, congestion};
 use perception::{Peer, Probed, Route, choose};
 
 crate::choice! {
@@ -208,7 +210,8 @@ impl Meet {
     // MEET §3.5: base RTT and 20 µs.
     pub fn threshold(&self, view: &HostView<'_>) -> Span {
         let base = match self.config.sample {
-            Sample::OneWay => Span(view.base_rtt.0 / 2),
+            // More than half of the round trip: acknowledgements are short.
+            Sample::OneWay => view.base_one_way,
             Sample::Rtt => view.base_rtt,
         };
         self.k.unwrap_or(base + Span::from_us(20))
@@ -217,6 +220,12 @@ impl Meet {
     /// When a probe is given up.
     pub fn patience(&self, view: &HostView<'_>) -> Span {
         self.patience.unwrap_or(self.t_probe.max(view.base_rtt * 2))
+    }
+
+    /// The delay that a lost probe counts as: the time it was waited for, but so much more than K that it is congestion.
+    // MEET §4.2: "failed links will be considered as congested".
+    pub fn penalty(&self, view: &HostView<'_>) -> Span {
+        self.patience(view).max(self.threshold(view) + view.base_rtt.max(STEP))
     }
 
     fn delay(&self, one_way: Span, rtt: Span) -> Span {
@@ -249,7 +258,7 @@ impl Policy for Meet {
         update: "O(1) per ACK; O(n) per period",
     });
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::TICK);
-    // MEET §4: "we set the parameter K = 60us".
+    // "We set the parameter K = 60us", section 4.
     const PRESETS: &'static [InPreset] = &[InPreset { preset: "ns3-hermes", params: &[("k_us", Value::Number(60.0))] }];
     type Site = AtHost;
     type Config = Config;
@@ -338,7 +347,7 @@ impl Policy for Meet {
                 if self.config.record {
                     cx.out.record(series::LOST_PROBE, f64::from(way.0));
                 }
-                let penalty = congestion(self.patience(&cx.view), k);
+                let penalty = congestion(self.penalty(&cx.view), k);
                 self.learn(cx, way, Probed::Lost(Score::of(penalty)));
             }
             _ => {}

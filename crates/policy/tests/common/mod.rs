@@ -58,6 +58,7 @@ impl Lend for AtHost {
             path_rate: 10_000_000_000,
             path_rates: &[],
             base_rtt: Span::from_us(10),
+            base_one_way: Span::from_us(6),
             mss: 1460,
             mtu: 1500,
         }

@@ -107,6 +107,7 @@ impl Bench {
                 path_rate: 10_000_000_000,
                 path_rates: &[],
                 base_rtt: Span::from_us(20),
+                base_one_way: Span::from_us(11),
                 mss: 1460,
                 mtu: 1500,
             })

@@ -187,6 +187,7 @@ impl Host {
         while sender.ways.front().is_some_and(|&(seq, _)| seq < packet.seq) {
             sender.ways.pop_front();
         }
+        let key = Some(FlowKey(flow << 1));
         if w.edge.is_some() {
             let event = Event::Ack {
                 bytes: newly_acked,
@@ -194,13 +195,12 @@ impl Host {
                 one_way: one_way(packet),
                 marked: packet.is(ECE),
             };
-            let key = Some(FlowKey(flow << 1));
             self.tell(w, now, packet.src, Way(packet.echo), key, event);
-            if done {
-                self.tell(w, now, packet.src, Way::ANY, key, Event::FlowEnd);
-            }
         }
         if done {
+            // Before the scheme is told of the end, for it places that packet, too.
+            self.close(w, now, flow);
+            self.tell(w, now, packet.src, Way::ANY, key, Event::FlowEnd);
             self.finish(w, now, flow);
             return;
         }
@@ -214,7 +214,6 @@ impl Host {
     pub(super) fn finish(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let start = w.flows.specs[flow as usize].start;
         w.flows.records[flow as usize].sender_fct = now.since(start).0;
-        self.close(w, now, flow);
         keep_account(w.flows, flow);
         w.flows.senders[flow as usize] = None;
         w.flows.open -= 1;

@@ -210,6 +210,7 @@ pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: u32, edge: &Bank
         path_rate: net.path_rate,
         path_rates: net.path_rates.get(leaf as usize).map_or(&[], |rates| rates),
         base_rtt: net.base_rtt,
+        base_one_way: net.base_one_way,
         mss: net.frame.mss,
         mtu: net.frame.mtu(),
     };

@@ -383,7 +383,7 @@ fn check_fit(
     let misfit = (entry.misfit)(params, &shape).and_then(|(name, range)| Some((name, range, chosen(name)?)));
     match misfit {
         Some((name, range, value)) => Err(param_refused(&format!("{}.{name}", reader.path_of("params")), value, range)
-            .hint(format!("the fabric has {} paths between two leaves", fabric.most_ways()))),
+            .hint(format!("the fabric has {} leaves, and {} paths between two of them", shape.leaves, shape.ways))),
         None => Ok(()),
     }
 }

@@ -34,6 +34,7 @@ pub struct Flow {
     size: Option<u64>,
     acked: u64,
     highest: u64,
+    ended: bool,
 }
 
 /// Row per (peer, way).
@@ -128,6 +129,7 @@ impl Policy for LoopbackHost {
         if packet.kind == Kind::Ack || ways == 0 {
             return Way::ANY;
         }
+        witness.check(!flow.ended, Rule::FlowLife, &mut cx.out);
         flow.alarms.exercise(now, self.alarm, |i| Key::Flow(packet.flow, i), witness, &mut cx.out);
         let mut way = flow.way.unwrap_or_else(|| Way(cx.rng.below(ways as u32) as u16));
         if self.reroute_packets > 0 && flow.sent == self.reroute_packets {
@@ -280,6 +282,7 @@ impl LoopbackHost {
             Event::FlowEnd => {
                 witness.add(Count::FlowEnd);
                 witness.check(flow.size == Some(flow.acked), Rule::FlowLife, out);
+                flow.ended = true;
             }
             Event::Retransmit => witness.add(Count::Retransmit),
             Event::Timeout => witness.add(Count::Timeout),

@@ -7,8 +7,7 @@ use crate::edge::pieces::{HEAD, Parcel, Piece, paths};
 use crate::edge::rounds::Picks;
 use crate::{HostView, Span, Time, To, Way};
 
-/// Probes to a rack in one round.
-// MEET §3.3: "three paths for every destination rack".
+/// Probes to a rack in one round: "three paths for every destination rack", section 3.3.
 pub(super) const PROBES: usize = 3;
 
 impl Meet {

@@ -67,6 +67,7 @@ impl<V: Variant> Bench<V> {
             path_rate: 1_000_000_000,
             path_rates: &[],
             base_rtt: Span::from_us(100),
+            base_one_way: Span::from_us(60),
             mss: 1460,
             mtu: 1500,
         };

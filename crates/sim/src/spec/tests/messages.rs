@@ -262,7 +262,7 @@ fn scheme() {
         ),
         (
             json!({"topology": {"spines": 2}, "scheme": {"name": "selb", "params": {"k": 4}}}),
-            "scheme.params.k = 4: expected a whole number from 1 to 2; the fabric has 2 paths between two leaves",
+            "scheme.params.k = 4: expected a whole number from 1 to 2; the fabric has 2 leaves, and 2 paths between two of them",
         ),
         (
             scheme(json!({"name": "ecmp", "fabric": "rps"})),
