@@ -186,6 +186,7 @@ impl Host {
     }
 
     /// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is that of the making.
+    #[cold]
     fn hand_over(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
         let Some(queue) = self.nic.queue.as_deref_mut() else { return };
         let packet = &mut hand.packet;
@@ -204,6 +205,7 @@ impl Host {
     }
 
     /// A NIC that queues takes all that the transport gives now.
+    #[cold]
     fn push(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         while stays(w, flow) {
             self.send_data(w, now, flow);

@@ -73,8 +73,8 @@ impl Host {
                 echo_tag: tag_of(arrived, packet),
             };
             let twice = (packet.seq, packet.seq + u64::from(packet.payload));
-            let told = if config.recovery.has_sack() { Sack::of(&[twice]) } else { Sack::NONE };
-            self.send_ack(w, now, flow, &ack, &told);
+            let told = config.recovery.has_sack().then(|| Sack::of(&[twice]));
+            self.send_ack(w, now, flow, &ack, told.as_ref());
             return;
         }
         let receiver = slot.get_or_insert_with(|| Receiver::new(ReceivingMachine::Tcp(TcpReceiver::new(spec.size))));
@@ -89,7 +89,7 @@ impl Host {
             tag: tag_of(arrived, packet),
         };
         let got = machine.on_data(config, now, &arrival);
-        let told = if config.recovery.has_sack() { machine.sack() } else { Sack::NONE };
+        let told = config.recovery.has_sack().then(|| machine.sack());
         record.out_of_order += u32::from(got.out_of_order);
         record.received += got.new_bytes;
         if got.completed {
@@ -97,7 +97,7 @@ impl Host {
         }
         self.tally.received += got.new_bytes;
         for ack in got.acks.iter().flatten() {
-            self.send_ack(w, now, flow, ack, &told);
+            self.send_ack(w, now, flow, ack, told.as_ref());
         }
         self.after_receiving(w, flow);
         if got.completed {
@@ -132,7 +132,7 @@ impl Host {
         }
     }
 
-    pub(super) fn send_ack(&mut self, w: &mut World<'_>, now: Time, flow: u32, ack: &AckOut, told: &Sack) {
+    pub(super) fn send_ack(&mut self, w: &mut World<'_>, now: Time, flow: u32, ack: &AckOut, told: Option<&Sack>) {
         let mut hand = InHand::from(Packet {
             stamp: ack.echo,
             seq: ack.cumulative,
@@ -147,7 +147,7 @@ impl Host {
             flags: if ack.ece { ECE } else { 0 } | if ack.echo_retransmit { RETRANSMIT } else { 0 },
             ..Packet::default()
         });
-        if !told.is_empty() {
+        if let Some(told) = told.filter(|told| !told.is_empty()) {
             attach(&mut hand, told);
         }
         self.choose(w, now, &mut hand.packet);
@@ -342,7 +342,7 @@ impl Host {
             && tcp.deadline().is_some_and(|at| at <= now)
             && let Some(ack) = tcp.on_timeout(config, now)
         {
-            self.send_ack(w, now, flow, &ack, &Sack::NONE);
+            self.send_ack(w, now, flow, &ack, None);
         }
         self.after_receiving(w, flow);
     }

@@ -111,7 +111,7 @@ impl TcpReceiver {
     }
 
     /// Takes a data packet.
-    #[inline]
+    #[inline(always)]
     pub fn on_data(&mut self, config: &TcpConfig, now: Time, packet: &Arrival) -> Received {
         let Arrival { seq, len, ce, .. } = *packet;
         let end = seq + u64::from(len);

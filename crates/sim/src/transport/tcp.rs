@@ -150,7 +150,7 @@ impl TcpSender {
 
     /// Whether [`Self::next_segment`] may be called: a retransmission is due, or the next segment
     /// fits, whole, into the window besides what is in flight.
-    #[inline]
+    #[inline(always)]
     pub fn can_send(&self, config: &TcpConfig) -> bool {
         if self.retransmit_due {
             return true;
