@@ -44,7 +44,7 @@ def figure(done: Reproduction, variant: str) -> Figure:
     wanted = [panel for panel in done.experiment.panels if panel.variant == variant]
     return plot.figure(
         [drawn(panel, measured) for panel in wanted],
-        columns=min(len(wanted), 3),
+        columns=2 if len(wanted) == 4 else min(len(wanted), 3),
         caption=caption(done, measured),
         title=done.experiment.title + (f": {variant}" if variant else ""),
     )

@@ -1,0 +1,171 @@
+"""What the experiments on MEET share: the two fabrics, the schemes, and what is read off a run.
+
+Set-up of §4: 8 leaves, 8 spines, 16 hosts under each leaf (2:1), every link 10 Gbps; "asymmetric" has 20 to 30 % of
+the links between leaves and spines at 1 Gbps. DCTCP on NewReno, as the public ns-3 code of Hermes has it.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from spinewise import stats
+from spinewise.experiment import Assumption
+from spinewise.result import Result
+from spinewise.summary import PS_PER_SECOND
+from spinewise.tables import numbers
+
+LEAVES = SPINES = 8
+HOSTS_PER_LEAF = 16
+RATE_GBPS, SLOW_GBPS = 10, 1
+# Four links there and four back; §4's basic RTT of 40 µs is the way there.
+LINK_DELAY_NS = 10_000
+# 20 to 30 % of 64 links.
+SLOW_LINKS = (13, 19)
+
+SYMMETRIC, ASYMMETRIC = "symmetric", "asymmetric"
+
+# The forms of a run: arrivals in µs, latest end in µs (None: until every flow is done), keys of the spec.
+TO_COMPLETION, RACK, HERMES_CODE = "run to completion", "RACK-TLP", "hermes-code"
+LATEST_US = 100_000_000
+HERMES_ARRIVALS_US, HERMES_STOP_US = 100_000.0, 250_000
+
+# "The parameters of these schemes are set as suggested in corresponding papers", and flowlets of 500 µs. The preset
+# has Hermes as its public code is; here it is the paper's but in the form hermes-code, and so is CLOVE, which that code
+# runs as random flowlets unless told otherwise.
+OTHERS = ("Hermes", "CLOVE", "LetFlow", "DRILL", "CONGA")
+SWITCHES = "letflow:flowlet_gap_us=500@LetFlow,drill:d=2:m=1@DRILL,conga:flowlet_gap_us=500@CONGA,ecmp@ECMP"
+CLOVE = "clove:mode=ecn:choice=weighted_round_robin:redistribute=uncongested:cut_interval_us=0:hide_ecn=true@CLOVE"
+PUBLISHED = f"meet@MEET,hermes:compat=paper@Hermes,{CLOVE},{SWITCHES}"
+RELEASED = f"meet@MEET,hermes:compat=ns3@Hermes,clove:mode=edge_flowlet@CLOVE,{SWITCHES}"
+
+SMALL_BELOW, LARGE_ABOVE = 100_000, 10_000_000
+# What counts as tiny in the enterprise workload (§4, Metrics).
+TINY = {"below_200": 200, "below_800": 800, "below_3200": 3200, "below_12800": 12_800}
+
+
+def slow_links(seed: int) -> list[tuple[int, int]]:
+    """The (leaf, spine) pairs that this seed slows down."""
+    drawn = random.Random(f"MEET, slow links, {seed}")
+    links = [(leaf, spine) for leaf in range(LEAVES) for spine in range(SPINES)]
+    return sorted(drawn.sample(links, drawn.randint(*SLOW_LINKS)))
+
+
+def schemes(form: str) -> str:
+    """What takes part in this form."""
+    return RELEASED if form == HERMES_CODE else PUBLISHED
+
+
+def spec(
+    topology: str, cdf: str, load: float, duration_us: float, seed: int, *, form: str, name: str
+) -> dict[str, Any]:
+    """The spec without a scheme; the seed draws the slow links."""
+    slow = slow_links(seed) if topology == ASYMMETRIC else []
+    made: dict[str, Any] = {
+        "name": f"{name}, {cdf} at {load:g}, {topology}, {form}",
+        "preset": "ns3-hermes",
+        "topology": {
+            "leaves": LEAVES,
+            "spines": SPINES,
+            "hosts_per_leaf": HOSTS_PER_LEAF,
+            "host_rate_gbps": RATE_GBPS,
+            "fabric_rate_gbps": RATE_GBPS,
+            "host_delay_ns": LINK_DELAY_NS,
+            "fabric_delay_ns": LINK_DELAY_NS,
+            "override": [{"leaf": leaf, "spine": spine, "rate_gbps": SLOW_GBPS} for leaf, spine in slow],
+        },
+        "traffic": [{"kind": "poisson", "cdf": cdf, "load": load, "duration_us": duration_us}],
+        "run": {"until_us": LATEST_US},
+    }
+    if form == HERMES_CODE:
+        made["traffic"][0]["duration_us"] = min(duration_us, HERMES_ARRIVALS_US)
+        made["run"]["until_us"] = HERMES_STOP_US
+    if form == RACK:
+        made["transport"] = {"recovery": "rack"}
+    return made
+
+
+def measure(result: Result) -> dict[str, float]:
+    """Completion times of the four panels, and what stands behind them."""
+    return {**completion(result), **network(result)}
+
+
+def completion(result: Result) -> dict[str, float]:
+    """Flow completion times in seconds, at the receiver; unfinished flows are left out, and counted."""
+    size = numbers(result.flows, "size_bytes")
+    done = numbers(result.flows, "finished").astype(bool)
+    fct_s = numbers(result.flows, "fct_ps") / PS_PER_SECOND
+    classes = {"": size >= 0, "small_": size < SMALL_BELOW, "large_": size > LARGE_ABOVE}
+    classes |= {f"{name}_": size < limit for name, limit in TINY.items()}
+    values = {}
+    for key, inside in classes.items():
+        values[f"{key}flows"] = float(inside.sum())
+        values[f"{key}unfinished"] = float((inside & ~done).sum())
+        values[f"{key}mean_fct_s"] = stats.mean(fct_s[inside & done])
+        values[f"{key}p99_fct_s"] = stats.percentile(fct_s[inside & done], 0.99)
+    slowdown = numbers(result.flows, "slowdown")[done]
+    shares = {f"share_below_{limit}": float((size < limit).mean()) for limit in (75, 350, 10_000)}
+    return values | shares | {"mean_slowdown": stats.mean(slowdown)}
+
+
+def network(result: Result) -> dict[str, float]:
+    """What happened to packets, what was offered, and what the scheme itself sent."""
+    sums = {name: float(numbers(result.flows, name).sum(dtype=np.int64)) for name in SUMMED}
+    summary, links = result.summary(), result.report["links"]
+    own = summary.overhead_bytes["probes"] + summary.overhead_bytes["messages"]
+    return {
+        "resent": sums["retransmits"] / sums["packets"],
+        "out_of_order": sums["out_of_order"] / sums["packets"],
+        "timeouts": sums["timeouts"],
+        "path_changes": sums["path_changes"],
+        "drops": float(sum(link["drops"] for link in links)),
+        "own_bytes": own / summary.created_bytes,
+        "wire_of_nominal": summary.loads["wire_of_nominal"],
+        "wire_of_available": summary.loads["wire_of_available"],
+        "run_s": result.report["stop_ps"] / PS_PER_SECOND,
+        "packet_hops": float(result.report["packet_hops"]),
+    }
+
+
+SUMMED = ("packets", "retransmits", "timeouts", "out_of_order", "path_changes")
+
+
+ASSUMPTIONS = (
+    Assumption(
+        "link delay",
+        "10 µs on every link: 40 µs there, 80 µs there and back",
+        "the paper's basic RTT of 40 µs and K = 60 µs are the one-way delay and the threshold of the Hermes code, which"
+        " measures one way",
+    ),
+    Assumption("load", "payload offered to other racks over the nominal rate of the leaves' uplinks", "as that code"),
+    Assumption(
+        "slow links",
+        "13 to 19 of 64, number and places drawn by the seed, 1 Gbps in both directions",
+        "the paper gives 20 to 30 %, randomly chosen, and no direction",
+    ),
+    Assumption(
+        "transport and switches",
+        "those of the Hermes code: segments of 1400 bytes, initial window 10, least timeout 5 ms, marking from 91 kB,"
+        " queues of 840 kB",
+        "the paper says DCTCP on NewReno, parameters as in DCTCP's paper",
+    ),
+    Assumption(
+        "schemes",
+        "as their papers have them; in the form hermes-code Hermes with the faults of its public code, and CLOVE"
+        " as random flowlets, that code's default; flowlets of 500 µs",
+        "§4: open-source code, parameters as suggested in the papers",
+    ),
+    Assumption(
+        "CONGA knows rates", "utilisation is of a link's own rate, slow or not", "the default of the Hermes code"
+    ),
+    Assumption(
+        "end of a run",
+        "every flow is done; beside it arrivals for 0.1 s and a stop at 0.25 s (hermes-code)",
+        "the paper gives none; the second is the Hermes code's, and leaves out flows that are slow",
+    ),
+    Assumption("enterprise", "FB_CDF.txt of that code, mean 342 bytes", "it has the percentiles that §4 quotes"),
+    Assumption("data mining", "VL2_CDF.txt of that code, mean 12.7 MB", "the paper used that code"),
+    Assumption("99th percentile", "of all flows", "the paper does not say of which"),
+)

@@ -1,0 +1,235 @@
+"""MEET's experiments: what they run, what they read off a run, how they judge."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spinewise as sw
+from spinewise import reproduce
+from spinewise.experiment import Effort, Experiment, Measured, Measurement, Run, Status
+from spinewise.spec import resolve
+from spinewise.variants import parse, parse_list
+
+PAPERS = Path(__file__).parents[2] / "papers"
+EVALUATION = runpy.run_path(str(PAPERS / "meet" / "evaluation.py"))
+FABRIC = EVALUATION["FABRIC"]
+NUMBERS = ("6", "7", "8", "9", "10", "11")
+WORKLOADS = {"6": "web_search", "7": "data_mining_vl2", "8": "enterprise_meet"}
+WORKLOADS |= {str(int(number) + 3): cdf for number, cdf in WORKLOADS.items()}
+SCHEMES = {"MEET", "Hermes", "CLOVE", "LetFlow", "DRILL", "CONGA"}
+
+
+def experiment(number: str) -> Experiment:
+    return reproduce.load_experiment(reproduce.find(PAPERS, f"meet-{number}"))
+
+
+def spec(topology: str = "symmetric", form: str = "run to completion", **changed: Any) -> dict[str, Any]:
+    given = {"cdf": "web_search", "load": 0.5, "duration_us": 200_000.0, "seed": 1, "name": "test"} | changed
+    made: dict[str, Any] = FABRIC["spec"](topology, form=form, **given)
+    return made
+
+
+def resolved(made: dict[str, Any]) -> Any:
+    return resolve(parse("ecmp").apply(made))
+
+
+# ---- what is run ----
+
+
+def test_a_seed_slows_20_to_30_percent_of_the_links() -> None:
+    drawn = [FABRIC["slow_links"](seed) for seed in range(200)]
+    for links in drawn:
+        assert len(set(links)) == len(links)
+        assert 0.20 * 64 <= len(links) <= 0.30 * 64
+        assert all(0 <= leaf < 8 and 0 <= spine < 8 for leaf, spine in links)
+    assert {len(links) for links in drawn} == set(range(13, 20))
+    # Every link is slow in about a quarter of the draws.
+    times = [sum((leaf, spine) in links for links in drawn) for leaf in range(8) for spine in range(8)]
+    assert min(times) > 20
+    assert max(times) < 80
+    assert FABRIC["slow_links"](3) == drawn[3] != drawn[4]
+
+
+def test_slow_links_are_slow_in_both_directions() -> None:
+    topology = resolved(spec("asymmetric"))["topology"]
+    assert {(one["leaf"], one["spine"]) for one in topology["override"]} == set(FABRIC["slow_links"](1))
+    assert {(one["rate_gbps"], one.get("direction", "both")) for one in topology["override"]} == {(1, "both")}
+    assert not resolved(spec())["topology"].get("override")
+
+
+def test_the_fabric_and_the_transport_are_those_of_the_evaluation() -> None:
+    found = resolved(spec())
+    topology, transport, switch = found["topology"], found["transport"], found["switch"]
+    assert (topology["leaves"], topology["spines"], topology["hosts_per_leaf"]) == (8, 8, 16)
+    assert (topology["host_rate_gbps"], topology["fabric_rate_gbps"]) == (10, 10)
+    # 40 µs one way, over four links.
+    assert 2 * topology["host_delay_ns"] + 2 * topology["fabric_delay_ns"] == 40_000
+    assert (transport["kind"], transport["mss_bytes"], transport["dupack_threshold"]) == ("dctcp", 1400, 3)
+    assert (transport["initial_window_segments"], transport["min_rto_us"]) == (10, 5000)
+    assert (switch["buffer_bytes"], switch["ecn_threshold_bytes"]) == (840_000, 91_000)
+
+
+def test_the_forms_of_a_run() -> None:
+    def times(form: str, **changed: Any) -> tuple[float, float]:
+        found = resolved(spec(form=form, **changed))
+        return found["traffic"][0]["duration_us"], found["run"]["until_us"]
+
+    assert times("run to completion") == (200_000, 100_000_000)
+    assert times("hermes-code") == (100_000, 250_000)
+    assert times("hermes-code", duration_us=20_000.0) == (20_000, 250_000)
+    assert resolved(spec(form="RACK-TLP"))["transport"]["recovery"] == "rack"
+    assert times("RACK-TLP") == times("run to completion")
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_every_figure_compares_the_papers_six_schemes(number: str) -> None:
+    found = experiment(number)
+    runs = found.runs(Effort.FULL)
+    main = [run for run in runs if run.variant == "run to completion"]
+    assert {run.curve for run in main} == SCHEMES | {"ECMP"}
+    assert len({run.seed for run in main}) >= 5
+    assert {run.spec["traffic"][0]["cdf"] for run in runs} == {WORKLOADS[number]}
+    slow = {bool(run.spec["topology"]["override"]) for run in runs}
+    assert slow == {int(number) >= 9}
+    loads = {"6": {0.3, 0.6, 0.9}, "9": {0.1, 0.3, 0.6, 0.9}}
+    assert {run.x for run in main} == loads.get(number, {main[0].x})
+    # The four panels, in each form that is run.
+    forms = {run.variant for run in runs}
+    assert [panel.figure for panel in found.panels if panel.variant == "run to completion"] == list(found.figures)
+    assert {panel.variant for panel in found.panels} == forms
+    assert {m.split(", ", 1)[1] for m in (c.id for c in found.claims) if ", hermes" in m or ", RACK" in m} < forms
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_quick_runs_are_few_and_all_specs_resolve(number: str) -> None:
+    found = experiment(number)
+    quick, full = reproduce.cases(found, Effort.QUICK), found.runs(Effort.FULL)
+    assert len(quick) < len(full)
+    for form in {run.variant for run in full}:
+        shortest = [case.spec["traffic"][0]["duration_us"] for case in quick if case.key.variant == form]
+        assert max(shortest) <= 50_000
+
+
+def test_every_claim_of_the_figures_is_judged() -> None:
+    ids = [claim.id for number in NUMBERS for claim in experiment(number).claims]
+    judged = {int(key) for text in ids for key in re.findall(r"\b(\d\d)[ab]?\b", text.removeprefix("C2-"))}
+    assert judged == set(range(1, 34))
+
+
+def test_schemes_of_a_point_see_the_same_traffic() -> None:
+    made = spec("asymmetric", duration_us=200.0)
+    schemes = [one for one in parse_list(FABRIC["PUBLISHED"]) if one.label in ("ECMP", "MEET", "Hermes", "CLOVE")]
+    hashes = {sw.run(variant.apply(made), seed=2).report["traffic_hash"] for variant in schemes}
+    assert len(hashes) == 1
+
+
+# ---- what is read off a run ----
+
+
+def small(form: str, **changed: Any) -> Any:
+    made = spec("asymmetric", form, **({"duration_us": 10_000.0} | changed))
+    return sw.run(parse("ecmp").apply(made), seed=1)
+
+
+def test_classes_of_flows_are_those_of_the_paper() -> None:
+    values = FABRIC["measure"](small("run to completion"))
+    result = small("run to completion").flows.to_pylist()
+    assert values["flows"] == len(result)
+    assert values["small_flows"] == sum(flow["size_bytes"] < 100_000 for flow in result)
+    assert values["large_flows"] == sum(flow["size_bytes"] > 10_000_000 for flow in result)
+    assert values["unfinished"] == 0
+    mean = sum(flow["fct_ps"] for flow in result) / len(result) / 1e12
+    assert values["mean_fct_s"] == pytest.approx(mean)
+    assert values["small_mean_fct_s"] < values["mean_fct_s"] < values["large_mean_fct_s"]
+    assert values["wire_of_available"] > values["wire_of_nominal"] > 0
+
+
+def test_the_stop_of_the_hermes_code_leaves_slow_flows_out() -> None:
+    def cut(until_us: int) -> Any:
+        made = spec("asymmetric", "hermes-code", duration_us=10_000.0)
+        made["run"]["until_us"] = until_us
+        return FABRIC["measure"](sw.run(parse("ecmp").apply(made), seed=1))
+
+    whole, stopped = cut(100_000_000), cut(12_000)
+    assert whole["unfinished"] == 0 < stopped["unfinished"]
+    assert stopped["flows"] == whole["flows"]
+    assert stopped["large_mean_fct_s"] != stopped["large_mean_fct_s"] or (
+        stopped["large_mean_fct_s"] < whole["large_mean_fct_s"]
+    )
+    assert stopped["mean_fct_s"] < whole["mean_fct_s"]
+
+
+def test_tiny_flows_are_cumulative_classes() -> None:
+    values = FABRIC["measure"](small("run to completion", cdf="enterprise_meet", duration_us=100.0, load=0.2))
+    counts = [values[f"{name}_flows"] for name in FABRIC["TINY"]]
+    assert 0 < counts[0] < counts[1] < counts[2] < counts[3] <= values["flows"]
+    for size, share in ((75, 0.5), (350, 0.9), (10_000, 0.99)):
+        assert values[f"share_below_{size}"] == pytest.approx(share, abs=0.02)
+
+
+# ---- how it is judged ----
+
+
+def measured(points: dict[tuple[str, float], list[float]], form: str = "run to completion") -> Measured:
+    """Measurements of the mean by (curve, load), one per seed."""
+    counts = {"flows": 100.0, "small_flows": 60.0, "large_flows": 5.0, "wire_of_available": 1.2}
+    return Measured(
+        [
+            Measurement(Run(curve, x, seed, {}, form), {"mean_fct_s": value} | counts, "00", 0, x > 0.5)
+            for (curve, x), values in points.items()
+            for seed, value in enumerate(values)
+        ]
+    )
+
+
+TWO = measured(
+    {
+        ("MEET", 0.3): [8.0, 8.9, 9.9],
+        ("Hermes", 0.3): [10.0, 11.0, 12.0],
+        ("MEET", 0.6): [20.1, 20.9, 22.0],
+        ("Hermes", 0.6): [20.0, 21.0, 22.0],
+        ("CONGA", 0.6): [30.0, 31.0, 32.0],
+    }
+)
+
+
+def test_a_reduction_is_graded_over_loads() -> None:
+    verdict = EVALUATION["below"]("MEET", ["Hermes"], ["mean_fct_s"], 0.20, TWO)
+    assert verdict.status is Status.PARTLY
+    assert len(verdict.evidence) == 2
+    high = EVALUATION["below"]("MEET", ["Hermes"], ["mean_fct_s"], 0.20, TWO, xs=[0.6])
+    assert high.status is Status.FAILS
+
+
+def test_up_to_is_judged_where_the_lead_is_largest() -> None:
+    verdict = EVALUATION["up_to"]("Hermes", "mean_fct_s", 0.20)(TWO)
+    assert verdict.status is Status.HOLDS
+    assert "x=0.3" in verdict.evidence[0]
+
+
+def test_a_scheme_that_was_not_run_decides_nothing() -> None:
+    assert EVALUATION["below"]("MEET", ["CLOVE"], ["mean_fct_s"], 0.20, TWO).status is Status.OPEN
+    assert EVALUATION["up_to"]("CLOVE", "mean_fct_s", 0.20)(TWO).status is Status.OPEN
+    # CONGA has no runs at 0.3: only 0.6 counts.
+    assert EVALUATION["ahead"]("MEET", ["CONGA"], ["mean_fct_s"], TWO).status is Status.HOLDS
+
+
+def test_alike_is_within_five_percent() -> None:
+    like = EVALUATION["like"]
+    assert like("MEET", "Hermes", ["mean_fct_s"], TWO, xs=[0.6]).status is Status.HOLDS
+    assert like("MEET", "Hermes", ["mean_fct_s"], TWO, xs=[0.3]).status is Status.FAILS
+    assert like("MEET", "Hermes", ["mean_fct_s"], TWO, xs=[0.3], within=0.3).status is Status.HOLDS
+
+
+def test_evidence_says_how_many_flows_and_what_is_overloaded() -> None:
+    check = partial(EVALUATION["ahead"], "MEET", ["Hermes"], ["mean_fct_s"])
+    evidence = EVALUATION["counted"](check, TWO).evidence
+    counts = "at x=0.3: 3 seeds, 100 flows each, 60 small, 5 large; worst leaf asked for up to 1.20 of what it has"
+    assert counts in evidence
+    assert [text for text in evidence if "3 of 3 overloaded" in text and "x=0.6" in text]
