@@ -155,13 +155,27 @@ def largest(other: str, metric: str, claimed: float, measured: Measured) -> Verd
 def ahead(
     curve: str, others: Sequence[str], metrics: Sequence[str], measured: Measured, xs: Sequence[float] = ()
 ) -> Verdict:
-    """`curve` below the others, by whatever it is."""
-    return claims.graded(
-        claims.lower(measured, curve, [other], metric, found)
+    """`curve` below the others, by whatever it is; in part where it is so at some loads only."""
+    return claims.graded(lower(curve, others, metrics, measured, xs))
+
+
+def always_ahead(
+    curve: str, others: Sequence[str], metrics: Sequence[str], measured: Measured, xs: Sequence[float] = ()
+) -> Verdict:
+    """`curve` below the others at every load."""
+    return claims.combined(lower(curve, others, metrics, measured, xs))
+
+
+def lower(
+    curve: str, others: Sequence[str], metrics: Sequence[str], measured: Measured, xs: Sequence[float]
+) -> Iterable[Verdict]:
+    """One comparison for each metric, other scheme and load."""
+    return [
+        claims.lower(measured, curve, [other], metric, [x])
         for metric in metrics
         for other in others
-        if (found := at(measured, (curve, other), xs))
-    )
+        for x in at(measured, (curve, other), xs)
+    ]
 
 
 def like(

@@ -30,6 +30,9 @@ SYMMETRIC, ASYMMETRIC = "symmetric", "asymmetric"
 # The forms of a run: arrivals in µs, latest end in µs (None: until every flow is done), keys of the spec.
 TO_COMPLETION, RACK, HERMES_CODE = "run to completion", "RACK-TLP", "hermes-code"
 LATEST_US = 100_000_000
+# The preset's hosts are those of the Hermes code: data waits in the NIC behind that of other flows, two segments leave
+# per acknowledgement, and connections close by packets. Only the form hermes-code keeps that.
+HOSTS = {"switch": {"nics": "pull", "device_queue_packets": 0}, "transport": {"max_burst_segments": 0, "fin": False}}
 HERMES_ARRIVALS_US, HERMES_STOP_US = 100_000.0, 250_000
 
 # "The parameters of these schemes are set as suggested in corresponding papers", and flowlets of 500 µs. The preset
@@ -79,11 +82,13 @@ def spec(
         "traffic": [{"kind": "poisson", "cdf": cdf, "load": load, "duration_us": duration_us}],
         "run": {"until_us": LATEST_US},
     }
+    if form != HERMES_CODE:
+        made |= {table: dict(keys) for table, keys in HOSTS.items()}
     if form == HERMES_CODE:
         made["traffic"][0]["duration_us"] = min(duration_us, HERMES_ARRIVALS_US)
         made["run"]["until_us"] = HERMES_STOP_US
     if form == RACK:
-        made["transport"] = {"recovery": "rack"}
+        made["transport"]["recovery"] = "rack"
     return made
 
 
@@ -159,6 +164,12 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "CONGA knows rates", "utilisation is of a link's own rate, slow or not", "the default of the Hermes code"
+    ),
+    Assumption(
+        "hosts",
+        "send when the line is free; a flow does not wait behind the window of another. In the form hermes-code they"
+        " queue in the NIC, as in that code",
+        "what a scheme does to small flows would drown in their own host's queue; the form has it all",
     ),
     Assumption(
         "end of a run",

@@ -75,6 +75,16 @@ def test_the_fabric_and_the_transport_are_those_of_the_evaluation() -> None:
     assert (switch["buffer_bytes"], switch["ecn_threshold_bytes"]) == (840_000, 91_000)
 
 
+def test_hosts_queue_as_in_the_code_of_hermes_only_in_its_form() -> None:
+    ours, theirs = resolved(spec()), resolved(spec(form="hermes-code"))
+    assert (ours["switch"]["nics"], ours["switch"]["device_queue_packets"]) == ("pull", 0)
+    assert (theirs["switch"]["nics"], theirs["switch"]["device_queue_packets"]) == ("queue", 10)
+    assert (ours["transport"]["max_burst_segments"], theirs["transport"]["max_burst_segments"]) == (0, 2)
+    assert (ours["transport"]["fin"], theirs["transport"]["fin"]) == (False, True)
+    assert ours["transport"]["handshake"]
+    assert theirs["transport"]["handshake"]
+
+
 def test_the_forms_of_a_run() -> None:
     def times(form: str, **changed: Any) -> tuple[float, float]:
         found = resolved(spec(form=form, **changed))
