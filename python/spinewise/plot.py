@@ -23,7 +23,10 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h", "p", "*")
 LINES = ("-", "--", "-.", ":")
 
 # The schemes of most figures keep one colour and marker in all of them.
-KNOWN = ("ecmp", "rps", "presto", "letflow", "conga", "pdlb", "drill", "ag", "conweave", "selb")
+KNOWN = (
+    *("ecmp", "rps", "presto", "letflow", "conga", "pdlb", "drill", "ag", "conweave", "selb"),
+    *("flowbender", "qdaps", "clove", "wcmp", "drb", "meet", "hermes"),
+)
 
 # Above this ratio between the largest and the smallest value an axis becomes logarithmic.
 LOG_ABOVE = 20.0
