@@ -32,7 +32,10 @@ TO_COMPLETION, RACK, HERMES_CODE = "run to completion", "RACK-TLP", "hermes-code
 LATEST_US = 100_000_000
 # The preset's hosts are those of the Hermes code: data waits in the NIC behind that of other flows, two segments leave
 # per acknowledgement, and connections close by packets. Only the form hermes-code keeps that.
-HOSTS = {"switch": {"nics": "pull", "device_queue_packets": 0}, "transport": {"max_burst_segments": 0, "fin": False}}
+HOSTS: dict[str, dict[str, Any]] = {
+    "switch": {"nics": "pull", "device_queue_packets": 0},
+    "transport": {"max_burst_segments": 0, "fin": False},
+}
 HERMES_ARRIVALS_US, HERMES_STOP_US = 100_000.0, 250_000
 
 # "The parameters of these schemes are set as suggested in corresponding papers", and flowlets of 500 µs. The preset
