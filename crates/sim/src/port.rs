@@ -155,6 +155,8 @@ pub struct Port {
     /// The queue of a FIFO port as last looked at and what has joined since: the last so many packets of the link's
     /// ring, and the start of the first of them. Some may have started in the meantime, or even arrived.
     waiting: Waiting,
+    /// A commit-at-start port serves any packet at once from then on, if nothing waits: its one data queue is not paused.
+    open_from: Time,
     /// The link it feeds.
     pub link: u32,
     packets: u64,
@@ -215,10 +217,12 @@ struct Rare {
 impl Port {
     /// A FIFO port onto `link`, or with `lanes` one that commits at the start of transmission.
     pub fn new(line: Serializer, delay: Span, link: u32, lanes: Option<Lanes>) -> Self {
+        let one_queue = lanes.as_ref().is_some_and(Lanes::has_one_data_queue);
         Port {
             line,
             busy_until: Time::ZERO,
             delay,
+            open_from: if one_queue { Time::ZERO } else { Time::NEVER },
             link,
             waiting: Waiting::default(),
             lanes: lanes.map(Box::new),
@@ -445,7 +449,16 @@ impl Port {
     /// Would a packet that joins any queue of a commit-at-start port start at once if its line is free at `now`?
     #[inline]
     pub fn passes(&self, now: Time) -> bool {
-        self.waiting.packets == 0 && self.lanes().is_some_and(|lanes| lanes.serves_all(now))
+        self.waiting.packets == 0 && self.open_from <= now
+    }
+
+    /// Pauses a data queue of a commit-at-start port until `until`, or lets it go if that is not in the future.
+    pub fn pause(&mut self, priority: u8, now: Time, until: Time) {
+        let lanes = self.kept();
+        lanes.pause(priority, now, until);
+        if lanes.has_one_data_queue() && priority == 0 {
+            self.open_from = until;
+        }
     }
 
     /// Puts a packet on the line of a port that [`Port::passes`] it, as if [kept](Port::keep) before.

@@ -204,10 +204,9 @@ impl Lanes {
         None
     }
 
-    /// Is any queue served at once if nothing waits in others? Not where it may be paused, nor where a turn is to be kept.
-    #[inline]
-    pub fn serves_all(&self, now: Time) -> bool {
-        matches!(&self.data[..], [only] if !only.pausing.is_on(now))
+    /// Is there no turn to be kept among data queues?
+    pub fn has_one_data_queue(&self) -> bool {
+        self.data.len() == 1
     }
 
     /// When something that waits may start, nothing else happening: `now`, the end of a pause, or never.

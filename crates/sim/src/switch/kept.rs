@@ -29,15 +29,12 @@ impl Switch {
     pub(super) fn queue_kept(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         let port = &mut self.ports[usize::from(out)];
         let starts = may_start(w.net, now, port.free_at());
-        if let (true, Some(buffer), Some(lanes)) =
-            (starts && port.passes(now), self.buffer.as_deref_mut(), port.lanes())
-        {
-            // Most packets start at once and leave the shared buffer as it was: they need no queue and no account.
-            let passes = match lanes.lane_of(&hand.packet) {
-                Lane::Control => true,
-                Lane::Data(_) if in_port == MADE_HERE => false,
-                Lane::Data(n) => buffer.passes((in_port, n), u64::from(hand.packet.wire), now),
-            };
+        if let (true, Some(buffer)) = (starts && port.passes(now), self.buffer.as_deref_mut()) {
+            // Most packets start at once and leave the shared buffer as it was: they need no queue and no account. There
+            // is one data queue, and control has its own.
+            let made_here = in_port == MADE_HERE;
+            let passes = hand.packet.is_control()
+                || (!made_here && buffer.passes((in_port, 0), u64::from(hand.packet.wire), now));
             if passes {
                 port.pass(now, hand, &w.net.rules, w.wires);
                 return;
