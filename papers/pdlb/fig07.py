@@ -180,7 +180,7 @@ EXPERIMENT = Experiment(
         Assumption(
             "transport",
             "DCTCP over NewReno, 3 duplicate ACKs, initial window 10, least timeout 10 ms",
-            "DCTCP is given; the authors' script has SACK, which this simulator has not: the variations bracket it",
+            "DCTCP is given; the authors' script has SACK, which is not among the variations: they bracket it",
         ),
         Assumption("delay", "shared equally by the links of a good path", "the authors' script uses RTT/8"),
         Assumption(

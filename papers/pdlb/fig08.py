@@ -55,7 +55,7 @@ def spec(ratio: float, seed: int, transport: Mapping[str, Any]) -> dict[str, Any
 
 
 def runs(effort: Effort) -> list[Run]:
-    """Every scheme at every ratio, under both transports, over seeds."""
+    """Every scheme at every ratio, under all transports, over seeds."""
     ratios = effort.choose(full=RATIOS, quick=(1.5, 3.5))
     return [
         Run(variant.label, ratio, seed, variant.apply(spec(ratio, seed, keys)), transport)
@@ -166,7 +166,7 @@ EXPERIMENT = Experiment(
         Assumption("hosts", "100 under each leaf, each sending to its counterpart", "as in pdlb-7"),
         Assumption("bad paths", "four drawn by the seed, slow in both directions", "the paper says randomly chosen"),
         Assumption("queues", "250 x 1460 bytes, marking above 65 x 1460 bytes", "as in pdlb-7"),
-        Assumption("transport", "as in pdlb-7; and one that tolerates reordering", "SACK of the authors lies between"),
+        Assumption("transport", "as in pdlb-7; RACK-TLP; one tolerating reordering", "the authors' script has SACK"),
         Assumption(
             "throughput",
             "sum over long flows of size over completion time",

@@ -203,6 +203,17 @@ def test_figure_12_is_compared_with_figure_11_at_the_same_points() -> None:
     assert all(search[r.curve, r.x, r.seed]["traffic"] == r.spec["traffic"] for _, r in every)
 
 
+@pytest.mark.parametrize("number", ["3", "6", "8", "11", "12"])
+def test_every_cell_is_run_with_rack_tlp_too(number: str) -> None:
+    places: dict[str, set[tuple[str, str, float, int]]] = {"RACK-TLP": set(), "three duplicate ACKs": set()}
+    for run in experiment(f"pdlb-{number}").runs(Effort.FULL):
+        assert ("RACK-TLP" in run.variant) == (run.spec["transport"].get("recovery") == "rack")
+        for name, found in places.items():
+            if name in run.variant:
+                found.add((run.variant.replace(name, ""), run.curve, run.x, run.seed))
+    assert places["RACK-TLP"] == places["three duplicate ACKs"] != set()
+
+
 # ---- what is measured
 
 
