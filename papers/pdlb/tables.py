@@ -7,10 +7,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from spinewise.experiment import Measured
-from spinewise.reproduction_tables import against, names, plain, read, rows, rows_against, table, verdicts
+from spinewise.reproduction_tables import against, names, place, plain, read, rows, rows_against, table, verdicts
 
 # Flowcells whose place on the axis of pdlb-7-granularity is rounded.
 SIZES = {5.5: 44}
+
+# What Figs. 11 and 12 compare.
+COMPARED = {
+    "short, mean": "short_mean_fct_s",
+    "short, p99": "short_p99_fct_s",
+    "long, mean": "long_mean_fct_s",
+    "all, mean": "mean_fct_s",
+}
 
 
 def curves_by_x(measured: Measured, metrics: Sequence[tuple[str, str, float]]) -> str:
@@ -125,9 +133,25 @@ def large(measured: Measured) -> str:
         ("short", "short_flows", 1.0),
         ("offered to the worst leaf, %", "offered", 100.0),
     )
-    compared = ("short_mean_fct_s", "short_p99_fct_s", "long_mean_fct_s", "mean_fct_s")
     bases = [base for base in ("PDLB", "ECMP") if base in measured.curves]
-    return "\n".join([rows(measured, metrics), *(rows_against(measured, base, compared) for base in bases)])
+    compared = tuple(COMPARED.values())
+    return "\n".join(
+        [rows(measured, metrics), of_pdlb(measured), *(rows_against(measured, base, compared) for base in bases)]
+    )
+
+
+def of_pdlb(measured: Measured) -> str:
+    """PDLB against each other scheme, in percent of that."""
+    others = measured.others("PDLB")
+    found = [
+        [name, head, place(part, x), *(against(part, "PDLB", other, x, metric) for other in part.others("PDLB"))]
+        for name in names(measured)
+        for part in [measured.within(name)]
+        if len(part.curves) > len(others)
+        for head, metric in COMPARED.items()
+        for x in part.xs
+    ]
+    return table(["", "", "load", *(f"PDLB against {other}, %" for other in others)], found)
 
 
 TABLES: dict[str, Callable[[Measured], str]] = {
