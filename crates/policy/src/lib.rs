@@ -184,7 +184,7 @@ pub enum Event {
         /// Bytes to send.
         size: u64,
     },
-    /// Everything of a flow has been acknowledged; of a UDP flow, sent.
+    /// Everything of a flow has been acknowledged; of a UDP flow, sent, be it nothing.
     FlowEnd,
     /// An acknowledgement arrived; `way` is the path its data packet took.
     Ack {
@@ -195,7 +195,9 @@ pub enum Event {
         /// How long that data packet was under way, by the receiver's clock, which is in step: in steps of 256 ns, at
         /// most 16.8 ms. Where the host's own NIC queues, that wait is in it.
         one_way: Span,
-        /// Data packet was marked (ECN echo).
+        /// The acknowledgement carries the ECN echo. With DCTCP and RDMA the data packet it answers was marked; with
+        /// `transport.kind = "ecn"` that one or one before: the receiver repeats the echo until the sender's CWR has
+        /// come (RFC 3168, section 6.1.3), so one mark shows on the acknowledgements of about a round trip.
         marked: bool,
     },
     /// A segment sent on `way` is taken as lost and sent again.
@@ -534,6 +536,16 @@ pub trait Policy: Sized {
     /// the default.
     fn misfit(&self, shape: &Shape) -> Option<(&'static str, config::Allowed)> {
         let _ = shape;
+        None
+    }
+
+    /// A parameter that contradicts another, what it may be beside it, and that other.
+    fn clash(&self) -> Option<(&'static str, config::Allowed, &'static str)> {
+        None
+    }
+
+    /// A parameter that has it wait for ECN echoes before it acts, and what it may be where the transport has none.
+    fn wants_ecn(&self) -> Option<(&'static str, config::Allowed)> {
         None
     }
 

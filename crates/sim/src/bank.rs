@@ -498,6 +498,12 @@ macro_rules! bank {
             pub fn forget(&mut self, seat: u32, key: FlowKey) {
                 match self { $(Bank::$variant(seats) => seats.forget(seat, key),)* }
             }
+
+            /// How many rows of flows there are.
+            #[cfg(test)]
+            pub fn flow_rows(&self) -> usize {
+                match self { $(Bank::$variant(seats) => seats.seats.iter().flatten().map(|s| s.flows.kept()).sum(),)* }
+            }
         }
     };
 }

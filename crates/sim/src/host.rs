@@ -6,6 +6,8 @@
 
 mod account;
 mod ends;
+#[cfg(test)]
+mod life;
 mod opening;
 mod rdma;
 mod resequence;
@@ -26,7 +28,7 @@ use crate::transport::tcp::Segment;
 pub use account::keep_account;
 use account::{lost_way, note_way};
 use scheme::call;
-use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Verdict, Way};
+use spinewise_policy::{Event, Hooks, Kind, Span, Time, Verdict, Way};
 use std::collections::{BTreeMap, VecDeque};
 use turns::Turns;
 
@@ -375,10 +377,7 @@ impl Host {
         self.plan_retransmit(w, flow);
         self.perform(w, now, None);
         if sent_in_full {
-            if !w.flows.is_background(flow) {
-                w.flows.open -= 1;
-            }
-            self.tell(w, now, spec.dst, Way::ANY, Some(FlowKey(flow << 1)), Event::FlowEnd);
+            self.sent_in_full(w, now, flow);
         }
     }
 

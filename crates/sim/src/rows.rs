@@ -96,6 +96,12 @@ impl<R: Copy + Default> FlowRows<R> {
         }
     }
 
+    /// How many there are.
+    #[cfg(test)]
+    pub fn kept(&self) -> usize {
+        self.rows.len()
+    }
+
     #[cold]
     fn sweep(&mut self, now: Time) {
         let idle = self.idle;

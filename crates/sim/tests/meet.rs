@@ -216,3 +216,17 @@ fn small_fabrics_work() {
         assert_eq!(counter(&outcome, "probes", "packets") > 0, probes, "{topology}");
     }
 }
+
+/// Racks are probed as long as there are flows to them: a UDP flow whose end comes before its first packet is none.
+#[test]
+fn nobody_probes_for_a_flow_that_ends_before_it_begins() {
+    let probes = |end_us: u64| {
+        let udp = json!([{"kind": "udp", "src": 0, "dst": 4, "schedule": [{"at_us": 1_000, "rate_gbps": 1}],
+                          "end_us": end_us}]);
+        let until = json!({"run": {"stop": "time", "until_us": 10_000}, "traffic": udp});
+        counter(&run_both(&spec(json!({}), &until)), "probes", "packets")
+    };
+    let [none, some, all] = [500, 5_000, 20_000].map(probes);
+    assert_eq!(none, 0);
+    assert!(some > 0 && all > some + some / 2, "{some} and {all}: as long as it lasts");
+}

@@ -22,6 +22,8 @@
 //!   path drawn blindly, the old one included. With `"explicit"` V is the path itself, and another V another path.
 //! - A round trip ends with the acknowledgement of what had been sent when it began, as DCTCP counts windows. The ns-3
 //!   code has a clock of 100 µs instead, and N = 5 where the catalogue of constants, and we, have N = 1.
+//! - What is in flight when a flow bends belongs to the next epoch: its marks, of the old path, are judged as those of
+//!   the new one. With N = 1 a flow thus mostly bends twice in an episode of congestion.
 //! - V starts at random and changes at random (`change`): with explicit tags a V that is counted up would send all
 //!   flows of one bad path to the same next one. `"next"` is the V + 1 of the ns-3 code.
 //! - How N is drawn is not known to us: uniformly from N to N + `n_jitter`. Off unless asked for.

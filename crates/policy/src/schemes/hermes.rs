@@ -30,7 +30,9 @@
 //!   that of two paths. T_RTT_low and T_RTT_high are then above half of the told base round trip. Where NICs queue
 //!   (preset `ns3-hermes`), waits and marks of a host's own NIC count against whatever path its packets take.
 //! - The README's 60, 180 and 100 µs for a one-way base of 40 µs at 10 Gbps stand here as 20 and 140 µs above the base,
-//!   and 100 µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`).
+//!   and 100 µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`). The told base has
+//!   what packets take to be sent, too: with links of 10 µs and 10 Gbps, preset `ns3-hermes` comes to 62.4 and 182.4 µs
+//!   where the README has 60 and 180.
 //! - f_ECN: counts of acknowledgements and of marked ones, halved each `ecn_half_life_us`. t_RTT: moving average with
 //!   weight 1/2, as the README has it. What is older than `stale_after_us` is unknown: gray, at T_RTT_low, no marks.
 //! - Rates r_p and r_f fade by an eighth per eighth of `rate_window_us`. r_p is that of this host's flows to that rack.
@@ -57,6 +59,7 @@ pub mod released;
 pub mod rerouting;
 mod seat;
 
+use crate::config::Allowed;
 use crate::{
     About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, InPreset, Kind, Layout, Message, Needs, Packet, Peers,
     Phase, Policy, Shape, Span, Value, Way, edge,
@@ -112,12 +115,13 @@ crate::params! {
         compat: Compat = Compat::Paper, Allowed::Words(Compat::WORDS);
         /// What stands for t_RTT: the time there by clocks in step (ns-3 code), or there and back (paper).
         delay: Delay = Delay::OneWay, Allowed::Words(Delay::WORDS);
-        /// What tells congestion; delay alone for transports without ECN.
+        /// What tells congestion; delay alone for transports without ECN, where compat = paper refuses the other: no
+        /// acknowledgement would be marked, and no path congested.
         signals: Signals = Signals::RttEcn, Allowed::Words(Signals::WORDS);
         /// T_RTT_low, µs above the delay of an empty path (README: 60 = 20 + base).
-        t_rtt_low_us: f64 = 20.0, Allowed::Number { min: 0.0, max: 1e6 };
-        /// T_RTT_high, µs above the delay of an empty path (README: 180 at a base of 40).
-        t_rtt_high_us: f64 = 140.0, Allowed::Number { min: 0.0, max: 1e6 };
+        t_rtt_low_us: f64 = T_RTT_US[0], Allowed::Number { min: 0.0, max: 1e6 };
+        /// T_RTT_high, µs above the delay of an empty path, not below T_RTT_low (README: 180 at a base of 40).
+        t_rtt_high_us: f64 = T_RTT_US[1], Allowed::Number { min: 0.0, max: 1e6 };
         /// Δ_RTT, µs: a path is notably better only by more (README).
         delta_rtt_us: f64 = 100.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// Do these three hold at 10 Gbps, and elsewhere in proportion to the time of a byte, or at any path rate?
@@ -206,6 +210,9 @@ pub struct Hermes {
     flowlet_timeout: Span,
 }
 
+/// Defaults of T_RTT_low and T_RTT_high, µs above the base.
+const T_RTT_US: [f64; 2] = [20.0, 140.0];
+
 /// Series: a flow's new way, and the way that is held to have failed.
 const REROUTED: u16 = 0;
 const FAILED: u16 = 1;
@@ -293,6 +300,24 @@ impl Policy for Hermes {
             bytes,
             ..Layout::default()
         }
+    }
+
+    fn clash(&self) -> Option<(&'static str, Allowed, &'static str)> {
+        let (low, high) = (self.config.t_rtt_low_us, self.config.t_rtt_high_us);
+        if low <= high {
+            return None;
+        }
+        // The one that was set is refused; of two, the upper one.
+        Some(if high == T_RTT_US[1] {
+            ("t_rtt_low_us", Allowed::Number { min: 0.0, max: high }, "t_rtt_high_us")
+        } else {
+            ("t_rtt_high_us", Allowed::Number { min: low, max: 1e6 }, "t_rtt_low_us")
+        })
+    }
+
+    fn wants_ecn(&self) -> Option<(&'static str, Allowed)> {
+        let waits = self.config.signals == Signals::RttEcn && self.config.compat == Compat::Paper;
+        waits.then_some(("signals", Allowed::Words(&["rtt"])))
     }
 
     #[inline]

@@ -107,7 +107,8 @@ crate::choice! {
 crate::params! {
     /// MEET's parameters.
     Config {
-        /// T_update, between reports and between broadcasts, µs (MEET §4; "tens of the cross-rack RTT", §3.5).
+        /// T_update, between reports and between broadcasts, µs (MEET §4; "tens of the cross-rack RTT", §3.5). Below
+        /// about two base round trips a broadcast under way passes for silence, and a proxy that works is replaced.
         t_update_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// T_probe, between probes, µs ("supposed to be equal to T_update", MEET §3.5).
         t_probe_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };

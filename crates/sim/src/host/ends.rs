@@ -34,6 +34,9 @@ impl Host {
             self.tally.received += u64::from(packet.payload);
             if record.received == spec.size {
                 record.fct = now.since(spec.start).0;
+                if let Some(edge) = w.edge.as_mut() {
+                    edge.forget(self.id, FlowKey(flow << 1));
+                }
             }
             return;
         }
@@ -260,6 +263,7 @@ impl Host {
 
     fn start_flow(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let spec = w.flows.specs[flow as usize];
+        let mut ended = false;
         let machine = if w.flows.is_tcp(flow) {
             match &w.net.transport {
                 Transport::Tcp(config) if config.handshake => Machine::Opening(Opening::default()),
@@ -271,8 +275,7 @@ impl Host {
             match udp.next_time() {
                 Some(at) => self.timers.plan(at.max(now), What::Pace(flow)),
                 // Its end comes before its first packet.
-                None if !w.flows.is_background(flow) => w.flows.open -= 1,
-                None => {}
+                None => ended = true,
             }
             Machine::Udp(udp, VecDeque::new())
         };
@@ -286,6 +289,21 @@ impl Host {
         self.tell(w, now, spec.dst, Way::ANY, Some(FlowKey(flow << 1)), Event::FlowStart { size: spec.size });
         if w.flows.is_tcp(flow) {
             self.ready(w, now, flow);
+        }
+        if ended {
+            self.sent_in_full(w, now, flow);
+        }
+    }
+
+    /// A UDP flow has sent its last packet, or has none to send.
+    pub(super) fn sent_in_full(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+        if !w.flows.is_background(flow) {
+            w.flows.open -= 1;
+        }
+        let key = FlowKey(flow << 1);
+        self.tell(w, now, w.flows.specs[flow as usize].dst, Way::ANY, Some(key), Event::FlowEnd);
+        if let Some(edge) = w.edge.as_mut() {
+            edge.forget(self.id, key);
         }
     }
 

@@ -127,6 +127,7 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     check_pfc(preset, &switch, &transport)?;
     let (scheme, told) = scheme::read(&keys.scheme, &topology, preset)?;
     reader.set_resolved("scheme", told);
+    scheme::check_ecn(&scheme, &transport)?;
     let (traffic, told) = traffic::read(&keys.traffic, &topology)?;
     reader.set_resolved("traffic", told);
     let (run, told) = run::read(&keys.run, topology.shortest_delay())?;

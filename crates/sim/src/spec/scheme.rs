@@ -9,6 +9,7 @@ use super::key::{Default, Kind, one_of, tidy};
 use super::presets::Preset;
 use super::reader::{Reader, keys, words};
 use super::topology::TopologySpec;
+use crate::transport::Transport;
 
 /// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
 const DEFAULT_SCHEME: &str = ENTRIES[0].about.name;
@@ -168,6 +169,10 @@ pub(crate) struct Entry {
     path_rates: fn(&Given, &Shape) -> bool,
     /// A parameter that asks for more than the place has.
     misfit: fn(&Given, &Shape) -> Option<(&'static str, Allowed)>,
+    /// A parameter that contradicts another.
+    clash: fn(&Given) -> Option<(&'static str, Allowed, &'static str)>,
+    /// A parameter that has it wait for ECN echoes.
+    wants_ecn: fn(&Given) -> Option<(&'static str, Allowed)>,
 }
 
 impl Entry {
@@ -183,6 +188,8 @@ impl Entry {
             rows: rows::<P>,
             path_rates: path_rates::<P>,
             misfit: misfit::<P>,
+            clash: clash::<P>,
+            wants_ecn: wants_ecn::<P>,
         }
     }
 }
@@ -230,6 +237,14 @@ fn path_rates<P: Policy>(given: &Given, shape: &Shape) -> bool {
 
 fn misfit<P: Policy>(given: &Given, shape: &Shape) -> Option<(&'static str, Allowed)> {
     config_of::<P>(given).ok().and_then(|config| P::new(&config).misfit(shape))
+}
+
+fn clash<P: Policy>(given: &Given) -> Option<(&'static str, Allowed, &'static str)> {
+    config_of::<P>(given).ok().and_then(|config| P::new(&config).clash())
+}
+
+fn wants_ecn<P: Policy>(given: &Given) -> Option<(&'static str, Allowed)> {
+    config_of::<P>(given).ok().and_then(|config| P::new(&config).wants_ecn())
 }
 
 /// Reads `[scheme]` for this fabric.
@@ -341,8 +356,33 @@ fn read_params(
     })?;
     let all: Vec<(String, ParamValue)> = entry.params.iter().map(|param| param.name.to_string()).zip(values).collect();
     let told = all.iter().map(|(name, value)| (name.clone(), json(value.as_value()))).collect();
+    if let Some((name, range, other)) = (entry.clash)(&all) {
+        return Err(param_refused(&path(name), &value_of(&all, name), range)
+            .hint(format!("{other} is {}", value_of(&all, other))));
+    }
     reader.set_resolved(key, Json::Object(told));
     Ok(all)
+}
+
+/// The value of a parameter of a scheme, all of whose parameters are given.
+fn value_of(all: &Given, name: &str) -> Json {
+    all.iter().find(|(own, _)| own == name).map_or(Json::Null, |(_, value)| json(value.as_value()))
+}
+
+/// A scheme that acts on ECN echoes needs a transport that has them.
+pub(crate) fn check_ecn(scheme: &SchemeSpec, transport: &Transport) -> Result<(), SpecError> {
+    let Transport::Tcp(tcp) = transport else { return Ok(()) };
+    let entry = entries().iter().find(|entry| entry.about.name == scheme.name);
+    match entry.and_then(|entry| (entry.wants_ecn)(&scheme.params)) {
+        Some((name, range)) if !tcp.ect(false) => {
+            let kind = Json::from(tcp.kind.name());
+            let path = format!("scheme.params.{name}");
+            let allowed = format!("{} with transport.kind = {kind}", allowed(range));
+            let hint = format!("{} would wait for ECN echoes that never come", scheme.name);
+            Err(SpecError::new(path, &value_of(&scheme.params, name), allowed).hint(hint))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn unknown_param(path: &str, name: &str, value: &Json, entry: &Entry) -> SpecError {

@@ -265,6 +265,22 @@ fn scheme() {
             "scheme.params.k = 4: expected a whole number from 1 to 2; the fabric has 2 leaves, and 2 paths between two of them",
         ),
         (
+            scheme(json!({"name": "hermes", "params": {"t_rtt_low_us": 150}})),
+            "scheme.params.t_rtt_low_us = 150: expected a number from 0 to 140; t_rtt_high_us is 140",
+        ),
+        (
+            scheme(json!({"name": "hermes", "params": {"t_rtt_high_us": 10}})),
+            "scheme.params.t_rtt_high_us = 10: expected a number from 20 to 1000000; t_rtt_low_us is 20",
+        ),
+        (
+            json!({"transport": {"kind": "newreno"}, "scheme": {"name": "hermes"}}),
+            "scheme.params.signals = \"rtt_ecn\": expected \"rtt\" with transport.kind = \"newreno\"; hermes would wait for ECN echoes that never come",
+        ),
+        (
+            json!({"transport": {"kind": "reno"}, "scheme": {"name": "hermes", "params": {"signals": "rtt_ecn"}}}),
+            "scheme.params.signals = \"rtt_ecn\": expected \"rtt\" with transport.kind = \"reno\"; hermes would wait for ECN echoes that never come",
+        ),
+        (
             scheme(json!({"name": "ecmp", "fabric": "rps"})),
             "scheme.fabric = \"rps\": expected no fabric: ecmp sits at the switches, and fabric is for host schemes",
         ),
@@ -484,4 +500,23 @@ fn files() {
         csv("src,dst,size_bytes,start_ns\n0,99,5,0\n"),
         "traffic[0].file = PATH: expected a CSV file of flows between the hosts of this topology; line 2, column dst: `99`; allowed is a host, from 0 to 7"
     );
+}
+
+#[test]
+fn hermes_goes_with_transports_that_tell_what_it_acts_on() {
+    let resolved = |transport: Value, params: Value, preset: &str| {
+        let scheme = json!({"name": "hermes", "params": params});
+        let udp = json!([{"kind": "udp", "src": 0, "dst": 5, "schedule": [{"rate_gbps": 1}]}]);
+        super::resolve(&json!({"preset": preset, "transport": transport, "scheme": scheme, "traffic": udp}))
+    };
+    for (kind, params, preset) in [
+        ("newreno", json!({"signals": "rtt"}), "datacenter"),
+        ("newreno", json!({}), "ns3-hermes"),
+        ("ecn", json!({}), "datacenter"),
+        ("dctcp", json!({"t_rtt_low_us": 140}), "datacenter"),
+        ("rdma", json!({}), "datacenter"),
+    ] {
+        let spec = resolved(json!({"kind": kind}), params, preset);
+        assert!(spec.is_ok(), "{kind}, {preset}: {:?}", spec.err());
+    }
 }
