@@ -270,7 +270,7 @@ impl Switch {
     pub(super) fn obey(&mut self, w: &mut World<'_>, now: Time, port: u16, packet: &Packet) {
         w.log.delivered.add(packet.wire);
         let until = Time(now.0.saturating_add(packet.seq));
-        self.ports[usize::from(port)].kept().pause(packet.echo as u8, now, until);
+        self.ports[usize::from(port)].pause(packet.echo as u8, now, until);
         self.set_going(w, now, port);
     }
 
