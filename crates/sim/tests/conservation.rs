@@ -418,7 +418,8 @@ fn tuning() -> impl Strategy<Value = Tuning> {
 }
 
 /// A scheme whose rows need one meaning of a tag for all hosts refuses the others, and one with a header of its own
-/// refuses a fabric that writes one too: then it runs with explicit tags, over ECMP.
+/// refuses a fabric that writes one too: then it runs with explicit tags, over ECMP. One that waits for ECN echoes
+/// refuses transports without them: then it goes by delays.
 fn made_to_fit(mut spec: Value) -> Value {
     let shared = spec["switch"]["model"] == "shared_buffer";
     let thousandths = spec["switch"]["buffer_bytes"].as_u64().unwrap_or_default();
@@ -433,6 +434,9 @@ fn made_to_fit(mut spec: Value) -> Value {
         if resolve(&spec).is_err_and(|error| error.key == format!("scheme.{key}")) {
             spec["scheme"][key] = json!(word);
         }
+    }
+    if resolve(&spec).is_err_and(|error| error.key == "scheme.params.signals") {
+        spec["scheme"]["params"] = json!({"signals": "rtt"});
     }
     if shared {
         // A pause that is too short to be renewed lasts until it is ended.
