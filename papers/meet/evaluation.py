@@ -202,11 +202,11 @@ def both_ahead(measured: Measured) -> Verdict:
 
 
 def percentiles(measured: Measured) -> Verdict:
-    """The workload has the percentiles of §4, to half a percent."""
+    """As many flows as §4 says, or more, are below each of its sizes."""
     found = []
     for size, share in ((75, 0.5), (350, 0.9), (10_000, 0.99)):
         values = measured.values(measured.curves[0], measured.xs[0], f"share_below_{size}")
-        status = Status.HOLDS if max(abs(value - share) for value in values) < HALF_PERCENT else Status.FAILS
+        status = Status.HOLDS if min(values) > share - DRAWN else Status.FAILS
         found.append(claims.line(status, f"{100 * values[0]:.2f} % of flows below {size} B"))
     return claims.graded(found)
 
@@ -219,7 +219,8 @@ def below_300_us(measured: Measured) -> Verdict:
 
 
 TINY_FCT = tuple(f"{name}_mean_fct_s" for name in FABRIC["TINY"])
-HALF_PERCENT = 0.005
+# By so much the share of a draw may lie below that of the distribution.
+DRAWN = 0.002
 TINY_NOTE = (
     "With headers, acknowledgements and a handshake a flow of 342 bytes puts 1.8 times its payload on the wire; the"
     " load is chosen so that this fits. No hermes-code form: 0.1 s would be ten million flows, and none is slow."
