@@ -16,6 +16,7 @@ from spinewise.variants import parse_list
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 TO_COMPLETION, RACK, HERMES_CODE = (FABRIC[name] for name in ("TO_COMPLETION", "RACK", "HERMES_CODE"))
+UNSTOPPED = FABRIC["UNSTOPPED"]
 REST = ("CLOVE", "LetFlow", "DRILL")
 # From 10 to 90 %, 10 rounds (§4): whole effort.
 PAPER_LOADS, PAPER_SEEDS = tuple(step / 10 for step in range(1, 10)), 10

@@ -29,6 +29,8 @@ SYMMETRIC, ASYMMETRIC = "symmetric", "asymmetric"
 
 # The forms of a run: arrivals in µs, latest end in µs (None: until every flow is done), keys of the spec.
 TO_COMPLETION, RACK, HERMES_CODE = "run to completion", "RACK-TLP", "hermes-code"
+# The last one to the end of every flow.
+UNSTOPPED = "hermes-code without its stop"
 LATEST_US = 100_000_000
 # The preset's hosts are those of the Hermes code: data waits in the NIC behind that of other flows, two segments leave
 # per acknowledgement, and connections close by packets. Only the form hermes-code keeps that.
@@ -61,7 +63,7 @@ def slow_links(seed: int) -> list[tuple[int, int]]:
 
 def schemes(form: str) -> str:
     """What takes part in this form."""
-    return RELEASED if form == HERMES_CODE else PUBLISHED
+    return RELEASED if form in {HERMES_CODE, UNSTOPPED} else PUBLISHED
 
 
 def spec(
@@ -85,10 +87,11 @@ def spec(
         "traffic": [{"kind": "poisson", "cdf": cdf, "load": load, "duration_us": duration_us}],
         "run": {"until_us": LATEST_US},
     }
-    if form != HERMES_CODE:
+    if form in {HERMES_CODE, UNSTOPPED}:
+        made["traffic"][0]["duration_us"] = min(duration_us, HERMES_ARRIVALS_US)
+    else:
         made |= {table: dict(keys) for table, keys in HOSTS.items()}
     if form == HERMES_CODE:
-        made["traffic"][0]["duration_us"] = min(duration_us, HERMES_ARRIVALS_US)
         made["run"]["until_us"] = HERMES_STOP_US
     if form == RACK:
         made["transport"]["recovery"] = "rack"

@@ -14,7 +14,7 @@ PLAN = E["Plan"](
     workload="enterprise_meet",
     topology="symmetric",
     loads=(0.4,),
-    duration_us=3_000.0,
+    duration_us=8_000.0,
     seeds=5,
     quick=((0.4,), 1_000.0, 3),
     beside={},
@@ -23,7 +23,7 @@ PLAN = E["Plan"](
 EXPERIMENT = E["experiment"](
     PLAN,
     "MEET Fig. 8: enterprise, symmetric",
-    "3 ms of the enterprise workload (quick: 1 ms)",
+    "8 ms of the enterprise workload (quick: 1 ms)",
     (
         Statement("C2-01", "", "50 % of flows below 75 B, 90 % below 350 B, 99 % below 10 kB", E["percentiles"]),
         Statement(

@@ -28,7 +28,7 @@ ON_DRILL = Statement(
 EXPERIMENT = E["experiment"](
     PLAN,
     "MEET Fig. 9: web search, asymmetric",
-    "13 to 19 of 64 fabric links at 1 Gbps; 0.2 s of web search (quick: 0.02 s)",
+    "13 to 19 of 64 fabric links at 1 Gbps; 0.2 s of web search (hermes-code 0.1 s; quick 0.02 s)",
     (
         Statement("C2-02", "c", "abstract: MEET up to 10 % better than Hermes", up_to("Hermes", MEAN, 0.10)),
         ON_DRILL,

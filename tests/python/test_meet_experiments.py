@@ -75,8 +75,9 @@ def test_the_fabric_and_the_transport_are_those_of_the_evaluation() -> None:
     assert (switch["buffer_bytes"], switch["ecn_threshold_bytes"]) == (840_000, 91_000)
 
 
-def test_hosts_queue_as_in_the_code_of_hermes_only_in_its_form() -> None:
-    ours, theirs = resolved(spec()), resolved(spec(form="hermes-code"))
+@pytest.mark.parametrize("form", ["hermes-code", "hermes-code without its stop"])
+def test_hosts_queue_as_in_the_code_of_hermes_only_in_its_forms(form: str) -> None:
+    ours, theirs = resolved(spec()), resolved(spec(form=form))
     assert (ours["switch"]["nics"], ours["switch"]["device_queue_packets"]) == ("pull", 0)
     assert (theirs["switch"]["nics"], theirs["switch"]["device_queue_packets"]) == ("queue", 10)
     assert (ours["transport"]["max_burst_segments"], theirs["transport"]["max_burst_segments"]) == (0, 2)
@@ -93,6 +94,7 @@ def test_the_forms_of_a_run() -> None:
     assert times("run to completion") == (200_000, 100_000_000)
     assert times("hermes-code") == (100_000, 250_000)
     assert times("hermes-code", duration_us=20_000.0) == (20_000, 250_000)
+    assert times("hermes-code without its stop") == (100_000, 100_000_000)
     assert resolved(spec(form="RACK-TLP"))["transport"]["recovery"] == "rack"
     assert times("RACK-TLP") == times("run to completion")
 
