@@ -1,0 +1,70 @@
+"""Two things behind the verdicts that the experiments do not show: `python papers/meet/checks.py`.
+
+How completion times of tiny flows grow under MEET, by when flows start; and data mining on the asymmetric fabric as
+the Hermes code stops it, against Hermes by either set of rules.
+"""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import spinewise as sw
+from spinewise import stats
+from spinewise.result import Result
+from spinewise.summary import PS_PER_SECOND
+from spinewise.tables import numbers
+from spinewise.variants import parse
+
+FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
+METRICS = ("large_mean_fct_s", "mean_fct_s", "p99_fct_s")
+
+
+def run(scheme: str, topology: str, workload: str, load: float, arrivals_ms: int, *, seed: int, form: str) -> Result:
+    """One run of a set-up of the figures."""
+    spec: dict[str, Any] = FABRIC["spec"](
+        topology, workload, load, arrivals_ms * 1000.0, seed, form=form, name="MEET, checks"
+    )
+    return sw.run(parse(scheme).apply(spec), seed=seed)
+
+
+def by_millisecond(result: Result, arrivals_ms: int) -> list[float]:
+    """Mean completion time in µs of the flows that start in each millisecond."""
+    start, fct = (numbers(result.flows, name) / PS_PER_SECOND for name in ("start_ps", "fct_ps"))
+    return [1e6 * stats.mean(fct[(start >= step / 1e3) & (start < (step + 1) / 1e3)]) for step in range(arrivals_ms)]
+
+
+def herd(seed: int) -> None:
+    """Tiny flows on the symmetric fabric."""
+    for scheme in ("meet", "conga", "hermes:compat=paper", "ecmp"):
+        form, arrivals_ms = FABRIC["TO_COMPLETION"], 10
+        result = run(scheme, FABRIC["SYMMETRIC"], "enterprise_meet", 0.4, arrivals_ms, seed=seed, form=form)
+        times = ", ".join(f"{value:.0f}" for value in by_millisecond(result, arrivals_ms))
+        print(f"enterprise, 0.4, seed {seed}, {scheme}: mean FCT by millisecond of start, µs: {times}")
+
+
+def stopped(form: str, rules: str) -> None:
+    """MEET against Hermes by these rules, data mining on the asymmetric fabric at 0.3."""
+    values: dict[str, dict[str, list[float]]] = {}
+    for scheme in ("meet", f"hermes:compat={rules}"):
+        for seed in range(1, 11):
+            result = run(scheme, FABRIC["ASYMMETRIC"], "data_mining_vl2", 0.3, 200, seed=seed, form=form)
+            for name, value in FABRIC["measure"](result).items():
+                values.setdefault(scheme, {}).setdefault(name, []).append(value)
+    meet, hermes = values.values()
+    for name in METRICS:
+        change = stats.relative_difference(meet[name], hermes[name])
+        print(f"{form}, against Hermes as {rules}: {name} {100 * change.mean:+.1f} ±{100 * change.half:.1f} %")
+    left = [stats.mean(one["large_unfinished"]) for one in (meet, hermes)]
+    print(
+        f"  of {stats.mean(meet['large_flows']):.1f} large flows unfinished: MEET {left[0]:.1f}, Hermes {left[1]:.1f}"
+    )
+
+
+if __name__ == "__main__":
+    for number in (1, 2):
+        herd(number)
+    for kind in ("paper", "ns3"):
+        stopped(FABRIC["HERMES_CODE"], kind)
+    stopped(FABRIC["TO_COMPLETION"], "ns3")
