@@ -187,7 +187,7 @@ impl SharedBuffer {
 
     /// A packet has come by: does this ingress hold so much that the sender shall pause?
     #[inline]
-    pub fn calls_for_pause(&self, came: (u16, u8)) -> bool {
+    fn calls_for_pause(&self, came: (u16, u8)) -> bool {
         let ingress = &self.ingress[self.at(came)];
         let over = ingress.used > self.spec.pause_offset && ingress.used - self.spec.pause_offset > self.share(0);
         self.spec.pfc && (ingress.headroom > 0 || over)

@@ -28,8 +28,8 @@ impl Switch {
     #[inline(always)]
     pub(super) fn queue_kept(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         let port = &mut self.ports[usize::from(out)];
-        let starts = may_start(w.net, now, port.free_at());
-        if let (true, Some(buffer)) = (starts && port.passes(now), self.buffer.as_deref_mut()) {
+        let free = may_start(w.net, now, port.free_at());
+        if let (true, Some(buffer)) = (free && port.passes(now), self.buffer.as_deref_mut()) {
             // Most packets start at once and leave the shared buffer as it was: they need no queue and no account. There
             // is one data queue, and control has its own.
             let made_here = in_port == MADE_HERE;
@@ -40,44 +40,10 @@ impl Switch {
                 return;
             }
         }
-        self.queue_up(w, now, (in_port, out), starts, hand);
-    }
-
-    /// Queues a packet, or drops it; it `starts` at once if it may.
-    fn queue_up(&mut self, w: &mut World<'_>, now: Time, (in_port, out): (u16, u16), starts: bool, hand: &mut InHand) {
-        let Some(buffer) = self.buffer.as_deref_mut() else {
-            match self.admit_kept(w, now, (in_port, out), None, &mut hand.packet) {
-                Some(found) => self.keep(w, now, out, hand, found),
-                None => drop_packet(w, &hand.packet),
-            }
-            return;
-        };
-        let port = &mut self.ports[usize::from(out)];
-        hand.packet.at = Time(u64::from(in_port));
-        let lane = port.kept().lane_of(&hand.packet);
-        let came = came(&hand.packet, lane);
-        let mut pauses = false;
-        if lane != Lane::Control {
-            let bytes = u32::from(hand.packet.wire);
-            let queue = port.kept().bytes(lane);
-            port.note_queue(queue);
-            if !buffer.admit(came, queue, u64::from(bytes)) {
-                port.refuse(bytes);
-                drop_packet(w, &hand.packet);
-                return;
-            }
-            pauses = came.is_some_and(|came| buffer.calls_for_pause(came));
+        match self.admit_kept(w, now, (in_port, out), None, &mut hand.packet) {
+            Some(found) => self.keep(w, now, out, hand, found),
+            None => drop_packet(w, &hand.packet),
         }
-        port.keep(lane, hand, Found::default());
-        if pauses {
-            self.ask_pause(w, now, came);
-            self.set_going(w, now, out);
-            return;
-        }
-        if starts {
-            self.start(w, now, out);
-        }
-        self.plan_start(w, now, out);
     }
 
     /// Is there room for a packet, in held queue `held` or else where it belongs? If so, it is taken up.
@@ -109,6 +75,7 @@ impl Switch {
     }
 
     /// Queues an admitted packet.
+    #[inline]
     pub(super) fn keep(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand, found: Found) {
         let port = &mut self.ports[usize::from(out)];
         let lane = port.kept().lane_of(&hand.packet);
