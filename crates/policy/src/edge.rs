@@ -1,4 +1,6 @@
-//! What host schemes share that measure as a rack: which paths to probe, and tables cut into packets.
+//! What host schemes share: turns by weight; and of those that measure as a rack, which paths to probe, and tables cut
+//! into packets.
 
 pub mod pieces;
 pub mod rounds;
+pub mod weighted;

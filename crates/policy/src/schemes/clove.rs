@@ -8,7 +8,7 @@
 //! | rule | function |
 //! |---|---|
 //! | a gap opens a flowlet, which keeps its path | `pick`, [`super::letflow::opens_flowlet`] |
-//! | new flowlets take paths in turn by weight, or draw (ns-3 code) | [`weights::take_turn`], [`weights::draw`] |
+//! | new flowlets take paths in turn by weight, or draw (ns-3 code) | [`weighted::take_turn`], [`weights::draw`] |
 //! | the receiver relays the path of a mark, once per half RTT at most | [`Clove::note`], [`Clove::relay`] |
 //! | the marked path loses a third of its weight, at most once per half RTT | [`Clove::heard`], [`weights::cut`] |
 //! | what it loses is spread over the paths without congestion (ELAB's text: it is not) | [`weights::cut`] |
@@ -41,6 +41,7 @@
 pub mod weights;
 
 use super::letflow::opens_flowlet;
+use crate::edge::weighted::{self, Turns};
 use crate::{
     About, AtHost, Aware, Compared, Cx, Hooks, HostView, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Shape,
     Span, Time, Value, Verdict, Way, Wire,
@@ -130,7 +131,7 @@ pub struct Route {
     /// Share of new flowlets.
     pub weight: u32,
     /// Turns it is owed, in weight.
-    pub credit: i64,
+    pub owed: i64,
     /// When a mark of it was last heard of.
     pub marked: Time,
     /// When its weight was last cut.
@@ -141,6 +142,16 @@ pub struct Route {
     relayed: Time,
     /// It is to be told.
     pending: bool,
+}
+
+impl Turns for Route {
+    fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    fn owed(&mut self) -> &mut i64 {
+        &mut self.owed
+    }
 }
 
 /// In-band feedback: a path of the destination's on which packets arrived marked.
@@ -292,7 +303,7 @@ impl Clove {
             *peer = Peer { ready: true, first: cx.rng.below(u32::from(ways)) as u16, ..*peer };
         }
         match self.config.choice {
-            Choice::RoundRobin => weights::take_turn(routes, peer.first),
+            Choice::RoundRobin => weighted::take_turn(routes, peer.first).unwrap_or(0),
             Choice::Random => weights::draw(routes, cx.rng),
         }
     }

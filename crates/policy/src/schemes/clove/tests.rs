@@ -1,6 +1,6 @@
 //! CLOVE: ELAB's example in a fluid model, then hypervisors at both ends of eight paths, packet by packet.
 
-use super::weights::{ONE, cut, draw, even_out, fraction, take_turn};
+use super::weights::{ONE, cut, draw, even_out, fraction};
 use super::*;
 use crate::out::Action;
 use crate::{FlowKey, Out, Rng, Table};
@@ -86,18 +86,6 @@ fn weights_never_vanish_and_off_keeps_proportions() {
     let mut routes = paths(&[ONE / 2, 3 * ONE / 4, ONE / 8]);
     cut(&mut routes, 1, fraction(0.5), Redistribute::Off, |_| false);
     assert_eq!(weights(&routes), [ONE, 3 * ONE / 4, ONE / 4], "halved, then all doubled");
-}
-
-#[test]
-fn turns_are_as_many_as_weights_say_and_evenly_spread() {
-    let mut routes = paths(&[5 * ONE, ONE, ONE]);
-    let turns: Vec<u16> = (0..14).map(|_| take_turn(&mut routes, 1)).collect();
-    // The most owed first; of equal ones the next from path 1 on.
-    assert_eq!(turns[..7], [0, 0, 1, 0, 2, 0, 0]);
-    assert_eq!(turns[7..], turns[..7]);
-    let mut even = paths(&[ONE; 3]);
-    let turns: Vec<u16> = (0..6).map(|_| take_turn(&mut even, 2)).collect();
-    assert_eq!(turns, [2, 0, 1, 2, 0, 1]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub fn fraction(of_one: f64) -> u64 {
 pub fn even_out(routes: &mut [Route]) {
     for route in routes {
         route.weight = ONE;
-        route.credit = 0;
+        route.owed = 0;
     }
 }
 
@@ -73,25 +73,6 @@ pub fn all_congested_until(routes: &[Route], window: Span) -> Time {
         None | Some(Time::ZERO) => Time::ZERO,
         Some(first) => first + window,
     }
-}
-
-/// The path whose turn it is: over any stretch, as often as its weight says, evenly spread. Of those that are owed as
-/// much, the next from `first` on.
-pub fn take_turn(routes: &mut [Route], first: u16) -> u16 {
-    let (paths, mut total) = (routes.len(), 0i64);
-    let mut best: Option<(i64, usize)> = None;
-    for step in 0..paths {
-        let at = (usize::from(first) + step) % paths;
-        let route = &mut routes[at];
-        route.credit += i64::from(route.weight);
-        total += i64::from(route.weight);
-        if best.is_none_or(|(credit, _)| route.credit > credit) {
-            best = Some((route.credit, at));
-        }
-    }
-    let at = best.map_or(0, |(_, at)| at);
-    routes[at].credit -= total;
-    at as u16
 }
 
 /// A path drawn with the probability its weight says.
