@@ -16,6 +16,7 @@ pub mod meet;
 pub mod packet_scatter;
 pub mod pdlb;
 pub mod presto;
+pub mod proportional;
 pub mod qdaps;
 pub mod selb;
 pub mod wcmp;
@@ -42,6 +43,7 @@ macro_rules! each_scheme {
             Pdlb: $crate::schemes::pdlb::Pdlb,
             Ag: $crate::schemes::ag::Ag,
             Flowcell: $crate::schemes::flowcell::Flowcell,
+            Proportional: $crate::schemes::proportional::Proportional,
             Hermes: $crate::schemes::hermes::Hermes,
             FlowBender: $crate::schemes::flowbender::FlowBender,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,

@@ -1,0 +1,172 @@
+//! Bandwidth-proportional spreading, an oracle: packets in turn over all paths, by the rate of each as told.
+//!
+//! Chen, Zhang, "ELAB: end-host-based congestion aware load balancing for data center network", Journal on
+//! Communications 40(3), 2019, §3.2 and the bar of 99.8 % in Fig. 2: what ELAB aims at. Site: every host.
+//!
+//! | rule | function |
+//! |---|---|
+//! | path i gets the share w_i = B_i / ΣB of the packets | [`share`], once per peer |
+//! | weighted round robin, packet by packet | [`take_turn`] |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | rate of a path, as told | B_i |
+//! | weight | w_i |
+//!
+//! **An oracle.** No host knows these rates: a controller that knows the wiring tells each host, before the run, the
+//! slowest link between the leaves on each path. It is an upper bound for a flow that has the paths to itself, and is
+//! there to be compared with.
+//!
+//! Departures:
+//! - The paper splits by *available* bandwidth, A_i = B_i - R_i, R_i being what the sender itself has on path i. With
+//!   true B_i that comes to the same: w_i = A_i / ΣA and R_i = w_i R have the one fixed point w_i = B_i / ΣB, for any
+//!   R below ΣB. So rates are told, and nothing is measured.
+//! - What others send on a path is not told. Beside other traffic this is no upper bound: it is bandwidth that is split
+//!   in proportion, not what is left of it.
+//! - Turns are taken per pair of hosts, as ELAB keeps its state; the first of equal paths is drawn for each pair.
+//! - Acknowledgements are spread by the switches.
+
+use crate::edge::weighted::{Turns, share, take_turn};
+use crate::{About, AtHost, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Shape, Way};
+
+crate::params! {
+    /// Nothing to choose.
+    Config {}
+}
+
+/// Row per destination host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Peer {
+    /// Its paths have their weights.
+    ready: bool,
+    /// Which path comes first of those whose turn it is alike.
+    first: u16,
+}
+
+/// Row per path to a host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Route {
+    /// Share of the packets, of `weighted::WHOLE`.
+    weight: u32,
+    /// Turns it is owed, in weight.
+    owed: i64,
+}
+
+impl Turns for Route {
+    fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    fn owed(&mut self) -> &mut i64 {
+        &mut self.owed
+    }
+}
+
+/// Packets by the rates of paths.
+#[derive(Clone, Debug)]
+pub struct Proportional;
+
+impl Policy for Proportional {
+    const ABOUT: About = About {
+        name: "proportional",
+        summary: "an oracle: packets in turn over all paths, in proportion to the rate of each as told (ELAB Fig. 2)",
+        source: "Chen and Zhang, J. on Communications 2019, §3.2",
+        unit: "packet",
+        tiers: &["host"],
+        told: &["paths to each rack, and a tag that selects one", "rate of each of them: an oracle"],
+        series: &[],
+    };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::No,
+        senses: &["rates of paths, by an oracle"],
+        state: "per (host, path), at the host",
+        needs: Needs::Hosts,
+        order: "nothing",
+        pick: "O(n)",
+        update: "once per host",
+    });
+    type Site = AtHost;
+    type Config = Config;
+    type Flow = ();
+    type Peer = Peer;
+    type Route = Route;
+    type Port = ();
+    type Node = ();
+    type Header = ();
+
+    fn new(_: &Config) -> Self {
+        Proportional
+    }
+
+    fn layout(&self, _: &Shape) -> Layout {
+        Layout { peers: Peers::Hosts, path_rates: true, ..Layout::default() }
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), packet: &Packet, _: &mut ()) -> Way {
+        let ways = cx.view.ways_to_host(packet.dst);
+        if packet.kind != Kind::Data || ways == 0 {
+            return Way::ANY;
+        }
+        let (peer, routes) = cx.peers.current();
+        let routes = &mut routes[..usize::from(ways)];
+        if !peer.ready {
+            let rate = |way| cx.view.rate_to_host(packet.dst, way);
+            weigh(routes, rate);
+            *peer = Peer { ready: true, first: cx.rng.below(u32::from(ways)) as u16 };
+        }
+        take_turn(routes, peer.first).map_or(Way::ANY, Way)
+    }
+}
+
+/// Gives each path its weight.
+// ELAB Eq. 2, at its fixed point: w_i = B_i / ΣB.
+fn weigh(routes: &mut [Route], rate: impl Fn(u16) -> u64) {
+    let all = (0..routes.len() as u16).map(&rate).sum();
+    for (way, route) in (0..).zip(routes) {
+        route.weight = share(rate(way), all);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{HostView, Out, Rng, Table, Time};
+    extern crate std;
+    use std::vec::Vec;
+
+    /// Two paths from rack 0 to rack 1, at 3 and 6 Gbps.
+    const RATES: [u64; 4] = [0, 0, 3_000_000_000, 6_000_000_000];
+
+    fn picks(kind: Kind, seed: u64, count: usize) -> Vec<u16> {
+        let (mut rng, mut peers, mut routes) =
+            (Rng::stream(seed, "proportional", 0), [Peer::default()], [Route::default(); 2]);
+        let view = HostView { leaf_of: &[0, 1], ways: &[0, 2], path_rates: &RATES, ..HostView::default() };
+        let pick = |_| {
+            let peers = Table { ids: &[1], peers: &mut peers, routes: &mut routes, stride: 2, current: 0 };
+            let out = Out::new(&mut [], &mut []);
+            let mut cx = Cx { now: Time::ZERO, node: &mut (), peers, ports: &mut [], view, rng: &mut rng, out };
+            let packet = Packet { kind, dst: 1, payload: 1460, ..Packet::default() };
+            Proportional.pick(&mut cx, &mut (), &packet, &mut ()).0
+        };
+        (0..count).map(pick).collect()
+    }
+
+    #[test]
+    fn three_and_six_gbps_are_one_packet_and_two() {
+        for seed in 0..10 {
+            let ways = picks(Kind::Data, seed, 30_000);
+            for part in ways.chunks(30) {
+                let slow = part.iter().filter(|&&way| way == 0).count();
+                assert!(slow.abs_diff(10) <= 1, "{slow} of 30");
+            }
+            let slow = ways.iter().filter(|&&way| way == 0).count();
+            assert!(slow.abs_diff(10_000) <= 2, "{slow} of 30,000");
+        }
+    }
+
+    #[test]
+    fn acknowledgements_are_left_to_the_fabric() {
+        assert_eq!(picks(Kind::Ack, 1, 3), [Way::ANY.0; 3]);
+    }
+}
