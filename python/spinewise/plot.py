@@ -25,7 +25,7 @@ LINES = ("-", "--", "-.", ":")
 # The schemes of most figures keep one colour and marker in all of them.
 KNOWN = (
     *("ecmp", "rps", "presto", "letflow", "conga", "pdlb", "drill", "ag", "conweave", "selb"),
-    *("flowbender", "qdaps", "clove", "wcmp", "drb", "meet", "hermes"),
+    *("flowbender", "qdaps", "clove", "wcmp", "drb", "meet", "hermes", "elab", "proportional"),
 )
 
 # Above this ratio between the largest and the smallest value an axis becomes logarithmic.

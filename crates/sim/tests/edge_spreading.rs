@@ -203,3 +203,28 @@ fn what_does_not_fit_is_refused() {
     let rdma = json!({"transport": {"kind": "rdma", "resequencing": "on"}, "switch": {"model": "shared_buffer"}});
     assert_eq!(refused(rdma).0, "transport.resequencing");
 }
+
+/// ELAB Fig. 2: paths of 3 and 6 Gbps, and one flow that is split by their rates.
+#[test]
+fn the_oracle_of_rates_fills_unequal_paths_together() {
+    let topology = json!({
+        "leaves": 2, "spines": 2, "hosts_per_leaf": 1, "host_delay_ns": 20_000, "fabric_delay_ns": 20_000,
+        "override": [{"spine": 0, "rate_gbps": 3}, {"spine": 1, "rate_gbps": 6}],
+    });
+    let bytes = 100_000_000;
+    let spec = json!({
+        "topology": topology, "scheme": {"name": "proportional"},
+        "switch": {"buffer_bytes": 1_800_000, "ecn_threshold_bytes": 600_000},
+        "transport": {"kind": "ecn"},
+        "traffic": [{"kind": "flows", "list": [flow(0, 1, bytes, 0)]}],
+    });
+    let outcome = run_both(&spec);
+    all_finished(&outcome);
+    let packets = |spine| of_link(&outcome, &format!("leaf0->spine{spine}"), "packets");
+    assert!(packets(1).abs_diff(2 * packets(0)) <= 2, "{} and {}", packets(0), packets(1));
+    assert_eq!(total(&outcome, |record| record.retransmits), 0, "never a third duplicate acknowledgement");
+    // 9 Gbps of packets that are 1460 of 1500 bytes payload, after a slow start of a few round trips.
+    let least = bytes as f64 * 8.0 * 1500.0 / 1460.0 / 9e9;
+    let took = outcome.records[0].fct as f64 / 1e12;
+    assert!(took > least && took < 1.02 * least, "{took} s, {least} s at 9 Gbps");
+}
