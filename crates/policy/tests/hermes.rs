@@ -35,21 +35,21 @@ fn each_corner_of_the_table_has_its_class() {
         acks(&mut shell, 2, us, 10, marks);
         assert_eq!(class(&mut shell, 2), expected, "{marks} marks of 10, {us} us");
         assert_eq!(class(&mut shell, 1), Class::Gray, "never measured");
-        assert_eq!(seen(&mut shell, 1).delay, 25_000, "at T_RTT_low");
+        assert_eq!(seen(&mut shell, 1).delay, 26_000, "at T_RTT_low");
     }
 }
 
 #[test]
 fn what_equals_a_threshold_is_in_between() {
-    // Base 5 us one way: thresholds at 25 and 145.
+    // Base 6 us one way: thresholds at 26 and 146.
     for (marks, us, expected) in
-        [(0, 25, Class::Gray), (0, 24, Class::Good), (4, 24, Class::Gray), (3, 24, Class::Good)]
+        [(0, 26, Class::Gray), (0, 25, Class::Good), (4, 25, Class::Gray), (3, 25, Class::Good)]
     {
         let mut shell = host(&Config::default());
         acks(&mut shell, 0, us, 10, marks);
         assert_eq!(class(&mut shell, 0), expected, "{marks}, {us}");
     }
-    for (marks, us, expected) in [(5, 145, Class::Gray), (5, 146, Class::Congested), (4, 146, Class::Gray)] {
+    for (marks, us, expected) in [(5, 146, Class::Gray), (5, 147, Class::Congested), (4, 147, Class::Gray)] {
         let mut shell = host(&Config::default());
         acks(&mut shell, 0, us, 10, marks);
         assert_eq!(class(&mut shell, 0), expected, "{marks}, {us}");
@@ -58,7 +58,7 @@ fn what_equals_a_threshold_is_in_between() {
 
 #[test]
 fn thresholds_follow_what_the_host_is_told_and_which_delay_counts() {
-    // Half or all of the base round trip of 10 us; a tenth of the queues at ten times the path rate.
+    // The 6 us there or the 10 there and back; a tenth of the queues at ten times the path rate; a base of its own.
     let of = |config: &Config, path_rate: u64| {
         let view = HostView {
             host: 0,
@@ -78,8 +78,10 @@ fn thresholds_follow_what_the_host_is_told_and_which_delay_counts() {
     };
     let ten = 10_000_000_000;
     // R: 30 % of 10 Gbps for 150 us are 56,250 bytes, of which a meter reads 15/16.
-    assert_eq!(of(&Config::default(), ten), [25_000, 145_000, 100_000, 52_734]);
-    assert_eq!(of(&Config::default(), 10 * ten)[..3], [7_000, 19_000, 10_000]);
+    assert_eq!(of(&Config::default(), ten), [26_000, 146_000, 100_000, 52_734]);
+    assert_eq!(of(&Config::default(), 10 * ten)[..3], [8_000, 20_000, 10_000]);
+    let readme = Config { base_us: 40.0, ..Config::default() };
+    assert_eq!(of(&readme, ten)[..3], [60_000, 180_000, 100_000]);
     let fixed = Config { scale: Scale::Fixed, delay: Delay::Rtt, ..Config::default() };
     assert_eq!(of(&fixed, 10 * ten)[..3], [30_000, 150_000, 100_000]);
     let mut shell = host(&Config { delay: Delay::Rtt, ..Config::default() });
@@ -103,7 +105,7 @@ fn delays_are_averaged_by_halves_and_marks_fade_by_halves() {
     acks(&mut shell, 0, 100, 1, 0);
     assert_eq!(seen(&mut shell, 0).ecn, 65_536 / 3, "8 and 4 are 2 and 1, and one more");
     shell.wait(Span::from_us(10_001));
-    assert_eq!(seen(&mut shell, 0), Seen { class: Class::Gray, delay: 25_000, ecn: 0, rate: 0 }, "too long ago");
+    assert_eq!(seen(&mut shell, 0), Seen { class: Class::Gray, delay: 26_000, ecn: 0, rate: 0 }, "too long ago");
 }
 
 #[test]

@@ -109,14 +109,62 @@ fn an_agent_holds_a_path_of_lost_probes_to_have_failed() {
     }
     let mut shell = host(&Config::default());
     for _ in 0..5 {
-        shell.feedback(1, Feedback { way: Way(2), flow: None, event: Event::ProbeLost });
+        shell.wait(GIVE_UP);
+        lose(&mut shell, 2);
         answer(&mut shell, 1, 2, 10, false);
     }
     assert_eq!(class(&mut shell, 2), Class::Good, "never three in a row, and the last was answered");
-    shell.feedback(1, Feedback { way: Way(2), flow: None, event: Event::ProbeLost });
+    shell.wait(GIVE_UP);
+    lose(&mut shell, 2);
     assert_eq!(class(&mut shell, 2), Class::Congested);
     acks(&mut shell, 2, 10, 1, 0);
     assert_eq!(class(&mut shell, 2), Class::Good, "data gets through");
+}
+
+/// A probe that was sent 10 ms ago and is given up now.
+const GIVE_UP: Span = Span::from_ms(10);
+
+fn lose(shell: &mut Host, way: u16) {
+    shell.feedback(1, Feedback { way: Way(way), flow: None, event: Event::ProbeLost });
+}
+
+/// A loss is told 10 ms late. What was sent after that probe and has got through says more.
+#[test]
+fn a_loss_does_not_outdo_what_was_sent_later() {
+    let mut shell = host(&Config::default());
+    let us = Span::from_us;
+    shell.wait(Span::from_ms(50));
+    // Sent 20 µs ago, a probe on way 1 and data on way 2.
+    answer(&mut shell, 1, 1, 10, false);
+    tell(&mut shell, 1, 2, Event::Ack { bytes: 1, rtt: us(20), one_way: us(10), marked: false });
+    shell.wait(GIVE_UP - us(30));
+    for way in [1, 2].repeat(5) {
+        lose(&mut shell, way);
+        assert!(shared(&shell).is_empty(), "nor is the rack told");
+        assert_eq!(class(&mut shell, way), Class::Good, "that probe was sent 10 µs before");
+    }
+    shell.wait(us(20));
+    for way in [1, 2] {
+        lose(&mut shell, way);
+        assert_eq!(shared(&shell).len(), 1);
+        assert_eq!(class(&mut shell, way), Class::Congested, "and that one 10 µs after");
+    }
+}
+
+/// The rack's other hosts have their own packets to go by.
+#[test]
+fn what_the_agent_tells_is_as_old_as_the_probe() {
+    let mut shell = host_at(&Config::default(), 1);
+    shell.wait(Span::from_ms(50));
+    let lost = News { delay: GIVE_UP, marked: true, lost: true };
+    let body = [&[0u8; 16][..], &probing::put(1, Way(2), lost.put())].concat();
+    for (wait, expected) in [(9, Class::Good), (11, Class::Congested)] {
+        acks(&mut shell, 2, 10, 1, 0);
+        shell.wait(Span::from_ms(wait));
+        let message = Message { from: Device::Host(0), class: 0, flow: None, in_port: Port(0), body: &body };
+        shell.call(Some(0), None, |policy, cx, _| policy.message(cx, None, &message));
+        assert_eq!(class(&mut shell, 2), expected, "data got through {wait} ms ago");
+    }
 }
 
 #[test]
@@ -137,7 +185,7 @@ fn without_paths_or_probing_nothing_is_done() {
 // ---- the public code ----------------------------------------------------------------------------------------------
 
 fn released() -> Host {
-    host(&Config { compat: Compat::Ns3, s_bytes: 0, ..Config::default() })
+    host(&Config { compat: Compat::Ns3, base_us: 5.0, s_bytes: 0, ..Config::default() })
 }
 
 /// Acknowledges packets of `flow`, unmarked, one way in 1 to 4096 µs.

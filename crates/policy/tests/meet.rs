@@ -278,6 +278,41 @@ fn a_lost_probe_is_congestion_however_short_the_wait() {
     }
 }
 
+/// With a patience of three periods a loss is told when later probes have long been answered.
+#[test]
+fn a_loss_does_not_outdo_a_later_answer() {
+    let mut rack = Rack::new(&Config { probe_timeout_us: 1_500.0, ..Config::default() }, 4);
+    rack.flow(1, 1);
+    rack.wait(PERIOD * 6);
+    let lose = |rack: &mut Rack| {
+        rack.tell(0, 1, 2, Event::ProbeLost);
+        [0, 1, 3].into_iter().for_each(|way| rack.ack(1, 1, way, us(300)));
+        rack.tick_all();
+        rack.picks(3, 60)[2]
+    };
+    rack.answer(0, 1, 2, us(3));
+    rack.wait(us(1_490));
+    assert_eq!(lose(&mut rack), 60, "sent 10 µs before the one that was answered");
+    assert_eq!(rack.points.iter().filter(|point| point.1 == 3).count(), 1, "recorded all the same");
+    rack.wait(us(20));
+    assert_eq!(lose(&mut rack), 0, "sent 10 µs after it");
+}
+
+#[test]
+fn who_steps_down_keeps_what_it_probed_for_itself() {
+    for (probe, kept) in [(Probe::Host, true), (Probe::Proxy, false)] {
+        let mut rack = Rack::new(&Config { probe, ..Config::default() }, 4);
+        rack.flow(0, 1);
+        rack.tick_all();
+        rack.tell(0, 1, 2, Event::ProbeLost);
+        // Host 3 says that it is the proxy, in the next term; of the paths it knows nothing.
+        let unknown = congestion::Score::UNKNOWN.put();
+        let body = [&[0u8; 12][..], &1u32.to_le_bytes(), &unknown.repeat(12)].concat();
+        rack.deliver(3, 0, 2, &body);
+        assert_eq!(rack.picks(0, 60)[2] == 0, kept, "{probe:?}");
+    }
+}
+
 #[test]
 fn hosts_that_probe_act_on_their_own_answers() {
     let mut rack = Rack::new(&Config { probe: Probe::Host, ..Config::default() }, 4);

@@ -164,6 +164,9 @@ fn what_cannot_be_is_refused_in_words() {
     }
     let preset = json!({"preset": "ns3-hermes", "scheme": {"name": "hermes"}});
     let spec = common::resolved(&merged(&asymmetric(json!({}), 1), &preset));
-    let compat = spec.scheme.params.iter().find(|(name, _)| name == "compat").map(|(_, value)| value.as_value());
-    assert_eq!(compat, Some(spinewise_policy::Value::Word("ns3")), "that preset is the public code");
+    let value = |key: &str| spec.scheme.params.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_value());
+    assert_eq!(value("compat"), Some(spinewise_policy::Value::Word("ns3")), "that preset is the public code");
+    // Its README: T_RTT_low 60 = 20 + 40 µs, T_RTT_high 180.
+    let us = ["base_us", "t_rtt_low_us", "t_rtt_high_us"].map(value);
+    assert_eq!(us, [40.0, 20.0, 140.0].map(|us| Some(spinewise_policy::Value::Number(us))));
 }

@@ -27,19 +27,22 @@
 //!
 //! Departures, and what the sources leave open:
 //! - `delay = "one_way"` (as in the ns-3 code): acknowledgements come back over any path, so a measured round trip is
-//!   that of two paths. T_RTT_low and T_RTT_high are then above half of the told base round trip. Where NICs queue
-//!   (preset `ns3-hermes`), waits and marks of a host's own NIC count against whatever path its packets take.
-//! - The README's 60, 180 and 100 µs for a one-way base of 40 µs at 10 Gbps stand here as 20 and 140 µs above the base,
-//!   and 100 µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`). The told base has
-//!   what packets take to be sent, too: with links of 10 µs and 10 Gbps, preset `ns3-hermes` comes to 62.4 and 182.4 µs
-//!   where the README has 60 and 180.
+//!   that of two paths. Where NICs queue (preset `ns3-hermes`), waits and marks of a host's own NIC count against
+//!   whatever path its packets take.
+//! - The README's 60, 180 and 100 µs for a base of 40 µs at 10 Gbps stand here as 20 and 140 µs above the base, and
+//!   100 µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`). The base is what a
+//!   full packet takes on an empty path, for that is what is measured. The README's base of 40 µs is four links of 10 µs
+//!   without the time to send: there a full packet takes 44.7 and a probe 40.2, so that 60 µs leave the one 15 and the
+//!   other 20 µs of queues. Preset `ns3-hermes` sets `base_us = 40` and so has the README's 60 and 180 to the digit;
+//!   with other links it wants a base of its own.
 //! - f_ECN: counts of acknowledgements and of marked ones, halved each `ecn_half_life_us`. t_RTT: moving average with
 //!   weight 1/2, as the README has it. What is older than `stale_after_us` is unknown: gray, at T_RTT_low, no marks.
 //! - Rates r_p and r_f fade by an eighth per eighth of `rate_window_us`. r_p is that of this host's flows to that rack.
 //! - Rows are kept per destination rack, so a blackhole for one pair of hosts is found only if nothing else of this
 //!   host gets through to that rack on that path.
-//! - A path whose last probe was lost is congested; lost probes in a row count like timeouts. Answers come back over any
-//!   path, and one that is lost there counts against the path of its probe.
+//! - A path whose last probe was lost is congested; lost probes in a row count like timeouts. "Last" is by when they
+//!   were sent: a loss is told late, and says nothing if a packet sent after that probe has got through. Answers come
+//!   back over any path, and one that is lost there counts against the path of its probe.
 //! - A share of retransmissions is judged on 100 packets or more. A failed path is tried again after `failed_for_us`;
 //!   the paper has no way back. When all paths have failed, flows stay, and new ones are spread at random.
 //! - Results of probes are shared when all probes of a round are answered, else before the next round. Agents always
@@ -62,10 +65,10 @@ mod seat;
 use crate::config::Allowed;
 use crate::{
     About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, InPreset, Kind, Layout, Message, Needs, Packet, Peers,
-    Phase, Policy, Shape, Span, Value, Way, edge,
+    Phase, Policy, Shape, Span, Time, Value, Way, edge,
 };
-use path::{Limits, Meter, Route, Senses};
-use probing::{ENTRY, Peer, Role};
+use path::{Crossing, Limits, Meter, Route, Senses};
+use probing::{ENTRY, News, Peer, Role};
 use released::Record;
 
 crate::choice! {
@@ -118,6 +121,9 @@ crate::params! {
         /// What tells congestion; delay alone for transports without ECN, where compat = paper refuses the other: no
         /// acknowledgement would be marked, and no path congested.
         signals: Signals = Signals::RttEcn, Allowed::Words(Signals::WORDS);
+        /// The delay of an empty path that T_RTT_low and T_RTT_high are above, µs; 0 = as told, of a full packet
+        /// (README: 40, the delays of the links alone).
+        base_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// T_RTT_low, µs above the delay of an empty path (README: 60 = 20 + base).
         t_rtt_low_us: f64 = T_RTT_US[0], Allowed::Number { min: 0.0, max: 1e6 };
         /// T_RTT_high, µs above the delay of an empty path, not below T_RTT_low (README: 180 at a base of 40).
@@ -202,6 +208,8 @@ pub struct Hermes {
     /// T_RTT_low and T_RTT_high above the base, and Δ_RTT, all at 10 Gbps.
     thresholds: [Span; 3],
     r_millionths: u64,
+    /// The base, if it is given.
+    base: Option<Span>,
     interval: Span,
     give_up: Span,
     /// Step of the meters of rates.
@@ -247,8 +255,10 @@ impl Policy for Hermes {
         pick: "O(1); O(n) to place or to move",
         update: "O(1) per ACK; O(n) per period",
     });
-    const PRESETS: &'static [InPreset] =
-        &[InPreset { preset: "ns3-hermes", params: &[("compat", Value::Word("ns3"))] }];
+    const PRESETS: &'static [InPreset] = &[InPreset {
+        preset: "ns3-hermes",
+        params: &[("compat", Value::Word("ns3")), ("base_us", Value::Number(40.0))],
+    }];
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS).and(Hooks::MESSAGE).and(Hooks::TICK);
     type Site = AtHost;
     type Config = Config;
@@ -276,6 +286,7 @@ impl Policy for Hermes {
         Hermes {
             senses,
             thresholds: [config.t_rtt_low_us, config.t_rtt_high_us, config.delta_rtt_us].map(us),
+            base: (config.base_us > 0.0).then(|| us(config.base_us)),
             r_millionths: (config.r_share * 1e6 + 0.5) as u64,
             interval: us(config.probe_interval_us),
             give_up: us(config.probe_give_up_us),
@@ -345,17 +356,18 @@ impl Policy for Hermes {
         match feedback.event {
             Event::Ack { bytes, rtt, one_way, marked } if known => {
                 let delay = if self.one_way() { one_way } else { rtt };
-                self.acknowledged(cx, flow, way, bytes, delay, marked);
+                self.acknowledged(cx, flow, way, bytes, Crossing { sent: cx.now - rtt, delay, marked });
             }
             Event::Retransmit if known => cx.peers.current().1[way.index()].retransmitted(),
             Event::Timeout => self.timed_out(cx, flow, way, known),
             Event::FlowEnd => self.ended(cx, flow),
             Event::ProbeReply { rtt, one_way, marked, .. } if known => {
                 let delay = if self.one_way() { one_way } else { rtt };
-                self.probed(cx, leaf, way, probing::News { delay, marked, lost: false });
+                self.probed(cx, leaf, way, News { delay, marked, lost: false }, cx.now - rtt);
             }
             Event::ProbeLost if known => {
-                self.probed(cx, leaf, way, probing::News { delay: self.give_up, marked: true, lost: true });
+                let lost = News { delay: self.give_up, marked: true, lost: true };
+                self.probed(cx, leaf, way, lost, cx.now - self.give_up);
             }
             _ => {}
         }
@@ -365,7 +377,9 @@ impl Policy for Hermes {
         self.prepare(cx);
         for (leaf, way, news) in probing::entries(message.body) {
             if cx.view.ways.get(leaf as usize).is_some_and(|&ways| way.0 < ways) {
-                self.learn(cx, leaf, way, news);
+                // What others have sent outdoes no loss here: the agent has seen to that.
+                let sent = if news.lost { cx.now - news.delay } else { Time::ZERO };
+                self.learn(cx, leaf, way, news, sent);
             }
         }
     }

@@ -42,7 +42,8 @@
 //! - **A probe** is 64 bytes to the host of the same place in the other rack: the proxy's counterpart. It queues as
 //!   data does. It is lost after T_probe (but not before two round trips of an empty path) and counts as that delay. If
 //!   fewer than three ways differ, others are drawn; two ways have two probes. An answer takes the fabric's choice: one
-//!   that is lost on its way back blames the path there.
+//!   that is lost on its way back blames the path there. Where patience is longer than T_probe, a loss is told after
+//!   answers to later probes, and then says nothing.
 //! - **The window** of the proxy lies between its own broadcasts. Ticks of hosts fall at random in a period, so a
 //!   report waits up to T_update for the next broadcast: T_latency is mostly that, and not small as §3.2 has it. Series
 //!   `t_latency_us` and `t_delay_us` measure it at the last host of each rack, which hears last. A report that crosses
@@ -341,13 +342,17 @@ impl Policy for Meet {
             Event::ProbeReply { rtt, one_way, .. } if is_path => {
                 let c = congestion(self.delay(one_way, rtt), k);
                 peer.rounds.answered(way, c);
+                routes[way.index()].proves(cx.now - rtt);
                 self.learn(cx, way, Probed::Answered(Score::of(c)));
             }
             Event::ProbeLost if is_path => {
-                peer.rounds.lost(way);
                 if self.config.record {
                     cx.out.record(series::LOST_PROBE, f64::from(way.0));
                 }
+                if routes[way.index()].has_outdone(cx.now - self.patience(&cx.view)) {
+                    return;
+                }
+                peer.rounds.lost(way);
                 let penalty = congestion(self.penalty(&cx.view), k);
                 self.learn(cx, way, Probed::Lost(Score::of(penalty)));
             }

@@ -3,6 +3,17 @@
 use super::Signals;
 use crate::{Span, Time};
 
+/// A packet that got through, as the answer to it tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    /// When it was sent.
+    pub sent: Time,
+    /// How long it took; there, or there and back.
+    pub delay: Span,
+    /// It was marked.
+    pub marked: bool,
+}
+
 /// What a path is held to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -129,8 +140,10 @@ pub struct Route {
     pub rate: Meter,
     /// Data packets sent on it since the count began.
     sent: u32,
-    /// Data packets lost on it since then.
-    lost: u32,
+    /// When the last of those that got through was sent; see [`ticks`].
+    proven: u32,
+    /// Data packets lost on it since the count began.
+    lost: u16,
     /// Flows on it (released rules only).
     pub flows: u16,
     /// Timeouts since the last acknowledgement.
@@ -142,10 +155,10 @@ pub struct Route {
 }
 
 impl Route {
-    /// A packet on it was answered: how long it took, and whether it was marked.
+    /// A packet on it was answered.
     #[inline]
-    pub fn sample(&mut self, now: Time, delay: Span, marked: bool, senses: &Senses) {
-        let new = nanoseconds(delay);
+    pub fn sample(&mut self, now: Time, crossing: &Crossing, senses: &Senses) {
+        let new = nanoseconds(crossing.delay);
         self.delay = if self.is_stale(now, senses) {
             new
         } else {
@@ -158,8 +171,9 @@ impl Route {
             self.halves_at = now + senses.half_life;
         }
         self.answered = self.answered.saturating_add(256);
-        self.marked = self.marked.saturating_add(if marked { 256 } else { 0 });
+        self.marked = self.marked.saturating_add(if crossing.marked { 256 } else { 0 });
         self.sampled = now;
+        self.proven = self.proven.max(ticks(crossing.sent));
     }
 
     /// Nothing is known of it, or nothing any more.
@@ -226,7 +240,11 @@ impl Route {
 
     /// A data packet sent on it is sent again.
     pub fn retransmitted(&mut self) {
-        self.lost = self.lost.saturating_add(1);
+        if self.lost == u16::MAX {
+            // Only the share counts.
+            (self.sent, self.lost) = (self.sent / 2, self.lost / 2);
+        }
+        self.lost += 1;
     }
 
     /// Closes the count of retransmissions if it is over. Has the path just failed?
@@ -252,7 +270,13 @@ impl Route {
         self.timeouts >= senses.timeouts && self.fail(now, senses)
     }
 
-    /// A probe on it was lost: it is congested until something gets through. Has the path just failed?
+    /// Has a packet got through that was sent later than this?
+    pub fn has_outdone(&self, sent: Time) -> bool {
+        self.proven > ticks(sent)
+    }
+
+    /// A probe on it was lost, and nothing sent later is known to have got through: it is congested until something
+    /// does. Has the path just failed?
     pub fn probe_lost(&mut self, now: Time, limits: &Limits, senses: &Senses) -> bool {
         if self.is_stale(now, senses) {
             self.delay = limits.high.saturating_add(1);
@@ -286,6 +310,11 @@ pub fn corner(marks: core::cmp::Ordering, low: bool, high: bool) -> Class {
         Greater if high => Class::Congested,
         _ => Class::Gray,
     }
+}
+
+/// An instant in steps of 2²⁰ ps, about a microsecond, for 75 minutes.
+fn ticks(at: Time) -> u32 {
+    (at.0 >> 20).min(u64::from(u32::MAX)) as u32
 }
 
 /// A time in nanoseconds, at least one and at most what a row holds.

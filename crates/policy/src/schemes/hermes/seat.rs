@@ -1,6 +1,6 @@
 //! What a host does with what it knows: limits, picks, feedback, and its part in the probing.
 
-use super::path::{Class, Limits, Senses, nanoseconds};
+use super::path::{Class, Crossing, Limits, Senses, nanoseconds};
 use super::probing::{News, put};
 use super::released::{self, ATTEMPTS, BETWEEN_ATTEMPTS, RECORD, Record};
 use super::rerouting::{Margins, better, place};
@@ -33,7 +33,8 @@ impl Hermes {
             Scale::PathRate => (u128::from(at_10_gbps.0) * 10_000_000_000 / u128::from(view.path_rate.max(1))) as u64,
         };
         let [low, high, margin] = self.thresholds.map(scaled);
-        let base = if self.one_way() { Span(view.base_rtt.0 / 2) } else { view.base_rtt };
+        let told = if self.one_way() { view.base_one_way } else { view.base_rtt };
+        let base = self.base.unwrap_or(told);
         // Bits of the window at R; a meter at a constant rate reads from 7 to 8 eighths of its bytes.
         let bits =
             u128::from(view.link_rate) * u128::from(self.r_millionths) * u128::from(self.step.0) * 8 / PER_SECOND;
@@ -138,21 +139,20 @@ impl Hermes {
         flow: Option<&mut Flow>,
         way: Way,
         bytes: u64,
-        delay: Span,
-        marked: bool,
+        crossing: Crossing,
     ) {
         let (now, limits) = (cx.now, cx.node.limits);
         let route = &mut cx.peers.current().1[way.index()];
         match self.config.compat {
             Compat::Paper => {
-                route.sample(now, delay, marked, &self.senses);
+                route.sample(now, &crossing, &self.senses);
                 route.acknowledged();
                 if route.judge_losses(now, &limits, &self.senses) {
                     cx.out.record(FAILED, f64::from(way.0));
                 }
             }
             Compat::Ns3 => {
-                released::sample(route, now, delay, &limits, self.t1);
+                released::sample(route, now, crossing.delay, &limits, self.t1);
                 if let Some(flow) = flow.filter(|flow| flow.way == way) {
                     flow.record.acked += bytes;
                     flow.record.live = now;
@@ -187,46 +187,50 @@ impl Hermes {
         }
     }
 
-    /// A probe of this host's came back, or is given up.
-    pub(super) fn probed(&self, cx: &mut Cx<'_, Self>, leaf: u32, way: Way, news: News) {
+    /// A probe of this host's, sent at `sent`, came back or is given up.
+    pub(super) fn probed(&self, cx: &mut Cx<'_, Self>, leaf: u32, way: Way, news: News, sent: Time) {
         cx.node.outstanding = cx.node.outstanding.saturating_sub(1);
         if self.config.compat == Compat::Ns3 {
             if news.lost || !core::mem::replace(&mut cx.node.heard, true) {
                 return;
             }
-            self.learn(cx, leaf, way, news);
+            self.learn(cx, leaf, way, news, sent);
             self.parcel(cx.view.mtu).send(&mut cx.out, core::iter::once(put(leaf, way, news.put())));
             return;
         }
-        self.learn(cx, leaf, way, news);
-        let (peer, routes) = cx.peers.current();
-        match news.lost {
-            true => peer.rounds.lost(way),
-            false => peer.rounds.answered(way, news.delay.0),
+        if self.learn(cx, leaf, way, news, sent) {
+            let (peer, routes) = cx.peers.current();
+            match news.lost {
+                true => peer.rounds.lost(way),
+                false => peer.rounds.answered(way, news.delay.0),
+            }
+            routes[way.index()].news = news.put();
         }
-        routes[way.index()].news = news.put();
         if cx.node.outstanding == 0 {
             self.share(cx);
         }
     }
 
-    /// Takes a result of a probe into the row of its path.
-    pub(super) fn learn(&self, cx: &mut Cx<'_, Self>, leaf: u32, way: Way, news: News) {
+    /// Takes a result of a probe that was sent at `sent` into the row of its path. Does it say anything? A loss does not
+    /// if a packet that was sent later has got through.
+    pub(super) fn learn(&self, cx: &mut Cx<'_, Self>, leaf: u32, way: Way, news: News, sent: Time) -> bool {
         let (now, limits) = (cx.now, cx.node.limits);
-        let Some(index) = cx.peers.position(leaf) else { return };
+        let Some(index) = cx.peers.position(leaf) else { return false };
         let route = &mut cx.peers.at(index).1[way.index()];
         match self.config.compat {
             Compat::Ns3 => released::sample(route, now, news.delay, &limits, self.t1),
+            Compat::Paper if news.lost && route.has_outdone(sent) => return false,
             Compat::Paper if news.lost => {
                 if route.probe_lost(now, &limits, &self.senses) {
                     cx.out.record(FAILED, f64::from(way.0));
                 }
             }
             Compat::Paper => {
-                route.sample(now, news.delay, news.marked, &self.senses);
+                route.sample(now, &Crossing { sent, delay: news.delay, marked: news.marked }, &self.senses);
                 route.answered();
             }
         }
+        true
     }
 
     fn parcel(&self, mtu: u32) -> Parcel {

@@ -2,7 +2,7 @@
 
 use super::congestion::{Score, Tally};
 use crate::edge::rounds::Rounds;
-use crate::{Rng, Way};
+use crate::{Rng, Time, Way};
 
 /// What the last probe on a path has said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Route {
     pub score: Score,
     /// What its last probe has said.
     pub probed: Probed,
+    /// When the last probe that was answered was sent.
+    proven: Time,
     /// Was that since the last tick?
     pub fresh: bool,
     /// No path is better.
@@ -44,6 +46,16 @@ impl Route {
             self.probed = Probed::Not;
         }
         self.fresh = false;
+    }
+
+    /// A probe sent at this instant was answered.
+    pub fn proves(&mut self, sent: Time) {
+        self.proven = self.proven.max(sent);
+    }
+
+    /// Was a probe answered that was sent later than this?
+    pub fn has_outdone(&self, sent: Time) -> bool {
+        self.proven > sent
     }
 
     /// A probe was answered or lost.

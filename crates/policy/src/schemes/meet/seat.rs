@@ -168,9 +168,12 @@ impl Meet {
             return;
         }
         if cx.node.proxy == cx.view.host {
-            // It steps down: what it gathered as the proxy is nobody's now.
+            // It steps down: what it gathered as the proxy is nobody's now, but for what it probed for itself.
             for route in &mut *cx.peers.routes {
-                (route.rack, route.probed) = (Tally::default(), Probed::Not);
+                route.rack = Tally::default();
+                if self.config.probe == Probe::Proxy {
+                    route.probed = Probed::Not;
+                }
             }
         }
         (cx.node.proxy, cx.node.term, cx.node.heard) = (from, term, cx.now);
