@@ -13,7 +13,7 @@ use crate::link::Wires;
 use crate::packet::{CE, ECT, InHand, Packet, Serializer};
 use crate::ring::Ring;
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
-pub use lanes::{Drained, Lane, Lanes, Released};
+pub use lanes::{Drained, Lane, Lanes, Popped, Released};
 pub use pausing::Pausing;
 use spinewise_policy::{Queue, Rng, Span, Time};
 
@@ -470,13 +470,13 @@ impl Port {
 
     /// Takes the next packet of a commit-at-start port, whose line is free at `now`, off its queue.
     #[inline]
-    pub fn next(&mut self, now: Time, hand: &mut InHand) -> Option<Lane> {
-        let lane = self.kept().pop(now, hand)?;
+    pub fn next(&mut self, now: Time, hand: &mut InHand) -> Option<Popped> {
+        let popped = self.kept().pop(now, hand)?;
         let bytes = u32::from(hand.packet.wire);
         self.waiting.packets -= 1;
         self.waiting.bytes -= u64::from(bytes);
         self.waiting.serving = bytes;
-        Some(lane)
+        Some(popped)
     }
 
     /// Puts the packet that [`Port::next`] gave on the line, marking it as the rules or the queue it left say.

@@ -183,22 +183,27 @@ impl Lanes {
     /// Takes the packet that starts next at `now`: pause frames first, then control, then the data queues in turn, but
     /// for paused ones.
     #[inline]
-    pub fn pop(&mut self, now: Time, hand: &mut InHand) -> Option<Lane> {
-        if let Some(frame) = self.pauses.pop_front() {
-            hand.packet = frame;
-            return Some(Lane::Control);
+    pub fn pop(&mut self, now: Time, hand: &mut InHand) -> Option<Popped> {
+        if !self.pauses.is_empty() {
+            hand.packet = self.pauses.pop_front()?;
+            return Some(Popped::CONTROL);
         }
         if let Some(control) = &mut self.control
             && control.pop(hand)
         {
-            return Some(Lane::Control);
+            return Some(Popped::CONTROL);
         }
-        for n in (self.turn..self.data.len()).chain(0..self.turn) {
+        let queues = self.data.len();
+        let mut turn = self.turn;
+        for _ in 0..queues {
+            let n = turn;
             let data = &mut self.data[n];
+            turn = if n + 1 == queues { 0 } else { n + 1 };
             if !data.pausing.is_on(now) && data.fifo.pop(hand) {
                 data.served += 1;
-                self.turn = if n + 1 == self.data.len() { 0 } else { n + 1 };
-                return Some(Lane::Data(n as u8));
+                self.turn = turn;
+                let drains = !data.drains.is_empty();
+                return Some(Popped { lane: Lane::Data(n as u8), left: data.fifo.bytes, drains });
             }
         }
         None
@@ -322,6 +327,21 @@ impl Lanes {
         let control = self.control.iter().flat_map(|control| control.packets.iter());
         self.pauses.iter().chain(control).chain(data).chain(held)
     }
+}
+
+/// Where the packet that starts came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Popped {
+    /// Its queue.
+    pub lane: Lane,
+    /// Bytes that are left in a data queue; of control, nothing is asked.
+    pub left: u64,
+    /// Ends a released queue in that data queue, so that it may have [drained](Lanes::drained)?
+    pub drains: bool,
+}
+
+impl Popped {
+    const CONTROL: Popped = Popped { lane: Lane::Control, left: 0, drains: false };
 }
 
 /// What a release led to.

@@ -165,18 +165,28 @@ impl SharedBuffer {
         passes
     }
 
-    /// Gives back `bytes` that leave a queue which still holds `queue` bytes.
-    pub fn leave(&mut self, came: Came, queue: u64, bytes: u64) {
+    /// Gives back `bytes` that leave a queue which still holds `queue` bytes. May the sender behind the ingress they came
+    /// by now go on, as it was asked to pause and the ingress is low again?
+    #[inline]
+    pub fn leave(&mut self, came: Came, queue: u64, bytes: u64, now: Time) -> bool {
         self.bytes -= bytes;
         self.egress_used -= self.beyond(queue + bytes) - self.beyond(queue);
-        if let Some(came) = came {
-            let at = self.at(came);
-            let ingress = &mut self.ingress[at];
-            let from_headroom = ingress.headroom.min(bytes);
-            ingress.headroom -= from_headroom;
-            ingress.used -= bytes - from_headroom;
-            self.ingress_used -= bytes - from_headroom;
+        let Some(came) = came else { return false };
+        let at = self.at(came);
+        let ingress = &mut self.ingress[at];
+        let from_headroom = ingress.headroom.min(bytes);
+        ingress.headroom -= from_headroom;
+        ingress.used -= bytes - from_headroom;
+        self.ingress_used -= bytes - from_headroom;
+        ingress.pausing_until > now && self.resume(at, now)
+    }
+
+    fn resume(&mut self, at: usize, now: Time) -> bool {
+        let resumes = self.is_under(at);
+        if resumes {
+            self.ingress[at].pausing_until = now;
         }
+        resumes
     }
 
     /// Bytes move from one queue, which is then empty, to another that held `queue` bytes.
@@ -246,16 +256,6 @@ impl SharedBuffer {
         let ingress = &self.ingress[at];
         let counted = ingress.used.saturating_sub(self.spec.pause_offset);
         ingress.headroom == 0 && counted < self.share(self.spec.resume_less).max(1)
-    }
-
-    /// A packet that had come by this ingress has left: may the sender go on now?
-    pub fn resume(&mut self, came: (u16, u8), now: Time) -> bool {
-        let at = self.at(came);
-        if self.ingress[at].pausing_until <= now || !self.is_under(at) {
-            return false;
-        }
-        self.ingress[at].pausing_until = now;
-        true
     }
 
     /// Has this ingress asked its sender to pause, so that it still does at `now`?

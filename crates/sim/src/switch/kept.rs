@@ -4,7 +4,7 @@ use super::buffer::Came;
 use super::{MADE_HERE, Switch, World, drop_packet};
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH};
-use crate::port::{Found, Lane, Lanes, Port, Released};
+use crate::port::{Found, Lane, Lanes, Popped, Port, Released};
 use crate::timers::What;
 use spinewise_policy::{Kind, Queue, Span, Time};
 
@@ -146,15 +146,18 @@ impl Switch {
     }
 
     /// Plans the start of what waits at a port.
-    #[inline]
+    #[inline(always)]
     fn plan_start(&mut self, w: &World<'_>, now: Time, out: u16) {
         let port = &mut self.ports[usize::from(out)];
         let free = port.free_at();
-        let lanes = port.kept();
-        if lanes.armed <= free.max(now) {
-            // Nothing starts sooner.
-            return;
+        // Otherwise nothing starts sooner than what is planned.
+        if port.kept().armed > free.max(now) {
+            self.plan_sooner(w, now, (out, free));
         }
+    }
+
+    fn plan_sooner(&mut self, w: &World<'_>, now: Time, (out, free): (u16, Time)) {
+        let lanes = self.ports[usize::from(out)].kept();
         let at = lanes.next_start(now).max(free);
         if at < lanes.armed {
             lanes.armed = at;
@@ -167,21 +170,20 @@ impl Switch {
     fn start(&mut self, w: &mut World<'_>, now: Time, out: u16) {
         let mut hand = InHand::default();
         let port = &mut self.ports[usize::from(out)];
-        let Some(lane) = port.next(now, &mut hand) else { return };
+        let Some(Popped { lane, left, drains }) = port.next(now, &mut hand) else { return };
         let came = came(&hand.packet, lane);
-        let mut marks = false;
+        let (mut marks, mut resumes) = (false, false);
         if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
-            let left = port.kept().bytes(lane);
-            buffer.leave(came, left, u64::from(hand.packet.wire));
+            resumes = buffer.leave(came, left, u64::from(hand.packet.wire), now);
             marks = buffer.marks(left, &mut self.dice[usize::from(out)]);
         }
         port.depart(now, &mut hand, marks, &w.net.rules, w.wires);
-        while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
-            self.tell_drained(w, now, out, drained);
+        if drains {
+            while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
+                self.tell_drained(w, now, out, drained);
+            }
         }
-        if let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut())
-            && buffer.resume(came, now)
-        {
+        if let (true, Some(came)) = (resumes, came) {
             self.send_pause(w, now, came, Span::ZERO);
         }
     }
