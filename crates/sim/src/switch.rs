@@ -312,27 +312,35 @@ impl Switch {
             self.queue(w, now, in_port, out, hand);
             return;
         }
-        let packet = &mut hand.packet;
-        let found = if self.keeps {
-            self.admit_kept(w, now, (in_port, out), None, packet)
+        if self.keeps {
+            let Some(admitted) = self.admit_kept(w, now, (in_port, out), None, &mut hand.packet) else {
+                drop_packet(w, &hand.packet);
+                return;
+            };
+            self.ask_at_egress(w, now, out, &mut hand.packet);
+            let asked = take_asked(w);
+            self.keep(w, now, out, hand, admitted);
+            self.perform(w, now, asked);
         } else {
-            self.ports[usize::from(out)].admit(now, u32::from(packet.wire), &w.net.rules, w.wires)
-        };
-        let Some(found) = found else {
-            drop_packet(w, packet);
-            return;
-        };
+            let port = &mut self.ports[usize::from(out)];
+            let Some(found) = port.admit(now, u32::from(hand.packet.wire), &w.net.rules, w.wires) else {
+                drop_packet(w, &hand.packet);
+                return;
+            };
+            self.ask_at_egress(w, now, out, &mut hand.packet);
+            let asked = take_asked(w);
+            self.ports[usize::from(out)].enqueue(now, hand, found, &w.net.rules, w.wires);
+            self.perform(w, now, asked);
+        }
+    }
+
+    /// Shows the scheme a packet that is about to be queued.
+    #[inline]
+    fn ask_at_egress(&mut self, w: &mut World<'_>, now: Time, out: u16, packet: &mut Packet) {
         let view = packet.view(&w.net.hashing, 0, out);
         self.ask((w.net, w.wires, w.free_queues), now, packet.dst, w.fabric, &[], |fabric, call| {
             fabric.egress(call, PortId(out), &view, &mut packet.header);
         });
-        let asked = take_asked(w);
-        if self.keeps {
-            self.keep(w, now, out, hand, found);
-        } else {
-            self.ports[usize::from(out)].enqueue(now, hand, found, &w.net.rules, w.wires);
-        }
-        self.perform(w, now, asked);
     }
 
     /// Queues a packet, or drops it.

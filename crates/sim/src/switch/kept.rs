@@ -16,6 +16,14 @@ fn came(packet: &Packet, lane: Lane) -> Came {
     }
 }
 
+/// A packet for which there is room: where it belongs, how it came, and whether the queue it found calls for a mark.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Admitted {
+    lane: Lane,
+    came: Came,
+    found: Found,
+}
+
 /// May a line that is free from `free` on take a packet at `now`? Where arrivals go first, the end of a transmission at
 /// this very instant is still to come.
 #[inline]
@@ -40,13 +48,20 @@ impl Switch {
                 return;
             }
         }
+        self.queue_up(w, now, (in_port, out), hand);
+    }
+
+    /// Queues a packet that does not start at once, or drops it.
+    #[inline(never)]
+    fn queue_up(&mut self, w: &mut World<'_>, now: Time, (in_port, out): (u16, u16), hand: &mut InHand) {
         match self.admit_kept(w, now, (in_port, out), None, &mut hand.packet) {
-            Some(found) => self.keep(w, now, out, hand, found),
+            Some(admitted) => self.keep(w, now, out, hand, admitted),
             None => drop_packet(w, &hand.packet),
         }
     }
 
     /// Is there room for a packet, in held queue `held` or else where it belongs? If so, it is taken up.
+    #[inline(always)]
     pub(super) fn admit_kept(
         &mut self,
         w: &mut World<'_>,
@@ -54,33 +69,33 @@ impl Switch {
         (in_port, out): (u16, u16),
         held: Option<Queue>,
         packet: &mut Packet,
-    ) -> Option<Found> {
+    ) -> Option<Admitted> {
         packet.at = Time(u64::from(in_port));
         let port = &mut self.ports[usize::from(out)];
         let bytes = u32::from(packet.wire);
-        let Some(buffer) = self.buffer.as_deref_mut() else {
-            return port.admit_exactly(now, bytes, held.is_some(), &w.net.rules, w.wires);
-        };
         let lanes = port.kept();
         let lane = lanes.lane_of(packet);
+        let came = came(packet, lane);
+        let Some(buffer) = self.buffer.as_deref_mut() else {
+            let found = port.admit_exactly(now, bytes, held.is_some(), &w.net.rules, w.wires)?;
+            return Some(Admitted { lane, came, found });
+        };
         if lane != Lane::Control {
             let queue = held.map_or_else(|| lanes.bytes(lane), |q| lanes.bytes_held(q));
             port.note_queue(queue);
-            if !buffer.admit(came(packet, lane), queue, u64::from(bytes)) {
+            if !buffer.admit(came, queue, u64::from(bytes)) {
                 port.refuse(bytes);
                 return None;
             }
         }
-        Some(Found::default())
+        Some(Admitted { lane, came, found: Found::default() })
     }
 
     /// Queues an admitted packet.
-    #[inline]
-    pub(super) fn keep(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand, found: Found) {
-        let port = &mut self.ports[usize::from(out)];
-        let lane = port.kept().lane_of(&hand.packet);
-        let came = came(&hand.packet, lane);
-        port.keep(lane, hand, found);
+    #[inline(always)]
+    pub(super) fn keep(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand, admitted: Admitted) {
+        let Admitted { lane, came, found } = admitted;
+        self.ports[usize::from(out)].keep(lane, hand, found);
         self.ask_pause(w, now, came);
         self.set_going(w, now, out);
     }
@@ -100,13 +115,12 @@ impl Switch {
         {
             w.fabric.pin(self.id, owner);
         }
-        let Some(found) = self.admit_kept(w, now, (in_port, out), Some(queue), &mut hand.packet) else {
+        let admitted = self.admit_kept(w, now, (in_port, out), Some(queue), &mut hand.packet);
+        let Some(Admitted { came, found, .. }) = admitted else {
             drop_packet(w, &hand.packet);
             return;
         };
-        let port = &mut self.ports[usize::from(out)];
-        let came = came(&hand.packet, port.kept().lane_of(&hand.packet));
-        port.hold(queue, hand, found);
+        self.ports[usize::from(out)].hold(queue, hand, found);
         self.ask_pause(w, now, came);
     }
 
