@@ -57,8 +57,20 @@ impl Wires {
     /// Puts the packet in hand on a link, to arrive at `at`.
     #[inline(always)]
     pub fn push(&mut self, link: u32, hand: &mut InHand, at: Time) {
+        let slot = self.slot(link, at);
+        // The instant goes into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
+        *slot = hand.packet;
+        slot.at = at;
+        if hand.packet.is(BODY) {
+            self.push_body(link, hand.body.take());
+        }
+    }
+
+    /// Room on a link for one more packet that arrives at `at`, which must be written into it whole, with that instant.
+    /// A body goes [beside it](Self::push_body).
+    #[inline(always)]
+    pub fn slot(&mut self, link: u32, at: Time) -> &mut Packet {
         self.hops += 1;
-        let packet = &hand.packet;
         let ring = &mut self.rings[link as usize].0;
         if ring.is_empty() {
             self.heads[link as usize] = at;
@@ -68,17 +80,12 @@ impl Wires {
                 fresh.push(link);
             }
         }
-        // The instant goes into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
-        let slot = ring.push();
-        *slot = *packet;
-        slot.at = at;
-        if packet.is(BODY) {
-            self.push_body(link, hand.body.take());
-        }
+        ring.push()
     }
 
+    /// Puts the body of the packet that was put last on a link beside it.
     #[cold]
-    fn push_body(&mut self, link: u32, body: Option<Body>) {
+    pub fn push_body(&mut self, link: u32, body: Option<Body>) {
         if self.bodies.is_empty() {
             self.bodies.resize_with(self.rings.len(), VecDeque::new);
         }

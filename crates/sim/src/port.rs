@@ -13,7 +13,7 @@ use crate::link::Wires;
 use crate::packet::{CE, ECT, InHand, Packet, Serializer};
 use crate::ring::Ring;
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
-pub use lanes::{Drained, Lane, Lanes, Popped, Released};
+pub use lanes::{Drained, Lane, Lanes, Released};
 pub use pausing::Pausing;
 use spinewise_policy::{Queue, Rng, Span, Time};
 
@@ -358,7 +358,7 @@ impl Port {
         let Waiting { bytes, packets, .. } = self.waiting;
         let below = packets.min(device);
         let in_device: u64 = match &self.lanes {
-            Some(lanes) => lanes.first(below as usize),
+            Some(lanes) => lanes.bytes_of_first(below as usize),
             None => {
                 let flying = wires.ring(self.link);
                 let first = flying.len() - packets as usize;
@@ -395,7 +395,13 @@ impl Port {
     /// Puts a packet on the line at `start`, which must not be before the line is free.
     #[inline(always)]
     fn transmit(&mut self, start: Time, hand: &mut InHand, wires: &mut Wires) {
-        let bytes = u32::from(hand.packet.wire);
+        let ends = self.occupy(start, u32::from(hand.packet.wire));
+        wires.push(self.link, hand, ends + self.delay);
+    }
+
+    /// Sends `bytes` from `start` on, which must not be before the line is free. Returns when the last bit leaves.
+    #[inline(always)]
+    fn occupy(&mut self, start: Time, bytes: u32) -> Time {
         let took = self.line.send(bytes, start > self.busy_until);
         self.busy_until = start + took;
         self.packets += 1;
@@ -403,7 +409,7 @@ impl Port {
         if !self.line.is_whole() {
             self.rare.busy += took;
         }
-        wires.push(self.link, hand, self.busy_until + self.delay);
+        self.busy_until
     }
 
     /// The queues of a commit-at-start port.
@@ -465,27 +471,33 @@ impl Port {
     #[inline]
     pub fn pass(&mut self, now: Time, hand: &mut InHand, rules: &Rules, wires: &mut Wires) {
         self.waiting.serving = u32::from(hand.packet.wire);
-        self.depart(now, hand, false, rules, wires);
-    }
-
-    /// Takes the next packet of a commit-at-start port, whose line is free at `now`, off its queue.
-    #[inline]
-    pub fn next(&mut self, now: Time, hand: &mut InHand) -> Option<Popped> {
-        let popped = self.kept().pop(now, hand)?;
-        let bytes = u32::from(hand.packet.wire);
-        self.waiting.packets -= 1;
-        self.waiting.bytes -= u64::from(bytes);
-        self.waiting.serving = bytes;
-        Some(popped)
-    }
-
-    /// Puts the packet that [`Port::next`] gave on the line, marking it as the rules or the queue it left say.
-    #[inline(always)]
-    pub fn depart(&mut self, now: Time, hand: &mut InHand, called_for: bool, rules: &Rules, wires: &mut Wires) {
-        if called_for || (rules.mark_at_dequeue && self.left_behind(rules)) {
+        if rules.mark_at_dequeue && self.left_behind(rules) {
             self.rare.marks += mark(&mut hand.packet);
         }
         self.transmit(now.max(self.busy_until), hand, wires);
+    }
+
+    /// Puts the first packet of `lane`, one of the queues of a commit-at-start port whose line is free at `now`, on the
+    /// line, marking it as told or as the rules say.
+    #[inline]
+    pub fn send_first(&mut self, now: Time, lane: Lane, called_for: bool, rules: &Rules, wires: &mut Wires) {
+        let Some(wire) = self.lanes().and_then(|lanes| lanes.first(lane)).map(|packet| u32::from(packet.wire)) else {
+            return;
+        };
+        self.waiting.packets -= 1;
+        self.waiting.bytes -= u64::from(wire);
+        self.waiting.serving = wire;
+        let marks = called_for || (rules.mark_at_dequeue && self.left_behind(rules));
+        let ends = self.occupy(now.max(self.busy_until), wire);
+        let slot = wires.slot(self.link, ends + self.delay);
+        let body = self.kept().pop_into(lane, slot);
+        slot.at = ends + self.delay;
+        if marks {
+            self.rare.marks += mark(slot);
+        }
+        if body.is_some() {
+            wires.push_body(self.link, body);
+        }
     }
 
     /// Parks an admitted packet in held queue `q`, which is taken.

@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 /// Which queue of a port, but for held ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
+    /// Pause frames: made by the port itself, they wait for no other packet.
+    Pause,
     /// Strict priority, never paused, never marked.
     Control,
     /// A data queue.
@@ -37,20 +39,27 @@ impl Fifo {
         }
     }
 
-    #[inline]
-    fn pop(&mut self, hand: &mut InHand) -> bool {
-        let Some(packet) = self.packets.front() else { return false };
-        hand.packet = *packet;
+    /// Moves the first packet, which must be there, into `slot`. Returns its body, if it has one.
+    #[inline(always)]
+    fn pop_into(&mut self, slot: &mut Packet) -> Option<Body> {
+        *slot = *self.packets.get(0);
+        self.bytes -= u64::from(slot.wire);
         self.packets.pop();
-        if self.packets.is_empty() {
+        match self.packets.front() {
+            // Looked at ahead: it is in the cache when its turn comes.
+            Some(next) => _ = std::hint::black_box(next.wire),
             // Begins anew: those slots are in the cache.
-            self.packets.clear();
+            None => self.packets.clear(),
         }
-        self.bytes -= u64::from(hand.packet.wire);
-        if hand.packet.is(BODY) {
-            hand.body = self.bodies.pop_front();
-        }
-        true
+        if slot.is(BODY) { self.bodies.pop_front() } else { None }
+    }
+
+    /// Moves all packets to the end of another queue.
+    fn move_to(&mut self, other: &mut Fifo) {
+        other.bytes += std::mem::take(&mut self.bytes);
+        self.packets.iter().for_each(|packet| *other.packets.push() = *packet);
+        self.packets.clear();
+        other.bodies.append(&mut self.bodies);
     }
 }
 
@@ -89,7 +98,6 @@ pub type Drained = (Queue, Option<FlowKey>);
 /// The queues of one port.
 #[derive(Debug)]
 pub struct Lanes {
-    /// Pause frames: made by the port itself, they wait for no other packet.
     pauses: VecDeque<Packet>,
     control: Option<Fifo>,
     data: Vec<Data>,
@@ -133,13 +141,13 @@ impl Lanes {
     #[inline]
     pub fn bytes(&self, lane: Lane) -> u64 {
         match lane {
-            Lane::Control => self.control.as_ref().map_or(0, |fifo| fifo.bytes),
+            Lane::Pause | Lane::Control => self.control.as_ref().map_or(0, |fifo| fifo.bytes),
             Lane::Data(n) => self.data[usize::from(n)].fifo.bytes,
         }
     }
 
     /// Bytes of the first `packets` that wait in the first data queue: where control is not separate, all are there.
-    pub fn first(&self, packets: usize) -> u64 {
+    pub fn bytes_of_first(&self, packets: usize) -> u64 {
         self.data[0].fifo.packets.iter().take(packets).map(|packet| u64::from(packet.wire)).sum()
     }
 
@@ -157,9 +165,9 @@ impl Lanes {
     #[inline]
     pub fn push(&mut self, lane: Lane, hand: &mut InHand) {
         match (lane, &mut self.control) {
-            (Lane::Control, Some(control)) => control.push(hand),
-            (Lane::Control, None) => self.data[0].fifo.push(hand),
             (Lane::Data(n), _) => self.data[usize::from(n)].fifo.push(hand),
+            (_, Some(control)) => control.push(hand),
+            (_, None) => self.data[0].fifo.push(hand),
         }
     }
 
@@ -180,33 +188,59 @@ impl Lanes {
         data.chain(self.held.iter().map(|held| held.fifo.bytes))
     }
 
-    /// Takes the packet that starts next at `now`: pause frames first, then control, then the data queues in turn, but
+    /// The queue whose turn it is to send at `now`: pause frames first, then control, then the data queues in turn, but
     /// for paused ones.
     #[inline]
-    pub fn pop(&mut self, now: Time, hand: &mut InHand) -> Option<Popped> {
+    pub fn next(&self, now: Time) -> Option<Lane> {
         if !self.pauses.is_empty() {
-            hand.packet = self.pauses.pop_front()?;
-            return Some(Popped::CONTROL);
+            return Some(Lane::Pause);
         }
-        if let Some(control) = &mut self.control
-            && control.pop(hand)
-        {
-            return Some(Popped::CONTROL);
+        if self.control.as_ref().is_some_and(|control| !control.packets.is_empty()) {
+            return Some(Lane::Control);
         }
-        let queues = self.data.len();
         let mut turn = self.turn;
-        for _ in 0..queues {
-            let n = turn;
-            let data = &mut self.data[n];
-            turn = if n + 1 == queues { 0 } else { n + 1 };
-            if !data.pausing.is_on(now) && data.fifo.pop(hand) {
-                data.served += 1;
-                self.turn = turn;
-                let drains = !data.drains.is_empty();
-                return Some(Popped { lane: Lane::Data(n as u8), left: data.fifo.bytes, drains });
+        for _ in 0..self.data.len() {
+            let data = &self.data[turn];
+            if !data.fifo.packets.is_empty() && !data.pausing.is_on(now) {
+                return Some(Lane::Data(turn as u8));
             }
+            turn = self.after(turn);
         }
         None
+    }
+
+    /// The data queue whose turn comes after that of `n`.
+    #[inline]
+    fn after(&self, n: usize) -> usize {
+        if n + 1 == self.data.len() { 0 } else { n + 1 }
+    }
+
+    /// The first packet of a queue.
+    #[inline]
+    pub fn first(&self, lane: Lane) -> Option<&Packet> {
+        match lane {
+            Lane::Pause => self.pauses.front(),
+            Lane::Control => self.control.as_ref()?.packets.front(),
+            Lane::Data(n) => self.data[usize::from(n)].fifo.packets.front(),
+        }
+    }
+
+    /// Moves the first packet of a queue, which must be there, into `slot`. Returns its body, if it has one.
+    #[inline]
+    pub fn pop_into(&mut self, lane: Lane, slot: &mut Packet) -> Option<Body> {
+        match lane {
+            Lane::Pause => {
+                *slot = self.pauses.pop_front()?;
+                None
+            }
+            Lane::Control => self.control.as_mut()?.pop_into(slot),
+            Lane::Data(n) => {
+                self.turn = self.after(usize::from(n));
+                let data = &mut self.data[usize::from(n)];
+                data.served += 1;
+                data.fifo.pop_into(slot)
+            }
+        }
     }
 
     /// Is there no turn to be kept among data queues?
@@ -294,10 +328,7 @@ impl Lanes {
         let data = &mut self.data[usize::from(n)];
         let (before, joined) = (data.fifo.bytes, held.fifo.bytes);
         let packets = held.fifo.packets.len() as u32;
-        let mut hand = InHand::default();
-        while held.fifo.pop(&mut hand) {
-            data.fifo.push(&mut hand);
-        }
+        held.fifo.move_to(&mut data.fifo);
         held.released = true;
         data.drains.push_back((data.served + data.fifo.packets.len() as u64, q.0));
         self.held_in_all.0 -= joined;
@@ -327,21 +358,6 @@ impl Lanes {
         let control = self.control.iter().flat_map(|control| control.packets.iter());
         self.pauses.iter().chain(control).chain(data).chain(held)
     }
-}
-
-/// Where the packet that starts came from.
-#[derive(Clone, Copy, Debug)]
-pub struct Popped {
-    /// Its queue.
-    pub lane: Lane,
-    /// Bytes that are left in a data queue; of control, nothing is asked.
-    pub left: u64,
-    /// Ends a released queue in that data queue, so that it may have [drained](Lanes::drained)?
-    pub drains: bool,
-}
-
-impl Popped {
-    const CONTROL: Popped = Popped { lane: Lane::Control, left: 0, drains: false };
 }
 
 /// What a release led to.

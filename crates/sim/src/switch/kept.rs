@@ -4,7 +4,7 @@ use super::buffer::Came;
 use super::{MADE_HERE, Switch, World, drop_packet};
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH};
-use crate::port::{Found, Lane, Lanes, Popped, Port, Released};
+use crate::port::{Found, Lane, Lanes, Port, Released};
 use crate::timers::What;
 use spinewise_policy::{Kind, Queue, Span, Time};
 
@@ -182,20 +182,20 @@ impl Switch {
 
     /// Starts the next packet of a port whose line is free.
     fn start(&mut self, w: &mut World<'_>, now: Time, out: u16) {
-        let mut hand = InHand::default();
         let port = &mut self.ports[usize::from(out)];
-        let Some(Popped { lane, left, drains }) = port.next(now, &mut hand) else { return };
-        let came = came(&hand.packet, lane);
+        let lanes = port.kept();
+        let Some(lane) = lanes.next(now) else { return };
+        let Some(packet) = lanes.first(lane) else { return };
+        let (came, bytes) = (came(packet, lane), u64::from(packet.wire));
         let (mut marks, mut resumes) = (false, false);
         if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
-            resumes = buffer.leave(came, left, u64::from(hand.packet.wire), now);
+            let left = lanes.bytes(lane) - bytes;
+            resumes = buffer.leave(came, left, bytes, now);
             marks = buffer.marks(left, &mut self.dice[usize::from(out)]);
         }
-        port.depart(now, &mut hand, marks, &w.net.rules, w.wires);
-        if drains {
-            while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
-                self.tell_drained(w, now, out, drained);
-            }
+        port.send_first(now, lane, marks, &w.net.rules, w.wires);
+        while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
+            self.tell_drained(w, now, out, drained);
         }
         if let (true, Some(came)) = (resumes, came) {
             self.send_pause(w, now, came, Span::ZERO);
