@@ -129,10 +129,10 @@ def panels(topology: str) -> tuple[Panel, ...]:
     """One row of the figure."""
     x = "T_update, µs"
     return (
-        Panel("t_update", "mean_fct_s", "mean completion time", x, "ms", 1e3, topology),
-        Panel("t_update", "p99_fct_s", "99th percentile", x, "ms", 1e3, topology),
-        Panel("t_update", "report_mbps", "reports of a host", x, "Mbps", 1.0, topology, log=True),
-        Panel("t_update", "t_delay_s", "age of a view (T_delay)", x, "µs", 1e6, topology, log=True),
+        Panel("t_update", "mean_fct_s", "mean completion time", x, "ms", 1e3, topology, log_x=True),
+        Panel("t_update", "p99_fct_s", "99th percentile", x, "ms", 1e3, topology, log_x=True),
+        Panel("t_update", "report_mbps", "reports of a host", x, "Mbps", 1.0, topology, log=True, log_x=True),
+        Panel("t_update", "t_delay_s", "age of a view (T_delay)", x, "µs", 1e6, topology, log=True, log_x=True),
     )
 
 
