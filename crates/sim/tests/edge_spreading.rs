@@ -157,6 +157,26 @@ fn rates_of_paths_are_told_as_the_wiring_has_them() {
     assert_eq!(gbps(1), [10, 10, 10, 0, 0, 0, 0, 0]);
 }
 
+/// Flows without gaps stay on one path each, so never are all paths to a host marked: hidden from DCTCP, marks leave it
+/// to drops. What is sent again is what was dropped.
+#[test]
+fn clove_that_hides_marks_fills_queues_until_they_drop() {
+    let flows: Vec<Value> = (0..3).map(|host| flow(host, 4, 6_000_000, u64::from(host) * 1000)).collect();
+    let base = spec(json!({"name": "clove"}), json!([{"kind": "flows", "list": flows}]));
+    let transport = json!({"transport": {"kind": "dctcp", "recovery": "sack"}});
+    let dropped_and_resent = |hide: bool| {
+        let outcome =
+            run_both(&with(&with(&base, transport.clone()), json!({"scheme": {"params": {"hide_ecn": hide}}})));
+        all_finished(&outcome);
+        assert!(total(&outcome, |r| r.marks) > 100, "queues are marked");
+        let needless = total(&outcome, |r| r.spurious_retransmits);
+        (common::counter(&outcome, "dropped", "packets"), total(&outcome, |r| r.retransmits) - needless)
+    };
+    assert_eq!(dropped_and_resent(false), (0, 0));
+    let (dropped, resent) = dropped_and_resent(true);
+    assert!(dropped > 100 && resent <= dropped, "{resent} sent again for cause, {dropped} dropped");
+}
+
 #[test]
 fn clove_moves_off_a_slow_path_and_random_flowlets_do_not() {
     let traffic =
