@@ -74,6 +74,41 @@ fn three_overtaking_are_enough_before_reordering_is_seen() {
     assert!(s.tcp.cwnd >= 10 * MSS && before < 10 * MSS, "{before}, {}", s.tcp.cwnd);
 }
 
+/// Ten segments over two paths, one of them half a round trip longer: RFC 8985's first window is a quarter, and a flow
+/// that ends with its first window has no round to learn in.
+#[test]
+fn a_first_window_sprayed_over_unequal_paths_is_sent_again_in_part() {
+    // The third that is told of, 5, comes at 105; the timer is that of the last in doubt, 8: 8 + 100 + 25.
+    for (threshold, from) in [(3, 105), (0, 133)] {
+        let config = TcpConfig { dupack_threshold: threshold, ..config(Recovery::Rack) };
+        let mut s = sender(&config, 10 * MSS);
+        spaced(&mut s, &config, 0, 10);
+        let (mut told, mut again) = (Vec::new(), Vec::new());
+        // The odd ones take 100 us, the even ones 150: what the receiver says of those that have come.
+        let mut arrivals: Vec<(u64, u64)> = (0..10).map(|k| (k + if k % 2 == 1 { 100 } else { 150 }, k)).collect();
+        arrivals.sort_unstable();
+        for (at, number) in arrivals {
+            while let Some(timer) = s.deadline().filter(|&timer| timer < us(at)) {
+                s.on_timeout(&config, timer);
+                again.extend(send(&mut s, &config, timer).into_iter().map(|n| (timer, n)));
+            }
+            told.push(number);
+            let next = (0..10).find(|k| !told.contains(k)).unwrap_or(10);
+            let blocks: Vec<_> = told.iter().filter(|&&k| k > next).map(|&k| (k, k + 1)).rev().take(3).collect();
+            let echo = us(number);
+            let bytes: Vec<_> = blocks.iter().map(|&(from, to)| (from * MSS, to * MSS)).collect();
+            let ack = Ack { cumulative: next * MSS, echo, ece: false, echo_retransmit: false };
+            if s.on_ack(&config, us(at), &ack, &Sack::of(&bytes)).done {
+                break;
+            }
+            again.extend(send(&mut s, &config, us(at)).into_iter().map(|n| (us(at), n)));
+        }
+        assert_eq!(again[0].0, us(from), "threshold {threshold}: {again:?}");
+        assert!(again.len() >= 2 && again.iter().all(|&(_, n)| n < 0 && (-1 - n) % 2 == 0), "{again:?}");
+        assert_eq!((s.spurious, s.tcp.timeouts), (0, 0), "no DSACK comes before the end");
+    }
+}
+
 #[test]
 fn dsack_widens_the_window_once_a_round_and_sixteen_recoveries_narrow_it() {
     let mut r = Rack::new(Some(Span::from_us(100)));
