@@ -354,6 +354,8 @@ pub struct Layout {
     pub peers: Peers,
     /// Are the rows of all peers there from the beginning, in the order of their ids? Otherwise from the first meeting.
     pub all_peers: bool,
+    /// Rows per peer in [`Table::routes`] where they are not for ways; 0: one per way.
+    pub slots: u16,
     /// A flow row idle for longer is forgotten ([`Span::FOREVER`]: never). Rows with an armed timer or a held queue are pinned.
     pub flow_idle: Span,
     /// Period of [`Policy::tick`].
@@ -379,6 +381,7 @@ impl Default for Layout {
         Layout {
             peers: Peers::None,
             all_peers: false,
+            slots: 0,
             flow_idle: Span::FOREVER,
             tick: Span::ZERO,
             phase: Phase::Zero,

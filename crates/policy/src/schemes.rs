@@ -9,6 +9,7 @@ pub mod drill;
 pub mod ecmp;
 pub mod flowbender;
 pub mod flowcell;
+pub mod hedera;
 pub mod hermes;
 pub mod letflow;
 pub mod loopback;
@@ -34,6 +35,7 @@ macro_rules! each_scheme {
             LetFlow: $crate::schemes::letflow::LetFlow,
             Conga: $crate::schemes::conga::Conga,
             ConWeave: $crate::schemes::conweave::ConWeave,
+            Hedera: $crate::schemes::hedera::Hedera,
             Wcmp: $crate::schemes::wcmp::Wcmp,
             Qdaps: $crate::schemes::qdaps::Qdaps,
             Drill: $crate::schemes::drill::Drill,

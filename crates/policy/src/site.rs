@@ -107,6 +107,16 @@ pub trait Ports {
         Span((bits * 1_000_000_000_000 / u128::from(self.rate(port))) as u64)
     }
 
+    /// Leaf of a host (addresses are assigned by rack).
+    fn leaf_of(&self, host: u32) -> u32;
+
+    /// Told by a controller that knows the topology: the `n`-th of the equal-cost ports of leaf `from` towards leaf `to`,
+    /// and the bits per second that the paths by way of it can carry.
+    fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(Port, u64)> {
+        let _ = (from, to, n);
+        None
+    }
+
     /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
     /// `leaf`, by the slower of the port's link and what is beyond it.
     fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
@@ -166,6 +176,19 @@ impl SwitchView<'_> {
     /// says so in `About::told`.
     pub fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
         self.ports.told_capacity(port, leaf)
+    }
+
+    /// Leaf of a host: addresses are assigned by rack.
+    #[inline]
+    pub fn leaf_of(&self, host: u32) -> u32 {
+        self.ports.leaf_of(host)
+    }
+
+    /// Told by a controller that knows the topology: the `n`-th of the equal-cost ports of leaf `from` towards leaf `to`,
+    /// and the bits per second that the paths by way of it can carry; none if there are not so many. Set up before the
+    /// run; a scheme that reads it says so in `About::told`.
+    pub fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(Port, u64)> {
+        self.ports.told_path(from, to, n)
     }
 
     /// A held queue of `port` that is free.

@@ -16,6 +16,9 @@ const SCHEME: &str = include_str!("worked_example/power_of_two.rs");
 struct Queues([u64; 5]);
 
 impl Ports for Queues {
+    fn leaf_of(&self, host: u32) -> u32 {
+        host / 2
+    }
     fn queue_bytes(&self, port: Port) -> u64 {
         self.0[port.index()]
     }

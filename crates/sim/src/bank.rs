@@ -173,7 +173,11 @@ where
         let place = u64::from(seat) << 1 | u64::from(shape.tier == Tier::Host);
         let mut taken = Box::new(Seat {
             meets: layout.peers != Peers::None,
-            stride: if size_of::<P::Route>() == 0 { 0 } else { usize::from(shape.ways) },
+            stride: match layout.slots {
+                _ if size_of::<P::Route>() == 0 => 0,
+                0 => usize::from(shape.ways),
+                slots => usize::from(slots),
+            },
             node: P::Node::default(),
             ports: vec![P::Port::default(); usize::from(shape.ports)],
             flows: FlowRows::new(layout.flow_idle),

@@ -95,6 +95,14 @@ impl Ports for OwnPorts<'_> {
     fn queueing_delay(&self, port: PortId) -> Span {
         self.ports[port.index()].queueing_delay(self.now)
     }
+    fn leaf_of(&self, host: u32) -> u32 {
+        self.net.topology.leaf_of[host as usize]
+    }
+    fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(PortId, u64)> {
+        let topology = &self.net.topology;
+        let &port = topology.uplinks(from, to).get(n)?;
+        Some((PortId(port), topology.capacity(from, port, to)))
+    }
     fn told_capacity(&self, port: PortId, leaf: u32) -> u64 {
         self.net.topology.capacity(self.switch, port.0, leaf)
     }

@@ -267,6 +267,9 @@ fn held_packets_fill_the_buffer_of_their_port() {
 struct NoPorts;
 
 impl Ports for NoPorts {
+    fn leaf_of(&self, _: u32) -> u32 {
+        0
+    }
     fn queue_bytes(&self, _: Port) -> u64 {
         0
     }

@@ -27,6 +27,9 @@ struct Uplinks {
 }
 
 impl Ports for Uplinks {
+    fn leaf_of(&self, _: u32) -> u32 {
+        0
+    }
     fn queue_bytes(&self, port: Port) -> u64 {
         // No more work than to read a counter, and no memory.
         (self.turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (port.0 % 32)) & 0xffff

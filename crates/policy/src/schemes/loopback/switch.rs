@@ -159,6 +159,7 @@ impl Policy for LoopbackSwitch {
             picks_acks: false,
             peers: if shape.tier == Tier::Leaf { Peers::Leaves } else { Peers::None },
             all_peers: false,
+            slots: 0,
             flow_idle: self.flow_idle,
             tick: self.tick,
             phase: Phase::Random,

@@ -1,0 +1,413 @@
+//! Hedera: a controller asks the leaves for their large flows, estimates what each would send if only its hosts limited
+//! it, and gives each a path that has so much left.
+//!
+//! Al-Fares, Radhakrishnan, Raghavan, Huang, Vahdat, "Hedera: dynamic flow scheduling for data center networks", NSDI
+//! 2010. The paper is not at hand; its rules are those that its readers and the catalogues of this field give.
+//!
+//! | rule | function |
+//! |---|---|
+//! | flows are hashed (ECMP) until they grow large | `pick` |
+//! | every so often the controller asks all leaves for their flows of at least a tenth of the host's link | `tick`, [`Seen`] |
+//! | the demand of each: what max-min fairness gives it with hosts as the only bottlenecks | [`controller::estimate`] |
+//! | global first fit: the first path with so much left on each link; a flow that has a path keeps it | [`controller::first_fit`] |
+//! | a flow that has ended or shrunk gives back what it held, and is hashed again | [`controller::forget`], `answer` |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | leaf | edge switch |
+//! | elephant | large flow |
+//! | slot | an entry of the switch's table of flows |
+//!
+//! **Where state lies, and how it travels.** Each leaf counts the bytes of the flows its hosts send, and has a table of
+//! elephants; no more than ⌈1 / elephant_share⌉ a host can be large in one interval, so that twice as many slots do. The
+//! controller sits beside leaf `controller` and has the table of all. Its questions, the leaves' reports and the placements are packets in the fabric, cut at
+//! 60 entries. A report that has not come in `report_timeout_us` is done without: its leaf's flows count as ended, until
+//! it comes after all or the next one does.
+//!
+//! **What it is told.** Of every two leaves the paths between them and what they can carry: a controller knows the
+//! topology. It is so from the start and never changes.
+//!
+//! Departures:
+//! - The control network of the paper's testbed is a part of the fabric here, so reports compete with data.
+//! - A path is an uplink of the source leaf, and the port of the same place at the destination leaf is its way down:
+//!   right where two tiers are wired alike. Beyond the uplink other fabrics hash, and reservations are as if they did not.
+//! - "Has so much left" includes "exactly": a flow of the whole rate of a path fits an empty one.
+//! - Shares are integer, in millionths.
+//! - Simulated annealing, the paper's other placement, is not built: MEET's and PDLB's readers mean first fit.
+
+pub mod controller;
+
+use crate::config::Allowed;
+use crate::{
+    About, AtSwitch, Aware, Compared, Cx, FlowKey, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy,
+    Port, Shape, Span, SwitchView, Tier, To, Way,
+};
+use controller::{Elephant, NOWHERE, Told, estimate, first_fit, forget, note};
+
+crate::params! {
+    /// Hedera's parameters.
+    Config {
+        /// Period of the control loop, milliseconds (the paper: 5 s; traffic of milliseconds wants less).
+        interval_ms: f64 = 5000.0, Allowed::Number { min: 0.01, max: 1e6 };
+        /// A flow is large from this share of its host's link on (the paper: 10 %).
+        elephant_share: f64 = 0.1, Allowed::Number { min: 0.01, max: 1.0 };
+        /// The leaf that the controller sits beside (own choice).
+        controller: u32 = 0, Allowed::Integer { min: 0.0, max: 65535.0 };
+        /// Waited for reports at most, microseconds (own choice).
+        report_timeout_us: f64 = 1000.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// Bytes below the body of a control packet: Ethernet, IP, TCP (own choice).
+        message_header_bytes: u32 = 58, Allowed::Integer { min: 0.0, max: 512.0 };
+    }
+}
+
+/// Row per flow, at its source leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flow {
+    /// Bytes since the question of this number.
+    bytes: u64,
+    round: u32,
+    /// Its slot among its host's, one more; 0: none.
+    slot: u16,
+}
+
+/// A slot as the leaf of the flow's source has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    taken: bool,
+    key: FlowKey,
+    dst: u32,
+    /// Since the last question.
+    bytes: u64,
+    /// Where it was placed: one more than the uplink port; 0: nowhere.
+    port: u16,
+}
+
+/// Row per source host and slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Slot {
+    /// At the leaf of that host.
+    pub seen: Seen,
+    /// At the controller.
+    pub plan: Elephant,
+}
+
+/// Row per leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// The last question: asked, at the controller; heard, elsewhere.
+    round: u32,
+    /// Leaves that have not answered it.
+    awaited: u32,
+}
+
+/// Elephants placed by a controller.
+#[derive(Clone, Copy, Debug)]
+pub struct Hedera {
+    interval: Span,
+    /// In millionths.
+    share: u64,
+    controller: u32,
+    timeout: Span,
+    header: u32,
+}
+
+/// The controller's question.
+const POLL: u8 = 0;
+/// A leaf's answer, or a part of it.
+const REPORT: u8 = 1;
+/// Where elephants shall go.
+const PLACE: u8 = 2;
+
+/// Entries of a packet.
+const ENTRIES: usize = 60;
+/// Round (u32), is it the last of its leaf (u32).
+const LEAD: usize = 8;
+/// Flow, source, and destination or port.
+const ENTRY: usize = 12;
+
+/// Millionths.
+const WHOLE: f64 = 1e6;
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at * 4..at * 4 + 4)?.try_into().ok()?))
+}
+
+impl Policy for Hedera {
+    const ABOUT: About = About {
+        name: "hedera",
+        summary: "ECMP, and a controller that gives each large flow the first path with enough left",
+        source: "Al-Fares et al., NSDI 2010",
+        unit: "flow",
+        tiers: &["leaf"],
+        told: &["leaf of every host", "paths between leaves and what they can carry, by the controller"],
+        series: &[
+            ("elephants", "large flows that the controller has heard of, at each placement"),
+            ("placed", "large flows that have a path of their own, at each placement"),
+        ],
+    };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Shared,
+        senses: &["bytes of flows at their leaf"],
+        state: "per flow at its leaf; per large flow at the controller",
+        needs: Needs::Nothing,
+        order: "a flow moves once, when it is placed",
+        pick: "O(1)",
+        update: "O(n · e²) for e large flows, per control loop",
+    });
+    const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TIMER).and(Hooks::TICK);
+    type Site = AtSwitch;
+    type Config = Config;
+    type Flow = Flow;
+    type Peer = ();
+    type Route = Slot;
+    type Port = ();
+    type Node = Node;
+    type Header = ();
+
+    fn new(config: &Config) -> Self {
+        Hedera {
+            interval: Span((config.interval_ms * 1e9 + 0.5) as u64),
+            share: (config.elephant_share * WHOLE + 0.5) as u64,
+            controller: config.controller,
+            timeout: Span((config.report_timeout_us * 1e6 + 0.5) as u64),
+            header: config.message_header_bytes,
+        }
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        if shape.tier != Tier::Leaf {
+            return Layout::default();
+        }
+        // Those of this interval, and those of the last that are not known to have ended.
+        let slots = 2 * (WHOLE as u64).div_ceil(self.share) as u16;
+        let entries = shape.hosts as usize * usize::from(slots);
+        // Each leaf may have a packet that is not full.
+        let packets = entries / ENTRIES + shape.leaves as usize + 1;
+        Layout {
+            peers: Peers::Hosts,
+            all_peers: true,
+            slots,
+            tick: self.interval,
+            actions: packets + 4,
+            bytes: entries * ENTRY + packets * LEAD,
+            ..Layout::default()
+        }
+    }
+
+    fn misfit(&self, shape: &Shape) -> Option<(&'static str, Allowed)> {
+        let most = f64::from(shape.leaves) - 1.0;
+        (self.controller >= shape.leaves).then_some(("controller", Allowed::Integer { min: 0.0, max: most }))
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, _: &mut ()) -> Way {
+        let first = cx.view.tier == Tier::Leaf && packet.in_port.0 < cx.view.host_ports && packet.kind == Kind::Data;
+        let port = if first { self.count(cx, flow, packet) } else { None };
+        let way = port.and_then(|port| cx.view.candidates.iter().position(|&candidate| candidate == port));
+        Way(way.map_or_else(|| packet.spread(cx.view.salt, cx.view.candidates.len() as u32) as u16, |way| way as u16))
+    }
+
+    fn tick(&self, cx: &mut Cx<'_, Self>) {
+        if cx.view.switch != self.controller {
+            return;
+        }
+        let leaves = leaves(&cx.view, cx.peers.len());
+        cx.node.round += 1;
+        cx.node.awaited = leaves - 1;
+        let question = cx.node.round.to_le_bytes();
+        for leaf in (0..leaves).filter(|&leaf| leaf != self.controller) {
+            cx.out.send(To::Leaf(leaf), POLL, None, Way::ANY, &question, self.header + question.len() as u32);
+        }
+        let round = cx.node.round;
+        for host in 0..cx.peers.len() {
+            let (_, slots) = cx.peers.at(host);
+            for n in 0..slots.len() {
+                if let Some((key, dst)) = self.look(&cx.view, &mut slots[n].seen) {
+                    note(slots, Elephant::heard(key, host as u32, dst, round));
+                }
+            }
+        }
+        if leaves == 1 { self.place(cx) } else { cx.out.arm(Key::Node(0), cx.now + self.timeout) }
+    }
+
+    fn message(&self, cx: &mut Cx<'_, Self>, _: Option<&mut Flow>, message: &Message<'_>) {
+        let Some(round) = word(message.body, 0) else { return };
+        match message.class {
+            POLL => self.answer(cx, round),
+            REPORT if round == cx.node.round => self.hear(cx, message),
+            PLACE => obey(cx, message.body),
+            _ => {}
+        }
+    }
+
+    fn timer(&self, cx: &mut Cx<'_, Self>, _: Option<&mut Flow>, _: Key) {
+        self.place(cx);
+    }
+}
+
+/// How many leaves there are: the leaf of the last host is the last.
+fn leaves(view: &SwitchView<'_>, hosts: usize) -> u32 {
+    (0..hosts as u32).map(|host| view.leaf_of(host) + 1).max().unwrap_or(1)
+}
+
+impl Hedera {
+    /// Bytes of an interval that make a flow large.
+    fn least(&self, view: &SwitchView<'_>) -> u64 {
+        let bits = u128::from(view.rate(Port(0))) * u128::from(self.interval.0) / 1_000_000_000_000;
+        (bits / 8 * u128::from(self.share) / WHOLE as u128) as u64
+    }
+
+    /// Counts a packet of a flow of this rack. Returns the port that the flow was given, if it was.
+    #[inline]
+    fn count(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet) -> Option<u16> {
+        let wire = u64::from(packet.wire);
+        let (_, slots) = cx.peers.at(packet.src as usize);
+        if flow.slot > 0 {
+            let seen = &mut slots[usize::from(flow.slot) - 1].seen;
+            if seen.taken && seen.key == packet.flow {
+                seen.bytes += wire;
+                return seen.port.checked_sub(1);
+            }
+            // It was not large any more.
+            *flow = Flow::default();
+        }
+        if flow.round != cx.node.round {
+            *flow = Flow { round: cx.node.round, ..Flow::default() };
+        }
+        flow.bytes += wire;
+        if flow.bytes >= self.least(&cx.view)
+            && let Some(free) = slots.iter().position(|slot| !slot.seen.taken)
+        {
+            slots[free].seen = Seen { taken: true, key: packet.flow, dst: packet.dst, bytes: flow.bytes, port: 0 };
+            flow.slot = free as u16 + 1;
+        }
+        None
+    }
+
+    /// The flow of a slot and its destination, if it was large in the interval that ends now; if not, the slot is free.
+    fn look(&self, view: &SwitchView<'_>, seen: &mut Seen) -> Option<(FlowKey, u32)> {
+        if !seen.taken {
+            return None;
+        }
+        if seen.bytes < self.least(view) {
+            *seen = Seen::default();
+            return None;
+        }
+        seen.bytes = 0;
+        Some((seen.key, seen.dst))
+    }
+
+    /// A leaf is asked.
+    fn answer(&self, cx: &mut Cx<'_, Self>, round: u32) {
+        cx.node.round = round;
+        let mut body = [0; LEAD + ENTRIES * ENTRY];
+        body[..4].copy_from_slice(&round.to_le_bytes());
+        let mut held = 0;
+        for host in 0..cx.peers.len() {
+            let (_, slots) = cx.peers.at(host);
+            for slot in slots {
+                let Some((key, dst)) = self.look(&cx.view, &mut slot.seen) else { continue };
+                if held == ENTRIES {
+                    let wire = self.header + body.len() as u32;
+                    cx.out.send(To::Leaf(self.controller), REPORT, None, Way::ANY, &body, wire);
+                    held = 0;
+                }
+                put(&mut body[LEAD + held * ENTRY..], [key.0, host as u32, dst]);
+                held += 1;
+            }
+        }
+        body[4] = 1;
+        let body = &body[..LEAD + held * ENTRY];
+        cx.out.send(To::Leaf(self.controller), REPORT, None, Way::ANY, body, self.header + body.len() as u32);
+    }
+
+    /// The controller hears from a leaf.
+    fn hear(&self, cx: &mut Cx<'_, Self>, message: &Message<'_>) {
+        let Some((lead, entries)) = message.body.split_at_checked(LEAD) else { return };
+        for entry in entries.chunks_exact(ENTRY) {
+            let [Some(key), Some(src), Some(dst)] = [0, 1, 2].map(|at| word(entry, at)) else { return };
+            if src as usize >= cx.peers.len() || dst as usize >= cx.peers.len() {
+                continue;
+            }
+            let round = cx.node.round;
+            let (_, slots) = cx.peers.at(src as usize);
+            note(slots, Elephant::heard(FlowKey(key), src, dst, round));
+        }
+        if lead[4] == 1 {
+            cx.node.awaited = cx.node.awaited.saturating_sub(1);
+            if cx.node.awaited == 0 {
+                cx.out.cancel(Key::Node(0));
+                self.place(cx);
+            }
+        }
+    }
+
+    /// The controller places what it has heard of, and tells the leaves.
+    fn place(&self, cx: &mut Cx<'_, Self>) {
+        let stride = cx.peers.stride;
+        let slots = &mut *cx.peers.routes;
+        forget(slots, cx.node.round);
+        estimate(slots, stride);
+        let view = cx.view;
+        let told = Told { view: &view, host_rate: view.rate(Port(0)) };
+        let (elephants, placed) = first_fit(slots, &told);
+        cx.out.record(0, f64::from(elephants));
+        cx.out.record(1, f64::from(placed));
+        for leaf in 0..leaves(&cx.view, cx.peers.ids.len()) {
+            self.tell(cx, leaf);
+        }
+    }
+
+    /// Sends a leaf what has changed for it; the controller's own is told without a packet.
+    fn tell(&self, cx: &mut Cx<'_, Self>, leaf: u32) {
+        let own = leaf == self.controller;
+        let mut body = [0; LEAD + ENTRIES * ENTRY];
+        let mut held = 0;
+        for at in 0..cx.peers.routes.len() {
+            let plan = &mut cx.peers.routes[at].plan;
+            if !plan.moved || cx.view.leaf_of(plan.src) != leaf {
+                continue;
+            }
+            plan.moved = false;
+            let (key, src, port) = (plan.key, plan.src, plan.port);
+            if own {
+                take(cx, key, src, port);
+                continue;
+            }
+            if held == ENTRIES {
+                cx.out.send(To::Leaf(leaf), PLACE, None, Way::ANY, &body, self.header + body.len() as u32);
+                held = 0;
+            }
+            put(&mut body[LEAD + held * ENTRY..], [key.0, src, u32::from(port)]);
+            held += 1;
+        }
+        if held > 0 {
+            let body = &body[..LEAD + held * ENTRY];
+            cx.out.send(To::Leaf(leaf), PLACE, None, Way::ANY, body, self.header + body.len() as u32);
+        }
+    }
+}
+
+fn put(bytes: &mut [u8], words: [u32; 3]) {
+    for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// A leaf is told where its elephants shall go.
+fn obey(cx: &mut Cx<'_, Hedera>, body: &[u8]) {
+    for entry in body.get(LEAD..).unwrap_or(&[]).chunks_exact(ENTRY) {
+        let [Some(key), Some(src), Some(port)] = [0, 1, 2].map(|at| word(entry, at)) else { return };
+        take(cx, FlowKey(key), src, port as u16);
+    }
+}
+
+/// A flow goes by this port from now on, if it is still large.
+fn take(cx: &mut Cx<'_, Hedera>, key: FlowKey, src: u32, port: u16) {
+    if (src as usize) < cx.peers.len() && port != NOWHERE {
+        let (_, slots) = cx.peers.at(src as usize);
+        if let Some(slot) = slots.iter_mut().find(|slot| slot.seen.taken && slot.seen.key == key) {
+            slot.seen.port = port + 1;
+        }
+    }
+}
