@@ -214,6 +214,8 @@ pub enum Event {
         marked: bool,
         /// Who answered: the destination, or with a TTL the switch that counted it down.
         by: Device,
+        /// The port by which it got the probe, as answers to traceroute name an interface; 0 of a host.
+        port: Port,
     },
     /// No answer within `give_up`.
     ProbeLost,
@@ -374,6 +376,9 @@ pub struct Layout {
     pub path_rates: bool,
     /// At hosts: is [`Policy::pick`] called for acknowledgements too? Otherwise the fabric's own scheme spreads them.
     pub picks_acks: bool,
+    /// At hosts: are tags source ports of a tunnel, any number of 16 bits, for switches to hash? Then the spec reads them
+    /// so unless told otherwise, and refuses to take them for paths.
+    pub draws_tags: bool,
 }
 
 impl Default for Layout {
@@ -391,6 +396,7 @@ impl Default for Layout {
             free_queues: false,
             path_rates: false,
             picks_acks: false,
+            draws_tags: false,
         }
     }
 }

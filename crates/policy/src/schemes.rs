@@ -7,6 +7,7 @@ pub mod conweave;
 pub mod drb;
 pub mod drill;
 pub mod ecmp;
+pub mod elab;
 pub mod flowbender;
 pub mod flowcell;
 pub mod hedera;
@@ -46,6 +47,7 @@ macro_rules! each_scheme {
             Ag: $crate::schemes::ag::Ag,
             Flowcell: $crate::schemes::flowcell::Flowcell,
             Proportional: $crate::schemes::proportional::Proportional,
+            Elab: $crate::schemes::elab::Elab,
             Hermes: $crate::schemes::hermes::Hermes,
             FlowBender: $crate::schemes::flowbender::FlowBender,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,

@@ -38,7 +38,7 @@ fn shared(shell: &Host) -> Vec<(u32, u16, News)> {
 
 fn answer(shell: &mut Host, leaf: u32, way: u16, us: u64, marked: bool) {
     let by = Device::Host(4 * leaf);
-    let event = Event::ProbeReply { rtt: Span::from_us(2 * us), one_way: Span::from_us(us), marked, by };
+    let event = Event::ProbeReply { rtt: Span::from_us(2 * us), one_way: Span::from_us(us), marked, by, port: Port(0) };
     shell.feedback(leaf, Feedback { way: Way(way), flow: None, event });
 }
 

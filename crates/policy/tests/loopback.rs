@@ -264,7 +264,7 @@ fn host_probes_are_answered_by_the_right_device() {
             }
         };
         shell.wait(Span(30));
-        let event = Event::ProbeReply { rtt: Span(30), one_way: Span(10), marked: false, by };
+        let event = Event::ProbeReply { rtt: Span(30), one_way: Span(10), marked: false, by, port: Port(0) };
         shell.feedback(4, Feedback { way, flow: None, event });
         assert_eq!(broken(&shell), if right { vec![] } else { vec![Rule::ProbeAnswer as usize] }, "{ttl} {by:?}");
     }

@@ -4,7 +4,7 @@ use crate::bank::{Bank, NO_PEER};
 use crate::packet::{CE, ECE, NO_FLOW, Packet, SWITCH};
 use crate::timers::{Timers, What};
 use crate::topology::Topology;
-use spinewise_policy::{Device, FlowKey, Hooks, Kind, Message, Peers, Phase, Port, Span, Time, To, Way};
+use spinewise_policy::{Device, Event, FlowKey, Hooks, Kind, Message, Peers, Phase, Port, Span, Time, To, Way};
 
 /// Whose rows a call about the device `about` is lent: by host or by leaf, as the layout says; nobody's for a spine.
 #[inline]
@@ -31,8 +31,8 @@ pub fn plan_ticks(timers: &mut Timers, bank: &Bank, seat: u32) {
     timers.plan(Time::ZERO + first, What::Tick);
 }
 
-/// The answer to a probe, but for its source.
-pub fn reply_to(packet: &Packet, now: Time) -> Packet {
+/// The answer to a probe that came by `in_port`, but for its source.
+pub fn reply_to(packet: &Packet, now: Time, in_port: u16) -> Packet {
     Packet {
         stamp: packet.stamp,
         seq: now.0,
@@ -40,10 +40,22 @@ pub fn reply_to(packet: &Packet, now: Time) -> Packet {
         dst: packet.src,
         wire: packet.wire,
         way: Way::ANY,
+        payload: in_port,
         echo: packet.way.0,
         kind: Kind::ProbeReply,
         flags: if packet.is(CE) { ECE } else { 0 },
         ..Packet::default()
+    }
+}
+
+/// What the answer to a probe tells.
+pub fn answer_of(packet: &Packet, now: Time) -> Event {
+    Event::ProbeReply {
+        rtt: now.since(packet.stamp),
+        one_way: Time(packet.seq).since(packet.stamp),
+        marked: packet.is(ECE),
+        by: device(packet.src),
+        port: Port(packet.payload),
     }
 }
 

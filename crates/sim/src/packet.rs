@@ -51,7 +51,7 @@ pub struct Packet {
     /// Bytes on the wire.
     pub wire: u16,
     /// Payload bytes, 0 on what opens a connection; on an ACK, how long the packet it answers was under way, in steps of
-    /// 256 ns.
+    /// 256 ns; on a probe reply, the port by which the probe came.
     pub payload: u16,
     /// Path tag written by a host scheme.
     pub way: Way,

@@ -188,7 +188,7 @@ impl Switch {
         packet.ttl -= 1;
         let ends = packet.ttl == 0 && packet.kind == Kind::Probe;
         if ends {
-            self.answer(w, now, packet);
+            self.answer(w, now, in_port, packet);
         }
         ends
     }

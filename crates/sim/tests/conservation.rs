@@ -430,7 +430,7 @@ fn made_to_fit(mut spec: Value) -> Value {
             entry["priority"] = json!((n + thousandths) % priorities);
         }
     }
-    for (key, word) in [("path_tag", "explicit"), ("fabric", "ecmp")] {
+    for (key, word) in [("path_tag", "explicit"), ("path_tag", "outer"), ("fabric", "ecmp")] {
         if resolve(&spec).is_err_and(|error| error.key == format!("scheme.{key}")) {
             spec["scheme"][key] = json!(word);
         }

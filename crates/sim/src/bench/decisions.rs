@@ -179,7 +179,7 @@ impl Bench {
     fn answer_probes(&mut self, dst: u32) {
         for way in 0..self.ways[0] {
             let rtt = self.delay();
-            let event = Event::ProbeReply { rtt, one_way: rtt, marked: false, by: Device::Host(dst) };
+            let event = Event::ProbeReply { rtt, one_way: rtt, marked: false, by: Device::Host(dst), port: Port(0) };
             let feedback = Feedback { way: Way(way), flow: None, event };
             self.ask(dst, |bank, call| bank.feedback(call, &feedback));
         }

@@ -2,10 +2,10 @@
 
 use super::{Host, Probing, World};
 use crate::bank::{Bank, Call, Fired, NO_PEER, Room};
-use crate::control::{address, device, message_of, message_to, peer_of, reply_to};
+use crate::control::{address, answer_of, message_of, message_to, peer_of, reply_to};
 use crate::log::EDGE_SERIES;
 use crate::net::Net;
-use crate::packet::{BODY, CE, ECE, ECT, InHand, MASKED, Packet, SWITCH};
+use crate::packet::{BODY, CE, ECT, InHand, MASKED, Packet, SWITCH};
 use crate::timers::What;
 use spinewise_policy::out::{Action, To};
 use spinewise_policy::{Event, Feedback, FlowKey, Hooks, HostView, Key, Kind, Span, Time, Way};
@@ -33,19 +33,13 @@ impl Host {
     }
 
     pub(super) fn answer(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
-        let reply = Packet { src: self.id, ..reply_to(packet, now) };
+        let reply = Packet { src: self.id, ..reply_to(packet, now, 0) };
         self.commit(w, now, &mut reply.into());
     }
 
     pub(super) fn probe_reply(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
         let Some(probing) = self.probes.remove(&packet.flow) else { return };
-        let event = Event::ProbeReply {
-            rtt: now.since(packet.stamp),
-            one_way: Time(packet.seq).since(packet.stamp),
-            marked: packet.is(ECE),
-            by: device(packet.src),
-        };
-        self.tell(w, now, probing.peer, probing.way, None, event);
+        self.tell(w, now, probing.peer, probing.way, None, answer_of(packet, now));
     }
 
     pub(super) fn probe_lost(&mut self, w: &mut World<'_>, now: Time, probe: u32) {

@@ -25,7 +25,7 @@ keys! {
         params: Map<String, Json>, Kind::Table("a table of the scheme's parameters"), Default::Empty;
         /// How a host scheme's path tag selects the path: read by the fabric as the path itself, hashed with source and
         /// destination (a tunnel's UDP port), or hashed with the flow's own header. Host schemes only.
-        path_tag: Option<PathTag>, Kind::Words(PathTag::WORDS), Default::Nothing("\"explicit\" for a host scheme");
+        path_tag: Option<PathTag>, Kind::Words(PathTag::WORDS), Default::Nothing("\"explicit\" for a host scheme, \"outer\" for one that looks for tunnel ports");
         /// The switch scheme under a host scheme: for untagged packets and hashed tags. Host schemes only.
         fabric: Option<String>, Kind::Text("the name of a switch scheme"), Default::Nothing("the default of name, for a host scheme");
         /// Parameters of the switch scheme under a host scheme.
@@ -167,6 +167,8 @@ pub(crate) struct Entry {
     rows: fn(&Given, &Shape) -> Peers,
     /// Is it told the rates of paths?
     path_rates: fn(&Given, &Shape) -> bool,
+    /// Are its tags ports of a tunnel, and no paths by themselves?
+    draws_tags: fn(&Given, &Shape) -> bool,
     /// A parameter that asks for more than the place has.
     misfit: fn(&Given, &Shape) -> Option<(&'static str, Allowed)>,
     /// A parameter that contradicts another.
@@ -187,6 +189,7 @@ impl Entry {
             configure: configure::<P>,
             rows: rows::<P>,
             path_rates: path_rates::<P>,
+            draws_tags: draws_tags::<P>,
             misfit: misfit::<P>,
             clash: clash::<P>,
             wants_ecn: wants_ecn::<P>,
@@ -235,6 +238,10 @@ fn path_rates<P: Policy>(given: &Given, shape: &Shape) -> bool {
     config_of::<P>(given).is_ok_and(|config| P::new(&config).layout(shape).path_rates)
 }
 
+fn draws_tags<P: Policy>(given: &Given, shape: &Shape) -> bool {
+    config_of::<P>(given).is_ok_and(|config| P::new(&config).layout(shape).draws_tags)
+}
+
 fn misfit<P: Policy>(given: &Given, shape: &Shape) -> Option<(&'static str, Allowed)> {
     config_of::<P>(given).ok().and_then(|config| P::new(&config).misfit(shape))
 }
@@ -265,7 +272,8 @@ pub(crate) fn read(
     let params = read_params(&mut reader, "params", entry, &keys.params, preset)?;
     check_fit(&reader, entry, &params, &keys.params, fabric)?;
     let (path_tag, under, fabric_params) = if entry.site == "host" {
-        let path_tag = keys.path_tag.unwrap_or(PathTag::Explicit);
+        let drawn = (entry.draws_tags)(&params, &shape(Tier::Host, fabric));
+        let path_tag = keys.path_tag.unwrap_or(if drawn { PathTag::Outer } else { PathTag::Explicit });
         reader.set_resolved("path_tag", path_tag.word().into());
         check_tag(&reader, entry, &params, path_tag, fabric)?;
         let under = keys.fabric.as_deref().unwrap_or(DEFAULT_SCHEME);
@@ -439,6 +447,10 @@ fn check_tag(
     let shape = shape(Tier::Host, fabric);
     let name = entry.about.name;
     let rows = (entry.rows)(params, &shape);
+    if tag == PathTag::Explicit && (entry.draws_tags)(params, &shape) {
+        let hint = format!("{name} looks for source ports of a tunnel by which hashing switches reach every path");
+        return Err(reader.refuse("path_tag", "\"outer\"").hint(hint));
+    }
     if !fabric.tags_name_paths() {
         let hint = format!(
             "{name} tags packets at the hosts, and tags name whole paths only where at most one switch, without hosts, \

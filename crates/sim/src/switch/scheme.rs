@@ -2,7 +2,7 @@
 
 use super::{MADE_HERE, OwnPorts, Switch, World};
 use crate::bank::{Asked, Bank, Call, NO_PEER, Room};
-use crate::control::{address, device, message_of, message_to, peer_of, reply_to};
+use crate::control::{address, answer_of, message_of, message_to, peer_of, reply_to};
 use crate::link::Wires;
 use crate::log::FABRIC_SERIES;
 use crate::net::Net;
@@ -13,17 +13,17 @@ use spinewise_policy::out::{Action, To};
 use spinewise_policy::{Event, Feedback, Hooks, Kind, Port as PortId, Span, SwitchView, Time, Way};
 
 impl Switch {
-    pub(super) fn answer(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+    pub(super) fn answer(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: &Packet) {
         w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
         let wire = packet.wire - u16::from(packet.fabric_header);
-        let reply = Packet { src: self.id | SWITCH, wire, ..reply_to(packet, now) };
+        let reply = Packet { src: self.id | SWITCH, wire, ..reply_to(packet, now, in_port) };
         self.make(w, now, &mut reply.into());
     }
 
     pub(super) fn deliver(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &InHand) {
         let packet = &hand.packet;
         if packet.kind == Kind::Probe {
-            self.answer(w, now, packet);
+            self.answer(w, now, in_port, packet);
             return;
         }
         w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
@@ -39,13 +39,7 @@ impl Switch {
             }
             Kind::ProbeReply => {
                 if let Some((peer, way)) = self.probes.remove(&packet.flow) {
-                    let event = Event::ProbeReply {
-                        rtt: now.since(packet.stamp),
-                        one_way: Time(packet.seq).since(packet.stamp),
-                        marked: packet.is(crate::packet::ECE),
-                        by: device(packet.src),
-                    };
-                    self.tell(w, now, peer, way, event);
+                    self.tell(w, now, peer, way, answer_of(packet, now));
                 }
             }
             _ => {}

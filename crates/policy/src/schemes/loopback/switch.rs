@@ -157,6 +157,7 @@ impl Policy for LoopbackSwitch {
     fn layout(&self, shape: &Shape) -> Layout {
         Layout {
             picks_acks: false,
+            draws_tags: false,
             peers: if shape.tier == Tier::Leaf { Peers::Leaves } else { Peers::None },
             all_peers: false,
             slots: 0,

@@ -1,0 +1,465 @@
+//! ELAB: every packet by the path that can still carry most, as end hosts measure it, over switches that know nothing.
+//!
+//! Chen, Zhang, "ELAB: end-host-based congestion aware load balancing for data center network", Journal on
+//! Communications 40(3), 2019 (in Chinese). Site: a shim between network and transport layer of both hosts.
+//!
+//! | equation or rule | function |
+//! |---|---|
+//! | §4.2, tunnel and info header | [`header::Shim`], [`header::Info`] |
+//! | §4.3, virtual paths found by Paris traceroute | [`discovery::Search`] |
+//! | Eq. (1) A_i = B_i − R_i | [`sender::available`] |
+//! | Eq. (2) w_i = A_i / ΣA_j | [`sender::Paths::weigh`] |
+//! | §4.4.1, weighted round robin per packet | [`sender::Paths::choose`], [`crate::edge::weighted`] |
+//! | §4.4.2, counts by path, told in turn and zeroed | [`receiver::Arrivals`] |
+//! | Eq. (3) R_i = (1 − α)R_i* + α·RCnt_i/T_i | [`sender::smoothed`] |
+//! | §4.4.3 (1), B_i as the operator says | [`Elab::introduce`] |
+//! | §4.4.3 (2), B_i := R_i on a mark | `Vp::reset` |
+//! | §4.4.3 (3), bursts after T_explore without marks | `Paths::begin_burst`, `Arrivals::record`, `Vp::answered` |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | virtual path, VP; its port | VP; source port of the L4 tunnel header |
+//! | ceiling, rate, available | B_i, R_i, A_i |
+//! | burst | 一组探测分组, group of probing packets |
+//! | search, tracer | traceroute with a group of source ports |
+//!
+//! What the paper leaves open, and what is decided here:
+//! - *Until a path is known* all packets of the pair take the first port that is traced, as under ECMP. Paths are used
+//!   as they are found. A search ends when one path more would have been missed with `miss_probability` only, by the
+//!   stopping rule of Multipath Detection; or when all rows (as many as the fabric has ways) are taken.
+//! - *Vanished and new paths* show in the next search, each `rediscover_ms`, or when a path has died. Ports without a
+//!   trace are dropped; of two ports on one path one goes.
+//! - *Units.* RCnt is in packets and B in bit/s: counts are turned into bits by the mean size of what was sent by that
+//!   path. VP_RBurst_Rate is in kbit/s, as 32 bits of bit/s end at 4.29 Gbps (`rate_unit = "bps"`: they do).
+//! - *T_i.* With a count on every ACK, T_i would be some packets long. Counts are summed up for `rate_interval_rtts`
+//!   before Eq. (3); 0 is the equation with each count. An RTT fits the loop: what a share does is counted an RTT later.
+//! - *A_i* is no less than `epsilon` of B_i, or a path marked once would have no packet until it is probed; where all
+//!   A_i are zero shares go by B_i. *B_i* is no less than `floor` of what the operator said. Zero for each is literal.
+//! - *A burst* is of data, as only data meets queues. It is over with C_burst packets, with the first of a newer one, or
+//!   after an RTT; its rate is that of all packets but the first, from the first to the last. It cannot exceed what the
+//!   host sends: the rate of its link caps it. With no answer for T_explore there is another burst.
+//! - *The operator's B_i* is the rate of the host's link (`initial_rate`), or `initial_gbps`.
+//! - *Nothing goes back* for `feedback_after_rtts`: a message of its own has the info headers of all paths.
+//! - *Feedback that is lost* takes its counts with it, and R_i is too low by as much, once. `counting = "cumulative"`
+//!   tells totals modulo 2¹⁶ instead of zeroing them, and nothing is lost.
+//! - *A dead path* looks free: R_i falls to zero. One by which nothing has arrived for `dead_after_us`, of three packets
+//!   or more, gets none; a search is begun, and after ten times as long it is tried again.
+//! - *ECN* goes on to the transport (§4.1: transparent); `ecn = "hidden"` keeps it, and `"all_marked"` does unless all
+//!   paths have marks, as the paper says of CLOVE.
+//! - *The sequence numbers* of Burst_ID are of the pair, from 1, and wrap to 1. One up to 1024 ahead is new.
+//!
+//! Departures: tags are hashed with the two hosts only (`path_tag = "outer"`), as the inner flow is hidden. The tunnel's
+//! destination port, lengths and checksum are in the codec, not in simulated packets. Probes of a search have no info
+//! header. Whoever receives keeps one record of a burst per pair, as its sender has one under way at a time.
+
+pub mod discovery;
+pub mod header;
+pub mod receiver;
+mod seat;
+pub mod sender;
+#[cfg(test)]
+mod tests;
+
+use crate::config::Allowed;
+use crate::{
+    About, AtHost, Aware, Compared, Cx, Feedback, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy,
+    Shape, Span, Time, Verdict, Way,
+};
+use discovery::Search;
+use header::{Header, LONG_BYTES};
+use receiver::{Entry, Record};
+use sender::Vp;
+
+crate::choice! {
+    /// What the operator says the first ceiling of a path is.
+    InitialRate {
+        /// The rate of the host's own link.
+        Link = "link",
+        /// That of an empty path.
+        Path = "path",
+    }
+}
+
+crate::choice! {
+    /// What the rate of a burst does to B_i.
+    BurstResult {
+        /// B_i is that rate.
+        Taken = "taken",
+        /// It may raise B_i only: a sender held back by its window measures too little.
+        Raises = "raises",
+    }
+}
+
+crate::choice! {
+    /// Unit of VP_RBurst_Rate.
+    RateUnit {
+        /// kbit/s.
+        Kbps = "kbps",
+        /// bit/s: 4.29 Gbps at most.
+        Bps = "bps",
+    }
+}
+
+crate::choice! {
+    /// What VP_RCnt counts.
+    Counting {
+        /// Packets since it was last told.
+        Zeroed = "zeroed",
+        /// All packets, modulo 2¹⁶.
+        Cumulative = "cumulative",
+    }
+}
+
+crate::choice! {
+    /// What the transport learns of marks.
+    Ecn {
+        /// All.
+        Passed = "passed",
+        /// Nothing.
+        Hidden = "hidden",
+        /// All while all paths have marks, else nothing.
+        AllMarked = "all_marked",
+    }
+}
+
+crate::choice! {
+    /// The tunnel.
+    Tunnel {
+        /// A UDP header.
+        Udp = "udp",
+        /// VXLAN: Ethernet, IP, UDP and VXLAN headers.
+        Vxlan = "vxlan",
+    }
+}
+
+crate::choice! {
+    /// How source ports are found.
+    Discovery {
+        /// By probes with a TTL.
+        Traceroute = "traceroute",
+        /// Not at all: 0, 1, … are used, as many as there are paths.
+        Blind = "blind",
+    }
+}
+
+crate::params! {
+    /// ELAB's parameters.
+    Config {
+        /// T_explore, base RTTs: a path without marks for so long after one is probed (§5.1; 100 to 500).
+        t_explore_rtts: f64 = 200.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// C_burst, packets of a burst (§5.1).
+        c_burst: u32 = 10, Allowed::Integer { min: 2.0, max: 10_000.0 };
+        /// alpha, weight of the newest rate in R_i (§5.1).
+        alpha: f64 = 0.3, Allowed::Number { min: 0.001, max: 1.0 };
+        /// Counts of a path are summed up for so many base RTTs before R_i is worked out, no more than T_explore; 0: with
+        /// each count (own choice).
+        rate_interval_rtts: f64 = 1.0, Allowed::Number { min: 0.0, max: 1e6 };
+        /// What the operator says the first B_i is, unless initial_gbps does: the rate of the host's link (§4.4.3), or of
+        /// an empty path.
+        initial_rate: InitialRate = InitialRate::Link, Allowed::Words(InitialRate::WORDS);
+        /// The first B_i, Gbps; 0: as initial_rate says.
+        initial_gbps: f64 = 0.0, Allowed::Number { min: 0.0, max: 4000.0 };
+        /// B_i is no less than this part of the first B_i; 0: no floor, as the paper has it (own choice).
+        floor: f64 = 0.01, Allowed::Number { min: 0.0, max: 1.0 };
+        /// A_i is no less than this part of B_i; 0: a full path gets nothing, as the paper has it (own choice).
+        epsilon: f64 = 0.01, Allowed::Number { min: 0.0, max: 1.0 };
+        /// What the rate of a burst does to B_i: taken (§4.4.3), or raises it only.
+        burst_result: BurstResult = BurstResult::Taken, Allowed::Words(BurstResult::WORDS);
+        /// Unit of VP_RBurst_Rate; the paper names none.
+        rate_unit: RateUnit = RateUnit::Kbps, Allowed::Words(RateUnit::WORDS);
+        /// What VP_RCnt counts: packets since it was last told (§4.4.2), or all, so that no loss of feedback matters.
+        counting: Counting = Counting::Zeroed, Allowed::Words(Counting::WORDS);
+        /// Bytes of a counted packet on the wire; 0: the mean of what was sent by that path (own choice).
+        packet_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 65_535.0 };
+        /// What the transport learns of marks; the paper says that ELAB is transparent to it.
+        ecn: Ecn = Ecn::Passed, Allowed::Words(Ecn::WORDS);
+        /// The tunnel: a UDP header of 8 bytes (§4.2), or VXLAN's 50.
+        tunnel: Tunnel = Tunnel::Udp, Allowed::Words(Tunnel::WORDS);
+        /// How source ports are found: traceroute (§4.3), or blind; then explicit tags are the paths themselves, and
+        /// hashed ones what §4.3 warns of.
+        discovery: Discovery = Discovery::Traceroute, Allowed::Words(Discovery::WORDS);
+        /// Source ports traced at a time (§4.3: a group).
+        probe_group: u32 = 16, Allowed::Integer { min: 1.0, max: 16.0 };
+        /// Probability that a search misses one of the paths there are, if all are as likely (own choice).
+        miss_probability: f64 = 0.001, Allowed::Number { min: 1e-6, max: 0.5 };
+        /// A path with more hops is none.
+        max_hops: u32 = 16, Allowed::Integer { min: 2.0, max: 64.0 };
+        /// Probe of a search on the wire, bytes (least Ethernet frame).
+        probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
+        /// A probe of a search without an answer for so long is lost, µs (own choice).
+        probe_give_up_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 };
+        /// From the end of a search to the next, while packets are sent, ms; 0: none (§4.3: very rarely).
+        rediscover_ms: f64 = 10_000.0, Allowed::Number { min: 0.0, max: 1e9 };
+        /// Virtual paths of a pair of hosts at most; 0: as many as the fabric has paths.
+        most_paths: u32 = 0, Allowed::Integer { min: 0.0, max: 65_535.0 };
+        /// A path by which nothing has arrived for so long is dead, µs; 0: none ever is (own choice: 3 RTO of 10 ms).
+        dead_after_us: f64 = 30_000.0, Allowed::Number { min: 0.0, max: 1e9 };
+        /// Feedback goes as a message if nothing else has gone back for so many base RTTs (own choice).
+        feedback_after_rtts: f64 = 1.0, Allowed::Number { min: 0.01, max: 1e6 };
+        /// Are B_i and R_i written as series, for the first eight paths to the first peer of each host?
+        record_rates: bool = false, Allowed::Bool;
+    }
+}
+
+/// What was not believed, and dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// A header was cut short.
+    Short,
+    /// Feedback about a path that is not in use.
+    UnknownPath,
+    /// More packets counted than were sent.
+    Count,
+    /// A Burst_ID from the past.
+    PastBurst,
+    /// The rate of a burst that was not sent.
+    Unasked,
+}
+
+impl Refused {
+    /// Kinds.
+    pub const KINDS: usize = 5;
+}
+
+/// Row of the host: how often each [`Refused`] was met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// By kind.
+    pub refused: [u32; Refused::KINDS],
+}
+
+/// The burst that is being sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Burst {
+    /// By which path.
+    pub vp: u16,
+    /// Packets of it still to be sent.
+    pub left: u16,
+    /// Its Burst_ID; 0: there was none yet.
+    pub id: u16,
+}
+
+/// Row per host: the pair.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Peer {
+    /// Virtual paths in use, in the first rows.
+    pub vps: u16,
+    /// When the next of them is to be probed by a burst.
+    pub explore: Time,
+    /// The burst.
+    pub burst: Burst,
+    /// Until when all of them count as marked.
+    pub all_marked_until: Time,
+    /// Discovery.
+    pub search: Search,
+    /// Ports by which packets arrive, in the first rows.
+    pub entries: u16,
+    /// The one whose turn it is to be told of.
+    pub next: u16,
+    /// The burst that is arriving.
+    pub record: Record,
+    /// When a packet with a header last went there.
+    pub told: Time,
+    /// The timer of feedback is armed.
+    pub timer: bool,
+    /// Told: rate of this host's link, kbit/s; 0: nothing has been told yet.
+    pub link_rate: u32,
+    /// First B_i, kbit/s.
+    pub told_rate: u32,
+    /// Least B_i, kbit/s.
+    pub floor: u32,
+    /// Told: base RTT.
+    pub rtt: Span,
+    /// T_explore.
+    pub t_explore: Span,
+    /// Least T_i.
+    pub interval: Span,
+    /// Patience of feedback.
+    pub patience: Span,
+}
+
+/// Row per host and path: one line of the sender's table, and one of the receiver's, which have nothing in common but
+/// that there are as many.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Route {
+    /// A path to that host.
+    pub vp: Vp,
+    /// A path from it.
+    pub entry: Entry,
+}
+
+/// Packets by what paths can still carry.
+#[derive(Clone, Debug)]
+pub struct Elab {
+    config: Config,
+    /// First B_i, kbit/s; 0: as the host is told.
+    initial: u32,
+    /// In thousandths of the base RTT.
+    t_explore: u64,
+    interval: u64,
+    patience: u64,
+    /// In 65536ths.
+    alpha: u32,
+    epsilon: u32,
+    floor: u32,
+    /// In 2⁻³².
+    missed: u64,
+    give_up: Span,
+    rediscover: Span,
+    dead_after: Span,
+    tunnel: u8,
+}
+
+/// Series.
+const SENSED: u16 = 0;
+const PROBED: u16 = 1;
+const FOUND: u16 = 2;
+const DIED: u16 = 3;
+const REFUSED: u16 = 4;
+const CEILINGS: u16 = 5;
+const RATES: u16 = CEILINGS + RECORDED;
+/// Paths whose rates are recorded.
+const RECORDED: u16 = 8;
+
+/// Message class of feedback.
+const FEEDBACK: u8 = 0;
+/// Most paths in one message.
+const MOST_TOLD: usize = 64;
+
+impl Policy for Elab {
+    const ABOUT: About = About {
+        name: "elab",
+        summary: "each packet by shares of what its pair's paths can still carry, measured by both ends (ELAB)",
+        source: "Chen, Zhang, J. Commun. 2019",
+        unit: "packet",
+        tiers: &["host"],
+        told: &[
+            "rate of the host's link, or of an empty path: the first B_i",
+            "round-trip time of an empty path (T_explore)",
+            "how many paths there are (rows of the table)",
+        ],
+        series: &[
+            ("elab_sensed", "virtual path (its row) whose B_i has fallen or risen by more than a tenth"),
+            ("elab_probed", "kbit/s: the rate of a burst, as the peer tells it"),
+            ("elab_paths", "virtual paths to a host, when a search has ended"),
+            ("elab_dead", "virtual path (its row) that is given up for now"),
+            ("elab_refused", "0: header cut short, 1: unknown path, 2: impossible count, 3: old burst, 4: unasked rate"),
+            ("elab_b0", "kbit/s: B of the first virtual path to the first peer (record_rates)"),
+            ("elab_b1", "kbit/s: B of the second"),
+            ("elab_b2", "kbit/s: B of the third"),
+            ("elab_b3", "kbit/s: B of the fourth"),
+            ("elab_b4", "kbit/s: B of the fifth"),
+            ("elab_b5", "kbit/s: B of the sixth"),
+            ("elab_b6", "kbit/s: B of the seventh"),
+            ("elab_b7", "kbit/s: B of the eighth"),
+            ("elab_r0", "kbit/s: R of the first virtual path to the first peer (record_rates)"),
+            ("elab_r1", "kbit/s: R of the second"),
+            ("elab_r2", "kbit/s: R of the third"),
+            ("elab_r3", "kbit/s: R of the fourth"),
+            ("elab_r4", "kbit/s: R of the fifth"),
+            ("elab_r5", "kbit/s: R of the sixth"),
+            ("elab_r6", "kbit/s: R of the seventh"),
+            ("elab_r7", "kbit/s: R of the eighth"),
+        ],
+    };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Paths,
+        senses: &["arrival rates, as receivers count", "ECN marks", "probes"],
+        state: "per (host, path), at both hosts",
+        needs: Needs::Hosts,
+        order: "nothing",
+        pick: "O(n)",
+        update: "O(n) per packet received",
+    });
+    const HOOKS: Hooks = Hooks::INGRESS.and(Hooks::FEEDBACK).and(Hooks::MESSAGE).and(Hooks::TIMER);
+    type Site = AtHost;
+    type Config = Config;
+    type Flow = ();
+    type Peer = Peer;
+    type Route = Route;
+    type Port = ();
+    type Node = Node;
+    type Header = Header;
+
+    fn new(config: &Config) -> Self {
+        let part = |of_one: f64| (of_one * 65_536.0 + 0.5) as u32;
+        let thousandths = |rtts: f64| (rtts * 1000.0 + 0.5) as u64;
+        Elab {
+            initial: (config.initial_gbps * 1e6) as u32,
+            t_explore: thousandths(config.t_explore_rtts),
+            interval: thousandths(config.rate_interval_rtts),
+            patience: thousandths(config.feedback_after_rtts),
+            alpha: part(config.alpha),
+            epsilon: part(config.epsilon),
+            floor: part(config.floor),
+            missed: (config.miss_probability * (1u64 << 32) as f64) as u64,
+            give_up: Span::from_us_f64(config.probe_give_up_us),
+            rediscover: if config.rediscover_ms == 0.0 {
+                Span::FOREVER
+            } else {
+                Span::from_us_f64(config.rediscover_ms * 1000.0)
+            },
+            dead_after: Span::from_us_f64(config.dead_after_us),
+            tunnel: match config.tunnel {
+                Tunnel::Udp => header::UDP_BYTES as u8,
+                // RFC 7348: outer Ethernet, IPv4, UDP, VXLAN.
+                Tunnel::Vxlan => 14 + 20 + 8 + 8,
+            },
+            config: config.clone(),
+        }
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        let told = usize::from(shape.ways).min(MOST_TOLD);
+        Layout {
+            peers: Peers::Hosts,
+            // A group of probes; and what one info header of each path can lead to.
+            actions: discovery::GROUP + 8 * (told + 1),
+            bytes: told * LONG_BYTES,
+            picks_acks: true,
+            draws_tags: self.config.discovery == Discovery::Traceroute,
+            ..Layout::default()
+        }
+    }
+
+    fn misfit(&self, shape: &Shape) -> Option<(&'static str, Allowed)> {
+        let ways = f64::from(shape.ways);
+        (f64::from(self.config.most_paths) > ways)
+            .then_some(("most_paths", Allowed::Integer { min: 0.0, max: ways }))
+    }
+
+    fn clash(&self) -> Option<(&'static str, Allowed, &'static str)> {
+        let most = self.config.t_explore_rtts;
+        (self.config.rate_interval_rtts > most)
+            .then_some(("rate_interval_rtts", Allowed::Number { min: 0.0, max: most }, "t_explore_rtts"))
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, (): &mut (), packet: &Packet, header: &mut Header) -> Way {
+        self.send(cx, packet, header)
+    }
+
+    #[inline]
+    fn ingress(&self, cx: &mut Cx<'_, Self>, (): &mut (), packet: &Packet, header: &mut Header) -> Verdict {
+        if header.tunnel > 0 && matches!(packet.kind, Kind::Data | Kind::Ack) {
+            self.receive(cx, packet, header);
+        }
+        Verdict::Forward
+    }
+
+    fn feedback(&self, cx: &mut Cx<'_, Self>, _: Option<&mut ()>, feedback: &Feedback) {
+        self.probe_came_back(cx, feedback);
+    }
+
+    fn message(&self, cx: &mut Cx<'_, Self>, _: Option<&mut ()>, message: &Message<'_>) {
+        if message.class == FEEDBACK {
+            self.read_message(cx, message.body);
+        }
+    }
+
+    fn timer(&self, cx: &mut Cx<'_, Self>, _: Option<&mut ()>, key: Key) {
+        if let Key::Route(host, _, _) = key {
+            self.patience_is_over(cx, host);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! The sending half, per pair of hosts: the table of virtual paths, and what the peer's feedback does to it.
+//!
+//! All rates are in kbit/s: an unsigned 32-bit number of them reaches 4.29 Tbps, and is what VP_RBurst_Rate carries.
+
+use super::header::Info;
+use super::{Burst, BurstResult, Counting, Elab, Peer, Refused, Route};
+use crate::edge::weighted::{self, Turns};
+use crate::{Span, Time};
+
+/// A virtual path in use, as its sender knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vp {
+    /// The devices and ports it was traced through, mixed; 0: not traced yet.
+    pub path: u64,
+    /// Since when packets are counted for the next R_i.
+    pub updated: Time,
+    /// First of the packets since which none was counted as arrived.
+    pub silent_since: Time,
+    /// When its ceiling is to be probed by a burst.
+    pub explore: Time,
+    owed: i64,
+    /// w_i (Eq. 2), as a part of [`weighted::WHOLE`].
+    pub weight: u32,
+    /// B_i, kbit/s.
+    pub ceiling: u32,
+    /// R_i, kbit/s.
+    pub rate: u32,
+    /// Packets counted as arrived since `updated`.
+    pub counted: u32,
+    /// Packets sent and not counted as arrived.
+    pub unconfirmed: u32,
+    /// Mean bytes of its packets on the wire, in 256ths.
+    pub mean_wire: u32,
+    /// Source port of the tunnel.
+    pub port: u16,
+    /// The peer's count when it was last heard ([`Counting::Cumulative`]).
+    last_count: u16,
+    /// Packets sent since one was counted as arrived.
+    pub silent: u16,
+    /// How it is.
+    pub state: State,
+}
+
+/// What else is known of a virtual path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// A burst was sent and not answered.
+    pub asked: bool,
+    /// Its last mark, not a burst, set `explore`.
+    pub marked: bool,
+    /// Nothing that was sent by it has arrived for long.
+    pub dead: bool,
+    /// Its path is as the running search has found it.
+    pub confirmed: bool,
+}
+
+impl Turns for Route {
+    #[inline]
+    fn weight(&self) -> u32 {
+        self.vp.weight
+    }
+
+    #[inline]
+    fn owed(&mut self) -> &mut i64 {
+        &mut self.vp.owed
+    }
+}
+
+/// Eq. (1): what a path could still carry, kbit/s, but no less than `epsilon` (in 65536ths) of its ceiling: it would
+/// have no packet, and nothing would be known of it, ever after.
+// ELAB Eq. (1): A_i = B_i - R_i.
+#[inline]
+pub const fn available(ceiling: u32, rate: u32, epsilon: u32) -> u64 {
+    let least = (ceiling as u64 * epsilon as u64) >> 16;
+    let left = ceiling.saturating_sub(rate) as u64;
+    if left > least { left } else { least }
+}
+
+/// Eq. (3): the rate on a path after `bits` more have arrived in `time`, kbit/s; `alpha` in 65536ths.
+// ELAB Eq. (3): R_i = (1 - alpha) R_i* + alpha RCnt_i / T_i.
+#[inline]
+pub fn smoothed(rate: u32, alpha: u32, bits: u64, time: Span) -> u32 {
+    let recent = kbps(bits, time);
+    let sum = u64::from(rate) * u64::from((1 << 16) - alpha) + u64::from(recent) * u64::from(alpha);
+    ((sum + (1 << 15)) >> 16).min(u64::from(u32::MAX)) as u32
+}
+
+/// So many bits in this time, kbit/s; of no time as many as there can be.
+#[inline]
+pub fn kbps(bits: u64, time: Span) -> u32 {
+    // Bits per picosecond are 10¹² bit/s.
+    let rate = u128::from(bits) * 1_000_000_000 / u128::from(time.0.max(1));
+    u32::try_from(rate).unwrap_or(u32::MAX)
+}
+
+/// The paths in use, and what of the pair concerns them all.
+pub struct Paths<'a> {
+    /// The pair.
+    pub peer: &'a mut Peer,
+    /// Rows, those of the paths in use first.
+    pub routes: &'a mut [Route],
+}
+
+/// What feedback has changed, for series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// Which path.
+    pub vp: usize,
+    /// R_i is new.
+    pub measured: bool,
+    /// B_i has fallen or risen by more than a tenth.
+    pub sensed: bool,
+    /// B_i is new by a burst.
+    pub probed: bool,
+}
+
+impl Paths<'_> {
+    /// The virtual path with this source port.
+    #[inline]
+    pub fn find(&self, port: u16) -> Option<usize> {
+        self.in_use().iter().position(|route| route.vp.port == port)
+    }
+
+    /// The paths in use.
+    #[inline]
+    pub fn in_use(&self) -> &[Route] {
+        &self.routes[..usize::from(self.peer.vps)]
+    }
+
+    /// The paths in use.
+    #[inline]
+    pub fn in_use_mut(&mut self) -> &mut [Route] {
+        &mut self.routes[..usize::from(self.peer.vps)]
+    }
+
+    /// Adds a virtual path, if there is a row for it.
+    pub fn add(&mut self, port: u16, path: u64, ceiling: u32, now: Time) -> bool {
+        let at = usize::from(self.peer.vps);
+        let Some(route) = self.routes.get_mut(at) else { return false };
+        route.vp = Vp {
+            path,
+            port,
+            ceiling,
+            updated: now,
+            silent_since: now,
+            explore: Time::NEVER,
+            state: State { confirmed: true, ..State::default() },
+            ..Vp::default()
+        };
+        self.peer.vps += 1;
+        true
+    }
+
+    /// Drops a virtual path; the last one takes its place.
+    pub fn remove(&mut self, at: usize) {
+        let last = usize::from(self.peer.vps) - 1;
+        self.routes[at].vp = self.routes[last].vp;
+        self.routes[last].vp = Vp::default();
+        self.peer.vps -= 1;
+        self.peer.burst.left = 0;
+        self.set_explore();
+    }
+
+    /// Notes when the next path is to be probed.
+    fn set_explore(&mut self) {
+        self.peer.explore = self.in_use().iter().map(|route| route.vp.explore).min().unwrap_or(Time::NEVER);
+    }
+
+    /// Eq. (2): works out the shares of all paths. Has a path been given up that was not before?
+    // ELAB Eq. (2): w_i = A_i / sum of all A_j.
+    pub fn weigh(&mut self, elab: &Elab, now: Time) -> bool {
+        let mut died = false;
+        for route in self.in_use_mut() {
+            died |= route.vp.judge(elab.dead_after, now);
+        }
+        // Where nothing arrives, the fault is no path's.
+        let all_dead = self.in_use().iter().all(|route| route.vp.state.dead);
+        let usable = |vp: &Vp| all_dead || !vp.state.dead;
+        let part = |vp: &Vp| available(vp.ceiling, vp.rate, elab.epsilon);
+        let sum = |of: &dyn Fn(&Vp) -> u64| self.in_use().iter().map(|r| &r.vp).filter(|vp| usable(vp)).map(of).sum();
+        let (free, all): (u64, u64) = (sum(&part), sum(&|vp| u64::from(vp.ceiling)));
+        for route in self.in_use_mut() {
+            let vp = &mut route.vp;
+            let (part, of) = if free > 0 { (part(vp), free) } else { (u64::from(vp.ceiling), all) };
+            vp.weight = if usable(vp) { weighted::share(part, of) } else { 0 };
+        }
+        died
+    }
+
+    /// The path of the next packet, and the burst it belongs to, if any (0: none).
+    // ELAB §4.4.1: in turn by shares, anew for each packet.
+    #[inline]
+    pub fn choose(&mut self, elab: &Elab, now: Time, carries_data: bool) -> (usize, u16) {
+        if carries_data {
+            if now >= self.peer.explore {
+                self.begin_burst(elab, now);
+            }
+            // ELAB §4.4.3 (3): the packets of a burst do not go by shares.
+            let burst = &mut self.peer.burst;
+            if burst.left > 0 && burst.vp < self.peer.vps {
+                burst.left -= 1;
+                return (usize::from(burst.vp), burst.id);
+            }
+        }
+        let at = weighted::take_turn(self.in_use_mut(), 0).unwrap_or(0);
+        (usize::from(at), 0)
+    }
+
+    #[cold]
+    fn begin_burst(&mut self, elab: &Elab, now: Time) {
+        let due = self.in_use().iter().position(|route| route.vp.explore <= now);
+        if let Some(at) = due {
+            let vp = &mut self.routes[at].vp;
+            // Asked again after as long, if there is no answer.
+            vp.explore = now + self.peer.t_explore;
+            vp.state = State { asked: true, marked: false, ..vp.state };
+            let id = self.peer.burst.id.checked_add(1).unwrap_or(1);
+            self.peer.burst = Burst { vp: at as u16, left: elab.config.c_burst as u16, id };
+        }
+        self.set_explore();
+    }
+
+    /// Notes that a packet of `wire` bytes goes by path `at`.
+    #[inline]
+    pub fn sent(&mut self, at: usize, wire: u32, now: Time) {
+        let vp = &mut self.routes[at].vp;
+        let (mean, size) = (vp.mean_wire, wire << 8);
+        vp.mean_wire = if mean == 0 { size } else { mean.wrapping_add((size.wrapping_sub(mean) as i32 >> 4) as u32) };
+        if vp.silent == 0 {
+            vp.silent_since = now;
+        }
+        vp.silent = vp.silent.saturating_add(1);
+        vp.unconfirmed = vp.unconfirmed.saturating_add(1);
+    }
+
+    /// After a pause of the whole pair nothing can be said of packets before it.
+    pub fn forget_silence(&mut self) {
+        self.in_use_mut().iter_mut().for_each(|route| route.vp.silent = 0);
+    }
+
+    /// Feedback about one virtual path: counts, a mark, the rate of a burst.
+    ///
+    /// # Errors
+    /// What cannot be is not believed, and nothing has changed then.
+    pub fn hear(&mut self, elab: &Elab, now: Time, info: &Info) -> Result<Heard, Refused> {
+        let at = self.find(info.vp_id).ok_or(Refused::UnknownPath)?;
+        let vp = &mut self.routes[at].vp;
+        let arrived = match elab.config.counting {
+            Counting::Zeroed => info.vp_rcnt,
+            Counting::Cumulative => info.vp_rcnt.wrapping_sub(vp.last_count),
+        };
+        if u32::from(arrived) > vp.unconfirmed {
+            return Err(Refused::Count);
+        }
+        if info.rate.is_some() && !vp.state.asked {
+            return Err(Refused::Unasked);
+        }
+        vp.last_count = info.vp_rcnt;
+        let before = vp.ceiling;
+        let measured = vp.count(elab, u32::from(arrived), now, self.peer.interval);
+        if info.marked {
+            vp.reset(self.peer.floor, now + self.peer.t_explore);
+        }
+        if let Some(rate) = info.rate {
+            let rate = elab.config.rate_unit.kbps(rate);
+            vp.answered(elab.config.burst_result, rate.clamp(self.peer.floor, self.peer.link_rate));
+            if self.peer.burst.vp == at as u16 {
+                self.peer.burst.left = 0;
+            }
+        }
+        let sensed = u64::from(vp.ceiling.abs_diff(before)) * 10 > u64::from(before);
+        if info.marked || info.rate.is_some() {
+            self.set_explore();
+            self.note_marks(now);
+        }
+        Ok(Heard { vp: at, measured, sensed, probed: info.rate.is_some() })
+    }
+
+    /// Until when all paths count as marked: each for a round trip after its last mark.
+    fn note_marks(&mut self, now: Time) {
+        let (wait, window) = (self.peer.t_explore, self.peer.rtt);
+        let until = |vp: &Vp| if vp.state.marked { Time(vp.explore.since(Time::ZERO + wait).0) + window } else { now };
+        let paths = self.in_use().iter().map(|route| &route.vp).filter(|vp| !vp.state.dead);
+        self.peer.all_marked_until = paths.map(until).min().unwrap_or(now);
+    }
+}
+
+impl Vp {
+    /// The port leads over another path now: nothing is known of it.
+    pub fn renew(&mut self, ceiling: u32, now: Time) {
+        self.state = State { confirmed: self.state.confirmed, ..State::default() };
+        (self.ceiling, self.rate, self.counted, self.silent) = (ceiling, 0, 0, 0);
+        (self.updated, self.explore) = (now, Time::NEVER);
+    }
+
+    /// Counts packets as arrived, and works out R_i if it is time.
+    fn count(&mut self, elab: &Elab, arrived: u32, now: Time, interval: Span) -> bool {
+        self.unconfirmed -= arrived;
+        self.counted = self.counted.saturating_add(arrived);
+        if arrived > 0 {
+            self.silent = 0;
+        }
+        let time = now.since(self.updated);
+        if time == Span::ZERO || time < interval {
+            return false;
+        }
+        let mean = if elab.config.packet_bytes > 0 { elab.config.packet_bytes << 8 } else { self.mean_wire };
+        let bits = (u64::from(self.counted) * u64::from(mean)) >> 5;
+        self.rate = smoothed(self.rate, elab.alpha, bits, time);
+        (self.updated, self.counted) = (now, 0);
+        true
+    }
+
+    /// A mark says that the path is full, with what it carries now.
+    // ELAB §4.4.3 (2)
+    fn reset(&mut self, floor: u32, explore: Time) {
+        self.ceiling = self.rate.max(floor);
+        self.explore = explore;
+        self.state.marked = true;
+    }
+
+    /// A burst has arrived at this rate, kbit/s.
+    // ELAB §4.4.3 (3)
+    fn answered(&mut self, result: BurstResult, rate: u32) {
+        self.ceiling = match result {
+            BurstResult::Taken => rate,
+            BurstResult::Raises => self.ceiling.max(rate),
+        };
+        self.state.asked = false;
+        if !self.state.marked {
+            self.explore = Time::NEVER;
+        }
+    }
+
+    /// A path is dead if nothing that was sent by it has arrived for long; after ten times as long it is tried again.
+    /// Has it died now?
+    fn judge(&mut self, after: Span, now: Time) -> bool {
+        // One packet may be lost anywhere.
+        const FEWEST: u16 = 3;
+        let silence = now.since(self.silent_since);
+        if silence > after * 10 {
+            self.silent = 0;
+        }
+        let before = self.state.dead;
+        self.state.dead = after > Span::ZERO && self.silent >= FEWEST && silence > after;
+        self.state.dead && !before
+    }
+}
