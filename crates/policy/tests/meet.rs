@@ -58,7 +58,13 @@ impl Rack {
     }
 
     fn answer(&mut self, host: u32, leaf: u32, way: u16, over: Span) {
-        let event = Event::ProbeReply { rtt: Span::ZERO, one_way: K + over, marked: false, by: Device::Host(4 * leaf), port: spinewise_policy::Port(0) };
+        let event = Event::ProbeReply {
+            rtt: Span::ZERO,
+            one_way: K + over,
+            marked: false,
+            by: Device::Host(4 * leaf),
+            port: spinewise_policy::Port(0),
+        };
         self.tell(host, leaf, way, event);
     }
 

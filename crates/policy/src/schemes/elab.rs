@@ -153,7 +153,7 @@ crate::params! {
         alpha: f64 = 0.3, Allowed::Number { min: 0.001, max: 1.0 };
         /// Counts of a path are summed up for so many base RTTs before R_i is worked out, no more than T_explore; 0: with
         /// each count (own choice).
-        rate_interval_rtts: f64 = 1.0, Allowed::Number { min: 0.0, max: 1e6 };
+        rate_interval_rtts: f64 = 0.25, Allowed::Number { min: 0.0, max: 1e6 };
         /// What the operator says the first B_i is, unless initial_gbps does: the rate of the host's link (§4.4.3), or of
         /// an empty path.
         initial_rate: InitialRate = InitialRate::Link, Allowed::Words(InitialRate::WORDS);
@@ -339,27 +339,27 @@ impl Policy for Elab {
             "how many paths there are (rows of the table)",
         ],
         series: &[
-            ("elab_sensed", "virtual path (its row) whose B_i has fallen or risen by more than a tenth"),
-            ("elab_probed", "kbit/s: the rate of a burst, as the peer tells it"),
-            ("elab_paths", "virtual paths to a host, when a search has ended"),
-            ("elab_dead", "virtual path (its row) that is given up for now"),
-            ("elab_refused", "0: header cut short, 1: unknown path, 2: impossible count, 3: old burst, 4: unasked rate"),
-            ("elab_b0", "kbit/s: B of the first virtual path to the first peer (record_rates)"),
-            ("elab_b1", "kbit/s: B of the second"),
-            ("elab_b2", "kbit/s: B of the third"),
-            ("elab_b3", "kbit/s: B of the fourth"),
-            ("elab_b4", "kbit/s: B of the fifth"),
-            ("elab_b5", "kbit/s: B of the sixth"),
-            ("elab_b6", "kbit/s: B of the seventh"),
-            ("elab_b7", "kbit/s: B of the eighth"),
-            ("elab_r0", "kbit/s: R of the first virtual path to the first peer (record_rates)"),
-            ("elab_r1", "kbit/s: R of the second"),
-            ("elab_r2", "kbit/s: R of the third"),
-            ("elab_r3", "kbit/s: R of the fourth"),
-            ("elab_r4", "kbit/s: R of the fifth"),
-            ("elab_r5", "kbit/s: R of the sixth"),
-            ("elab_r6", "kbit/s: R of the seventh"),
-            ("elab_r7", "kbit/s: R of the eighth"),
+            ("sensed", "virtual path (its row) whose B_i has fallen or risen by more than a tenth"),
+            ("probed", "kbit/s: the rate of a burst, as the peer tells it"),
+            ("paths", "virtual paths to a host, when a search has ended"),
+            ("dead", "virtual path (its row) that is given up for now"),
+            ("refused", "0: header cut short, 1: unknown path, 2: impossible count, 3: old burst, 4: unasked rate"),
+            ("b0", "kbit/s: B of the first virtual path to the first peer (record_rates)"),
+            ("b1", "kbit/s: B of the second"),
+            ("b2", "kbit/s: B of the third"),
+            ("b3", "kbit/s: B of the fourth"),
+            ("b4", "kbit/s: B of the fifth"),
+            ("b5", "kbit/s: B of the sixth"),
+            ("b6", "kbit/s: B of the seventh"),
+            ("b7", "kbit/s: B of the eighth"),
+            ("r0", "kbit/s: R of the first virtual path to the first peer (record_rates)"),
+            ("r1", "kbit/s: R of the second"),
+            ("r2", "kbit/s: R of the third"),
+            ("r3", "kbit/s: R of the fourth"),
+            ("r4", "kbit/s: R of the fifth"),
+            ("r5", "kbit/s: R of the sixth"),
+            ("r6", "kbit/s: R of the seventh"),
+            ("r7", "kbit/s: R of the eighth"),
         ],
     };
     const COMPARED: Option<Compared> = Some(Compared {
@@ -424,14 +424,16 @@ impl Policy for Elab {
 
     fn misfit(&self, shape: &Shape) -> Option<(&'static str, Allowed)> {
         let ways = f64::from(shape.ways);
-        (f64::from(self.config.most_paths) > ways)
-            .then_some(("most_paths", Allowed::Integer { min: 0.0, max: ways }))
+        (f64::from(self.config.most_paths) > ways).then_some(("most_paths", Allowed::Integer { min: 0.0, max: ways }))
     }
 
     fn clash(&self) -> Option<(&'static str, Allowed, &'static str)> {
         let most = self.config.t_explore_rtts;
-        (self.config.rate_interval_rtts > most)
-            .then_some(("rate_interval_rtts", Allowed::Number { min: 0.0, max: most }, "t_explore_rtts"))
+        (self.config.rate_interval_rtts > most).then_some((
+            "rate_interval_rtts",
+            Allowed::Number { min: 0.0, max: most },
+            "t_explore_rtts",
+        ))
     }
 
     #[inline]

@@ -5,8 +5,8 @@
 //! port by which it got the probe; all of them together are the path. Ports in use are traced first, then random ones,
 //! until enough of them have shown no further path.
 
-use super::{Elab, Route};
 use super::sender::Paths;
+use super::{Elab, Route};
 use crate::{Device, Out, Port, Rng, Time, To, Way, hash};
 
 /// Most ports traced at a time.

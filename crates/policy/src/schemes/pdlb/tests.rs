@@ -101,7 +101,8 @@ impl<V: Variant> Bench<V> {
                 self.probes.push((self.now, peer, way));
                 if let Some(us) = (self.delay)(peer as usize - 1, way.0) {
                     let (rtt, one_way) = (Span::from_us(us), Span::from_ns(us * 500));
-                    let event = Event::ProbeReply { rtt, one_way, marked: false, by: Device::Host(peer), port: crate::Port(0) };
+                    let event =
+                        Event::ProbeReply { rtt, one_way, marked: false, by: Device::Host(peer), port: crate::Port(0) };
                     self.underway.push((self.now + rtt, peer as usize - 1, Feedback { way, flow: None, event }));
                 }
             }
@@ -284,8 +285,13 @@ fn a_plan_outlives_a_short_pause_and_no_long_one() {
 
 #[test]
 fn the_way_back_does_not_count_by_default() {
-    let slow_back =
-        Event::ProbeReply { rtt: Span::from_us(900), one_way: Span::from_us(50), marked: false, by: Device::Host(1), port: crate::Port(0) };
+    let slow_back = Event::ProbeReply {
+        rtt: Span::from_us(900),
+        one_way: Span::from_us(50),
+        marked: false,
+        by: Device::Host(1),
+        port: crate::Port(0),
+    };
     for (delay, expected) in [(Delay::OneWay, 0.0), (Delay::Rtt, 1.0)] {
         let mut bench = Bench::<Published>::new(&Config { delay, ..Config::default() });
         bench.start();
