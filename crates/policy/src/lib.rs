@@ -21,6 +21,7 @@
 pub mod compared;
 pub mod config;
 pub mod edge;
+pub mod flowlet;
 pub mod hash;
 pub mod out;
 pub mod rng;

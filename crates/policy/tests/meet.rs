@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Shell, data};
+use spinewise_policy::edge::delay::Delay;
 use spinewise_policy::edge::pieces::LEAD;
 use spinewise_policy::out::Action;
 use spinewise_policy::schemes::meet::*;
@@ -472,13 +473,13 @@ fn k_and_patience_follow_the_base() {
         host.call(None, None, |policy, cx, _| (policy.threshold(&cx.view), policy.patience(&cx.view)))
     };
     assert_eq!(both(Config::default()), (us(26), us(500)));
-    assert_eq!(both(Config { sample: Sample::Rtt, t_probe_us: 10.0, ..Config::default() }), (us(30), us(20)));
+    assert_eq!(both(Config { sample: Delay::Rtt, t_probe_us: 10.0, ..Config::default() }), (us(30), us(20)));
     assert_eq!(both(Config { k_us: 60.0, probe_timeout_us: 7.0, ..Config::default() }), (us(60), us(7)));
 }
 
 #[test]
 fn the_sample_is_the_way_there_or_the_round_trip() {
-    for (sample, best) in [(Sample::OneWay, 0), (Sample::Rtt, 1)] {
+    for (sample, best) in [(Delay::OneWay, 0), (Delay::Rtt, 1)] {
         let mut rack = Rack::new(&Config { sample, probe: Probe::Off, ..Config::default() }, 4);
         let sampled = |one_way, rtt| Event::Ack { bytes: 1, rtt: us(rtt), one_way: us(one_way), marked: false };
         rack.tell(1, 1, 0, sampled(50, 400));

@@ -7,7 +7,7 @@
 //!
 //! | rule | function |
 //! |---|---|
-//! | a gap opens a flowlet, which keeps its path | `pick`, [`super::letflow::opens_flowlet`] |
+//! | a gap opens a flowlet, which keeps its path | `pick`, [`crate::flowlet::opens_flowlet`] |
 //! | new flowlets take paths in turn by weight, or draw (ns-3 code) | [`weighted::take_turn`], [`weights::draw`] |
 //! | the receiver relays the path of a mark, once per half RTT at most | [`Clove::note`], [`Clove::relay`] |
 //! | the marked path loses a third of its weight, at most once per half RTT | [`Clove::heard`], [`weights::cut`] |
@@ -37,14 +37,15 @@
 //! - Hiding is as the rule has it, and the rule seldom tells: a flow that sends without gaps stays on one path, so the
 //!   others to that host get no marks, whatever `congested_us`. TCP then goes by drops alone. DCTCP becomes NewReno, and
 //!   where queues are long it sends as much again as that does (docs/reproduction-meet.md); nothing is out of order.
-//! - Acknowledgements are flowlets like any other; `acks = "fabric"` leaves their paths to the switches.
+//! - Acknowledgements are flowlets like any other (`acks = "as_data"`); `acks = "fabric"` leaves their paths to the switches.
 //! - Weights are kept in 65536ths of an equal share, and never fall below one of them.
 //! - The first of equal paths in turn is drawn per pair of hosts, lest all hosts begin with the same one.
 
 pub mod weights;
 
-use super::letflow::opens_flowlet;
+use crate::edge::acks::Acks;
 use crate::edge::weighted::{self, Turns};
+use crate::flowlet::Flowlet;
 use crate::{
     About, AtHost, Aware, Compared, Cx, Hooks, HostView, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Shape,
     Span, Time, Value, Verdict, Way, Wire,
@@ -71,16 +72,6 @@ crate::choice! {
     }
 }
 
-crate::choice! {
-    /// Who chooses the paths of acknowledgements.
-    Acks {
-        /// They are flowlets like any other.
-        Flowlets = "flowlets",
-        /// The switches.
-        Fabric = "fabric",
-    }
-}
-
 crate::params! {
     /// CLOVE's parameters.
     Config {
@@ -101,16 +92,8 @@ crate::params! {
         /// Are marks hidden from TCP unless all paths are congested?
         hide_ecn: bool = true, Allowed::Bool;
         /// Who chooses the paths of acknowledgements.
-        acks: Acks = Acks::Flowlets, Allowed::Words(Acks::WORDS);
+        acks: Acks = Acks::AsData, Allowed::Words(Acks::WORDS);
     }
-}
-
-/// Row per flow and direction: its last flowlet.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Flowlet {
-    last: Time,
-    way: u16,
-    seen: bool,
 }
 
 /// Row per host: where to as a source, where from as a receiver.
@@ -241,7 +224,7 @@ impl Policy for Clove {
 
     fn layout(&self, _: &Shape) -> Layout {
         // Feedback rides on acknowledgements, whoever chooses their paths.
-        let picks_acks = self.config.mode == Mode::Ecn || self.config.acks == Acks::Flowlets;
+        let picks_acks = self.config.mode == Mode::Ecn || self.config.acks == Acks::AsData;
         // A row older than the gap says no more than no row.
         Layout { peers: Peers::Hosts, flow_idle: self.gap, actions: 1, picks_acks, ..Layout::default() }
     }
@@ -254,15 +237,13 @@ impl Policy for Clove {
             *header = Feedback(Self::relay(cx.now, interval, window, peer, routes));
         }
         let ways = cx.view.ways_to_host(packet.dst);
-        let placed = packet.kind == Kind::Data || packet.kind == Kind::Ack && self.config.acks == Acks::Flowlets;
-        if !placed || ways == 0 {
+        if !self.config.acks.places(packet.kind) || ways == 0 {
             return Way::ANY;
         }
-        if !flowlet.seen || flowlet.way >= ways || opens_flowlet(flowlet.last, cx.now, self.gap) {
-            flowlet.way = self.place(cx, ways);
-        }
-        *flowlet = Flowlet { last: cx.now, seen: true, ..*flowlet };
-        Way(flowlet.way)
+        let goes_on = flowlet.goes_on(cx.now, self.gap) && flowlet.to < ways;
+        let way = if goes_on { flowlet.to } else { self.place(cx, ways) };
+        *flowlet = Flowlet::now(cx.now, way);
+        Way(way)
     }
 
     fn ingress(&self, cx: &mut Cx<'_, Self>, _: &mut Flowlet, packet: &Packet, header: &mut Feedback) -> Verdict {

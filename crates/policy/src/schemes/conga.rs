@@ -10,7 +10,7 @@
 //! | §3.3 CE = the greatest metric of the path's links | [`congestion_extent`] |
 //! | §3.3 one feedback per reverse packet, in turn, changed ones first | [`choose_feedback`] |
 //! | §3.3 a metric not updated for long decays to zero | [`aged`] |
-//! | §3.4 a gap longer than T_fl opens a flowlet | [`opens_flowlet`] |
+//! | §3.4 a gap longer than T_fl opens a flowlet | [`crate::flowlet::opens_flowlet`] |
 //! | §3.5 min over uplinks of max(local, remote) | [`uplink_congestion`], [`choose_uplink`] |
 //!
 //! | our word | the paper's |
@@ -36,6 +36,7 @@
 //! - DRE and CE count the packet in hand. `ce_at_source = "local"` adds the first link to CE (ConWeave's code); the
 //!   minimum over max(local, remote) has it anyway, and more recent, hence "zero".
 
+use crate::flowlet::Flowlet;
 use crate::{
     About, AtSwitch, Aware, Compared, Cx, Hooks, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng,
     Shape, Span, Tier, Time, Value, Verdict, Way, Wire,
@@ -133,17 +134,6 @@ impl Wire for Header {
     fn wire(&self) -> u32 {
         self.charged as u32
     }
-}
-
-/// Row per flow and direction: its last flowlet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flowlet {
-    /// When its last packet passed.
-    pub last: Time,
-    /// Its uplink, a port of this switch.
-    pub port: u16,
-    /// Has there been a packet at all?
-    pub seen: bool,
 }
 
 /// Row per (leaf, LBTag): one entry of both congestion tables.
@@ -276,7 +266,7 @@ impl Policy for Conga {
         }
         let way = if matches!(packet.kind, Kind::Data | Kind::Ack) {
             let way = self.follow(cx, flowlet);
-            *flowlet = Flowlet { last: cx.now, port: cx.view.candidates[way], seen: true };
+            *flowlet = Flowlet::now(cx.now, cx.view.candidates[way]);
             way
         } else {
             self.decide(cx, None)
@@ -324,9 +314,9 @@ impl Conga {
             return self.decide(cx, None);
         }
         // The port may have left the group since.
-        let old = cx.view.candidates.iter().position(|&port| port == flowlet.port);
+        let old = cx.view.candidates.iter().position(|&port| port == flowlet.to);
         match old {
-            Some(way) if !opens_flowlet(flowlet.last, cx.now, self.gap) => way,
+            Some(way) if flowlet.goes_on(cx.now, self.gap) => way,
             _ => self.decide(cx, old),
         }
     }
@@ -447,13 +437,6 @@ pub const fn congestion_extent(ce: u8, metric: u8) -> u8 {
 #[inline]
 pub const fn aged(metric: u8, at: Time, now: Time, age: Span) -> u8 {
     if now.since(at).0 > age.0 { 0 } else { metric }
-}
-
-/// Does a packet at `now` open a flowlet, when the last one passed at `last`?
-// CONGA §3.4
-#[inline]
-pub const fn opens_flowlet(last: Time, now: Time, gap: Span) -> bool {
-    now.since(last).0 > gap.0
 }
 
 /// What stands against an uplink: its own metric or the rest of the path's.

@@ -20,7 +20,8 @@
 //! - Acknowledgements are packets like any other, and take the turns of their pair; `acks = "fabric"` leaves them to the
 //!   switches.
 
-use crate::{About, AtHost, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Rng, Shape, Way};
+use crate::edge::acks::Acks;
+use crate::{About, AtHost, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Rng, Shape, Way};
 
 crate::choice! {
     /// Whose packets take turns together.
@@ -32,23 +33,13 @@ crate::choice! {
     }
 }
 
-crate::choice! {
-    /// Who chooses the paths of acknowledgements.
-    Acks {
-        /// They take turns like data.
-        InTurn = "in_turn",
-        /// The switches.
-        Fabric = "fabric",
-    }
-}
-
 crate::params! {
     /// DRB's parameters.
     Config {
         /// Whose packets take turns together (DRB: per pair of hosts).
         scope: Scope = Scope::Destination, Allowed::Words(Scope::WORDS);
         /// Who chooses the paths of acknowledgements.
-        acks: Acks = Acks::InTurn, Allowed::Words(Acks::WORDS);
+        acks: Acks = Acks::AsData, Allowed::Words(Acks::WORDS);
     }
 }
 
@@ -116,14 +107,13 @@ impl Policy for Drb {
             Scope::Destination => Peers::Hosts,
             Scope::Flow => Peers::None,
         };
-        Layout { peers, picks_acks: self.config.acks == Acks::InTurn, ..Layout::default() }
+        Layout { peers, picks_acks: self.config.acks == Acks::AsData, ..Layout::default() }
     }
 
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Turn, packet: &Packet, _: &mut ()) -> Way {
         let paths = cx.view.ways_to_host(packet.dst);
-        let placed = packet.kind == Kind::Data || packet.kind == Kind::Ack && self.config.acks == Acks::InTurn;
-        if !placed || paths == 0 {
+        if !self.config.acks.places(packet.kind) || paths == 0 {
             return Way::ANY;
         }
         let turn = match self.config.scope {
@@ -137,7 +127,7 @@ impl Policy for Drb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FlowKey, HostView, Out, Table, Time};
+    use crate::{FlowKey, HostView, Kind, Out, Table, Time};
     extern crate std;
     use std::vec::Vec;
 

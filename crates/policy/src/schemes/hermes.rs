@@ -63,6 +63,7 @@ pub mod rerouting;
 mod seat;
 
 use crate::config::Allowed;
+pub use crate::edge::delay::Delay;
 use crate::{
     About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, InPreset, Kind, Layout, Message, Needs, Packet, Peers,
     Phase, Policy, Shape, Span, Time, Value, Way, edge,
@@ -78,16 +79,6 @@ crate::choice! {
         Paper = "paper",
         /// Those of the public ns-3 code, mistakes included.
         Ns3 = "ns3",
-    }
-}
-
-crate::choice! {
-    /// What stands for t_RTT.
-    Delay {
-        /// The time of a packet there, by clocks in step.
-        OneWay = "one_way",
-        /// There and back.
-        Rtt = "rtt",
     }
 }
 
@@ -355,14 +346,14 @@ impl Policy for Hermes {
         self.prepare(cx);
         match feedback.event {
             Event::Ack { bytes, rtt, one_way, marked } if known => {
-                let delay = if self.one_way() { one_way } else { rtt };
+                let delay = self.delay().of(one_way, rtt);
                 self.acknowledged(cx, flow, way, bytes, Crossing { sent: cx.now - rtt, delay, marked });
             }
             Event::Retransmit if known => cx.peers.current().1[way.index()].retransmitted(),
             Event::Timeout => self.timed_out(cx, flow, way, known),
             Event::FlowEnd => self.ended(cx, flow),
             Event::ProbeReply { rtt, one_way, marked, .. } if known => {
-                let delay = if self.one_way() { one_way } else { rtt };
+                let delay = self.delay().of(one_way, rtt);
                 self.probed(cx, leaf, way, News { delay, marked, lost: false }, cx.now - rtt);
             }
             Event::ProbeLost if known => {

@@ -5,7 +5,7 @@
 //!
 //! | rule | function |
 //! |---|---|
-//! | LetFlow §3, a packet after an idle time longer than the timeout opens a flowlet | [`opens_flowlet`] |
+//! | LetFlow §3, a packet after an idle time longer than the timeout opens a flowlet | [`crate::flowlet::opens_flowlet`] |
 //! | LetFlow §3, uniformly among all uplinks; the old one may come again | `pick` |
 //!
 //! | our word | the paper's |
@@ -18,8 +18,9 @@
 //! - Every switch with a choice decides by itself, as the paper says (ConWeave's code fixes the whole path at the source).
 //! - Acknowledgements are flows of their own. What belongs to no flow (probes, messages) is a flowlet of one packet.
 
+use crate::flowlet::Flowlet;
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, InPreset, Kind, Layout, Needs, Packet, Policy, Shape, Span, Time, Value, Way,
+    About, AtSwitch, Aware, Compared, Cx, InPreset, Kind, Layout, Needs, Packet, Policy, Shape, Span, Value, Way,
 };
 
 crate::params! {
@@ -28,17 +29,6 @@ crate::params! {
         /// Flowlet gap, microseconds: a longer idle time opens a new flowlet (PDLB and MEET: 500 µs).
         flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 };
     }
-}
-
-/// Row per flow and direction: its last flowlet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flowlet {
-    /// When its last packet passed.
-    pub last: Time,
-    /// Where to: a port of this switch.
-    pub port: u16,
-    /// Has there been a packet at all?
-    pub seen: bool,
 }
 
 /// Random choice per flowlet at every switch.
@@ -94,41 +84,15 @@ impl Policy for LetFlow {
         if !matches!(packet.kind, Kind::Data | Kind::Ack) {
             return Way(cx.rng.below(candidates.len() as u32) as u16);
         }
-        let kept = if flowlet.seen && !opens_flowlet(flowlet.last, cx.now, self.gap) {
+        let kept = if flowlet.goes_on(cx.now, self.gap) {
             // The port may have left the group since.
-            candidates.iter().position(|&port| port == flowlet.port)
+            candidates.iter().position(|&port| port == flowlet.to)
         } else {
             None
         };
         // LetFlow §3: uniformly at random.
         let way = kept.unwrap_or_else(|| cx.rng.below(candidates.len() as u32) as usize);
-        *flowlet = Flowlet { last: cx.now, port: candidates[way], seen: true };
+        *flowlet = Flowlet::now(cx.now, candidates[way]);
         Way(way as u16)
-    }
-}
-
-/// Does a packet at `now` open a flowlet, when the last one passed at `last`?
-// LetFlow §3: iff the gap is longer than the timeout.
-#[inline]
-pub const fn opens_flowlet(last: Time, now: Time, gap: Span) -> bool {
-    now.since(last).0 > gap.0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_gap_itself_does_not_open_a_flowlet() {
-        let gap = Span::from_us(500);
-        let last = Time(7);
-        assert!(!opens_flowlet(last, last + gap, gap));
-        assert!(opens_flowlet(last, last + gap + Span(1), gap));
-    }
-
-    #[test]
-    fn without_a_gap_packets_of_one_instant_stay_together() {
-        assert!(!opens_flowlet(Time(5), Time(5), Span::ZERO));
-        assert!(opens_flowlet(Time(5), Time(6), Span::ZERO));
     }
 }

@@ -64,24 +64,15 @@ pub mod congestion;
 pub mod perception;
 mod seat;
 
+use crate::edge::delay::Delay;
 use crate::edge::pieces::{self, Piece};
-use crate::schemes::letflow::opens_flowlet;
+use crate::flowlet::Flowlet;
 use crate::{
     About, AtHost, Aware, Compared, Cx, Device, Event, Feedback, Hooks, HostView, InPreset, Key, Kind, Layout, Message,
     Needs, Packet, Peers, Phase, Policy, Shape, Span, Time, Value, Way,
 };
 use congestion::{STEP, Score, congestion};
 use perception::{Peer, Probed, Route, choose};
-
-crate::choice! {
-    /// What of a packet is the delay of its path.
-    Sample {
-        /// There, by the receiver's clock.
-        OneWay = "one_way",
-        /// There and back.
-        Rtt = "rtt",
-    }
-}
 
 crate::choice! {
     /// Who probes.
@@ -116,7 +107,7 @@ crate::params! {
         /// T_flowlet, µs: a longer idle time opens a flowlet (MEET §4).
         flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 };
         /// What of a packet is the delay of its path.
-        sample: Sample = Sample::OneWay, Allowed::Words(Sample::WORDS);
+        sample: Delay = Delay::OneWay, Allowed::Words(Delay::WORDS);
         /// K, µs, above which a delay is congestion; 0 = 20 µs more than on an empty path (MEET §3.5).
         k_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// Who probes (MEET §1: the proxy; §3.3: every host).
@@ -182,13 +173,6 @@ pub struct Meet {
     fails: Option<(u32, Time)>,
 }
 
-/// Row per flow: its flowlet.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Flowlet {
-    last: Time,
-    way: Option<Way>,
-}
-
 /// Row of the host.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Node {
@@ -211,12 +195,7 @@ impl Meet {
     /// K.
     // MEET §3.5: base RTT and 20 µs.
     pub fn threshold(&self, view: &HostView<'_>) -> Span {
-        let base = match self.config.sample {
-            // More than half of the round trip: acknowledgements are short.
-            Sample::OneWay => view.base_one_way,
-            Sample::Rtt => view.base_rtt,
-        };
-        self.k.unwrap_or(base + Span::from_us(20))
+        self.k.unwrap_or(self.config.sample.base(view) + Span::from_us(20))
     }
 
     /// When a probe is given up.
@@ -228,10 +207,6 @@ impl Meet {
     // MEET §4.2: "failed links will be considered as congested".
     pub fn penalty(&self, view: &HostView<'_>) -> Span {
         self.patience(view).max(self.threshold(view) + view.base_rtt.max(STEP))
-    }
-
-    fn delay(&self, one_way: Span, rtt: Span) -> Span {
-        if self.config.sample == Sample::OneWay { one_way } else { rtt }
     }
 }
 
@@ -313,17 +288,17 @@ impl Policy for Meet {
         if packet.kind != Kind::Data || ways == 0 {
             return Way::ANY;
         }
-        let old = flowlet.way.filter(|way| way.0 < ways);
+        let old = (flowlet.seen && flowlet.to < ways).then_some(Way(flowlet.to));
         // MEET §3.4
         let way = match old {
-            Some(way) if !opens_flowlet(flowlet.last, cx.now, self.gap) => way,
+            Some(way) if flowlet.goes_on(cx.now, self.gap) => way,
             _ => {
                 let (peer, routes) = cx.peers.current();
                 let stays = old.filter(|_| self.config.tie == Tie::Keep);
                 choose(peer.tied, &routes[..usize::from(ways)], stays, cx.rng)
             }
         };
-        *flowlet = Flowlet { last: cx.now, way: Some(way) };
+        *flowlet = Flowlet::now(cx.now, way.0);
         way
     }
 
@@ -337,10 +312,10 @@ impl Policy for Meet {
             Event::FlowStart { .. } => peer.active += 1,
             Event::FlowEnd => peer.active = peer.active.saturating_sub(1),
             Event::Ack { rtt, one_way, .. } if is_path => {
-                routes[way.index()].own.add(congestion(self.delay(one_way, rtt), k));
+                routes[way.index()].own.add(congestion(self.config.sample.of(one_way, rtt), k));
             }
             Event::ProbeReply { rtt, one_way, .. } if is_path => {
-                let c = congestion(self.delay(one_way, rtt), k);
+                let c = congestion(self.config.sample.of(one_way, rtt), k);
                 peer.rounds.answered(way, c);
                 routes[way.index()].proves(cx.now - rtt);
                 self.learn(cx, way, Probed::Answered(Score::of(c)));

@@ -57,6 +57,7 @@ pub mod dispatch;
 pub mod estimate;
 pub mod model;
 
+use crate::edge::delay::Delay;
 use crate::{
     About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Needs, Packet, Params, Peers,
     Phase, Policy, Shape, Span, Time, To, Way,
@@ -76,16 +77,6 @@ crate::choice! {
         AckTimestamps = "ack_timestamps",
         /// The share of acknowledgements with a large round-trip time.
         AckShare = "ack_share",
-    }
-}
-
-crate::choice! {
-    /// What of a probe is the delay of its path.
-    Delay {
-        /// Twice the time there.
-        OneWay = "one_way",
-        /// There and back.
-        Rtt = "rtt",
     }
 }
 
@@ -322,7 +313,7 @@ impl<V: Variant> Policy for Adaptive<V> {
             (Event::FlowStart { .. }, _) => self.flow_starts(now, cx.node, peer, routes),
             (Event::FlowEnd, _) => flow_ends(cx.node, peer),
             (Event::ProbeReply { rtt, one_way, .. }, Estimate::Probe) if way.index() < ways => {
-                let delay = if self.config.delay == Delay::OneWay { one_way * 2 } else { rtt };
+                let delay = self.config.delay.of(one_way * 2, rtt);
                 let route = &mut routes[way.index()];
                 route.sample(delay);
                 route.answered(now, rtt, self.period);

@@ -2,6 +2,7 @@
 
 use super::path::nanoseconds;
 use crate::edge::pieces::LEAD;
+use crate::edge::rack;
 use crate::edge::rounds::{Picks, Rounds};
 use crate::{HostView, Rng, Span, Way};
 
@@ -72,8 +73,7 @@ impl Role {
     /// The part of the host of this view: the first of a rack probes for it. By the released rules, the i-th probes
     /// rack i.
     pub fn of(view: &HostView<'_>, released: bool) -> Role {
-        let before = view.leaf_of[..view.host as usize].iter().filter(|&&leaf| leaf == view.leaf).count() as u32;
-        match (released, before) {
+        match (released, rack::place(view)) {
             (false, 0) => Role::Agent,
             (true, rack) if rack != view.leaf && (rack as usize) < view.ways.len() => Role::AgentFor(rack),
             _ => Role::None,
@@ -99,7 +99,7 @@ impl Peer {
     /// The host of rack `leaf` that answers probes: its first. Nothing if it has none.
     pub fn agent(&mut self, leaf: u32, view: &HostView<'_>) -> Option<u32> {
         if self.agent == 0 {
-            self.agent = view.leaf_of.iter().position(|&of| of == leaf)? as u32 + 1;
+            self.agent = rack::hosts_of(view, leaf).next()? + 1;
         }
         Some(self.agent - 1)
     }

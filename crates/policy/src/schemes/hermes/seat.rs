@@ -33,8 +33,7 @@ impl Hermes {
             Scale::PathRate => (u128::from(at_10_gbps.0) * 10_000_000_000 / u128::from(view.path_rate.max(1))) as u64,
         };
         let [low, high, margin] = self.thresholds.map(scaled);
-        let told = if self.one_way() { view.base_one_way } else { view.base_rtt };
-        let base = self.base.unwrap_or(told);
+        let base = self.base.unwrap_or(self.delay().base(view));
         // Bits of the window at R; a meter at a constant rate reads from 7 to 8 eighths of its bytes.
         let bits =
             u128::from(view.link_rate) * u128::from(self.r_millionths) * u128::from(self.step.0) * 8 / PER_SECOND;
@@ -46,8 +45,9 @@ impl Hermes {
         }
     }
 
-    pub(super) fn one_way(&self) -> bool {
-        self.config.delay == Delay::OneWay || self.config.compat == Compat::Ns3
+    /// What stands for t_RTT: the released rules know one-way delays only.
+    pub(super) fn delay(&self) -> Delay {
+        if self.config.compat == Compat::Ns3 { Delay::OneWay } else { self.config.delay }
     }
 
     /// The step of time that meters of rates go by.

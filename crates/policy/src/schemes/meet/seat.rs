@@ -4,8 +4,9 @@ use super::congestion::{Score, Tally};
 use super::perception::{Probed, settle};
 use super::{Cx, Meet, Node, PROBE_TIMER, Probe, class, series};
 use crate::edge::pieces::{HEAD, Parcel, Piece, paths};
+use crate::edge::rack::{self, counterpart, hosts_of};
 use crate::edge::rounds::Picks;
-use crate::{HostView, Span, Time, To, Way};
+use crate::{Span, Time, To, Way};
 
 /// Probes to a rack in one round: "three paths for every destination rack", section 3.3.
 pub(super) const PROBES: usize = 3;
@@ -28,11 +29,10 @@ impl Meet {
             return;
         }
         let view = &cx.view;
-        let rack = || hosts_of(view, view.leaf);
-        let first = rack().next().unwrap_or(view.host);
-        let place = rack().position(|host| host == view.host).unwrap_or(0) as u32;
-        let size = rack().count() as u32;
-        *cx.node = Node { place: Some(place), rack: size, proxy: first, heard: cx.now, ..Node::default() };
+        let hosts = || hosts_of(view, view.leaf);
+        let first = hosts().next().unwrap_or(view.host);
+        let size = hosts().count() as u32;
+        *cx.node = Node { place: Some(rack::place(view)), rack: size, proxy: first, heard: cx.now, ..Node::default() };
         if self.t_probe != self.t_update && self.config.probe != Probe::Off {
             cx.out.arm(PROBE_TIMER, cx.now + self.t_probe);
         }
@@ -223,7 +223,7 @@ impl Meet {
 
     fn probe_rack(&self, cx: &mut Cx<'_, Self>, leaf: usize) {
         let ways = cx.view.ways[leaf];
-        let place = cx.node.place.unwrap_or(0) as usize;
+        let place = cx.node.place.unwrap_or(0);
         let (peer, routes) = cx.peers.at(leaf);
         let wanted = peer.active > 0 || self.config.probe == Probe::Proxy && peer.wanted;
         if ways < 2 || leaf as u32 == cx.view.leaf || !wanted {
@@ -262,15 +262,4 @@ fn settle_leaf(cx: &mut Cx<'_, Meet>, leaf: Option<u32>) {
 fn instant(head: &[u8; HEAD]) -> Time {
     let [a, b, c, d, e, f, g, h, ..] = *head;
     Time(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
-}
-
-/// The hosts of a rack, by number.
-fn hosts_of<'v>(view: &HostView<'v>, leaf: u32) -> impl Iterator<Item = u32> + Clone + use<'v> {
-    view.leaf_of.iter().enumerate().filter(move |&(_, &of)| of == leaf).map(|(host, _)| host as u32)
-}
-
-/// The host of rack `leaf` at this place, counted round if there are fewer.
-fn counterpart(view: &HostView<'_>, leaf: u32, place: usize) -> Option<u32> {
-    let count = hosts_of(view, leaf).count();
-    if count == 0 { None } else { hosts_of(view, leaf).nth(place % count) }
 }

@@ -1,0 +1,31 @@
+//! What of a packet is the delay of its path.
+
+use crate::{HostView, Span};
+
+crate::choice! {
+    /// What of a packet or probe is the delay of its path.
+    Delay {
+        /// The time there, by clocks in step: of its own path and no other.
+        OneWay = "one_way",
+        /// There and back: what answers it comes over any path.
+        Rtt = "rtt",
+    }
+}
+
+impl Delay {
+    /// That of a packet that took `one_way` there, and `rtt` with its answer.
+    #[inline]
+    pub fn of(self, one_way: Span, rtt: Span) -> Span {
+        match self {
+            Delay::OneWay => one_way,
+            Delay::Rtt => rtt,
+        }
+    }
+
+    /// That of a full packet on an empty path, as told. The way there is more than half of the round trip, for
+    /// acknowledgements are short.
+    #[inline]
+    pub fn base(self, view: &HostView<'_>) -> Span {
+        self.of(view.base_one_way, view.base_rtt)
+    }
+}

@@ -1,0 +1,59 @@
+//! Flowlets: what a flow sends without a longer idle time in between, all of it one way.
+
+use crate::{Span, Time};
+
+/// Row per flow and direction: its last flowlet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flowlet {
+    /// When its last packet passed.
+    pub last: Time,
+    /// Where to: a port of this switch, or the way of this host.
+    pub to: u16,
+    /// Has there been a packet at all?
+    pub seen: bool,
+}
+
+impl Flowlet {
+    /// Of a flow whose packet goes there now.
+    #[inline]
+    pub const fn now(now: Time, to: u16) -> Flowlet {
+        Flowlet { last: now, to, seen: true }
+    }
+
+    /// Does a packet at `now` belong to it?
+    #[inline]
+    pub const fn goes_on(&self, now: Time, gap: Span) -> bool {
+        self.seen && !opens_flowlet(self.last, now, gap)
+    }
+}
+
+/// Does a packet at `now` open a flowlet, when the last one passed at `last`?
+// LetFlow §3: iff the gap is longer than the timeout. CONGA §3.4
+#[inline]
+pub const fn opens_flowlet(last: Time, now: Time, gap: Span) -> bool {
+    now.since(last).0 > gap.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gap_itself_does_not_open_a_flowlet() {
+        let gap = Span::from_us(500);
+        let flowlet = Flowlet::now(Time(7), 3);
+        assert!(flowlet.goes_on(Time(7) + gap, gap));
+        assert!(!flowlet.goes_on(Time(7) + gap + Span(1), gap));
+    }
+
+    #[test]
+    fn without_a_gap_packets_of_one_instant_stay_together() {
+        assert!(!opens_flowlet(Time(5), Time(5), Span::ZERO));
+        assert!(opens_flowlet(Time(5), Time(6), Span::ZERO));
+    }
+
+    #[test]
+    fn a_flow_never_seen_has_none() {
+        assert!(!Flowlet::default().goes_on(Time::ZERO, Span::FOREVER));
+    }
+}
