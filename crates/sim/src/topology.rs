@@ -7,9 +7,11 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `wiring.rs` | from a list of cables to ports, links and places; leaf-spine fabrics and graphs |
+//! | `fat_tree.rs` | fat-trees |
 //! | `routes.rs` | shortest paths and static routes; the numbering of ways |
 //! | `paths.rs` | whole paths: by way, all that differ, the nominal one |
 
+mod fat_tree;
 mod paths;
 mod routes;
 mod wiring;
@@ -64,7 +66,8 @@ pub struct Topology {
     /// No fewer than the ways between any two leaves, nor than the links of a leaf to switches, which schemes number
     /// too, nor than the equal-cost ports of any switch.
     pub most_ways: u16,
-    /// Does every path between leaves pass one switch without hosts or none, so that a way is a whole path?
+    /// Has a packet between leaves no more than two choices on its way, one at its leaf and one at the switch behind it,
+    /// so that a way is a whole path?
     pub tags_name_paths: bool,
     /// Rate and delay of each link of the nominal path between two racks, host to host. Leaf-spine: as if there were no
     /// overrides. Graphs: the most common host link at both ends, and between them the shortest path of the two leaves
@@ -92,6 +95,11 @@ pub struct Topology {
 enum Naming {
     /// `leaf0`, `spine3`.
     Tiers,
+    /// `leaf0`, `aggregation3`, `core5`.
+    FatTree {
+        /// Aggregation switches, which come between leaves and cores.
+        aggregations: u32,
+    },
     /// `switch17`, by the number in the spec.
     Numbers,
 }
@@ -104,6 +112,7 @@ impl Topology {
     pub fn new(spec: &TopologySpec) -> Result<Topology, SpecError> {
         match &spec.wiring {
             Wiring::LeafSpine(fabric) => Topology::leaf_spine(fabric),
+            Wiring::FatTree(fabric) => Topology::fat_tree(fabric),
             Wiring::Links(graph) => Topology::links(graph),
         }
     }
@@ -207,8 +216,12 @@ impl Topology {
         match self.naming {
             _ if node < self.hosts => format!("host{node}"),
             Naming::Numbers => format!("switch{}", self.label(node)),
-            Naming::Tiers if node < self.hosts + self.leaves => format!("leaf{}", node - self.hosts),
+            _ if node < self.hosts + self.leaves => format!("leaf{}", node - self.hosts),
             Naming::Tiers => format!("spine{}", node - self.hosts - self.leaves),
+            Naming::FatTree { aggregations } => match node - self.hosts - self.leaves {
+                number if number < aggregations => format!("aggregation{number}"),
+                number => format!("core{}", number - aggregations),
+            },
         }
     }
 

@@ -11,7 +11,7 @@ use super::presets::{DEFAULT, PRESETS, Preset};
 use super::run::RunKeys;
 use super::scheme::{self, SchemeKeys};
 use super::switch::{self, SharedKeys, SwitchKeys};
-use super::topology::{self, LinkKeys, OverrideKeys, RouteKeys};
+use super::topology::{self, FatTreeOverrideKeys, LinkKeys, OverrideKeys, RouteKeys};
 use super::traffic::{self, FlowKeys, StepKeys};
 use super::transport::TransportKeys;
 use super::transport::rdma::RdmaKeys;
@@ -73,7 +73,16 @@ fn tables() -> Vec<Table> {
     tables.extend([
         table("entries of topology.links", "One link.", LinkKeys::KEYS),
         table("entries of topology.routes", "One static route.", RouteKeys::KEYS),
-        table("[[topology.override]]", "Changes to the links that all given selectors fit.", OverrideKeys::KEYS),
+        table(
+            "[[topology.override]]",
+            "Of a leaf-spine: changes to the links that all given selectors fit.",
+            OverrideKeys::KEYS,
+        ),
+        table(
+            "[[topology.override]] of a fat-tree",
+            "Changes to the links that all given selectors fit.",
+            FatTreeOverrideKeys::KEYS,
+        ),
         with(
             "[switch] model = \"output_queued\"",
             "A drop-tail queue at each output, with ECN marking.",

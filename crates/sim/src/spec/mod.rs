@@ -39,7 +39,8 @@ pub use switch::{
     SharedBufferSpec, SwitchSpec,
 };
 pub use topology::{
-    Cable, Direction, Graph, LeafSpine, LinkOverride, StaticRoute, TopologySpec, TxTimeRounding, Wiring,
+    Cable, Change, Direction, FatTree, FatTreeOverride, Graph, LeafSpine, LinkOverride, StaticRoute, TopologySpec,
+    TxTimeRounding, Wiring,
 };
 pub use traffic::{Traffic, TrafficEntry, UdpFlow, workload_error};
 

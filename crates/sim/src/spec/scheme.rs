@@ -453,8 +453,8 @@ fn check_tag(
     }
     if !fabric.tags_name_paths() {
         let hint = format!(
-            "{name} tags packets at the hosts, and tags name whole paths only where at most one switch, without hosts, \
-             lies between two leaves"
+            "{name} tags packets at the hosts, and tags name whole paths only where a packet has at most two choices: at \
+             its leaf, and at a switch without hosts behind that"
         );
         match (&rows, tag) {
             (Peers::Leaves, _) => {

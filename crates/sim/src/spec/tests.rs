@@ -18,6 +18,20 @@ use crate::workload::{OnOff, Pairs, Workload};
 fn everything() -> Vec<Value> {
     vec![
         json!({
+            "topology": {
+                "kind": "fat_tree", "k": 8, "pods": 3, "leaves_per_pod": 2, "aggregations_per_pod": 2,
+                "cores_per_aggregation": 3, "hosts_per_leaf": 5, "host_rate_gbps": 1, "fabric_rate_gbps": 2,
+                "core_rate_gbps": 4, "host_delay_ns": 100, "fabric_delay_ns": 200, "core_delay_ns": 300,
+                "switch_latency_ns": 50, "tx_time_rounding": "exact",
+                "override": [
+                    {"leaf": 1, "aggregation": 1, "direction": "up", "rate_gbps": 6, "delay_ns": 50, "up": true},
+                    {"core": 2, "up": false},
+                    {"host": 3, "delay_ns": 7},
+                ],
+            },
+            "traffic": [{"kind": "permutation", "size_bytes": 1000}],
+        }),
+        json!({
             "name": "all of it", "seed": 7, "preset": "ns2-pdlb",
             "topology": {
                 "kind": "leaf_spine", "leaves": 3, "spines": 2.0, "hosts_per_leaf": 4, "host_rate_gbps": 3,
@@ -167,6 +181,7 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
         found.insert((table.into(), name.clone()));
         let inner = match (table, name.as_str()) {
             ("[topology] kind = \"leaf_spine\"", "override") => "[[topology.override]]".into(),
+            ("[topology] kind = \"fat_tree\"", "override") => "[[topology.override]] of a fat-tree".into(),
             ("[topology] kind = \"links\"", "links" | "routes") => format!("entries of topology.{name}"),
             ("top level", "topology") => {
                 format!("[topology] kind = {}", value.get("kind").unwrap_or(&json!("leaf_spine")))
@@ -238,7 +253,7 @@ fn units_are_exact() {
     let Wiring::LeafSpine(topology) = &spec.topology.wiring else { panic!("{:?}", spec.topology) };
     assert_eq!((topology.host_rate, topology.fabric_rate), (3_000_000_000, 100_000_000));
     assert_eq!((topology.host_delay, topology.fabric_delay), (Span(500), Span(12_500_000)));
-    assert_eq!(topology.overrides[0].rate, Some(6_000_000_000));
+    assert_eq!(topology.overrides[0].change.rate, Some(6_000_000_000));
     assert_eq!(tcp(spec).rto_granularity, Span(1_500_000));
     assert_eq!(spec.run.until, Time(100_000_000));
     assert_eq!((spec.run.grid, spec.run.window), (Span(1_000_000), Some(Span(250))));

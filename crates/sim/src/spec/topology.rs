@@ -1,5 +1,6 @@
 //! `[topology]`: the fabric. Its `kind` says which keys there are.
 
+mod fat_tree;
 mod leaf_spine;
 mod links;
 
@@ -10,7 +11,9 @@ use super::error::SpecError;
 use super::key::{Default, Key, one_of};
 use super::reader::words;
 
-pub use leaf_spine::{Direction, LeafSpine, LinkOverride};
+pub use fat_tree::{FatTree, FatTreeOverride};
+pub(crate) use fat_tree::{FatTreeKeys, FatTreeOverrideKeys};
+pub use leaf_spine::{Change, Direction, LeafSpine, LinkOverride};
 pub(crate) use leaf_spine::{LeafSpineKeys, OverrideKeys};
 pub use links::{Cable, Graph, StaticRoute};
 pub(crate) use links::{GraphKeys, LinkKeys, RouteKeys};
@@ -43,7 +46,7 @@ pub(crate) struct Entry {
 }
 
 /// The words for [`ENTRIES`], the default first.
-const KINDS: &[&str] = &["leaf_spine", "links"];
+const KINDS: &[&str] = &["leaf_spine", "fat_tree", "links"];
 
 /// All kinds.
 pub(crate) const ENTRIES: &[Entry] = &[
@@ -55,6 +58,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     },
     Entry {
         kind: KINDS[1],
+        doc: "three tiers: k pods of leaves and aggregation switches under cores; any counts, rates, delays, overrides",
+        source: "Al-Fares et al., SIGCOMM 2008",
+        keys: FatTreeKeys::KEYS,
+    },
+    Entry {
+        kind: KINDS[2],
         doc: "any graph of hosts and switches, link by link; shortest paths, or static routes",
         source: "the node and link lists of the public ns-3 codes of HPCC and ConWeave",
         keys: GraphKeys::KEYS,
@@ -66,6 +75,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
 pub enum Wiring {
     /// Every leaf to every spine.
     LeafSpine(LeafSpine),
+    /// Pods under cores.
+    FatTree(FatTree),
     /// Any graph.
     Links(Graph),
 }
@@ -84,6 +95,7 @@ impl TopologySpec {
     pub fn hosts(&self) -> u32 {
         match &self.wiring {
             Wiring::LeafSpine(fabric) => fabric.hosts(),
+            Wiring::FatTree(fabric) => fabric.hosts(),
             Wiring::Links(graph) => graph.hosts,
         }
     }
@@ -92,6 +104,7 @@ impl TopologySpec {
     pub fn leaves(&self) -> u32 {
         match &self.wiring {
             Wiring::LeafSpine(fabric) => fabric.leaves,
+            Wiring::FatTree(fabric) => fabric.leaves(),
             Wiring::Links(graph) => graph.leaves,
         }
     }
@@ -100,14 +113,15 @@ impl TopologySpec {
     pub fn most_ways(&self) -> u16 {
         match &self.wiring {
             Wiring::LeafSpine(fabric) => fabric.most_ways(),
+            Wiring::FatTree(fabric) => fabric.most_ways(),
             Wiring::Links(graph) => graph.most_ways,
         }
     }
 
-    /// Can an explicit path tag name a whole path? Only where no path between leaves passes more than one switch.
+    /// Can an explicit path tag name a whole path? Only where a packet has no more than two choices on its way.
     pub fn tags_name_paths(&self) -> bool {
         match &self.wiring {
-            Wiring::LeafSpine(_) => true,
+            Wiring::LeafSpine(_) | Wiring::FatTree(_) => true,
             Wiring::Links(graph) => graph.tags_name_paths,
         }
     }
@@ -116,6 +130,7 @@ impl TopologySpec {
     pub fn shortest_delay(&self) -> Span {
         match &self.wiring {
             Wiring::LeafSpine(fabric) => fabric.shortest_delay(),
+            Wiring::FatTree(fabric) => fabric.shortest_delay(),
             Wiring::Links(graph) => graph.links.iter().map(|link| link.delay).min().unwrap_or(Span::ZERO),
         }
     }
@@ -138,6 +153,10 @@ pub(crate) fn read(
         return Ok((TopologySpec { wiring: Wiring::LeafSpine(fabric), tx_time_rounding }, told));
     }
     if word == KINDS[1] {
+        let (fabric, tx_time_rounding, told) = fat_tree::read(given, defaults)?;
+        return Ok((TopologySpec { wiring: Wiring::FatTree(fabric), tx_time_rounding }, told));
+    }
+    if word == KINDS[2] {
         let (graph, tx_time_rounding, told) = links::read(given, defaults)?;
         return Ok((TopologySpec { wiring: Wiring::Links(graph), tx_time_rounding }, told));
     }

@@ -44,12 +44,13 @@ impl Topology {
         }
         let (first, second) = self.split(from, to, way);
         let (mut switch, mut rate) = (from, u64::MAX);
-        for choice in [first, second] {
-            if switch != to {
-                let port = self.uplinks(switch, to)[usize::from(choice)];
-                rate = rate.min(self.out(self.hosts + switch, port).rate);
-                switch = self.behind(switch, port);
+        for choice in [first, second].into_iter().chain(std::iter::repeat(0)) {
+            if switch == to {
+                break;
             }
+            let port = self.uplinks(switch, to)[usize::from(choice)];
+            rate = rate.min(self.out(self.hosts + switch, port).rate);
+            switch = self.behind(switch, port);
         }
         rate
     }

@@ -147,17 +147,25 @@ impl Topology {
         self.most_ways = self.ways.iter().copied().chain(uplinks).chain(choices).max().unwrap_or(0);
     }
 
-    /// Do all paths between leaves pass one switch without hosts, or none?
-    pub(super) fn is_flat(&self) -> bool {
-        pairs(self.leaves).all(|(from, to)| self.is_flat_between(from, to))
+    /// Has a packet between any two leaves at most two choices: one at its leaf, and one at the switch behind that, which
+    /// has no hosts?
+    pub(super) fn has_two_choices(&self) -> bool {
+        pairs(self.leaves).all(|(from, to)| {
+            self.uplinks(from, to).iter().all(|&up| {
+                let middle = self.behind(from, up);
+                let settled = |&port: &u16| self.is_settled(self.behind(middle, port), to);
+                middle == to || (middle >= self.leaves && self.uplinks(middle, to).iter().all(settled))
+            })
+        })
     }
 
-    fn is_flat_between(&self, from: u32, to: u32) -> bool {
-        self.uplinks(from, to).iter().all(|&up| {
-            let middle = self.behind(from, up);
-            let ends = |&port: &u16| self.behind(middle, port) == to;
-            middle == to || (middle >= self.leaves && self.uplinks(middle, to).iter().all(ends))
-        })
+    /// Is there a single path from a switch to a leaf?
+    fn is_settled(&self, mut switch: u32, leaf: u32) -> bool {
+        while switch != leaf {
+            let &[port] = self.uplinks(switch, leaf) else { return false };
+            switch = self.behind(switch, port);
+        }
+        true
     }
 
     /// How many ways begin with `port` of leaf `from`, towards leaf `to`.

@@ -1,40 +1,40 @@
 //! From a list of cables to ports, links and the places of hosts.
 
 use super::{Home, LinkSpec, Naming, Topology};
-use crate::spec::{Direction, Graph, LeafSpine, LinkOverride, SpecError};
+use crate::spec::{Change, Direction, Graph, LeafSpine, LinkOverride, SpecError};
 use spinewise_policy::{Span, Tier};
 use std::collections::BTreeMap;
 
 /// Between two nodes, both ways.
 #[derive(Clone, Copy)]
-struct Cable {
-    ends: (u32, u32),
-    rate: u64,
-    delay: Span,
+pub(super) struct Cable {
+    pub ends: (u32, u32),
+    pub rate: u64,
+    pub delay: Span,
 }
 
 /// A fabric before its ports are numbered.
-struct Plan {
-    hosts: u32,
-    leaves: u32,
+pub(super) struct Plan {
+    pub hosts: u32,
+    pub leaves: u32,
     /// Number in the spec of each switch; leaves first.
-    labels: Vec<u32>,
-    cables: Vec<Cable>,
-    latency: Span,
-    naming: Naming,
+    pub labels: Vec<u32>,
+    pub cables: Vec<Cable>,
+    pub latency: Span,
+    pub naming: Naming,
 }
 
 /// A fabric with its ports and links, and no routes yet.
-struct Laid {
-    topology: Topology,
+pub(super) struct Laid {
+    pub topology: Topology,
     /// Of each cable, the link from its first end and the link back.
-    links_of: Vec<(u32, u32)>,
+    pub links_of: Vec<(u32, u32)>,
     latency: Span,
 }
 
 impl Plan {
     /// Numbers ports by the neighbour's number in the spec, then by the order of cables. Hosts have the lowest numbers.
-    fn lay(self) -> Laid {
+    pub fn lay(self) -> Laid {
         let nodes = self.hosts as usize + self.labels.len();
         let label = |node: u32| if node < self.hosts { node } else { self.labels[(node - self.hosts) as usize] };
         let mut ports: Vec<Vec<(u32, usize)>> = vec![Vec::new(); nodes];
@@ -137,7 +137,7 @@ fn tiers(plan: &Plan, links: &[LinkSpec]) -> Vec<Tier> {
 
 impl Laid {
     /// Adds the latency of the receiving switch to all links.
-    fn add_latency(&mut self) {
+    pub fn add_latency(&mut self) {
         for link in self.topology.links.iter_mut().filter(|link| link.to.0 >= self.topology.hosts) {
             link.delay += self.latency;
         }
@@ -164,8 +164,8 @@ impl Place {
     }
 }
 
-/// Changes the links of a cable: towards the spine (or from the host to its leaf), and the other one.
-fn apply(change: &LinkOverride, (up, down): (u32, u32), links: &mut [LinkSpec]) {
+/// Changes the links of a cable: the one upwards, and the other.
+pub(super) fn apply(change: &Change, (up, down): (u32, u32), links: &mut [LinkSpec]) {
     let numbers: &[u32] = match change.direction {
         Direction::Both => &[up, down],
         Direction::Up => &[up],
@@ -195,7 +195,7 @@ impl Topology {
             for (place, &links) in places.iter().zip(&laid.links_of).filter(|(place, _)| place.matches(change)) {
                 debug_assert!(place.host.is_some() || place.spine.is_some());
                 hit = true;
-                apply(change, links, &mut laid.topology.links);
+                apply(&change.change, links, &mut laid.topology.links);
             }
             if !hit {
                 return Err(selects_nothing(n, spec));
@@ -246,7 +246,7 @@ impl Topology {
         let fixed = topology.static_ports(graph, node);
         topology.fill_routes(u32::MAX, &fixed);
         topology.refuse_loops(&fixed)?;
-        topology.fill_ways(topology.is_flat());
+        topology.fill_ways(topology.has_two_choices());
         topology.nominal_path = topology.longest_path();
         Ok(topology)
     }

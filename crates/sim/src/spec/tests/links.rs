@@ -100,7 +100,7 @@ fn graphs() {
         ),
         (
             json!({"kind": "link"}),
-            "topology.kind = \"link\": expected \"leaf_spine\" or \"links\"; did you mean \"links\"?",
+            "topology.kind = \"link\": expected \"leaf_spine\", \"fat_tree\" or \"links\"; did you mean \"links\"?",
         ),
         (
             json!({"tx_time_rounding": "floor"}),
@@ -215,8 +215,8 @@ fn host_schemes_in_deep_graphs() {
     };
     let why = |name: &str| {
         format!(
-            "{name} tags packets at the hosts, and tags name whole paths only where at most one switch, without hosts, \
-             lies between two leaves"
+            "{name} tags packets at the hosts, and tags name whole paths only where a packet has at most two choices: at \
+             its leaf, and at a switch without hosts behind that"
         )
     };
     for entry in super::scheme::entries() {

@@ -110,7 +110,10 @@ fn topology() {
             topology(json!({"host_delay_us": 1})),
             "topology.host_delay_us = 1: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, tx_time_rounding, override; did you mean \"host_delay_ns\"?",
         ),
-        (topology(json!({"kind": "fat_tree"})), "topology.kind = \"fat_tree\": expected \"leaf_spine\" or \"links\""),
+        (
+            topology(json!({"kind": "torus"})),
+            "topology.kind = \"torus\": expected \"leaf_spine\", \"fat_tree\" or \"links\"",
+        ),
         (
             topology(json!({"leaves": 4096, "hosts_per_leaf": 4096})),
             "topology.hosts_per_leaf = 4096: expected at most 1048576 hosts on all 4096 leaves",

@@ -118,7 +118,7 @@ impl LeafSpine {
 
     /// The shortest delay that any link can have.
     pub fn shortest_delay(&self) -> Span {
-        let overridden = self.overrides.iter().filter_map(|change| change.delay);
+        let overridden = self.overrides.iter().filter_map(|change| change.change.delay);
         overridden.fold(self.host_delay.min(self.fabric_delay), Span::min)
     }
 }
@@ -134,6 +134,13 @@ pub struct LinkOverride {
     pub link: Option<u32>,
     /// The link of this host.
     pub host: Option<u32>,
+    /// What becomes of them.
+    pub change: Change,
+}
+
+/// What becomes of links that an override selects.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
     /// Which directions.
     pub direction: Direction,
     /// New rate, bits per second.
@@ -229,10 +236,7 @@ fn read_override(path: &str, value: &Value, fabric: &LeafSpine) -> Result<(LinkO
         spine: keys.spine,
         link: keys.link,
         host: keys.host,
-        direction: keys.direction,
-        rate: keys.rate_gbps,
-        delay: keys.delay_ns,
-        up: keys.up,
+        change: Change { direction: keys.direction, rate: keys.rate_gbps, delay: keys.delay_ns, up: keys.up },
     };
     Ok((change, reader.finish()))
 }
@@ -240,13 +244,13 @@ fn read_override(path: &str, value: &Value, fabric: &LeafSpine) -> Result<(LinkO
 /// Refuses a host or a leaf (where there are others) that is cut off in one direction. Whether two leaves reach each
 /// other through a common spine is checked where routes are made.
 fn check_isolated(fabric: &LeafSpine) -> Result<(), SpecError> {
-    for (index, change) in fabric.overrides.iter().enumerate().filter(|(_, change)| change.up == Some(false)) {
+    for (index, change) in fabric.overrides.iter().enumerate().filter(|(_, change)| change.change.up == Some(false)) {
         let cut = |what: String| {
             let key = format!("topology.override[{index}].up");
             Err(SpecError::new(key, &Value::Bool(false), format!("every host and leaf to stay reachable; {what}")))
         };
         for direction in [Direction::Up, Direction::Down] {
-            if !direction_is_in(direction, change.direction) {
+            if !direction_is_in(direction, change.change.direction) {
                 continue;
             }
             if let Some(host) = change.host
@@ -283,8 +287,8 @@ fn any_fabric_link_up(fabric: &LeafSpine, direction: Direction, leaf: u32) -> bo
 
 /// The last word of the overrides that select a link on whether it is up.
 fn is_up(fabric: &LeafSpine, direction: Direction, selects: impl Fn(&LinkOverride) -> bool) -> bool {
-    let words = fabric.overrides.iter().rev().filter(|change| direction_is_in(direction, change.direction));
-    words.filter(|change| selects(change)).find_map(|change| change.up).unwrap_or(true)
+    let words = fabric.overrides.iter().rev().filter(|change| direction_is_in(direction, change.change.direction));
+    words.filter(|change| selects(change)).find_map(|change| change.change.up).unwrap_or(true)
 }
 
 fn direction_is_in(direction: Direction, given: Direction) -> bool {

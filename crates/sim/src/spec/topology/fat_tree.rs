@@ -1,0 +1,262 @@
+//! `[topology]` of kind `fat_tree`: pods of leaves and aggregation switches under cores.
+
+use serde_json::{Map, Value};
+use spinewise_policy::Span;
+
+use super::leaf_spine::{Change, Direction};
+use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
+use crate::spec::error::SpecError;
+use crate::spec::key::{Default, Kind, Unit, Zero};
+use crate::spec::reader::{Reader, keys};
+use crate::topology::Topology;
+
+/// Most leaves, as of every kind.
+const MOST_LEAVES: u64 = 4096;
+/// Most pairs of a switch and a leaf: each has a route of 8 bytes.
+const MOST_ROUTES: u64 = 1 << 24;
+/// Most links between switches, as in a leaf-spine.
+const MOST_CABLES: u64 = 1 << 17;
+const HALF: Default = Default::Nothing("k / 2");
+
+keys! {
+    /// `[topology]` of kind `fat_tree`.
+    FatTreeKeys {
+        /// A fat-tree of three tiers (Al-Fares et al., SIGCOMM 2008), or another Clos fabric of pods under cores.
+        _kind as "kind": String, Kind::Words(KINDS), Default::Required;
+        /// Ports of a switch, even: k pods of k / 2 leaves and k / 2 aggregation switches, k² / 4 cores, k³ / 4 hosts.
+        /// Leaf l is in pod l / (k / 2), and has the hosts l * hosts_per_leaf and following. Port j of a leaf's uplinks
+        /// leads to aggregation switch j of its pod, port i of that one's to core j * (k / 2) + i, and port p of a core
+        /// to pod p.
+        k: u32, Kind::Integer { min: 2, max: 64 }, Default::Number(4.0);
+        /// Pods.
+        pods: Option<u32>, Kind::Integer { min: 1, max: 128 }, Default::Nothing("k");
+        /// Leaf switches (racks) of a pod.
+        leaves_per_pod: Option<u32>, Kind::Integer { min: 1, max: 128 }, HALF;
+        /// Aggregation switches of a pod: the uplinks of each of its leaves.
+        aggregations_per_pod: Option<u32>, Kind::Integer { min: 1, max: 128 }, HALF;
+        /// Uplinks of an aggregation switch: there are aggregations_per_pod times so many cores.
+        cores_per_aggregation: Option<u32>, Kind::Integer { min: 1, max: 128 }, HALF;
+        /// Hosts under each leaf. More than aggregation switches of a pod: oversubscribed at the leaves.
+        hosts_per_leaf: Option<u32>, Kind::Integer { min: 1, max: 4096 }, HALF;
+        /// Rate of the links between hosts and leaves.
+        host_rate_gbps: u64, Kind::Rate(Zero::Refused), Default::Number(10.0);
+        /// Rate of each link between a leaf and an aggregation switch.
+        fabric_rate_gbps: u64, Kind::Rate(Zero::Refused), Default::Number(10.0);
+        /// Rate of each link between an aggregation switch and a core.
+        core_rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("fabric_rate_gbps");
+        /// Propagation delay of the links between hosts and leaves, one way.
+        host_delay_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(1000.0);
+        /// Propagation delay of each link between a leaf and an aggregation switch, one way.
+        fabric_delay_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(1000.0);
+        /// Propagation delay of each link between an aggregation switch and a core, one way.
+        core_delay_ns: Option<Span>, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Nothing("fabric_delay_ns");
+        /// Time from the arrival of a packet's last bit at a switch until it is queued at its output.
+        switch_latency_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
+        /// Is each transmission time exact, or floored to a whole nanosecond, as ns-3.19 does? Then its order holds, too:
+        /// what arrives at an instant goes before transmissions that end at it.
+        tx_time_rounding: TxTimeRounding, Kind::Words(TxTimeRounding::WORDS), DEFAULT_ROUNDING;
+        /// Changes to single links, `[[topology.override]]`, in order: a later one wins.
+        overrides as "override": Vec<Value>, Kind::List("a list of overrides"), Default::Empty;
+    }
+}
+
+keys! {
+    /// `[[topology.override]]` of a fat-tree: changes all links that every given selector fits.
+    FatTreeOverrideKeys {
+        /// Selects the links of this leaf to aggregation switches.
+        leaf: Option<u32>, Kind::Integer { min: 0, max: MOST_LEAVES - 1 }, Default::Nothing("any leaf");
+        /// Selects the links of this aggregation switch, to leaves and to cores.
+        aggregation: Option<u32>, Kind::Integer { min: 0, max: 16_383 }, Default::Nothing("any aggregation switch");
+        /// Selects the links of this core.
+        core: Option<u32>, Kind::Integer { min: 0, max: 16_383 }, Default::Nothing("any core");
+        /// Selects the link of this host; not with leaf, aggregation or core.
+        host: Option<u32>, Kind::Integer { min: 0, max: MOST_HOSTS - 1 }, Default::Nothing("no host link");
+        /// Which direction is changed; up is from host to leaf to aggregation to core.
+        direction: Direction, Kind::Words(Direction::WORDS), Default::Word("both");
+        /// Rate.
+        rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("unchanged");
+        /// Propagation delay, one way.
+        delay_ns: Option<Span>, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Nothing("unchanged");
+        /// Does the link work? Packets are never sent to a link that is down.
+        up: Option<bool>, Kind::Bool, Default::Nothing("unchanged");
+    }
+}
+
+/// A Clos fabric of three tiers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FatTree {
+    /// Pods.
+    pub pods: u32,
+    /// Leaf switches of a pod.
+    pub leaves_per_pod: u32,
+    /// Aggregation switches of a pod.
+    pub aggregations_per_pod: u32,
+    /// Uplinks of an aggregation switch.
+    pub cores_per_aggregation: u32,
+    /// Hosts under each leaf.
+    pub hosts_per_leaf: u32,
+    /// Rates of links at hosts, between leaves and aggregation switches, and at cores, bits per second.
+    pub rates: [u64; 3],
+    /// One-way delays of the same.
+    pub delays: [Span; 3],
+    /// From arrival at a switch to its output queue.
+    pub switch_latency: Span,
+    /// Changes, in order.
+    pub overrides: Vec<FatTreeOverride>,
+}
+
+/// A change to the links it selects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FatTreeOverride {
+    /// Links between this leaf and aggregation switches.
+    pub leaf: Option<u32>,
+    /// Links of this aggregation switch.
+    pub aggregation: Option<u32>,
+    /// Links of this core.
+    pub core: Option<u32>,
+    /// The link of this host.
+    pub host: Option<u32>,
+    /// What becomes of them.
+    pub change: Change,
+}
+
+impl FatTree {
+    /// Number of leaves.
+    pub fn leaves(&self) -> u32 {
+        self.pods * self.leaves_per_pod
+    }
+
+    /// Number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.leaves() * self.hosts_per_leaf
+    }
+
+    /// Number of aggregation switches.
+    pub fn aggregations(&self) -> u32 {
+        self.pods * self.aggregations_per_pod
+    }
+
+    /// Number of cores.
+    pub fn cores(&self) -> u32 {
+        self.aggregations_per_pod * self.cores_per_aggregation
+    }
+
+    /// Most ways from leaf to leaf: one through each core; nor are there fewer than pods, which a core chooses among.
+    pub fn most_ways(&self) -> u16 {
+        let inside = if self.leaves_per_pod > 1 { self.aggregations_per_pod } else { 0 };
+        let across = if self.pods > 1 { self.cores() } else { 0 };
+        inside.max(across).max(self.aggregations_per_pod) as u16
+    }
+
+    /// The shortest delay that any link can have.
+    pub fn shortest_delay(&self) -> Span {
+        let overridden = self.overrides.iter().filter_map(|change| change.change.delay);
+        overridden.chain(self.delays).min().unwrap_or(Span::ZERO)
+    }
+}
+
+/// Reads `[topology]` of this kind; `defaults` are the preset's.
+pub(super) fn read(
+    given: &Map<String, Value>,
+    defaults: Map<String, Value>,
+) -> Result<(FatTree, TxTimeRounding, Value), SpecError> {
+    let mut reader = Reader::new("topology", FatTreeKeys::KEYS, given)?.with_defaults(defaults);
+    let keys = FatTreeKeys::read(&mut reader)?;
+    if keys.k % 2 == 1 {
+        return Err(reader.refuse("k", "an even number: half of the ports lead up"));
+    }
+    let half = keys.k / 2;
+    let mut fabric = FatTree {
+        pods: keys.pods.unwrap_or(keys.k),
+        leaves_per_pod: keys.leaves_per_pod.unwrap_or(half),
+        aggregations_per_pod: keys.aggregations_per_pod.unwrap_or(half),
+        cores_per_aggregation: keys.cores_per_aggregation.unwrap_or(half),
+        hosts_per_leaf: keys.hosts_per_leaf.unwrap_or(half),
+        rates: [keys.host_rate_gbps, keys.fabric_rate_gbps, keys.core_rate_gbps.unwrap_or(keys.fabric_rate_gbps)],
+        delays: [keys.host_delay_ns, keys.fabric_delay_ns, keys.core_delay_ns.unwrap_or(keys.fabric_delay_ns)],
+        switch_latency: keys.switch_latency_ns,
+        overrides: Vec::with_capacity(keys.overrides.len()),
+    };
+    check_size(&fabric, &reader)?;
+    let counts = [
+        ("pods", fabric.pods),
+        ("leaves_per_pod", fabric.leaves_per_pod),
+        ("aggregations_per_pod", fabric.aggregations_per_pod),
+        ("cores_per_aggregation", fabric.cores_per_aggregation),
+        ("hosts_per_leaf", fabric.hosts_per_leaf),
+    ];
+    counts.into_iter().for_each(|(name, count)| reader.set_resolved(name, count.into()));
+    let mut resolved = Vec::with_capacity(keys.overrides.len());
+    for (index, value) in keys.overrides.iter().enumerate() {
+        let (change, told) = read_override(&format!("topology.override[{index}]"), value, &fabric)?;
+        fabric.overrides.push(change);
+        resolved.push(told);
+    }
+    reader.set_resolved("override", Value::Array(resolved));
+    if !fabric.overrides.is_empty() {
+        // Whether they select anything, and whether all leaves still reach each other, only the wiring tells.
+        Topology::fat_tree(&fabric)?;
+    }
+    Ok((fabric, keys.tx_time_rounding, reader.finish()))
+}
+
+fn check_size(fabric: &FatTree, reader: &Reader<'_>) -> Result<(), SpecError> {
+    let [pods, leaves, aggregations, uplinks, hosts] = [
+        fabric.pods,
+        fabric.leaves_per_pod,
+        fabric.aggregations_per_pod,
+        fabric.cores_per_aggregation,
+        fabric.hosts_per_leaf,
+    ]
+    .map(u64::from);
+    if pods * leaves > MOST_LEAVES {
+        return Err(reader.refuse("leaves_per_pod", format!("at most {MOST_LEAVES} leaves in all {pods} pods")));
+    }
+    if pods * leaves * hosts > MOST_HOSTS {
+        let all = pods * leaves;
+        return Err(reader.refuse("hosts_per_leaf", format!("at most {MOST_HOSTS} hosts on all {all} leaves")));
+    }
+    let cables = pods * aggregations * (leaves + uplinks);
+    if cables > MOST_CABLES {
+        let allowed = format!("at most {MOST_CABLES} links between switches; this makes {cables}");
+        return Err(reader.refuse("aggregations_per_pod", allowed));
+    }
+    let routes = (pods * (leaves + aggregations) + aggregations * uplinks) * pods * leaves;
+    if routes > MOST_ROUTES {
+        let allowed = format!("at most {MOST_ROUTES} pairs of a switch and a leaf; this makes {routes}");
+        return Err(reader.refuse("pods", allowed));
+    }
+    Ok(())
+}
+
+fn read_override(path: &str, value: &Value, fabric: &FatTree) -> Result<(FatTreeOverride, Value), SpecError> {
+    let table = value.as_object().ok_or_else(|| SpecError::new(path, value, "a table of selectors and changes"))?;
+    let mut reader = Reader::new(path, FatTreeOverrideKeys::KEYS, table)?;
+    let keys = FatTreeOverrideKeys::read(&mut reader)?;
+    let ranges = [
+        ("leaf", keys.leaf, fabric.leaves()),
+        ("aggregation", keys.aggregation, fabric.aggregations()),
+        ("core", keys.core, fabric.cores()),
+        ("host", keys.host, fabric.hosts()),
+    ];
+    for (name, index, count) in ranges {
+        if index.is_some_and(|index| index >= count) {
+            return Err(reader.refuse(name, format!("a number from 0 to {}", count - 1)));
+        }
+    }
+    let others = ranges[..3].iter().find(|(_, index, _)| index.is_some());
+    match (others, keys.host) {
+        (None, None) => return Err(SpecError::new(path, value, "at least one of leaf, aggregation, core or host")),
+        (Some((name, ..)), Some(_)) => {
+            return Err(reader.refuse("host", format!("either host or {name}, since no link is selected by both")));
+        }
+        _ => {}
+    }
+    if keys.rate_gbps.is_none() && keys.delay_ns.is_none() && keys.up.is_none() {
+        return Err(SpecError::new(path, value, "at least one of rate_gbps, delay_ns or up"));
+    }
+    let change = Change { direction: keys.direction, rate: keys.rate_gbps, delay: keys.delay_ns, up: keys.up };
+    let selected =
+        FatTreeOverride { leaf: keys.leaf, aggregation: keys.aggregation, core: keys.core, host: keys.host, change };
+    Ok((selected, reader.finish()))
+}

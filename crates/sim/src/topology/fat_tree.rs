@@ -1,0 +1,137 @@
+//! A fat-tree: pods of leaves and aggregation switches under cores.
+
+use super::wiring::{Cable, Plan, apply};
+use super::{Naming, Topology};
+use crate::spec::{FatTree, FatTreeOverride, SpecError};
+use serde_json::Value;
+use spinewise_policy::Span;
+use std::collections::BTreeMap;
+
+/// A cable, for overrides.
+#[derive(Clone, Copy)]
+enum Place {
+    Host(u32),
+    /// Leaf, aggregation switch.
+    Pod(u32, u32),
+    /// Aggregation switch, core.
+    Core(u32, u32),
+}
+
+impl Place {
+    fn matches(self, change: &FatTreeOverride) -> bool {
+        let is = |given: Option<u32>, number: u32| given.is_none_or(|given| given == number);
+        match self {
+            Place::Host(host) => change.host == Some(host),
+            _ if change.host.is_some() => false,
+            Place::Pod(leaf, aggregation) => {
+                is(change.leaf, leaf) && is(change.aggregation, aggregation) && change.core.is_none()
+            }
+            Place::Core(aggregation, core) => {
+                is(change.core, core) && is(change.aggregation, aggregation) && change.leaf.is_none()
+            }
+        }
+    }
+}
+
+/// The cables, with what each connects; the lower end first.
+fn plan(spec: &FatTree) -> (Plan, Vec<Place>) {
+    let hosts = spec.hosts();
+    let (leaf_node, aggregation_node) = (hosts, hosts + spec.leaves());
+    let core_node = aggregation_node + spec.aggregations();
+    let (mut cables, mut places) = (Vec::new(), Vec::new());
+    let mut lay = |tier: usize, ends: (u32, u32), place: Place| {
+        cables.push(Cable { ends, rate: spec.rates[tier], delay: spec.delays[tier] });
+        places.push(place);
+    };
+    for host in 0..hosts {
+        lay(0, (host, leaf_node + host / spec.hosts_per_leaf), Place::Host(host));
+    }
+    for pod in 0..spec.pods {
+        for column in 0..spec.aggregations_per_pod {
+            let aggregation = pod * spec.aggregations_per_pod + column;
+            for leaf in pod * spec.leaves_per_pod..(pod + 1) * spec.leaves_per_pod {
+                lay(1, (leaf_node + leaf, aggregation_node + aggregation), Place::Pod(leaf, aggregation));
+            }
+            for core in column * spec.cores_per_aggregation..(column + 1) * spec.cores_per_aggregation {
+                lay(2, (aggregation_node + aggregation, core_node + core), Place::Core(aggregation, core));
+            }
+        }
+    }
+    let switches = spec.leaves() + spec.aggregations() + spec.cores();
+    let plan = Plan {
+        hosts,
+        leaves: spec.leaves(),
+        labels: (hosts..hosts + switches).collect(),
+        cables,
+        latency: spec.switch_latency,
+        naming: Naming::FatTree { aggregations: spec.aggregations() },
+    };
+    (plan, places)
+}
+
+impl Topology {
+    /// Builds a fat-tree. Ports, and so equal-cost choices, stand in the order of [`FatTree`]'s numbering.
+    ///
+    /// # Errors
+    /// When an override selects nothing, or overrides leave a host or a pair of leaves without a path.
+    pub fn fat_tree(spec: &FatTree) -> Result<Topology, SpecError> {
+        let (plan, places) = plan(spec);
+        let mut laid = plan.lay();
+        for (n, change) in spec.overrides.iter().enumerate() {
+            let mut hit = false;
+            for (_, &links) in places.iter().zip(&laid.links_of).filter(|(place, _)| place.matches(change)) {
+                hit = true;
+                apply(&change.change, links, &mut laid.topology.links);
+            }
+            if !hit {
+                return Err(selects_nothing(n, change));
+            }
+        }
+        laid.add_latency();
+        let mut topology = laid.topology;
+        topology.fill_routes(u32::MAX, &BTreeMap::new());
+        topology.refuse_cuts(spec)?;
+        // Up by one of the leaf's ports and one of the aggregation switch's; down there is no choice.
+        topology.fill_ways(true);
+        let tier = |n: usize| (spec.rates[n], spec.delays[n]);
+        let at_switch = |(rate, delay): (u64, Span)| (rate, delay + spec.switch_latency);
+        let (host, pod, core) = (tier(0), at_switch(tier(1)), at_switch(tier(2)));
+        topology.nominal_path = match spec.pods {
+            1 => vec![at_switch(host), pod, pod, host],
+            _ => vec![at_switch(host), pod, core, core, pod, host],
+        };
+        Ok(topology)
+    }
+
+    /// Refuses overrides that cut somebody off.
+    fn refuse_cuts(&self, spec: &FatTree) -> Result<(), SpecError> {
+        let cuts = |change: &FatTreeOverride| change.change.up == Some(false);
+        let Some(n) = spec.overrides.iter().rposition(cuts) else { return Ok(()) };
+        let cut = |what: String| {
+            let key = format!("topology.override[{n}].up");
+            Err(SpecError::new(key, &Value::Bool(false), format!("every host and leaf to stay reachable; {what}")))
+        };
+        if let Some(host) = (0..self.hosts).find(|&host| !self.out(host, 0).up || !self.last_link(host).up) {
+            return cut(format!("the overrides cut off host {host}"));
+        }
+        for (from, to) in (0..self.leaves).flat_map(|from| (0..self.leaves).map(move |to| (from, to))) {
+            if from != to && self.uplinks(from, to).is_empty() {
+                return cut(format!("the overrides leave no path from leaf {from} to leaf {to}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn selects_nothing(n: usize, change: &FatTreeOverride) -> SpecError {
+    SpecError {
+        key: format!("topology.override[{n}]"),
+        value: "selects no link".into(),
+        allowed: match (change.leaf, change.core) {
+            (Some(_), Some(_)) => "leaf or core: no link leads from a leaf to a core".into(),
+            (Some(leaf), _) => format!("an aggregation switch of the pod of leaf {leaf}"),
+            _ => "a core, and an aggregation switch that is linked to it".into(),
+        },
+        hint: None,
+    }
+}
