@@ -182,3 +182,22 @@ def test_links_by_list_have_the_same_paths() -> None:
     graph = Graph.of({"topology": topology, "transport": {"mss_bytes": 1000, "header_bytes": 48}})
     path = graph.reach(0)[1]
     assert (path.hops, path.delay_ps, path.tx_ns, path.rate_bps) == (2, 2_000_500, 80 + 3_200, 2_500_000_000)
+
+
+def test_a_fat_tree_is_wired_as_the_engine_wires_it() -> None:
+    """Within a pod and across, with what overrides change."""
+    topology = {
+        "kind": "fat_tree",
+        "k": 4,
+        "core_rate_gbps": 40,
+        "core_delay_ns": 3000,
+        "override": [{"leaf": 0, "aggregation": 1, "up": False}, {"aggregation": 0, "delay_ns": 2000}],
+    }
+    spec = spinewise.resolve({"topology": topology, "traffic": [{"kind": "permutation", "size_bytes": 1}]})
+    graph = Graph.of(spec)
+    reach = graph.reach(0)
+    assert len(graph.edges) == 16 + 8 + 8 + 4
+    assert (reach[2].hops, reach[2].delay_ps) == (4, 2 * 1_000_000 + 2 * 2_000_000)
+    assert (reach[15].hops, reach[15].rate_bps) == (6, 10**10)
+    # Up by aggregation switch 0, whose links were slowed, and down by one that has its own delays.
+    assert reach[15].delay_ps == 1_000_000 + 2_000_000 + 2_000_000 + 3_000_000 + 1_000_000 + 1_000_000

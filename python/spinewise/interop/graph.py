@@ -12,6 +12,11 @@ NS_PER_SECOND = 10**9
 BITS_PER_GIGABIT = 10**9
 
 
+# The lower and the upper end of a link, what of an override selects it, and its tier.
+Selection = tuple[int, int, dict[str, int], str]
+SELECTORS = ("leaf", "spine", "aggregation", "core", "link", "host")
+
+
 class Edge(NamedTuple):
     """One direction of a link: where it leads, bits per second, and picoseconds of propagation."""
 
@@ -56,7 +61,7 @@ class Graph:
     def of(cls, spec: Mapping[str, Any]) -> Graph:
         """The fabric of a resolved spec."""
         topology = spec["topology"]
-        links = leaf_spine(topology) if topology["kind"] == "leaf_spine" else listed(topology)
+        links = KINDS[topology["kind"]](topology)
         hosts = hosts_of(topology)
         nodes = max(max(a, edge.to) for a, edge in links) + 1
         edges: list[list[Edge]] = [[] for _ in range(max(nodes, hosts))]
@@ -100,6 +105,8 @@ def hosts_of(topology: Mapping[str, Any]) -> int:
     """Number of hosts of a resolved ``[topology]``."""
     if topology["kind"] == "leaf_spine":
         return int(topology["leaves"]) * int(topology["hosts_per_leaf"])
+    if topology["kind"] == "fat_tree":
+        return int(topology["pods"]) * int(topology["leaves_per_pod"]) * int(topology["hosts_per_leaf"])
     return int(topology["hosts"])
 
 
@@ -116,15 +123,39 @@ def leaf_spine(topology: Mapping[str, Any]) -> list[tuple[int, Edge]]:
     """Both directions of every link of a leaf-spine fabric that is up: leaves follow the hosts, then spines."""
     leaves, spines, per_leaf = (int(topology[key]) for key in ("leaves", "spines", "hosts_per_leaf"))
     hosts = leaves * per_leaf
-    selections: list[tuple[int, int, dict[str, int], str]] = [
-        (host, hosts + host // per_leaf, {"host": host}, "host") for host in range(hosts)
-    ]
+    selections: list[Selection] = [(host, hosts + host // per_leaf, {"host": host}, "host") for host in range(hosts)]
     selections += [
         (hosts + leaf, hosts + leaves + spine, {"leaf": leaf, "spine": spine, "link": link}, "fabric")
         for leaf in range(leaves)
         for spine in range(spines)
         for link in range(int(topology["parallel_links"]))
     ]
+    return selected(topology, selections)
+
+
+def fat_tree(topology: Mapping[str, Any]) -> list[tuple[int, Edge]]:
+    """Both directions of every link of a fat-tree that is up: hosts, leaves, aggregation switches, cores."""
+    names = ("pods", "leaves_per_pod", "aggregations_per_pod", "cores_per_aggregation", "hosts_per_leaf")
+    pods, leaves, columns, uplinks, per_leaf = (int(topology[name]) for name in names)
+    hosts = hosts_of(topology)
+    aggregations = hosts + pods * leaves
+    cores = aggregations + pods * columns
+    selections: list[Selection] = [(host, hosts + host // per_leaf, {"host": host}, "host") for host in range(hosts)]
+    for number in range(pods * columns):
+        pod, column = divmod(number, columns)
+        selections += [
+            (hosts + leaf, aggregations + number, {"leaf": leaf, "aggregation": number}, "fabric")
+            for leaf in range(pod * leaves, (pod + 1) * leaves)
+        ]
+        selections += [
+            (aggregations + number, cores + core, {"aggregation": number, "core": core}, "core")
+            for core in range(column * uplinks, (column + 1) * uplinks)
+        ]
+    return selected(topology, selections)
+
+
+def selected(topology: Mapping[str, Any], selections: list[Selection]) -> list[tuple[int, Edge]]:
+    """Both directions of the links that are up, with what the overrides say of each."""
     found = []
     for below, above, selectors, tier in selections:
         for direction, a, b in (("up", below, above), ("down", above, below)):
@@ -139,7 +170,7 @@ def changes(overrides: list[Mapping[str, Any]], selectors: Mapping[str, int], di
     """What the overrides say of one direction of a link; a later one wins."""
     found: dict[str, Any] = {}
     for override in overrides:
-        given = {key: override[key] for key in ("leaf", "spine", "link", "host") if override.get(key) is not None}
+        given = {key: override[key] for key in SELECTORS if override.get(key) is not None}
         fits = all(selectors.get(key) == value for key, value in given.items())
         if fits and (override.get("direction") or "both") in ("both", direction):
             told = {key: override.get(key) for key in ("rate_gbps", "delay_ns", "up")}
@@ -150,3 +181,6 @@ def changes(overrides: list[Mapping[str, Any]], selectors: Mapping[str, int], di
 def bps(rate_gbps: float) -> int:
     """Gbps in bits per second."""
     return round(rate_gbps * BITS_PER_GIGABIT)
+
+
+KINDS = {"leaf_spine": leaf_spine, "fat_tree": fat_tree, "links": listed}

@@ -18,20 +18,6 @@ use crate::workload::{OnOff, Pairs, Workload};
 fn everything() -> Vec<Value> {
     vec![
         json!({
-            "topology": {
-                "kind": "fat_tree", "k": 8, "pods": 3, "leaves_per_pod": 2, "aggregations_per_pod": 2,
-                "cores_per_aggregation": 3, "hosts_per_leaf": 5, "host_rate_gbps": 1, "fabric_rate_gbps": 2,
-                "core_rate_gbps": 4, "host_delay_ns": 100, "fabric_delay_ns": 200, "core_delay_ns": 300,
-                "switch_latency_ns": 50, "tx_time_rounding": "exact",
-                "override": [
-                    {"leaf": 1, "aggregation": 1, "direction": "up", "rate_gbps": 6, "delay_ns": 50, "up": true},
-                    {"core": 2, "up": false},
-                    {"host": 3, "delay_ns": 7},
-                ],
-            },
-            "traffic": [{"kind": "permutation", "size_bytes": 1000}],
-        }),
-        json!({
             "name": "all of it", "seed": 7, "preset": "ns2-pdlb",
             "topology": {
                 "kind": "leaf_spine", "leaves": 3, "spines": 2.0, "hosts_per_leaf": 4, "host_rate_gbps": 3,
@@ -109,6 +95,20 @@ fn everything() -> Vec<Value> {
             "traffic": udp(),
         }),
         rdma::everything(),
+        json!({
+            "topology": {
+                "kind": "fat_tree", "k": 8, "pods": 3, "leaves_per_pod": 2, "aggregations_per_pod": 2,
+                "cores_per_aggregation": 3, "hosts_per_leaf": 5, "host_rate_gbps": 1, "fabric_rate_gbps": 2,
+                "core_rate_gbps": 4, "host_delay_ns": 100, "fabric_delay_ns": 200, "core_delay_ns": 300,
+                "switch_latency_ns": 50, "tx_time_rounding": "exact",
+                "override": [
+                    {"leaf": 1, "aggregation": 1, "direction": "up", "rate_gbps": 6, "delay_ns": 50, "up": true},
+                    {"core": 2, "up": false},
+                    {"host": 3, "delay_ns": 7},
+                ],
+            },
+            "traffic": [{"kind": "permutation", "size_bytes": 1000}],
+        }),
     ]
 }
 

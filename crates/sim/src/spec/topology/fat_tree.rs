@@ -6,7 +6,7 @@ use spinewise_policy::Span;
 use super::leaf_spine::{Change, Direction};
 use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
 use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind, Unit, Zero};
+use crate::spec::key::{Default, Kind, Unit, Zero, tidy};
 use crate::spec::reader::{Reader, keys};
 use crate::topology::Topology;
 
@@ -186,6 +186,8 @@ pub(super) fn read(
         ("hosts_per_leaf", fabric.hosts_per_leaf),
     ];
     counts.into_iter().for_each(|(name, count)| reader.set_resolved(name, count.into()));
+    reader.set_resolved("core_rate_gbps", tidy(fabric.rates[2] as f64 / 1e9));
+    reader.set_resolved("core_delay_ns", tidy(fabric.delays[2].0 as f64 / 1e3));
     let mut resolved = Vec::with_capacity(keys.overrides.len());
     for (index, value) in keys.overrides.iter().enumerate() {
         let (change, told) = read_override(&format!("topology.override[{index}]"), value, &fabric)?;
