@@ -17,6 +17,8 @@ pub enum To {
         /// The port not to flood back to.
         except: Option<Port>,
     },
+    /// The switch behind this port, over that very link; nobody if a host is there or the link is down (switches only).
+    Port(Port),
 }
 
 /// Which timer: per flow, per (peer, way), or of the device.

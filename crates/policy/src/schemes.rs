@@ -12,6 +12,7 @@ pub mod flowbender;
 pub mod flowcell;
 pub mod hedera;
 pub mod hermes;
+pub mod hula;
 pub mod letflow;
 pub mod loopback;
 pub mod meet;
@@ -35,6 +36,7 @@ macro_rules! each_scheme {
             Drb: $crate::schemes::drb::Drb,
             LetFlow: $crate::schemes::letflow::LetFlow,
             Conga: $crate::schemes::conga::Conga,
+            Hula: $crate::schemes::hula::Hula,
             ConWeave: $crate::schemes::conweave::ConWeave,
             Hedera: $crate::schemes::hedera::Hedera,
             Wcmp: $crate::schemes::wcmp::Wcmp,

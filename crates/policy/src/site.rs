@@ -117,6 +117,12 @@ pub trait Ports {
         None
     }
 
+    /// The switch's own routes: its equal-cost ports towards a leaf, in order; none for its own leaf.
+    fn towards(&self, leaf: u32) -> &[u16] {
+        let _ = leaf;
+        &[]
+    }
+
     /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
     /// `leaf`, by the slower of the port's link and what is beyond it.
     fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
@@ -169,6 +175,13 @@ impl SwitchView<'_> {
     #[inline]
     pub fn queueing_delay(&self, port: Port) -> Span {
         self.ports.queueing_delay(port)
+    }
+
+    /// The switch's own routes: its equal-cost ports towards `leaf`, those that are the candidates of a packet for it;
+    /// none for itself.
+    #[inline]
+    pub fn towards(&self, leaf: u32) -> &[u16] {
+        self.ports.towards(leaf)
     }
 
     /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to

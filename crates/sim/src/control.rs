@@ -87,7 +87,7 @@ pub fn address(to: To) -> u32 {
     match to {
         To::Host(host) => host,
         To::Leaf(leaf) => leaf | SWITCH,
-        To::Rack | To::Neighbours { .. } => NO_PEER,
+        To::Rack | To::Neighbours { .. } | To::Port(_) => NO_PEER,
     }
 }
 

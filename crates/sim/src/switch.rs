@@ -103,6 +103,9 @@ impl Ports for OwnPorts<'_> {
         let &port = topology.uplinks(from, to).get(n)?;
         Some((PortId(port), topology.capacity(from, port, to)))
     }
+    fn towards(&self, leaf: u32) -> &[u16] {
+        self.net.topology.uplinks(self.switch, leaf)
+    }
     fn told_capacity(&self, port: PortId, leaf: u32) -> u64 {
         self.net.topology.capacity(self.switch, port.0, leaf)
     }

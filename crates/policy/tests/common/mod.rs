@@ -15,6 +15,8 @@ pub struct FakePorts {
     pub rates: Vec<u64>,
     pub bytes: Vec<u64>,
     pub free: Option<Queue>,
+    /// Ports towards each leaf.
+    pub routes: Vec<Vec<u16>>,
 }
 
 impl Ports for FakePorts {
@@ -33,9 +35,13 @@ impl Ports for FakePorts {
     fn free_queue(&self, _: Port) -> Option<Queue> {
         self.free
     }
+    fn towards(&self, leaf: u32) -> &[u16] {
+        &self.routes[leaf as usize]
+    }
 }
 
-/// Where the device stands: 4 leaves (0 to 3) of 4 hosts each; ports 0 to 3 of a leaf lead to its hosts.
+/// Where the device stands: 4 leaves (0 to 3) of 4 hosts each; ports 0 to 3 of a leaf lead to its hosts, those of
+/// another switch to the leaves.
 pub struct Room {
     pub device: u32,
     pub tier: Tier,
@@ -119,6 +125,7 @@ where
                     rates: vec![10_000_000_000; ports as usize],
                     bytes: vec![0; ports as usize],
                     free: None,
+                    routes: (0..4).map(|leaf| routes(tier, device, leaf, ports)).collect(),
                 },
                 leaf_of: (0..16).map(|host| host / 4).collect(),
                 ways: vec![ways; 4],
@@ -164,6 +171,10 @@ where
         let layout = self.policy.layout(&shape);
         let mut actions = vec![Action::MaskEcn; layout.actions];
         let mut bytes = vec![0; layout.bytes];
+        if layout.all_peers {
+            let all = if layout.peers == Peers::Hosts { 16 } else { 4 };
+            (0..all).for_each(|id| _ = self.meet(Some(id)));
+        }
         let current = self.meet(peer);
         let mut row = flow.map(|key| self.flows.get(&key).copied().unwrap_or_default());
         let mut cx = Cx {
@@ -219,6 +230,15 @@ where
 
     pub fn wait(&mut self, span: Span) {
         self.now += span;
+    }
+}
+
+/// The ports of a device towards a leaf.
+fn routes(tier: Tier, device: u32, leaf: u32, ports: u16) -> Vec<u16> {
+    match tier {
+        Tier::Leaf if leaf == device => vec![],
+        Tier::Leaf => (4..ports).collect(),
+        _ => vec![leaf as u16],
     }
 }
 

@@ -142,7 +142,7 @@ impl Host {
             }
             // A host's only neighbour is its leaf.
             To::Neighbours { except: None } => self.send_one(w, now, leaf | SWITCH, message, body),
-            To::Neighbours { except: Some(_) } => {}
+            To::Neighbours { except: Some(_) } | To::Port(_) => {}
         }
     }
 

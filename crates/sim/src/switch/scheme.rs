@@ -167,15 +167,26 @@ impl Switch {
             To::Neighbours { except } => {
                 let behind = except.map(|port| w.net.topology.out(self.node, port.0).to.0);
                 for port in self.host_ports..self.ports.len() as u16 {
-                    let link = w.net.topology.out(self.node, port);
-                    if Some(link.to.0) == behind || !link.up {
-                        continue;
+                    if Some(w.net.topology.out(self.node, port).to.0) != behind {
+                        self.send_over(w, now, port, message, body);
                     }
-                    let packet = Packet { dst: (link.to.0 - w.net.topology.hosts) | SWITCH, ..message };
-                    self.note_made(w, &packet);
-                    self.queue(w, now, MADE_HERE, port, &mut with_body(packet, body));
                 }
             }
+            To::Port(port) => {
+                if (self.host_ports..self.ports.len() as u16).contains(&port.0) {
+                    self.send_over(w, now, port.0, message, body);
+                }
+            }
+        }
+    }
+
+    /// Sends a message to the switch behind `port`, if that link works.
+    fn send_over(&mut self, w: &mut World<'_>, now: Time, port: u16, message: Packet, body: &[u8]) {
+        let link = w.net.topology.out(self.node, port);
+        if link.up {
+            let packet = Packet { dst: (link.to.0 - w.net.topology.hosts) | SWITCH, ..message };
+            self.note_made(w, &packet);
+            self.queue_inside(w, now, MADE_HERE, port, &mut with_body(packet, body));
         }
     }
 
