@@ -36,8 +36,8 @@
 //! - *A_i* is no less than `epsilon` of B_i, or a path marked once would have no packet until it is probed; where all
 //!   A_i are zero shares go by B_i. *B_i* is no less than `floor` of what the operator said. Zero for each is literal.
 //! - *A burst* is of data, as only data meets queues. It is over with C_burst packets, with the first of a newer one, or
-//!   after an RTT; its rate is that of all packets but the first, from the first to the last. It cannot exceed what the
-//!   host sends: the rate of its link caps it. With no answer for T_explore there is another burst.
+//!   after an RTT; its rate is that of all packets but the first, from the first to the last. What sets B_i is capped by the
+//!   rate of the host's link, for it cannot send more. With no answer for T_explore there is another burst.
 //! - *The operator's B_i* is the rate of the host's link (`initial_rate`), or `initial_gbps`.
 //! - *Nothing goes back* for `feedback_after_rtts`: a message of its own has the info headers of all paths.
 //! - *Feedback that is lost* takes its counts with it, and R_i is too low by as much, once. `counting = "cumulative"`
@@ -57,8 +57,6 @@ pub mod header;
 pub mod receiver;
 mod seat;
 pub mod sender;
-#[cfg(test)]
-mod tests;
 
 use crate::config::Allowed;
 use crate::{
@@ -276,6 +274,14 @@ pub struct Peer {
     pub interval: Span,
     /// Patience of feedback.
     pub patience: Span,
+}
+
+impl Peer {
+    /// A ceiling as it may be: no less than the floor, no more than what this host's link sends.
+    #[inline]
+    pub fn bounded(&self, rate: u32) -> u32 {
+        rate.max(self.floor).min(self.link_rate)
+    }
 }
 
 /// Row per host and path: one line of the sender's table, and one of the receiver's, which have nothing in common but

@@ -30,6 +30,9 @@ pub const LONG_BYTES: usize = 12;
 /// UDP destination port that says "this is ELAB" (own choice, of the dynamic range of RFC 6335).
 pub const ELAB_PORT: u16 = 0xe1ab;
 
+/// VP_ID of a header that reports on no path; no tunnel has this source port.
+pub const NO_PATH: u16 = u16::MAX;
+
 const B: u16 = 2;
 const E: u16 = 1;
 
@@ -52,7 +55,7 @@ pub enum NotAHeader {
 /// The info header (ELAB §4.2). `rate` is there if B is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// Path that is reported on; 0: none is.
+    /// Path that is reported on, or [`NO_PATH`].
     pub vp_id: u16,
     /// Packets of it that have arrived.
     pub vp_rcnt: u16,

@@ -1,6 +1,6 @@
 //! The receiving half, per pair of hosts: what has arrived by which virtual path, and whose turn it is to be told.
 
-use super::header::Info;
+use super::header::{Info, NO_PATH};
 use super::sender::kbps;
 use super::{Counting, Elab, Peer, RateUnit, Refused, Route};
 use crate::{Span, Time};
@@ -149,7 +149,7 @@ impl Arrivals<'_> {
                 return self.routes[at].entry.tell(elab.config.counting);
             }
         }
-        Info::default()
+        Info { vp_id: NO_PATH, ..Info::default() }
     }
 
     /// Has something not been told?

@@ -1,7 +1,7 @@
 //! What a host does at each hook: it takes the table of the pair, lets both halves work, and sees to what follows.
 
 use super::discovery::{Found, Prober, draw_port};
-use super::header::{Header, Info, LONG_BYTES, UDP_BYTES};
+use super::header::{Header, Info, LONG_BYTES, NO_PATH, UDP_BYTES};
 use super::receiver::Arrivals;
 use super::sender::{Heard, Paths};
 use super::{CEILINGS, DIED, Discovery, Ecn, Elab, FEEDBACK, FOUND, InitialRate, MOST_TOLD, PROBED, Peer, RATES};
@@ -111,7 +111,7 @@ impl Elab {
         if let Err(refused) = counted {
             Self::refuse(cx, refused);
         }
-        if header.info.vp_id != 0 {
+        if header.info.vp_id != NO_PATH {
             self.hear(cx, &header.info);
         }
         let masks = match self.config.ecn {

@@ -259,11 +259,11 @@ impl Paths<'_> {
         let before = vp.ceiling;
         let measured = vp.count(elab, u32::from(arrived), now, self.peer.interval);
         if info.marked {
-            vp.reset(self.peer.floor, now + self.peer.t_explore);
+            vp.reset(self.peer.bounded(vp.rate), now + self.peer.t_explore);
         }
         if let Some(rate) = info.rate {
             let rate = elab.config.rate_unit.kbps(rate);
-            vp.answered(elab.config.burst_result, rate.clamp(self.peer.floor, self.peer.link_rate));
+            vp.answered(elab.config.burst_result, self.peer.bounded(rate));
             if self.peer.burst.vp == at as u16 {
                 self.peer.burst.left = 0;
             }
@@ -313,8 +313,8 @@ impl Vp {
 
     /// A mark says that the path is full, with what it carries now.
     // ELAB §4.4.3 (2)
-    fn reset(&mut self, floor: u32, explore: Time) {
-        self.ceiling = self.rate.max(floor);
+    fn reset(&mut self, ceiling: u32, explore: Time) {
+        self.ceiling = ceiling;
         self.explore = explore;
         self.state.marked = true;
     }
