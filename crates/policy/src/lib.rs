@@ -23,7 +23,9 @@ pub mod config;
 pub mod edge;
 pub mod flowlet;
 pub mod hash;
+pub mod layout;
 pub mod out;
+pub mod packet;
 pub mod rng;
 pub mod schemes;
 pub mod site;
@@ -31,7 +33,9 @@ pub mod time;
 
 pub use compared::{Aware, Compared, Needs};
 pub use config::{InPreset, Params, Value};
+pub use layout::{Layout, Peers, Phase, Shape, Tier};
 pub use out::{Key, Out, To};
+pub use packet::{Hashed, Kind, Packet};
 pub use rng::Rng;
 pub use site::{AtHost, AtSwitch, HostView, Site, SwitchView};
 pub use time::{Span, Time};
@@ -79,92 +83,6 @@ pub enum Device {
 /// One direction of one flow, as rows are keyed: data and acknowledgements have different keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey(pub u32);
-
-/// What a packet is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
-    /// Payload of a flow.
-    #[default]
-    Data,
-    /// Acknowledgement of a flow.
-    Ack,
-    /// A probe sent by a scheme.
-    Probe,
-    /// The answer to a probe.
-    ProbeReply,
-    /// A message between schemes.
-    Message,
-    /// A frame of priority flow control (IEEE 802.1Qbb), from one port to the next; no scheme ever sees one.
-    Pause,
-}
-
-/// What a scheme may read of the packet in hand.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Packet {
-    /// What it is for.
-    pub kind: Kind,
-    /// The flow and direction; meaningless unless `kind` is `Data` or `Ack`.
-    pub flow: FlowKey,
-    /// Source host.
-    pub src: u32,
-    /// Destination host.
-    pub dst: u32,
-    /// First payload byte of data, next byte expected of an acknowledgement.
-    pub seq: u64,
-    /// Bytes on the wire, scheme header included.
-    pub wire: u32,
-    /// Payload bytes.
-    pub payload: u32,
-    /// Congestion experienced (ECN codepoint CE).
-    pub ce: bool,
-    /// The sender has sent these bytes before.
-    pub retransmit: bool,
-    /// The header fields that this fabric's switches hash.
-    pub hashed: Hashed,
-    /// The path tag a host wrote, [`Way::ANY`] if none.
-    pub way: Way,
-    /// At a switch: the port it arrived at.
-    pub in_port: Port,
-    /// At `ingress`: the port it will leave by.
-    pub out_port: Port,
-}
-
-/// The header fields that switches hash, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hashed {
-    /// All bits mixed: the two hosts, what of the inner flow switches see, and a host's path tag.
-    Mixed {
-        /// Source and destination host.
-        pair: u64,
-        /// Flow, direction and kind; 0 where a tunnel hides them.
-        inner: u64,
-        /// One more than the path tag, 0 for none.
-        tag: u64,
-    },
-    /// MurmurHash3 of source address, destination address and the two ports, modulo the number of choices.
-    Murmur([u32; 3]),
-}
-
-impl Default for Hashed {
-    fn default() -> Self {
-        Hashed::Mixed { pair: 0, inner: 0, tag: 0 }
-    }
-}
-
-impl Packet {
-    /// Spreads packets evenly over `0..n` by a hash of what this fabric's switches look at and a switch's own `salt`:
-    /// one flow, one result.
-    #[inline]
-    pub fn spread(&self, salt: u64, n: u32) -> u32 {
-        match self.hashed {
-            Hashed::Mixed { pair, inner, tag } => {
-                hash::spread(hash::mix(hash::mix2(hash::mix2(pair, inner), tag) ^ salt), n)
-            }
-            Hashed::Murmur(words) => hash::murmur3(words, salt as u32) % n,
-        }
-    }
-}
 
 /// What became of a flow, a path or a probe: input to [`Policy::feedback`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -296,109 +214,6 @@ impl Hooks {
     #[inline]
     pub const fn has(self, other: Hooks) -> bool {
         self.0 & other.0 == other.0
-    }
-}
-
-/// Where a switch stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// A host.
-    Host,
-    /// The switch hosts are attached to.
-    Leaf,
-    /// The middle tier of a fat-tree.
-    Aggregation,
-    /// The top: spine of a leaf-spine, core of a fat-tree.
-    Spine,
-}
-
-/// The place a seat is made for: input to [`Policy::layout`].
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    /// Tier of this device.
-    pub tier: Tier,
-    /// Hosts in the network.
-    pub hosts: u32,
-    /// Leaves in the network.
-    pub leaves: u32,
-    /// Ports of this device.
-    pub ports: u16,
-    /// Rows per peer in [`Table::routes`]: no fewer than the ways to any peer, nor than a leaf's uplinks, nor than the
-    /// equal-cost ports of any switch.
-    pub ways: u16,
-}
-
-/// Whom `Peer` and `Route` rows are kept for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Peers {
-    /// Nobody.
-    #[default]
-    None,
-    /// Destination hosts.
-    Hosts,
-    /// Destination leaves (racks).
-    Leaves,
-}
-
-/// When the first tick comes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Phase {
-    /// At one period, the same at every place.
-    #[default]
-    Zero,
-    /// At a random part of the period, by a named stream of the place.
-    Random,
-}
-
-/// What a seat needs: rows, timers and room for actions.
-#[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    /// Whom peers are.
-    pub peers: Peers,
-    /// Are the rows of all peers there from the beginning, in the order of their ids? Otherwise from the first meeting.
-    pub all_peers: bool,
-    /// Rows per peer in [`Table::routes`] where they are not for ways; 0: one per way.
-    pub slots: u16,
-    /// A flow row idle for longer is forgotten ([`Span::FOREVER`]: never). Rows with an armed timer or a held queue are pinned.
-    pub flow_idle: Span,
-    /// Period of [`Policy::tick`].
-    pub tick: Span,
-    /// Phase of the ticks.
-    pub phase: Phase,
-    /// Most actions of one hook call.
-    pub actions: usize,
-    /// Most bytes of message bodies of one hook call.
-    pub bytes: usize,
-    /// Held queues per port.
-    pub queues: u16,
-    /// An oracle is asked for: [`SwitchView::free_queues`].
-    pub free_queues: bool,
-    /// The operator is asked to tell the rate of each path: [`HostView::path_rates`].
-    pub path_rates: bool,
-    /// At hosts: is [`Policy::pick`] called for acknowledgements too? Otherwise the fabric's own scheme spreads them.
-    pub picks_acks: bool,
-    /// At hosts: are tags source ports of a tunnel, any number of 16 bits, for switches to hash? Then the spec reads them
-    /// so unless told otherwise, and refuses to take them for paths.
-    pub draws_tags: bool,
-}
-
-impl Default for Layout {
-    fn default() -> Self {
-        Layout {
-            peers: Peers::None,
-            all_peers: false,
-            slots: 0,
-            flow_idle: Span::FOREVER,
-            tick: Span::ZERO,
-            phase: Phase::Zero,
-            actions: 8,
-            bytes: 0,
-            queues: 0,
-            free_queues: false,
-            path_rates: false,
-            picks_acks: false,
-            draws_tags: false,
-        }
     }
 }
 

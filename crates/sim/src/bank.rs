@@ -3,16 +3,18 @@
 //! All devices of a site run one scheme, so a bank is an enum of vectors of seats, and the branch is always the same.
 //! The enum comes from the registry; everything else here is written once for all schemes.
 
+mod seats;
+
+pub use seats::{Fired, Places, Seats};
+
 use crate::packet::{self, Hashing};
-use crate::rows::{FlowRows, NumberMap};
 use spinewise_policy::config::{Param, Refused, Value};
 use spinewise_policy::out::Action;
 use spinewise_policy::site::{AtHost, AtSwitch, HostView, SwitchView};
 use spinewise_policy::{
-    About, Cx, Event, Feedback, FlowKey, Hooks, Key, Layout, Message, Out, Packet, Params, Peers, Policy, Port, Queue,
-    Rng, Shape, Site, Span, Table, Tier, Time, Verdict, Way, Wire,
+    About, Cx, Event, Feedback, FlowKey, Hooks, Key, Layout, Message, Packet, Params, Peers, Policy, Port, Queue, Rng,
+    Site, Span, Time, Verdict, Way, Wire,
 };
-use std::collections::BTreeMap;
 
 /// "This call concerns no peer."
 pub const NO_PEER: u32 = u32::MAX;
@@ -74,234 +76,6 @@ pub struct Asked {
     pub len: usize,
     /// Bodies, by offset.
     pub bytes: Vec<u8>,
-}
-
-/// The rows of one device under scheme `P`.
-struct Seat<P: Policy> {
-    /// It keeps rows for peers.
-    meets: bool,
-    /// Rows per peer in `routes`.
-    stride: usize,
-    node: P::Node,
-    ports: Vec<P::Port>,
-    flows: FlowRows<P::Flow>,
-    index: NumberMap<u32>,
-    ids: Vec<u32>,
-    peers: Vec<P::Peer>,
-    routes: Vec<P::Route>,
-    rng: Rng,
-    armed: BTreeMap<Key, Armed>,
-}
-
-/// A timer of a scheme.
-#[derive(Clone, Copy, Debug)]
-struct Armed {
-    /// When it expires.
-    at: Time,
-    /// When its event comes, which is not later.
-    planned: Time,
-}
-
-/// What the event of a timer led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fired {
-    /// Nothing: the timer was cancelled or planned anew.
-    Stale,
-    /// Nothing yet: it was moved, and its event comes again at this instant.
-    Early(Time),
-    /// The scheme was called.
-    Done,
-}
-
-/// All seats of one scheme.
-pub struct Seats<P: Policy> {
-    policy: P,
-    hooks: Hooks,
-    seed: u64,
-    shapes: Vec<Shape>,
-    layouts: Vec<Layout>,
-    /// Kind (index into `shapes`) of each seat.
-    kinds: Vec<u16>,
-    seats: Vec<Option<Box<Seat<P>>>>,
-    asked: Asked,
-    /// Actions and bytes that any layout wants room for.
-    room: (usize, usize),
-}
-
-/// What seats there are: the kinds of places, and the kind of each.
-#[derive(Clone, Debug)]
-pub struct Places {
-    /// Kinds of places.
-    pub shapes: Vec<Shape>,
-    /// Kind of each seat.
-    pub kinds: Vec<u16>,
-}
-
-impl<P: Policy> Seats<P>
-where
-    P::Site: Lend,
-{
-    fn new(config: &P::Config, places: &Places, seed: u64, all_hooks: bool) -> Self {
-        let policy = P::new(config);
-        let layouts: Vec<Layout> = places.shapes.iter().map(|shape| policy.layout(shape)).collect();
-        let actions = layouts.iter().map(|layout| layout.actions).max().unwrap_or(0);
-        let bytes = layouts.iter().map(|layout| layout.bytes).max().unwrap_or(0);
-        Seats {
-            policy,
-            hooks: if all_hooks { Hooks::ALL } else { P::HOOKS },
-            seed,
-            shapes: places.shapes.clone(),
-            layouts,
-            kinds: places.kinds.clone(),
-            seats: places.kinds.iter().map(|_| None).collect(),
-            asked: Asked::default(),
-            room: (actions, bytes),
-        }
-    }
-
-    /// Makes room for actions; it is away while the ones before are carried out.
-    #[cold]
-    fn make_room(&mut self) {
-        self.asked.actions.resize(self.room.0, Action::MaskEcn);
-        self.asked.bytes.resize(self.room.1, 0);
-    }
-
-    #[cold]
-    fn take_seat(&mut self, seat: u32) {
-        let kind = usize::from(self.kinds[seat as usize]);
-        let (shape, layout) = (&self.shapes[kind], &self.layouts[kind]);
-        let place = u64::from(seat) << 1 | u64::from(shape.tier == Tier::Host);
-        let mut taken = Box::new(Seat {
-            meets: layout.peers != Peers::None,
-            stride: match layout.slots {
-                _ if size_of::<P::Route>() == 0 => 0,
-                0 => usize::from(shape.ways),
-                slots => usize::from(slots),
-            },
-            node: P::Node::default(),
-            ports: vec![P::Port::default(); usize::from(shape.ports)],
-            flows: FlowRows::new(layout.flow_idle),
-            index: NumberMap::default(),
-            ids: Vec::new(),
-            peers: Vec::new(),
-            routes: Vec::new(),
-            rng: Rng::stream(self.seed, P::ABOUT.name, place),
-            armed: BTreeMap::new(),
-        });
-        let known = match layout.peers {
-            Peers::Hosts if layout.all_peers => shape.hosts,
-            Peers::Leaves if layout.all_peers => shape.leaves,
-            _ => 0,
-        };
-        for peer in 0..known {
-            taken.meet(peer);
-        }
-        self.seats[seat as usize] = Some(taken);
-    }
-
-    /// Is there a row already for the peer that an unlisted hook is called about?
-    #[cold]
-    fn has_met(&self, call: Call<'_>) -> bool {
-        let kind = usize::from(self.kinds[call.seat as usize]);
-        let nobody = self.layouts[kind].peers == Peers::None || call.peer == NO_PEER;
-        self.seats[call.seat as usize].as_deref().is_some_and(|seat| nobody || seat.index.contains_key(&call.peer))
-    }
-
-    /// Calls hook `which`: lends the rows, the flow's if `key` names one, and room for actions. One the scheme does not
-    /// list is lent what is there and makes nothing new, neither rows nor youth: its call must not be noticed.
-    #[inline(always)]
-    fn call<R: Default>(
-        &mut self,
-        which: Hooks,
-        call: Call<'_>,
-        key: Option<FlowKey>,
-        hook: impl FnOnce(&P, &mut Cx<'_, P>, Option<&mut P::Flow>) -> R,
-    ) -> R {
-        let listed = P::HOOKS.has(which);
-        if !listed && !self.has_met(call) {
-            return R::default();
-        }
-        if self.seats[call.seat as usize].is_none() {
-            self.take_seat(call.seat);
-        }
-        if self.asked.actions.len() < self.room.0 {
-            self.make_room();
-        }
-        let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { unreachable!("seat taken above") };
-        let stride = seat.stride;
-        let current = if seat.meets && call.peer != NO_PEER { seat.meet(call.peer) } else { 0 };
-        let flow = match key {
-            Some(key) if listed => Some(seat.flows.row(key.0, call.now)),
-            Some(key) => seat.flows.known(key.0),
-            None => None,
-        };
-        let mut cx = Cx {
-            now: call.now,
-            node: &mut seat.node,
-            peers: Table { ids: &seat.ids, peers: &mut seat.peers, routes: &mut seat.routes, stride, current },
-            ports: &mut seat.ports,
-            view: <P::Site as Lend>::view(call.room),
-            rng: &mut seat.rng,
-            out: Out::new(&mut self.asked.actions, &mut self.asked.bytes),
-        };
-        let answer = hook(&self.policy, &mut cx, flow);
-        self.asked.len = cx.out.len();
-        answer
-    }
-
-    /// When to plan the timer's event, if the one that is planned already does not serve.
-    fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time> {
-        let seat = self.seats[seat as usize].as_deref_mut()?;
-        if let Some(armed) = seat.armed.get_mut(&key) {
-            armed.at = at;
-            // One that comes early is planned again then: a timer moved with every packet costs one event now and then.
-            let earlier = at < armed.planned;
-            armed.planned = armed.planned.min(at);
-            return earlier.then_some(at);
-        }
-        seat.armed.insert(key, Armed { at, planned: at });
-        if let Key::Flow(flow, _) = key {
-            seat.flows.pin(flow.0);
-        }
-        Some(at)
-    }
-
-    fn cancel(&mut self, seat: u32, key: Key) {
-        let Some(seat) = self.seats[seat as usize].as_deref_mut() else { return };
-        if seat.armed.remove(&key).is_some()
-            && let Key::Flow(flow, _) = key
-        {
-            seat.flows.unpin(flow.0);
-        }
-    }
-
-    fn pin(&mut self, seat: u32, key: FlowKey, pinned: bool) {
-        if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
-            if pinned { seat.flows.pin(key.0) } else { seat.flows.unpin(key.0) }
-        }
-    }
-
-    fn forget(&mut self, seat: u32, key: FlowKey) {
-        if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
-            seat.flows.forget(key.0);
-        }
-    }
-}
-
-impl<P: Policy> Seat<P> {
-    /// The position of a peer's rows, made on first use.
-    #[inline]
-    fn meet(&mut self, peer: u32) -> usize {
-        if let Some(&at) = self.index.get(&peer) {
-            return at as usize;
-        }
-        let at = self.ids.len();
-        self.index.insert(peer, at as u32);
-        self.ids.push(peer);
-        self.peers.push(P::Peer::default());
-        self.routes.resize((at + 1) * self.stride, P::Route::default());
-        at
-    }
 }
 
 /// A parameter that could not be set.

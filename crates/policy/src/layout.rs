@@ -1,0 +1,106 @@
+//! Places, and what a scheme needs there: rows, timers, room for what it asks for.
+
+use crate::Span;
+
+/// Where a switch stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// A host.
+    Host,
+    /// The switch hosts are attached to.
+    Leaf,
+    /// The middle tier of a fat-tree.
+    Aggregation,
+    /// The top: spine of a leaf-spine, core of a fat-tree.
+    Spine,
+}
+
+/// The place a seat is made for: input to [`Policy::layout`].
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Tier of this device.
+    pub tier: Tier,
+    /// Hosts in the network.
+    pub hosts: u32,
+    /// Leaves in the network.
+    pub leaves: u32,
+    /// Ports of this device.
+    pub ports: u16,
+    /// Rows per peer in [`Table::routes`]: no fewer than the ways to any peer, nor than a leaf's uplinks, nor than the
+    /// equal-cost ports of any switch.
+    pub ways: u16,
+}
+
+/// Whom `Peer` and `Route` rows are kept for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Peers {
+    /// Nobody.
+    #[default]
+    None,
+    /// Destination hosts.
+    Hosts,
+    /// Destination leaves (racks).
+    Leaves,
+}
+
+/// When the first tick comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// At one period, the same at every place.
+    #[default]
+    Zero,
+    /// At a random part of the period, by a named stream of the place.
+    Random,
+}
+
+/// What a seat needs: rows, timers and room for actions.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Whom peers are.
+    pub peers: Peers,
+    /// Are the rows of all peers there from the beginning, in the order of their ids? Otherwise from the first meeting.
+    pub all_peers: bool,
+    /// Rows per peer in [`Table::routes`] where they are not for ways; 0: one per way.
+    pub slots: u16,
+    /// A flow row idle for longer is forgotten ([`Span::FOREVER`]: never). Rows with an armed timer or a held queue are pinned.
+    pub flow_idle: Span,
+    /// Period of [`Policy::tick`].
+    pub tick: Span,
+    /// Phase of the ticks.
+    pub phase: Phase,
+    /// Most actions of one hook call.
+    pub actions: usize,
+    /// Most bytes of message bodies of one hook call.
+    pub bytes: usize,
+    /// Held queues per port.
+    pub queues: u16,
+    /// An oracle is asked for: [`SwitchView::free_queues`].
+    pub free_queues: bool,
+    /// The operator is asked to tell the rate of each path: [`HostView::path_rates`].
+    pub path_rates: bool,
+    /// At hosts: is [`Policy::pick`] called for acknowledgements too? Otherwise the fabric's own scheme spreads them.
+    pub picks_acks: bool,
+    /// At hosts: are tags source ports of a tunnel, any number of 16 bits, for switches to hash? Then the spec reads them
+    /// so unless told otherwise, and refuses to take them for paths.
+    pub draws_tags: bool,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Layout {
+            peers: Peers::None,
+            all_peers: false,
+            slots: 0,
+            flow_idle: Span::FOREVER,
+            tick: Span::ZERO,
+            phase: Phase::Zero,
+            actions: 8,
+            bytes: 0,
+            queues: 0,
+            free_queues: false,
+            path_rates: false,
+            picks_acks: false,
+            draws_tags: false,
+        }
+    }
+}
