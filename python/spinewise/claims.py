@@ -201,6 +201,25 @@ def below_limit(measured: Measured, curve: str, metric: str, limit: float, x: fl
     return line(above_zero(interval), f"{curve}: {metric} {number(own.mean)} ±{number(own.half)}, limit {limit:g}")
 
 
+def above_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
+    """`metric` lies above a fixed limit on `curve` at x."""
+    interval = t_interval([value - limit for value in measured.values(curve, x, metric)])
+    own = measured.interval(curve, x, metric)
+    return line(above_zero(interval), f"{curve}: {metric} {number(own.mean)} ±{number(own.half)}, limit {limit:g}")
+
+
+def near(measured: Measured, curve: str, metric: str, x: float, value: float, *, within: float) -> Verdict:
+    """`metric` of `curve` lies within so much of a value that the paper gives, the interval and all."""
+    own = measured.interval(curve, x, metric)
+    status = Status.OPEN
+    if own.n >= 2 and value - within <= own.low and own.high <= value + within:
+        status = Status.HOLDS
+    elif own.n >= 2 and (own.high < value - within or own.low > value + within):
+        status = Status.FAILS
+    text = f"{curve}: {metric} {number(own.mean)} ±{number(own.half)}, paper {number(value)}, within ±{within:g}"
+    return line(status, text)
+
+
 def graded(verdicts: Iterable[Verdict]) -> Verdict:
     """A statement in several numbers, which may hold in part: all, none, some of them, or none decided."""
     found = list(verdicts)
@@ -219,16 +238,26 @@ def reduction(measured: Measured, curve: str, other: str, metric: str, x: float,
     It holds when the difference is certain and at least `ENOUGH` of what is claimed, in part when it is certain but
     less. It fails when `curve` is higher for sure, or so much of an effect is excluded; else it is not decided.
     """
-    change = measured.difference(curve, other, x, metric)
+    return effect(measured, curve, other, metric, x, -claimed)
+
+
+def increase(measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float) -> Verdict:
+    """`metric` of `curve` lies above that of `other` by a share that the paper gives; judged as `reduction` is."""
+    return effect(measured, curve, other, metric, x, claimed)
+
+
+def effect(measured: Measured, curve: str, other: str, metric: str, x: float, claimed: float) -> Verdict:
+    """A relative difference that the paper gives with its sign; see `reduction`."""
     its = measured.interval(other, x, metric).mean
-    excluded = change.n >= 2 and change.low > -ENOUGH * claimed * its
-    if change.excludes_zero and change.mean < 0.0:
-        status = Status.HOLDS if change.mean <= -ENOUGH * claimed * its else Status.PARTLY
+    change = signed(measured.difference(curve, other, x, metric), claimed)
+    enough = ENOUGH * abs(claimed) * its
+    if change.excludes_zero and change.mean > 0.0:
+        status = Status.HOLDS if change.mean >= enough else Status.PARTLY
     else:
-        status = Status.FAILS if excluded else Status.OPEN
+        status = Status.FAILS if change.n >= 2 and change.high < enough else Status.OPEN
     alike = "" if change.excludes_zero else ", not distinguishable at this size"
     text = comparison(measured, curve, other, metric, x)
-    return line(status, f"{text}; paper {-100 * claimed:+.0f} %{alike}")
+    return line(status, f"{text}; paper {100 * claimed:+.0f} %{alike}")
 
 
 def up_to(measured: Measured, curve: str, metric: str, *, claimed: float, others: Sequence[str] = ()) -> Verdict:

@@ -1,0 +1,147 @@
+"""What the experiments on ELAB share: the set-ups T4-A to T4-D, the schemes, and how traffic is split over paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinewise.experiment import Assumption, Timeline
+from spinewise.result import Result
+from spinewise.tables import numbers
+
+Floats = NDArray[np.float64]
+
+# "20 µs per hop": four links there, four back, 160 µs.
+HOP_NS = 20_000
+BASE_RTT_US = 8 * HOP_NS / 1e3
+
+# The paper names neither the flavour of TCP nor what it does about reordering.
+TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
+    "ECN-TCP": {"kind": "ecn"},
+    "ECN-TCP, RACK-TLP": {"kind": "ecn", "recovery": "rack"},
+    "ECN-TCP, reordering ignored": {"kind": "ecn", "dupack_threshold": 0},
+    "DCTCP": {"kind": "dctcp"},
+    "DCTCP, RACK-TLP": {"kind": "dctcp", "recovery": "rack"},
+    "DCTCP, reordering ignored": {"kind": "dctcp", "dupack_threshold": 0},
+}
+MAIN, DCTCP, RACK = "ECN-TCP", "DCTCP", "ECN-TCP, RACK-TLP"
+
+ELAB, HIDDEN, CLOVE, SLOW, FLOWLETS, HERMES, ORACLE = (
+    "ELAB",
+    "ELAB hidden",
+    "CLOVE",
+    "CLOVE 4ms",
+    "CLOVE flowlets",
+    "Hermes",
+    "proportional",
+)
+# §3.1 and §5.1: two thirds of the weight are left, and nobody gets the third; packet by packet, or no single flow could
+# be split in proportion.
+_CLOVE = "clove:redistribute=off:flowlet_gap_us="
+# §5.1: T_ECN 40 %, T_RTT_low 20 µs above the base RTT, T_RTT_high twice the base RTT.
+_HERMES = f"hermes:t_ecn=0.4:delay=rtt:scale=fixed:t_rtt_low_us=20:t_rtt_high_us={BASE_RTT_US:g}"
+_OF: Mapping[str, str] = {
+    "ECMP": "ecmp",
+    CLOVE: f"{_CLOVE}0",
+    SLOW: f"{_CLOVE}0:cut_interval_us=4000",
+    FLOWLETS: f"{_CLOVE}500",
+    HERMES: _HERMES,
+    ELAB: "elab",
+    HIDDEN: "elab:ecn=hidden",
+    ORACLE: "proportional",
+}
+
+
+def schemes(*labels: str) -> str:
+    """These schemes with their labels, in the form of the command line."""
+    return ",".join(f"{_OF[label]}@{label}" for label in labels)
+
+
+def spec(name: str, topology: Mapping[str, Any], buffer_bytes: int, ecn_bytes: int, transport: str) -> dict[str, Any]:
+    """A spec without scheme and traffic: every hop 20 µs."""
+    return {
+        "name": f"ELAB {name}, {transport}",
+        "topology": {"host_delay_ns": HOP_NS, "fabric_delay_ns": HOP_NS, "host_rate_gbps": 10, **topology},
+        "switch": {"buffer_bytes": buffer_bytes, "ecn_threshold_bytes": ecn_bytes},
+        "transport": dict(TRANSPORTS[transport]),
+        "metrics": {},
+        "run": {},
+    }
+
+
+def slow_paths(rates_gbps: Mapping[int, float]) -> list[dict[str, Any]]:
+    """Overrides: all links of these spines at these rates."""
+    return [{"spine": spine, "rate_gbps": rate} for spine, rate in rates_gbps.items()]
+
+
+def rate(result: Result, leaf: int, spine: int) -> float:
+    """Bits per second of the link between a leaf and a spine."""
+    topology = result.spec["topology"]
+    found = float(topology["fabric_rate_gbps"])
+    for one in topology["override"]:
+        if one.get("leaf", leaf) == leaf and one.get("spine", spine) == spine:
+            found = float(one.get("rate_gbps", found))
+    return 1e9 * found
+
+
+def given(result: Result, leaf: int, spine: int) -> tuple[Floats, Floats]:
+    """What a leaf gave to one uplink in each interval of the series: end of the interval in seconds, bits per second.
+
+    What was sent and what was queued since; what was dropped is not in it.
+    """
+    name = f"leaf{leaf}->spine{spine}"
+    interval_s = float(result.spec["metrics"]["series_interval_us"]) / 1e6
+    time, busy = result.series_of("link_utilisation", name)
+    _, queue = result.series_of("link_queue_bytes", name)
+    return time, busy * rate(result, leaf, spine) + np.diff(queue, prepend=0.0) * 8.0 / interval_s
+
+
+def share_of_first(result: Result, leaf: int) -> Timeline:
+    """Share of what a leaf gives to its two uplinks that goes to the first; NaN where it gives nothing."""
+    time, first = given(result, leaf, 0)
+    _, second = given(result, leaf, 1)
+    return Timeline(time, np.divide(first, first + second, out=np.full(len(time), np.nan), where=first + second > 0.0))
+
+
+def carried(result: Result, leaf: int, spine: int) -> float:
+    """Bytes that one uplink of a leaf has carried."""
+    name = f"leaf{leaf}->spine{spine}"
+    return float(next(link["bytes"] for link in result.report["links"] if link["name"] == name))
+
+
+def packets(result: Result) -> dict[str, float]:
+    """Packets sent again, out of order and marked, as shares of those sent; timeouts and drops."""
+    sent = float(numbers(result.flows, "packets").sum(dtype=np.int64))
+    shares = {"resent": "retransmits", "out_of_order": "out_of_order", "marked": "marks"}
+    found = {key: float(numbers(result.flows, name).sum(dtype=np.int64)) / sent for key, name in shares.items()}
+    return found | {
+        "timeouts": float(numbers(result.flows, "timeouts").sum(dtype=np.int64)),
+        "drops": float(sum(link["drops"] for link in result.report["links"])),
+    }
+
+
+ASSUMPTIONS = (
+    Assumption("TCP", "TCP with ECN, halving on a mark (RFC 3168); DCTCP beside it", "§3.1: slows and grows linearly"),
+    Assumption(
+        "reordering",
+        "fast retransmit at three duplicates; RACK-TLP and a sender that ignores duplicates beside it",
+        "nothing is said, though every scheme but ECMP and Hermes reorders",
+    ),
+    Assumption("window", "no limit but congestion; initial window 10, least timeout 10 ms", "not given"),
+    Assumption("marks", "step marking of what finds more bytes queued than the threshold", "kind of marking not given"),
+    Assumption("delay", "20 µs a link, four links each way: an RTT of 160 µs", "'end to end 160 µs' is read as RTT"),
+    Assumption(
+        "CLOVE",
+        "packet by packet, two thirds of the weight left, the third lost; cut at most once per half base RTT, marks"
+        " hidden unless all paths have them; with cuts 4 ms apart, and with flowlets of 500 µs, beside it",
+        "§3.1's example: a single flow is split 1:1, 2:3, 4:9",
+    ),
+    Assumption(
+        "Hermes",
+        "as published, delay by RTT, thresholds as §5.1; S 600 kB, R 30 % of the host's link",
+        "§5.1 gives T_ECN and both T_RTT, neither S nor R nor the margins",
+    ),
+)
