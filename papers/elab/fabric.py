@@ -27,7 +27,7 @@ TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
     "DCTCP, RACK-TLP": {"kind": "dctcp", "recovery": "rack"},
     "DCTCP, reordering ignored": {"kind": "dctcp", "dupack_threshold": 0},
 }
-MAIN, DCTCP, RACK = "ECN-TCP", "DCTCP", "ECN-TCP, RACK-TLP"
+MAIN, DCTCP, RACK, TOLERANT = "ECN-TCP", "DCTCP", "ECN-TCP, RACK-TLP", "ECN-TCP, reordering ignored"
 
 ELAB, HIDDEN, CLOVE, SLOW, FLOWLETS, HERMES, ORACLE = (
     "ELAB",

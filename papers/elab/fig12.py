@@ -1,0 +1,48 @@
+"""ELAB Fig. 12: web search over load on a symmetric fabric (set-up T4-C)."""
+
+from __future__ import annotations
+
+import runpy
+from functools import partial
+from pathlib import Path
+
+from spinewise import claims, shapes
+from spinewise.experiment import Measured, Verdict
+
+LARGE = runpy.run_path(str(Path(__file__).with_name("large.py")))
+ELAB, CLOVE, FLOWLETS, HERMES, HIDDEN = (LARGE[name] for name in ("ELAB", "CLOVE", "FLOWLETS", "HERMES", "HIDDEN"))
+LOADS = (0.3, 0.5, 0.7, 0.9)
+# "A little better than ECMP".
+LITTLE = 0.03
+
+
+def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
+    """Below ECMP, by as little as may be told from nothing."""
+    return claims.graded(
+        claims.reduction(measured, curve, "ECMP", shapes.MEAN, x, claimed=LITTLE) for x in measured.xs
+    )
+
+
+def ahead(other: str, measured: Measured) -> Verdict:
+    """ELAB ahead of CLOVE or Hermes, by 1 % at least at every load."""
+    verdict: Verdict = LARGE["below"](other, 0.01, measured.xs, measured)
+    return verdict
+
+
+EXPERIMENT = LARGE["experiment"](
+    "12",
+    "ELAB Fig. 12: web search, symmetric",
+    (),
+    LOADS,
+    (0.5, 0.9),
+    (
+        *(
+            (f"C4-09, {one}", f"{one} slightly better than ECMP (3 %)", partial(better_than_ecmp, one))
+            for one in (ELAB, CLOVE, HERMES)
+        ),
+        *(
+            (f"C4-09 against {one}", f"ELAB 1 to 3 % below {one}", partial(ahead, one))
+            for one in (CLOVE, FLOWLETS, HERMES)
+        ),
+    ),
+)
