@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from spinewise.experiment import Assumption, Timeline
 from spinewise.result import Result
 from spinewise.tables import numbers
+from spinewise.variants import Variant, parse
 
 Floats = NDArray[np.float64]
 
@@ -29,9 +31,10 @@ TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
 }
 MAIN, DCTCP, RACK, TOLERANT = "ECN-TCP", "DCTCP", "ECN-TCP, RACK-TLP", "ECN-TCP, reordering ignored"
 
-ELAB, HIDDEN, CLOVE, SLOW, FLOWLETS, HERMES, ORACLE = (
+ELAB, HIDDEN, MASKED, CLOVE, SLOW, FLOWLETS, HERMES, ORACLE = (
     "ELAB",
     "ELAB hidden",
+    "ELAB all-marked",
     "CLOVE",
     "CLOVE 4ms",
     "CLOVE flowlets",
@@ -51,13 +54,22 @@ _OF: Mapping[str, str] = {
     HERMES: _HERMES,
     ELAB: "elab",
     HIDDEN: "elab:ecn=hidden",
+    MASKED: "elab:ecn=all_marked",
     ORACLE: "proportional",
 }
 
 
-def schemes(*labels: str) -> str:
-    """These schemes with their labels, in the form of the command line."""
-    return ",".join(f"{_OF[label]}@{label}" for label in labels)
+def schemes(*labels: str) -> list[Variant]:
+    """These schemes with their labels."""
+    return [parse(f"{_OF[label]}@{label}") for label in labels]
+
+
+def under(scheme: Variant, base: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec with the scheme. ELAB's paths are ports of a tunnel, which switches hash with the two hosts."""
+    made: dict[str, Any] = scheme.apply(deepcopy(dict(base)))
+    if made["scheme"]["name"] == "elab":
+        made["scheme"]["path_tag"] = "outer"
+    return made
 
 
 def spec(name: str, topology: Mapping[str, Any], buffer_bytes: int, ecn_bytes: int, transport: str) -> dict[str, Any]:
@@ -124,6 +136,12 @@ def packets(result: Result) -> dict[str, float]:
 
 
 ASSUMPTIONS = (
+    Assumption(
+        "ELAB",
+        "marks pass through to TCP; hidden from it, and hidden unless all paths have them, beside it; what else is open"
+        " by the defaults here",
+        "§4.1: transparent to the transport; of CLOVE, not of ELAB, it is said that it hides marks",
+    ),
     Assumption("TCP", "TCP with ECN, halving on a mark (RFC 3168); DCTCP beside it", "§3.1: slows and grows linearly"),
     Assumption(
         "reordering",

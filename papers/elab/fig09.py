@@ -15,7 +15,6 @@ from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured
 from spinewise.result import Result
 from spinewise.shapes import Variation
 from spinewise.tables import numbers
-from spinewise.variants import parse_list
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 MAIN, DCTCP, RACK, TOLERANT = (FABRIC[name] for name in ("MAIN", "DCTCP", "RACK", "TOLERANT"))
@@ -53,10 +52,10 @@ def spec(transport: str) -> dict[str, Any]:
 def runs(effort: Effort) -> list[Run]:
     """Every scheme in every variation, over seeds: ECMP's hashes differ with them."""
     return [
-        Run(scheme.label, 0.0, seed, scheme.apply(variation.of(spec(variation.name))), name)
+        Run(scheme.label, 0.0, seed, FABRIC["under"](scheme, variation.of(spec(variation.name))), name)
         for name, variation in VARIATIONS.items()
         for seed in range(1, 1 + effort.choose(full=SEEDS, quick=5))
-        for scheme in parse_list(SCHEMES)
+        for scheme in SCHEMES
     ]
 
 

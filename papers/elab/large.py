@@ -13,7 +13,6 @@ from typing import Any
 from spinewise import claims, shapes
 from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
 from spinewise.result import Result
-from spinewise.variants import parse_list
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 MAIN, DCTCP, RACK, TOLERANT = (FABRIC[name] for name in ("MAIN", "DCTCP", "RACK", "TOLERANT"))
@@ -49,11 +48,11 @@ def runs(loads: Sequence[float], others: Sequence[float], override: Sequence[Map
     """Every scheme over load, over seeds; under the other transports at some of the loads."""
     few = effort.choose(full=others, quick=others[-1:])
     return [
-        Run(scheme.label, load, seed, scheme.apply(spec(load, transport, DURATION[effort], override)), transport)
+        Run(scheme.label, load, seed, FABRIC["under"](scheme, spec(load, transport, DURATION[effort], override)), transport)
         for transport in TRANSPORTS
         for load in (effort.choose(full=loads, quick=others) if transport == MAIN else few)
         for seed in range(1, 1 + effort.choose(full=5, quick=2))
-        for scheme in parse_list(SCHEMES)
+        for scheme in SCHEMES
     ]
 
 
