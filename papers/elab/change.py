@@ -1,6 +1,6 @@
 """How soon ELAB senses a change: own addition, on the paper's "tens of microseconds" (§2).
 
-Set-up T4-A with a third leaf, linked to spine 2 alone, whose UDP of 3 Gbps takes half of path 2 for a second. Each
+Set-up T4-A with a third leaf, linked to spine 2 alone, whose UDP of 3 Gbps takes half of path 2 for a while. Each
 path's ceiling B_i is read from the sender's table.
 """
 
@@ -27,9 +27,9 @@ TRANSPORTS = (MAIN, RACK, TOLERANT, "DCTCP, RACK-TLP")
 SLOW_GBPS, FAST_GBPS, UDP_GBPS = 3.0, 6.0, 3.0
 # B of path 2 between what it is alone and beside the UDP flow.
 BETWEEN_KBPS = 1e6 * (FAST_GBPS - UDP_GBPS / 2.0)
-STARTS_S, LASTS_S, REST_S = 1.0, 1.0, 1.0
+STARTS_S, LASTS_S, REST_S = 0.5, 0.3, 0.3
 # Nothing changes here: how soon B of path 2 passes the same mark by itself.
-QUIET_S = 0.7
+QUIET_S = 0.35
 # The split is there when its mean over so long is within this of the new fixed point.
 STEADY_S, CLOSE = 0.005, 0.03
 DRAWN_S = (-0.01, 0.06)
@@ -81,9 +81,9 @@ def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
     ceiling = of_path_2(result)
     share = FABRIC["share_of_first"](result, 0)
     found = {
-        "quiet_s": first_beyond(ceiling, QUIET_S, -1.0) if QUIET_S < start else math.nan,
-        "sensed_s": first_beyond(ceiling, start, -1.0),
-        "freed_s": first_beyond(ceiling, start + LASTS_S, 1.0),
+        "quiet_s": first_beyond(ceiling, QUIET_S, start, -1.0),
+        "sensed_s": first_beyond(ceiling, start, start + LASTS_S, -1.0),
+        "freed_s": first_beyond(ceiling, start + LASTS_S, math.inf, 1.0),
         "settled_s": settled(share, start, start + LASTS_S, 1 / 2),
         "resettled_s": settled(share, start + LASTS_S, start + LASTS_S + REST_S, 1 / 3),
     }
@@ -96,12 +96,13 @@ def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
 def of_path_2(result: Result) -> Timeline:
     """B of the faster path, kbit/s: of the two rows of the sender's table, the one that is higher before the change."""
     rows = [Timeline(*result.series_of(f"elab.b{row}", "host0")) for row in (0, 1)]
-    return max(rows, key=lambda row: float(np.median(row.value[(row.time_s > 0.3) & (row.time_s < STARTS_S)])))
+    return max(rows, key=lambda row: float(np.median(row.value[(row.time_s > 0.2) & (row.time_s < STARTS_S)])))
 
 
-def first_beyond(line: Timeline, start: float, sign: float) -> float:
-    """From `start` to the first value below (sign -1) or above the mark; NaN if there is none."""
-    beyond = line.time_s[(line.time_s > start) & (sign * line.value > sign * BETWEEN_KBPS)]
+def first_beyond(line: Timeline, start: float, end: float, sign: float) -> float:
+    """From `start` to the first value below (sign -1) or above the mark; NaN if there is none before `end`."""
+    inside = (line.time_s > start) & (line.time_s < end)
+    beyond = line.time_s[inside & (sign * line.value > sign * BETWEEN_KBPS)]
     return float(beyond[0]) - start if len(beyond) else math.nan
 
 
@@ -136,7 +137,7 @@ EXPERIMENT = Experiment(
     figures=("change",),
     title="ELAB, own addition: how soon it senses a change",
     setup="paths of 3 and 6 Gbps, 160 µs RTT, queues of 1.8 MB, marks at 600 kB; one flow, and UDP of 3 Gbps on path 2"
-    " for a second",
+    " for 0.3 s",
     runs=runs,
     measure=measure,
     panels=tuple(
