@@ -18,9 +18,7 @@ LITTLE = 0.03
 
 def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
     """Below ECMP, by as little as may be told from nothing."""
-    return claims.graded(
-        claims.reduction(measured, curve, "ECMP", shapes.MEAN, x, claimed=LITTLE) for x in measured.xs
-    )
+    return claims.graded(claims.reduction(measured, curve, "ECMP", shapes.MEAN, x, claimed=LITTLE) for x in measured.xs)
 
 
 def ahead(other: str, measured: Measured) -> Verdict:
@@ -32,9 +30,6 @@ def ahead(other: str, measured: Measured) -> Verdict:
 EXPERIMENT = LARGE["experiment"](
     "12",
     "ELAB Fig. 12: web search, symmetric",
-    (),
-    LOADS,
-    (0.5, 0.9),
     (
         *(
             (f"C4-09, {one}", f"{one} slightly better than ECMP (3 %)", partial(better_than_ecmp, one))
@@ -45,4 +40,7 @@ EXPERIMENT = LARGE["experiment"](
             for one in (CLOVE, FLOWLETS, HERMES)
         ),
     ),
+    override=(),
+    loads=LOADS,
+    others=(0.5, 0.9),
 )

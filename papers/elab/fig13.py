@@ -25,9 +25,7 @@ def light(measured: Measured) -> list[float]:
 
 def similar(other: str, measured: Measured) -> Verdict:
     """ELAB within a few percent of CLOVE or Hermes under light load."""
-    return claims.graded(
-        claims.alike(measured, ELAB, other, shapes.MEAN, x, within=SIMILAR) for x in light(measured)
-    )
+    return claims.graded(claims.alike(measured, ELAB, other, shapes.MEAN, x, within=SIMILAR) for x in light(measured))
 
 
 def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
@@ -50,9 +48,6 @@ def up_to(other: str, claimed: float, measured: Measured) -> Verdict:
 EXPERIMENT = LARGE["experiment"](
     "13",
     "ELAB Fig. 13: web search, two uplinks of a leaf at a quarter",
-    OVERRIDE,
-    LOADS,
-    (0.3, 0.6),
     (
         *(
             (f"C4-10, {one} like ELAB", f"light load: ELAB like {one} (within 5 %)", partial(similar, one))
@@ -72,4 +67,7 @@ EXPERIMENT = LARGE["experiment"](
             for one, high in ((CLOVE, 0.22), (FLOWLETS, 0.22), (HERMES, 0.26))
         ),
     ),
+    override=OVERRIDE,
+    loads=LOADS,
+    others=(0.3, 0.6),
 )  # fmt: skip

@@ -31,9 +31,7 @@ DURATION = {Effort.FULL: 50_000.0, Effort.QUICK: 10_000.0, Effort.WHOLE: 200_000
 def spec(load: float, transport: str, duration_us: float, override: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The spec without a scheme: every pair of a left and a right leaf has half of the load of its left leaf."""
     topology = {"leaves": 4, "spines": 4, "hosts_per_leaf": 16, "fabric_rate_gbps": 40, "override": list(override)}
-    made: dict[str, Any] = FABRIC["spec"](
-        "T4-D" if override else "T4-C", topology, 3_000_000, 900_000, transport
-    )
+    made: dict[str, Any] = FABRIC["spec"]("T4-D" if override else "T4-C", topology, 3_000_000, 900_000, transport)
     common = {"kind": "poisson", "cdf": "web_search", "pairs": "leaf_pair", "duration_us": duration_us}
     made["traffic"] = [
         {**common, "load": load / len(RIGHT), "from_leaf": source, "to_leaf": target}
@@ -44,11 +42,19 @@ def spec(load: float, transport: str, duration_us: float, override: Sequence[Map
     return made
 
 
-def runs(loads: Sequence[float], others: Sequence[float], override: Sequence[Mapping[str, Any]], effort: Effort) -> list[Run]:
+def runs(
+    loads: Sequence[float], others: Sequence[float], override: Sequence[Mapping[str, Any]], effort: Effort
+) -> list[Run]:
     """Every scheme over load, over seeds; under the other transports at some of the loads."""
     few = effort.choose(full=others, quick=others[-1:])
     return [
-        Run(scheme.label, load, seed, FABRIC["under"](scheme, spec(load, transport, DURATION[effort], override)), transport)
+        Run(
+            scheme.label,
+            load,
+            seed,
+            FABRIC["under"](scheme, spec(load, transport, DURATION[effort], override)),
+            transport,
+        )
         for transport in TRANSPORTS
         for load in (effort.choose(full=loads, quick=others) if transport == MAIN else few)
         for seed in range(1, 1 + effort.choose(full=5, quick=2))
@@ -96,10 +102,11 @@ Statement = tuple[str, str, Callable[[Measured], Verdict]]
 def experiment(
     number: str,
     title: str,
+    statements: Sequence[Statement],
+    *,
     override: Sequence[Mapping[str, Any]],
     loads: Sequence[float],
     others: Sequence[float],
-    statements: Sequence[Statement],
 ) -> Experiment:
     """Fig. 12 or 13; `others` are the loads under transports other than the first."""
     milliseconds = {effort.value: duration / 1e3 for effort, duration in DURATION.items()}

@@ -238,15 +238,15 @@ def reduction(measured: Measured, curve: str, other: str, metric: str, x: float,
     It holds when the difference is certain and at least `ENOUGH` of what is claimed, in part when it is certain but
     less. It fails when `curve` is higher for sure, or so much of an effect is excluded; else it is not decided.
     """
-    return effect(measured, curve, other, metric, x, -claimed)
+    return effect(measured, curve, other, metric, x, claimed=-claimed)
 
 
 def increase(measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float) -> Verdict:
     """`metric` of `curve` lies above that of `other` by a share that the paper gives; judged as `reduction` is."""
-    return effect(measured, curve, other, metric, x, claimed)
+    return effect(measured, curve, other, metric, x, claimed=claimed)
 
 
-def effect(measured: Measured, curve: str, other: str, metric: str, x: float, claimed: float) -> Verdict:
+def effect(measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float) -> Verdict:
     """A relative difference that the paper gives with its sign; see `reduction`."""
     its = measured.interval(other, x, metric).mean
     change = signed(measured.difference(curve, other, x, metric), claimed)
