@@ -45,13 +45,13 @@ ELAB, HIDDEN, MASKED, CLOVE, SLOW, FLOWLETS, HERMES, ORACLE = (
 # be split in proportion.
 _CLOVE = "clove:redistribute=off:flowlet_gap_us="
 # §5.1: T_ECN 40 %, T_RTT_low 20 µs above the base RTT, T_RTT_high twice the base RTT.
-_HERMES = f"hermes:t_ecn=0.4:delay=rtt:scale=fixed:t_rtt_low_us=20:t_rtt_high_us={BASE_RTT_US:g}"
+HERMES_SPEC = f"hermes:t_ecn=0.4:delay=rtt:scale=fixed:t_rtt_low_us=20:t_rtt_high_us={BASE_RTT_US:g}"
 _OF: Mapping[str, str] = {
     "ECMP": "ecmp",
     CLOVE: f"{_CLOVE}0",
     SLOW: f"{_CLOVE}0:cut_interval_us=4000",
     FLOWLETS: f"{_CLOVE}500",
-    HERMES: _HERMES,
+    HERMES: HERMES_SPEC,
     ELAB: "elab",
     HIDDEN: "elab:ecn=hidden",
     MASKED: "elab:ecn=all_marked",
