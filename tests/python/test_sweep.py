@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -165,6 +166,7 @@ def test_an_error_in_one_run_stops_the_others_and_is_the_one_raised() -> None:
         measured.append(case.key)
         if case.key == 1:
             raise ZeroDivisionError
+        time.sleep(0.01)
         return case.key
 
     cases = [Case(key, resolved) for key in range(40)]

@@ -28,7 +28,8 @@ impl Flowlet {
 }
 
 /// Does a packet at `now` open a flowlet, when the last one passed at `last`?
-// LetFlow §3: iff the gap is longer than the timeout. CONGA §3.4
+// LetFlow §3: iff the gap is longer than the timeout.
+// CONGA §3.4: iff the gap is longer than T_fl.
 #[inline]
 pub const fn opens_flowlet(last: Time, now: Time, gap: Span) -> bool {
     now.since(last).0 > gap.0

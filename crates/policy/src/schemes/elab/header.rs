@@ -78,6 +78,7 @@ impl Info {
     ///
     /// # Errors
     /// [`NotAHeader::Short`] if there is no room; nothing is written then.
+    // ELAB §4.2: VP_ID, VP_RCnt, reserved, B, E, Burst_ID, and VP_RBurst_Rate if B is set.
     #[inline]
     pub fn encode(&self, bytes: &mut [u8]) -> Result<usize, NotAHeader> {
         let (needed, got) = (self.size(), bytes.len());
