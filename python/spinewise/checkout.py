@@ -20,7 +20,8 @@ from typing import Any
 from spinewise import core
 from spinewise.docs import cell
 
-SCHEMES = Path("crates/policy/src/schemes")
+POLICY = Path("crates/policy/src")
+SCHEMES = POLICY / "schemes"
 TRANSPORTS = Path("crates/sim/src/transport")
 PAPERS = Path("papers/papers.toml")
 PAGE = Path("docs/papers.md")
@@ -100,8 +101,8 @@ def function_of(lines: list[str], index: int) -> str:
 
 
 def all_citations(root: Path) -> list[Citation]:
-    """Every citation of the schemes and the transports."""
-    files = [*sources(root / SCHEMES), *sources(root / TRANSPORTS)]
+    """Every citation of the schemes, with what they share, and of the transports."""
+    files = [*sources(root / POLICY), *sources(root / TRANSPORTS)]
     return [found for file in files for found in citations(root, file)]
 
 
