@@ -1,14 +1,25 @@
 """Types of the compiled engine: the whole boundary between Rust and Python."""
 
-from collections.abc import Callable
-from typing import TypedDict
+from collections.abc import Callable, Sequence
+from typing import NotRequired, TypedDict
+
+class RawTrace(TypedDict):
+    """Columns of a trace; `offsets` says where the hops of each row begin, the rest describes them, as JSON."""
+
+    rows: dict[str, tuple[str, bytes]]
+    hops: dict[str, tuple[str, bytes]]
+    offsets: bytes
+    saw: dict[str, bytes]
+    quantities: str
+    words: str
 
 class RawOutcome(TypedDict):
-    """Columns as (dtype, little-endian bytes), and the report as JSON."""
+    """Columns as (dtype, little-endian bytes), and the report as JSON; the trace if there is one."""
 
     flows: dict[str, tuple[str, bytes]]
     series: dict[str, tuple[str, bytes]]
     report: str
+    trace: NotRequired[RawTrace]
 
 class SpecError(ValueError):
     """A spec was refused."""
@@ -28,8 +39,9 @@ def run(
     spec_json: str,
     progress: Callable[[int, int, int], object] | None = None,
     tuning: str | None = None,
+    flows: Sequence[int] | None = None,
 ) -> RawOutcome:
-    """`progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second."""
+    """`progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second; `flows` are traced."""
 
 def registry() -> str: ...
 def columns() -> str: ...

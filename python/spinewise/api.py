@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ def run(
     *,
     seed: int | None = None,
     progress: ProgressHook | None = None,
+    trace: Iterable[int] | None = None,
 ) -> Result:
     """Simulate one spec and return its results.
 
@@ -26,6 +27,8 @@ def run(
         seed: in place of the spec's own seed.
         progress: called about ten times a second with a `spinewise.core.Progress`; an exception it
             raises stops the run.
+        trace: flows, by number, whose choices of paths are traced: see `Result.trace`. It takes a second
+            pass, and the outcome is the same.
 
     Raises:
         SpecError: naming the key, the value given and what is allowed.
@@ -33,6 +36,22 @@ def run(
     file = None if isinstance(spec, Mapping) else str(spec)
     resolved = resolve(spec, seed=seed)
     try:
-        return Result.from_outcome(resolved, core.run(resolved, progress))
+        return Result.from_outcome(resolved, core.run(resolved, progress, traced(trace)))
     except SpecError as error:
         raise error.with_file(file) from None
+
+
+def traced(flows: Iterable[int] | None) -> list[int] | None:
+    """The flows to trace, each once; None for none.
+
+    Raises:
+        SpecError: one is no number of a flow.
+    """
+    if flows is None:
+        return None
+    numbers = []
+    for flow in flows:
+        if isinstance(flow, bool) or not isinstance(flow, int) or not 0 <= flow < 2**32:
+            raise SpecError("trace", flow, "numbers of flows, from 0")
+        numbers.append(flow)
+    return sorted(set(numbers)) or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -99,14 +99,16 @@ def resolve(spec: Mapping[str, Any]) -> Spec:
         raise translated(error) from None
 
 
-def run(resolved: Mapping[str, Any], progress: ProgressHook | None = None) -> RawOutcome:
-    """Simulate a resolved spec with the interpreter detached.
+def run(
+    resolved: Mapping[str, Any], progress: ProgressHook | None = None, trace: Sequence[int] | None = None
+) -> RawOutcome:
+    """Simulate a resolved spec with the interpreter detached; with `trace`, choices of these flows are traced.
 
     `progress` is called about ten times a second; an exception it raises ends the run and comes out here.
     """
     core = engine()
     try:
-        return cast("RawOutcome", core.run(encode(resolved), watcher(resolved, progress)))
+        return cast("RawOutcome", core.run(encode(resolved), watcher(resolved, progress), None, trace))
     except core.SpecError as error:
         raise translated(error) from None
 
@@ -134,7 +136,7 @@ def registry() -> dict[str, Any]:
 
 @cache
 def columns() -> dict[str, list[dict[str, str]]]:
-    """The columns of `flows` and `series` (name, dtype, unit, meaning), and the engine's series."""
+    """The columns of `flows`, `series` and traces (name, dtype, unit, meaning), and the engine's series."""
     return cast(dict[str, list[dict[str, str]]], json.loads(engine().columns()))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import core, stats, tables
+from spinewise import core, stats, tables, trace
 from spinewise.errors import SpecError
 from spinewise.folder import new_results
 from spinewise.spec import Spec, spec_hash
@@ -20,6 +20,7 @@ from spinewise.summary import PS_PER_SECOND, Summary, summarise
 RUN_FILE = "run.json"
 FLOWS_FILE = "flows.parquet"
 SERIES_FILE = "series.parquet"
+TRACE_FILE = "trace.parquet"
 
 # What of the report stands at the top of run.json; the rest is under "report".
 HEADLINE = ("seed", "version", "wall_seconds", "events", "packet_hops", "outcome_hash", "traffic_hash")
@@ -34,12 +35,14 @@ class Result:
         flows: `pyarrow.Table`, one row per flow (see docs/results.md).
         series: `pyarrow.Table`, long form: time_ps, series, entity, value.
         report: the engine's report: outcome hash, counters, loads, links, wall seconds.
+        trace: `pyarrow.Table` of the choices of traced flows (see docs/results.md); None if none was traced.
     """
 
     spec: Spec
     flows: Any
     series: Any
     report: dict[str, Any]
+    trace: Any = None
 
     @classmethod
     def from_outcome(cls, spec: Spec, outcome: Mapping[str, Any]) -> Result:
@@ -50,6 +53,7 @@ class Result:
             flows=tables.table(outcome["flows"], described["flows"]),
             series=tables.table(outcome["series"], described["series"]),
             report=json.loads(outcome["report"]),
+            trace=trace.table(outcome["trace"], described) if "trace" in outcome else None,
         )
 
     @cached_property
@@ -109,6 +113,8 @@ class Result:
 
         parquet.write_table(self.flows, target / FLOWS_FILE, compression="zstd")
         parquet.write_table(self.series, target / SERIES_FILE, compression="zstd")
+        if self.trace is not None:
+            parquet.write_table(self.trace, target / TRACE_FILE, compression="zstd")
         write_json(target / RUN_FILE, self.run_record())
 
     @classmethod
@@ -125,10 +131,14 @@ class Result:
             record = json.loads((folder / RUN_FILE).read_text())
             flows = parquet.read_table(folder / FLOWS_FILE)
             series = parquet.read_table(folder / SERIES_FILE)
+            traced = folder / TRACE_FILE
+            choices = parquet.read_table(traced) if traced.is_file() else None
         except (OSError, ValueError) as error:
             raise SpecError("folder", folder, "a results folder of one run", str(error)) from None
+        if not isinstance(record, dict) or not all(isinstance(record.get(key), dict) for key in ("report", "spec")):
+            raise SpecError("folder", folder, "a results folder of one run", f"its {RUN_FILE} is none of a run")
         report = record["report"] | {key: record[key] for key in HEADLINE if key in record}
-        return cls(spec=record["spec"], flows=flows, series=series, report=report)
+        return cls(spec=record["spec"], flows=flows, series=series, report=report, trace=choices)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -1,6 +1,13 @@
 //! Flowlets: what a flow sends without a longer idle time in between, all of it one way.
 
-use crate::{Span, Time};
+use crate::sees::{quantity, us, us_since};
+use crate::{Quantity, Sight, Span, Time};
+
+/// What schemes with flowlets tell of one, first of all they tell of a flow.
+pub const TOLD: &[Quantity] = &[
+    quantity("gap", "µs", "since the flow's last packet, as long as the scheme remembers it"),
+    quantity("flowlet_gap", "µs", "a longer gap opens a flowlet"),
+];
 
 /// Row per flow and direction: its last flowlet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +31,12 @@ impl Flowlet {
     #[inline]
     pub const fn goes_on(&self, now: Time, gap: Span) -> bool {
         self.seen && !opens_flowlet(self.last, now, gap)
+    }
+
+    /// Fills in [`TOLD`].
+    pub fn tell(&self, sight: &mut Sight<'_>, now: Time, gap: Span) {
+        sight.flow(0, us_since(self.seen.then_some(self.last), now));
+        sight.flow(1, us(gap));
     }
 }
 

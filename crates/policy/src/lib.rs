@@ -28,6 +28,7 @@ pub mod out;
 pub mod packet;
 pub mod rng;
 pub mod schemes;
+pub mod sees;
 pub mod site;
 pub mod time;
 
@@ -37,6 +38,7 @@ pub use layout::{Layout, Peers, Phase, Shape, Tier};
 pub use out::{Key, Out, To};
 pub use packet::{Hashed, Kind, Packet};
 pub use rng::Rng;
+pub use sees::{Decides, Quantity, Rule, Sees, Sight};
 pub use site::{AtHost, AtSwitch, HostView, Site, SwitchView};
 pub use time::{Span, Time};
 
@@ -329,6 +331,8 @@ pub trait Policy: Sized {
     const COMPARED: Option<Compared> = None;
     /// The hooks implemented beyond `pick`.
     const HOOKS: Hooks = Hooks::NONE;
+    /// What can be told about its choices, for the choice trace: see [`Policy::sees`].
+    const SEES: Sees = Sees::NOTHING;
     /// Its parameters in presets that set them otherwise.
     const PRESETS: &'static [InPreset] = &[];
     /// Where it sits: [`AtHost`] or [`AtSwitch`].
@@ -380,6 +384,12 @@ pub trait Policy: Sized {
     /// follow it, unasked). At a host: the path tag of a data packet that leaves the
     /// rack (of an acknowledgement too with [`Layout::picks_acks`]), or [`Way::ANY`].
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Self::Flow, packet: &Packet, header: &mut Self::Header) -> Way;
+
+    /// Tells what `pick` is going to look at for this packet of a traced flow, and by which rule it will act. Never called
+    /// for other flows.
+    fn sees(&self, cx: &Cx<'_, Self>, flow: &Self::Flow, packet: &Packet, sight: &mut Sight<'_>) {
+        let _ = (cx, flow, packet, sight);
+    }
 
     /// A packet has been admitted to a port that leads to another switch and is about to be queued, the queue as found.
     fn egress(&self, cx: &mut Cx<'_, Self>, port: Port, packet: &Packet, header: &mut Self::Header) {

@@ -12,6 +12,7 @@ use spinewise_sim::engine::Progress;
 use spinewise_sim::outcome::{Column, FLOW_COLUMNS, Outcome, SERIES_COLUMNS, Values};
 use spinewise_sim::setup::{Failure, Tuning, simulate};
 use spinewise_sim::spec::{self, EngineKind, Spec};
+use spinewise_sim::trace::{self, CHOICE_COLUMNS, HOP_COLUMNS, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -64,15 +65,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Runs a spec. `progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second.
 ///
 /// `tuning` is JSON with any of `engine` ("windows" or "events"), `window_divisor`, `commit_at_start`, `all_hooks`:
-/// choices that must not change a result.
+/// choices that must not change a result. `flows` are traced, which takes a second pass.
 #[pyfunction]
-#[pyo3(signature = (spec_json, progress=None, tuning=None))]
+#[pyo3(signature = (spec_json, progress=None, tuning=None, flows=None))]
 #[allow(clippy::disallowed_methods)] // the wall clock decides nothing but when to look
 fn run<'py>(
     py: Python<'py>,
     spec_json: &str,
     progress: Option<Py<PyAny>>,
     tuning: Option<&str>,
+    flows: Option<Vec<u32>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let spec = read(py, spec_json)?;
     let tuning = read_tuning(tuning)?;
@@ -97,10 +99,17 @@ fn run<'py>(
             }
         })
     };
-    let outcome = py.detach(|| guarded(|| simulate(&spec, tuning, &mut watch)))?;
+    let done = py.detach(|| {
+        guarded(|| match &flows {
+            None => simulate(&spec, tuning, &mut watch).map(|outcome| (outcome, None)),
+            Some(flows) => {
+                trace::simulate(&spec, tuning, flows, &mut watch).map(|(outcome, trace)| (outcome, Some(trace)))
+            }
+        })
+    })?;
     let wall = began.elapsed();
-    match outcome {
-        Ok(outcome) => pack(py, &outcome, wall),
+    match done {
+        Ok((outcome, trace)) => pack(py, &outcome, trace.as_ref(), wall),
         Err(Failure::Spec(error)) => Err(spec_error(py, &error)),
         Err(Failure::Interrupted) => Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("stopped"))),
     }
@@ -121,7 +130,12 @@ fn read_tuning(text: Option<&str>) -> PyResult<Tuning> {
     })
 }
 
-fn pack<'py>(py: Python<'py>, outcome: &Outcome, wall: Duration) -> PyResult<Bound<'py, PyDict>> {
+fn pack<'py>(
+    py: Python<'py>,
+    outcome: &Outcome,
+    trace: Option<&Trace>,
+    wall: Duration,
+) -> PyResult<Bound<'py, PyDict>> {
     let mut report = outcome.report.clone();
     report["version"] = json!(env!("CARGO_PKG_VERSION"));
     report["wall_seconds"] = json!(wall.as_secs_f64());
@@ -129,6 +143,28 @@ fn pack<'py>(py: Python<'py>, outcome: &Outcome, wall: Duration) -> PyResult<Bou
     packed.set_item("flows", columns_of(py, FLOW_COLUMNS, &outcome.flows)?)?;
     packed.set_item("series", columns_of(py, SERIES_COLUMNS, &outcome.series)?)?;
     packed.set_item("report", report.to_string())?;
+    if let Some(trace) = trace {
+        packed.set_item("trace", pack_trace(py, trace)?)?;
+    }
+    Ok(packed)
+}
+
+/// A trace: `rows`, `hops` and `offsets`, where those of each row begin; `saw`, whose quantities `quantities` (JSON)
+/// describes; and `words` (JSON).
+fn pack_trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
+    let packed = PyDict::new(py);
+    packed.set_item("rows", columns_of(py, CHOICE_COLUMNS, &trace.rows)?)?;
+    packed.set_item("hops", columns_of(py, HOP_COLUMNS, &trace.hops)?)?;
+    packed.set_item("offsets", PyBytes::new(py, &bytes(&Values::U32(trace.offsets.clone()))))?;
+    let saw = PyDict::new(py);
+    for quantity in &trace.saw {
+        saw.set_item(&quantity.name, PyBytes::new(py, &bytes(&Values::F64(quantity.values.clone()))))?;
+    }
+    packed.set_item("saw", saw)?;
+    let quantities: Vec<Value> =
+        trace.saw.iter().map(|q| json!({ "name": q.name, "unit": q.unit, "meaning": q.meaning, "of": q.of })).collect();
+    packed.set_item("quantities", Value::from(quantities).to_string())?;
+    packed.set_item("words", trace.words.to_string())?;
     Ok(packed)
 }
 
@@ -157,7 +193,7 @@ fn registry() -> PyResult<String> {
     guarded(|| spec::describe().to_string())
 }
 
-/// The columns of `flows` and `series`, as JSON.
+/// The columns of `flows`, `series` and of a trace (`choices`, and `hops` with a list a row), as JSON.
 #[pyfunction]
 fn columns() -> String {
     let show = |columns: &[Column]| -> Vec<Value> {
@@ -168,7 +204,14 @@ fn columns() -> String {
     };
     let series: Vec<Value> =
         spinewise_sim::log::SERIES.iter().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect();
-    json!({ "flows": show(FLOW_COLUMNS), "series": show(SERIES_COLUMNS), "series_names": series }).to_string()
+    json!({
+        "flows": show(FLOW_COLUMNS),
+        "series": show(SERIES_COLUMNS),
+        "series_names": series,
+        "choices": show(CHOICE_COLUMNS),
+        "hops": show(HOP_COLUMNS),
+    })
+    .to_string()
 }
 
 /// Runs the bench. `options` is JSON with any of `only` (part of a case's name), `rounds` and `share` of the full length.

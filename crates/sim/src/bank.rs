@@ -13,7 +13,7 @@ use spinewise_policy::out::Action;
 use spinewise_policy::site::{AtHost, AtSwitch, HostView, SwitchView};
 use spinewise_policy::{
     About, Cx, Event, Feedback, FlowKey, Hooks, Key, Layout, Message, Packet, Params, Peers, Policy, Port, Queue, Rng,
-    Site, Span, Time, Verdict, Way, Wire,
+    Sees, Sight, Site, Span, Time, Verdict, Way, Wire,
 };
 
 /// "This call concerns no peer."
@@ -106,6 +106,8 @@ pub struct Entry {
     pub params: &'static [Param],
     /// Hooks.
     pub hooks: Hooks,
+    /// What it tells about its choices.
+    pub sees: Sees,
     /// Does it put a header into packets?
     pub header: bool,
 }
@@ -126,6 +128,7 @@ macro_rules! bank {
             site: <<$policy as Policy>::Site as Site>::NAME,
             params: <<$policy as Policy>::Config as Params>::PARAMS,
             hooks: <$policy as Policy>::HOOKS,
+            sees: <$policy as Policy>::SEES,
             header: size_of::<<$policy as Policy>::Header>() > 0,
         },)*];
 
@@ -159,6 +162,11 @@ macro_rules! bank {
             /// Facts of the scheme.
             pub fn about(&self) -> About {
                 match self { $(Bank::$variant(_) => <$policy as Policy>::ABOUT,)* }
+            }
+
+            /// What the scheme tells about its choices.
+            pub fn sees(&self) -> &'static Sees {
+                match self { $(Bank::$variant(_) => &<$policy as Policy>::SEES,)* }
             }
 
             /// The layout of a seat.
@@ -212,6 +220,21 @@ macro_rules! bank {
                 };
                 packet.header = header;
                 picked
+            }
+
+            /// [`Bank::pick`] with [`Policy::sees`] before it.
+            #[cold]
+            pub fn pick_and_tell(
+                &mut self,
+                call: Call<'_>,
+                packet: &mut packet::Packet,
+                seen: (&Hashing, u16),
+                sight: &mut Sight<'_>,
+            ) -> (Way, u32) {
+                let view = packet.view(seen.0, seen.1, 0);
+                match self {
+                    $(Bank::$variant(seats) => seats.pick_and_tell(call, &view, &mut packet.header, sight),)*
+                }
             }
 
             /// [`Policy::egress`].
@@ -294,6 +317,20 @@ where
     #[inline(always)]
     fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
         self.with_header(Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
+            let way = policy.pick(cx, flow, packet, header);
+            (way, header.wire())
+        })
+    }
+
+    fn pick_and_tell(
+        &mut self,
+        call: Call<'_>,
+        packet: &Packet,
+        header: &mut [u8; 16],
+        sight: &mut Sight<'_>,
+    ) -> (Way, u32) {
+        self.with_header(Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
+            policy.sees(cx, flow, packet, sight);
             let way = policy.pick(cx, flow, packet, header);
             (way, header.wire())
         })

@@ -397,7 +397,14 @@ impl Host {
         }
         let Some(edge) = w.edge.as_mut() else { return };
         let call = call(w.net, self.id, now, packet.dst, edge);
-        let (way, header) = edge.pick(call, packet, (&w.net.hashing, 0));
+        let (way, header) = match &mut w.log.recorder {
+            None => edge.pick(call, packet, (&w.net.hashing, 0)),
+            Some(recorder) => {
+                let (ways, rows) = (w.net.topology.ways_between(self.id, packet.dst), w.net.topology.most_ways);
+                let place = (self.id, usize::from(ways), usize::from(rows));
+                recorder.pick(edge, call, packet, (&w.net.hashing, 0), place)
+            }
+        };
         packet.way = way;
         if header > 0 && w.net.charge_headers {
             packet.wire += header as u16;
@@ -453,6 +460,7 @@ impl Host {
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
             What::TransmitDone(_) | What::LateTransmitDone(_) | What::LinkDown(_) | What::RenewPause(..) => {}
+            What::Look => {}
             What::FlowStart => self.start_flows(w, now),
             What::Gate(gate) => self.open_gate(w, now, gate),
             What::Retransmit(flow) => self.retransmit(w, now, flow),

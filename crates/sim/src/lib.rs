@@ -26,5 +26,6 @@ pub mod summary;
 pub mod switch;
 pub mod timers;
 pub mod topology;
+pub mod trace;
 pub mod transport;
 pub mod workload;

@@ -1,6 +1,7 @@
 //! What a run writes down as it goes: points of series, and the account of packets.
 
 use crate::bank::REGISTRY;
+use crate::trace::Recorder;
 use crate::transport::resequencer::Tally;
 use spinewise_policy::Time;
 
@@ -60,7 +61,7 @@ impl Account {
 }
 
 /// The account of a run: whatever was created was delivered, dropped, consumed, or is still there.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Log {
     /// Points of series.
     pub points: Vec<Point>,
@@ -92,6 +93,8 @@ pub struct Log {
     pub unroutable: u64,
     /// Events handled.
     pub events: u64,
+    /// What writes down choices of traced flows, if there are any.
+    pub recorder: Option<Box<Recorder>>,
 }
 
 impl Log {

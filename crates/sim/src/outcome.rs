@@ -45,7 +45,12 @@ pub struct Column {
     pub meaning: &'static str,
 }
 
-const fn column(name: &'static str, dtype: &'static str, unit: &'static str, meaning: &'static str) -> Column {
+pub(crate) const fn column(
+    name: &'static str,
+    dtype: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
+) -> Column {
     Column { name, dtype, unit, meaning }
 }
 

@@ -14,6 +14,7 @@ use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH, Tags};
 use crate::port::{Lanes, Port};
 use crate::timers::{Timers, What};
+use crate::trace::Looks;
 pub use buffer::SharedBuffer;
 use scheme::take_asked;
 use sizes::cables;
@@ -68,6 +69,8 @@ pub struct Switch {
     busy: Vec<Span>,
     /// Whom the scheme keeps peer rows for.
     peers: Peers,
+    /// What is looked at for the choice trace.
+    pub looks: Option<Box<Looks>>,
 }
 
 /// A switch's own ports as its scheme sees them.
@@ -165,6 +168,7 @@ impl Switch {
             timers,
             probes: BTreeMap::new(),
             next_probe: 0,
+            looks: None,
         }
     }
 
@@ -283,7 +287,13 @@ impl Switch {
         let packet = &mut hand.packet;
         let ports = OwnPorts { ports: &self.ports, wires: w.wires, now, net: w.net, switch: self.id };
         let call = self.call(w.net, now, packet.dst, &ports, candidates, w.free_queues);
-        let (way, header) = w.fabric.pick(call, packet, (&w.net.hashing, in_port));
+        let (way, header) = match &mut w.log.recorder {
+            None => w.fabric.pick(call, packet, (&w.net.hashing, in_port)),
+            Some(recorder) => {
+                let place = (self.node, candidates.len(), candidates.len());
+                recorder.pick(w.fabric, call, packet, (&w.net.hashing, in_port), place)
+            }
+        };
         if header > 0 && in_port < self.host_ports && w.net.charge_headers {
             packet.wire += header as u16;
             packet.fabric_header = header as u8;
@@ -414,8 +424,16 @@ impl Switch {
                 self.timers.plan(now + period, What::Tick);
             }
             What::Sample => self.sample(w, now),
+            What::Look => self.look(w, now),
             What::FlowStart | What::Gate(_) | What::Retransmit(_) => {}
             What::DelayedAck(_) | What::Resequence(_) | What::Pace(_) => {}
+        }
+    }
+
+    #[cold]
+    fn look(&mut self, w: &mut World<'_>, now: Time) {
+        if let Some(looks) = &mut self.looks {
+            looks.look(now, &self.ports, w.net, w.wires, &mut self.timers);
         }
     }
 

@@ -12,16 +12,18 @@ pub enum Class {
     LinkChange = 0,
     /// A line became free.
     TransmitDone = 1,
+    /// Ports are looked at for the choice trace, as arrivals of this instant will find them.
+    Look = 2,
     /// A packet arrived.
-    Arrival = 2,
+    Arrival = 3,
     /// A line became free, on the clock of ns-3 ([`crate::net::Net::arrivals_first`]).
-    LateTransmitDone = 3,
+    LateTransmitDone = 4,
     /// A timer of a transport or a scheme expired.
-    Timer = 4,
+    Timer = 5,
     /// A period of a scheme passed.
-    Tick = 5,
+    Tick = 6,
     /// A period of the series passed.
-    Sample = 6,
+    Sample = 7,
 }
 
 /// What is planned.
@@ -31,7 +33,9 @@ pub enum What {
     LinkDown(u16),
     /// The line of this port is free.
     TransmitDone(u16),
-    /// The same, behind the arrivals of that instant.
+    /// Ports are looked at.
+    Look,
+    /// The line of this port is free, behind the arrivals of that instant.
     LateTransmitDone(u16),
     /// The next flow of this host starts.
     FlowStart,
@@ -63,6 +67,8 @@ struct Entry(u128);
 
 /// Bits below the rank: whom it is about.
 const SUBJECT: u32 = 58;
+/// The first rank behind arrivals, which are planned nowhere.
+const FIRST_BEHIND: u64 = 3;
 
 impl Entry {
     #[inline]
@@ -71,22 +77,23 @@ impl Entry {
         let (rank, subject) = match what {
             What::LinkDown(port) => (0, u64::from(port)),
             What::TransmitDone(port) => (1, u64::from(port)),
-            What::LateTransmitDone(port) => (2, u64::from(port)),
-            What::FlowStart => (3, 0),
-            What::Gate(gate) => (4, u64::from(gate)),
-            What::Retransmit(flow) => (5, u64::from(flow)),
-            What::DelayedAck(flow) => (6, u64::from(flow)),
-            What::Pace(flow) => (7, u64::from(flow)),
-            What::ProbeLost(probe) => (8, u64::from(probe)),
-            What::Scheme(Key::Flow(flow, n)) => (9, u64::from(flow.0) << 8 | u64::from(n)),
+            What::Look => (2, 0),
+            What::LateTransmitDone(port) => (3, u64::from(port)),
+            What::FlowStart => (4, 0),
+            What::Gate(gate) => (5, u64::from(gate)),
+            What::Retransmit(flow) => (6, u64::from(flow)),
+            What::DelayedAck(flow) => (7, u64::from(flow)),
+            What::Pace(flow) => (8, u64::from(flow)),
+            What::ProbeLost(probe) => (9, u64::from(probe)),
+            What::Scheme(Key::Flow(flow, n)) => (10, u64::from(flow.0) << 8 | u64::from(n)),
             What::Scheme(Key::Route(peer, way, n)) => {
-                (10, u64::from(peer) << 24 | u64::from(way.0) << 8 | u64::from(n))
+                (11, u64::from(peer) << 24 | u64::from(way.0) << 8 | u64::from(n))
             }
-            What::Scheme(Key::Node(n)) => (11, u64::from(n)),
-            What::RenewPause(port, priority) => (12, u64::from(port) << 8 | u64::from(priority)),
-            What::Resequence(flow) => (13, u64::from(flow)),
-            What::Tick => (14, 0),
-            What::Sample => (15, 0),
+            What::Scheme(Key::Node(n)) => (12, u64::from(n)),
+            What::RenewPause(port, priority) => (13, u64::from(port) << 8 | u64::from(priority)),
+            What::Resequence(flow) => (14, u64::from(flow)),
+            What::Tick => (15, 0),
+            What::Sample => (16, 0),
         };
         Entry(u128::from(at.0) << 64 | u128::from(rank << SUBJECT | subject))
     }
@@ -106,9 +113,10 @@ impl Entry {
         match self.rank() {
             0 => Class::LinkChange,
             1 => Class::TransmitDone,
-            2 => Class::LateTransmitDone,
-            14 => Class::Tick,
-            15 => Class::Sample,
+            2 => Class::Look,
+            3 => Class::LateTransmitDone,
+            15 => Class::Tick,
+            16 => Class::Sample,
             _ => Class::Timer,
         }
     }
@@ -119,19 +127,20 @@ impl Entry {
         match self.rank() {
             0 => What::LinkDown(subject as u16),
             1 => What::TransmitDone(subject as u16),
-            2 => What::LateTransmitDone(subject as u16),
-            3 => What::FlowStart,
-            4 => What::Gate(subject as u32),
-            5 => What::Retransmit(subject as u32),
-            6 => What::DelayedAck(subject as u32),
-            7 => What::Pace(subject as u32),
-            8 => What::ProbeLost(subject as u32),
-            9 => What::Scheme(Key::Flow(FlowKey((subject >> 8) as u32), subject as u8)),
-            10 => What::Scheme(Key::Route((subject >> 24) as u32, Way((subject >> 8) as u16), subject as u8)),
-            11 => What::Scheme(Key::Node(subject as u8)),
-            12 => What::RenewPause((subject >> 8) as u16, subject as u8),
-            13 => What::Resequence(subject as u32),
-            14 => What::Tick,
+            2 => What::Look,
+            3 => What::LateTransmitDone(subject as u16),
+            4 => What::FlowStart,
+            5 => What::Gate(subject as u32),
+            6 => What::Retransmit(subject as u32),
+            7 => What::DelayedAck(subject as u32),
+            8 => What::Pace(subject as u32),
+            9 => What::ProbeLost(subject as u32),
+            10 => What::Scheme(Key::Flow(FlowKey((subject >> 8) as u32), subject as u8)),
+            11 => What::Scheme(Key::Route((subject >> 24) as u32, Way((subject >> 8) as u16), subject as u8)),
+            12 => What::Scheme(Key::Node(subject as u8)),
+            13 => What::RenewPause((subject >> 8) as u16, subject as u8),
+            14 => What::Resequence(subject as u32),
+            15 => What::Tick,
             _ => What::Sample,
         }
     }
@@ -157,8 +166,7 @@ impl Timers {
     /// Does the next one go before an arrival at `now`?
     #[inline]
     pub fn precede_arrival(&self, now: Time) -> bool {
-        // The first rank behind arrivals, which are planned nowhere.
-        let arrival = u128::from(now.0) << 64 | u128::from(2u64 << SUBJECT);
+        let arrival = u128::from(now.0) << 64 | u128::from(FIRST_BEHIND << SUBJECT);
         self.0.peek().is_some_and(|entry| entry.0.0 < arrival)
     }
 
@@ -178,9 +186,10 @@ impl Timers {
 mod tests {
     use super::*;
 
-    const IN_ORDER: [(What, Class); 16] = [
+    const IN_ORDER: [(What, Class); 17] = [
         (What::LinkDown(9), Class::LinkChange),
         (What::TransmitDone(u16::MAX), Class::TransmitDone),
+        (What::Look, Class::Look),
         (What::LateTransmitDone(3), Class::LateTransmitDone),
         (What::FlowStart, Class::Timer),
         (What::Gate(u32::MAX), Class::Timer),

@@ -192,6 +192,12 @@ impl Topology {
         &self.candidates[at as usize..at as usize + usize::from(len)]
     }
 
+    /// Ways from the rack of one host to that of another.
+    pub fn ways_between(&self, from: u32, to: u32) -> u16 {
+        let (from, to) = (self.leaf_of[from as usize], self.leaf_of[to as usize]);
+        self.ways[(from * self.leaves + to) as usize]
+    }
+
     /// The switch behind a port that leads to one.
     fn behind(&self, switch: u32, port: u16) -> u32 {
         self.out(self.hosts + switch, port).to.0 - self.hosts

@@ -30,6 +30,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=package_version())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_run(commands)
+    add_explain(commands)
     add_compare(commands)
     add_validate(commands)
     for kind in ("schemes", "topologies", "workloads", "transports", "presets"):
@@ -86,7 +87,30 @@ def add_run(commands: Any) -> None:
     parser = new_command(commands, "run", "run", "Simulate one spec and summarise its flows.")
     add_spec(parser)
     parser.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="in place of the spec's seed")
+    parser.add_argument(
+        "--trace",
+        type=flow_numbers,
+        metavar="N,M,…",
+        help="trace how these flows chose their paths, as trace.parquet; see `spinewise explain`",
+    )
     add_output(parser, "run.json, flows.parquet and series.parquet")
+
+
+def add_explain(commands: Any) -> None:
+    """``explain``."""
+    parser = new_command(
+        commands,
+        "explain",
+        "explain",
+        "Tell why a flow moved: its choices of paths, what the scheme saw, and what was true.",
+    )
+    parser.add_argument("run", metavar="RUN", help="the folder of a run; run again if the flow was not traced")
+    parser.add_argument("--flow", type=whole(0, 2**32 - 1), required=True, metavar="N", help="number of the flow")
+    parser.add_argument("--all", action="store_true", help="every move, however many")
+    parser.add_argument(
+        "--from", dest="begin_us", type=moment, metavar="US", help="moves from this simulated time on, µs"
+    )
+    parser.add_argument("--to", dest="end_us", type=moment, metavar="US", help="moves up to this simulated time, µs")
 
 
 def add_compare(commands: Any) -> None:
@@ -245,6 +269,23 @@ def positive(text: str) -> float:
     if 0.0 < value < float("inf"):
         return value
     raise argparse.ArgumentTypeError(f"{text!r}: allowed is a number above 0")
+
+
+def moment(text: str) -> float:
+    """A time from zero on."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if 0.0 <= value < float("inf"):
+        return value
+    raise argparse.ArgumentTypeError(f"{text!r}: allowed is a number from 0")
+
+
+def flow_numbers(text: str) -> list[int]:
+    """Numbers of flows, separated by commas."""
+    convert = whole(0, 2**32 - 1)
+    return [convert(part.strip()) for part in text.split(",")]
 
 
 def numbers(text: str) -> list[float]:

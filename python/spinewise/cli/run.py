@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 from spinewise import api, report
 from spinewise.cli.output import print_json
+from spinewise.errors import SpecError
 from spinewise.folder import new_results
 from spinewise.progress import RunProgress, bars
 from spinewise.spec import load, resolve
@@ -15,10 +16,12 @@ from spinewise.spec import load, resolve
 def command(args: argparse.Namespace) -> int:
     """Simulate one spec; print its summary; keep its results when asked to."""
     spec = resolve(load(args.spec, args.set), seed=args.seed)
+    if args.trace and not args.out:
+        raise SpecError("--trace", args.trace, "together with --out", "the trace is kept in the folder of the run")
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         with bars() as bar:
-            result = api.run(spec, progress=RunProgress(bar, str(spec.get("name", "run"))))
+            result = api.run(spec, progress=RunProgress(bar, str(spec.get("name", "run"))), trace=args.trace)
         if folder is not None:
             result.write_files(folder)
     if args.json:

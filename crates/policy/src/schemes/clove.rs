@@ -45,10 +45,11 @@ pub mod weights;
 
 use crate::edge::acks::Acks;
 use crate::edge::weighted::{self, Turns};
-use crate::flowlet::Flowlet;
+use crate::flowlet::{self, Flowlet};
 use crate::{
-    About, AtHost, Aware, Compared, Cx, Hooks, HostView, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Shape,
-    Span, Time, Value, Verdict, Way, Wire,
+    About, AtHost, Aware, Compared, Cx, Hooks, HostView, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Rule,
+    Sees, Shape, Sight, Span, Time, Value, Verdict, Way, Wire,
+    sees::{quantity, us_since},
 };
 use weights::{Redistribute, all_congested_until};
 
@@ -203,6 +204,20 @@ impl Policy for Clove {
             ("hide_ecn", Value::Bool(false)),
         ],
     }];
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
+            Rule::Chooses("a new flowlet: the path whose turn it is by the weights"),
+            Rule::Chooses("a new flowlet: a path drawn by the weights"),
+            Rule::Chooses("a new flowlet: a path drawn at random"),
+        ],
+        flow: flowlet::TOLD,
+        way: &[
+            quantity("weight", "of an equal share", "share of new flowlets; none before the first"),
+            quantity("marked", "µs", "since a mark of it was last heard of; none if never"),
+        ],
+        ..Sees::NOTHING
+    };
     type Site = AtHost;
     type Config = Config;
     type Flow = Flowlet;
@@ -229,6 +244,24 @@ impl Policy for Clove {
         Layout { peers: Peers::Hosts, flow_idle: self.gap, actions: 1, picks_acks, ..Layout::default() }
     }
 
+    fn sees(&self, cx: &Cx<'_, Self>, flowlet: &Flowlet, packet: &Packet, sight: &mut Sight<'_>) {
+        flowlet.tell(sight, cx.now, self.gap);
+        let ways = cx.view.ways_to_host(packet.dst);
+        sight.rule(match (self.config.mode, self.config.choice) {
+            _ if self.goes_on(cx.now, flowlet, ways) => 0,
+            (Mode::EdgeFlowlet, _) => 3,
+            (Mode::Ecn, Choice::RoundRobin) => 1,
+            (Mode::Ecn, Choice::Random) => 2,
+        });
+        let (peer, routes) = cx.peers.here();
+        if peer.ready {
+            for (way, route) in routes[..usize::from(ways)].iter().enumerate() {
+                sight.way(way, 0, f64::from(route.weight) / f64::from(weights::ONE));
+                sight.way(way, 1, us_since((route.marked > Time::ZERO).then_some(route.marked), cx.now));
+            }
+        }
+    }
+
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flowlet: &mut Flowlet, packet: &Packet, header: &mut Feedback) -> Way {
         if self.config.mode == Mode::Ecn {
@@ -240,8 +273,7 @@ impl Policy for Clove {
         if !self.config.acks.places(packet.kind) || ways == 0 {
             return Way::ANY;
         }
-        let goes_on = flowlet.goes_on(cx.now, self.gap) && flowlet.to < ways;
-        let way = if goes_on { flowlet.to } else { self.place(cx, ways) };
+        let way = if self.goes_on(cx.now, flowlet, ways) { flowlet.to } else { self.place(cx, ways) };
         *flowlet = Flowlet::now(cx.now, way);
         Way(way)
     }
@@ -273,6 +305,12 @@ impl Clove {
 
     fn window(&self, view: &HostView<'_>) -> Span {
         if self.window == Span::ZERO { view.base_rtt } else { self.window }
+    }
+
+    /// Does a packet belong to the flow's last flowlet?
+    #[inline]
+    fn goes_on(&self, now: Time, flowlet: &Flowlet, ways: u16) -> bool {
+        flowlet.goes_on(now, self.gap) && flowlet.to < ways
     }
 
     /// The path of a new flowlet.

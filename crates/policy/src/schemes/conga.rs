@@ -36,10 +36,11 @@
 //! - DRE and CE count the packet in hand. `ce_at_source = "local"` adds the first link to CE (ConWeave's code); the
 //!   minimum over max(local, remote) has it anyway, and more recent, hence "zero".
 
-use crate::flowlet::Flowlet;
+use crate::flowlet::{self, Flowlet};
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Hooks, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng,
-    Shape, Span, Tier, Time, Value, Verdict, Way, Wire,
+    About, AtSwitch, Aware, Compared, Cx, Hooks, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule,
+    Sees, Shape, Sight, Span, Tier, Time, Value, Verdict, Way, Wire,
+    sees::{quantity, us_since},
 };
 
 crate::choice! {
@@ -225,6 +226,20 @@ impl Policy for Conga {
             ],
         },
     ];
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
+            Rule::Chooses("a new flowlet: the uplink whose worse metric, local or remote, is the least"),
+            Rule::Keeps("a spine's links to the leaf: by a hash of the header"),
+        ],
+        flow: flowlet::TOLD,
+        way: &[
+            quantity("local", "of 2^Q - 1", "use of the own uplink, by its rate estimator"),
+            quantity("remote", "of 2^Q - 1", "use of the path beyond, as the other leaf fed it back"),
+            quantity("remote_age", "µs", "since that was fed back; none if never"),
+        ],
+        ..Sees::NOTHING
+    };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flowlet;
@@ -255,6 +270,29 @@ impl Policy for Conga {
         // Spines only measure their ports.
         let peers = if shape.tier == Tier::Leaf { Peers::Leaves } else { Peers::None };
         Layout { peers, flow_idle: Span(self.gap.0.max(REMEMBER.0)), ..Layout::default() }
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, flowlet: &Flowlet, _: &Packet, sight: &mut Sight<'_>) {
+        if cx.view.tier != Tier::Leaf {
+            sight.rule(2);
+            return;
+        }
+        flowlet.tell(sight, cx.now, self.gap);
+        let candidates = cx.view.candidates;
+        let goes_on = flowlet.goes_on(cx.now, self.gap) && candidates.contains(&flowlet.to);
+        sight.rule(usize::from(!goes_on));
+        let range = self.range(candidates.len(), &mut cx.rng.clone());
+        let (_, table) = cx.peers.here();
+        for way in range {
+            let port = candidates[way];
+            let mut dre = cx.ports[usize::from(port)];
+            dre.catch_up(cx.now, cx.view.rate(Port(port)), self);
+            sight.way(way, 0, f64::from(quantised(dre.bytes, dre.full, self.bits)));
+            if let Some(entry) = table.get(usize::from(lb_tag(port, cx.view.host_ports))) {
+                sight.way(way, 1, f64::from(aged(entry.to, entry.to_at, cx.now, self.age)));
+                sight.way(way, 2, us_since((entry.to_at > Time::ZERO).then_some(entry.to_at), cx.now));
+            }
+        }
     }
 
     #[inline]
@@ -321,14 +359,19 @@ impl Conga {
         }
     }
 
+    /// The ways among which a new flowlet chooses, of `n`.
+    fn range(&self, n: usize, rng: &mut Rng) -> core::ops::Range<usize> {
+        match self.candidates {
+            Candidates::All => 0..n,
+            Candidates::FourConsecutive => four_consecutive(n, rng),
+        }
+    }
+
     /// The way of a new flowlet.
     // CONGA §3.5
     fn decide(&self, cx: &mut Cx<'_, Self>, old: Option<usize>) -> usize {
         let candidates = cx.view.candidates;
-        let range = match self.candidates {
-            Candidates::All => 0..candidates.len(),
-            Candidates::FourConsecutive => four_consecutive(candidates.len(), cx.rng),
-        };
+        let range = self.range(candidates.len(), cx.rng);
         let (now, host_ports) = (cx.now, cx.view.host_ports);
         for &port in &candidates[range.clone()] {
             let rate = cx.view.rate(Port(port));

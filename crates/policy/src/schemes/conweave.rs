@@ -37,7 +37,8 @@
 
 use crate::{
     About, AtSwitch, Aware, Compared, Cx, Hooks, InPreset, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy,
-    Port, Queue, Shape, Span, Tier, Time, Value, Verdict, Way,
+    Port, Queue, Sees, Shape, Sight, Span, Tier, Time, Value, Verdict, Way,
+    sees::{quantity, us},
 };
 use header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
 use reorder::{InUse, Place};
@@ -169,6 +170,19 @@ impl Policy for ConWeave {
         // As many reorder queues as flows want.
         InPreset { preset: "conweave-ns3", params: &[("reorder_queues", Value::Number(0.0))] },
     ];
+    const SEES: Sees = Sees {
+        rules: source::RULES,
+        flow: &[
+            quantity("silence", "µs", "since the flow's last packet here; none if there was none"),
+            quantity(
+                "late",
+                "µs",
+                "how long the answer to its epoch's first packet is overdue; below zero: it has time yet",
+            ),
+        ],
+        way: &[quantity("busy", "µs", "for so long it is not to be drawn, for a NOTIFY named it")],
+        ..Sees::NOTHING
+    };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flow;
@@ -217,6 +231,27 @@ impl Policy for ConWeave {
         }
     }
 
+    fn sees(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
+        let ways = cx.view.candidates.len();
+        if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
+            sight.rule(source::BY_HASH);
+            return;
+        }
+        for (way, path) in cx.peers.here().1[..ways].iter().enumerate() {
+            sight.way(way, 0, us(path.busy_until.since(cx.now)));
+        }
+        match flow {
+            Flow::Source(source) if source.way.index() < ways => {
+                sight.flow(0, us(cx.now.since(source.last)));
+                if source.deadline != Time::NEVER {
+                    sight.flow(1, us(cx.now.since(source.deadline)) - us(source.deadline.since(cx.now)));
+                }
+                sight.rule(source.rule(&self.source, cx.now, self.may_leave(cx, packet)));
+            }
+            _ => sight.rule(source::STARTS),
+        }
+    }
+
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Way {
         let ways = cx.view.candidates.len() as u32;
@@ -229,8 +264,7 @@ impl Policy for ConWeave {
             _ => Source { last: cx.now, ..Source::new(self.draw(cx, ways)) },
         };
         let old = source.rerouted;
-        let free = || cx.view.free_queues.get(packet.dst as usize).is_some_and(|&free| free > 0);
-        let may_leave = !self.oracle || free();
+        let may_leave = self.may_leave(cx, packet);
         let sent = source.next(&self.source, cx.now, may_leave, || self.draw(cx, ways));
         if let Some(way) = sent.moved {
             let series = if sent.header.mark == Mark::Tail { REROUTES } else { IDLE_MOVES };
@@ -297,6 +331,11 @@ impl Policy for ConWeave {
 }
 
 impl ConWeave {
+    /// May a flow leave its path, as far as an oracle knows?
+    fn may_leave(&self, cx: &Cx<'_, Self>, packet: &Packet) -> bool {
+        !self.oracle || cx.view.free_queues.get(packet.dst as usize).is_some_and(|&free| free > 0)
+    }
+
     /// Draws paths, with replacement, until one is not busy.
     // conweave-ns3: two draws, the first not invalid
     fn draw(&self, cx: &mut Cx<'_, Self>, ways: u32) -> Draw {

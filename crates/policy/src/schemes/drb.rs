@@ -21,7 +21,9 @@
 //!   switches.
 
 use crate::edge::acks::Acks;
-use crate::{About, AtHost, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Rng, Shape, Way};
+use crate::{
+    About, AtHost, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Rng, Rule, Sees, Shape, Sight, Way,
+};
 
 crate::choice! {
     /// Whose packets take turns together.
@@ -89,6 +91,13 @@ impl Policy for Drb {
         pick: "O(1)",
         update: "–",
     });
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Chooses("the first of its turn: a path drawn at random"),
+            Rule::Chooses("the next path in turn, one packet each"),
+        ],
+        ..Sees::NOTHING
+    };
     type Site = AtHost;
     type Config = Config;
     type Flow = Turn;
@@ -108,6 +117,14 @@ impl Policy for Drb {
             Scope::Flow => Peers::None,
         };
         Layout { peers, picks_acks: self.config.acks == Acks::AsData, ..Layout::default() }
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, flow: &Turn, _: &Packet, sight: &mut Sight<'_>) {
+        let turn = match self.config.scope {
+            Scope::Destination => cx.peers.here().0,
+            Scope::Flow => flow,
+        };
+        sight.rule(usize::from(turn.last > 0));
     }
 
     #[inline]

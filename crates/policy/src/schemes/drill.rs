@@ -26,7 +26,10 @@
 //! - A queue's length is exact and of this instant; the paper's engines see one another's packets late.
 //! - Every packet the fabric asks about is scattered, those of no flow (probes) too.
 
-use crate::{About, AtSwitch, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Port, Rng, Shape, Way};
+use crate::{
+    About, AtSwitch, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule, Sees, Shape, Sight,
+    Way, sees::quantity,
+};
 
 crate::choice! {
     /// What a memory belongs to.
@@ -91,6 +94,14 @@ impl Policy for Drill {
         pick: "O(d² + m n), to find ports in the group",
         update: "–",
     });
+    const SEES: Sees = Sees {
+        rules: &[Rule::Chooses("the shortest of the queues looked at: some drawn at random, some remembered")],
+        way: &[
+            quantity("queue", "bytes", "own queue at that uplink, if it was looked at"),
+            quantity("remembered", "", "1: from the last packet; 0: drawn"),
+        ],
+        ..Sees::NOTHING
+    };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = ();
@@ -107,6 +118,23 @@ impl Policy for Drill {
     fn layout(&self, _: &Shape) -> Layout {
         let peers = if self.memory == Memory::Dst { Peers::Hosts } else { Peers::None };
         Layout { peers, ..Layout::default() }
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, _: &(), packet: &Packet, sight: &mut Sight<'_>) {
+        sight.rule(0);
+        let memory = match self.memory {
+            Memory::Dst => cx.peers.here().0,
+            Memory::Engine => &*cx.node,
+            Memory::Port => cx.ports.get(packet.in_port.index()).unwrap_or(&*cx.node),
+        };
+        let (drawn, many) = draw(&mut cx.rng.clone(), cx.view.candidates.len(), self.d);
+        for (way, &port) in cx.view.candidates.iter().enumerate() {
+            let remembered = memory.ports.contains(&Some(port));
+            if remembered || drawn[..many].contains(&way) {
+                sight.way(way, 0, cx.view.queue_bytes(Port(port)) as f64);
+                sight.way(way, 1, f64::from(remembered));
+            }
+        }
     }
 
     #[inline]

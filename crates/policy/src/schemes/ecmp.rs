@@ -6,7 +6,7 @@
 //!
 //! Departures: none. The hash is ours (all bits mixed); vendors' CRCs differ in quality, not in kind.
 
-use crate::{About, AtSwitch, Aware, Compared, Cx, Needs, Packet, Policy, Way};
+use crate::{About, AtSwitch, Aware, Compared, Cx, Decides, Needs, Packet, Policy, Sees, Way};
 
 crate::params! {
     /// ECMP has no parameters.
@@ -36,6 +36,7 @@ impl Policy for Ecmp {
         pick: "O(1)",
         update: "–",
     });
+    const SEES: Sees = Sees { decides: Decides::HashesEvenly, ..Sees::NOTHING };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = ();

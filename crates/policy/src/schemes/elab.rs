@@ -61,7 +61,7 @@ pub mod sender;
 use crate::config::Allowed;
 use crate::{
     About, AtHost, Aware, Compared, Cx, Feedback, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy,
-    Shape, Span, Time, Verdict, Way,
+    Sees, Shape, Sight, Span, Time, Verdict, Way,
 };
 use discovery::Search;
 use header::{Header, LONG_BYTES};
@@ -378,6 +378,7 @@ impl Policy for Elab {
         update: "O(n) per packet received",
     });
     const HOOKS: Hooks = Hooks::INGRESS.and(Hooks::FEEDBACK).and(Hooks::MESSAGE).and(Hooks::TIMER);
+    const SEES: Sees = seat::SEES;
     type Site = AtHost;
     type Config = Config;
     type Flow = ();
@@ -440,6 +441,10 @@ impl Policy for Elab {
             Allowed::Number { min: 0.0, max: most },
             "t_explore_rtts",
         ))
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, (): &(), packet: &Packet, sight: &mut Sight<'_>) {
+        self.tell(cx, packet, sight);
     }
 
     #[inline]

@@ -29,7 +29,10 @@
 //! - How N is drawn is not known to us: uniformly from N to N + `n_jitter`. Off unless asked for.
 //! - No pause before the first packet on a new path (optional in the ns-3 code): reordering shows as it is.
 
-use crate::{About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Kind, Needs, Packet, Policy, Rng, Shape, Way};
+use crate::{
+    About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Kind, Needs, Packet, Policy, Rng, Rule, Sees, Shape,
+    Sight, Way, sees::quantity,
+};
 
 crate::choice! {
     /// How V changes.
@@ -79,6 +82,18 @@ pub struct Bend {
     v: u16,
     /// Values that V can take towards its destination.
     values: u16,
+    /// Why V has changed since the last packet.
+    bent: Bent,
+}
+
+/// Why V has changed, if it has; numbered as the rules told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+enum Bent {
+    #[default]
+    Not = 0,
+    Marks = 2,
+    Timeout = 3,
 }
 
 impl Bend {
@@ -144,6 +159,20 @@ impl Policy for FlowBender {
         update: "O(1) per ACK",
     });
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Keeps("nothing has called for another V"),
+            Rule::Chooses("the flow's first packet: V drawn at random"),
+            Rule::Chooses("too many packets of a round trip were marked: another V"),
+            Rule::Chooses("a timeout: another V"),
+        ],
+        flow: &[
+            quantity("acked", "packets", "acknowledgements of the round trip under way"),
+            quantity("marked", "packets", "the marked ones of them"),
+            quantity("congested", "round trips", "congested ones in a row"),
+        ],
+        ..Sees::NOTHING
+    };
     type Site = AtHost;
     type Config = Config;
     type Flow = Bend;
@@ -170,6 +199,13 @@ impl Policy for FlowBender {
         (self.values > shape.ways).then_some(("values", allowed))
     }
 
+    fn sees(&self, _: &Cx<'_, Self>, flow: &Bend, _: &Packet, sight: &mut Sight<'_>) {
+        sight.rule(if flow.patience == 0 { 1 } else { flow.bent as usize });
+        for (quantity, count) in [flow.total, flow.marked, u32::from(flow.congested)].into_iter().enumerate() {
+            sight.flow(quantity, f64::from(count));
+        }
+    }
+
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Bend, packet: &Packet, _: &mut ()) -> Way {
         let values = self.values(cx.view.ways_to_host(packet.dst));
@@ -180,7 +216,7 @@ impl Policy for FlowBender {
             flow.v = cx.rng.below(u32::from(values)) as u16;
             flow.patience = self.patience(cx.rng);
         }
-        flow.values = values;
+        (flow.values, flow.bent) = (values, Bent::Not);
         flow.sent = flow.sent.max(packet.seq + u64::from(packet.payload));
         // The number of paths may differ from when V was drawn.
         Way(if flow.v < values { flow.v } else { flow.v % values })
@@ -190,14 +226,14 @@ impl Policy for FlowBender {
         let Some(flow) = flow else { return };
         let bends = match feedback.event {
             Event::Ack { bytes, marked, .. } => match flow.acknowledged(bytes, marked) {
-                Some((marked, total)) => flow.judge(self.is_congested(marked, total)),
-                None => false,
+                Some((marked, total)) if flow.judge(self.is_congested(marked, total)) => Bent::Marks,
+                _ => Bent::Not,
             },
-            Event::Timeout => self.on_timeout,
-            _ => false,
+            Event::Timeout if self.on_timeout => Bent::Timeout,
+            _ => Bent::Not,
         };
-        if bends && flow.patience > 0 {
-            self.bend(cx, flow);
+        if bends != Bent::Not && flow.patience > 0 {
+            self.bend(cx, flow, bends);
         }
     }
 }
@@ -221,7 +257,8 @@ impl FlowBender {
         self.n + more
     }
 
-    fn bend(&self, cx: &mut Cx<'_, Self>, flow: &mut Bend) {
+    fn bend(&self, cx: &mut Cx<'_, Self>, flow: &mut Bend, why: Bent) {
+        flow.bent = why;
         flow.v = other(flow.v, flow.values, self.change, cx.rng);
         flow.congested = 0;
         flow.patience = self.patience(cx.rng);

@@ -13,8 +13,8 @@
 //! Departures: the paper does not say how its fixed schemes choose paths (random here, as in its model), nor what
 //! becomes of acknowledgements (the fabric's choice here).
 
-use super::pdlb::dispatch::{Cell, Dispatch, Live};
-use crate::{About, AtHost, Aware, Compared, Cx, Kind, Needs, Packet, Policy, Way};
+use super::pdlb::dispatch::{CELL, Cell, Dispatch, Live, RULES};
+use crate::{About, AtHost, Aware, Compared, Cx, Kind, Needs, Packet, Policy, Sees, Sight, Way};
 
 crate::params! {
     /// The size, and how paths are chosen.
@@ -51,6 +51,7 @@ impl Policy for Flowcell {
         pick: "O(1)",
         update: "–",
     });
+    const SEES: Sees = Sees { rules: RULES, flow: &CELL, ..Sees::NOTHING };
     type Site = AtHost;
     type Config = Config;
     type Flow = Cell;
@@ -62,6 +63,11 @@ impl Policy for Flowcell {
 
     fn new(config: &Config) -> Self {
         Flowcell { config: config.clone() }
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, flow: &Cell, packet: &Packet, sight: &mut Sight<'_>) {
+        let ways = cx.view.ways_to_host(packet.dst);
+        flow.tell(self.config.packets, &Live { ways, dead: 0, is_dead: |_| false }, sight);
     }
 
     #[inline]

@@ -40,7 +40,7 @@ pub mod controller;
 use crate::config::Allowed;
 use crate::{
     About, AtSwitch, Aware, Compared, Cx, FlowKey, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy,
-    Port, Shape, Span, SwitchView, Tier, To, Way,
+    Port, Rule, Sees, Shape, Sight, Span, SwitchView, Tier, To, Way, sees::quantity,
 };
 use controller::{Elephant, NOWHERE, Told, estimate, first_fit, forget, note};
 
@@ -80,6 +80,14 @@ pub struct Seen {
     bytes: u64,
     /// Where it was placed: one more than the uplink port; 0: nowhere.
     port: u16,
+}
+
+impl Seen {
+    /// Is it of this flow?
+    #[inline]
+    fn is_of(&self, flow: FlowKey) -> bool {
+        self.taken && self.key == flow
+    }
 }
 
 /// Row per source host and slot.
@@ -155,6 +163,18 @@ impl Policy for Hedera {
         update: "O(n · e²) for e large flows, per control loop",
     });
     const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TIMER).and(Hooks::TICK);
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Keeps("no large flow that was placed, or not at its first leaf: by a hash of the header"),
+            Rule::Follows("a large flow: by the port that the controller gave it"),
+            Rule::Chooses("it is no large flow any more: back to the port of its hash"),
+        ],
+        flow: &[
+            quantity("sent", "bytes", "by the flow in this interval of the controller"),
+            quantity("large", "bytes", "in an interval that make a flow large"),
+        ],
+        ..Sees::NOTHING
+    };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flow;
@@ -199,10 +219,25 @@ impl Policy for Hedera {
         (self.controller >= shape.leaves).then_some(("controller", Allowed::Integer { min: 0.0, max: most }))
     }
 
+    fn sees(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
+        if !is_first(cx, packet) {
+            sight.rule(0);
+            return;
+        }
+        let own = cx.peers.stride * packet.src as usize;
+        let slot = flow.slot.checked_sub(1).map(|slot| cx.peers.routes[own + usize::from(slot)].seen);
+        sight.flow(0, slot.filter(|seen| seen.is_of(packet.flow)).map_or(flow.bytes, |seen| seen.bytes) as f64);
+        sight.flow(1, self.least(&cx.view) as f64);
+        sight.rule(match slot {
+            Some(seen) if !seen.is_of(packet.flow) => 2,
+            Some(seen) => usize::from(seen.port > 0),
+            None => 0,
+        });
+    }
+
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, _: &mut ()) -> Way {
-        let first = cx.view.tier == Tier::Leaf && packet.in_port.0 < cx.view.host_ports && packet.kind == Kind::Data;
-        let port = if first { self.count(cx, flow, packet) } else { None };
+        let port = if is_first(cx, packet) { self.count(cx, flow, packet) } else { None };
         let way = port.and_then(|port| cx.view.candidates.iter().position(|&candidate| candidate == port));
         Way(way.map_or_else(|| packet.spread(cx.view.salt, cx.view.candidates.len() as u32) as u16, |way| way as u16))
     }
@@ -245,6 +280,12 @@ impl Policy for Hedera {
     }
 }
 
+/// Is this the first leaf of a data packet?
+#[inline]
+fn is_first(cx: &Cx<'_, Hedera>, packet: &Packet) -> bool {
+    cx.view.tier == Tier::Leaf && packet.in_port.0 < cx.view.host_ports && packet.kind == Kind::Data
+}
+
 /// How many leaves there are: the leaf of the last host is the last.
 fn leaves(view: &SwitchView<'_>, hosts: usize) -> u32 {
     (0..hosts as u32).map(|host| view.leaf_of(host) + 1).max().unwrap_or(1)
@@ -264,7 +305,7 @@ impl Hedera {
         let (_, slots) = cx.peers.at(packet.src as usize);
         if flow.slot > 0 {
             let seen = &mut slots[usize::from(flow.slot) - 1].seen;
-            if seen.taken && seen.key == packet.flow {
+            if seen.is_of(packet.flow) {
                 seen.bytes += wire;
                 return seen.port.checked_sub(1);
             }

@@ -61,12 +61,13 @@ pub mod probing;
 pub mod released;
 pub mod rerouting;
 mod seat;
+mod told;
 
 use crate::config::Allowed;
 pub use crate::edge::delay::Delay;
 use crate::{
     About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, InPreset, Kind, Layout, Message, Needs, Packet, Peers,
-    Phase, Policy, Shape, Span, Time, Value, Way, edge,
+    Phase, Policy, Sees, Shape, Sight, Span, Time, Value, Way, edge,
 };
 use path::{Crossing, Limits, Meter, Route, Senses};
 use probing::{ENTRY, News, Peer, Role};
@@ -251,6 +252,7 @@ impl Policy for Hermes {
         params: &[("compat", Value::Word("ns3")), ("base_us", Value::Number(40.0))],
     }];
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS).and(Hooks::MESSAGE).and(Hooks::TICK);
+    const SEES: Sees = told::SEES;
     type Site = AtHost;
     type Config = Config;
     type Flow = Flow;
@@ -320,6 +322,10 @@ impl Policy for Hermes {
     fn wants_ecn(&self) -> Option<(&'static str, Allowed)> {
         let waits = self.config.signals == Signals::RttEcn && self.config.compat == Compat::Paper;
         waits.then_some(("signals", Allowed::Words(&["rtt"])))
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
+        self.tell(cx, flow, packet, sight);
     }
 
     #[inline]

@@ -39,10 +39,11 @@
 //! - Links to hosts are not measured: all paths share them. Acknowledgements are flows of their own.
 
 use super::conga::{full_register, quantised};
-use crate::flowlet::Flowlet;
+use crate::flowlet::{self, Flowlet};
 use crate::{
     About, AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy, Port,
-    Shape, Span, Tier, Time, To, Way,
+    Rule, Sees, Shape, Sight, Span, Tier, Time, To, Way,
+    sees::{quantity, us_since},
 };
 
 crate::choice! {
@@ -154,6 +155,21 @@ impl Policy for Hula {
         update: "O(ports) per probe",
     });
     const HOOKS: Hooks = Hooks::EGRESS.and(Hooks::MESSAGE).and(Hooks::TICK);
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
+            Rule::Chooses("a new flowlet: by the best hop that probes have told of"),
+            Rule::Chooses("a new flowlet, and no probe has told of a hop: by a hash of the header"),
+        ],
+        flow: &[
+            flowlet::TOLD[0],
+            flowlet::TOLD[1],
+            quantity("best_use", "of 255", "use of the best path's busiest link, as the probe said"),
+            quantity("best_age", "µs", "since the best hop was last told of"),
+        ],
+        way: &[quantity("best", "", "1: the best hop")],
+        ..Sees::NOTHING
+    };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flowlet;
@@ -188,6 +204,23 @@ impl Policy for Hula {
             bytes: 4 * copies,
             ..Layout::default()
         }
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, flowlet: &Flowlet, _: &Packet, sight: &mut Sight<'_>) {
+        flowlet.tell(sight, cx.now, self.gap);
+        let (candidates, best) = (cx.view.candidates, cx.peers.here().0);
+        if best.port.is_some() {
+            sight.flow(2, f64::from(best.util));
+            sight.flow(3, us_since(Some(best.at), cx.now));
+        }
+        for (way, &port) in candidates.iter().enumerate() {
+            sight.way(way, 0, f64::from(best.port == Some(port)));
+        }
+        sight.rule(match best.port {
+            _ if flowlet.goes_on(cx.now, self.gap) && candidates.contains(&flowlet.to) => 0,
+            Some(port) if candidates.contains(&port) => 1,
+            _ => 2,
+        });
     }
 
     #[inline]

@@ -18,9 +18,10 @@
 //! - Every switch with a choice decides by itself, as the paper says (ConWeave's code fixes the whole path at the source).
 //! - Acknowledgements are flows of their own. What belongs to no flow (probes, messages) is a flowlet of one packet.
 
-use crate::flowlet::Flowlet;
+use crate::flowlet::{self, Flowlet};
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, InPreset, Kind, Layout, Needs, Packet, Policy, Shape, Span, Value, Way,
+    About, AtSwitch, Aware, Compared, Cx, InPreset, Kind, Layout, Needs, Packet, Policy, Rule, Sees, Shape, Sight,
+    Span, Value, Way,
 };
 
 crate::params! {
@@ -60,6 +61,17 @@ impl Policy for LetFlow {
         InPreset { preset: "selb", params: &[("flowlet_gap_us", Value::Number(10.0))] },
         InPreset { preset: "conweave-ns3", params: &[("flowlet_gap_us", Value::Number(100.0))] },
     ];
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
+            Rule::Chooses(
+                "no packet of the flow passed within the flowlet gap: a new flowlet, its uplink drawn at random",
+            ),
+            Rule::Chooses("its flowlet goes on, but its uplink is none for this leaf any more: another one is drawn"),
+        ],
+        flow: flowlet::TOLD,
+        ..Sees::NOTHING
+    };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flowlet;
@@ -76,6 +88,15 @@ impl Policy for LetFlow {
     fn layout(&self, _: &Shape) -> Layout {
         // A row older than the gap says no more than no row.
         Layout { flow_idle: self.gap, ..Layout::default() }
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, flowlet: &Flowlet, _: &Packet, sight: &mut Sight<'_>) {
+        flowlet.tell(sight, cx.now, self.gap);
+        sight.rule(match () {
+            () if !flowlet.goes_on(cx.now, self.gap) => 1,
+            () if cx.view.candidates.contains(&flowlet.to) => 0,
+            () => 2,
+        });
     }
 
     #[inline]

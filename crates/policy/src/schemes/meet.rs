@@ -66,10 +66,10 @@ mod seat;
 
 use crate::edge::delay::Delay;
 use crate::edge::pieces::{self, Piece};
-use crate::flowlet::Flowlet;
+use crate::flowlet::{self, Flowlet};
 use crate::{
     About, AtHost, Aware, Compared, Cx, Device, Event, Feedback, Hooks, HostView, InPreset, Key, Kind, Layout, Message,
-    Needs, Packet, Peers, Phase, Policy, Shape, Span, Time, Value, Way,
+    Needs, Packet, Peers, Phase, Policy, Rule, Sees, Shape, Sight, Span, Time, Value, Way, sees::quantity,
 };
 use congestion::{STEP, Score, congestion};
 use perception::{Peer, Probed, Route, choose};
@@ -210,6 +210,14 @@ impl Meet {
     }
 }
 
+impl Meet {
+    /// The path of the flow's last flowlet, if it is one still.
+    #[inline]
+    fn old(&self, flowlet: &Flowlet, ways: u16) -> Option<Way> {
+        (flowlet.seen && flowlet.to < ways).then_some(Way(flowlet.to))
+    }
+}
+
 impl Policy for Meet {
     const ABOUT: About = About {
         name: "meet",
@@ -237,6 +245,21 @@ impl Policy for Meet {
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::TICK);
     // "We set the parameter K = 60us", section 4.
     const PRESETS: &'static [InPreset] = &[InPreset { preset: "ns3-hermes", params: &[("k_us", Value::Number(60.0))] }];
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
+            Rule::Chooses("a new flowlet: nothing is known of the paths yet, one is drawn at random"),
+            Rule::Chooses("a new flowlet: its path is among the best and is kept"),
+            Rule::Chooses("a new flowlet: one of the best paths, drawn among them"),
+        ],
+        flow: flowlet::TOLD,
+        way: &[
+            quantity("excess", "µs", "delay above K that the path is taken to have (cubic mean); none if unknown"),
+            quantity("heard", "µs", "the same by the rack's data alone"),
+            quantity("best", "", "1: no path is better"),
+        ],
+        ..Sees::NOTHING
+    };
     type Site = AtHost;
     type Config = Config;
     type Flow = Flowlet;
@@ -282,13 +305,31 @@ impl Policy for Meet {
         (self.config.proxy_fails_leaf > last).then_some(("proxy_fails_leaf", allowed))
     }
 
+    fn sees(&self, cx: &Cx<'_, Self>, flowlet: &Flowlet, packet: &Packet, sight: &mut Sight<'_>) {
+        let ways = cx.view.ways_to_host(packet.dst);
+        let old = self.old(flowlet, ways);
+        flowlet.tell(sight, cx.now, self.gap);
+        let (peer, routes) = cx.peers.here();
+        sight.rule(match old {
+            Some(_) if flowlet.goes_on(cx.now, self.gap) => 0,
+            Some(way) if self.config.tie == Tie::Keep && (peer.tied == 0 || routes[way.index()].tied) => 2,
+            _ if peer.tied == 0 => 1,
+            _ => 3,
+        });
+        for (way, route) in routes[..usize::from(ways)].iter().enumerate() {
+            sight.way(way, 0, route.score.excess_us());
+            sight.way(way, 1, route.heard.excess_us());
+            sight.way(way, 2, f64::from(route.tied));
+        }
+    }
+
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flowlet: &mut Flowlet, packet: &Packet, _: &mut ()) -> Way {
         let ways = cx.view.ways_to_host(packet.dst);
         if packet.kind != Kind::Data || ways == 0 {
             return Way::ANY;
         }
-        let old = (flowlet.seen && flowlet.to < ways).then_some(Way(flowlet.to));
+        let old = self.old(flowlet, ways);
         // MEET §3.4
         let way = match old {
             Some(way) if flowlet.goes_on(cx.now, self.gap) => way,

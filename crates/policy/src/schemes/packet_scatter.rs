@@ -4,7 +4,7 @@
 //! Round robin is what ns-2's multipath classifier does, and the `packet scatter` that LBSP is compared with may be
 //! either, hence both. Every packet is scattered, acknowledgements too.
 
-use crate::{About, AtSwitch, Aware, Compared, Cx, Needs, Packet, Policy, Way};
+use crate::{About, AtSwitch, Aware, Compared, Cx, Needs, Packet, Policy, Rule, Sees, Sight, Way};
 
 crate::params! {
     /// Packet scatter has no parameters.
@@ -34,6 +34,7 @@ impl Policy for Rps {
         pick: "O(1)",
         update: "–",
     });
+    const SEES: Sees = Sees { rules: &[Rule::Chooses("every packet: an uplink drawn at random")], ..Sees::NOTHING };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = ();
@@ -45,6 +46,10 @@ impl Policy for Rps {
 
     fn new(_: &Config) -> Self {
         Rps
+    }
+
+    fn sees(&self, _: &Cx<'_, Self>, _: &(), _: &Packet, sight: &mut Sight<'_>) {
+        sight.rule(0);
     }
 
     #[inline]
@@ -80,6 +85,7 @@ impl Policy for PacketScatter {
         pick: "O(1)",
         update: "–",
     });
+    const SEES: Sees = Sees { rules: &[Rule::Chooses("every packet: the next uplink in turn")], ..Sees::NOTHING };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = ();
@@ -91,6 +97,10 @@ impl Policy for PacketScatter {
 
     fn new(_: &Config) -> Self {
         PacketScatter
+    }
+
+    fn sees(&self, _: &Cx<'_, Self>, _: &(), _: &Packet, sight: &mut Sight<'_>) {
+        sight.rule(0);
     }
 
     #[inline]

@@ -60,11 +60,11 @@ pub mod model;
 use crate::edge::delay::Delay;
 use crate::{
     About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Needs, Packet, Params, Peers,
-    Phase, Policy, Shape, Span, Time, To, Way,
+    Phase, Policy, Sees, Shape, Sight, Span, Time, To, Way, sees::quantity,
 };
 use classify::Classifier;
 use core::marker::PhantomData;
-use dispatch::{Cell, Dispatch, Live};
+use dispatch::{CELL, Cell, Dispatch, Live, RULES};
 use estimate::{Route, Share};
 use model::{Cells, CellsLimit, Constants, Model, Paths};
 
@@ -261,6 +261,15 @@ impl<V: Variant> Policy for Adaptive<V> {
         update: "O(1) per ACK; O(n + gran) per period and destination",
     });
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::TICK);
+    const SEES: Sees = Sees {
+        rules: RULES,
+        flow: &[CELL[0], CELL[1], quantity("bad_paths", "paths", "congested ones (N_b) behind the granularity in use")],
+        way: &[
+            quantity("delay", "µs", "what it measured last, or for how long nothing has come back"),
+            quantity("dead", "", "1: held to be dead"),
+        ],
+        ..Sees::NOTHING
+    };
     type Site = AtHost;
     type Config = V::Config;
     type Flow = Cell;
@@ -285,6 +294,20 @@ impl<V: Variant> Policy for Adaptive<V> {
         Layout { peers: Peers::Hosts, tick: self.period, phase: Phase::Random, actions, ..Layout::default() }
     }
 
+    fn sees(&self, cx: &Cx<'_, Self>, flow: &Cell, packet: &Packet, sight: &mut Sight<'_>) {
+        let ways = cx.view.ways_to_host(packet.dst);
+        let (peer, routes) = cx.peers.here();
+        let live = Live { ways, dead: peer.dead, is_dead: |way| routes[usize::from(way)].dead };
+        flow.tell(self.size(self.plan(peer, cx.node)), &live, sight);
+        sight.flow(2, peer.bad);
+        for (way, route) in routes[..usize::from(ways)].iter().enumerate() {
+            if let Some(delay) = route.believed(cx.now) {
+                sight.way(way, 0, delay);
+            }
+            sight.way(way, 1, f64::from(route.dead));
+        }
+    }
+
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Cell, packet: &Packet, _: &mut ()) -> Way {
         let ways = cx.view.ways_to_host(packet.dst);
@@ -292,11 +315,7 @@ impl<V: Variant> Policy for Adaptive<V> {
             return Way::ANY;
         }
         let (peer, routes) = cx.peers.current();
-        let plan = match self.config.scope {
-            Scope::Peer => peer.gran,
-            Scope::Sender => cx.node.gran,
-        };
-        let size = self.size(plan);
+        let size = self.size(self.plan(peer, cx.node));
         let live = Live { ways, dead: peer.dead, is_dead: |way| routes[usize::from(way)].dead };
         flow.next(size, self.config.dispatch, &live, cx.rng)
     }

@@ -30,7 +30,10 @@
 //!   segments of 1460 B the two cut at the same packets.
 //! - The first path is drawn at random per flow, so that equal flows do not march in step.
 
-use crate::{About, AtHost, Aware, Compared, Cx, HostView, InPreset, Kind, Layout, Needs, Packet, Policy, Rng, Shape};
+use crate::{
+    About, AtHost, Aware, Compared, Cx, HostView, InPreset, Kind, Layout, Needs, Packet, Policy, Rng, Rule, Sees,
+    Shape, Sight, sees::quantity,
+};
 use crate::{Value, Way};
 
 crate::choice! {
@@ -128,6 +131,19 @@ impl Policy for Presto {
     });
     const PRESETS: &'static [InPreset] =
         &[InPreset { preset: "ns3-hermes", params: &[("flowcell_packets", Value::Number(10.0))] }];
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Keeps("the flowcell is not full: it goes on"),
+            Rule::Chooses("the flow's first packet: a path drawn at random"),
+            Rule::Chooses("the flowcell is full: the next path in turn"),
+        ],
+        flow: &[
+            quantity("cell_sent", "packets or bytes", "of this flowcell so far, as count says"),
+            quantity("cell_size", "packets or bytes", "a full flowcell"),
+        ],
+        way: &[quantity("weight", "", "told: its rate as a share of the fastest path's, if weights are in use")],
+        ..Sees::NOTHING
+    };
     type Site = AtHost;
     type Config = Config;
     type Flow = Cell;
@@ -149,16 +165,31 @@ impl Policy for Presto {
         Layout { path_rates: self.weights != Weights::Equal, ..Layout::default() }
     }
 
+    fn sees(&self, cx: &Cx<'_, Self>, cell: &Cell, packet: &Packet, sight: &mut Sight<'_>) {
+        let amount = self.amount(packet);
+        sight.rule(match cell.stride {
+            0 => 1,
+            _ if continues_cell(cell.sent, amount, cell.size) => 0,
+            _ => 2,
+        });
+        if cell.stride > 0 {
+            sight.flow(0, f64::from(cell.sent));
+            sight.flow(1, f64::from(cell.size));
+        }
+        if self.weights != Weights::Equal {
+            for path in 0..cx.view.ways_to_host(packet.dst) {
+                sight.way(usize::from(path), 0, weight(&cx.view, packet.dst, path) as f64 / ONE as f64);
+            }
+        }
+    }
+
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, cell: &mut Cell, packet: &Packet, _: &mut ()) -> Way {
         let paths = cx.view.ways_to_host(packet.dst);
         if packet.kind != Kind::Data || paths == 0 {
             return Way::ANY;
         }
-        let amount = match self.count {
-            Count::Packets => 1,
-            Count::Bytes => packet.payload,
-        };
+        let amount = self.amount(packet);
         let weight = |path| weight(&cx.view, packet.dst, path);
         let fresh = cell.stride == 0;
         if fresh {
@@ -184,6 +215,17 @@ impl Policy for Presto {
         cell.sent = cell.sent.saturating_add(amount);
         // The number of paths may have shrunk since the cell began.
         Way(if cell.path < paths { cell.path } else { cell.path % paths })
+    }
+}
+
+impl Presto {
+    /// How much of a cell a packet takes.
+    #[inline]
+    fn amount(&self, packet: &Packet) -> u32 {
+        match self.count {
+            Count::Packets => 1,
+            Count::Bytes => packet.payload,
+        }
     }
 }
 

@@ -26,8 +26,11 @@
 //! - Turns are taken per pair of hosts, as ELAB keeps its state; the first of equal paths is drawn for each pair.
 //! - Acknowledgements are spread by the switches.
 
-use crate::edge::weighted::{Turns, share, take_turn};
-use crate::{About, AtHost, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Shape, Way};
+use crate::edge::weighted::{Turns, WHOLE, share, take_turn};
+use crate::sees::quantity;
+use crate::{
+    About, AtHost, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sight, Way,
+};
 
 crate::params! {
     /// Nothing to choose.
@@ -85,6 +88,11 @@ impl Policy for Proportional {
         pick: "O(n)",
         update: "once per host",
     });
+    const SEES: Sees = Sees {
+        rules: &[Rule::Chooses("every packet: the path whose turn it is by the weights")],
+        way: &[quantity("weight", "share", "of the packets, by the rates told; none before the first")],
+        ..Sees::NOTHING
+    };
     type Site = AtHost;
     type Config = Config;
     type Flow = ();
@@ -100,6 +108,15 @@ impl Policy for Proportional {
 
     fn layout(&self, _: &Shape) -> Layout {
         Layout { peers: Peers::Hosts, path_rates: true, ..Layout::default() }
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, _: &(), packet: &Packet, sight: &mut Sight<'_>) {
+        sight.rule(0);
+        let (peer, routes) = cx.peers.here();
+        let ways = cx.view.ways_to_host(packet.dst);
+        for (way, route) in routes[..usize::from(ways)].iter().enumerate().filter(|_| peer.ready) {
+            sight.way(way, 0, f64::from(route.weight) / f64::from(WHOLE));
+        }
     }
 
     #[inline]

@@ -41,7 +41,10 @@
 //! - Rerouting: constants are our own. The bytes of a flow are counted here, from when it was last idle for
 //!   `flow_idle_us`; its base round-trip time must be told, as a switch cannot know it.
 
-use crate::{About, AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Policy, Port};
+use crate::{
+    About, AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Policy, Port, Rule, Sees, Sight,
+    sees::{quantity, us},
+};
 use crate::{Shape, Span, SwitchView, Tier, Time, Way};
 
 crate::params! {
@@ -142,6 +145,12 @@ impl Qdaps {
         bytes > self.long && ordered.since(shortest) > self.cost
     }
 
+    /// Transmissions until the paths meet again.
+    fn hops_from(&self, tier: Tier) -> u64 {
+        // Parallel links of a top switch meet right behind them.
+        if tier == Tier::Spine { 1 } else { u64::from(self.hops) }
+    }
+
     fn shortest(&self, cx: &mut Cx<'_, Self>, packet: &Packet) -> Way {
         let mut best = Choice::default();
         for (way, &port) in cx.view.candidates.iter().enumerate() {
@@ -171,6 +180,23 @@ impl Policy for Qdaps {
         pick: "O(n)",
         update: "–",
     });
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Chooses("nothing of the flow was seen before: the shortest queue"),
+            Rule::Chooses("the shortest of the queues that keep it behind the packet before it"),
+            Rule::Chooses("no queue keeps it behind the packet before it: the longest"),
+            Rule::Chooses("a long flow to which order costs too much: the shortest queue of all"),
+        ],
+        flow: &[
+            quantity("last_leaves", "µs", "until the flow's packet before it has left this switch"),
+            quantity("sent", "bytes", "payload of the flow that has passed"),
+        ],
+        way: &[
+            quantity("leaves", "µs", "until it would have left by that uplink"),
+            quantity("keeps_order", "", "1: behind the packet before it; 0: perhaps not"),
+        ],
+        ..Sees::NOTHING
+    };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Sent;
@@ -193,12 +219,34 @@ impl Policy for Qdaps {
         Layout { flow_idle: self.idle, ..Layout::default() }
     }
 
+    fn sees(&self, cx: &Cx<'_, Self>, last: &Sent, packet: &Packet, sight: &mut Sight<'_>) {
+        if last.seen {
+            sight.flow(0, us(last.leaves.since(cx.now)));
+        }
+        sight.flow(1, last.bytes as f64);
+        let (mut ordered, mut shortest, mut longest) = (Time::NEVER, Time::NEVER, Time::ZERO);
+        for (way, &port) in cx.view.candidates.iter().enumerate() {
+            let queued = QueuedAt::at(&cx.view, cx.now, port, packet.wire, self.hops_from(cx.view.tier));
+            let keeps = queued.keeps_order(last);
+            sight.way(way, 0, us(queued.leaves.since(cx.now)));
+            sight.way(way, 1, f64::from(keeps));
+            (shortest, longest) = (shortest.min(queued.leaves), longest.max(queued.leaves));
+            ordered = if keeps { ordered.min(queued.leaves) } else { ordered };
+        }
+        let chosen = if ordered == Time::NEVER { longest } else { ordered };
+        sight.rule(match () {
+            () if packet.kind == Kind::Data && self.reroutes(last.bytes, chosen, shortest) => 3,
+            () if !last.seen => 0,
+            () if ordered == Time::NEVER => 2,
+            () => 1,
+        });
+    }
+
     fn pick(&self, cx: &mut Cx<'_, Self>, last: &mut Sent, packet: &Packet, _: &mut ()) -> Way {
         if !matches!(packet.kind, Kind::Data | Kind::Ack) {
             return self.shortest(cx, packet);
         }
-        // Parallel links of a top switch meet right behind them.
-        let hops = if cx.view.tier == Tier::Spine { 1 } else { u64::from(self.hops) };
+        let hops = self.hops_from(cx.view.tier);
         let candidates = cx.view.candidates;
         let (mut ordered, mut shortest, mut longest) = (Choice::default(), Choice::default(), Choice::default());
         for (way, &port) in candidates.iter().enumerate() {

@@ -60,7 +60,7 @@ use super::conweave::reorder::{self, Body, Header, Mark, Place, Rules};
 use crate::config::Allowed;
 use crate::{
     About, AtSwitch, Aware, Change, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Phase,
-    Policy, Port, Queue,
+    Policy, Port, Queue, Sees, Sight,
 };
 use crate::{InPreset, Shape, Span, Tier, Value, Verdict, Way};
 use kmeans::{MOST_K, Start};
@@ -181,6 +181,7 @@ impl Policy for Selb {
     // As many reorder queues as flows want.
     const PRESETS: &'static [InPreset] =
         &[InPreset { preset: "conweave-ns3", params: &[("reorder_queues", Value::Number(0.0))] }];
+    const SEES: Sees = source::SEES;
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flow;
@@ -229,6 +230,10 @@ impl Policy for Selb {
     fn misfit(&self, shape: &Shape) -> Option<(&'static str, Allowed)> {
         let paths = f64::from(shape.ways);
         (self.k as f64 > paths).then_some(("k", Allowed::Integer { min: 1.0, max: paths }))
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
+        self.tell(cx, flow, packet, sight);
     }
 
     #[inline]

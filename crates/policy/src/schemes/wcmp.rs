@@ -29,7 +29,10 @@
 //!   is above the limit, it is taken all the same.
 
 use crate::config::Allowed;
-use crate::{About, AtSwitch, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Port, Shape, SwitchView, Way};
+use crate::{
+    About, AtSwitch, Aware, Compared, Cx, Decides, Layout, Needs, Packet, Peers, Policy, Port, Sees, Shape, SwitchView,
+    Way,
+};
 
 /// Most entries a group may have.
 const MOST_ENTRIES: u32 = 4096;
@@ -92,6 +95,7 @@ impl Policy for Wcmp {
         pick: "O(log n)",
         update: "once per leaf",
     });
+    const SEES: Sees = Sees { decides: Decides::Hashes, ..Sees::NOTHING };
     type Site = AtSwitch;
     type Config = Config;
     type Flow = ();

@@ -289,6 +289,11 @@ impl Lanes {
         self.data[usize::from(priority)].pausing.is_on(now)
     }
 
+    /// Is any data queue paused?
+    pub fn any_paused(&self, now: Time) -> bool {
+        self.data.iter().any(|data| data.pausing.is_on(now))
+    }
+
     /// Packets that wait for this data queue to be served: its own, and those in held queues that will join it.
     pub fn waiting(&self, priority: u8) -> impl Iterator<Item = &Packet> {
         let last = self.data.len() as u8 - 1;

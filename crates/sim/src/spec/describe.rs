@@ -1,8 +1,8 @@
 //! The registry for people: every key of a spec, and what schemes, workloads, transports and presets there are.
 
 use serde_json::{Map, Value, json};
-use spinewise_policy::Compared;
 use spinewise_policy::config::Allowed;
+use spinewise_policy::{Compared, Quantity, Sees};
 
 use super::RootKeys;
 use super::key::{Default, Key, unit_of};
@@ -223,9 +223,17 @@ fn describe_scheme(entry: &scheme::Entry) -> Value {
         "unit": about.unit,
         "told": about.told,
         "series": about.series.iter().map(|(name, doc)| format!("{name}: {doc}")).collect::<Vec<_>>(),
+        "sees": describe_sees(&entry.sees),
+        "rules": entry.sees.rules.iter().map(|rule| rule.says()).collect::<Vec<_>>(),
         "compared": entry.compared.map(describe_compared),
         "params": params.collect::<Vec<_>>(),
     })
+}
+
+/// What a scheme looks at, for people.
+fn describe_sees(sees: &Sees) -> Vec<String> {
+    let unit = |q: &Quantity| if q.unit.is_empty() { String::new() } else { format!(" ({})", q.unit) };
+    sees.flow.iter().chain(sees.way).map(|q| format!("{}: {}{}", q.name, q.meaning, unit(q))).collect()
 }
 
 fn describe_compared(compared: Compared) -> Value {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 use spinewise_policy::config::{Allowed, Param, Refused};
-use spinewise_policy::{About, Compared, InPreset, Params, Peers, Policy, Shape, Site, Tier, Value};
+use spinewise_policy::{About, Compared, InPreset, Params, Peers, Policy, Sees, Shape, Site, Tier, Value};
 
 use super::error::SpecError;
 use super::key::{Default, Kind, one_of, tidy};
@@ -153,6 +153,8 @@ pub(crate) struct Entry {
     pub about: &'static About,
     /// Facts by which it is compared, if it gives them.
     pub compared: Option<Compared>,
+    /// What it tells about its choices.
+    pub sees: Sees,
     /// `host` or `switch`.
     pub site: &'static str,
     /// Its parameters.
@@ -182,6 +184,7 @@ impl Entry {
         Entry {
             about: &P::ABOUT,
             compared: P::COMPARED,
+            sees: P::SEES,
             site: <P::Site as Site>::NAME,
             params: <P::Config as Params>::PARAMS,
             presets: P::PRESETS,

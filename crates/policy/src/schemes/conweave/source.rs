@@ -9,7 +9,7 @@
 //! | no reorder queue was free: the flow keeps its path | [`Source::unqueued`] |
 
 use super::header::{Header, Mark, Stamp};
-use crate::{Span, Time, Way};
+use crate::{Rule, Span, Time, Way};
 
 crate::choice! {
     /// What a passed deadline does when no good path is drawn.
@@ -73,28 +73,79 @@ pub struct Rules {
     pub no_good_path: NoGoodPath,
 }
 
+/// What is told of choices, by [`Turn`], and then of what is no turn of a known flow.
+pub const RULES: &[Rule] = &[
+    Rule::Chooses(
+        "silent for longer than θ_inactive, nothing of it is under way: to a path drawn that is not busy, if any",
+    ),
+    Rule::Keeps("a reroute of it found no reorder queue: it stays"),
+    Rule::Keeps("the answer or CLEAR has come in time: it stays, and opens an epoch"),
+    Rule::Chooses(
+        "no answer by the deadline: TAIL goes on its path, the next packets on one drawn that is not busy, if any",
+    ),
+    Rule::Keeps("an answer is awaited, or CLEAR, or its path may not be left: it stays"),
+    Rule::Follows("behind its TAIL: on the path that it was rerouted to"),
+    Rule::Chooses("a flow that starts: a path drawn that is not busy, if any"),
+    Rule::Keeps("not a data packet at its source leaf: by a hash of the header"),
+];
+const BEHIND_TAIL: usize = 5;
+/// Of [`RULES`]: the flow starts.
+pub const STARTS: usize = 6;
+/// Of [`RULES`]: a hash decides.
+pub const BY_HASH: usize = 7;
+
+/// What a packet is to its flow; the numbers are places in [`RULES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Turn {
+    /// The first after a silence.
+    Silent = 0,
+    /// The flow must keep its path.
+    Kept = 1,
+    /// It opens an epoch.
+    Opens = 2,
+    /// An answer is late.
+    Late = 3,
+    /// Any other.
+    GoesOn = 4,
+}
+
 impl Source {
+    #[inline]
+    fn turn(&self, rules: &Rules, now: Time, may_leave: bool) -> Turn {
+        match () {
+            () if now.since(self.last) > rules.inactive => Turn::Silent,
+            // SELB §II-A: such a connection uses ECMP, as a backup: it is neither measured nor moved.
+            () if now < self.kept_until => Turn::Kept,
+            () if self.stabilised => Turn::Opens,
+            () if now > self.deadline && may_leave => Turn::Late,
+            () => Turn::GoesOn,
+        }
+    }
+
+    /// Which of [`RULES`] holds for the flow's next data packet.
+    pub fn rule(&self, rules: &Rules, now: Time, may_leave: bool) -> usize {
+        match self.turn(rules, now, may_leave) {
+            Turn::Kept | Turn::GoesOn | Turn::Opens if self.rerouted && self.tail == self.last => BEHIND_TAIL,
+            turn => turn as usize,
+        }
+    }
+
     /// The flow's next data packet; `may_leave` its path, if an answer is late.
     pub fn next(&mut self, rules: &Rules, now: Time, may_leave: bool, draw: impl FnOnce() -> Draw) -> Sent {
-        let silent = now.since(self.last) > rules.inactive;
+        let turn = self.turn(rules, now, may_leave);
         self.last = now;
-        if silent {
-            let moved = draw().good.filter(|&way| way != self.way);
-            self.way = moved.unwrap_or(self.way);
-            self.kept_until = Time::ZERO;
-            return Sent { header: self.open(rules, now), moved };
+        match turn {
+            Turn::Silent => {
+                let moved = draw().good.filter(|&way| way != self.way);
+                self.way = moved.unwrap_or(self.way);
+                self.kept_until = Time::ZERO;
+                Sent { header: self.open(rules, now), moved }
+            }
+            Turn::Opens => Sent { header: self.open(rules, now), moved: None },
+            Turn::Late => self.leave(rules, now, draw()),
+            Turn::Kept | Turn::GoesOn => Sent { header: self.header(now, Mark::Data), moved: None },
         }
-        // SELB §II-A: such a connection uses ECMP, as a backup: it is neither measured nor moved.
-        if now < self.kept_until {
-            return Sent { header: self.header(now, Mark::Data), moved: None };
-        }
-        if self.stabilised {
-            return Sent { header: self.open(rules, now), moved: None };
-        }
-        if now > self.deadline && may_leave {
-            return self.leave(rules, now, draw());
-        }
-        Sent { header: self.header(now, Mark::Data), moved: None }
     }
 
     /// A flow never seen, on the good path drawn or on the first; its next packet opens an epoch.

@@ -4,14 +4,33 @@ use super::discovery::{Found, Prober, draw_port};
 use super::header::{Header, Info, LONG_BYTES, NO_PATH, UDP_BYTES};
 use super::receiver::Arrivals;
 use super::sender::{Heard, Paths};
-use super::{CEILINGS, DIED, Discovery, Ecn, Elab, FEEDBACK, FOUND, InitialRate, MOST_TOLD, PROBED, Peer, RATES};
+use super::{
+    CEILINGS, DIED, Discovery, Ecn, Elab, FEEDBACK, FOUND, InitialRate, MOST_TOLD, PROBED, Peer, RATES, Route,
+};
 use super::{RECORDED, REFUSED, Refused, SENSED};
-use crate::{Cx, Event, Feedback, HostView, Key, Kind, Packet, Span, Time, To, Way};
+use crate::edge::weighted;
+use crate::sees::quantity;
+use crate::{Cx, Event, Feedback, HostView, Key, Kind, Packet, Rule, Sees, Sight, Span, Time, To, Way};
 
 /// Bytes below the body of a message: Ethernet, IP, UDP.
 const BELOW: u32 = 14 + 20 + UDP_BYTES as u32;
 /// Least Ethernet frame.
 const LEAST_FRAME: u32 = 64;
+
+/// What is told of choices.
+pub(super) const SEES: Sees = Sees {
+    rules: &[
+        Rule::Chooses("every packet: the virtual path whose turn it is by the shares"),
+        Rule::Chooses("a burst measures what a virtual path can carry: all its packets go there"),
+    ],
+    way: &[
+        quantity("ceiling", "Mbit/s", "B_i: what the path is held to carry"),
+        quantity("rate", "Mbit/s", "R_i: what it carries for this pair, as last heard"),
+        quantity("share", "of the packets", "w_i"),
+        quantity("dead", "", "1: given up for now"),
+    ],
+    ..Sees::NOTHING
+};
 
 impl Elab {
     /// What the operator has told is worked out once for each pair.
@@ -63,6 +82,23 @@ impl Elab {
             paths.peer.search.next = now;
         }
         paths.weigh(self, now);
+    }
+
+    /// Tells what [`Elab::send`] is going to look at: the virtual paths are the candidates.
+    pub(super) fn tell(&self, cx: &Cx<'_, Self>, packet: &Packet, sight: &mut Sight<'_>) {
+        let (peer, routes) = cx.peers.here();
+        let in_use = &routes[..usize::from(peer.vps)];
+        for (at, Route { vp, .. }) in in_use.iter().enumerate() {
+            sight.offer(Way(vp.port));
+            sight.way(at, 0, f64::from(vp.ceiling) / 1e3);
+            sight.way(at, 1, f64::from(vp.rate) / 1e3);
+            sight.way(at, 2, f64::from(vp.weight) / f64::from(weighted::WHOLE));
+            sight.way(at, 3, f64::from(vp.state.dead));
+        }
+        let begins = cx.now >= peer.explore && in_use.iter().any(|route| route.vp.explore <= cx.now);
+        let goes_on = peer.burst.left > 0 && peer.burst.vp < peer.vps;
+        let data = packet.kind == Kind::Data && packet.payload > 0;
+        sight.rule(usize::from(data && (begins || goes_on)));
     }
 
     /// A packet is about to leave: its path, and its header.

@@ -36,6 +36,12 @@ impl Record {
     pub fn new(now: Time) -> Record {
         Record { acked: 0, tried: now, live: now, active: now }
     }
+
+    /// Is it there still?
+    #[inline]
+    pub fn is_kept(&self, now: Time) -> bool {
+        now.since(self.live) < RECORD
+    }
 }
 
 /// A delay measured on a path: half of it counts at once, and a path never measured starts at T_RTT_low.

@@ -2,7 +2,7 @@
 
 use super::path::{Class, Crossing, Limits, Senses, nanoseconds};
 use super::probing::{News, put};
-use super::released::{self, ATTEMPTS, BETWEEN_ATTEMPTS, RECORD, Record};
+use super::released::{self, ATTEMPTS, BETWEEN_ATTEMPTS, Record};
 use super::rerouting::{Margins, better, place};
 use super::{BELOW, Compat, Delay, FAILED, Flow, Hermes, REROUTED, Scale, Signals};
 use crate::edge::pieces::{HEAD, Parcel};
@@ -27,7 +27,7 @@ impl Hermes {
     }
 
     /// The thresholds on this host's paths.
-    fn limits(&self, view: &HostView<'_>) -> Limits {
+    pub(super) fn limits(&self, view: &HostView<'_>) -> Limits {
         let scaled = |at_10_gbps: Span| match self.config.scale {
             Scale::Fixed => at_10_gbps.0,
             Scale::PathRate => (u128::from(at_10_gbps.0) * 10_000_000_000 / u128::from(view.path_rate.max(1))) as u64,
@@ -94,14 +94,24 @@ impl Hermes {
         }
     }
 
+    /// Has the flow been idle for so long that the released rules look for a better path?
+    pub(super) fn was_idle(&self, flow: &Flow, now: Time) -> bool {
+        now.since(flow.record.active) > self.flowlet_timeout
+    }
+
+    /// Do the released rules allow an attempt to move the flow?
+    pub(super) fn may_try(&self, flow: &Flow, now: Time) -> bool {
+        flow.record.acked >= u64::from(self.config.s_bytes) && now.since(flow.record.tried) > BETWEEN_ATTEMPTS
+    }
+
     /// The same by the rules of the public code.
     pub(super) fn route_as_released(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, ways: u16) {
         let (now, limits) = (cx.now, cx.node.limits);
         let (_, routes) = cx.peers.at(cx.peers.current);
         let routes = &mut routes[..usize::from(ways)];
         let old = (flow.placed && flow.way.0 < ways).then_some(flow.way);
-        let known = old.filter(|_| now.since(flow.record.live) < RECORD);
-        let idle = now.since(flow.record.active);
+        let known = old.filter(|_| flow.record.is_kept(now));
+        let idle = self.was_idle(flow, now);
         flow.record.active = now;
         let Some(own) = known else {
             routes.iter_mut().for_each(|route| released::age(route, now, &limits, self.t1));
@@ -113,10 +123,7 @@ impl Hermes {
         };
         released::age(&mut routes[own.index()], now, &limits, self.t1);
         let bad = released::judge(&routes[own.index()], now, &limits) == Class::Congested;
-        let asks = (bad || idle > self.flowlet_timeout)
-            && flow.record.acked >= u64::from(self.config.s_bytes)
-            && now.since(flow.record.tried) > BETWEEN_ATTEMPTS;
-        if !asks {
+        if !(bad || idle) || !self.may_try(flow, now) {
             return;
         }
         if cx.rng.below(ATTEMPTS) != 0 {

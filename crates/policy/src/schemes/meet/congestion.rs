@@ -97,6 +97,25 @@ impl Score {
         self.0 & 1 == 0
     }
 
+    /// The delay above K, µs, of which it is the cube, for people; not a number if nothing was measured.
+    pub fn excess_us(self) -> f64 {
+        if !self.is_known() {
+            return f64::NAN;
+        }
+        let cube = unfloat(self.0 >> 1) as f64 / f64::from(1u32 << FRACTION);
+        // Without a mathematical library: halving, to a millionth of a step.
+        let (mut low, mut high) = (0.0, f64::from(1u32 << 19));
+        while high - low > 1e-6 {
+            let middle = (low + high) / 2.0;
+            if middle * middle * middle > cube {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        low * STEP.0 as f64 / 1e6
+    }
+
     /// For the wire.
     pub const fn put(self) -> [u8; Self::BYTES] {
         self.0.to_le_bytes()

@@ -1,6 +1,7 @@
 //! Flowcells on their way: counting packets and drawing a path for each cell. Integers only.
 
-use crate::{Rng, Way};
+use crate::sees::quantity;
+use crate::{Quantity, Rng, Rule, Sight, Way};
 
 crate::choice! {
     /// How the path of the next cell is found.
@@ -63,6 +64,18 @@ impl<F: Fn(u16) -> bool> Live<F> {
     }
 }
 
+/// The rules of flowcells, by [`Turn`].
+pub const RULES: &[Rule] = &[
+    Rule::Keeps("the flowcell is not full: it goes on"),
+    Rule::Chooses("the flow's first packet: a path is found"),
+    Rule::Chooses("the flowcell is full: a path is found for the next one"),
+    Rule::Chooses("its path is held to be dead: a path is found for a new flowcell"),
+];
+
+/// What schemes with flowcells see of a flow.
+pub const CELL: [Quantity; 2] =
+    [quantity("cell_sent", "packets", "of this flowcell so far"), quantity("cell_size", "packets", "a full flowcell")];
+
 /// A flow's present cell. Counts packets as they are sent, retransmissions too, as the authors' code does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
@@ -70,12 +83,44 @@ pub struct Cell {
     packets: u32,
 }
 
+/// What a cell is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It takes one packet more.
+    GoesOn,
+    /// The first one of the flow begins.
+    First,
+    /// It is full: the next one begins.
+    Full,
+    /// Its path is dead: the next one begins.
+    Dead,
+}
+
 impl Cell {
+    /// What becomes of it with the next packet.
+    #[inline]
+    fn turn<F: Fn(u16) -> bool>(&self, size: u32, live: &Live<F>) -> Turn {
+        match () {
+            () if self.packets == 0 => Turn::First,
+            () if self.packets >= size => Turn::Full,
+            () if live.closed(self.way.0) => Turn::Dead,
+            () => Turn::GoesOn,
+        }
+    }
+
+    /// Tells of [`RULES`] and of the first two of what schemes with flowcells see of a flow: packets in the cell, and its
+    /// size.
+    pub fn tell<F: Fn(u16) -> bool>(&self, size: u32, live: &Live<F>, sight: &mut Sight<'_>) {
+        sight.rule(self.turn(size, live) as usize);
+        sight.flow(0, f64::from(self.packets));
+        sight.flow(1, f64::from(size));
+    }
+
     /// The way of the next packet, at a granularity of `size` packets. A size that shrinks below what this cell has
     /// sent ends it at once; so does the death of its path.
     #[inline]
     pub fn next<F: Fn(u16) -> bool>(&mut self, size: u32, how: Dispatch, live: &Live<F>, rng: &mut Rng) -> Way {
-        if self.packets == 0 || self.packets >= size || live.closed(self.way.0) {
+        if !matches!(self.turn(size, live), Turn::GoesOn) {
             self.way = match how {
                 Dispatch::RoundRobin if self.packets > 0 => live.after(self.way),
                 _ => live.draw(rng),

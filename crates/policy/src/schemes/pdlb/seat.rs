@@ -23,6 +23,15 @@ impl<V: Variant> Adaptive<V> {
         self.dead_after() + view.base_rtt * u64::from(self.config.patience_rtts)
     }
 
+    /// The plan that holds towards a peer.
+    #[inline]
+    pub(super) fn plan(&self, peer: &Peer, node: &Node) -> u32 {
+        match self.config.scope {
+            Scope::Peer => peer.gran,
+            Scope::Sender => node.gran,
+        }
+    }
+
     /// Packets per cell under this plan.
     pub(super) fn size(&self, plan: u32) -> u32 {
         if plan > 0 { plan } else { self.config.initial_packets }

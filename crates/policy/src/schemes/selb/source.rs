@@ -2,7 +2,8 @@
 
 use super::uplinks::{one_of, shortest};
 use super::{BACKUP, FirstPath, Flow, Header, Mark, REROUTES, Selb, Stamp};
-use crate::{Cx, Packet, Port, Time, Way};
+use crate::sees::{quantity, us_since};
+use crate::{Cx, Kind, Packet, Port, Rule, Sees, Sight, Tier, Time, Way};
 
 /// How far the present epoch of a flow is, at its source leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,15 +39,84 @@ pub(super) fn hashed(cx: &Cx<'_, Selb>, packet: &Packet) -> usize {
     packet.spread(cx.view.salt, cx.view.candidates.len() as u32) as usize
 }
 
+/// What is told of choices.
+pub(super) const SEES: Sees = Sees {
+    rules: &[
+        Rule::Keeps("its uplink's queue does not grow faster than θ: it stays"),
+        Rule::Chooses("a flow that starts, or was silent: an uplink drawn among those not congested"),
+        Rule::Chooses("a flow that starts, or was silent: by a hash of the header"),
+        Rule::Chooses(
+            "its uplink's queue grows faster than θ: TAIL goes on it, the next packets on one of its class, else the shortest",
+        ),
+        Rule::Follows("behind its TAIL: on the uplink that it was rerouted to"),
+        Rule::Keeps("it is being rerouted already: it stays until CLEAR has come"),
+        Rule::Keeps("an earlier reroute found no reorder queue: it stays"),
+        Rule::Keeps("not a data packet at its source leaf: by a hash of the header"),
+    ],
+    flow: &[quantity("silence", "µs", "since the flow's last packet here; none if there was none")],
+    way: &[
+        quantity("measured", "bytes", "own queue at that uplink when it was last measured"),
+        quantity("now", "bytes", "the same queue now, as the backup looks it up"),
+        quantity("class", "", "cluster of queue lengths, from the shortest on"),
+        quantity("congested", "", "1: it grew faster than θ"),
+    ],
+    ..Sees::NOTHING
+};
+
 impl Selb {
+    /// Tells what [`Selb::source`] is going to look at.
+    pub(super) fn tell(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
+        if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
+            sight.rule(7);
+            return;
+        }
+        let known = if let Flow::Source(source) = flow { Some(*source) } else { None };
+        for (way, &port) in cx.view.candidates.iter().enumerate() {
+            let uplink = &cx.ports[usize::from(port)];
+            sight.way(way, 0, uplink.length as f64);
+            sight.way(way, 1, cx.view.queue_bytes(Port(port)) as f64);
+            sight.way(way, 2, f64::from(uplink.cluster));
+            sight.way(way, 3, f64::from(uplink.congested));
+        }
+        sight.flow(0, us_since(known.map(|source| source.last), cx.now));
+        let Some((source, _)) = self.active(cx, known) else {
+            sight.rule(if self.first_path == FirstPath::Ecmp { 2 } else { 1 });
+            return;
+        };
+        // The last packet was its TAIL, by the clock of the header.
+        let behind = source.progress != Progress::Settled && source.tail == Stamp::of(source.last);
+        sight.rule(match () {
+            () if source.progress == Progress::Rerouted && !behind => 5,
+            () if source.progress != Progress::Rerouted
+                && cx.now >= source.kept_until
+                && self.is_congested(cx, &source) =>
+            {
+                3
+            }
+            () if behind => 4,
+            () if cx.now < source.kept_until => 6,
+            () => 0,
+        });
+    }
+
+    /// Is the uplink of a flow congested?
+    fn is_congested(&self, cx: &Cx<'_, Self>, source: &Source) -> bool {
+        cx.ports[usize::from(source.port)].congested
+    }
+
+    /// The row of a flow that was not silent for long, and the way of its port, if that is one still.
+    fn active(&self, cx: &Cx<'_, Self>, known: Option<Source>) -> Option<(Source, usize)> {
+        let source = known.filter(|source| cx.now.since(source.last) <= self.inactive)?;
+        let way = cx.view.candidates.iter().position(|&port| port == source.port)?;
+        Some((source, way))
+    }
+
     /// A data packet at its source leaf: its way, and its header.
     pub(super) fn source(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> usize {
         let (now, candidates) = (cx.now, cx.view.candidates);
         let known = if let Flow::Source(source) = flow { Some(*source) } else { None };
         let mut source = known.unwrap_or_default();
-        // The port may have left the group since.
-        let active = known.is_some() && now.since(source.last) <= self.inactive;
-        let kept = candidates.iter().position(|&port| active && port == source.port);
+        let kept = self.active(cx, known).map(|(_, way)| way);
         *header = Header { stamped: true, charged: self.header_bytes, tx: Stamp::of(now), ..Header::default() };
         let way = match kept {
             None => {

@@ -1,0 +1,125 @@
+//! The choice trace: of chosen flows, each choice of a path, what the scheme saw, and what was true in the fabric.
+//!
+//! A scheme sees its own place only, and no room looks into another. So the truth comes from a second pass: the first
+//! one writes down when a packet chose among which ways, the second is the same run once more, in which every port that
+//! lies on one of those ways is looked at, in its own room, at that instant: as its arrivals find things, none of which
+//! has been dealt with, the choosing packet included. Runs are deterministic, so both are one
+//! run, and the trace is the same whichever engine made it.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `record.rs` | first pass: choices as they are made |
+//! | `looks.rs` | second pass: ports looked at, planned and kept by each switch |
+//! | `paths.rs` | the links that each way leads over, and the best continuation by what was seen there |
+//! | `table.rs` | both together as columns |
+
+mod looks;
+mod paths;
+mod record;
+mod table;
+
+use crate::engine::{Interrupted, Sim, Watch};
+use crate::outcome::{Outcome, Values};
+use crate::setup::{Failure, Tuning};
+use crate::spec::{Spec, SpecError};
+use spinewise_policy::Decides;
+
+pub use looks::{Looks, State};
+pub use record::Recorder;
+pub use table::{CHOICE_COLUMNS, HOP_COLUMNS};
+
+/// Most looks at ports of one trace: each takes 48 bytes.
+const MOST_LOOKS: usize = 50_000_000;
+
+/// A quantity that a scheme saw, as a column: not a number where it did not.
+#[derive(Clone, Debug)]
+pub struct Saw {
+    /// Scheme and quantity: `conga.local`.
+    pub name: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Its meaning.
+    pub meaning: &'static str,
+    /// Of what: "flow", alike for all candidates of a choice, or "way".
+    pub of: &'static str,
+    /// One value per row.
+    pub values: Vec<f64>,
+}
+
+/// The choices of a run's traced flows: a row for each candidate of each choice.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// Values of [`CHOICE_COLUMNS`].
+    pub rows: Vec<Values>,
+    /// Where the hops of each row begin, and one more at the end.
+    pub offsets: Vec<u32>,
+    /// Values of [`HOP_COLUMNS`].
+    pub hops: Vec<Values>,
+    /// What schemes saw.
+    pub saw: Vec<Saw>,
+    /// By column, the words that its numbers stand for.
+    pub words: serde_json::Value,
+}
+
+/// [`crate::setup::simulate`] with a trace of these flows: twice the run.
+///
+/// # Errors
+/// [`Failure`]: as there; or a flow that is not there or stays in its rack, a scheme without choices, a trace too large.
+pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) -> Result<(Outcome, Trace), Failure> {
+    let (mut sim, loads) = Sim::new(spec, tuning).map_err(Failure::Spec)?;
+    check(&sim, spec, flows).map_err(Failure::Spec)?;
+    sim.log.recorder = Some(Box::new(Recorder::new(sim.flows.specs.len(), flows)));
+    let stop = sim.run(spec, tuning, watch).map_err(|Interrupted| Failure::Interrupted)?;
+    let recorder = sim.log.recorder.take().map(|recorder| *recorder).unwrap_or_default();
+    let mut outcome = Outcome::close(spec, sim, stop, loads);
+
+    let (mut again, loads) = Sim::new(spec, tuning).map_err(Failure::Spec)?;
+    let choices = recorder.close();
+    looks::plan(&mut again, &choices, MOST_LOOKS).map_err(Failure::Spec)?;
+    let stop = again.run(spec, tuning, watch).map_err(|Interrupted| Failure::Interrupted)?;
+    let trace = table::table(&again, &choices);
+    let second = Outcome::close(spec, again, stop, loads);
+    assert!(second.hash == outcome.hash, "a run that is looked at is the same run");
+    outcome.report["traced_flows"] = flows.into();
+    Ok((outcome, trace))
+}
+
+/// Is there anything to trace?
+fn check(sim: &Sim, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
+    let error =
+        |value: String, allowed: String, hint: Option<String>| SpecError { key: "trace".into(), value, allowed, hint };
+    let decider = sim.edge.as_ref().unwrap_or(&sim.fabric);
+    if decider.sees().decides != Decides::Chooses {
+        return Err(error(
+            format!("flows of a run under {}", spec.scheme.name),
+            "a run whose scheme chooses".into(),
+            Some(format!(
+                "{} hashes the header of each packet: all packets of a flow take the same path, and nothing is chosen",
+                spec.scheme.name
+            )),
+        ));
+    }
+    for &flow in flows {
+        let Some(found) = sim.flows.specs.get(flow as usize) else {
+            let allowed = match sim.flows.specs.len() {
+                0 => "none: the run has no flows".into(),
+                n => format!("a flow of this run, 0 to {}", n - 1),
+            };
+            return Err(error(flow.to_string(), allowed, None));
+        };
+        if sim.net.same_rack(found.src, found.dst) {
+            let leaf = sim.net.topology.leaf_node(sim.net.topology.leaf_of[found.src as usize]);
+            return Err(error(
+                flow.to_string(),
+                "a flow between two racks".into(),
+                Some(format!(
+                    "hosts {} and {} are both at {}: there is one path, and nothing to choose",
+                    found.src,
+                    found.dst,
+                    sim.net.topology.node_name(leaf)
+                )),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! The links that a candidate leads over.
+
+use super::looks::{Seen, State};
+use crate::engine::Sim;
+use crate::net::tx_time;
+use crate::packet::{Packet, Tags};
+use crate::topology::LinkSpec;
+use spinewise_policy::{Decides, Span, Tier, Way};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// How a packet finds its way behind the choice.
+#[derive(Clone, Copy, Debug)]
+enum Beyond {
+    /// By choices yet to be made: any of the equal-cost ports.
+    Any,
+    /// By its path tag, which was written behind this leaf.
+    Tagged(u32, Way),
+    /// By a hash that is known.
+    Hashed(Packet),
+}
+
+/// A candidate of a choice: where it begins, and how it goes on.
+#[derive(Clone, Copy)]
+pub struct Candidate<'a> {
+    sim: &'a Sim,
+    /// The switch at which the path begins, and its first port if that is what was chosen.
+    from: (u32, Option<u16>),
+    /// The destination's leaf, and the link from there to the destination.
+    leaf: u32,
+    last: &'a LinkSpec,
+    beyond: Beyond,
+    wire: u64,
+    /// From the device to where the path begins.
+    access: Span,
+}
+
+/// The path of a candidate that would have taken a packet the least time, as things were.
+#[derive(Clone, Debug, Default)]
+pub struct Path {
+    /// Its links, by number, with what was seen of their ports.
+    pub hops: Vec<(u32, Seen)>,
+    /// Waiting in queues, each as it was but for what drains until the packet is there.
+    pub queueing: Span,
+    /// Transmission and propagation.
+    pub travel: Span,
+    /// Bits per second of its slowest link between switches.
+    pub slowest: u64,
+    /// How many paths the candidate stands for.
+    pub paths: u32,
+}
+
+impl Path {
+    /// Do all its links work?
+    pub fn is_open(&self) -> bool {
+        self.hops.iter().all(|(_, seen)| seen.state != State::Down)
+    }
+
+    /// How long it would have taken.
+    pub fn time(&self) -> u64 {
+        self.queueing.0.saturating_add(self.travel.0)
+    }
+
+    fn rank(&self) -> (bool, u64) {
+        (!self.is_open(), self.time())
+    }
+}
+
+impl<'a> Candidate<'a> {
+    /// Candidate `way` of `packet` at `node`.
+    pub fn new(sim: &'a Sim, node: u32, packet: &Packet, way: Way) -> Self {
+        let topology = &sim.net.topology;
+        let leaf = topology.home(packet.dst).leaf;
+        let (last, wire) = (topology.last_link(packet.dst), u64::from(packet.wire));
+        let candidate = |from, beyond, access| Candidate { sim, from, leaf, last, beyond, wire, access };
+        if let Some(switch) = node.checked_sub(topology.hosts) {
+            return candidate((switch, Some(topology.uplinks(switch, leaf)[way.index()])), Beyond::Any, Span::ZERO);
+        }
+        let first = topology.leaf_of[node as usize];
+        let hashes = sim.fabric.sees().decides == Decides::HashesEvenly;
+        let beyond = match sim.net.hashing.tags {
+            Tags::Explicit => Beyond::Tagged(first, way),
+            Tags::Outer | Tags::Inner if hashes => Beyond::Hashed(Packet { way, ..*packet }),
+            Tags::Outer | Tags::Inner => Beyond::Any,
+        };
+        candidate((first, None), beyond, crossing(sim, topology.out(node, 0), wire))
+    }
+
+    /// The ports of `switch` that a packet may take.
+    fn ports(&self, switch: u32) -> &'a [u16] {
+        let topology = &self.sim.net.topology;
+        let all = topology.uplinks(switch, self.leaf);
+        let one = |at: usize| &all[at % all.len()..][..1];
+        match (self.from, self.beyond) {
+            _ if all.is_empty() => all,
+            ((first, Some(port)), _) if switch == first => all.iter().position(|&other| other == port).map_or(all, one),
+            (_, Beyond::Any) => all,
+            (_, Beyond::Tagged(from, way)) => {
+                let (first, second) = topology.split(from, self.leaf, way.0);
+                one(usize::from(if topology.tier(switch) == Tier::Leaf { first } else { second }))
+            }
+            (_, Beyond::Hashed(packet)) => {
+                let view = packet.view(&self.sim.net.hashing, 0, 0);
+                one(view.spread(self.sim.net.switch_salt(switch), all.len() as u32) as usize)
+            }
+        }
+    }
+
+    /// All ports that the candidate may lead over, as (switch, port).
+    pub fn places(&self, found: &mut BTreeSet<(u32, u16)>) {
+        let topology = &self.sim.net.topology;
+        let (mut open, mut met) = (vec![self.from.0], BTreeSet::from([self.from.0]));
+        while let Some(switch) = open.pop() {
+            for &port in if switch == self.leaf { &[] } else { self.ports(switch) } {
+                found.insert((switch, port));
+                let next = topology.out(topology.hosts + switch, port).to.0 - topology.hosts;
+                if met.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        found.insert((self.last.from.0 - topology.hosts, self.last.from.1));
+    }
+
+    /// The best path, by what was `seen` at (switch, port): that on which the packet would come through first if it set
+    /// out now and nothing else came.
+    // To reach a switch sooner is never worse: what waits there drains no faster than time passes.
+    pub fn best(&self, seen: &dyn Fn(u32, u16) -> Seen) -> Path {
+        let topology = &self.sim.net.topology;
+        let start = Path { slowest: u64::MAX, travel: self.access, ..Path::default() };
+        let mut reached = BTreeMap::from([(self.from.0, start)]);
+        let mut open = VecDeque::from([self.from.0]);
+        while let Some(switch) = open.pop_front() {
+            let so_far = reached[&switch].clone();
+            for &port in if switch == self.leaf { &[] } else { self.ports(switch) } {
+                let link = topology.out(topology.hosts + switch, port);
+                let path = self.extended(&so_far, link, seen);
+                let next = link.to.0 - topology.hosts;
+                if reached.get(&next).is_none_or(|best| path.rank() < best.rank()) {
+                    reached.insert(next, path);
+                    open.push_back(next);
+                }
+            }
+        }
+        let there = reached.remove(&self.leaf).unwrap_or_default();
+        let slowest = there.slowest;
+        Path { slowest, paths: self.count(self.from.0, &mut BTreeMap::new()), ..self.extended(&there, self.last, seen) }
+    }
+
+    /// A path with one link more.
+    fn extended(&self, path: &Path, link: &LinkSpec, seen: &dyn Fn(u32, u16) -> Seen) -> Path {
+        let topology = &self.sim.net.topology;
+        let found = seen(link.from.0 - topology.hosts, link.from.1);
+        let state = if link.up { found.state } else { State::Down };
+        let hop = (topology.out_number(link.from.0, link.from.1), Seen { state, ..found });
+        Path {
+            hops: path.hops.iter().copied().chain([hop]).collect(),
+            queueing: path.queueing + Span(found.wait.0.saturating_sub(path.time())),
+            travel: path.travel + crossing(self.sim, link, self.wire),
+            slowest: path.slowest.min(link.rate),
+            paths: 0,
+        }
+    }
+
+    /// How many paths there are from `switch` on; `known` holds what was counted.
+    fn count(&self, switch: u32, known: &mut BTreeMap<u32, u32>) -> u32 {
+        if switch == self.leaf {
+            return 1;
+        }
+        if let Some(&count) = known.get(&switch) {
+            return count;
+        }
+        let topology = &self.sim.net.topology;
+        let behind = |&port: &u16| topology.out(topology.hosts + switch, port).to.0 - topology.hosts;
+        let count =
+            self.ports(switch).iter().map(behind).fold(0u32, |n, next| n.saturating_add(self.count(next, known)));
+        known.insert(switch, count);
+        count
+    }
+}
+
+/// How long `wire` bytes take over a link.
+fn crossing(sim: &Sim, link: &LinkSpec, wire: u64) -> Span {
+    Span(tx_time(wire, link.rate, sim.net.floor_tx)) + link.delay
+}

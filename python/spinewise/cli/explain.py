@@ -1,0 +1,27 @@
+"""``spinewise explain``."""
+
+from __future__ import annotations
+
+import argparse
+
+from spinewise import explain, story
+from spinewise.cli.output import print_json
+from spinewise.errors import SpecError
+from spinewise.progress import RunProgress, bars
+from spinewise.result import Result
+
+
+def command(args: argparse.Namespace) -> int:
+    """Tell why a flow moved."""
+    begin, end = args.begin_us or 0.0, float("inf") if args.end_us is None else args.end_us
+    if end < begin:
+        raise SpecError("--to", args.end_us, f"no less than --from, {begin:g}")
+    result = Result.read(args.run)
+    with bars() as bar:
+        result = explain.traced(result, args.flow, args.run, RunProgress(bar, f"flow {args.flow}"))
+    told = explain.story(result, args.flow, lambda move: begin <= move.time_us <= end)
+    if args.json:
+        print_json(told.as_dict())
+    else:
+        print(story.tell(told, everything=args.all))
+    return 0

@@ -1,0 +1,222 @@
+"""The choice trace and its story: what is told, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spinewise
+from spinewise import explain, story, tables
+from spinewise.cli import main
+
+SPEC: dict[str, Any] = {
+    "topology": {"leaves": 2, "spines": 3, "hosts_per_leaf": 2, "override": [{"spine": 1, "rate_gbps": 2.0}]},
+    "traffic": [
+        {"kind": "flows", "list": [
+            {"src": 0, "dst": 2, "size_bytes": 600_000, "start_ns": 0},
+            {"src": 1, "dst": 3, "size_bytes": 600_000, "start_ns": 5_000},
+            {"src": 0, "dst": 1, "size_bytes": 9_000, "start_ns": 9_000},
+        ]},
+    ],
+}  # fmt: skip
+
+
+def spec(scheme: str, **params: Any) -> dict[str, Any]:
+    return SPEC | {"scheme": {"name": scheme, "params": params}}
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
+    code = main([str(arg) for arg in args])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run without a trace."""
+    spinewise.run(spec("presto")).write(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_a_trace_comes_with_units_and_does_not_change_the_run(tmp_path: Path) -> None:
+    plain, traced = spinewise.run(spec("presto")), spinewise.run(spec("presto"), trace=[0, 1])
+    assert plain.trace is None
+    assert plain.report["outcome_hash"] == traced.report["outcome_hash"]
+    assert plain.spec_hash == traced.spec_hash
+    traced.write(tmp_path / "run")
+    again = spinewise.Result.read(tmp_path / "run").trace
+    assert again.equals(traced.trace)
+    assert again.schema.field("worse_ps").metadata[b"unit"] == b"ps"
+    assert again.schema.field("presto.cell_size").metadata[b"of"] == b"flow"
+    first = again.slice(0, 3).to_pylist()
+    assert [row["way"] for row in first] == [0, 1, 2]
+    assert [row["links"][0] for row in first] == ["leaf0->spine0", "leaf0->spine1", "leaf0->spine2"]
+    assert {row["state"][0] for row in first} == {"up"}
+    assert {row["rule"] for row in first} == {"the flow's first packet: a path drawn at random"}
+
+
+def test_the_story_counts_what_the_trace_holds() -> None:
+    result = spinewise.run(spec("presto"), trace=[0])
+    told = explain.story(result, 0)
+    trace = result.trace
+    chosen = tables.numbers(trace, "chosen")
+    worse = tables.numbers(trace, "worse_ps")[chosen] / 1e6
+    ways = tables.numbers(trace, "way")[chosen]
+    moved = np.flatnonzero(np.diff(ways)) + 1
+    assert told.summary["packets"] == len(worse) == result.flows.to_pylist()[0]["packets"]
+    assert told.summary["packets_on_the_best"] == np.mean(worse == 0.0)
+    assert told.summary["mean_regret_of_packets_us"] == pytest.approx(worse.mean())
+    assert told.moves_in_all == len(told.moves) == len(moved) > 5
+    seq = tables.numbers(trace, "seq")[chosen]
+    assert [move.seq for move in told.moves] == list(seq[moved])
+    for move, at in zip(told.moves, moved, strict=True):
+        assert move.saw["presto.cell_sent"] == 44
+        assert move.old is not None
+        assert move.gain_us is not None
+        assert move.new.name == f"via spine{ways[at]}"
+        assert move.old.name == f"via spine{ways[at - 1]}"
+        took = [way.queueing_us + way.travel_us for way in (move.old, move.new)]
+        assert move.gain_us == pytest.approx(took[0] - took[1])
+        assert move.best.worse_us == 0.0
+        # The slow spine costs 4.8 us more at each of its two links; the last packet is shorter.
+        assert move.seq + 1460 > 600_000 or (move.new.travel_us - move.old.travel_us) in (
+            0.0,
+            pytest.approx(9.6),
+            pytest.approx(-9.6),
+        )
+    assert sum(share.packets for share in told.shares) == len(worse)
+
+
+def test_a_move_is_told_with_what_was_decided_before_it() -> None:
+    """Behind a TAIL stands the packet that was sent as the TAIL, with what the scheme saw then."""
+    busy = {"traffic": [{"kind": "poisson", "cdf": "ali_storage", "load": 0.8, "duration_us": 300}]}
+    base = {
+        "preset": "selb",
+        "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 4},
+        "scheme": {"name": "conweave"},
+    }
+    flows = spinewise.run(base | busy).flows.to_pylist()
+    across = [row["flow"] for row in flows if row["src"] // 4 != row["dst"] // 4]
+    result = spinewise.run(base | busy, trace=across)
+    asked = {int(flow) for flow in np.unique(tables.numbers(result.trace, "flow"))}
+    moves = [move for flow in sorted(asked) for move in explain.story(result, flow).moves]
+    behind = [move for move in moves if move.decided_us is not None]
+    assert behind, "some flow is rerouted"
+    for move in behind:
+        assert move.rule is not None
+        assert move.rule.startswith("no answer by the deadline")
+        assert move.saw["conweave.late"] > 0.0
+        assert move.decided_us is not None
+        assert move.decided_us < move.time_us
+
+
+def test_explain_runs_again_what_was_not_traced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "explain", folder, "--flow", 0)
+    assert code == 0
+    for part in (
+        "Flow 0 under presto", "600 kB from host 0 to host 2, by dctcp", "put its first packet on the path via spine",
+        "why:  the flowcell is full: the next path in turn", "saw:  cell_sent 44", "via spine1", "queued)",
+        "the best", "of the packets left on a path that was best", "What the words mean",
+    ):  # fmt: skip
+        assert part in out, f"{part}\n{out}"
+    assert {path.name for path in folder.iterdir()} == {"run.json", "flows.parquet", "series.parquet"}
+
+
+def test_explain_as_json_and_of_some_time(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "explain", folder, "--flow", 0, "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["moves_in_all"] == len(told["moves"]) == told["summary"]["moves"]
+    middle = told["moves"][3]["time_us"]
+    _, out, _ = run(capsys, "explain", folder, "--flow", 0, "--json", "--from", middle, "--to", middle)
+    assert [move["time_us"] for move in json.loads(out)["moves"]] == [middle]
+    _, out, _ = run(capsys, "explain", folder, "--flow", 0, "--from", 1e9)
+    assert "None of its moves falls into the time asked for." in out
+
+
+def test_many_moves_are_summed_up_unless_all_are_asked_for(tmp_path: Path) -> None:
+    told = explain.story(spinewise.run(spec("rps"), trace=[0]), 0)
+    assert told.moves_in_all > 100
+    short, whole = story.tell(told), story.tell(told, everything=True)
+    assert short.count("  why:") == 1 + 2 * story.EXTREMES
+    assert whole.count("  why:") == 1 + told.moves_in_all
+
+
+def test_a_trace_in_the_folder_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "spec.toml"
+    file.write_text(
+        'scheme = {name = "drill"}\ntopology = {leaves = 2, spines = 2, hosts_per_leaf = 1}\n'
+        'traffic = [{kind = "flows", list = [{src = 0, dst = 1, size_bytes = 50000, start_ns = 0}]}]\n'
+    )
+    code, _, err = run(capsys, "run", file, "--trace", "0")
+    assert code == 2
+    assert "together with --out" in err
+    assert run(capsys, "run", file, "--trace", "0", "--out", tmp_path / "out")[0] == 0
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    # Were it run again, this would be noticed.
+    record["outcome_hash"] = "0" * 16
+    (tmp_path / "out" / "run.json").write_text(json.dumps(record))
+    code, out, _ = run(capsys, "explain", tmp_path / "out", "--flow", 0)
+    assert code == 0
+    assert "under drill" in out
+
+
+def change(folder: Path, **values: Any) -> None:
+    record = json.loads((folder / "run.json").read_text()) | values
+    (folder / "run.json").write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    ("flow", "words"),
+    [(3, "0 to 2"), (2, "hosts 0 and 1 are both at leaf0"), (10**9, "0 to 2")],
+)
+def test_flows_that_cannot_be_told_of(folder: Path, capsys: pytest.CaptureFixture[str], flow: int, words: str) -> None:
+    code, _, err = run(capsys, "explain", folder, "--flow", flow)
+    assert code == 2
+    assert "key      --flow" in err
+    assert words in err
+
+
+def test_a_scheme_that_hashes_makes_no_choices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spinewise.run(spec("ecmp")).write(tmp_path / "run")
+    code, _, err = run(capsys, "explain", tmp_path / "run", "--flow", 0)
+    assert code == 2
+    assert "all packets of a flow take the same path" in err
+
+
+def test_a_run_that_does_not_come_out_as_it_did(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(folder, outcome_hash="0" * 16, version="0.0.9")
+    code, _, err = run(capsys, "explain", folder, "--flow", 0)
+    assert code == 2
+    assert "outcome_hash" in err
+    assert "made by Spinewise 0.0.9" in err
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"report": 1, "spec": {}}', "nonsense", None])
+def test_a_folder_that_is_no_run(folder: Path, capsys: pytest.CaptureFixture[str], content: str | None) -> None:
+    if content is None:
+        (folder / "run.json").unlink()
+    else:
+        (folder / "run.json").write_text(content)
+    code, _, err = run(capsys, "explain", folder, "--flow", 0)
+    assert code == 2
+    assert "a results folder of one run" in err
+
+
+def test_numbers_of_flows_are_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for bad in (-1, 2**32, True, "0"):
+        with pytest.raises(spinewise.SpecError, match="numbers of flows"):
+            spinewise.run(spec("presto"), trace=[bad])  # type: ignore[list-item]
+    with pytest.raises(spinewise.SpecError, match="0 to 2"):
+        spinewise.run(spec("presto"), trace=[7])
+    code, _, err = run(capsys, "explain", folder, "--flow", 0, "--from", 9, "--to", 8)
+    assert code == 2
+    assert "--to" in err
+    for args in (["--flow", "x"], ["--flow", "-1"], [], ["--flow", "0", "--from", "-3"]):
+        with pytest.raises(SystemExit):
+            main(["explain", str(folder), *args])
+        assert "explain" in capsys.readouterr().err
