@@ -9,7 +9,11 @@ from spinewise.explain import Candidate, Move, Share, Story
 
 # So many moves are told one by one; of more, those that gained and lost most.
 MOST_TOLD = 12
+KILO = 1000
 EXTREMES = 3
+
+# Unit and meaning, by name.
+Quantities = dict[str, tuple[str, str]]
 
 
 def tell(story: Story, *, everything: bool = False) -> str:
@@ -26,8 +30,8 @@ def heading(story: Story) -> str:
     flow = story.flow
     lines = [f"Flow {flow['flow']} under {story.scheme}: {story.about}"]
     if "size_bytes" in flow:
-        size = units.count(flow["size_bytes"]) + "B" if flow["size_bytes"] else "no given size"
-        lines.append(f"  {size} from host {flow['src']} to host {flow['dst']}, by {flow['transport']}")
+        whole = size(flow["size_bytes"]) if flow["size_bytes"] else "no given size"
+        lines.append(f"  {whole} from host {flow['src']} to host {flow['dst']}, by {flow['transport']}")
         ended = (
             f"arrived whole after {us(flow['fct_us'])}"
             if flow["finished"]
@@ -47,7 +51,10 @@ def beginning(story: Story) -> str:
     """Where the first packet went."""
     first = story.first
     return "\n".join(
-        [f"At {us(first.time_us)} {first.device} put its first packet on the path {first.new.name}.", *reasons(first)]
+        [
+            f"At {us(first.time_us)} {first.device} put its first packet on the path {first.new.name}.",
+            *reasons(first, story.quantities),
+        ]
     )
 
 
@@ -70,24 +77,24 @@ def moves(story: Story, *, everything: bool) -> str:
     else:
         lines.append(f"It moved {times(all_told)}:")
     for move in told:
-        lines += ["", *one_move(move)]
+        lines += ["", *one_move(move, story.quantities)]
     return "\n".join(lines)
 
 
-def one_move(move: Move) -> list[str]:
+def one_move(move: Move, told: Quantities) -> list[str]:
     """One move."""
     old = move.old.name if move.old else "nowhere"
     lines = [
         f"- {us(move.since_start_us)} after the start (at {us(move.time_us)}), with byte {move.seq:,}:"
         f" {move.device} moved it from the path {old} to the one {move.new.name}"
     ]
-    lines += reasons(move)
+    lines += reasons(move, told)
     if move.gain_us is not None:
         lines.append("  so:   " + verdict(move))
     return lines
 
 
-def reasons(move: Move) -> list[str]:
+def reasons(move: Move, told: Quantities) -> list[str]:
     """Why, what the scheme saw, and what was true."""
     lines = []
     if move.rule:
@@ -95,8 +102,8 @@ def reasons(move: Move) -> list[str]:
         lines.append(f"  why:  {move.rule}{when}")
     if move.silent_us is not None:
         lines.append(f"        the packet before had passed {us(move.silent_us)} earlier")
-    seen = [quantities(move.saw)] if move.saw else []
-    seen += [f"{one.name}: {quantities(one.saw)}" for one in different(move) if one.saw]
+    seen = [quantities(move.saw, told)] if move.saw else []
+    seen += [f"{one.name}: {quantities(one.saw, told)}" for one in different(move) if one.saw]
     lines += ["  saw:  " + seen[0], *("        " + line for line in seen[1:])] if seen else []
     shown = [truth(one, is_best=one is move.best or one.worse_us == 0.0) for one in different(move)]
     lines += ["  true: " + shown[0], *("        " + line for line in shown[1:])]
@@ -114,12 +121,12 @@ def different(move: Move) -> list[Candidate]:
 
 def truth(way: Candidate, *, is_best: bool) -> str:
     """What was so on a way."""
-    queued = [
-        f"{units.count(size)}B at {link}" + (f" ({state})" if state != "up" else "")
-        for link, size, state in zip(way.links, way.queue_bytes, way.state, strict=True)
-        if size or state != "up"
+    found = [
+        f"{size(queued)} at {link}" + (f" ({state})" if state != "up" else "")
+        for link, queued, state in zip(way.links, way.queue_bytes, way.state, strict=True)
+        if queued or state != "up"
     ]
-    where = f" ({', '.join(queued)} queued)" if queued else " (nothing queued)"
+    where = f" ({', '.join(found)} queued)" if found else " (nothing queued)"
     rank = "the best" if is_best else f"{us(way.worse_us)} behind the best"
     return f"{way.name}: {us(way.queueing_us)} of waiting{where}, {us(way.queueing_us + way.travel_us)} in all, {rank}"
 
@@ -208,9 +215,21 @@ def legend(story: Story) -> str:
     return "\n".join(lines)
 
 
-def quantities(saw: dict[str, float]) -> str:
-    """What was seen, by name."""
-    return ", ".join(f"{name.partition('.')[2]} {value:.4g}" for name, value in saw.items())
+def quantities(saw: dict[str, float], told: Quantities) -> str:
+    """What was seen, by name, in its unit."""
+
+    def one(name: str, value: float) -> str:
+        unit, _ = told.get(name, ("", ""))
+        number = f"{value:,.0f}" if abs(value) >= KILO else f"{value:.4g}"
+        shown = us(value) if unit == "µs" and value >= 0 else f"{number} {unit}".strip()
+        return f"{name.partition('.')[2]} {shown}"
+
+    return ", ".join(one(name, value) for name, value in saw.items())
+
+
+def size(count: int) -> str:
+    """So many bytes."""
+    return f"{count} B" if count < KILO else units.count(count) + "B"
 
 
 def us(value: float) -> str:
