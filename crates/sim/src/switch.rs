@@ -284,16 +284,40 @@ impl Switch {
     /// Asks the scheme for the way, and takes it.
     #[inline]
     fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
-        let packet = &mut hand.packet;
+        if w.log.recorder.is_some() {
+            self.pick_recorded(w, now, in_port, candidates, hand);
+            return;
+        }
         let ports = OwnPorts { ports: &self.ports, wires: w.wires, now, net: w.net, switch: self.id };
-        let call = self.call(w.net, now, packet.dst, &ports, candidates, w.free_queues);
-        let (way, header) = match &mut w.log.recorder {
-            None => w.fabric.pick(call, packet, (&w.net.hashing, in_port)),
-            Some(recorder) => {
-                let place = (self.node, candidates.len(), candidates.len());
-                recorder.pick(w.fabric, call, packet, (&w.net.hashing, in_port), place)
-            }
-        };
+        let call = self.call(w.net, now, hand.packet.dst, &ports, candidates, w.free_queues);
+        let picked = w.fabric.pick(call, &mut hand.packet, (&w.net.hashing, in_port));
+        self.take(w, now, in_port, candidates, hand, picked);
+    }
+
+    /// The same, with an eye on traced flows.
+    #[cold]
+    #[inline(never)]
+    fn pick_recorded(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
+        let Some(recorder) = &mut w.log.recorder else { return };
+        let ports = OwnPorts { ports: &self.ports, wires: w.wires, now, net: w.net, switch: self.id };
+        let call = self.call(w.net, now, hand.packet.dst, &ports, candidates, w.free_queues);
+        let place = (self.node, candidates.len(), candidates.len());
+        let picked = recorder.pick(w.fabric, call, &mut hand.packet, (&w.net.hashing, in_port), place);
+        self.take(w, now, in_port, candidates, hand, picked);
+    }
+
+    /// Takes the way picked, with a header of so many bytes.
+    #[inline(always)]
+    fn take(
+        &mut self,
+        w: &mut World<'_>,
+        now: Time,
+        in_port: u16,
+        candidates: &[u16],
+        hand: &mut InHand,
+        (way, header): (Way, u32),
+    ) {
+        let packet = &mut hand.packet;
         if header > 0 && in_port < self.host_ports && w.net.charge_headers {
             packet.wire += header as u16;
             packet.fabric_header = header as u8;
