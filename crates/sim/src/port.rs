@@ -13,7 +13,7 @@ use crate::link::Wires;
 use crate::packet::{CE, ECT, InHand, Packet, Serializer};
 use crate::ring::Ring;
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
-pub use lanes::{Drained, Lane, Lanes, Released};
+pub use lanes::{Drained, Lane, Lanes, Next, Released};
 pub use pausing::Pausing;
 use spinewise_policy::{Queue, Rng, Span, Time};
 
@@ -477,13 +477,11 @@ impl Port {
         self.transmit(now.max(self.busy_until), hand, wires);
     }
 
-    /// Puts the first packet of `lane`, one of the queues of a commit-at-start port whose line is free at `now`, on the
-    /// line, marking it as told or as the rules say.
+    /// Puts what starts [next](Lanes::next) on a commit-at-start port, whose line is free at `now`, on the line, marking it
+    /// as told or as the rules say.
     #[inline]
-    pub fn send_first(&mut self, now: Time, lane: Lane, called_for: bool, rules: &Rules, wires: &mut Wires) {
-        let Some(wire) = self.lanes().and_then(|lanes| lanes.first(lane)).map(|packet| u32::from(packet.wire)) else {
-            return;
-        };
+    pub fn send_next(&mut self, now: Time, next: Next, called_for: bool, rules: &Rules, wires: &mut Wires) {
+        let Next { lane, wire, .. } = next;
         self.waiting.packets -= 1;
         self.waiting.bytes -= u64::from(wire);
         self.waiting.serving = wire;

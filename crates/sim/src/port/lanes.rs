@@ -188,21 +188,22 @@ impl Lanes {
         data.chain(self.held.iter().map(|held| held.fifo.bytes))
     }
 
-    /// The queue whose turn it is to send at `now`: pause frames first, then control, then the data queues in turn, but
-    /// for paused ones.
+    /// What starts next at `now`: pause frames first, then control, then the data queues in turn, but for paused ones.
     #[inline]
-    pub fn next(&self, now: Time) -> Option<Lane> {
-        if !self.pauses.is_empty() {
-            return Some(Lane::Pause);
+    pub fn next(&self, now: Time) -> Option<Next> {
+        if let Some(frame) = self.pauses.front() {
+            return Some(Next::new(Lane::Pause, frame, 0));
         }
-        if self.control.as_ref().is_some_and(|control| !control.packets.is_empty()) {
-            return Some(Lane::Control);
+        if let Some(packet) = self.control.as_ref().and_then(|control| control.packets.front()) {
+            return Some(Next::new(Lane::Control, packet, 0));
         }
         let mut turn = self.turn;
         for _ in 0..self.data.len() {
             let data = &self.data[turn];
-            if !data.fifo.packets.is_empty() && !data.pausing.is_on(now) {
-                return Some(Lane::Data(turn as u8));
+            if let Some(packet) = data.fifo.packets.front()
+                && !data.pausing.is_on(now)
+            {
+                return Some(Next::new(Lane::Data(turn as u8), packet, data.fifo.bytes));
             }
             turn = self.after(turn);
         }
@@ -213,16 +214,6 @@ impl Lanes {
     #[inline]
     fn after(&self, n: usize) -> usize {
         if n + 1 == self.data.len() { 0 } else { n + 1 }
-    }
-
-    /// The first packet of a queue.
-    #[inline]
-    pub fn first(&self, lane: Lane) -> Option<&Packet> {
-        match lane {
-            Lane::Pause => self.pauses.front(),
-            Lane::Control => self.control.as_ref()?.packets.front(),
-            Lane::Data(n) => self.data[usize::from(n)].fifo.packets.front(),
-        }
     }
 
     /// Moves the first packet of a queue, which must be there, into `slot`. Returns its body, if it has one.
@@ -257,6 +248,12 @@ impl Lanes {
         }
         let waiting = self.data.iter().filter(|data| !data.fifo.packets.is_empty());
         waiting.map(|data| data.pausing.until().max(now)).min().unwrap_or(Time::NEVER)
+    }
+
+    /// May held queues have drained? A glance, before [`Lanes::drained`] looks.
+    #[inline]
+    pub fn drains(&self) -> bool {
+        !self.held.is_empty()
     }
 
     /// A held queue that has drained from this data queue, if there is one more.
@@ -362,6 +359,27 @@ impl Lanes {
         let held = self.held.iter().flat_map(|held| held.fifo.packets.iter());
         let control = self.control.iter().flat_map(|control| control.packets.iter());
         self.pauses.iter().chain(control).chain(data).chain(held)
+    }
+}
+
+/// A packet that starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Next {
+    /// The queue it is the first of.
+    pub lane: Lane,
+    /// [`Packet::at`]: how it came.
+    pub at: Time,
+    /// Its bytes.
+    pub wire: u32,
+    /// Bytes that it leaves behind in a data queue; of control, nothing is asked.
+    pub left: u64,
+}
+
+impl Next {
+    #[inline]
+    fn new(lane: Lane, packet: &Packet, queue: u64) -> Next {
+        let wire = u32::from(packet.wire);
+        Next { lane, at: packet.at, wire, left: queue.saturating_sub(u64::from(wire)) }
     }
 }
 

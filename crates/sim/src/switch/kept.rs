@@ -4,14 +4,15 @@ use super::buffer::Came;
 use super::{MADE_HERE, Switch, World, drop_packet};
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH};
-use crate::port::{Found, Lane, Lanes, Port, Released};
+use crate::port::{Found, Lane, Lanes, Next, Port, Released};
 use crate::timers::What;
 use spinewise_policy::{Kind, Queue, Span, Time};
 
-/// The port and priority a packet came by, for the account of its ingress; none for what was made here.
-fn came(packet: &Packet, lane: Lane) -> Came {
+/// The port and priority a packet came by, for the account of its ingress; none for what was made here. `at` is what the
+/// packet says while a port keeps it.
+fn came(at: Time, lane: Lane) -> Came {
     match lane {
-        Lane::Data(priority) if packet.at != Time(u64::from(MADE_HERE)) => Some((packet.at.0 as u16, priority)),
+        Lane::Data(priority) if at != Time(u64::from(MADE_HERE)) => Some((at.0 as u16, priority)),
         _ => None,
     }
 }
@@ -75,7 +76,7 @@ impl Switch {
         let bytes = u32::from(packet.wire);
         let lanes = port.kept();
         let lane = lanes.lane_of(packet);
-        let came = came(packet, lane);
+        let came = came(packet.at, lane);
         let Some(buffer) = self.buffer.as_deref_mut() else {
             let found = port.admit_exactly(now, bytes, held.is_some(), &w.net.rules, w.wires)?;
             return Some(Admitted { lane, came, found });
@@ -183,19 +184,19 @@ impl Switch {
     /// Starts the next packet of a port whose line is free.
     fn start(&mut self, w: &mut World<'_>, now: Time, out: u16) {
         let port = &mut self.ports[usize::from(out)];
-        let lanes = port.kept();
-        let Some(lane) = lanes.next(now) else { return };
-        let Some(packet) = lanes.first(lane) else { return };
-        let (came, bytes) = (came(packet, lane), u64::from(packet.wire));
+        let Some(next) = port.kept().next(now) else { return };
+        let Next { lane, at, wire, left } = next;
+        let came = came(at, lane);
         let (mut marks, mut resumes) = (false, false);
         if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
-            let left = lanes.bytes(lane) - bytes;
-            resumes = buffer.leave(came, left, bytes, now);
+            resumes = buffer.leave(came, left, u64::from(wire), now);
             marks = buffer.marks(left, &mut self.dice[usize::from(out)]);
         }
-        port.send_first(now, lane, marks, &w.net.rules, w.wires);
-        while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
-            self.tell_drained(w, now, out, drained);
+        port.send_next(now, next, marks, &w.net.rules, w.wires);
+        if port.kept().drains() {
+            while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
+                self.tell_drained(w, now, out, drained);
+            }
         }
         if let (true, Some(came)) = (resumes, came) {
             self.send_pause(w, now, came, Span::ZERO);
@@ -261,7 +262,7 @@ impl Switch {
     pub(crate) fn waiting(&self, port: u16, priority: u8) -> impl Iterator<Item = (Came, u64)> {
         let lanes = self.ports[usize::from(port)].lanes();
         let packets = lanes.into_iter().flat_map(move |lanes| lanes.waiting(priority));
-        packets.map(move |packet| (came(packet, Lane::Data(priority)), u64::from(packet.wire)))
+        packets.map(move |packet| (came(packet.at, Lane::Data(priority)), u64::from(packet.wire)))
     }
 
     /// Do the accounts of the buffer agree with what the ports hold?
