@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 # "20 µs per hop": four links there, four back, 160 µs.
 HOP_NS = 20_000
 BASE_RTT_US = 8 * HOP_NS / 1e3
+# A split counts where a leaf gives its uplinks this share of their rates at least.
+LEAST = 0.02
 
 # The paper names neither the flavour of TCP nor what it does about reordering.
 TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
@@ -112,10 +114,15 @@ def given(result: Result, leaf: int, spine: int) -> tuple[Floats, Floats]:
 
 
 def share_of_first(result: Result, leaf: int) -> Timeline:
-    """Share of what a leaf gives to its two uplinks that goes to the first; NaN where it gives nothing."""
+    """Share of what a leaf gives to its two uplinks that goes to the first; NaN where it gives next to nothing.
+
+    A packet that crosses the end of an interval is counted in neither or in both, so what is given is no exact sum.
+    """
     time, first = given(result, leaf, 0)
     _, second = given(result, leaf, 1)
-    return Timeline(time, np.divide(first, first + second, out=np.full(len(time), np.nan), where=first + second > 0.0))
+    first, second = np.maximum(first, 0.0), np.maximum(second, 0.0)
+    enough = first + second > LEAST * (rate(result, leaf, 0) + rate(result, leaf, 1))
+    return Timeline(time, np.divide(first, first + second, out=np.full(len(time), np.nan), where=enough))
 
 
 def carried(result: Result, leaf: int, spine: int) -> float:
