@@ -35,11 +35,13 @@ STANDARDS = {
     "RFC 4015": "The Eifel response algorithm for TCP",
     "RFC 5681": "TCP congestion control",
     "RFC 6298": "Computing TCP's retransmission timer",
+    "RFC 6356": "Coupled congestion control for multipath transport protocols",
     "RFC 6582": "The NewReno modification to TCP's fast recovery algorithm",
     "RFC 6675": "A conservative loss recovery algorithm based on selective acknowledgment (SACK) for TCP",
     "RFC 6937": "Proportional rate reduction for TCP",
     "RFC 7661": "Updating TCP to support rate-limited traffic",
     "RFC 8257": "Data Center TCP (DCTCP)",
+    "RFC 8684": "TCP extensions for multipath operation with multiple addresses (MPTCP)",
     "RFC 8985": "The RACK-TLP loss detection algorithm for TCP",
     "RFC 9293": "Transmission Control Protocol (TCP)",
 }

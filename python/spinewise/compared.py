@@ -89,6 +89,11 @@ def schemes() -> list[Entry]:
     return [entry for entry in core.registry()["schemes"] if not str(entry["name"]).startswith("loopback")]
 
 
+def transports() -> list[Entry]:
+    """The transports that balance load by themselves, and so stand beside schemes in papers."""
+    return [entry for entry in core.registry()["transports"] if entry.get("compared") is not None]
+
+
 def table(entries: Sequence[Entry], columns: Sequence[Column]) -> list[str]:
     """One row a scheme."""
     heads = ["scheme", *(head for head, _ in columns)]
@@ -120,13 +125,14 @@ def page() -> str:
         "",
         "## All schemes (MEET, Table 1)",
         "",
-        *table(entries, MEET_COLUMNS),
+        *table([*entries, *transports()], MEET_COLUMNS),
         "",
         "- *Congestion-aware*: `no`; of the queues and links of the device that decides; of the paths that one host",
         "  has met itself; or of paths, gathered by a rack or a leaf. MEET has ticks, crosses and tildes.",
         "- *Advanced hardware*: what must be replaced or reprogrammed.",
         "- MEET places Presto at the edge switch, meaning the virtual one of the host, and gives the packet as the",
         "  unit of Hermes.",
+        *(f"- `{entry['name']}` is a transport: `{entry['use']}`." for entry in transports()),
         "",
         "## Against PDLB (PDLB, Table 1)",
         "",

@@ -1,11 +1,15 @@
 //! The flows: what they are (fixed), what their ends know (made on first use, dropped when done), what became of them.
 
+mod connection;
+mod numbers;
+
 use crate::gates::{Batch, Gates};
 use crate::packet::Packet;
 use crate::transport::{Opening, RdmaReceiver, RdmaSender, Resequencer, SackSender, TcpConfig, TcpReceiver, TcpSender};
 use crate::transport::{UdpConfig, UdpSender};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate};
+pub use connection::{Assembly, Connection};
 use spinewise_policy::{Kind, Span, Time, Way, hash};
 use std::collections::VecDeque;
 
@@ -57,6 +61,8 @@ pub enum Machine {
     Opening(Opening),
     /// A queue pair.
     Rdma(RdmaSender),
+    /// A connection of subflows.
+    Mptcp(Box<Connection>),
     /// Paced; the sizes of packets that are due and not yet sent.
     Udp(UdpSender, VecDeque<u32>),
 }
@@ -87,6 +93,13 @@ pub struct Sender {
     pub ways: VecDeque<(u64, Way)>,
 }
 
+impl Sender {
+    /// One that has sent nothing.
+    pub fn new(machine: Machine) -> Self {
+        Sender { machine, queued: false, timer_at: Time::NEVER, last_way: Way::ANY, ways: VecDeque::new() }
+    }
+}
+
 /// The machine at the receiving end.
 #[derive(Debug)]
 pub enum ReceivingMachine {
@@ -94,6 +107,8 @@ pub enum ReceivingMachine {
     Tcp(TcpReceiver),
     /// A queue pair.
     Rdma(RdmaReceiver),
+    /// A connection of subflows.
+    Mptcp(Assembly),
 }
 
 /// The receiving end of a flow.
@@ -135,7 +150,7 @@ impl ReceivingMachine {
     pub fn deadline(&self) -> Option<Time> {
         match self {
             ReceivingMachine::Tcp(tcp) => tcp.deadline(),
-            ReceivingMachine::Rdma(_) => None,
+            ReceivingMachine::Rdma(_) | ReceivingMachine::Mptcp(_) => None,
         }
     }
 
@@ -145,6 +160,7 @@ impl ReceivingMachine {
         match self {
             ReceivingMachine::Tcp(tcp) => tcp.is_complete(),
             ReceivingMachine::Rdma(pair) => pair.is_complete(),
+            ReceivingMachine::Mptcp(_) => false, // it goes with its last byte
         }
     }
 }
@@ -168,6 +184,8 @@ pub struct Flows {
     pub by_host: Vec<u32>,
     /// See `by_host`.
     pub first: Vec<u32>,
+    /// Subflows of each, 0 without MPTCP.
+    pub subflows: u32,
     /// What the other flows wait for.
     pub gates: Gates,
     /// Hash of the traffic: equal for two runs exactly if they were offered the same.
@@ -202,6 +220,11 @@ impl Flows {
         flows.plan_starts(hosts);
         flows.traffic_hash = flows.hash_traffic();
         flows
+    }
+
+    /// The same with so many subflows each, 0 without MPTCP.
+    pub fn with_subflows(self, subflows: u32) -> Self {
+        Flows { subflows, ..self }
     }
 
     fn hash_traffic(&self) -> u64 {
@@ -266,13 +289,16 @@ impl Flows {
             ports[host as usize] += 1;
             port
         };
-        self.specs.iter().map(|flow| next(&mut from, flow.src) | next(&mut to, flow.dst) << 16).collect()
+        let subflows = self.specs.iter().flat_map(|flow| std::iter::repeat_n(flow, self.subflows as usize));
+        let all = self.specs.iter().chain(subflows);
+        all.map(|flow| next(&mut from, flow.src) | next(&mut to, flow.dst) << 16).collect()
     }
 
     /// Is it TCP?
     #[inline]
     pub fn is_tcp(&self, flow: u32) -> bool {
-        self.udp_of[flow as usize] == TCP
+        // Subflows are, too.
+        self.udp_of.get(flow as usize).is_none_or(|&udp| udp == TCP)
     }
 
     /// A UDP flow without an end does not keep a run going: no size, no end, and no rate of zero that stays.
@@ -285,18 +311,19 @@ impl Flows {
         }
     }
 
-    /// Is its connection not open yet?
+    /// Is its connection not open yet, or one of subflows?
     #[inline]
-    pub fn is_opening(&self, flow: u32) -> bool {
-        matches!(self.senders[flow as usize].as_deref(), Some(Sender { machine: Machine::Opening(_), .. }))
+    pub fn is_opening_or_mptcp(&self, flow: u32) -> bool {
+        let machine = self.senders[flow as usize].as_deref().map(|sender| &sender.machine);
+        matches!(machine, Some(Machine::Opening(_) | Machine::Mptcp(_)))
     }
 
     /// Reads what `packet` will need at its destination, to have it in the cache.
     #[inline]
     pub fn touch(&self, packet: &Packet) -> u64 {
         match packet.kind {
-            Kind::Data => self.receivers[packet.flow as usize].as_ref().map_or(0, |end| end.timer_at.0),
-            Kind::Ack => self.senders[packet.flow as usize].as_ref().map_or(0, |end| end.timer_at.0),
+            Kind::Data => touch(self.receivers.get(packet.flow as usize), |end| end.timer_at),
+            Kind::Ack => touch(self.senders.get(packet.flow as usize), |end| end.timer_at),
             _ => 0,
         }
     }
@@ -321,4 +348,10 @@ impl Flows {
     pub fn all_done(&self) -> bool {
         self.open == 0 && self.alive == 0
     }
+}
+
+/// The timer of an end, 0 if there is none.
+#[inline(always)]
+fn touch<E>(slot: Option<&Option<Box<E>>>, timer: impl Fn(&E) -> Time) -> u64 {
+    slot.and_then(Option::as_deref).map_or(0, |end| timer(end).0)
 }

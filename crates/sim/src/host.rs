@@ -8,6 +8,7 @@ mod account;
 mod ends;
 #[cfg(test)]
 mod life;
+mod mptcp;
 mod opening;
 mod rdma;
 mod resequence;
@@ -330,7 +331,7 @@ impl Host {
             kind: Kind::Data,
             ..Packet::default()
         };
-        if w.flows.is_opening(flow) && !self.greet(w, now, blank) {
+        if w.flows.is_opening_or_mptcp(flow) && !self.send_otherwise(w, now, blank) {
             return;
         }
         let mut hand = InHand::from(blank);
@@ -369,16 +370,33 @@ impl Host {
             }
             _ => unreachable!("all flows of a run have its transport"),
         }
+        self.send_segment(w, now, hand);
+        if sent_in_full {
+            self.sent_in_full(w, now, flow);
+        }
+    }
+
+    /// Sends a data packet of a flow or a subflow.
+    #[inline(always)]
+    fn send_segment(&mut self, w: &mut World<'_>, now: Time, mut hand: InHand) {
+        let number = hand.packet.flow;
         self.choose(w, now, &mut hand.packet);
         self.commit(w, now, &mut hand);
         if w.net.has_series() {
             self.tally.sent += 1;
         }
-        self.plan_retransmit(w, flow);
+        self.plan_retransmit(w, number);
         self.perform(w, now, None);
-        if sent_in_full {
-            self.sent_in_full(w, now, flow);
+    }
+
+    /// A connection that is not open yet, or has subflows, sends. Does data of its own follow at once?
+    #[cold]
+    fn send_otherwise(&mut self, w: &mut World<'_>, now: Time, blank: Packet) -> bool {
+        if w.flows.subflows > 0 {
+            self.send_on_subflow(w, now, blank);
+            return false;
         }
+        self.greet(w, now, blank)
     }
 
     /// Lets the host's scheme tag a packet that leaves the rack.
@@ -438,7 +456,7 @@ impl Host {
         self.perform(w, now, Some(packet));
         w.log.delivered.add(packet.wire);
         match packet.kind {
-            Kind::Data => self.receive_data(w, now, packet),
+            Kind::Data => self.receive_data(w, now, hand),
             Kind::Ack => self.receive_ack(w, now, hand),
             Kind::Probe => self.answer(w, now, packet),
             Kind::ProbeReply => self.probe_reply(w, now, packet),

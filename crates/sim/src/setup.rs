@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::spec::{EngineKind, ParamValue, Spec, SpecError, Stop, Traffic, TrafficEntry, workload_error};
 use crate::switch::Switch;
 use crate::topology::Topology;
-use crate::transport::UdpConfig;
+use crate::transport::{Kind, TcpConfig, Transport, UdpConfig};
 use crate::workload::load::{Loads, Offered, arrival_interval};
 use crate::workload::{self, FlowSpec, Gate, Workload};
 use spinewise_policy::{Shape, Span, Tier, Time};
@@ -39,7 +39,8 @@ impl Sim {
         let topology = Topology::new(&spec.topology)?;
         let Offer { list, gates, loads } = traffic(spec, &topology)?;
         check_reachable(&list, &topology)?;
-        let flows = Flows::new(list, gates, topology.hosts);
+        let subflows = subflows(spec, list.len())?;
+        let flows = Flows::new(list, gates, topology.hosts).with_subflows(subflows);
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
         let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks)?;
         if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {
@@ -119,12 +120,14 @@ fn traffic(spec: &Spec, topology: &Topology) -> Result<Offer, SpecError> {
     };
     let (mut list, mut gates, mut open_loop) = (Vec::new(), Vec::new(), Vec::new());
     let mut interval = Span::ZERO;
-    for (entry, TrafficEntry { source, priority }) in spec.traffic.iter().enumerate() {
+    for (entry, TrafficEntry { source, priority, subflows }) in spec.traffic.iter().enumerate() {
         match source {
             Traffic::Tcp(workload) => {
                 let mut plan =
                     workload.plan(spec.seed, entry as u8, &places).map_err(|error| workload_error(entry, error))?;
-                plan.flows.iter_mut().for_each(|flow| flow.priority = *priority);
+                for flow in &mut plan.flows {
+                    (flow.priority, flow.subflows) = (*priority, subflows.unwrap_or(0));
+                }
                 interval = interval.max(match workload {
                     Workload::Poisson(poisson) if poisson.duration != Span::FOREVER => poisson.duration,
                     _ => arrival_interval(&plan.flows),
@@ -140,7 +143,7 @@ fn traffic(spec: &Spec, topology: &Topology) -> Result<Offer, SpecError> {
                 let start = udp.config.schedule.first().map_or(Time::ZERO, |&(at, _)| at);
                 let size = udp.config.size_bytes.unwrap_or(0);
                 let (entry, priority) = (entry as u8, *priority);
-                let flow = FlowSpec { src: udp.src, dst: udp.dst, size, start, entry, priority, batch: 0 };
+                let flow = FlowSpec { src: udp.src, dst: udp.dst, size, start, entry, priority, ..FlowSpec::default() };
                 list.push((flow, Some(udp.config.clone())));
             }
         }
@@ -158,6 +161,18 @@ fn traffic(spec: &Spec, topology: &Topology) -> Result<Offer, SpecError> {
     };
     let loads = offered.loads();
     Ok(Offer { list, gates, loads })
+}
+
+/// How many subflows each flow has, 0 without MPTCP.
+fn subflows(spec: &Spec, flows: usize) -> Result<u32, SpecError> {
+    let Transport::Tcp(TcpConfig { kind: Kind::Mptcp, subflows, .. }) = spec.transport else { return Ok(0) };
+    // Numbers of flows and subflows have 31 bits: a bit tells the direction.
+    let most = (1u64 << 31) / (flows as u64).max(1);
+    if u64::from(subflows) < most {
+        return Ok(subflows);
+    }
+    let allowed = format!("fewer than {} subflows for each of {flows} flows, or fewer flows", most.max(2) - 1);
+    Err(SpecError { key: "transport.subflows".into(), value: subflows.to_string(), allowed, hint: None })
 }
 
 /// Every flow and its acknowledgements must find a way.

@@ -68,7 +68,8 @@ pub struct Trace {
 pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) -> Result<(Outcome, Trace), Failure> {
     let (mut sim, loads) = Sim::new(spec, tuning).map_err(Failure::Spec)?;
     check(&sim, spec, flows).map_err(Failure::Spec)?;
-    sim.log.recorder = Some(Box::new(Recorder::new(sim.flows.specs.len(), flows)));
+    let numbers: Vec<u32> = flows.iter().flat_map(|&flow| sim.flows.numbers(flow)).collect();
+    sim.log.recorder = Some(Box::new(Recorder::new(sim.flows.count(), &numbers)));
     let stop = sim.run(spec, tuning, watch).map_err(|Interrupted| Failure::Interrupted)?;
     let recorder = sim.log.recorder.take().map(|recorder| *recorder).unwrap_or_default();
     let mut outcome = Outcome::close(spec, sim, stop, loads);

@@ -73,6 +73,15 @@ fn specs() -> Vec<(String, Value)> {
         json!({"switch": {"nics": "queue", "device_queue_packets": 10, "buffer_packets": 12}, "scheme": {"name": "presto"},
                "topology": {"tx_time_rounding": "floor_1ns"}}),
     );
+    for recovery in ["newreno", "sack", "rack"] {
+        let transport = json!({"kind": "mptcp", "recovery": recovery, "handshake": recovery != "sack", "fin": true});
+        add(&format!("mptcp, {recovery}"), json!({"transport": transport, "switch": {"buffer_packets": 20}}));
+    }
+    add(
+        "mptcp, NICs that queue, under a host scheme",
+        json!({"transport": {"kind": "mptcp", "delayed_ack_segments": 2, "max_window_segments": 20}, 
+               "switch": {"nics": "queue", "buffer_packets": 15}, "scheme": {"name": "clove"}}),
+    );
     add("delayed acks", json!({"transport": {"delayed_ack_segments": 2}}));
     add("odd rates", json!({"topology": {"host_rate_gbps": 3.0, "fabric_rate_gbps": 6.0, "host_delay_ns": 777}}));
     add(

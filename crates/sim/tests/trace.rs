@@ -136,6 +136,19 @@ fn a_trace_is_the_same_in_every_engine_and_the_run_as_without_it() {
     }
 }
 
+/// The choices of an MPTCP connection are those of all its subflows, under the number of the flow.
+#[test]
+fn subflows_are_traced_with_their_flow() {
+    let spec = small(json!({"scheme": {"name": "letflow"}, "transport": {"kind": "mptcp"}}));
+    let flows = longest(&spec, 2);
+    let (outcome, trace) = traced(&spec, &flows);
+    assert_eq!(outcome.hash, run(&spec).hash);
+    let rows = column(&trace, "flow");
+    assert!(choices(&trace).len() > 100, "{} choices", choices(&trace).len());
+    assert!(flows.iter().all(|&flow| rows.contains(&flow.into())));
+    assert!(rows.iter().all(|&flow| flows.contains(&(flow as u32))));
+}
+
 #[test]
 fn who_keeps_stays_and_schemes_that_tell_their_rules_always_do() {
     let mut met: BTreeMap<(String, String), u32> = BTreeMap::new();

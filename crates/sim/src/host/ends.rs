@@ -2,7 +2,7 @@
 
 use super::account::{keep_account, lost_way};
 use super::{Host, World};
-use crate::flows::{Machine, Receiver, ReceivingMachine, Sender};
+use crate::flows::{Connection, Machine, Receiver, ReceivingMachine, Sender};
 use crate::net::Net;
 use crate::packet::{BODY, CE, CNP, CWR, ECE, InHand, MASKED, NACK, Packet, RETRANSMIT, SYN};
 use crate::timers::What;
@@ -17,14 +17,15 @@ use std::collections::VecDeque;
 const ECHO_STEP: Span = Span::from_ns(256);
 
 impl Host {
-    pub(super) fn receive_data(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+    pub(super) fn receive_data(&mut self, w: &mut World<'_>, now: Time, hand: &InHand) {
+        let packet = &hand.packet;
         let flow = packet.flow;
         w.flows.left(flow);
         w.log.arrived += 1;
         if packet.payload == 0 {
             return self.receive_greeting(w, now, packet);
         }
-        let spec = w.flows.specs[flow as usize];
+        let Some(&spec) = w.flows.specs.get(flow as usize) else { return self.receive_on_subflow(w, now, hand) };
         let tcp = w.flows.is_tcp(flow);
         let record = &mut w.flows.records[flow as usize];
         record.arrived += 1;
@@ -82,16 +83,7 @@ impl Host {
         }
         let receiver = slot.get_or_insert_with(|| Receiver::new(ReceivingMachine::Tcp(TcpReceiver::new(spec.size))));
         let ReceivingMachine::Tcp(machine) = &mut receiver.machine else { return };
-        let arrival = Arrival {
-            seq: packet.seq,
-            len: u32::from(packet.payload),
-            ce: packet.is(CE),
-            cwr: packet.is(CWR),
-            stamp: packet.stamp,
-            retransmit: packet.is(RETRANSMIT),
-            tag: tag_of(arrived, packet),
-        };
-        let got = machine.on_data(config, now, &arrival);
+        let got = machine.on_data(config, now, &arrival(packet, arrived));
         let told = config.recovery.has_sack().then(|| machine.sack());
         record.out_of_order += u32::from(got.out_of_order);
         record.received += got.new_bytes;
@@ -117,7 +109,7 @@ impl Host {
 
     /// Plans the delayed-ACK timer, or drops the receiving end when it is through.
     pub(super) fn after_receiving(&mut self, w: &mut World<'_>, flow: u32) {
-        let Some(receiver) = w.flows.receivers[flow as usize].as_deref_mut() else { return };
+        let Some(receiver) = w.flows.receiver(flow) else { return };
         match receiver.machine.deadline() {
             Some(at) if at < receiver.timer_at => {
                 receiver.timer_at = at;
@@ -126,22 +118,54 @@ impl Host {
             Some(_) => {}
             None if receiver.machine.is_complete() => {
                 w.flows.receivers[flow as usize] = None;
-                if let Some(edge) = w.edge.as_mut() {
-                    edge.forget(self.id, FlowKey(flow << 1));
-                    edge.forget(self.id, FlowKey(flow << 1 | 1));
-                }
+                self.forget(w, flow);
             }
             None => {}
         }
     }
 
+    /// The scheme may drop its rows of a flow that is through, or of its subflows.
+    pub(super) fn forget(&self, w: &mut World<'_>, flow: u32) {
+        let Some(edge) = w.edge.as_mut() else { return };
+        for number in w.flows.numbers(flow) {
+            edge.forget(self.id, FlowKey(number << 1));
+            edge.forget(self.id, FlowKey(number << 1 | 1));
+        }
+    }
+
+    /// Tells the scheme of the start or the end of a flow; with MPTCP of each of its subflows, which are flows to it.
+    pub(super) fn tell_all(&mut self, w: &mut World<'_>, now: Time, flow: u32, event: Event) {
+        let dst = w.flows.specs[flow as usize].dst;
+        for number in w.flows.numbers(flow) {
+            self.tell(w, now, dst, Way::ANY, Some(FlowKey(number << 1)), event);
+        }
+    }
+
     pub(super) fn send_ack(&mut self, w: &mut World<'_>, now: Time, flow: u32, ack: &AckOut, told: Option<&Sack>) {
-        let mut hand = InHand::from(Packet {
+        let mut hand = self.ack_packet(w, flow, w.flows.specs[flow as usize].src, ack);
+        if let Some(told) = told.filter(|told| !told.is_empty()) {
+            attach(&mut hand, told);
+        }
+        self.send_answer_of_tcp(w, now, &mut hand);
+    }
+
+    /// Sends what a receiver answers.
+    #[inline(always)]
+    pub(super) fn send_answer_of_tcp(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
+        self.choose(w, now, &mut hand.packet);
+        self.commit(w, now, hand);
+        self.perform(w, now, None);
+    }
+
+    /// An acknowledgement to `dst`, without options.
+    #[inline(always)]
+    pub(super) fn ack_packet(&self, w: &World<'_>, flow: u32, dst: u32, ack: &AckOut) -> InHand {
+        InHand::from(Packet {
             stamp: ack.echo,
             seq: ack.cumulative,
             flow,
             src: self.id,
-            dst: w.flows.specs[flow as usize].src,
+            dst,
             wire: w.net.frame.ack_bytes as u16,
             way: Way::ANY,
             echo: ack.echo_tag as u16,
@@ -149,20 +173,15 @@ impl Host {
             kind: Kind::Ack,
             flags: if ack.ece { ECE } else { 0 } | if ack.echo_retransmit { RETRANSMIT } else { 0 },
             ..Packet::default()
-        });
-        if let Some(told) = told.filter(|told| !told.is_empty()) {
-            attach(&mut hand, told);
-        }
-        self.choose(w, now, &mut hand.packet);
-        self.commit(w, now, &mut hand);
-        self.perform(w, now, None);
+        })
     }
 
     pub(super) fn receive_ack(&mut self, w: &mut World<'_>, now: Time, hand: &InHand) {
         let packet = &hand.packet;
         let flow = packet.flow;
         w.flows.left(flow);
-        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
+        let Some(slot) = w.flows.senders.get_mut(flow as usize) else { return self.ack_of_subflow(w, now, hand) };
+        let Some(sender) = slot.as_deref_mut() else { return };
         let (newly_acked, done) = match (&mut sender.machine, &w.net.transport) {
             (Machine::Tcp(_), _) if packet.is(SYN) => return, // it answers a second SYN
             (Machine::Tcp(tcp), Transport::Tcp(config)) => {
@@ -187,19 +206,9 @@ impl Host {
             _ => return,
         };
         let may_send = !done && sender.may_send_from(w.net) != Time::NEVER;
-        while sender.ways.front().is_some_and(|&(seq, _)| seq < packet.seq) {
-            sender.ways.pop_front();
-        }
+        sender.forget_ways(packet.seq);
         let key = Some(FlowKey(flow << 1));
-        if w.edge.is_some() {
-            let event = Event::Ack {
-                bytes: newly_acked,
-                rtt: now.since(packet.stamp),
-                one_way: one_way(packet),
-                marked: packet.is(ECE),
-            };
-            self.tell(w, now, packet.src, Way(packet.echo), key, event);
-        }
+        self.tell_of_ack(w, now, packet, newly_acked);
         if done {
             // Before the scheme is told of the end, for it places that packet, too.
             self.close(w, now, flow);
@@ -213,6 +222,16 @@ impl Host {
         }
     }
 
+    /// Tells the scheme of an acknowledgement of so many new bytes.
+    #[inline(always)]
+    pub(super) fn tell_of_ack(&mut self, w: &mut World<'_>, now: Time, packet: &Packet, bytes: u64) {
+        if w.edge.is_some() {
+            let rtt = now.since(packet.stamp);
+            let event = Event::Ack { bytes, rtt, one_way: one_way(packet), marked: packet.is(ECE) };
+            self.tell(w, now, packet.src, Way(packet.echo), Some(FlowKey(packet.flow << 1)), event);
+        }
+    }
+
     /// Everything of a flow is acknowledged.
     pub(super) fn finish(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let start = w.flows.specs[flow as usize].start;
@@ -220,15 +239,12 @@ impl Host {
         keep_account(w.flows, flow);
         w.flows.senders[flow as usize] = None;
         w.flows.open -= 1;
-        if let Some(edge) = w.edge.as_mut() {
-            edge.forget(self.id, FlowKey(flow << 1));
-            edge.forget(self.id, FlowKey(flow << 1 | 1));
-        }
+        self.forget(w, flow);
         self.completed(w, now, flow, Upon::Acknowledged);
     }
 
     pub(super) fn plan_retransmit(&mut self, w: &mut World<'_>, flow: u32) {
-        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
+        let Some(sender) = w.flows.sender(flow) else { return };
         // Lazily: a timer that fires early is planned again, so a later deadline costs nothing now.
         if let Some(at) = sender.deadline()
             && at < sender.timer_at
@@ -266,6 +282,9 @@ impl Host {
         let mut ended = false;
         let machine = if w.flows.is_tcp(flow) {
             match &w.net.transport {
+                Transport::Tcp(config) if config.mptcp() => {
+                    Machine::Mptcp(Box::new(Connection::new(config, spec.size, w.flows.subflows_of(flow))))
+                }
                 Transport::Tcp(config) if config.handshake => Machine::Opening(Opening::default()),
                 Transport::Tcp(config) => Machine::tcp(config, TcpSender::new(config, spec.size)),
                 Transport::Rdma(config) => Machine::Rdma(RdmaSender::new(config, spec.size, self.nic.line.rate(), now)),
@@ -279,14 +298,8 @@ impl Host {
             }
             Machine::Udp(udp, VecDeque::new())
         };
-        w.flows.senders[flow as usize] = Some(Box::new(Sender {
-            machine,
-            queued: false,
-            timer_at: Time::NEVER,
-            last_way: Way::ANY,
-            ways: VecDeque::new(),
-        }));
-        self.tell(w, now, spec.dst, Way::ANY, Some(FlowKey(flow << 1)), Event::FlowStart { size: spec.size });
+        w.flows.senders[flow as usize] = Some(Box::new(Sender::new(machine)));
+        self.tell_all(w, now, flow, Event::FlowStart { size: spec.size });
         if w.flows.is_tcp(flow) {
             self.ready(w, now, flow);
         }
@@ -308,7 +321,8 @@ impl Host {
     }
 
     pub(super) fn retransmit(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
-        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
+        let subflows = w.flows.subflows;
+        let Some(sender) = w.flows.sender(flow) else { return };
         if sender.timer_at != now {
             return;
         }
@@ -316,6 +330,9 @@ impl Host {
         if sender.deadline().is_none_or(|at| at > now) {
             self.plan_retransmit(w, flow);
             return;
+        }
+        if subflows > 0 {
+            return self.subflow_timed_out(w, now, flow);
         }
         let oldest = match (&mut sender.machine, &w.net.transport) {
             (Machine::Tcp(tcp), Transport::Tcp(config)) => {
@@ -341,17 +358,21 @@ impl Host {
             }
             _ => return,
         };
-        if w.edge.as_ref().is_some_and(|edge| edge.hooks().has(Hooks::LOSS)) {
-            let way = lost_way(w.flows, flow, oldest);
-            let dst = w.flows.specs[flow as usize].dst;
-            self.tell(w, now, dst, way, Some(FlowKey(flow << 1)), Event::Timeout);
-        }
+        self.tell_of_timeout(w, now, w.flows.specs[flow as usize].dst, (flow, oldest));
         self.plan_retransmit(w, flow);
         self.ready(w, now, flow);
     }
 
+    /// Tells the scheme that a timer has expired for a segment, by flow and first byte.
+    pub(super) fn tell_of_timeout(&mut self, w: &mut World<'_>, now: Time, dst: u32, (flow, seq): (u32, u64)) {
+        if w.edge.as_ref().is_some_and(|edge| edge.hooks().has(Hooks::LOSS)) {
+            let way = lost_way(w.flows, flow, seq);
+            self.tell(w, now, dst, way, Some(FlowKey(flow << 1)), Event::Timeout);
+        }
+    }
+
     pub(super) fn delayed_ack(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
-        let Some(receiver) = w.flows.receivers[flow as usize].as_deref_mut() else { return };
+        let Some(receiver) = w.flows.receiver(flow) else { return };
         if receiver.timer_at != now {
             return;
         }
@@ -360,7 +381,11 @@ impl Host {
             && tcp.deadline().is_some_and(|at| at <= now)
             && let Some(ack) = tcp.on_timeout(config, now)
         {
-            self.send_ack(w, now, flow, &ack, None);
+            if w.flows.subflows > 0 {
+                self.send_subflow_ack(w, now, flow, &ack, Sack::NONE);
+            } else {
+                self.send_ack(w, now, flow, &ack, None);
+            }
         }
         self.after_receiving(w, flow);
     }
@@ -380,7 +405,7 @@ impl Host {
 /// What a receiver echoes of a data packet that arrives now: its path tag, and above it how long it was under way, in
 /// steps of [`ECHO_STEP`].
 #[inline]
-fn tag_of(now: Time, data: &Packet) -> u32 {
+pub(super) fn tag_of(now: Time, data: &Packet) -> u32 {
     u32::from(data.way.0) | u32::from(delay_echo(now, data)) << 16
 }
 
@@ -396,9 +421,23 @@ pub(super) fn one_way(ack: &Packet) -> Span {
     Span(u64::from(ack.payload) * ECHO_STEP.0)
 }
 
+/// A data packet as TCP reads it, which has `arrived` now or earlier.
+#[inline(always)]
+pub(super) fn arrival(packet: &Packet, arrived: Time) -> Arrival {
+    Arrival {
+        seq: packet.seq,
+        len: u32::from(packet.payload),
+        ce: packet.is(CE),
+        cwr: packet.is(CWR),
+        stamp: packet.stamp,
+        retransmit: packet.is(RETRANSMIT),
+        tag: tag_of(arrived, packet),
+    }
+}
+
 /// An acknowledgement as TCP reads it.
 #[inline(always)]
-fn ack_of(packet: &Packet) -> Ack {
+pub(super) fn ack_of(packet: &Packet) -> Ack {
     Ack {
         cumulative: packet.seq,
         echo: packet.stamp,
@@ -432,7 +471,16 @@ impl Sender {
             (Machine::Udp(_, due), _) => when(!due.is_empty(), Time::ZERO),
             (Machine::Sack(sack), _) => when(sack.can_send(), Time::ZERO),
             (Machine::Opening(opening), _) => when(opening.may_send(), Time::ZERO),
+            (Machine::Mptcp(connection), Transport::Tcp(config)) => when(connection.next(config).is_some(), Time::ZERO),
             _ => Time::NEVER,
+        }
+    }
+
+    /// Everything below `seq` is acknowledged: forgets the ways it went.
+    #[inline]
+    pub(super) fn forget_ways(&mut self, seq: u64) {
+        while self.ways.front().is_some_and(|&(first, _)| first < seq) {
+            self.ways.pop_front();
         }
     }
 
@@ -444,7 +492,7 @@ impl Sender {
             Machine::Opening(opening) => opening.deadline(),
             Machine::Sack(sack) => sack.deadline(),
             Machine::Rdma(pair) => pair.deadline(),
-            Machine::Udp(..) => None,
+            Machine::Udp(..) | Machine::Mptcp(_) => None,
         }
     }
 }

@@ -12,53 +12,62 @@ impl Host {
     /// Sends what opens a connection; `blank` is a packet of its flow. Does data follow at once?
     #[cold]
     pub(super) fn greet(&mut self, w: &mut World<'_>, now: Time, blank: Packet) -> bool {
-        let flow = blank.flow;
+        let number = blank.flow;
         let Transport::Tcp(config) = &w.net.transport else { return false };
-        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return false };
+        let joins = w.flows.joins(number);
+        let Some(sender) = w.flows.sender(number) else { return false };
         let Machine::Opening(opening) = &mut sender.machine else { return false };
-        let greeting = opening.next(config, now);
+        let Some(greeting) = opening.next(config, now) else { return false };
         let (wire, flags) = match greeting {
             // RFC 3168 §6.1.1: a SYN is not ECN-capable, nor is an acknowledgement.
-            Some(Greeting::Syn { again }) => (config.syn_bytes, SYN | if again { RETRANSMIT } else { 0 }),
-            Some(Greeting::Ack) => (config.ack_bytes, 0),
-            None => return false,
+            Greeting::Syn { again } => (config.syn_bytes, SYN | if again { RETRANSMIT } else { 0 }),
+            Greeting::Ack => (config.ack_bytes, 0),
         };
-        let opened = greeting == Some(Greeting::Ack);
+        let wire = wire + config.options().on_greeting(joins, greeting);
+        let opened = greeting == Greeting::Ack && opening.opens_at_once();
         if opened {
-            let size = w.flows.specs[flow as usize].size;
-            sender.machine = Machine::tcp(config, opening.sender(config, size));
+            w.flows.opened(config, number);
         }
         let mut hand = InHand::from(Packet { wire: wire as u16, flags, ..blank });
         self.choose(w, now, &mut hand.packet);
         w.log.handshakes.add(hand.packet.wire);
         self.commit(w, now, &mut hand);
-        self.plan_retransmit(w, flow);
+        self.plan_retransmit(w, number);
         self.perform(w, now, None);
         opened
     }
 
-    /// A packet of a handshake arrived at the end that did not begin it: a SYN is answered by a SYN-ACK.
+    /// A packet of a handshake arrived at the end that did not begin it: a SYN is answered by a SYN-ACK. Or one that
+    /// closes a connection.
     #[cold]
     pub(super) fn receive_greeting(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
         let Transport::Tcp(config) = &w.net.transport else { return };
+        let joins = w.flows.joins(packet.flow);
+        let mut wire = config.syn_bytes + config.options().on_answer(joins);
         if !packet.is(SYN) {
             if packet.seq > 0 {
-                let start = w.flows.specs[packet.flow as usize].start;
-                w.flows.records[packet.flow as usize].close_fct = now.since(start).0;
+                let (flow, _) = w.flows.flow_of(packet.flow);
+                let start = w.flows.specs[flow as usize].start;
+                w.flows.records[flow as usize].close_fct = now.since(start).0;
+                return;
             }
-            return;
+            if !joins {
+                return;
+            }
+            // RFC 8684 §3.2: only its acknowledgement opens a subflow that joins
+            wire = config.ack_bytes;
         }
         let mut hand = InHand::from(Packet {
             stamp: packet.stamp,
             flow: packet.flow,
             src: self.id,
             dst: packet.src,
-            wire: config.syn_bytes as u16,
+            wire: wire as u16,
             way: Way::ANY,
             echo: packet.way.0,
             payload: delay_echo(now, packet),
             kind: Kind::Ack,
-            flags: SYN | packet.flags & RETRANSMIT,
+            flags: packet.flags & (SYN | RETRANSMIT),
             ..Packet::default()
         });
         self.choose(w, now, &mut hand.packet);
@@ -67,15 +76,16 @@ impl Host {
     }
 
     /// All of a flow is acknowledged, and the receiver's FIN with it: sends the answer, if connections are closed.
-    pub(super) fn close(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    pub(super) fn close(&mut self, w: &mut World<'_>, now: Time, number: u32) {
         let Transport::Tcp(config) = &w.net.transport else { return };
         if !config.fin {
             return;
         }
+        let (flow, _) = w.flows.flow_of(number);
         let spec = w.flows.specs[flow as usize];
         let mut hand = InHand::from(Packet {
             seq: spec.size,
-            flow,
+            flow: number,
             src: self.id,
             dst: spec.dst,
             wire: config.ack_bytes as u16,
@@ -93,13 +103,14 @@ impl Host {
     /// A SYN-ACK arrived. One that answers a second SYN says nothing new.
     #[cold]
     pub(super) fn receive_syn_ack(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
-        let flow = packet.flow;
-        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
+        let number = packet.flow;
+        let Some(sender) = w.flows.sender(number) else { return };
         let Machine::Opening(opening) = &mut sender.machine else { return };
         let rtt = now.since(packet.stamp);
         opening.on_syn_ack(rtt);
         let event = Event::Ack { bytes: 0, rtt, one_way: one_way(packet), marked: false };
-        self.tell(w, now, packet.src, Way(packet.echo), Some(FlowKey(flow << 1)), event);
+        self.tell(w, now, packet.src, Way(packet.echo), Some(FlowKey(number << 1)), event);
+        let (flow, _) = w.flows.flow_of(number);
         self.ready(w, now, flow);
     }
 }

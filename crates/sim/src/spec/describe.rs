@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use spinewise_policy::config::Allowed;
-use spinewise_policy::{Compared, Quantity, Sees};
+use spinewise_policy::{Aware, Compared, Needs, Quantity, Sees};
 
 use super::RootKeys;
 use super::key::{Default, Key, unit_of};
@@ -97,7 +97,7 @@ fn tables() -> Vec<Table> {
             of_shared,
         ),
         with(
-            "[transport] kind = \"dctcp\", \"newreno\", \"reno\" or \"ecn\"",
+            "[transport] kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"",
             "TCP, the same for all flows of a run.",
             TransportKeys::KEYS,
             of_tcp,
@@ -274,21 +274,44 @@ fn workloads() -> Vec<Value> {
     kinds.chain(cdfs).collect()
 }
 
+/// MPTCP beside schemes.
+const MPTCP: Compared = Compared {
+    aware: Aware::Paths,
+    senses: &["losses and round-trip times of its subflows"],
+    state: "per subflow, at the host",
+    needs: Needs::Hosts,
+    order: "a subflow stays on its path, and the receiver puts the data in order",
+    pick: "O(n)",
+    update: "O(n) per ACK",
+};
+
 fn transports() -> Vec<Value> {
     let tcp = Control::ALL.iter().map(|control| {
         let (about, source) = match control {
             Control::Dctcp => ("NewReno for losses, a cut by the marked fraction for ECN marks", "RFC 8257"),
             Control::NewReno => ("TCP NewReno without ECN", "RFC 5681, RFC 6582, RFC 6298"),
             Control::Reno => ("TCP Reno without ECN: no partial acknowledgements", "RFC 5681, RFC 6298"),
+            Control::Mptcp => (
+                "MPTCP: subflows of TCP NewReno, their increase coupled (LIA), the least round-trip time first",
+                "RFC 8684, RFC 6356, Raiciu et al. (SIGCOMM 2011)",
+            ),
             Control::Ecn => ("TCP that halves its window on an ECN mark as on a loss", "RFC 3168, RFC 5681, RFC 6298"),
         };
-        json!({
+        let mut entry = json!({
             "name": control.name(),
             "about": about,
             "source": source,
             "use": format!("[transport] kind = \"{}\"", control.name()),
             "params": params(TransportKeys::KEYS, of_tcp),
-        })
+        });
+        if *control == Control::Mptcp {
+            // It balances load by itself, so papers compare it with schemes.
+            entry["unit"] = json!("subflow");
+            entry["tiers"] = json!(["host"]);
+            entry["told"] = json!([]);
+            entry["compared"] = describe_compared(MPTCP);
+        }
+        entry
     });
     let udp = json!({
         "name": "udp",

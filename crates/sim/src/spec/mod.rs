@@ -129,7 +129,7 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     let (scheme, told) = scheme::read(&keys.scheme, &topology, preset)?;
     reader.set_resolved("scheme", told);
     scheme::check_ecn(&scheme, &transport)?;
-    let (traffic, told) = traffic::read(&keys.traffic, &topology)?;
+    let (traffic, told) = traffic::read(&keys.traffic, &topology, &transport)?;
     reader.set_resolved("traffic", told);
     let (run, told) = run::read(&keys.run, topology.shortest_delay())?;
     reader.set_resolved("run", told);

@@ -42,7 +42,7 @@ fn everything() -> Vec<Value> {
                 "delayed_ack_timeout_us": 500, "dupack_threshold": 0, "dctcp_g": 0.5, "dctcp_initial_alpha": 0,
                 "recovery": "rack",
                 "handshake": true, "syn_bytes": 58, "syn_timeout_us": 5000, "fin": true,
-                "max_burst_segments": 2,
+                "max_burst_segments": 2, "subflows": 1, "mptcp_options": "free",
                 "resequencing": "on", "resequencing_in_order_us": 5, "resequencing_timeout_us": 100,
                 "resequencing_limit_bytes": 1000,
             },
@@ -50,27 +50,27 @@ fn everything() -> Vec<Value> {
                 "hash_salt": 7},
             "traffic": [
                 {"kind": "poisson", "cdf": "vl2", "load": 0.5, "load_of": "host_links", "pairs": "leaf_pair",
-                 "from_leaf": 2, "to_leaf": 1, "start_us": 5, "duration_us": 1000, "max_flows": 10, "priority": 6},
+                 "from_leaf": 2, "to_leaf": 1, "start_us": 5, "duration_us": 1000, "max_flows": 10, "priority": 6, "subflows": 1},
                 {"kind": "on_off", "flows": 5, "min_bytes": 10, "max_bytes": 20, "tail_index": 1, "on_us": 3,
                  "arrivals_per_second": 1e6, "off_mean_us": 4, "off_sd_us": 1, "pairs": "one_to_one", "from_leaf": 1,
-                 "to_leaf": 0, "start_us": 1, "priority": 1},
+                 "to_leaf": 0, "start_us": 1, "priority": 1, "subflows": 1},
                 {"kind": "flows", "list": [{"src": 0, "dst": 11, "size_bytes": 1, "start_ns": 0.001}],
-                 "priority": 0},
+                 "priority": 0, "subflows": 1},
                 {"kind": "permutation", "size_bytes": 1000, "start_us": 1, "inter_rack": false, "repeat": 2,
-                 "period_us": 10, "priority": 2},
+                 "period_us": 10, "priority": 2, "subflows": 1},
                 {"kind": "incast", "receiver": 0, "senders": 3, "size_bytes": 10, "start_us": 0, "repeat": 1,
-                 "period_us": 0, "priority": 3},
+                 "period_us": 0, "priority": 3, "subflows": 1},
                 {"kind": "incast", "receiver": 0, "senders": [1, 5], "size_bytes": 10},
                 {"kind": "udp", "src": 0, "dst": 5, "packet_bytes": 64, "size_bytes": 100, "end_us": 9, "priority": 4,
                  "schedule": [{"at_us": 1, "rate_gbps": 0.5}, {"at_us": 2.5, "rate_gbps": 0}]},
                 {"kind": "rpc", "receiver": 3, "fan_in": 4, "size_bytes": 10, "request_bytes": 5, "requests": 6,
-                 "period_us": 7, "arrivals": "poisson", "start_us": 8, "priority": 5},
+                 "period_us": 7, "arrivals": "poisson", "start_us": 8, "priority": 5, "subflows": 1},
                 {"kind": "rpc", "fan_in": 4, "size_bytes": 10},
                 {"kind": "all_reduce", "hosts": [[0, 5, 2], [1.0, 11]], "order": "random", "size_bytes": 100,
-                 "rounds": 2, "gap_us": 3, "start_us": 4, "priority": 5},
+                 "rounds": 2, "gap_us": 3, "start_us": 4, "priority": 5, "subflows": 1},
                 {"kind": "all_reduce", "size_bytes": 100},
                 {"kind": "all_to_all", "hosts": [1, 2, 3], "order": "given", "size_bytes": 100, "concurrent": true,
-                 "rounds": 2, "gap_us": 3, "start_us": 4, "priority": 5},
+                 "rounds": 2, "gap_us": 3, "start_us": 4, "priority": 5, "subflows": 1},
                 {"kind": "all_to_all", "hosts": "all", "pair_bytes": 100},
             ],
             "run": {"stop": "time", "until_us": 100, "grid_ns": 1000, "engine": "windows", "window_ns": 0.25},
@@ -187,7 +187,9 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
                 format!("[topology] kind = {}", value.get("kind").unwrap_or(&json!("leaf_spine")))
             }
             ("top level", "transport") if value["kind"] == "rdma" => "[transport] kind = \"rdma\"".into(),
-            ("top level", "transport") => "[transport] kind = \"dctcp\", \"newreno\", \"reno\" or \"ecn\"".into(),
+            ("top level", "transport") => {
+                "[transport] kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"".into()
+            }
             (_, "list") => "entries of list, [[traffic]] kind = \"flows\"".into(),
             (_, "schedule") => "entries of schedule, [[traffic]] kind = \"udp\"".into(),
             (_, "size_classes") => "entries of metrics.size_classes".into(),
@@ -295,7 +297,7 @@ fn presets_are_those_of_their_sources() {
 fn defaults_are_those_of_the_types() {
     let spec = resolved(json!({"traffic": [{"kind": "on_off"}]}));
     let source = Traffic::Tcp(Workload::OnOff(OnOff::default()));
-    assert_eq!(spec.traffic, [TrafficEntry { source, priority: 0 }]);
+    assert_eq!(spec.traffic, [TrafficEntry { source, priority: 0, subflows: None }]);
     assert_eq!(OnOff::default().pairs, Pairs::OneToOne { from: 0, to: 1 });
     assert_eq!((spec.seed, spec.scheme.name.as_str(), spec.run.until), (1, "ecmp", Time(10_000_000_000_000)));
     let classes: Vec<(&str, u64, u64)> =

@@ -11,7 +11,7 @@ use super::error::SpecError;
 use super::key::{Key, Kind, one_of};
 use super::reader::Reader;
 use super::topology::TopologySpec;
-use crate::transport::UdpConfig;
+use crate::transport::{Transport, UdpConfig};
 use crate::workload::{Workload, WorkloadError};
 
 pub(crate) use given::{FlowKeys, IncastKeys, ListKeys, PermutationKeys, StepKeys, UdpKeys};
@@ -28,6 +28,8 @@ pub struct TrafficEntry {
     pub source: Traffic,
     /// Priority of its data packets in switches with several data queues, 0 to 6.
     pub priority: u8,
+    /// Subflows of each connection, if not `transport.subflows`.
+    pub subflows: Option<u8>,
 }
 
 /// What an entry of the traffic sends.
@@ -134,7 +136,11 @@ pub(crate) const ENTRIES: &[Entry] = &[
 ];
 
 /// Reads the list of entries.
-pub(crate) fn read(list: &[Value], fabric: &TopologySpec) -> Result<(Vec<TrafficEntry>, Value), SpecError> {
+pub(crate) fn read(
+    list: &[Value],
+    fabric: &TopologySpec,
+    transport: &Transport,
+) -> Result<(Vec<TrafficEntry>, Value), SpecError> {
     if list.is_empty() || list.len() > MOST_ENTRIES {
         let value = if list.is_empty() { Value::Array(Vec::new()) } else { list.len().into() };
         return Err(SpecError::new("traffic", &value, format!("from 1 to {MOST_ENTRIES} [[traffic]] tables")));
@@ -147,10 +153,11 @@ pub(crate) fn read(list: &[Value], fabric: &TopologySpec) -> Result<(Vec<Traffic
         let entry = find(&path, table)?;
         let mut reader = Reader::new(&path, entry.keys, table)?;
         let source = (entry.read)(&mut reader, fabric)?;
+        let subflows = check_subflows(&reader, transport)?;
         let told = reader.finish();
         // Every kind has this key, with this range.
         let priority = told["priority"].as_u64().unwrap_or(0) as u8;
-        traffic.push(TrafficEntry { source, priority });
+        traffic.push(TrafficEntry { source, priority, subflows });
         resolved.push(told);
     }
     Ok((traffic, Value::Array(resolved)))
@@ -178,6 +185,23 @@ const HOST: Kind = Kind::Integer { min: 0, max: (1 << 20) - 1 };
 
 /// The kind of the key `priority`: the eight of PFC (IEEE 802.1Qbb) but one, which is left to control.
 const PRIORITY: Kind = Kind::Integer { min: 0, max: 6 };
+
+/// The kind of the key `subflows`.
+const SUBFLOWS: Kind = Kind::Integer { min: 1, max: 64 };
+
+/// The key `subflows` of an entry that has it: no more than the transport has.
+fn check_subflows(reader: &Reader<'_>, transport: &Transport) -> Result<Option<u8>, SpecError> {
+    let most = match transport {
+        Transport::Tcp(tcp) => tcp.subflows,
+        Transport::Rdma(_) => 1,
+    };
+    match reader.given("subflows").and_then(Value::as_f64) {
+        Some(given) if given > f64::from(most) => {
+            Err(reader.refuse("subflows", format!("from 1 to {most}, which is transport.subflows")))
+        }
+        given => Ok(given.map(|given| given as u8)),
+    }
+}
 
 /// Refuses a host that is not there.
 fn check_host(reader: &Reader<'_>, name: &str, host: u32, fabric: &TopologySpec) -> Result<(), SpecError> {

@@ -7,6 +7,7 @@ use super::error::SpecError;
 use super::key::{Default, Kind, Plain, Unit, Zero, one_of, tidy};
 use super::reader::{Field, Reader, keys, words};
 use crate::transport::config::{Kind as Control, Recovery as TcpRecovery};
+use crate::transport::mptcp::Options;
 use crate::transport::rdma::Recovery;
 use crate::transport::resequencer::Rules;
 use crate::transport::{RdmaConfig, TcpConfig, Transport};
@@ -14,11 +15,21 @@ use crate::transport::{RdmaConfig, TcpConfig, Transport};
 pub(crate) mod rdma;
 
 const MOST: u64 = u32::MAX as u64;
+/// Subflows of MPTCP where none are given (Raiciu et al., SIGCOMM 2011).
+const SUBFLOWS: u32 = 8;
 /// The kind that is not TCP.
 const RDMA: &str = "rdma";
+const NAMES: [&str; Control::ALL.len()] = {
+    let mut names = [""; Control::ALL.len()];
+    let mut n = 0;
+    while n < names.len() {
+        names[n] = Control::ALL[n].name();
+        n += 1;
+    }
+    names
+};
 /// All kinds, TCP first.
-const KINDS: &[&str] =
-    &[Control::ALL[0].name(), Control::ALL[1].name(), Control::ALL[2].name(), Control::ALL[3].name(), RDMA];
+const KINDS: &[&str] = &[NAMES[0], NAMES[1], NAMES[2], NAMES[3], NAMES[4], RDMA];
 const TCP_KINDS: &[&str] = KINDS.split_at(Control::ALL.len()).0;
 const _: () = assert!(Control::ALL.len() + 1 == KINDS.len(), "a congestion control without its word");
 
@@ -60,22 +71,24 @@ impl TransportPreset {
 keys! {
     /// `[transport]` with TCP.
     TransportKeys {
-        /// The transport: DCTCP (RFC 8257), TCP NewReno without ECN (RFC 5681, RFC 6582), Reno (RFC 5681), or TCP that
-        /// halves its window on a mark (RFC 3168).
+        /// The transport: DCTCP (RFC 8257), TCP NewReno without ECN (RFC 5681, RFC 6582), Reno (RFC 5681), TCP that
+        /// halves its window on a mark (RFC 3168), or MPTCP: subflows without ECN, their increase coupled (RFC 8684,
+        /// RFC 6356).
         kind: Control, Kind::Words(KINDS), Default::Preset;
         /// Loss recovery: by duplicate and partial acknowledgements (RFC 6582); by duplicates alone (RFC 5681), the
         /// default of kind = "reno"; by selective acknowledgements (RFC 2018, RFC 6675); or RACK-TLP (RFC 8985) as Linux
         /// runs it.
         recovery: RecoveryWord, Kind::Words(RecoveryWord::WORDS), Default::Preset;
-        /// Payload of a full segment.
+        /// Payload of a full segment. With kind = "mptcp" the default leaves room for its option on data.
         mss_bytes: u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
-        /// Bytes of a data packet on the wire besides its payload.
+        /// Bytes of a data packet on the wire besides its payload, and besides options of MPTCP.
         header_bytes: u32, Kind::Integer { min: 0, max: 512 }, Default::Preset;
         /// Bytes of an acknowledgement on the wire.
         ack_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
         /// Congestion window at the start (RFC 6928).
         initial_window_segments: u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
-        /// Bound on the window, as a receiver's buffer sets it; 0 = none.
+        /// Bound on the window, as a receiver's buffer sets it; 0 = none. With MPTCP of each subflow, and of all of a
+        /// connection together beyond what data is acknowledged.
         max_window_segments: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
         /// Slow-start threshold at the start; 0 = unlimited (RFC 5681 section 3.1).
         initial_ssthresh_segments: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
@@ -94,6 +107,12 @@ keys! {
         delayed_ack_segments: u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
         /// Longest time an acknowledgement is held back.
         delayed_ack_timeout_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Subflows of each connection, each with ports of its own, so that switches hash them apart. With kind =
+        /// "mptcp" the default is 8 (Raiciu et al., SIGCOMM 2011); only there may it be more than 1.
+        subflows: u32, Kind::Integer { min: 1, max: 64 }, Default::Preset;
+        /// Do options of MPTCP take bytes on the wire? 20 on data, 8 on acknowledgements (DSS), 4, 12 and 20 on the
+        /// first handshake (MP_CAPABLE), 12, 16 and 24 on the others (MP_JOIN). Only with kind = "mptcp".
+        mptcp_options: OptionBytes, Kind::Words(OptionBytes::WORDS), Default::Word("charged");
         /// Duplicate acknowledgements that start a fast retransmit; 0 = never, the reorder-tolerant receiver's sender.
         dupack_threshold: u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Preset;
         /// Weight g of a new window in DCTCP's estimate of the marked fraction (RFC 8257 section 4.2).
@@ -129,6 +148,16 @@ words! {
         Off = "off",
         /// They do.
         On = "on",
+    }
+}
+
+words! {
+    /// Whether options of MPTCP take bytes.
+    OptionBytes {
+        /// They do.
+        Charged = "charged",
+        /// They do not.
+        Free = "free",
     }
 }
 
@@ -198,6 +227,7 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
         ("syn_bytes", config.syn_bytes.into()),
         ("syn_timeout_us", us(config.syn_timeout)),
         ("fin", config.fin.into()),
+        ("subflows", config.subflows.into()),
     ]
     .into_iter()
     .map(|(name, value)| (name.to_string(), value))
@@ -249,13 +279,29 @@ fn check_recovery(reader: &Reader<'_>, keys: &TransportKeys) -> Result<(), SpecE
             let others = "other recoveries go with kind = \"newreno\", \"dctcp\" or \"ecn\"";
             Err(reader.refuse("recovery", format!("\"reno\" with transport.kind = \"reno\"; {others}")))
         }
-        Control::NewReno if reno => {
-            let allowed =
-                "\"newreno\", \"sack\" or \"rack\" with transport.kind = \"newreno\"; Reno is a kind of its own";
+        Control::NewReno | Control::Mptcp if reno => {
+            let kind = keys.kind.name();
+            let recoveries = "\"newreno\", \"sack\" or \"rack\"";
+            let allowed = format!("{recoveries} with transport.kind = \"{kind}\"; Reno is a kind of its own");
             Err(reader.refuse("recovery", allowed))
         }
         _ => Ok(()),
     }
+}
+
+/// Subflows are MPTCP's, and their data cannot be held back below TCP.
+fn check_mptcp(reader: &Reader<'_>, keys: &TransportKeys) -> Result<(), SpecError> {
+    let mptcp = keys.kind == Control::Mptcp;
+    if !mptcp && keys.subflows > 1 {
+        let kind = keys.kind.name();
+        let allowed = format!("1 with transport.kind = \"{kind}\"; further subflows go with kind = \"mptcp\"");
+        return Err(reader.refuse("subflows", allowed));
+    }
+    if mptcp && keys.resequencing == Resequencing::On {
+        let why = "what is held back below TCP goes on without its options, and MPTCP's say where data belongs";
+        return Err(reader.refuse("resequencing", format!("\"off\" with transport.kind = \"mptcp\": {why}")));
+    }
+    Ok(())
 }
 
 fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig, Value), SpecError> {
@@ -263,9 +309,16 @@ fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig
     if given.get("kind").is_some_and(|kind| kind == Control::Reno.name()) {
         defaults.insert("recovery".into(), RecoveryWord::Reno.word().into());
     }
+    if given.get("kind").is_some_and(|kind| kind == Control::Mptcp.name()) {
+        let free = given.get("mptcp_options").is_some_and(|options| options == OptionBytes::Free.word());
+        let option = if free { Options::FREE } else { Options::CHARGED };
+        defaults.insert("mss_bytes".into(), (preset.mss - option.data).into());
+        defaults.insert("subflows".into(), SUBFLOWS.into());
+    }
     let mut reader = Reader::new("transport", TransportKeys::KEYS, given)?.with_defaults(defaults);
     let keys = TransportKeys::read(&mut reader)?;
     check_recovery(&reader, &keys)?;
+    check_mptcp(&reader, &keys)?;
     if keys.max_rto_us < keys.min_rto_us {
         return Err(reader.refuse("max_rto_us", "min_rto_us or more"));
     }
@@ -307,6 +360,8 @@ fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig
         syn_timeout: keys.syn_timeout_us,
         resequencing: (keys.resequencing == Resequencing::On).then_some(rules),
         fin: keys.fin,
+        subflows: keys.subflows,
+        charge_options: keys.mptcp_options == OptionBytes::Charged,
     };
     Ok((config, reader.finish()))
 }

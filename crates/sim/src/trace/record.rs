@@ -57,7 +57,7 @@ impl Choices {
 /// What writes choices down.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    /// By flow: is it traced?
+    /// By the number of a flow or a subflow: is it traced?
     traced: Vec<bool>,
     choices: Choices,
     /// The last way by node and key of the flow.
@@ -65,9 +65,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// For these of so many flows.
-    pub fn new(flows: usize, wanted: &[u32]) -> Self {
-        let mut traced = vec![false; flows];
+    /// For these of so many numbers of flows and subflows.
+    pub fn new(numbers: usize, wanted: &[u32]) -> Self {
+        let mut traced = vec![false; numbers];
         wanted.iter().for_each(|&flow| traced[flow as usize] = true);
         Recorder { traced, ..Recorder::default() }
     }

@@ -151,7 +151,7 @@ impl Rows {
         for (candidate, (path, way)) in found.iter().zip(ways).enumerate() {
             self.choice.push(number);
             self.time.push(choice.at.0);
-            self.flow.push(packet.flow);
+            self.flow.push(sim.flows.flow_of(packet.flow).0);
             self.device.push(choice.node);
             self.scheme.push(chooser as u8);
             self.ack.push(u8::from(packet.kind == Kind::Ack));

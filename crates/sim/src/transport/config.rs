@@ -1,5 +1,6 @@
 //! The parameters of TCP, shared by all flows of a run, and the presets the papers need.
 
+use super::mptcp::Options;
 use super::resequencer::Rules;
 use spinewise_policy::time::Span;
 
@@ -14,11 +15,13 @@ pub enum Kind {
     Dctcp,
     /// TCP with ECN (RFC 3168): a mark halves the window as a loss does.
     Ecn,
+    /// MPTCP (RFC 8684): subflows without ECN, their increase coupled (RFC 6356).
+    Mptcp,
 }
 
 impl Kind {
     /// Every kind, in the order the registry lists them.
-    pub const ALL: [Kind; 4] = [Kind::Dctcp, Kind::NewReno, Kind::Reno, Kind::Ecn];
+    pub const ALL: [Kind; 5] = [Kind::Dctcp, Kind::NewReno, Kind::Reno, Kind::Ecn, Kind::Mptcp];
 
     /// The name in experiment files.
     pub const fn name(self) -> &'static str {
@@ -27,6 +30,7 @@ impl Kind {
             Kind::Reno => "reno",
             Kind::Dctcp => "dctcp",
             Kind::Ecn => "ecn",
+            Kind::Mptcp => "mptcp",
         }
     }
 }
@@ -102,6 +106,10 @@ pub struct TcpConfig {
     /// Connections are closed by packets: the FINs ride on the last data and on its acknowledgement, and the sender
     /// acknowledges the latter.
     pub fin: bool,
+    /// Subflows of a connection; 1 but for [`Kind::Mptcp`].
+    pub subflows: u32,
+    /// The options of MPTCP take bytes on the wire.
+    pub charge_options: bool,
 }
 
 impl TcpConfig {
@@ -133,6 +141,8 @@ impl TcpConfig {
             syn_timeout: Span::from_ms(10),
             resequencing: None,
             fin: false,
+            subflows: 1,
+            charge_options: true,
         }
     }
 
@@ -184,6 +194,17 @@ impl TcpConfig {
         matches!(self.kind, Kind::Dctcp | Kind::Ecn)
     }
 
+    /// Whether connections are MPTCP's.
+    #[inline]
+    pub const fn mptcp(&self) -> bool {
+        matches!(self.kind, Kind::Mptcp)
+    }
+
+    /// The bytes that options of MPTCP take.
+    pub const fn options(&self) -> Options {
+        if self.mptcp() && self.charge_options { Options::CHARGED } else { Options::FREE }
+    }
+
     /// Whether marks are answered by their fraction.
     #[inline]
     pub const fn dctcp(&self) -> bool {
@@ -196,7 +217,7 @@ impl TcpConfig {
         match self.kind {
             Kind::Dctcp => true,
             Kind::Ecn => !retransmit,
-            Kind::NewReno | Kind::Reno => false,
+            Kind::NewReno | Kind::Reno | Kind::Mptcp => false,
         }
     }
 

@@ -16,6 +16,8 @@
 //! | `resequencer.rs` | [`Resequencer`]: holds data back below TCP until what it has overtaken has come |
 //! | `rtt.rs` | the round-trip estimate and the retransmission timeout |
 //! | `receiver.rs` | [`TcpReceiver`]: reassembly, delayed acknowledgements, ECN echo |
+//! | `reassembly.rs` | which bytes of a stream have arrived |
+//! | `mptcp.rs` | [`mptcp`]: what a connection of subflows needs: data sequence numbers, coupling, options |
 //! | `udp.rs` | [`UdpSender`]: constant bit rates by a schedule |
 //! | `rdma.rs` | [`RdmaSender`] and [`RdmaReceiver`]: the queue pairs of an RNIC |
 //!
@@ -24,8 +26,10 @@
 
 pub mod config;
 mod dctcp;
+pub mod mptcp;
 pub mod opening;
 pub mod rdma;
+mod reassembly;
 pub mod receiver;
 pub mod resequencer;
 mod rtt;
@@ -36,6 +40,7 @@ pub mod udp;
 pub use config::{Kind, TcpConfig};
 pub use opening::{Greeting, Opening};
 pub use rdma::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
+pub use reassembly::Reassembly;
 pub use receiver::{AckOut, Arrival, Received, TcpReceiver};
 pub use resequencer::Resequencer;
 pub use sack::Sack;
@@ -75,7 +80,10 @@ impl Transport {
     /// Its packets.
     pub const fn frame(&self) -> Frame {
         match self {
-            Transport::Tcp(tcp) => Frame { mss: tcp.mss, header: tcp.header, ack_bytes: tcp.ack_bytes },
+            Transport::Tcp(tcp) => {
+                let options = tcp.options();
+                Frame { mss: tcp.mss, header: tcp.header + options.data, ack_bytes: tcp.ack_bytes + options.ack }
+            }
             Transport::Rdma(rdma) => Frame { mss: rdma.mss, header: rdma.header, ack_bytes: rdma.ack_bytes },
         }
     }

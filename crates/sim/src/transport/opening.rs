@@ -31,15 +31,30 @@ pub struct Opening {
     /// Round-trip time of the SYN that was answered.
     rtt: Span,
     timeouts: u32,
+    /// It joins a connection: its acknowledgement is to be acknowledged before it is open.
+    joins: bool,
 }
 
 impl Default for Opening {
     fn default() -> Self {
-        Opening { due: Some(Greeting::Syn { again: false }), deadline: Time::NEVER, rtt: Span::ZERO, timeouts: 0 }
+        let due = Some(Greeting::Syn { again: false });
+        Opening { due, deadline: Time::NEVER, rtt: Span::ZERO, timeouts: 0, joins: false }
     }
 }
 
 impl Opening {
+    /// A further subflow of an MPTCP connection (RFC 8684 §3.2), which waits for [`Self::begin`].
+    pub fn joining() -> Self {
+        Opening { due: None, joins: true, ..Opening::default() }
+    }
+
+    /// One that waits may begin; any other has.
+    pub fn begin(&mut self) {
+        if self.due.is_none() && self.deadline == Time::NEVER && self.rtt == Span::ZERO {
+            self.due = Some(Greeting::Syn { again: false });
+        }
+    }
+
     /// Whether [`Self::next`] has something to send.
     pub fn may_send(&self) -> bool {
         self.due.is_some()
@@ -48,7 +63,8 @@ impl Opening {
     /// Takes what is to be sent at `now`, if anything.
     pub fn next(&mut self, config: &TcpConfig, now: Time) -> Option<Greeting> {
         let due = self.due.take();
-        if let Some(Greeting::Syn { .. }) = due {
+        // RFC 8684 §3.2: the third packet of MP_JOIN is sent again until it is acknowledged.
+        if matches!(due, Some(Greeting::Syn { .. })) || due == Some(Greeting::Ack) && self.joins {
             // RFC 6298 (5.5): doubled for each expiry, and (2.5) bounded.
             let timeout = config.syn_timeout.0.saturating_mul(1 << self.timeouts.min(40));
             self.deadline = now + Span(timeout.min(config.max_rto.0.max(config.syn_timeout.0)));
@@ -74,10 +90,21 @@ impl Opening {
     pub fn on_timeout(&mut self) {
         self.deadline = Time::NEVER;
         self.timeouts += 1;
-        self.due = Some(Greeting::Syn { again: true });
+        let answered = self.rtt > Span::ZERO;
+        self.due = Some(if answered { Greeting::Ack } else { Greeting::Syn { again: true } });
     }
 
-    /// SYNs given up waiting for.
+    /// Is it open once [`Greeting::Ack`] has been sent?
+    pub fn opens_at_once(&self) -> bool {
+        !self.joins
+    }
+
+    /// An acknowledgement of [`Greeting::Ack`] arrived: is it open now?
+    pub fn on_confirmed(&self) -> bool {
+        self.joins && self.rtt > Span::ZERO
+    }
+
+    /// SYNs, and third packets of MP_JOIN, given up waiting for an answer of.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }

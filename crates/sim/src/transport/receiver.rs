@@ -5,6 +5,7 @@
 //! the round-trip time and the path tag an ACK brings back belong to one and the same packet.)
 
 use super::config::{Kind, TcpConfig};
+use super::reassembly::Reassembly;
 use super::sack::Sack;
 use spinewise_policy::time::Time;
 
@@ -62,10 +63,8 @@ pub struct Received {
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
     size: u64,
-    /// RCV.NXT.
-    expected: u64,
-    /// What lies beyond a gap: ascending, disjoint, not touching, all beyond `expected`.
-    beyond: Vec<(u64, u64)>,
+    /// What is here, up to RCV.NXT and beyond.
+    here: Reassembly,
     /// When the delayed ACK is due, [`Time::NEVER`] if none is.
     deadline: Time,
     /// Time stamp, tag and kind of the packet that arrived last.
@@ -96,8 +95,7 @@ impl TcpReceiver {
     pub fn new(size: u64) -> Self {
         Self {
             size,
-            expected: 0,
-            beyond: Vec::new(),
+            here: Reassembly::default(),
             deadline: Time::NEVER,
             stamp: Time::ZERO,
             tag: 0,
@@ -110,23 +108,23 @@ impl TcpReceiver {
         }
     }
 
+    /// The packet that ends in byte `end` is the last one there is: a subflow of MPTCP learns its share as it goes.
+    pub fn finish_with(&mut self, end: u64) {
+        self.size = end.max(self.here.highest());
+    }
+
     /// Takes a data packet.
     #[inline(always)]
     pub fn on_data(&mut self, config: &TcpConfig, now: Time, packet: &Arrival) -> Received {
         let Arrival { seq, len, ce, .. } = *packet;
         let end = seq + u64::from(len);
         debug_assert!(len > 0 && end <= self.size, "data outside the flow");
-        let acknowledgeable = self.expected;
-        let in_order = seq == self.expected && self.beyond.is_empty();
-        let mut out = Received { out_of_order: self.highest() > end, ..Received::default() };
-        out.new_bytes = if in_order {
-            self.expected = end;
-            u64::from(len)
-        } else {
-            self.store(seq, end)
-        };
+        let acknowledgeable = self.here.expected();
+        let in_order = self.here.is_next(seq);
+        let mut out = Received { out_of_order: self.here.highest() > end, ..Received::default() };
+        out.new_bytes = self.here.take(seq, end);
         out.duplicate = out.new_bytes == 0;
-        out.completed = out.new_bytes > 0 && self.expected == self.size;
+        out.completed = out.new_bytes > 0 && self.here.expected() == self.size;
         self.out_of_order += u32::from(out.out_of_order);
         self.marks += u32::from(ce);
 
@@ -153,7 +151,7 @@ impl TcpReceiver {
         self.retransmit = packet.retransmit;
         self.pending += 1;
         if at_once || self.pending >= config.delayed_ack {
-            let ack = self.acknowledge(self.expected);
+            let ack = self.acknowledge(self.here.expected());
             out.acks[usize::from(out.acks[0].is_some())] = Some(ack);
         } else if self.deadline == Time::NEVER {
             self.deadline = now + config.delayed_ack_timeout;
@@ -169,8 +167,9 @@ impl TcpReceiver {
         let own = blocks.len();
         // RFC 2018 §4: the block the packet is in, then those told of most recently, none twice
         told.recent.retain(|&byte| {
-            let at = self.beyond.partition_point(|block| block.1 <= byte);
-            let block = self.beyond.get(at).filter(|block| block.0 <= byte);
+            let beyond = self.here.beyond();
+            let at = beyond.partition_point(|block| block.1 <= byte);
+            let block = beyond.get(at).filter(|block| block.0 <= byte);
             let new = block.filter(|block| !blocks[own..].contains(block));
             blocks.extend(new);
             new.is_some()
@@ -187,18 +186,18 @@ impl TcpReceiver {
 
     /// The delayed-ACK timer: the acknowledgement held back, if it is still due at `now`.
     pub fn on_timeout(&mut self, _config: &TcpConfig, now: Time) -> Option<AckOut> {
-        (self.deadline <= now && self.pending > 0).then(|| self.acknowledge(self.expected))
+        (self.deadline <= now && self.pending > 0).then(|| self.acknowledge(self.here.expected()))
     }
 
     /// Whether every byte of the flow is here.
     #[inline]
     pub fn is_complete(&self) -> bool {
-        self.expected == self.size
+        self.here.expected() == self.size
     }
 
     /// The next byte expected.
     pub fn expected(&self) -> u64 {
-        self.expected
+        self.here.expected()
     }
 
     /// Arrivals that found a later byte already here.
@@ -218,15 +217,9 @@ impl TcpReceiver {
         if duplicate {
             told.duplicate = Some((seq, end)); // RFC 2883 §4
         }
-        if end > self.expected {
+        if end > self.here.expected() {
             told.recent.insert(0, seq);
         }
-    }
-
-    /// One past the last byte that is here.
-    #[inline]
-    fn highest(&self) -> u64 {
-        self.beyond.last().map_or(self.expected, |last| last.1)
     }
 
     /// Builds an ACK and stops the delayed-ACK timer.
@@ -236,61 +229,6 @@ impl TcpReceiver {
         self.deadline = Time::NEVER;
         AckOut { cumulative, ece: self.ce, echo: self.stamp, echo_retransmit: self.retransmit, echo_tag: self.tag }
     }
-
-    /// Takes bytes `seq..end` when they or others are out of order; returns how many are new.
-    fn store(&mut self, seq: u64, end: u64) -> u64 {
-        let start = seq.max(self.expected);
-        if start >= end {
-            return 0;
-        }
-        if start == self.expected {
-            return self.fill(start, end);
-        }
-        // Packets mostly arrive at the end of what is here.
-        match self.beyond.last_mut() {
-            Some(last) if start == last.1 => {
-                last.1 = end;
-                end - start
-            }
-            Some(last) if start < last.1 => self.merge(start, end),
-            _ => {
-                self.beyond.push((start, end));
-                end - start
-            }
-        }
-    }
-
-    /// Bytes at `expected`: takes them and what they join up with.
-    fn fill(&mut self, start: u64, end: u64) -> u64 {
-        let joined = self.beyond.partition_point(|interval| interval.0 <= end);
-        let here = overlap(&self.beyond[..joined], start, end);
-        self.expected = self.beyond[..joined].last().map_or(end, |last| last.1.max(end));
-        self.beyond.drain(..joined);
-        if self.is_complete() {
-            self.beyond = Vec::new(); // gives the memory back
-        }
-        end - start - here
-    }
-
-    /// Bytes among the intervals beyond the gap: joins all that touch.
-    fn merge(&mut self, start: u64, end: u64) -> u64 {
-        let from = self.beyond.partition_point(|interval| interval.1 < start);
-        let to = from + self.beyond[from..].partition_point(|interval| interval.0 <= end);
-        let touching = &self.beyond[from..to];
-        let here = overlap(touching, start, end);
-        if let (Some(first), Some(last)) = (touching.first(), touching.last()) {
-            self.beyond[from] = (first.0.min(start), last.1.max(end));
-            self.beyond.drain(from + 1..to);
-        } else {
-            self.beyond.insert(from, (start, end));
-        }
-        end - start - here
-    }
-}
-
-/// Bytes of `start..end` that lie in `intervals`.
-fn overlap(intervals: &[(u64, u64)], start: u64, end: u64) -> u64 {
-    intervals.iter().map(|i| i.1.min(end).saturating_sub(i.0.max(start))).sum()
 }
 
 #[cfg(test)]

@@ -76,6 +76,8 @@ pub struct TcpSender {
     ssthresh: u64,
     /// Bytes acknowledged towards the next step of congestion avoidance.
     avoidance_acked: u64,
+    /// Congestion avoidance takes the window for so large at least: see [`Self::couple`].
+    coupled: u64,
     /// The most that was in flight in this window of data, and where the window ends.
     peak_flight: u64,
     peak_until: u64,
@@ -116,6 +118,7 @@ impl TcpSender {
             cwnd: config.limit_bytes(config.initial_window.max(1)).min(max_window),
             ssthresh: config.limit_bytes(config.initial_ssthresh),
             avoidance_acked: 0,
+            coupled: 0,
             peak_flight: 0,
             peak_until: 0,
             released: config.limit_bytes(config.max_burst),
@@ -254,6 +257,32 @@ impl TcpSender {
         self.ssthresh
     }
 
+    /// There are `size` bytes now, no fewer than have been sent: a subflow of MPTCP learns its share as it goes.
+    pub fn resize(&mut self, size: u64) {
+        debug_assert!(size >= self.snd_max, "more has been sent");
+        self.size = size;
+    }
+
+    /// In congestion avoidance the window grows as one of `window` bytes would, if that is larger (RFC 6356).
+    pub fn couple(&mut self, window: u64) {
+        self.coupled = window;
+    }
+
+    /// Whether an acknowledgement would let the window grow by congestion avoidance.
+    pub fn avoids_congestion(&self) -> bool {
+        !self.in_recovery && self.cwnd >= self.ssthresh
+    }
+
+    /// One past the last byte ever sent.
+    pub fn sent(&self) -> u64 {
+        self.snd_max
+    }
+
+    /// Whether what [`Self::next_segment`] would give has been sent before.
+    pub fn repeats(&self) -> bool {
+        self.retransmit_due || self.snd_nxt < self.snd_max
+    }
+
     /// FlightSize of RFC 5681: bytes sent and not acknowledged, since the last timeout.
     #[inline]
     pub fn flight(&self) -> u64 {
@@ -351,9 +380,11 @@ impl TcpSender {
                 return;
             }
             // RFC 5681 §3.1, the recommended way: count bytes, one SMSS for each cwnd of them.
+            // RFC 6356 eq. (1): a window coupled with others grows as a larger one does.
+            let window = self.cwnd.max(self.coupled);
             self.avoidance_acked += acked;
-            if self.avoidance_acked >= self.cwnd {
-                self.avoidance_acked -= self.cwnd;
+            if self.avoidance_acked >= window {
+                self.avoidance_acked -= window;
                 self.cwnd += mss;
             }
         }

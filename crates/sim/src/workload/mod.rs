@@ -54,6 +54,8 @@ pub struct FlowSpec {
     pub entry: u8,
     /// Priority of its data packets in switches with several data queues, 0 to 6.
     pub priority: u8,
+    /// Subflows of its connection, if fewer than `transport.subflows`; 0: as many.
+    pub subflows: u8,
     /// Which of the entry's batches it belongs to, from 1: a round of a collective operation, a request with its
     /// answers. 0 for flows that stand alone.
     pub batch: u32,

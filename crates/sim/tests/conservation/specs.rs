@@ -219,7 +219,12 @@ fn output_queues() -> impl Strategy<Value = Value> {
 }
 
 fn transport() -> impl Strategy<Value = Value> {
-    let tcp = (tcp(), resequencing()).prop_map(|(tcp, resequencing)| common::merged(&tcp, &resequencing));
+    let tcp = (tcp(), resequencing()).prop_map(|(tcp, mut resequencing)| {
+        if tcp["kind"] == "mptcp" {
+            resequencing["resequencing"] = json!("off");
+        }
+        common::merged(&tcp, &resequencing)
+    });
     prop_oneof![2 => tcp, 1 => rdma()]
 }
 
@@ -263,28 +268,31 @@ fn tcp() -> impl Strategy<Value = Value> {
     let acks = (1u32..4, 1u32..500, prop_oneof![1 => Just(0u32), 3 => 1u32..5]);
     let bursts = prop_oneof![2 => Just(0u32), 1 => 1u32..5];
     let opening = (prop::bool::weighted(0.3), 1u32..100, 20u32..2000, any::<bool>(), bursts);
+    let mptcp = (1u32..=8, select(&["charged", "free"][..]));
     // The congestion control, and a recovery it goes with.
     let kinds = [
         &["dctcp", "ecn"].map(|kind| ["newreno", "reno", "sack", "rack"].map(|recovery| (kind, recovery))).concat()[..],
         &["newreno", "sack", "rack"].map(|recovery| ("newreno", recovery))[..],
         &[("reno", "reno"), ("dctcp", "newreno"), ("newreno", "newreno")][..],
+        &["newreno", "sack", "rack", "newreno", "sack", "rack"].map(|recovery| ("mptcp", recovery))[..],
     ];
-    (select(kinds.concat()), segment, windows, acks, 100u32..2000, opening).prop_map(
+    (select(kinds.concat()), segment, windows, acks, 100u32..2000, (opening, mptcp)).prop_map(
         |(
             (kind, recovery),
             (mss, header, ack),
             (initial, most, ssthresh),
             (delayed, timeout, dupacks),
             rto,
-            opening,
+            (opening, (subflows, options)),
         )| {
+            let subflows = if kind == "mptcp" { subflows } else { 1 };
             json!({
                 "kind": kind, "recovery": recovery, "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack,
                 "initial_window_segments": initial, "max_window_segments": most, "initial_ssthresh_segments": ssthresh,
                 "delayed_ack_segments": delayed, "delayed_ack_timeout_us": timeout, "dupack_threshold": dupacks,
                 "min_rto_us": rto, "initial_rto_us": 2 * rto, "max_rto_us": 8 * rto,
                 "handshake": opening.0, "syn_bytes": opening.1, "syn_timeout_us": opening.2,
-                "fin": opening.3, "max_burst_segments": opening.4,
+                "fin": opening.3, "max_burst_segments": opening.4, "subflows": subflows, "mptcp_options": options,
             })
         },
     )

@@ -181,11 +181,11 @@ fn switch_and_transport() {
         (json!({"switch": {"ecn_at": "arrival"}}), "switch.ecn_at = \"arrival\": expected \"enqueue\" or \"dequeue\""),
         (
             json!({"switch": {"min_rto_us": 5}}),
-            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, device_queue_packets, nics, queue_counts, ports; min_rto_us is a key of [transport] kind = \"dctcp\", \"newreno\", \"reno\" or \"ecn\"",
+            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, device_queue_packets, nics, queue_counts, ports; min_rto_us is a key of [transport] kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"",
         ),
         (
             json!({"transport": {"kind": "cubic"}}),
-            "transport.kind = \"cubic\": expected \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"rdma\"",
+            "transport.kind = \"cubic\": expected \"dctcp\", \"newreno\", \"reno\", \"ecn\", \"mptcp\" or \"rdma\"",
         ),
         (json!({"transport": {"dctcp_g": 0}}), "transport.dctcp_g = 0: expected a number above 0, at most 1"),
         (
@@ -223,6 +223,30 @@ fn switch_and_transport() {
         (
             json!({"transport": {"kind": "newreno", "recovery": "reno"}}),
             "transport.recovery = \"reno\": expected \"newreno\", \"sack\" or \"rack\" with transport.kind = \"newreno\"; Reno is a kind of its own",
+        ),
+        (
+            json!({"transport": {"kind": "mptcp", "recovery": "reno"}}),
+            "transport.recovery = \"reno\": expected \"newreno\", \"sack\" or \"rack\" with transport.kind = \"mptcp\"; Reno is a kind of its own",
+        ),
+        (
+            json!({"transport": {"subflows": 8}}),
+            "transport.subflows = 8: expected 1 with transport.kind = \"dctcp\"; further subflows go with kind = \"mptcp\"",
+        ),
+        (
+            json!({"transport": {"kind": "mptcp", "subflows": 65}}),
+            "transport.subflows = 65: expected a whole number from 1 to 64",
+        ),
+        (
+            json!({"transport": {"kind": "mptcp", "resequencing": "on"}}),
+            "transport.resequencing = \"on\": expected \"off\" with transport.kind = \"mptcp\": what is held back below TCP goes on without its options, and MPTCP's say where data belongs",
+        ),
+        (
+            json!({"transport": {"kind": "mptcp", "dcqcn_g": 0.5}}),
+            "transport.dcqcn_g = 0.5: expected no such key with transport.kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"; dcqcn_g is a key of kind = \"rdma\"",
+        ),
+        (
+            json!({"transport": {"kind": "mptcp"}, "scheme": {"name": "hermes"}}),
+            "scheme.params.signals = \"rtt_ecn\": expected \"rtt\" with transport.kind = \"mptcp\"; hermes would wait for ECN echoes that never come",
         ),
         (json!({"transport": {"handshake": "yes"}}), "transport.handshake = \"yes\": expected true or false"),
         (json!({"transport": {"min_rto_us": 1e9}}), "transport.max_rto_us = 60000000: expected min_rto_us or more"),
@@ -354,7 +378,7 @@ fn random_traffic() {
         ),
         (
             poisson(json!({"duration_ms": 5})),
-            "traffic[0].duration_ms = 5: expected one of the keys kind, cdf, cdf_file, cdf_file_digest, load, load_of, pairs, from_leaf, to_leaf, start_us, duration_us, max_flows, priority; did you mean \"duration_us\"?",
+            "traffic[0].duration_ms = 5: expected one of the keys kind, cdf, cdf_file, cdf_file_digest, load, load_of, pairs, from_leaf, to_leaf, start_us, duration_us, max_flows, priority, subflows; did you mean \"duration_us\"?",
         ),
         (poisson(json!({"pairs": "leaf_pair", "to_leaf": 2})), "traffic[0].to_leaf = 2: expected a leaf from 0 to 1"),
         (

@@ -95,12 +95,12 @@ fn what_is_refused() {
         (
             "selb",
             json!({"min_rto_us": 5}),
-            "transport.min_rto_us = 5: expected no such key with transport.kind = \"rdma\"; min_rto_us is a key of kind = \"dctcp\", \"newreno\", \"reno\" or \"ecn\"",
+            "transport.min_rto_us = 5: expected no such key with transport.kind = \"rdma\"; min_rto_us is a key of kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"",
         ),
         (
             "datacenter",
             json!({"rto_us": 5}),
-            "transport.rto_us = 5: expected no such key with transport.kind = \"dctcp\", \"newreno\", \"reno\" or \"ecn\"; rto_us is a key of kind = \"rdma\"",
+            "transport.rto_us = 5: expected no such key with transport.kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"; rto_us is a key of kind = \"rdma\"",
         ),
         (
             "selb",
@@ -112,7 +112,7 @@ fn what_is_refused() {
         (
             "selb",
             json!({"kind": "roce"}),
-            "transport.kind = \"roce\": expected \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"rdma\"",
+            "transport.kind = \"roce\": expected \"dctcp\", \"newreno\", \"reno\", \"ecn\", \"mptcp\" or \"rdma\"",
         ),
         (
             "selb",

@@ -25,7 +25,9 @@ fn agreeing(described: &Value, header: &str, table: &Value, preset: &str) -> usi
 fn defaults_are_those_of_the_preset_whatever_the_transport_and_the_switch() {
     let described = describe();
     for preset in PRESETS.iter().map(|preset| preset.name) {
-        for (kind, transport) in [("dctcp", "\"dctcp\", \"newreno\", \"reno\" or \"ecn\""), ("rdma", "\"rdma\"")] {
+        for (kind, transport) in
+            [("dctcp", "\"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\""), ("rdma", "\"rdma\"")]
+        {
             for model in ["output_queued", "shared_buffer"] {
                 let spec = json!({
                     "preset": preset, "transport": {"kind": kind}, "switch": {"model": model},

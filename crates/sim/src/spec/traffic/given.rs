@@ -3,7 +3,7 @@
 use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
-use super::{HOST, PRIORITY, Traffic, UdpFlow, check_host, read_file};
+use super::{HOST, PRIORITY, SUBFLOWS, Traffic, UdpFlow, check_host, read_file};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
 use crate::spec::reader::{Reader, keys};
@@ -30,6 +30,8 @@ keys! {
             Default::Nothing("file is read");
         /// Priority of the data in switches with several data queues.
         _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
+        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
@@ -64,6 +66,8 @@ keys! {
         period_us: Span, MICROSECONDS, Default::Number(0.0);
         /// Priority of the data in switches with several data queues.
         _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
+        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
@@ -86,6 +90,8 @@ keys! {
         period_us: Span, MICROSECONDS, Default::Number(0.0);
         /// Priority of the data in switches with several data queues.
         _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
+        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use spinewise_policy::{Span, Time};
 
-use super::{PRIORITY, Traffic, read_file};
+use super::{PRIORITY, SUBFLOWS, Traffic, read_file};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero, one_of};
 use crate::spec::reader::{Reader, keys, words};
@@ -43,6 +43,8 @@ keys! {
         max_flows: u64, Kind::Integer { min: 0, max: MOST_FLOWS }, Default::Number(0.0);
         /// Priority of the data in switches with several data queues.
         _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
+        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
@@ -78,6 +80,8 @@ keys! {
         start_us: Span, START, Default::Number(0.0);
         /// Priority of the data in switches with several data queues.
         _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
+        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 

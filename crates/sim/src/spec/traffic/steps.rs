@@ -3,7 +3,7 @@
 use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
-use super::{HOST, PRIORITY, Traffic};
+use super::{HOST, PRIORITY, SUBFLOWS, Traffic};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
 use crate::spec::reader::{Field, Reader, keys, words};
@@ -39,6 +39,8 @@ keys! {
         start_us: Span, MICROSECONDS, Default::Number(0.0);
         /// Priority of the data in switches with several data queues.
         _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
+        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
@@ -62,6 +64,8 @@ keys! {
         start_us: Span, MICROSECONDS, Default::Number(0.0);
         /// Priority of the data in switches with several data queues.
         _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
+        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
@@ -90,6 +94,8 @@ keys! {
         start_us: Span, MICROSECONDS, Default::Number(0.0);
         /// Priority of the data in switches with several data queues.
         _priority as "priority": u32, PRIORITY, Default::Number(0.0);
+        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
+        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 

@@ -144,14 +144,14 @@ fn against_bitmap(size: usize, pieces: &[(u64, u64)]) {
         assert_eq!(out.acks[0].map(|ack| ack.cumulative), Some(expected));
         assert_eq!(out.completed, !complete && expected == size as u64);
         complete |= out.completed;
-        let mut edge = r.expected;
-        for &(from, to) in &r.beyond {
+        let mut edge = r.expected();
+        for &(from, to) in r.here.beyond() {
             assert!(edge < from && from < to, "intervals are disjoint and do not touch");
             assert!(here[from as usize..to as usize].iter().all(|byte| *byte));
             edge = to;
         }
-        let held: u64 = r.beyond.iter().map(|i| i.1 - i.0).sum();
-        assert_eq!(r.expected + held, here.iter().filter(|byte| **byte).count() as u64);
+        let held: u64 = r.here.beyond().iter().map(|i| i.1 - i.0).sum();
+        assert_eq!(r.expected() + held, here.iter().filter(|byte| **byte).count() as u64);
     }
     assert_eq!(r.is_complete(), complete);
 }

@@ -75,6 +75,25 @@ impl SackSender {
         &self.tcp
     }
 
+    /// See [`TcpSender::couple`].
+    pub fn couple(&mut self, window: u64) {
+        self.tcp.couple(window);
+    }
+
+    /// See [`TcpSender::resize`]. What has been sent must be full segments, unless it stays all.
+    pub fn resize(&mut self, config: &TcpConfig, size: u64) {
+        if size != self.tcp.size {
+            self.tcp.resize(size);
+            self.board.resize(size);
+            self.look_ahead(config);
+        }
+    }
+
+    /// Whether what [`Self::next_segment`] would give has been sent before.
+    pub fn repeats(&self) -> bool {
+        matches!(self.due, Some(Due::Again(_) | Due::Rescue(_)))
+    }
+
     /// Segments sent again that had arrived, as far as DSACK told (RFC 2883).
     pub fn spurious_retransmits(&self) -> u32 {
         self.spurious
@@ -140,9 +159,6 @@ impl SackSender {
     /// Takes an acknowledgement that arrives at `now`, with the SACK option it carries.
     pub fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: &Sack) -> AckOutcome {
         let mut out = AckOutcome { rtt: now.since(ack.echo), ..AckOutcome::default() };
-        if self.tcp.is_done() {
-            return out;
-        }
         self.release(config);
         let (una, before) = (self.tcp.snd_una, self.tcp.fast_retransmits);
         self.spurious += u32::from(sack.duplicate(ack.cumulative).is_some());
@@ -160,9 +176,6 @@ impl SackSender {
             if ece && !self.tcp.in_recovery && !self.after_timeout {
                 self.tcp.on_mark(config);
             }
-        }
-        if out.done {
-            return out;
         }
         if self.rack.is_some() {
             self.rack_ack(config, now, ack, sack, una, delivered);

@@ -86,6 +86,11 @@ impl Board {
         }
     }
 
+    /// The flow has `size` bytes now. All that has been sent are full segments, or all there is.
+    pub fn resize(&mut self, size: u64) {
+        self.size = size;
+    }
+
     /// Bytes thought to be on the way.
     pub fn pipe(&self) -> u64 {
         self.pipe

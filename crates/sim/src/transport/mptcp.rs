@@ -1,0 +1,38 @@
+//! MPTCP (RFC 8684): what makes one connection of several subflows, each of which is a TCP of its own.
+//!
+//! Raiciu et al., "Improving datacenter performance and robustness with multipath TCP", SIGCOMM 2011, has a host open
+//! several subflows between the same two addresses, which differ by their ports, so that ECMP may send them over
+//! different paths.
+//!
+//! | rule | where |
+//! |---|---|
+//! | coupled increase (RFC 6356 §3, eqs. 1 and 2) | `lia.rs` [`coupled_window`], [`super::TcpSender::couple`] |
+//! | uncoupled slow start, decrease, recovery (RFC 6356 §3) | [`super::TcpSender`], [`super::SackSender`] |
+//! | mapping of subflow bytes to data (RFC 8684 §3.3.1) | `data.rs` [`Mappings`] |
+//! | data acknowledgement, window of the connection (RFC 8684 §3.3.2, §3.3.4) | `data.rs` [`DataSender`] |
+//! | sending again on another subflow (RFC 8684 §3.3.6) | `data.rs` [`DataSender::distrust`] |
+//! | reassembly | [`super::Reassembly`] |
+//! | options on the wire (RFC 8684 §3.1 to 3.3) | `options.rs` [`Options`], [`Signal`] |
+//! | joining (RFC 8684 §3.2) | [`super::Opening::joining`] |
+//! | which subflow sends next | `flows/connection.rs` |
+//!
+//! | our word | the RFC's |
+//! |---|---|
+//! | data byte | byte by its data sequence number |
+//! | segment of data | what one mapping covers: here always one segment |
+//!
+//! Departures:
+//! * A mapping covers one segment, and segments are cut from the data on a grid of the MSS, so the last one alone is
+//!   shorter. A subflow that has been given it takes no more data.
+//! * What a subflow's timer gives up for lost may go on another one, once for each such timeout; the subflow itself
+//!   sends it again all the same, as its own sequence space demands.
+//! * No penalties for slow subflows and no sending ahead of a full window (Raiciu et al., NSDI 2012), no ADD_ADDR,
+//!   MP_PRIO, MP_FAIL, checksums of data or fallback to TCP.
+
+mod data;
+mod lia;
+mod options;
+
+pub use data::{Chunk, DataSender, Mapping, Mappings};
+pub use lia::coupled_window;
+pub use options::{Options, Signal};
