@@ -74,7 +74,7 @@ fn fat_tree() -> Value {
 #[test]
 fn a_fat_tree_has_two_choices_at_each_hop_up_and_one_down() {
     let tree = wired(&fat_tree());
-    assert_eq!((tree.leaves, tree.switches(), tree.tags_name_paths), (8, 20, false));
+    assert_eq!((tree.leaves, tree.switches(), tree.tags_name_paths), (8, 20, true));
     let behind = |switch: u32, leaf: u32| -> Vec<u32> {
         let ports = tree.uplinks(switch, leaf);
         ports.iter().map(|&port| tree.label(tree.out(tree.hosts + switch, port).to.0)).collect()
@@ -84,7 +84,7 @@ fn a_fat_tree_has_two_choices_at_each_hop_up_and_one_down() {
         for edge in (0..8).filter(|&edge| edge != leaf) {
             let up = AGGREGATIONS + edge / 2 * 2;
             assert_eq!(behind(edge, leaf), [up, up + 1], "edge {edge} to leaf {leaf}");
-            assert_eq!(tree.ways[(edge * 8 + leaf) as usize], 2);
+            assert_eq!(tree.ways[(edge * 8 + leaf) as usize], if edge / 2 == pod { 2 } else { 4 }, "whole paths");
         }
         for aggregation in 0..8 {
             let cores = CORES + aggregation % 2 * 2;
