@@ -18,6 +18,32 @@ PDLB_TABLE_1 = ("rps", "letflow", "ecmp", "presto", "qdaps", "pdlb")
 # Parts of a flow between one packet and all of them: what PDLB's Table 2 calls flowlet-level.
 FLOWLET_LEVEL = ("flowlet", "flowcell")
 
+# What papers compare with and is not here: the scheme, where it is described in what is published of it at hand, and
+# what an implementation would have to invent.
+UNBUILT = (
+    (
+        "BurstBalancer",
+        "PDLB, related work: a sketch (BalanceSketch) on each switch keeps the few critical flowlets (FlowBursts), and "
+        "only those are steered",
+        "how the sketch counts and evicts, what makes a flowlet critical, which path a FlowBurst is steered to, every "
+        "constant",
+    ),
+    (
+        "AAC",
+        "PDLB, related work: a leaf measures the delays between leaves and sets the number of paths that a flow's "
+        "packets use by how unequal they are",
+        "how delays are measured, the number of paths as a function of them, which paths those are, when they change, "
+        "every constant",
+    ),
+    (
+        "Expeditus",
+        "MEET, list of references: the title; by general knowledge a choice in two stages, for the first packets of a "
+        "flow, from congestion that switches collect of their own links",
+        "the measure of congestion, what the packets of the two stages carry and when, how stages are put together, "
+        "every constant",
+    ),
+)
+
 Entry = dict[str, Any]
 Column = tuple[str, Callable[[Entry], str]]
 
@@ -151,6 +177,18 @@ def page() -> str:
         "Of the implementations here; `spinewise bench --only decisions` measures them, in nanoseconds.",
         "",
         *table(entries, TIME_COLUMNS),
+        "",
+        "## Not here, and why",
+        "",
+        "Schemes that papers name beside those above. What is published of them in the texts at hand does not say what",
+        "they do in enough detail: a scheme of that name here would be our own, and no evidence on theirs.",
+        "",
+        line(("scheme", "what is published at hand", "what would have to be invented")),
+        line(("---", "---", "---")),
+        *map(line, UNBUILT),
+        "",
+        "`luopan`, `ttc` and `sred` are near that line: their rules are published, constants and places of",
+        "measurement are not. Their files say which choices are our own; their results are not their papers'.",
         "",
     ]
     return "\n".join(lines)

@@ -392,6 +392,7 @@ pub trait Policy: Sized {
     }
 
     /// A packet has been admitted to a port that leads to another switch and is about to be queued, the queue as found.
+    /// [`Out::discard`] drops it instead.
     fn egress(&self, cx: &mut Cx<'_, Self>, port: Port, packet: &Packet, header: &mut Self::Header) {
         let _ = (cx, port, packet, header);
     }

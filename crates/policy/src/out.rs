@@ -86,6 +86,8 @@ pub enum Action {
     },
     /// Hide the mark of the packet in hand from the transport.
     MaskEcn,
+    /// Drop the packet in hand.
+    Discard,
     /// A point of one of the scheme's own series.
     Record {
         /// Index into `About::series`.
@@ -163,6 +165,12 @@ impl<'a> Out<'a> {
     /// echo of marks from the sender.
     pub fn mask_ecn(&mut self) {
         self.push(Action::MaskEcn);
+    }
+
+    /// Drops the packet in hand, as if its port were full. It is dropped at [`egress`](crate::Policy::egress) only: that is
+    /// where a queue can be managed.
+    pub fn discard(&mut self) {
+        self.push(Action::Discard);
     }
 
     /// Adds a point to series `index` of `About::series`.

@@ -15,6 +15,7 @@ pub mod hermes;
 pub mod hula;
 pub mod letflow;
 pub mod loopback;
+pub mod luopan;
 pub mod meet;
 pub mod packet_scatter;
 pub mod pdlb;
@@ -22,6 +23,8 @@ pub mod presto;
 pub mod proportional;
 pub mod qdaps;
 pub mod selb;
+pub mod sred;
+pub mod ttc;
 pub mod wcmp;
 
 /// Calls `$callback! { Variant: path, … }` with every scheme.
@@ -32,16 +35,19 @@ macro_rules! each_scheme {
             Ecmp: $crate::schemes::ecmp::Ecmp,
             PacketScatter: $crate::schemes::packet_scatter::PacketScatter,
             Rps: $crate::schemes::packet_scatter::Rps,
+            Sred: $crate::schemes::sred::Sred,
             Presto: $crate::schemes::presto::Presto,
             Drb: $crate::schemes::drb::Drb,
             LetFlow: $crate::schemes::letflow::LetFlow,
             Conga: $crate::schemes::conga::Conga,
             Hula: $crate::schemes::hula::Hula,
+            Luopan: $crate::schemes::luopan::Luopan,
             ConWeave: $crate::schemes::conweave::ConWeave,
             Hedera: $crate::schemes::hedera::Hedera,
             Wcmp: $crate::schemes::wcmp::Wcmp,
             Qdaps: $crate::schemes::qdaps::Qdaps,
             Drill: $crate::schemes::drill::Drill,
+            Ttc: $crate::schemes::ttc::Ttc,
             Selb: $crate::schemes::selb::Selb,
             Meet: $crate::schemes::meet::Meet,
             Clove: $crate::schemes::clove::Clove,

@@ -123,6 +123,12 @@ pub trait Ports {
         &[]
     }
 
+    /// Told by a fault manager that knows the topology: does a link that is down take paths from this leaf to `leaf` away?
+    fn told_loss(&self, leaf: u32) -> bool {
+        let _ = leaf;
+        false
+    }
+
     /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
     /// `leaf`, by the slower of the port's link and what is beyond it.
     fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
@@ -189,6 +195,12 @@ impl SwitchView<'_> {
     /// says so in `About::told`.
     pub fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
         self.ports.told_capacity(port, leaf)
+    }
+
+    /// Told by a fault manager that knows the topology as it was built: does a link that is down lie on a shortest path
+    /// from this leaf to `leaf`? Set up before the run; a scheme that reads it says so in `About::told`.
+    pub fn told_loss(&self, leaf: u32) -> bool {
+        self.ports.told_loss(leaf)
     }
 
     /// Leaf of a host: addresses are assigned by rack.

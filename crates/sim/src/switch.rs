@@ -16,7 +16,7 @@ use crate::port::{Lanes, Port};
 use crate::timers::{Timers, What};
 use crate::trace::Looks;
 pub use buffer::SharedBuffer;
-use scheme::take_asked;
+use scheme::{discards, take_asked};
 use sizes::cables;
 pub use sizes::{Cable, check as check_buffers, largest_packet, least_buffer, needed_headroom};
 use spinewise_policy::site::Ports;
@@ -108,6 +108,9 @@ impl Ports for OwnPorts<'_> {
     }
     fn towards(&self, leaf: u32) -> &[u16] {
         self.net.topology.uplinks(self.switch, leaf)
+    }
+    fn told_loss(&self, leaf: u32) -> bool {
+        self.net.topology.loses_paths(self.switch, leaf)
     }
     fn told_capacity(&self, port: PortId, leaf: u32) -> u64 {
         self.net.topology.capacity(self.switch, port.0, leaf)
@@ -364,7 +367,11 @@ impl Switch {
             };
             self.ask_at_egress(w, now, out, &mut hand.packet);
             let asked = take_asked(w);
-            self.keep(w, now, out, hand, admitted);
+            if discards(asked.as_ref()) {
+                self.give_up(w, now, out, &hand.packet, admitted);
+            } else {
+                self.keep(w, now, out, hand, admitted);
+            }
             self.perform(w, now, asked);
         } else {
             let port = &mut self.ports[usize::from(out)];
@@ -374,7 +381,13 @@ impl Switch {
             };
             self.ask_at_egress(w, now, out, &mut hand.packet);
             let asked = take_asked(w);
-            self.ports[usize::from(out)].enqueue(now, hand, found, &w.net.rules, w.wires);
+            let port = &mut self.ports[usize::from(out)];
+            if discards(asked.as_ref()) {
+                port.refuse(u32::from(hand.packet.wire));
+                drop_packet(w, &hand.packet);
+            } else {
+                port.enqueue(now, hand, found, &w.net.rules, w.wires);
+            }
             self.perform(w, now, asked);
         }
     }

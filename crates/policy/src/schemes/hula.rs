@@ -24,9 +24,9 @@
 //! travels against the traffic it speaks for, so the link measured is the one that leads back to where it came from.
 //! A switch passes on the use of its *best* path, for that is where it will send what comes to it.
 //!
-//! **Loops.** A switch believes a probe only if it came by one of its own shortest routes to that leaf, and copies it to
-//! all its other switches. In a leaf-spine and in a fat-tree that is up, then down; in any other graph it ends as well,
-//! since each believer is one hop farther away.
+//! **Loops.** A switch believes a probe only if it came by one of its own shortest routes to that leaf, and copies it
+//! to all its other switches. In a leaf-spine and in a fat-tree that is up, then down; in any other graph it ends as
+//! well, since each believer is one hop farther away.
 //!
 //! **Cost.** In a leaf-spine each link carries one probe of each leaf a period, as the paper's overhead has it:
 //! probe_bytes · leaves / probe_interval. In three tiers a leaf hears a probe of another pod once for each core.
@@ -70,7 +70,7 @@ crate::params! {
         /// An entry that no probe has renewed for so many probe intervals is given up for any other (own choice; public
         /// P4 programs: 1).
         aging_intervals: f64 = 3.0, Allowed::Number { min: 1.0, max: 1000.0 };
-        /// Probes by the best hop itself (own choice: without it, a path that fills up stays best until its entry ages).
+        /// Probes by the best hop itself (own choice: without it, a path that fills up stays best until it ages).
         same_hop: SameHop = SameHop::Replaces, Allowed::Words(SameHop::WORDS);
     }
 }

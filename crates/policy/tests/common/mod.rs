@@ -15,8 +15,12 @@ pub struct FakePorts {
     pub rates: Vec<u64>,
     pub bytes: Vec<u64>,
     pub free: Option<Queue>,
+    /// Packets queued, at every port.
+    pub packets: u32,
     /// Ports towards each leaf.
     pub routes: Vec<Vec<u16>>,
+    /// Leaves to which failures have taken paths.
+    pub lost: Vec<u32>,
 }
 
 impl Ports for FakePorts {
@@ -27,13 +31,16 @@ impl Ports for FakePorts {
         self.bytes[port.index()]
     }
     fn queue_packets(&self, _: Port) -> u32 {
-        0
+        self.packets
     }
     fn rate(&self, port: Port) -> u64 {
         self.rates[port.index()]
     }
     fn free_queue(&self, _: Port) -> Option<Queue> {
         self.free
+    }
+    fn told_loss(&self, leaf: u32) -> bool {
+        self.lost.contains(&leaf)
     }
     fn towards(&self, leaf: u32) -> &[u16] {
         &self.routes[leaf as usize]
@@ -125,6 +132,8 @@ where
                     rates: vec![10_000_000_000; ports as usize],
                     bytes: vec![0; ports as usize],
                     free: None,
+                    packets: 0,
+                    lost: vec![],
                     routes: (0..4).map(|leaf| routes(tier, device, leaf, ports)).collect(),
                 },
                 leaf_of: (0..16).map(|host| host / 4).collect(),

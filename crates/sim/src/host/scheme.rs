@@ -120,7 +120,7 @@ impl Host {
                 }
                 Action::Record { series, value } => w.log.point(now, EDGE_SERIES + series, self.id, value),
                 // A host has no held queues: its layout refuses them.
-                Action::Release { .. } => {}
+                Action::Release { .. } | Action::Discard => {}
             }
         }
         if let Some(edge) = w.edge.as_mut() {

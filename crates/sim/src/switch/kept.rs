@@ -101,6 +101,21 @@ impl Switch {
         self.set_going(w, now, out);
     }
 
+    /// Drops an admitted packet after all: its port refuses it, and the buffer has back what it took.
+    #[cold]
+    pub(super) fn give_up(&mut self, w: &mut World<'_>, now: Time, out: u16, packet: &Packet, admitted: Admitted) {
+        let Admitted { lane, came, .. } = admitted;
+        let port = &mut self.ports[usize::from(out)];
+        port.refuse(u32::from(packet.wire));
+        drop_packet(w, packet);
+        if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane)
+            && buffer.leave(came, port.kept().bytes(lane), u64::from(packet.wire), now)
+            && let Some(came) = came
+        {
+            self.send_pause(w, now, came, Span::ZERO);
+        }
+    }
+
     /// Parks a packet in a held queue of its output port.
     pub(super) fn hold(
         &mut self,

@@ -148,6 +148,8 @@ impl Switch {
                 Action::Release { port, queue } => self.release(w, now, port.0, queue),
                 // Marks are made at egress; there is no transport here to hide them from.
                 Action::MaskEcn => {}
+                // Done at egress, before the packet was queued.
+                Action::Discard => {}
                 Action::Record { series, value } => w.log.point(now, FABRIC_SERIES + series, self.node, value),
             }
         }
@@ -230,4 +232,10 @@ fn with_body(packet: Packet, body: &[u8]) -> InHand {
 #[inline]
 pub(super) fn take_asked(w: &mut World<'_>) -> Option<Asked> {
     w.fabric.has_asked().then(|| w.fabric.asked())
+}
+
+/// Does a hook want the packet in hand dropped?
+#[inline]
+pub(super) fn discards(asked: Option<&Asked>) -> bool {
+    asked.is_some_and(|asked| asked.actions[..asked.len].contains(&Action::Discard))
 }

@@ -1,6 +1,6 @@
 //! Which ports lead to which leaf, and how the ways between leaves are numbered.
 
-use super::Topology;
+use super::{LinkSpec, Topology};
 use crate::spec::SpecError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ impl Topology {
         let mut last = vec![(0u32, 0u16); switches as usize];
         let mut ports = Vec::new();
         for leaf in 0..leaves {
-            let distance = self.distances(leaf, most_hops);
+            let distance = self.distances(leaf, most_hops, |link| link.up);
             for switch in 0..switches {
                 match fixed.get(&(switch, leaf)) {
                     Some(given) => ports.clone_from(given),
@@ -37,8 +37,8 @@ impl Topology {
         }
     }
 
-    /// Hops from every switch to a leaf over links that work, up to `most`. Hosts pass nothing on.
-    fn distances(&self, leaf: u32, most: u32) -> Vec<u32> {
+    /// Hops from every switch to a leaf over the links that `count`, up to `most`. Hosts pass nothing on.
+    fn distances(&self, leaf: u32, most: u32, count: impl Fn(&LinkSpec) -> bool) -> Vec<u32> {
         let mut distance = vec![UNREACHED; self.switches() as usize];
         distance[leaf as usize] = 0;
         let mut nearest = vec![leaf];
@@ -47,7 +47,7 @@ impl Topology {
             for &switch in &nearest {
                 let node = (self.hosts + switch) as usize;
                 for link in &self.links[self.first_link[node] as usize..self.first_link[node + 1] as usize] {
-                    if link.up && link.from.0 >= self.hosts {
+                    if count(link) && link.from.0 >= self.hosts {
                         let from = link.from.0 - self.hosts;
                         if distance[from as usize] == UNREACHED {
                             distance[from as usize] = hops;
@@ -62,6 +62,23 @@ impl Topology {
             nearest = next;
         }
         distance
+    }
+
+    /// Does a link that is down lie on a shortest path between two leaves, if all links worked?
+    pub fn loses_paths(&self, from: u32, to: u32) -> bool {
+        let inner = |link: &&LinkSpec| !link.up && link.from.0 >= self.hosts && link.to.0 >= self.hosts;
+        let mut down = self.links.iter().filter(inner).peekable();
+        if down.peek().is_none() {
+            return false;
+        }
+        // The two directions of a cable are there together, so hops count the same both ways.
+        let (before, after) = (self.distances(from, u32::MAX, |_| true), self.distances(to, u32::MAX, |_| true));
+        let whole = u64::from(before[to as usize]);
+        let by = |link: &LinkSpec| {
+            let hops = |distance: &[u32], node: u32| u64::from(distance[(node - self.hosts) as usize]);
+            hops(&before, link.from.0) + 1 + hops(&after, link.to.0)
+        };
+        down.any(|link| by(link) == whole)
     }
 
     /// The ports of a switch that lead one hop nearer.

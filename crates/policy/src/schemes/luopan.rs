@@ -1,0 +1,437 @@
+//! Luopan: cells of 64 KB, each on the shortest of a few paths that the leaf samples at random, period by period.
+//!
+//! Wang, Trimponias, Xu, Geng, "Luopan: sampling-based load balancing in data center networks", IEEE TPDS 30(1), 2019.
+//! Only its abstract and what PDLB says of it are among our sources: cells as Presto's, a few paths to each destination
+//! switch sampled periodically, cells to the least congested of them, two samples do. All else is our own choice, and
+//! said so below.
+//!
+//! | rule | function |
+//! |---|---|
+//! | each period, a few random paths to each destination leaf are sampled | `tick` |
+//! | a sample adds up the queues along its path | [`Luopan::go_on`] |
+//! | its answer tells the path and the sum to the leaf that asked | [`Luopan::hear`], [`Sampled::answered`] |
+//! | a cell of 64 KB goes to the shortest sampled | [`Luopan::at_source`] |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | leaf | edge switch, destination switch |
+//! | cell | flowcell |
+//! | sample | probe of one path |
+//!
+//! **Where it sits, what is measured.** At the source leaf, with the help of every switch. A sample is a packet of 64
+//! bytes. Each switch adds the bytes queued at the port by which it sends the sample on, as found; the last leaf sends
+//! the sum back by any path. So what a leaf knows is as old as the round trip at least, and a period and more at most.
+//!
+//! **Paths.** A sample draws its way at each switch that has a choice and notes it; a cell's packets carry the notes of
+//! the path they shall take, in bits that an overlay has to spare (`header_bytes = 0`). In a leaf-spine the first
+//! choice is the path.
+//!
+//! Our own choices, where sources are silent:
+//! - The period: 100 µs, about two cells at 10 Gbps. Queue length: bytes, the sum along the path (`measure`).
+//! - Samples go to all leaves that this one has ever sent to. Paths of one round differ in their first hop.
+//! - A round's answers replace those of the round before as they come; between equal queues the first answer counts.
+//! - Before the first answer a cell's path is drawn at random.
+//!
+//! Departures:
+//! - The cell is cut by the leaf, in payload bytes of the flow; Presto's are cut by the sending host. Acknowledgements
+//!   are cells of their own, by their bytes on the wire. Packets of no flow go as new cells do.
+//! - Nothing here restores the order of cells; `transport.resequencing` does at receivers, as Presto's hosts would.
+
+use super::drill::draw;
+use crate::{
+    About, AtSwitch, Aware, Compared, Cx, Device, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy,
+    Port, Rule, Sees, Shape, Sight, Span, Tier, To, Way, Wire, sees::quantity,
+};
+
+crate::choice! {
+    /// What the queues along a path come to.
+    Measure {
+        /// Their sum.
+        Sum = "sum",
+        /// The longest of them.
+        Longest = "longest",
+    }
+}
+
+crate::params! {
+    /// Luopan's parameters.
+    Config {
+        /// Paths d sampled towards each leaf in a period, all first hops if there are no more (general knowledge of the
+        /// paper and its abstract: 2).
+        samples: u32 = 2, Allowed::Integer { min: 1.0, max: 16.0 };
+        /// Period of the samples, microseconds (own choice).
+        period_us: f64 = 100.0, Allowed::Number { min: 0.1, max: 1e6 };
+        /// A cell, bytes of payload (PDLB on Luopan: the greatest TSO size, 64 KB).
+        cell_bytes: f64 = 65_536.0, Allowed::Number { min: 1.0, max: 1e12 };
+        /// What the queues along a path come to (own choice).
+        measure: Measure = Measure::Sum, Allowed::Words(Measure::WORDS);
+        /// A sample or its answer on the wire, bytes (own choice: a packet of least size).
+        sample_bytes: u32 = 64, Allowed::Integer { min: 64.0, max: 1500.0 };
+        /// Bytes charged to every packet that crosses the fabric (own choice: none, the path is in an overlay's label).
+        header_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 64.0 };
+    }
+}
+
+/// Choices of a path that are noted; beyond them packets are hashed.
+const MOST: usize = 6;
+
+/// A path: the candidate taken at the first switch, and at each further one that has a choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    ways: [u16; MOST],
+    len: u8,
+}
+
+impl Path {
+    /// Notes the next choice, if there is room.
+    pub fn note(&mut self, way: u16) {
+        if let Some(room) = self.ways.get_mut(usize::from(self.len)) {
+            *room = way;
+            self.len += 1;
+        }
+    }
+
+    /// The choices, in order.
+    pub fn ways(&self) -> &[u16] {
+        &self.ways[..usize::from(self.len).min(MOST)]
+    }
+
+    /// Encodes.
+    fn put(&self) -> [u8; PATH] {
+        let mut bytes = [0; PATH];
+        bytes[0] = self.len;
+        for (pair, way) in bytes[1..].chunks_exact_mut(2).zip(self.ways) {
+            pair.copy_from_slice(&way.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Decodes.
+    fn get(bytes: &[u8; PATH]) -> Path {
+        let mut path = Path { ways: [0; MOST], len: bytes[0] };
+        for (way, pair) in path.ways.iter_mut().zip(bytes[1..].chunks_exact(2)) {
+            *way = u16::from_le_bytes([pair[0], pair[1]]);
+        }
+        path
+    }
+}
+
+/// In-band header: the path, and how many of its choices have been made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// The path that the packet shall take; empty before its first switch.
+    pub path: Path,
+    /// Choices made.
+    pub made: u8,
+    /// Bytes charged.
+    pub charged: u8,
+}
+
+impl Wire for Header {
+    #[inline]
+    fn get(bytes: &[u8; 16]) -> Self {
+        let path = bytes.first_chunk().map_or_else(Path::default, Path::get);
+        Header { path, made: bytes[PATH], charged: bytes[PATH + 1] }
+    }
+
+    #[inline]
+    fn put(&self, bytes: &mut [u8; 16]) {
+        bytes[..PATH].copy_from_slice(&self.path.put());
+        (bytes[PATH], bytes[PATH + 1]) = (self.made, self.charged);
+    }
+
+    #[inline]
+    fn wire(&self) -> u32 {
+        self.charged.into()
+    }
+}
+
+/// Message class of a sample on its way.
+pub const SAMPLE: u8 = 0;
+/// Message class of its answer.
+pub const ANSWER: u8 = 1;
+
+/// Bytes of a path.
+const PATH: usize = 1 + 2 * MOST;
+/// Bytes of a body.
+pub const BODY: usize = 20 + PATH;
+
+/// Body of a sample and of its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The leaf that asks.
+    pub from: u32,
+    /// The leaf at the path's end.
+    pub to: u32,
+    /// Number of the round.
+    pub round: u32,
+    /// What the queues so far come to, bytes.
+    pub queue: u64,
+    /// The path so far.
+    pub path: Path,
+}
+
+impl Sample {
+    /// Encodes.
+    pub fn put(self) -> [u8; BODY] {
+        let mut body = [0; BODY];
+        body[..4].copy_from_slice(&self.from.to_le_bytes());
+        body[4..8].copy_from_slice(&self.to.to_le_bytes());
+        body[8..12].copy_from_slice(&self.round.to_le_bytes());
+        body[12..20].copy_from_slice(&self.queue.to_le_bytes());
+        body[20..].copy_from_slice(&self.path.put());
+        body
+    }
+
+    /// Decodes; nothing if it is no sample.
+    pub fn get(body: &[u8]) -> Option<Sample> {
+        let (head, rest) = body.split_first_chunk::<20>()?;
+        let path = Path::get(rest.try_into().ok()?);
+        let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let queue = u64::from(number(12)) | u64::from(number(16)) << 32;
+        let fits = usize::from(path.len) <= MOST;
+        fits.then_some(Sample { from: number(0), to: number(4), round: number(8), queue, path })
+    }
+}
+
+/// Row per leaf: the shortest path sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sampled {
+    /// Something has been sent there.
+    pub met: bool,
+    /// The path; none has been told yet if it is empty.
+    pub path: Path,
+    /// Bytes queued along it.
+    pub queue: u64,
+    /// The round it is of.
+    pub round: u32,
+}
+
+impl Sampled {
+    /// A sample came back.
+    pub fn answered(&mut self, sample: &Sample) {
+        let first = self.path.ways().is_empty() || sample.round > self.round;
+        if first || (sample.round == self.round && sample.queue < self.queue) {
+            *self = Sampled { met: true, path: sample.path, queue: sample.queue, round: sample.round };
+        }
+    }
+}
+
+/// Row per flow and direction: its cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// Bytes sent of it.
+    pub sent: u64,
+    /// Its path.
+    pub path: Path,
+}
+
+/// Cells on the shortest of sampled paths.
+#[derive(Clone, Copy, Debug)]
+pub struct Luopan {
+    samples: usize,
+    period: Span,
+    cell: u64,
+    measure: Measure,
+    sample_bytes: u32,
+    header_bytes: u8,
+}
+
+impl Policy for Luopan {
+    const ABOUT: About = About {
+        name: "luopan",
+        summary: "each cell of 64 KB on the shortest of a few paths that its leaf samples period by period",
+        source: "Wang et al., IEEE TPDS 2019",
+        unit: "flowcell",
+        tiers: &["leaf", "aggregation", "spine"],
+        told: &["leaf of every host"],
+        series: &[],
+    };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::Shared,
+        senses: &["queues along a few random paths, by samples"],
+        state: "per flow and per leaf, at leaves",
+        needs: Needs::Switches,
+        order: "a cell stays on its path",
+        pick: "O(1)",
+        update: "O(d) per leaf and period",
+    });
+    const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TICK);
+    const SEES: Sees = Sees {
+        rules: &[
+            Rule::Keeps("the cell goes on"),
+            Rule::Chooses("a new cell: the shortest path of the latest samples"),
+            Rule::Chooses("a new cell, and no sample has come back: a path drawn at random"),
+            Rule::Follows("the path was chosen at the first switch"),
+        ],
+        flow: &[
+            quantity("cell_sent", "bytes", "sent of the cell before this packet"),
+            quantity("sampled_queue", "bytes", "what the queues of the shortest path sampled came to"),
+        ],
+        way: &[quantity("sampled", "", "1: the shortest path sampled begins here")],
+        ..Sees::NOTHING
+    };
+    type Site = AtSwitch;
+    type Config = Config;
+    type Flow = Cell;
+    type Peer = Sampled;
+    type Route = ();
+    type Port = ();
+    type Node = u32;
+    type Header = Header;
+
+    fn new(config: &Config) -> Self {
+        Luopan {
+            samples: config.samples as usize,
+            period: Span::from_us_f64(config.period_us),
+            cell: config.cell_bytes as u64,
+            measure: config.measure,
+            sample_bytes: config.sample_bytes,
+            header_bytes: config.header_bytes as u8,
+        }
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        let samples = if shape.tier == Tier::Leaf { self.samples * shape.leaves as usize } else { 1 };
+        Layout {
+            peers: Peers::Leaves,
+            all_peers: true,
+            tick: if shape.tier == Tier::Leaf { self.period } else { Span::ZERO },
+            phase: Phase::Random,
+            actions: samples,
+            bytes: BODY * samples,
+            ..Layout::default()
+        }
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, cell: &mut Cell, packet: &Packet, header: &mut Header) -> Way {
+        if cx.view.tier == Tier::Leaf && packet.in_port.0 < cx.view.host_ports {
+            let path = self.at_source(cx, cell, packet);
+            *header = Header { path, made: 0, charged: self.header_bytes };
+        }
+        let choices = cx.view.candidates.len() as u32;
+        let noted = header.path.ways().get(usize::from(header.made)).map(|&way| u32::from(way));
+        header.made = header.made.saturating_add(1);
+        let way = noted.filter(|&way| way < choices).unwrap_or_else(|| packet.spread(cx.view.salt, choices));
+        Way(way as u16)
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, cell: &Cell, packet: &Packet, sight: &mut Sight<'_>) {
+        if cx.view.tier != Tier::Leaf || packet.in_port.0 >= cx.view.host_ports {
+            sight.rule(3);
+            return;
+        }
+        let sampled = cx.peers.here().0;
+        sight.flow(0, cell.sent as f64);
+        if let Some(&first) = sampled.path.ways().first() {
+            sight.flow(1, sampled.queue as f64);
+            (0..cx.view.candidates.len()).for_each(|way| sight.way(way, 0, f64::from(way == usize::from(first))));
+        }
+        sight.rule(match sampled.path.ways() {
+            _ if self.goes_on(cell, packet) => 0,
+            [] => 2,
+            _ => 1,
+        });
+    }
+
+    fn tick(&self, cx: &mut Cx<'_, Self>) {
+        *cx.node = cx.node.wrapping_add(1);
+        for to in 0..cx.peers.len() as u32 {
+            let view = cx.view;
+            let routes = view.towards(to);
+            if !cx.peers.at(to as usize).0.met || routes.is_empty() {
+                continue;
+            }
+            let (drawn, many) = draw(cx.rng, routes.len(), self.samples);
+            for &way in &drawn[..many] {
+                let mut sample = Sample { from: view.switch, to, round: *cx.node, queue: 0, path: Path::default() };
+                sample.path.note(way as u16);
+                self.send_on(cx, routes[way], sample);
+            }
+        }
+    }
+
+    fn message(&self, cx: &mut Cx<'_, Self>, _: Option<&mut Cell>, message: &Message<'_>) {
+        let Some(sample) = Sample::get(message.body) else { return };
+        let leaves = cx.peers.len() as u32;
+        if sample.from >= leaves || sample.to >= leaves {
+            return;
+        }
+        match message.class {
+            SAMPLE if sample.to == cx.view.switch => {
+                cx.out.send(To::Leaf(sample.from), ANSWER, None, Way::ANY, &sample.put(), self.sample_bytes);
+            }
+            SAMPLE => self.go_on(cx, sample),
+            ANSWER => self.hear(cx, message.from, &sample),
+            _ => {}
+        }
+    }
+}
+
+impl Luopan {
+    /// The path of a packet at its first switch: that of its cell, or of a new one.
+    #[inline]
+    fn at_source(&self, cx: &mut Cx<'_, Self>, cell: &mut Cell, packet: &Packet) -> Path {
+        let (sampled, _) = cx.peers.current();
+        sampled.met = true;
+        if !self.goes_on(cell, packet) {
+            let mut path = sampled.path;
+            if path.ways().is_empty() {
+                path.note(cx.rng.below(cx.view.candidates.len() as u32) as u16);
+            }
+            *cell = Cell { sent: 0, path };
+        }
+        cell.sent += bytes_of(packet);
+        cell.path
+    }
+
+    /// Does the packet belong to the cell of its flow?
+    #[inline]
+    fn goes_on(&self, cell: &Cell, packet: &Packet) -> bool {
+        let of_flow = matches!(packet.kind, Kind::Data | Kind::Ack);
+        of_flow && cell.sent > 0 && cell.sent + bytes_of(packet) <= self.cell
+    }
+
+    /// Sends a sample on towards its leaf, by a way drawn at random.
+    fn go_on(&self, cx: &mut Cx<'_, Self>, mut sample: Sample) {
+        let view = cx.view;
+        let routes = view.towards(sample.to);
+        let port = match routes {
+            [] => return,
+            // Where there is no choice nobody will be asked for one.
+            &[port] => port,
+            _ => {
+                let way = cx.rng.below(routes.len() as u32) as u16;
+                sample.path.note(way);
+                routes[usize::from(way)]
+            }
+        };
+        self.send_on(cx, port, sample);
+    }
+
+    /// Sends a sample by `port`, whose queue it adds.
+    fn send_on(&self, cx: &mut Cx<'_, Self>, port: u16, sample: Sample) {
+        let own = cx.view.queue_bytes(Port(port));
+        let queue = match self.measure {
+            Measure::Sum => sample.queue.saturating_add(own),
+            Measure::Longest => sample.queue.max(own),
+        };
+        let body = Sample { queue, ..sample }.put();
+        cx.out.send(To::Port(Port(port)), SAMPLE, None, Way::ANY, &body, self.sample_bytes);
+    }
+
+    /// An answer comes back to the leaf that asked.
+    fn hear(&self, cx: &mut Cx<'_, Self>, from: Device, sample: &Sample) {
+        let ours = sample.from == cx.view.switch && from == Device::Switch(sample.to) && sample.round <= *cx.node;
+        if ours && !sample.path.ways().is_empty() {
+            cx.peers.at(sample.to as usize).0.answered(sample);
+        }
+    }
+}
+
+/// Bytes by which a packet fills its cell.
+#[inline]
+fn bytes_of(packet: &Packet) -> u64 {
+    u64::from(if packet.kind == Kind::Data { packet.payload } else { packet.wire })
+}
