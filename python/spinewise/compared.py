@@ -154,7 +154,7 @@ def page() -> str:
         *table([*entries, *transports()], MEET_COLUMNS),
         "",
         "- *Congestion-aware*: `no`; of the queues and links of the device that decides; of the paths that one host",
-        "  has met itself; or of paths, gathered by a rack or a leaf. MEET has ticks, crosses and tildes.",
+        "  has met itself; or of paths, gathered by a rack, a switch or a controller. MEET has ticks, crosses and tildes.",
         "- *Advanced hardware*: what must be replaced or reprogrammed.",
         "- MEET places Presto at the edge switch, meaning the virtual one of the host, and gives the packet as the",
         "  unit of Hermes.",

@@ -20,7 +20,7 @@ impl Aware {
             Aware::No => "no",
             Aware::Local => "its own queues or links",
             Aware::Paths => "paths it has met itself",
-            Aware::Shared => "paths, shared in the rack",
+            Aware::Shared => "paths, gathered for many hosts",
         }
     }
 }
