@@ -69,7 +69,7 @@ impl Policy for Ttc {
     });
     const SEES: Sees = Sees {
         rules: &[
-            Rule::Keeps("the queue of the destination's own port is not longer than the other's by the threshold"),
+            Rule::Chooses("the queue of the destination's own port is not longer than the other's by the threshold"),
             Rule::Chooses(
                 "the queue of the destination's own port is longer than that of the port drawn, by the threshold",
             ),
