@@ -60,7 +60,7 @@ crate::params! {
         /// paper and its abstract: 2).
         samples: u32 = 2, Allowed::Integer { min: 1.0, max: 16.0 };
         /// Period of the samples, microseconds (own choice).
-        period_us: f64 = 100.0, Allowed::Number { min: 0.1, max: 1e6 };
+        period_us: f64 = 100.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// A cell, bytes of payload (PDLB on Luopan: the greatest TSO size, 64 KB).
         cell_bytes: f64 = 65_536.0, Allowed::Number { min: 1.0, max: 1e12 };
         /// What the queues along a path come to (own choice).
