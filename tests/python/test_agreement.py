@@ -214,7 +214,7 @@ def test_a_scheme_that_can_be_told_stays_itself() -> None:
 
 def test_the_engine_takes_what_never_comes() -> None:
     registry = core.registry()["schemes"]
-    for entry in registry:
+    for entry in [entry for entry in registry if entry["fabrics"] == "any"]:
         scheme = setting.without_rerouting({"name": entry["name"]}, registry)
         traffic = [{"kind": "flows", "list": [{"src": 0, "dst": 5, "size_bytes": 1}]}]
         resolved = core.resolve({"scheme": scheme, "traffic": traffic})

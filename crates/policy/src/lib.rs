@@ -31,6 +31,7 @@ pub mod schemes;
 pub mod sees;
 pub mod site;
 pub mod time;
+pub mod tree;
 
 pub use compared::{Aware, Compared, Needs};
 pub use config::{InPreset, Params, Value};
@@ -41,6 +42,7 @@ pub use rng::Rng;
 pub use sees::{Decides, Quantity, Rule, Sees, Sight};
 pub use site::{AtHost, AtSwitch, HostView, Site, SwitchView};
 pub use time::{Span, Time};
+pub use tree::{Tree, Uneven};
 
 /// An equal-cost candidate at the device that chooses: an uplink for a switch, an end-to-end path for a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -164,6 +166,8 @@ pub enum Change {
     Up,
     /// The link went down.
     Down,
+    /// The link works, but at less than the rate it was built for.
+    Degraded,
 }
 
 /// What shall become of an arriving packet: the answer of [`Policy::ingress`].
@@ -335,6 +339,10 @@ pub trait Policy: Sized {
     const SEES: Sees = Sees::NOTHING;
     /// Its parameters in presets that set them otherwise.
     const PRESETS: &'static [InPreset] = &[];
+    /// Does it forward by the numbering of a fat-tree ([`SwitchView::tree`])? Other fabrics are then refused. Its candidates
+    /// are those of the whole tree, whatever links are down: it goes round these by itself, and what it sends to a dead
+    /// link is lost.
+    const IN_TREES: bool = false;
     /// Where it sits: [`AtHost`] or [`AtSwitch`].
     type Site: Site;
     /// Its parameters, with the paper's defaults.
@@ -365,6 +373,12 @@ pub trait Policy: Sized {
     /// the default.
     fn misfit(&self, shape: &Shape) -> Option<(&'static str, config::Allowed)> {
         let _ = shape;
+        None
+    }
+
+    /// A parameter by which the links up of this tree make no groups of one size (schemes [`Policy::IN_TREES`]).
+    fn uneven(&self, tree: &Tree) -> Option<Uneven> {
+        let _ = tree;
         None
     }
 
@@ -430,7 +444,8 @@ pub trait Policy: Sized {
         let _ = cx;
     }
 
-    /// A link of this device went up or down; links that are down from the start are told at time zero.
+    /// A link of this device changed: the direction that leaves it. Links that are down or degraded from the start are told
+    /// at time zero.
     fn link(&self, cx: &mut Cx<'_, Self>, port: Port, change: Change) {
         let _ = (cx, port, change);
     }

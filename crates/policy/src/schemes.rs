@@ -13,6 +13,7 @@ pub mod flowcell;
 pub mod hedera;
 pub mod hermes;
 pub mod hula;
+pub mod lbsp;
 pub mod letflow;
 pub mod loopback;
 pub mod luopan;
@@ -43,6 +44,7 @@ macro_rules! each_scheme {
             Hula: $crate::schemes::hula::Hula,
             Luopan: $crate::schemes::luopan::Luopan,
             ConWeave: $crate::schemes::conweave::ConWeave,
+            Lbsp: $crate::schemes::lbsp::Lbsp,
             Hedera: $crate::schemes::hedera::Hedera,
             Wcmp: $crate::schemes::wcmp::Wcmp,
             Qdaps: $crate::schemes::qdaps::Qdaps,

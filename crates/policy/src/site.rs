@@ -17,7 +17,7 @@
 //! ```
 
 use crate::time::Span;
-use crate::{Port, Queue};
+use crate::{Port, Queue, Tree};
 
 /// A kind of place a scheme can sit at.
 pub trait Site {
@@ -129,6 +129,11 @@ pub trait Ports {
         false
     }
 
+    /// Told by the operator: how a fat-tree is numbered; none in other fabrics.
+    fn tree(&self) -> Option<Tree> {
+        None
+    }
+
     /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
     /// `leaf`, by the slower of the port's link and what is beyond it.
     fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
@@ -201,6 +206,11 @@ impl SwitchView<'_> {
     /// from this leaf to `leaf`? Set up before the run; a scheme that reads it says so in `About::told`.
     pub fn told_loss(&self, leaf: u32) -> bool {
         self.ports.told_loss(leaf)
+    }
+
+    /// Told by the operator: how this fat-tree is numbered; none in other fabrics.
+    pub fn tree(&self) -> Option<Tree> {
+        self.ports.tree()
     }
 
     /// Leaf of a host: addresses are assigned by rack.

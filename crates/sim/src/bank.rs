@@ -110,6 +110,8 @@ pub struct Entry {
     pub sees: Sees,
     /// Does it put a header into packets?
     pub header: bool,
+    /// Does it work in fat-trees alone, and go round dead links by itself?
+    pub in_trees: bool,
 }
 
 macro_rules! bank {
@@ -130,6 +132,7 @@ macro_rules! bank {
             hooks: <$policy as Policy>::HOOKS,
             sees: <$policy as Policy>::SEES,
             header: size_of::<<$policy as Policy>::Header>() > 0,
+            in_trees: <$policy as Policy>::IN_TREES,
         },)*];
 
         impl Bank {

@@ -1,6 +1,6 @@
 //! From a checked spec to a run: traffic, wiring, seats, nodes.
 
-use crate::bank::{Bank, Places};
+use crate::bank::{Bank, Places, REGISTRY};
 use crate::engine::{Interrupted, Limits, Sim, Watch, events, windows};
 use crate::flows::Flows;
 use crate::host::Host;
@@ -36,9 +36,13 @@ impl Sim {
     /// When values do not fit each other: an override that selects nothing, leaves that cannot reach each other,
     /// traffic that names what is not there.
     pub fn new(spec: &Spec, tuning: Tuning) -> Result<(Sim, Option<Loads>), SpecError> {
-        let topology = Topology::new(&spec.topology)?;
+        let mut topology = Topology::new(&spec.topology)?;
         let Offer { list, gates, loads } = traffic(spec, &topology)?;
         check_reachable(&list, &topology)?;
+        // Such a scheme is never under one at the hosts.
+        if REGISTRY.iter().any(|entry| entry.about.name == spec.scheme.name && entry.in_trees) {
+            topology.route_as_wired();
+        }
         let subflows = subflows(spec, list.len())?;
         let flows = Flows::new(list, gates, topology.hosts).with_subflows(subflows);
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
@@ -221,8 +225,7 @@ fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> Result<(Option<Ba
             None => Err(bad_scheme("scheme.name", name, "a registered scheme")),
         }
     };
-    let host_scheme =
-        crate::bank::REGISTRY.iter().any(|entry| entry.about.name == spec.scheme.name && entry.site == "host");
+    let host_scheme = REGISTRY.iter().any(|entry| entry.about.name == spec.scheme.name && entry.site == "host");
     if host_scheme {
         let edge = seat(&spec.scheme.name, &spec.scheme.params, &at_hosts)?;
         Ok((Some(edge), seat(&spec.scheme.fabric, &spec.scheme.fabric_params, &in_fabric)?))

@@ -21,7 +21,7 @@ use sizes::cables;
 pub use sizes::{Cable, check as check_buffers, largest_packet, least_buffer, needed_headroom};
 use spinewise_policy::site::Ports;
 use spinewise_policy::{
-    Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Queue, Rng, Span, Tier, Time, Verdict, Way,
+    Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Queue, Rng, Span, Tier, Time, Tree, Verdict, Way,
 };
 use std::collections::BTreeMap;
 
@@ -106,6 +106,9 @@ impl Ports for OwnPorts<'_> {
         let &port = topology.uplinks(from, to).get(n)?;
         Some((PortId(port), topology.capacity(from, port, to)))
     }
+    fn tree(&self) -> Option<Tree> {
+        self.net.topology.tree
+    }
     fn towards(&self, leaf: u32) -> &[u16] {
         self.net.topology.uplinks(self.switch, leaf)
     }
@@ -149,8 +152,12 @@ impl Switch {
             timers.plan(Time::ZERO + interval, What::Sample);
         }
         if fabric.hooks().has(Hooks::LINK) {
-            let down = (0..topology.ports(node)).filter(|&port| !topology.out(node, port).up);
-            down.for_each(|port| timers.plan(Time::ZERO, What::LinkDown(port)));
+            let fails = |&port: &u16| {
+                let link = topology.out(node, port);
+                !link.up || link.rate < link.nominal_rate
+            };
+            let failing = (0..topology.ports(node)).filter(fails);
+            failing.for_each(|port| timers.plan(Time::ZERO, What::LinkDown(port)));
         }
         Switch {
             id,
@@ -356,6 +363,10 @@ impl Switch {
     /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
     #[inline(always)]
     fn queue_inside(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+        if w.net.topology.as_wired && !w.net.topology.out(self.node, out).up {
+            self.lose(w, &hand.packet);
+            return;
+        }
         if !self.hooks.has(Hooks::EGRESS) || is_unseen(w.net, &hand.packet) {
             self.queue(w, now, in_port, out, hand);
             return;
@@ -424,8 +435,9 @@ impl Switch {
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
             What::LinkDown(port) => {
+                let change = if w.net.topology.out(self.node, port).up { Change::Degraded } else { Change::Down };
                 self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
-                    fabric.link(call, PortId(port), Change::Down);
+                    fabric.link(call, PortId(port), change);
                 });
                 let asked = take_asked(w);
                 self.perform(w, now, asked);

@@ -29,7 +29,7 @@ pub enum Class {
 /// What is planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
-    /// The link at this port is down.
+    /// The link at this port is down, or degraded.
     LinkDown(u16),
     /// The line of this port is free.
     TransmitDone(u16),

@@ -17,7 +17,8 @@ mod routes;
 mod wiring;
 
 use crate::spec::{SpecError, TopologySpec, Wiring};
-use spinewise_policy::{Span, Tier};
+use spinewise_policy::{Span, Tier, Tree};
+use std::collections::BTreeMap;
 
 pub use paths::BestPaths;
 
@@ -30,6 +31,8 @@ pub struct LinkSpec {
     pub to: (u32, u16),
     /// Bits per second.
     pub rate: u64,
+    /// Bits per second before overrides.
+    pub nominal_rate: u64,
     /// Propagation, with the latency of the receiving switch.
     pub delay: Span,
     /// Does it work?
@@ -73,6 +76,11 @@ pub struct Topology {
     /// overrides. Graphs: the most common host link at both ends, and between them the shortest path of the two leaves
     /// farthest apart in hops, then in delay.
     pub nominal_path: Vec<(u64, Span)>,
+    /// How a fat-tree is numbered.
+    pub tree: Option<Tree>,
+    /// Are routes those of the whole fabric, whatever links are down? For a scheme that goes round these by itself; what is
+    /// sent to a dead link is lost then.
+    pub as_wired: bool,
     homes: Vec<Home>,
     /// Hosts by leaf, in the order of its ports.
     hosts_by_leaf: Vec<u32>,
@@ -115,6 +123,13 @@ impl Topology {
             Wiring::FatTree(fabric) => Topology::fat_tree(fabric),
             Wiring::Links(graph) => Topology::links(graph),
         }
+    }
+
+    /// Routes as if all links worked.
+    pub fn route_as_wired(&mut self) {
+        self.as_wired = true;
+        self.candidates.clear();
+        self.fill_routes(u32::MAX, &BTreeMap::new());
     }
 
     /// Node number of a leaf.

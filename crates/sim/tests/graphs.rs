@@ -2,7 +2,10 @@
 
 mod common;
 
-use common::{all_finished, flow, flow_column, graph, merged, of_link, run, run_both, switch_schemes, wired};
+use common::{
+    all_finished, flow, flow_column, graph, merged, of_link, run, run_both, schemes_for_any_fabric, switch_schemes,
+    wired,
+};
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier};
 use spinewise_sim::engine::Sim;
@@ -168,7 +171,7 @@ fn murmur3_is_seeded_with_the_number_in_the_spec() {
 
 #[test]
 fn traffic_between_odd_racks_is_between_racks() {
-    for scheme in spinewise_sim::bank::REGISTRY.iter().map(|entry| entry.about.name) {
+    for scheme in schemes_for_any_fabric().map(|entry| entry.about.name) {
         let outcome = run_both(&json!({
             "topology": odd_racks(), "scheme": {"name": scheme},
             "traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.4, "duration_us": 3000},

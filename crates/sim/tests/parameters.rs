@@ -11,8 +11,13 @@ use spinewise_sim::spec::resolve;
 /// Racks of one host and of two, two paths; flows that take some microseconds and some hundred.
 fn spec(scheme: &str, param: &str, value: Value) -> Value {
     let flow = |src: u32, dst: u32, size: u32| json!({"src": src, "dst": dst, "size_bytes": size, "start_ns": 1000});
+    let in_trees = REGISTRY.iter().any(|entry| entry.about.name == scheme && entry.in_trees);
+    let topology = match in_trees {
+        true => json!({"kind": "fat_tree", "k": 4, "host_delay_ns": 1000, "fabric_delay_ns": 1000}),
+        false => json!({"leaves": 3, "spines": 2, "hosts_per_leaf": 2, "host_delay_ns": 1000, "fabric_delay_ns": 1000}),
+    };
     json!({
-        "topology": {"leaves": 3, "spines": 2, "hosts_per_leaf": 2, "host_delay_ns": 1000, "fabric_delay_ns": 1000},
+        "topology": topology,
         "scheme": {"name": scheme, "params": {param: value}},
         "traffic": [{"kind": "flows", "list": [flow(0, 2, 1), flow(1, 4, 100_000), flow(3, 0, 40_000)]}],
         "run": {"until_us": 1_000_000},

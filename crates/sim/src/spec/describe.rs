@@ -219,6 +219,7 @@ fn describe_scheme(entry: &scheme::Entry) -> Value {
         "about": about.summary,
         "source": about.source,
         "site": entry.site,
+        "fabrics": if entry.in_trees { "fat_tree" } else { "any" },
         "tiers": about.tiers,
         "unit": about.unit,
         "told": about.told,

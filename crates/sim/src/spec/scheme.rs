@@ -2,13 +2,15 @@
 
 use serde_json::{Map, Value as Json};
 use spinewise_policy::config::{Allowed, Param, Refused};
-use spinewise_policy::{About, Compared, InPreset, Params, Peers, Policy, Sees, Shape, Site, Tier, Value};
+use spinewise_policy::{
+    About, Compared, InPreset, Params, Peers, Policy, Sees, Shape, Site, Tier, Tree, Uneven, Value,
+};
 
 use super::error::SpecError;
 use super::key::{Default, Kind, one_of, tidy};
 use super::presets::Preset;
 use super::reader::{Reader, keys, words};
-use super::topology::TopologySpec;
+use super::topology::{TopologySpec, Wiring};
 use crate::transport::Transport;
 
 /// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
@@ -163,6 +165,8 @@ pub(crate) struct Entry {
     pub presets: &'static [InPreset],
     /// Does it write the in-band header?
     header: bool,
+    /// Does it work in fat-trees alone?
+    pub in_trees: bool,
     /// All parameters when these are set.
     configure: fn(&Given) -> Configured,
     /// Whom rows per path are kept for, with these parameters and in this place, if any are.
@@ -173,6 +177,8 @@ pub(crate) struct Entry {
     draws_tags: fn(&Given, &Shape) -> bool,
     /// A parameter that asks for more than the place has.
     misfit: fn(&Given, &Shape) -> Option<(&'static str, Allowed)>,
+    /// A parameter by which links up make no groups of one size.
+    uneven: fn(&Given, &Tree) -> Option<Uneven>,
     /// A parameter that contradicts another.
     clash: fn(&Given) -> Option<(&'static str, Allowed, &'static str)>,
     /// A parameter that has it wait for ECN echoes.
@@ -189,11 +195,13 @@ impl Entry {
             params: <P::Config as Params>::PARAMS,
             presets: P::PRESETS,
             header: size_of::<P::Header>() > 0,
+            in_trees: P::IN_TREES,
             configure: configure::<P>,
             rows: rows::<P>,
             path_rates: path_rates::<P>,
             draws_tags: draws_tags::<P>,
             misfit: misfit::<P>,
+            uneven: uneven::<P>,
             clash: clash::<P>,
             wants_ecn: wants_ecn::<P>,
         }
@@ -249,6 +257,10 @@ fn misfit<P: Policy>(given: &Given, shape: &Shape) -> Option<(&'static str, Allo
     config_of::<P>(given).ok().and_then(|config| P::new(&config).misfit(shape))
 }
 
+fn uneven<P: Policy>(given: &Given, tree: &Tree) -> Option<Uneven> {
+    config_of::<P>(given).ok().and_then(|config| P::new(&config).uneven(tree))
+}
+
 fn clash<P: Policy>(given: &Given) -> Option<(&'static str, Allowed, &'static str)> {
     config_of::<P>(given).ok().and_then(|config| P::new(&config).clash())
 }
@@ -274,6 +286,7 @@ pub(crate) fn read(
     }
     let params = read_params(&mut reader, "params", entry, &keys.params, preset)?;
     check_fit(&reader, entry, &params, &keys.params, fabric)?;
+    check_tree(&reader, entry, &params, fabric)?;
     let (path_tag, under, fabric_params) = if entry.site == "host" {
         let drawn = (entry.draws_tags)(&params, &shape(Tier::Host, fabric));
         let path_tag = keys.path_tag.unwrap_or(if drawn { PathTag::Outer } else { PathTag::Explicit });
@@ -281,7 +294,7 @@ pub(crate) fn read(
         check_tag(&reader, entry, &params, path_tag, fabric)?;
         let under = keys.fabric.as_deref().unwrap_or(DEFAULT_SCHEME);
         reader.set_resolved("fabric", under.into());
-        let under = find(&reader, "fabric", under, |entry| entry.site == "switch")?;
+        let under = find(&reader, "fabric", under, |entry| entry.site == "switch" && !entry.in_trees)?;
         if entry.header && under.header {
             let allowed =
                 format!("a switch scheme without an in-band header: a packet has one, and {} writes it", keys.name);
@@ -324,6 +337,9 @@ fn find(
     let names = || entries().iter().filter(|entry| fits(entry)).map(|entry| entry.about.name);
     let error = reader.refuse(key, one_of(names()));
     match entries().iter().find(|entry| entry.about.name == name) {
+        Some(entry) if entry.site == "switch" => {
+            Err(error.hint(format!("{name} goes round dead links by itself, and tags name paths of links that work")))
+        }
         Some(entry) => Err(error.hint(format!("{name} sits at the {}", entry.site))),
         None => Err(error.did_you_mean(name, names())),
     }
@@ -437,6 +453,30 @@ fn check_fit(
             .hint(format!("the fabric has {} leaves, and {} paths between two of them", shape.leaves, shape.ways))),
         None => Ok(()),
     }
+}
+
+/// A scheme that works by the numbering of a fat-tree needs one, and links up that make groups of one size.
+fn check_tree(reader: &Reader<'_>, entry: &Entry, params: &Given, fabric: &TopologySpec) -> Result<(), SpecError> {
+    let name = entry.about.name;
+    let tree = match &fabric.wiring {
+        _ if !entry.in_trees => return Ok(()),
+        Wiring::FatTree(tree) => tree.numbering(),
+        Wiring::LeafSpine(_) | Wiring::Links(_) => {
+            let hint = format!("{name} works by the numbering of a fat-tree: topology.kind = \"fat_tree\"");
+            return Err(reader.refuse("name", "a scheme for any fabric").hint(hint));
+        }
+    };
+    let Some(Uneven { param, groups, uplinks, tier }) = (entry.uneven)(params, &tree) else { return Ok(()) };
+    let switch = if tier == Tier::Leaf { "leaf" } else { "aggregation switch" };
+    let bits = (1..=uplinks.trailing_zeros()).map(|bits| bits.to_string());
+    let allowed = match uplinks {
+        0..=64 if uplinks.is_multiple_of(2) => one_of(bits.collect::<Vec<_>>().iter().map(String::as_str)),
+        0..=64 => format!("a fat-tree whose {switch} has an even number of links up (k a multiple of 4)"),
+        _ => format!("a fat-tree whose {switch} has at most 64 links up"),
+    };
+    let value = params.iter().find(|(known, _)| known == param).map_or(Json::Null, |(_, value)| json(value.as_value()));
+    let hint = format!("{groups} link groups of one size are to share the {uplinks} links up of each {switch}");
+    Err(SpecError::new(format!("{}.{param}", reader.path_of("params")), &value, allowed).hint(hint))
 }
 
 /// A path tag must mean the same path to everything that shares a row (per peer and path) of the scheme.

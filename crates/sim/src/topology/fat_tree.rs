@@ -89,6 +89,7 @@ impl Topology {
         }
         laid.add_latency();
         let mut topology = laid.topology;
+        topology.tree = Some(spec.numbering());
         topology.fill_routes(u32::MAX, &BTreeMap::new());
         topology.refuse_cuts(spec)?;
         // Up by one of the leaf's ports and one of the aggregation switch's; down there is no choice.

@@ -16,7 +16,7 @@ impl Topology {
         let mut last = vec![(0u32, 0u16); switches as usize];
         let mut ports = Vec::new();
         for leaf in 0..leaves {
-            let distance = self.distances(leaf, most_hops, |link| link.up);
+            let distance = self.distances(leaf, most_hops, |link| link.up || self.as_wired);
             for switch in 0..switches {
                 match fixed.get(&(switch, leaf)) {
                     Some(given) => ports.clone_from(given),
@@ -91,7 +91,7 @@ impl Topology {
         let node = self.hosts + switch;
         ports.extend((self.host_ports(switch)..self.ports(node)).filter(|&port| {
             let link = self.out(node, port);
-            link.up && distance[(link.to.0 - self.hosts) as usize] == own - 1
+            (link.up || self.as_wired) && distance[(link.to.0 - self.hosts) as usize] == own - 1
         }));
     }
 

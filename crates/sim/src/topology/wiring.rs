@@ -52,7 +52,7 @@ impl Plan {
             }
             first_link.push(first_link[node as usize] + ports.len() as u32);
         }
-        let blank = LinkSpec { from: (0, 0), to: (0, 0), rate: 1, delay: Span::ZERO, up: true };
+        let blank = LinkSpec { from: (0, 0), to: (0, 0), rate: 1, nominal_rate: 1, delay: Span::ZERO, up: true };
         let mut links = vec![blank; self.cables.len() * 2];
         let mut out_link = vec![0; links.len()];
         let mut links_of = Vec::with_capacity(self.cables.len());
@@ -61,7 +61,8 @@ impl Plan {
             let number = |(node, port): (u32, u16)| first_link[node as usize] + u32::from(port);
             for (from, to) in [ends, (ends.1, ends.0)] {
                 out_link[number(from) as usize] = number(to);
-                links[number(to) as usize] = LinkSpec { from, to, rate: cable.rate, delay: cable.delay, up: true };
+                links[number(to) as usize] =
+                    LinkSpec { from, to, rate: cable.rate, nominal_rate: cable.rate, delay: cable.delay, up: true };
             }
             links_of.push((number(ends.1), number(ends.0)));
         }
@@ -102,6 +103,8 @@ impl Plan {
             most_ways: 0,
             tags_name_paths: false,
             nominal_path: Vec::new(),
+            tree: None,
+            as_wired: false,
             homes,
             hosts_by_leaf,
             first_host,

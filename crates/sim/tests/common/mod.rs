@@ -119,9 +119,14 @@ pub fn run_both(spec: &Value) -> Outcome {
     outcome
 }
 
-/// All schemes that sit at the switches.
+/// All schemes that run in any fabric.
+pub fn schemes_for_any_fabric() -> impl Iterator<Item = &'static spinewise_sim::bank::Entry> {
+    spinewise_sim::bank::REGISTRY.iter().filter(|entry| !entry.in_trees)
+}
+
+/// All schemes that sit at the switches of any fabric.
 pub fn switch_schemes() -> Vec<&'static str> {
-    let entries = spinewise_sim::bank::REGISTRY.iter().filter(|entry| entry.site == "switch");
+    let entries = schemes_for_any_fabric().filter(|entry| entry.site == "switch");
     entries.map(|entry| entry.about.name).collect()
 }
 

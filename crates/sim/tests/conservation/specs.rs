@@ -1,10 +1,10 @@
 //! Random specs: any network that can be described, made to fit where one part refuses another.
 
-use crate::common;
+use crate::common::{self, schemes_for_any_fabric, switch_schemes};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use spinewise_sim::bank::{Entry, REGISTRY};
+use spinewise_sim::bank::Entry;
 use spinewise_sim::setup::Tuning;
 use spinewise_sim::spec::{EngineKind, Stop, resolve};
 use spinewise_sim::switch::least_buffer;
@@ -301,10 +301,10 @@ fn tcp() -> impl Strategy<Value = Value> {
 /// A scheme of the registry, and for those at hosts how their tags are read and what runs in the fabric. One in ten is
 /// drawn among those that use every hook, however many others there are.
 fn scheme() -> impl Strategy<Value = Value> {
-    let switch_schemes: Vec<&str> = REGISTRY.iter().filter(|e| e.site == "switch").map(|e| e.about.name).collect();
-    let loopbacks: Vec<&Entry> = REGISTRY.iter().filter(|entry| entry.about.name.starts_with("loopback")).collect();
-    let entry = prop_oneof![9 => select(REGISTRY.iter().collect::<Vec<_>>()), 1 => select(loopbacks)];
-    (entry, select(&["explicit", "outer", "inner"][..]), select(switch_schemes), any::<bool>()).prop_map(
+    let entries: Vec<&Entry> = schemes_for_any_fabric().collect();
+    let loopbacks: Vec<&Entry> = entries.iter().copied().filter(|e| e.about.name.starts_with("loopback")).collect();
+    let entry = prop_oneof![9 => select(entries), 1 => select(loopbacks)];
+    (entry, select(&["explicit", "outer", "inner"][..]), select(switch_schemes()), any::<bool>()).prop_map(
         |(entry, tag, fabric, charged)| {
             let mut scheme =
                 json!({"name": entry.about.name, "header_bytes": if charged { "charged" } else { "free" }});

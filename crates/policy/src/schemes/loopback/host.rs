@@ -244,7 +244,7 @@ impl Policy for LoopbackHost {
         let (node, out) = (&mut *cx.node, &mut cx.out);
         node.witness.enter(Count::Link, cx.now, out);
         node.witness.check(node.down == (change == Change::Up), Rule::LinkChange, out);
-        node.down = change == Change::Down;
+        node.down = change != Change::Up;
     }
 }
 

@@ -337,7 +337,7 @@ impl Policy for LoopbackSwitch {
         witness.enter(Count::Link, cx.now, out);
         let row = &mut cx.ports[port.index()];
         witness.check(row.down == (change == Change::Up), Rule::LinkChange, out);
-        row.down = change == Change::Down;
+        row.down = change != Change::Up;
     }
 
     fn drained(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Flow>, port: Port, queue: Queue) {

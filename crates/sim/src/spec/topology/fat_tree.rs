@@ -1,7 +1,7 @@
 //! `[topology]` of kind `fat_tree`: pods of leaves and aggregation switches under cores.
 
 use serde_json::{Map, Value};
-use spinewise_policy::Span;
+use spinewise_policy::{Span, Tree};
 
 use super::leaf_spine::{Change, Direction};
 use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
@@ -121,6 +121,17 @@ pub struct FatTreeOverride {
 }
 
 impl FatTree {
+    /// How it is numbered.
+    pub fn numbering(&self) -> Tree {
+        Tree {
+            pods: self.pods,
+            leaves_per_pod: self.leaves_per_pod,
+            columns: self.aggregations_per_pod,
+            cores_per_column: self.cores_per_aggregation,
+            hosts_per_leaf: self.hosts_per_leaf,
+        }
+    }
+
     /// Number of leaves.
     pub fn leaves(&self) -> u32 {
         self.pods * self.leaves_per_pod

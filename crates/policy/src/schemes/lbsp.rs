@@ -1,0 +1,459 @@
+//! LBSP: packets scatter over one of several equal groups of paths; after a failure over another that is still symmetric.
+//!
+//! Lim, Shin, Hwang, Ku, "LBSP: load balancing based on symmetric path groups in fat-trees", Appl. Sci. 2021, 11, 2664.
+//! Site: leaves and aggregation switches of a fat-tree, and cores, which detect failures and pass messages on. Hosts are
+//! as they are. Our text of the paper has neither Section 5 nor the tables; what stands for them is named so below.
+//!
+//! | rule | function |
+//! |---|---|
+//! | §3.2: link groups by the parity of port numbers, the group by a bit of the destination for each tier | [`Lbsp::wanted`] |
+//! | §3.2: round robin within the group; downward by intervals of addresses | `pick`, [`Tree`] |
+//! | §3.3.1: a failure message says type and range; it is flooded | `link`, `message`, [`Failure`] |
+//! | Table 2 (reconstructed): type = 2 · level + group; leaves act on level 0, aggregation switches on level 1 | [`Lbsp::kind`] |
+//! | §3.3.2: an alternative group for the destinations in the range | [`table::Place`], [`table::allowed`] |
+//! | §3.4: more groups, or more paths in each | `leaf_bits`, `aggregation_bits` |
+//! | §3.4: a degraded link is dealt with as a disconnected one | `link` |
+//! | §3.4: groups by a hash | [`Lbsp::wanted`] |
+//! | §5 (text missing): the input port has a say, part of the traffic migrates | [`Lbsp::wanted`], `tick` |
+//!
+//! | our word | the paper's |
+//! |---|---|
+//! | leaf | ToR switch |
+//! | column of an aggregation switch | – (A(4p+j): j) |
+//! | bits | mask register |
+//!
+//! **An uplink's failure** is flooded with the range of all hosts, as the paper has it; but a switch that is not the one
+//! it happened to does not act on it, or the whole tree would leave that group.
+//!
+//! **Escalation.** A dead aggregation switch takes cores of all groups of its column from its pod. The aggregation
+//! switches of that column in other pods then have no whole group; they tell their leaves, which avoid the column's group
+//! for that pod. The paper simulates this case and says nothing of how it is dealt with.
+//!
+//! **No group left.** Packets take all links in turn that still lead there.
+//!
+//! **What a switch remembers** are the news of 256 links at most: all links of an 8-ary tree down one way. Neighbours
+//! whose link comes up tell each other all they know, so nobody stays behind.
+//!
+//! Departures:
+//! - Messages name the detecting switch and port and count its news, or a flood would not end and a late copy would undo
+//!   a repair. In the paper a message has type and range.
+//! - They go everywhere, not three hops: those who need them are at most three hops away if all else works.
+//! - Where failures of several columns leave aggregation switches no group in common, each avoids its own.
+//! - Of more than two groups the alternative is the next one.
+//! - Detection (hello messages) is the fabric's part: a switch is told of its own links.
+//! - §5, static reading: the group is the destination's bits XOR those of the input port's number. Reactive reading: as
+//!   long as the default group has over `migrate_delta_packets` more than the next, one more input port moves to that,
+//!   and back below half of it. An aggregation switch decides by itself, so a flow may then be spread over both of its
+//!   groups.
+
+pub mod failures;
+pub mod table;
+
+use crate::tree::{Spot, Tree};
+use crate::{
+    About, AtSwitch, Aware, Change, Compared, Cx, Hooks, Layout, Message, Needs, Packet, Peers, Policy, Port, Shape,
+    Span, Tier, To, Uneven, Way,
+};
+use failures::{ESCALATION, ESCALATION_BYTES, Escalation, FAILURE, FAILURE_BYTES, Failure, Known, MOST_KNOWN, State};
+use table::{MOST_UPLINKS, Place, Row, allowed, next_alive};
+
+crate::choice! {
+    /// What decides the path group of a packet.
+    Assignment {
+        /// The lowest bits of the destination (LBSP §3.2).
+        Destination = "destination",
+        /// A hash of the header, as ECMP's (LBSP §3.4).
+        Hash = "hash",
+    }
+}
+
+crate::choice! {
+    /// Whose packets are in turn together.
+    RoundRobin {
+        /// All of the group at this switch.
+        Switch = "switch",
+        /// Those for one host.
+        Destination = "destination",
+        /// Those of one flow: 16 pointers for each leaf, which flows share by hash.
+        Flow = "flow",
+    }
+}
+
+crate::choice! {
+    /// What the input port has to say (LBSP §5, whose text is missing).
+    InputPort {
+        /// Nothing.
+        Ignored = "ignored",
+        /// The group is the destination's bits XOR the port's.
+        Xor = "xor",
+        /// Ports move to the next group one by one while their own is much fuller.
+        Migrate = "migrate",
+    }
+}
+
+/// Most address bits of one tier.
+const MOST_BITS: u32 = 4;
+/// Most groups of one tier.
+const MOST_GROUPS: usize = 1 << MOST_BITS;
+
+crate::params! {
+    /// LBSP's parameters.
+    Config {
+        /// Bits of the destination that leaves compare, the lowest ones: 2^bits link groups (LBSP §3.2: one bit).
+        leaf_bits: u32 = 1, Allowed::Integer { min: 1.0, max: MOST_BITS as f64 };
+        /// Bits of the destination that aggregation switches compare, those after the leaves' (LBSP §3.2: one bit).
+        aggregation_bits: u32 = 1, Allowed::Integer { min: 1.0, max: MOST_BITS as f64 };
+        /// What decides the group (LBSP §3.2: the destination; §3.4: a hash).
+        assignment: Assignment = Assignment::Destination, Allowed::Words(Assignment::WORDS);
+        /// Who shares a round-robin pointer (LBSP §3.1 does not say).
+        round_robin: RoundRobin = RoundRobin::Switch, Allowed::Words(RoundRobin::WORDS);
+        /// Is a degraded link dealt with as one that is down (LBSP §3.4)?
+        avoid_degraded: bool = true, Allowed::Bool;
+        /// A failure message on the wire, bytes (own choice: a packet of least size).
+        message_bytes: u32 = 64, Allowed::Integer { min: 64.0, max: 1500.0 };
+        /// Say of the input port (LBSP §5, whose text is missing).
+        input_port: InputPort = InputPort::Ignored, Allowed::Words(InputPort::WORDS);
+        /// An input port migrates while its group has so many packets more than the next one, and back below half of it (own
+        /// choice).
+        migrate_delta_packets: u32 = 25, Allowed::Integer { min: 1.0, max: 1e6 };
+        /// Queues of groups are compared so often where ports migrate or the gap is recorded, microseconds (own choice).
+        sample_interval_us: f64 = 100.0, Allowed::Number { min: 0.1, max: 1e6 };
+        /// Record the gap between the fullest and the emptiest group at each comparison.
+        record_gap: bool = false, Allowed::Bool;
+    }
+}
+
+/// Pointers per leaf where flows share them by hash.
+const FLOW_POINTERS: u16 = 16;
+/// Salts of hashes; those of groups are one per tier, so that all switches of a tier agree.
+const GROUP_SALTS: [u64; 2] = [0x6c62_7370_0001, 0x6c62_7370_0002];
+const FLOW_SALT: u64 = 0x6c62_7370_0003;
+
+/// Row per switch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Node {
+    /// Round-robin pointer of each group.
+    turns: [u16; MOST_GROUPS],
+    /// Pointer over all links, where no group is left.
+    spray: u16,
+    /// Input ports of each group that have migrated: so many, from the first.
+    migrated: [u16; MOST_GROUPS],
+    /// Failures heard of.
+    pub known: Known,
+}
+
+/// Row per port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// It is down, or degraded and avoided.
+    gone: bool,
+    /// It is down.
+    down: bool,
+    /// News of it so far.
+    number: u32,
+}
+
+/// Round robin over symmetric path groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Lbsp {
+    /// Of a leaf, and of an aggregation switch.
+    bits: [u32; 2],
+    assignment: Assignment,
+    round_robin: RoundRobin,
+    avoid_degraded: bool,
+    message_bytes: u32,
+    input_port: InputPort,
+    delta: u32,
+    sample: Span,
+}
+
+impl Policy for Lbsp {
+    const ABOUT: About = About {
+        name: "lbsp",
+        summary: "each packet in turn over one of several equal groups of links, chosen by the destination's lowest bits",
+        source: "Lim et al., Appl. Sci. 2021",
+        unit: "packet",
+        tiers: &["leaf", "aggregation"],
+        told: &["numbering of the fat-tree", "state of its own links"],
+        series: &[("group_gap", "packets in the fullest link group of a switch, less those in the emptiest")],
+    };
+    const COMPARED: Option<Compared> = Some(Compared {
+        aware: Aware::No,
+        senses: &["failures, by flooded messages"],
+        state: "a pointer per group, failures while there are any, at every switch",
+        needs: Needs::Switches,
+        order: "paths of a group are symmetric",
+        pick: "O(1)",
+        update: "O(leaves) per failure",
+    });
+    const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TICK).and(Hooks::LINK);
+    const IN_TREES: bool = true;
+    type Site = AtSwitch;
+    type Config = Config;
+    type Flow = ();
+    type Peer = Row;
+    type Route = u16;
+    type Port = Link;
+    type Node = Node;
+    type Header = ();
+
+    fn new(config: &Config) -> Self {
+        let samples = config.record_gap || config.input_port == InputPort::Migrate;
+        Lbsp {
+            bits: [config.leaf_bits, config.aggregation_bits],
+            assignment: config.assignment,
+            round_robin: config.round_robin,
+            avoid_degraded: config.avoid_degraded,
+            message_bytes: config.message_bytes,
+            input_port: config.input_port,
+            delta: config.migrate_delta_packets,
+            sample: if samples { Span::from_us_f64(config.sample_interval_us) } else { Span::ZERO },
+        }
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        let leaves = shape.leaves as usize;
+        Layout {
+            peers: Peers::Leaves,
+            all_peers: true,
+            slots: match self.round_robin {
+                RoundRobin::Switch => 1,
+                RoundRobin::Destination => (shape.hosts / shape.leaves.max(1)).clamp(1, u32::from(u16::MAX)) as u16,
+                RoundRobin::Flow => FLOW_POINTERS,
+            },
+            tick: if shape.tier == Tier::Spine { Span::ZERO } else { self.sample },
+            // A link that comes up: its own news, all that is known, and each pod's state; or that to all leaves below.
+            actions: 2 + MOST_KNOWN + leaves,
+            bytes: (1 + MOST_KNOWN) * FAILURE_BYTES + (1 + leaves) * ESCALATION_BYTES,
+            ..Layout::default()
+        }
+    }
+
+    fn uneven(&self, tree: &Tree) -> Option<Uneven> {
+        let tiers = [
+            ("leaf_bits", self.bits[0], tree.columns, Tier::Leaf),
+            ("aggregation_bits", self.bits[1], tree.cores_per_column, Tier::Aggregation),
+        ];
+        let uneven = |&(_, bits, uplinks, _): &(_, u32, u32, _)| uplinks % (1 << bits) != 0 || uplinks > MOST_UPLINKS;
+        let (param, bits, uplinks, tier) = tiers.into_iter().find(uneven)?;
+        Some(Uneven { param, groups: 1 << bits, uplinks, tier })
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), packet: &Packet, _: &mut ()) -> Way {
+        let (tier, links) = (level(cx.view.tier), cx.view.candidates.len() as u32);
+        let groups = 1 << self.bits[tier];
+        if links < groups {
+            return Way(0);
+        }
+        let mut wanted = self.wanted(packet, tier);
+        // LBSP §5, reactive reading.
+        if packet.in_port.0 < cx.node.migrated[wanted as usize] {
+            wanted = (wanted + 1) % groups;
+        }
+        let (row, pointers) = cx.peers.current();
+        let Some(group) = allowed(wanted, groups, row.forbidden) else {
+            let link = next_alive(u32::from(cx.node.spray), links, row.dead);
+            cx.node.spray = link as u16 + 1;
+            return Way(link as u16);
+        };
+        let turn = match self.round_robin {
+            RoundRobin::Switch => &mut cx.node.turns[group as usize],
+            RoundRobin::Destination => &mut pointers[packet.dst as usize % pointers.len()],
+            RoundRobin::Flow => &mut pointers[packet.spread(FLOW_SALT, pointers.len() as u32) as usize],
+        };
+        let now = if u32::from(*turn) < links / groups { *turn } else { 0 };
+        *turn = now + 1;
+        Way(group as u16 + (1 << self.bits[tier]) * now)
+    }
+
+    fn link(&self, cx: &mut Cx<'_, Self>, port: Port, change: Change) {
+        let (Some(tree), switch) = (cx.view.tree(), cx.view.switch) else { return };
+        let Some((first, last)) = tree.range(switch, port.0).filter(|_| port.0 >= cx.view.host_ports) else { return };
+        let link = &mut cx.ports[port.index()];
+        let back = link.down && change != Change::Down;
+        let gone = change == Change::Down || (change == Change::Degraded && self.avoid_degraded);
+        let news = link.gone != gone;
+        link.number += u32::from(news);
+        *link = Link { gone, down: change == Change::Down, number: link.number };
+        let number = link.number;
+        if news {
+            let kind = self.kind(&tree, switch, port);
+            let failure = Failure { origin: switch, port: port.0, number, kind, gone, hops: 0, first, last };
+            cx.node.known.learn(failure);
+            self.flood(cx, failure, back.then_some(port));
+            self.bring_up_to_date(cx, &tree, (first, last));
+        }
+        if back {
+            self.tell_all(cx, &tree, port);
+        }
+    }
+
+    fn message(&self, cx: &mut Cx<'_, Self>, _: Option<&mut ()>, message: &Message<'_>) {
+        let Some(tree) = cx.view.tree() else { return };
+        match message.class {
+            FAILURE => {
+                let Some(failure) = Failure::get(message.body, &tree) else { return };
+                let failure = Failure { hops: failure.hops.saturating_add(1), ..failure };
+                // A switch knows best of its own links.
+                if failure.origin != cx.view.switch && cx.node.known.learn(failure) {
+                    self.flood(cx, failure, Some(message.in_port));
+                    self.bring_up_to_date(cx, &tree, (failure.first, failure.last));
+                }
+            }
+            ESCALATION => {
+                let below = tree.uplink(cx.view.switch, message.in_port.0).filter(|_| cx.view.tier == Tier::Leaf);
+                let (Some(link), Some(told)) = (below, Escalation::get(message.body, &tree)) else { return };
+                self.heed(cx, &tree, link, told);
+            }
+            _ => {}
+        }
+    }
+
+    fn tick(&self, cx: &mut Cx<'_, Self>) {
+        let Some(tree) = cx.view.tree() else { return };
+        let (down, links) = (tree.downlinks(cx.view.switch), tree.uplinks(cx.view.switch));
+        let groups = 1usize << self.bits[level(cx.view.tier)];
+        let mut packets = [0u32; MOST_GROUPS];
+        for link in 0..links {
+            packets[link as usize % groups] += cx.view.queue_packets(Port((down + link) as u16));
+        }
+        let packets = &packets[..groups];
+        let most = packets.iter().max().copied().unwrap_or(0);
+        let least = packets.iter().min().copied().unwrap_or(0);
+        cx.out.record(0, f64::from(most - least));
+        if self.input_port == InputPort::Migrate {
+            for (group, migrated) in cx.node.migrated[..groups].iter_mut().enumerate() {
+                *migrated = migrate(*migrated, down, packets[group], packets[(group + 1) % groups], self.delta);
+            }
+        }
+    }
+}
+
+impl Lbsp {
+    /// The default group of a packet at a tier.
+    // LBSP §3.2: the lowest bit at a ToR switch, the second at an aggregation switch.
+    #[inline]
+    pub fn wanted(&self, packet: &Packet, tier: usize) -> u32 {
+        let groups = 1 << self.bits[tier];
+        let default = match self.assignment {
+            Assignment::Destination if tier == 0 => packet.dst & (groups - 1),
+            Assignment::Destination => packet.dst >> self.bits[0] & (groups - 1),
+            Assignment::Hash => packet.spread(GROUP_SALTS[tier], groups),
+        };
+        // LBSP §5, static reading.
+        if self.input_port == InputPort::Xor { default ^ (u32::from(packet.in_port.0) & (groups - 1)) } else { default }
+    }
+
+    /// The type of a failure at a port of a switch.
+    // LBSP Table 2 (reconstructed): 0, 1 between ToR and aggregation switches, 2, 3 between those and cores.
+    pub fn kind(&self, tree: &Tree, switch: u32, port: Port) -> u8 {
+        let own = tree.uplink(switch, port.0);
+        let (level, link) = match (tree.spot(switch), own) {
+            (Spot::Leaf { .. }, link) => (0, link.unwrap_or(0)),
+            (Spot::Aggregation { .. }, Some(link)) => (1, link),
+            (Spot::Aggregation { column, .. }, None) => (0, column),
+            (Spot::Core { row, .. }, _) => (1, row),
+        };
+        (level * (1 << self.bits[0]) + link % (1 << self.bits[level as usize])) as u8
+    }
+
+    /// Sends a failure to every neighbour but the one behind `except`.
+    fn flood(&self, cx: &mut Cx<'_, Self>, failure: Failure, except: Option<Port>) {
+        cx.out.send(To::Neighbours { except }, FAILURE, None, Way::ANY, &failure.put(), self.message_bytes);
+    }
+
+    /// Works out the rows of these addresses anew, and tells the leaves below what changes for them.
+    fn bring_up_to_date(&self, cx: &mut Cx<'_, Self>, tree: &Tree, (first, last): (u32, u32)) {
+        let place = Place { tree: *tree, switch: cx.view.switch, groups: self.bits.map(|bits| 1 << bits) };
+        for leaf in first / tree.hosts_per_leaf..=last / tree.hosts_per_leaf {
+            // All leaves are met from the start, in order.
+            let (row, _) = cx.peers.at(leaf as usize);
+            let before = row.state;
+            place.work_out(&cx.node.known, leaf, row);
+            let after = row.state;
+            if after != before && leaf % tree.leaves_per_pod == 0 {
+                for port in 0..tree.leaves_per_pod {
+                    self.escalate(cx, tree, leaf / tree.leaves_per_pod, after, Port(port as u16));
+                }
+            }
+        }
+    }
+
+    /// Tells the leaf behind `port` how this aggregation switch stands towards a pod.
+    fn escalate(&self, cx: &mut Cx<'_, Self>, tree: &Tree, pod: u32, state: State, port: Port) {
+        let hosts = tree.hosts_per_leaf * tree.leaves_per_pod;
+        let told = Escalation { state, first: pod * hosts, last: (pod + 1) * hosts - 1 };
+        cx.out.send(To::Port(port), ESCALATION, None, Way::ANY, &told.put(), self.message_bytes);
+    }
+
+    /// A leaf hears from the aggregation switch at uplink `link`.
+    fn heed(&self, cx: &mut Cx<'_, Self>, tree: &Tree, link: u32, told: Escalation) {
+        for leaf in told.first / tree.hosts_per_leaf..=told.last / tree.hosts_per_leaf {
+            let (row, _) = cx.peers.at(leaf as usize);
+            for (bits, state) in row.told.iter_mut().zip([State::Uneven, State::Lost]) {
+                *bits = *bits & !(1 << link) | u64::from(told.state == state) << link;
+            }
+        }
+        self.bring_up_to_date(cx, tree, (told.first, told.last));
+    }
+
+    /// A link came up: tells the switch behind it all that it may have missed.
+    fn tell_all(&self, cx: &mut Cx<'_, Self>, tree: &Tree, port: Port) {
+        for failure in cx.node.known.all() {
+            cx.out.send(To::Port(port), FAILURE, None, Way::ANY, &failure.put(), self.message_bytes);
+        }
+        let Spot::Aggregation { pod: own, .. } = tree.spot(cx.view.switch) else { return };
+        if tree.uplink(cx.view.switch, port.0).is_none() {
+            for pod in (0..tree.pods).filter(|&pod| pod != own) {
+                let state = cx.peers.at((pod * tree.leaves_per_pod) as usize).0.state;
+                self.escalate(cx, tree, pod, state, port);
+            }
+        }
+    }
+}
+
+/// 0 at a leaf, 1 at an aggregation switch.
+#[inline]
+const fn level(tier: Tier) -> usize {
+    if matches!(tier, Tier::Leaf) { 0 } else { 1 }
+}
+
+/// How many of `ports` input ports migrate when their group and the next one have so many packets.
+// LBSP §5, reactive reading.
+pub fn migrate(migrated: u16, ports: u32, own: u32, next: u32, delta: u32) -> u16 {
+    let gap = own.saturating_sub(next);
+    match () {
+        () if gap > delta && u32::from(migrated) < ports => migrated + 1,
+        () if 2 * gap < delta => migrated.saturating_sub(1),
+        () => migrated,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_those_of_the_worked_examples() {
+        let tree = Tree { pods: 8, leaves_per_pod: 4, columns: 4, cores_per_column: 4, hosts_per_leaf: 4 };
+        let lbsp = Lbsp::new(&Config::default());
+        let kind = |switch, port| lbsp.kind(&tree, switch, Port(port));
+        assert_eq!(kind(32 + 31, 3), 1, "LBSP section 3.3.1: A31-T31");
+        assert_eq!(kind(64 + 15, 7), 3, "LBSP section 3.3.2: A31-C15, told by the core");
+        assert_eq!([kind(32 + 28, 0), kind(64 + 4, 0), kind(31, 4 + 3), kind(32 + 31, 4 + 2)], [0, 2, 1, 2]);
+    }
+
+    #[test]
+    fn ports_migrate_one_by_one_and_come_back() {
+        let mut migrated = 0;
+        for expected in [1, 2, 3, 4, 4] {
+            migrated = migrate(migrated, 4, 126, 100, 25);
+            assert_eq!(migrated, expected);
+        }
+        for (own, next, expected) in [(125, 100, 4), (113, 100, 4), (112, 100, 3), (0, 100, 2)] {
+            migrated = migrate(migrated, 4, own, next, 25);
+            assert_eq!(migrated, expected, "{own} against {next}");
+        }
+    }
+}
