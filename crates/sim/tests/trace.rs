@@ -88,7 +88,8 @@ fn longest(spec: &Value, many: usize) -> Vec<u32> {
 
 /// All schemes that choose, under TCP; of those that act differently elsewhere, one more.
 fn specs() -> Vec<(String, Value)> {
-    let chooses = REGISTRY.iter().filter(|entry| entry.sees.decides == Decides::Chooses);
+    // These are leaf-spines.
+    let chooses = REGISTRY.iter().filter(|entry| entry.sees.decides == Decides::Chooses && !entry.in_trees);
     let mut specs: Vec<(String, Value)> =
         chooses.map(|entry| (entry.about.name.into(), small(json!({"scheme": {"name": entry.about.name}})))).collect();
     let mut add = |name: &str, change: Value| specs.push((name.into(), small(change)));

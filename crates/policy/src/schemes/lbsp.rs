@@ -51,8 +51,8 @@ pub mod table;
 
 use crate::tree::{Spot, Tree};
 use crate::{
-    About, AtSwitch, Aware, Change, Compared, Cx, Hooks, Layout, Message, Needs, Packet, Peers, Policy, Port, Shape,
-    Span, Tier, To, Uneven, Way,
+    About, AtSwitch, Aware, Change, Compared, Cx, Hooks, Layout, Message, Needs, Packet, Peers, Policy, Port, Rule,
+    Sees, Shape, Span, Tier, To, Uneven, Way,
 };
 use failures::{ESCALATION, ESCALATION_BYTES, Escalation, FAILURE, FAILURE_BYTES, Failure, Known, MOST_KNOWN, State};
 use table::{MOST_UPLINKS, Place, Row, allowed, next_alive};
@@ -187,6 +187,10 @@ impl Policy for Lbsp {
         update: "O(leaves) per failure",
     });
     const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TICK).and(Hooks::LINK);
+    const SEES: Sees = Sees {
+        rules: &[Rule::Chooses("every packet: the next link in turn of its group, or of all that still lead there")],
+        ..Sees::NOTHING
+    };
     const IN_TREES: bool = true;
     type Site = AtSwitch;
     type Config = Config;

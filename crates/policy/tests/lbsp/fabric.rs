@@ -171,7 +171,6 @@ impl Fabric {
         };
         let answer = hook(&self.policy, &mut cx);
         let asked = cx.out.len();
-        drop(cx);
         self.recorded.clear();
         for action in &actions[..asked] {
             match *action {
