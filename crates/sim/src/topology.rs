@@ -128,8 +128,10 @@ impl Topology {
     /// Routes as if all links worked.
     pub fn route_as_wired(&mut self) {
         self.as_wired = true;
-        self.candidates.clear();
-        self.fill_routes(u32::MAX, &BTreeMap::new());
+        if self.links.iter().any(|link| !link.up) {
+            self.candidates.clear();
+            self.fill_routes(u32::MAX, &BTreeMap::new());
+        }
     }
 
     /// Node number of a leaf.
