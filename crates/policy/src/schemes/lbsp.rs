@@ -238,6 +238,7 @@ impl Policy for Lbsp {
             ("leaf_bits", self.bits[0], tree.columns, Tier::Leaf),
             ("aggregation_bits", self.bits[1], tree.cores_per_column, Tier::Aggregation),
         ];
+        // LBSP §3.4: more path groups, or more paths in each; of one size they must be.
         let uneven = |&(_, bits, uplinks, _): &(_, u32, u32, _)| uplinks % (1 << bits) != 0 || uplinks > MOST_UPLINKS;
         let (param, bits, uplinks, tier) = tiers.into_iter().find(uneven)?;
         Some(Uneven { param, groups: 1 << bits, uplinks, tier })
@@ -276,12 +277,14 @@ impl Policy for Lbsp {
         let Some((first, last)) = tree.range(switch, port.0).filter(|_| port.0 >= cx.view.host_ports) else { return };
         let link = &mut cx.ports[port.index()];
         let back = link.down && change != Change::Down;
+        // LBSP §3.4: a degraded link is dealt with in the same way.
         let gone = change == Change::Down || (change == Change::Degraded && self.avoid_degraded);
         let news = link.gone != gone;
         link.number += u32::from(news);
         *link = Link { gone, down: change == Change::Down, number: link.number };
         let number = link.number;
         if news {
+            // LBSP §3.3.1: the range of the port, which for an uplink is that of all hosts.
             let kind = self.kind(&tree, switch, port);
             let failure = Failure { origin: switch, port: port.0, number, kind, gone, hops: 0, first, last };
             cx.node.known.learn(failure);
