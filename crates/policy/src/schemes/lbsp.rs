@@ -31,8 +31,8 @@
 //!
 //! **No group left.** Packets take all links in turn that still lead there.
 //!
-//! **What a switch remembers** are the news of 256 links at most: all links of an 8-ary tree down one way. Neighbours
-//! whose link comes up tell each other all they know, so nobody stays behind.
+//! **What a switch remembers** are the news of 128 ends of links at most: a quarter of an 8-ary tree. Neighbours whose
+//! link comes up tell each other all they know, so nobody stays behind.
 //!
 //! Departures:
 //! - Messages name the detecting switch and port and count its news, or a flood would not end and a late copy would undo

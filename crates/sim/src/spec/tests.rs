@@ -308,7 +308,9 @@ fn defaults_are_those_of_the_types() {
 #[test]
 fn every_scheme_resolves_with_all_its_parameters() {
     for entry in scheme::entries() {
-        let spec = resolved(json!({"scheme": {"name": entry.about.name}, "traffic": udp()}));
+        let kind = if entry.in_trees { "fat_tree" } else { "leaf_spine" };
+        let resolved = |scheme| resolved(json!({"topology": {"kind": kind}, "scheme": scheme, "traffic": udp()}));
+        let spec = resolved(json!({"name": entry.about.name}));
         let names: Vec<&str> = spec.scheme.params.iter().map(|(name, _)| name.as_str()).collect();
         let declared: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
         assert_eq!(names, declared, "{}", entry.about.name);
@@ -316,7 +318,7 @@ fn every_scheme_resolves_with_all_its_parameters() {
         // Given one by one, every default is allowed.
         for param in entry.params {
             let params = json!({param.name: scheme::json(param.default)});
-            let one = resolved(json!({"scheme": {"name": entry.about.name, "params": params}, "traffic": udp()}));
+            let one = resolved(json!({"name": entry.about.name, "params": params}));
             assert_eq!(one.scheme.params, spec.scheme.params);
         }
     }

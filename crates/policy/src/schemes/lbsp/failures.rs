@@ -7,7 +7,7 @@ pub const FAILURE: u8 = 0;
 /// Message class of an escalation: from an aggregation switch to the leaves of its pod.
 pub const ESCALATION: u8 = 1;
 /// Most links that a switch remembers news of.
-pub const MOST_KNOWN: usize = 256;
+pub const MOST_KNOWN: usize = 128;
 /// Bytes of the body of a failure message.
 pub const FAILURE_BYTES: usize = 20;
 /// Bytes of the body of an escalation.

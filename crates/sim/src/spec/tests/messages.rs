@@ -19,9 +19,10 @@ fn message(mut spec: Value) -> String {
     }
 }
 
-/// The names of all schemes, or of those at the switches, as a message lists them.
+/// The names of all schemes, or of those at the switches that go under one at the hosts, as a message lists them.
 fn schemes(site: &str) -> String {
-    let entries = super::scheme::entries().iter().filter(|entry| site.is_empty() || entry.site == site);
+    let fits = |entry: &&super::scheme::Entry| site.is_empty() || (entry.site == site && !entry.in_trees);
+    let entries = super::scheme::entries().iter().filter(fits);
     super::key::one_of(entries.map(|entry| entry.about.name))
 }
 
