@@ -136,8 +136,8 @@ fn two_flows_in_one_group_see_equal_queues() {
 fn every_path_group_carries_the_same() {
     // Each host to the one half the tree away: each rack's hosts are of all groups. Where all packets of a switch are in turn
     // together, two hosts in step meet always the same links, so the links of a group need not be even; groups are.
-    for (k, round_robin) in [(8, "switch"), (16, "switch"), (8, "destination"), (16, "destination")] {
-        let hosts = k * k * k / 4;
+    let (k, hosts) = (8u32, 128u32);
+    for round_robin in ["switch", "destination"] {
         let list: Vec<Value> = (0..hosts)
             .map(|src| {
                 json!({"kind": "udp", "src": src, "dst": (src + hosts / 2) % hosts, "size_bytes": 20_000,
@@ -153,16 +153,16 @@ fn every_path_group_carries_the_same() {
         let total: u64 = carried.iter().filter(|(name, _)| name.starts_with("leaf")).map(|(_, packets)| packets).sum();
         let each = total / u64::from(hosts);
         let even = |packets: u64| packets == each || round_robin == "destination";
-        assert!(carried.iter().all(|(name, packets)| !name.starts_with("leaf") || even(*packets)), "k = {k}");
+        assert!(carried.iter().all(|(name, packets)| !name.starts_with("leaf") || even(*packets)), "{round_robin}");
         let mut of_group = [[0; 2]; 2];
         for (name, packets) in carried.iter().filter(|(name, _)| name.starts_with("aggregation")) {
             let core: u32 = name.split_once("->core").and_then(|(_, core)| core.parse().ok()).expect("a core");
             of_group[(core / (k / 2) % 2) as usize][(core % 2) as usize] += packets;
         }
-        assert_eq!(of_group, [[u64::from(hosts) * each / 4; 2]; 2], "k = {k}: columns and rows by parity");
+        assert_eq!(of_group, [[u64::from(hosts) * each / 4; 2]; 2], "{round_robin}: columns and rows by parity");
         let (least, most) = carried.iter().fold((u64::MAX, 0), |(least, most), (_, n)| (least.min(*n), most.max(*n)));
-        println!("k = {k}, in turn by {round_robin}: {least} to {most} packets on each link up, {each} on average");
-        assert!(round_robin == "switch" || 5 * (most - least) <= 2 * each, "k = {k}: {least} to {most}");
+        println!("in turn by {round_robin}: {least} to {most} packets on each link up, {each} on average");
+        assert!(round_robin == "switch" || 5 * (most - least) <= 2 * each, "{least} to {most}");
     }
 }
 
