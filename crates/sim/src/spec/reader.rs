@@ -163,6 +163,11 @@ impl<'a> Reader<'a> {
         self.given.get(name).filter(|value| !value.is_null())
     }
 
+    /// Path of this table.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Path of a key of this table.
     pub fn path_of(&self, name: &str) -> String {
         if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) }

@@ -3,6 +3,7 @@
 mod fat_tree;
 mod leaf_spine;
 mod links;
+mod overrides;
 
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
@@ -13,10 +14,11 @@ use super::reader::words;
 
 pub use fat_tree::{FatTree, FatTreeOverride};
 pub(crate) use fat_tree::{FatTreeKeys, FatTreeOverrideKeys};
-pub use leaf_spine::{Change, Direction, LeafSpine, LinkOverride};
+pub use leaf_spine::{LeafSpine, LinkOverride};
 pub(crate) use leaf_spine::{LeafSpineKeys, OverrideKeys};
 pub use links::{Cable, Graph, StaticRoute};
 pub(crate) use links::{GraphKeys, LinkKeys, RouteKeys};
+pub use overrides::{Change, Direction};
 
 /// A million hosts.
 const MOST_HOSTS: u64 = 1 << 20;

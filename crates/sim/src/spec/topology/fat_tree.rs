@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use spinewise_policy::{Span, Tree};
 
-use super::leaf_spine::{Change, Direction};
+use super::overrides::{Change, Direction};
 use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, Unit, Zero, tidy};
@@ -246,29 +246,14 @@ fn read_override(path: &str, value: &Value, fabric: &FatTree) -> Result<(FatTree
     let table = value.as_object().ok_or_else(|| SpecError::new(path, value, "a table of selectors and changes"))?;
     let mut reader = Reader::new(path, FatTreeOverrideKeys::KEYS, table)?;
     let keys = FatTreeOverrideKeys::read(&mut reader)?;
-    let ranges = [
+    let change = Change { direction: keys.direction, rate: keys.rate_gbps, delay: keys.delay_ns, up: keys.up };
+    let selectors = [
         ("leaf", keys.leaf, fabric.leaves()),
         ("aggregation", keys.aggregation, fabric.aggregations()),
         ("core", keys.core, fabric.cores()),
         ("host", keys.host, fabric.hosts()),
     ];
-    for (name, index, count) in ranges {
-        if index.is_some_and(|index| index >= count) {
-            return Err(reader.refuse(name, format!("a number from 0 to {}", count - 1)));
-        }
-    }
-    let others = ranges[..3].iter().find(|(_, index, _)| index.is_some());
-    match (others, keys.host) {
-        (None, None) => return Err(SpecError::new(path, value, "at least one of leaf, aggregation, core or host")),
-        (Some((name, ..)), Some(_)) => {
-            return Err(reader.refuse("host", format!("either host or {name}, since no link is selected by both")));
-        }
-        _ => {}
-    }
-    if keys.rate_gbps.is_none() && keys.delay_ns.is_none() && keys.up.is_none() {
-        return Err(SpecError::new(path, value, "at least one of rate_gbps, delay_ns or up"));
-    }
-    let change = Change { direction: keys.direction, rate: keys.rate_gbps, delay: keys.delay_ns, up: keys.up };
+    change.check(&reader, value, selectors, |_| "number")?;
     let selected =
         FatTreeOverride { leaf: keys.leaf, aggregation: keys.aggregation, core: keys.core, host: keys.host, change };
     Ok((selected, reader.finish()))

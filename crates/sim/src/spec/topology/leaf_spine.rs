@@ -3,10 +3,11 @@
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
+use super::overrides::{Change, Direction};
 use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, Unit, Zero};
-use crate::spec::reader::{Reader, keys, words};
+use crate::spec::reader::{Reader, keys};
 
 /// Ports of a switch, and ways between leaves, are numbered in 16 bits.
 const MOST_PORTS: u64 = 65_535;
@@ -68,18 +69,6 @@ keys! {
     }
 }
 
-words! {
-    /// Direction of a link that an override changes.
-    Direction {
-        /// Both.
-        Both = "both",
-        /// From host to leaf, from leaf to spine.
-        Up = "up",
-        /// From spine to leaf, from leaf to host.
-        Down = "down",
-    }
-}
-
 /// A leaf-spine fabric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeafSpine {
@@ -136,19 +125,6 @@ pub struct LinkOverride {
     pub host: Option<u32>,
     /// What becomes of them.
     pub change: Change,
-}
-
-/// What becomes of links that an override selects.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
-    /// Which directions.
-    pub direction: Direction,
-    /// New rate, bits per second.
-    pub rate: Option<u64>,
-    /// New one-way delay.
-    pub delay: Option<Span>,
-    /// Does it work?
-    pub up: Option<bool>,
 }
 
 /// Reads `[topology]` of this kind; `defaults` are the preset's.
@@ -209,36 +185,16 @@ fn read_override(path: &str, value: &Value, fabric: &LeafSpine) -> Result<(LinkO
     let table = value.as_object().ok_or_else(|| SpecError::new(path, value, "a table of selectors and changes"))?;
     let mut reader = Reader::new(path, OverrideKeys::KEYS, table)?;
     let keys = OverrideKeys::read(&mut reader)?;
-    let ranges = [
+    let change = Change { direction: keys.direction, rate: keys.rate_gbps, delay: keys.delay_ns, up: keys.up };
+    let selectors = [
         ("leaf", keys.leaf, fabric.leaves),
         ("spine", keys.spine, fabric.spines),
         ("link", keys.link, fabric.parallel_links),
         ("host", keys.host, fabric.hosts()),
     ];
-    for (name, index, count) in ranges {
-        if index.is_some_and(|index| index >= count) {
-            return Err(reader.refuse(name, format!("a {name} from 0 to {}", count - 1)));
-        }
-    }
-    let fabric_selector = ranges[..3].iter().find(|(_, index, _)| index.is_some());
-    match (fabric_selector, keys.host) {
-        (None, None) => return Err(SpecError::new(path, value, "at least one of leaf, spine, link or host")),
-        (Some((name, ..)), Some(_)) => {
-            return Err(reader.refuse("host", format!("either host or {name}, since no link is selected by both")));
-        }
-        _ => {}
-    }
-    if keys.rate_gbps.is_none() && keys.delay_ns.is_none() && keys.up.is_none() {
-        return Err(SpecError::new(path, value, "at least one of rate_gbps, delay_ns or up"));
-    }
-    let change = LinkOverride {
-        leaf: keys.leaf,
-        spine: keys.spine,
-        link: keys.link,
-        host: keys.host,
-        change: Change { direction: keys.direction, rate: keys.rate_gbps, delay: keys.delay_ns, up: keys.up },
-    };
-    Ok((change, reader.finish()))
+    change.check(&reader, value, selectors, |name| name)?;
+    let selected = LinkOverride { leaf: keys.leaf, spine: keys.spine, link: keys.link, host: keys.host, change };
+    Ok((selected, reader.finish()))
 }
 
 /// Refuses a host or a leaf (where there are others) that is cut off in one direction. Whether two leaves reach each

@@ -1,0 +1,69 @@
+//! `[[topology.override]]`: what is alike for all kinds of fabric.
+
+use serde_json::Value;
+use spinewise_policy::Span;
+
+use crate::spec::error::SpecError;
+use crate::spec::reader::{Reader, words};
+
+words! {
+    /// Direction of a link that an override changes.
+    Direction {
+        /// Both.
+        Both = "both",
+        /// From host to leaf, from leaf to spine.
+        Up = "up",
+        /// From spine to leaf, from leaf to host.
+        Down = "down",
+    }
+}
+
+/// What becomes of links that an override selects.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// Which directions.
+    pub direction: Direction,
+    /// New rate, bits per second.
+    pub rate: Option<u64>,
+    /// New one-way delay.
+    pub delay: Option<Span>,
+    /// Does it work?
+    pub up: Option<bool>,
+}
+
+/// By what an override selects links: name, number given, and how many there are. The last is the host, whose link is
+/// selected by nothing else.
+type Selectors = [(&'static str, Option<u32>, u32); 4];
+
+impl Change {
+    /// Refuses selectors out of range, none, or those of no link; and a change of nothing. `noun` is what a selector of
+    /// that name is called.
+    pub(super) fn check(
+        &self,
+        reader: &Reader<'_>,
+        value: &Value,
+        selectors: Selectors,
+        noun: fn(&'static str) -> &'static str,
+    ) -> Result<(), SpecError> {
+        for (name, index, count) in selectors {
+            if index.is_some_and(|index| index >= count) {
+                return Err(reader.refuse(name, format!("a {} from 0 to {}", noun(name), count - 1)));
+            }
+        }
+        let [others @ .., (_, host, _)] = selectors;
+        match (others.iter().find(|(_, index, _)| index.is_some()), host) {
+            (None, None) => {
+                let names = others.map(|(name, ..)| name).join(", ");
+                return Err(SpecError::new(reader.path(), value, format!("at least one of {names} or host")));
+            }
+            (Some((name, ..)), Some(_)) => {
+                return Err(reader.refuse("host", format!("either host or {name}, since no link is selected by both")));
+            }
+            _ => {}
+        }
+        if self.rate.is_none() && self.delay.is_none() && self.up.is_none() {
+            return Err(SpecError::new(reader.path(), value, "at least one of rate_gbps, delay_ns or up"));
+        }
+        Ok(())
+    }
+}
