@@ -39,8 +39,8 @@ pub mod controller;
 
 use crate::config::Allowed;
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, FlowKey, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy,
-    Port, Rule, Sees, Shape, Sight, Span, SwitchView, Tier, To, Way, sees::quantity,
+    About, AtSwitch, Aware, Compared, Cx, FlowKey, Hooks, Key, Kind, Layout, Message, Needs, Out, Packet, Peers,
+    Policy, Port, Rule, Sees, Shape, Sight, Span, SwitchView, Tier, To, Way, sees::quantity,
 };
 use controller::{Elephant, NOWHERE, Told, estimate, first_fit, forget, note};
 
@@ -106,6 +106,8 @@ pub struct Node {
     round: u32,
     /// Leaves that have not answered it.
     awaited: u32,
+    /// Bytes of an interval that make a flow large; 0 until they are worked out.
+    least: u64,
 }
 
 /// Elephants placed by a controller.
@@ -316,7 +318,10 @@ impl Hedera {
             *flow = Flow { round: cx.node.round, ..Flow::default() };
         }
         flow.bytes += wire;
-        if flow.bytes >= self.least(&cx.view)
+        if cx.node.least == 0 {
+            cx.node.least = self.least(&cx.view);
+        }
+        if flow.bytes >= cx.node.least
             && let Some(free) = slots.iter().position(|slot| !slot.seen.taken)
         {
             slots[free].seen = Seen { taken: true, key: packet.flow, dst: packet.dst, bytes: flow.bytes, port: 0 };
@@ -341,25 +346,26 @@ impl Hedera {
     /// A leaf is asked.
     fn answer(&self, cx: &mut Cx<'_, Self>, round: u32) {
         cx.node.round = round;
-        let mut body = [0; LEAD + ENTRIES * ENTRY];
-        body[..4].copy_from_slice(&round.to_le_bytes());
-        let mut held = 0;
+        let mut report = Cut::new(round);
         for host in 0..cx.peers.len() {
             let (_, slots) = cx.peers.at(host);
             for slot in slots {
-                let Some((key, dst)) = self.look(&cx.view, &mut slot.seen) else { continue };
-                if held == ENTRIES {
-                    let wire = self.header + body.len() as u32;
-                    cx.out.send(To::Leaf(self.controller), REPORT, None, Way::ANY, &body, wire);
-                    held = 0;
+                if let Some((key, dst)) = self.look(&cx.view, &mut slot.seen) {
+                    if report.is_full() {
+                        self.send(&mut cx.out, self.controller, REPORT, &mut report);
+                    }
+                    report.put([key.0, host as u32, dst]);
                 }
-                put(&mut body[LEAD + held * ENTRY..], [key.0, host as u32, dst]);
-                held += 1;
             }
         }
-        body[4] = 1;
-        let body = &body[..LEAD + held * ENTRY];
-        cx.out.send(To::Leaf(self.controller), REPORT, None, Way::ANY, body, self.header + body.len() as u32);
+        report.body[4] = 1;
+        self.send(&mut cx.out, self.controller, REPORT, &mut report);
+    }
+
+    /// Sends what there is of a table, and begins anew.
+    fn send(&self, out: &mut Out<'_>, leaf: u32, class: u8, cut: &mut Cut) {
+        let body = &cut.body[..LEAD + core::mem::take(&mut cut.held) * ENTRY];
+        out.send(To::Leaf(leaf), class, None, Way::ANY, body, self.header + body.len() as u32);
     }
 
     /// The controller hears from a leaf.
@@ -402,8 +408,7 @@ impl Hedera {
     /// Sends a leaf what has changed for it; the controller's own is told without a packet.
     fn tell(&self, cx: &mut Cx<'_, Self>, leaf: u32) {
         let own = leaf == self.controller;
-        let mut body = [0; LEAD + ENTRIES * ENTRY];
-        let mut held = 0;
+        let mut orders = Cut::new(cx.node.round);
         for at in 0..cx.peers.routes.len() {
             let plan = &mut cx.peers.routes[at].plan;
             if !plan.moved || cx.view.leaf_of(plan.src) != leaf {
@@ -415,23 +420,40 @@ impl Hedera {
                 take(cx, key, src, port);
                 continue;
             }
-            if held == ENTRIES {
-                cx.out.send(To::Leaf(leaf), PLACE, None, Way::ANY, &body, self.header + body.len() as u32);
-                held = 0;
+            if orders.is_full() {
+                self.send(&mut cx.out, leaf, PLACE, &mut orders);
             }
-            put(&mut body[LEAD + held * ENTRY..], [key.0, src, u32::from(port)]);
-            held += 1;
+            orders.put([key.0, src, u32::from(port)]);
         }
-        if held > 0 {
-            let body = &body[..LEAD + held * ENTRY];
-            cx.out.send(To::Leaf(leaf), PLACE, None, Way::ANY, body, self.header + body.len() as u32);
+        if orders.held > 0 {
+            self.send(&mut cx.out, leaf, PLACE, &mut orders);
         }
     }
 }
 
-fn put(bytes: &mut [u8], words: [u32; 3]) {
-    for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
-        place.copy_from_slice(&word.to_le_bytes());
+/// The body of one packet of a table that may take several.
+struct Cut {
+    body: [u8; LEAD + ENTRIES * ENTRY],
+    held: usize,
+}
+
+impl Cut {
+    fn new(round: u32) -> Cut {
+        let mut body = [0; LEAD + ENTRIES * ENTRY];
+        body[..4].copy_from_slice(&round.to_le_bytes());
+        Cut { body, held: 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.held == ENTRIES
+    }
+
+    fn put(&mut self, words: [u32; 3]) {
+        let at = LEAD + self.held * ENTRY;
+        for (place, word) in self.body[at..at + ENTRY].chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        self.held += 1;
     }
 }
 
