@@ -58,6 +58,10 @@ def results_page() -> str:
         "",
         *record_table(),
         "",
+        "Of the engine's report, what faults come to:",
+        "",
+        *fault_table(),
+        "",
         "## Conventions",
         "",
         "- Percentiles are observed values, `sorted[int(p * n)]`, as the public ns-3 codes print "
@@ -127,6 +131,22 @@ def record_table() -> list[str]:
     """The keys of run.json as a Markdown table."""
     rows = [f"| `{key}` | {meaning} |" for key, meaning in RECORD.items()]
     return ["| key | meaning |", "|---|---|", *rows]
+
+
+FAULTS = {
+    "report.counters.lost": "`packets` and `bytes` lost on links: down, by chance, or in a black hole",
+    "report.counters.unroutable": "packets dropped at a switch that knew no way; they are in `dropped` too",
+    "report.links[].lost": "packets lost on this link; they are in its `packets`, which counts what was sent",
+    "report.unfinished.cut_off": "flows that had not arrived, and no path led from one host to the other and back when "
+    "the run ended; only in a run with faults",
+    "report.unfinished.out_of_time": "the other flows that had not arrived",
+    "summary.faults": "the four sums, for people: `lost`, `unroutable`, `cut_off`, `out_of_time`; empty without faults",
+}
+
+
+def fault_table() -> list[str]:
+    """What faults leave in run.json as a Markdown table."""
+    return ["| key | meaning |", "|---|---|", *(f"| `{key}` | {meaning} |" for key, meaning in FAULTS.items())]
 
 
 def registry_page() -> str:

@@ -79,13 +79,17 @@ def distribution(values: Distribution, size: float) -> list[str]:
 
 
 def link_table(summary: Summary) -> Grid:
-    """Utilisation of the links by tier; pauses where there were any."""
+    """Utilisation of the links by tier; losses and pauses where there were any."""
     paused = any(tier["pauses"] for tier in summary.links)
+    lost = any(tier["lost"] for tier in summary.links)
     table = new_table(
         "Links over the whole run",
         ["tier"],
-        ["links", "mean util.", "max util.", "Jain", "drops", "marks", *(["pauses", "paused"] if paused else [])],
-    )
+        [
+            "links", "mean util.", "max util.", "Jain", "drops", *(["lost"] if lost else []), "marks",
+            *(["pauses", "paused"] if paused else []),
+        ],
+    )  # fmt: skip
     for tier in summary.links:
         pauses = [f"{tier['pauses']:,}", units.duration(tier["paused_s"]) if tier["pauses"] else "0"]
         table.line(
@@ -95,6 +99,7 @@ def link_table(summary: Summary) -> Grid:
             units.percent(tier["max_utilisation"]),
             units.digits(tier["jain"], 3),
             f"{tier['drops']:,}",
+            *([f"{tier['lost']:,}"] if lost else []),
             f"{tier['marks']:,}",
             *(pauses if paused else []),
         )
@@ -113,6 +118,8 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
         lines.append("offered load: " + " · ".join(words))
     if summary.overloaded:
         lines.append("OVERLOADED: the results depend on how long the run lasts")
+    if summary.faults:
+        lines.append(fault_line(summary.faults))
     if summary.deadlock:
         lines.append(deadlock_line(summary.deadlock))
     lines.append(
@@ -122,6 +129,14 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     )
     lines.append(f"outcome {report['outcome_hash']} · spec {result.spec_hash[:16]} · seed {report['seed']}")
     return lines
+
+
+def fault_line(faults: dict[str, int]) -> str:
+    """What faults came to."""
+    return (
+        f"faults: {faults['lost']:,} packets lost on links · {faults['unroutable']:,} left without a route"
+        f" · unfinished flows: {faults['cut_off']:,} cut off, {faults['out_of_time']:,} out of time"
+    )
 
 
 def deadlock_line(links: list[str]) -> str:

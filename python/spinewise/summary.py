@@ -126,6 +126,8 @@ class Summary:
         overloaded: whether the worst cut is offered more than it can carry for long.
         links: how busy the links were, by tier.
         deadlock: links whose queues paused each other for ever, in order; empty if none did.
+        faults: what faults came to, in packets ("lost" on links, "unroutable" at switches) and unfinished flows
+            ("cut_off" from each other, "out_of_time"); empty if nothing broke.
     """
 
     classes: list[ClassSummary]
@@ -136,6 +138,7 @@ class Summary:
     overloaded: bool
     links: list[dict[str, Any]] = field(default_factory=list)
     deadlock: list[str] = field(default_factory=list)
+    faults: dict[str, int] = field(default_factory=dict)
 
     def of(self, name: str) -> ClassSummary:
         """The class of this name."""
@@ -179,7 +182,17 @@ def summarise(
         overloaded=bool(loads.get("overloaded", False)),
         links=link_tiers(report["links"]),
         deadlock=list(report.get("deadlock") or []),
+        faults=fault_counts(report),
     )
+
+
+def fault_counts(report: Mapping[str, Any]) -> dict[str, int]:
+    """Packets lost on links, packets no port was left for, and unfinished flows by reason; of a run with faults."""
+    if "unfinished" not in report:
+        return {}
+    counters = report["counters"]
+    lost, unroutable = int(counters["lost"]["packets"]), int(counters["unroutable"])
+    return {"lost": lost, "unroutable": unroutable} | {why: int(n) for why, n in report["unfinished"].items()}
 
 
 def summarise_rows(flows: Any, size_classes: Sequence[Mapping[str, Any]], method: stats.Method) -> list[ClassSummary]:
@@ -234,7 +247,7 @@ def sum_packets(flows: Any) -> Packets:
 
 
 def link_tiers(links: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Utilisation over the whole run, drops, marks and pauses of the links, by tier (leaf->spine, …).
+    """Utilisation over the whole run, drops, losses, marks and pauses of the links, by tier (leaf->spine, …).
 
     Pauses count at the link whose sender was paused; `paused_s` adds up the seconds of all its data queues.
     """
@@ -252,6 +265,7 @@ def link_tiers(links: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "max_utilisation": float(used.max()),
                 "jain": stats.jain(used),
                 "drops": sum(int(link["drops"]) for link in members_),
+                "lost": sum(int(link.get("lost", 0)) for link in members_),
                 "marks": sum(int(link["marks"]) for link in members_),
                 "longest_queue_bytes": max(int(link["longest_queue_bytes"]) for link in members_),
                 "pauses": sum(int(link["pauses"]) for link in members_),

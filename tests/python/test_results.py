@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import samples
-from spinewise import report, summary, tables
+from spinewise import report, run, summary, tables
 from spinewise.errors import SpecError
 from spinewise.result import Result
 
@@ -113,6 +113,30 @@ def test_a_deadlock_is_said_in_a_sentence() -> None:
     said = [line for line in report.run_lines(result, found) if line.startswith("DEADLOCK")]
     assert len(said) == 1
     assert "wait for each other on switch4->switch5, switch5->switch4" in said[0]
+
+
+def test_what_faults_came_to_is_told() -> None:
+    whole = samples.result(size_bytes=[10], packets=[1])
+    assert whole.summary().faults == {}
+    assert "faults" not in printed(whole)
+    spec = {
+        "topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 1},
+        "transport": {"min_rto_us": 1000},
+        "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 30_000}]}],
+        "fault": [{"kind": "down", "ends": ["leaf0", "spine0"], "direction": "forward", "at_us": 0}],
+        "run": {"until_us": 50_000},
+    }
+    broken = run(spec)
+    links = {link["name"]: link["lost"] for link in broken.report["links"]}
+    found = broken.summary()
+    assert links["leaf0->spine0"] == broken.report["counters"]["lost"]["packets"] == found.faults["lost"] > 0
+    assert sum(links.values()) == found.faults["lost"]
+    assert (found.faults["cut_off"], found.faults["out_of_time"]) == (1, 0)
+    assert found.faults["unroutable"] == broken.report["counters"]["unroutable"] > 0
+    said = printed(broken)
+    assert f"faults: {found.faults['lost']:,} packets lost on links" in said
+    assert "unfinished flows: 1 cut off, 0 out of time" in said
+    assert next(line for line in said.splitlines() if "mean util." in line).split()[-2:] == ["lost", "marks"]
 
 
 def test_a_report_tells_what_the_transport_can_tell() -> None:

@@ -17,6 +17,7 @@ mod turns;
 
 use crate::bank::Bank;
 use crate::control::plan_ticks;
+use crate::faults::Frail;
 use crate::flows::{Flows, Machine};
 use crate::link::Wires;
 use crate::log::Log;
@@ -89,6 +90,8 @@ struct Tally {
 pub struct Host {
     id: u32,
     nic: Nic,
+    /// If the link into it breaks.
+    pub frail: Option<Box<Frail>>,
     /// When the NIC pulls again, [`Time::NEVER`] if nobody waits.
     pub wake: Time,
     round: VecDeque<u32>,
@@ -125,6 +128,7 @@ impl Host {
         }
         Host {
             id,
+            frail: Frail::new(net, id),
             nic: Nic {
                 line: net.line(spec.rate),
                 delay: spec.delay,
@@ -436,6 +440,15 @@ impl Host {
     /// A packet arrived.
     pub fn arrive(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
         let packet = &mut hand.packet;
+        if let Some(frail) = &mut self.frail
+            && frail.loses(0, now, packet)
+        {
+            w.log.lost.add(packet.wire);
+            if packet.of_flow() {
+                w.flows.left(packet.flow);
+            }
+            return;
+        }
         if let Some(edge) = w.edge.as_mut()
             && edge.hooks().has(Hooks::INGRESS)
             && packet.src & SWITCH == 0
@@ -477,7 +490,7 @@ impl Host {
     /// Something planned is due.
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
-            What::TransmitDone(_) | What::LateTransmitDone(_) | What::LinkDown(_) | What::RenewPause(..) => {}
+            What::TransmitDone(_) | What::LateTransmitDone(_) | What::LinkChange(_) | What::RenewPause(..) => {}
             What::Look => {}
             What::FlowStart => self.start_flows(w, now),
             What::Gate(gate) => self.open_gate(w, now, gate),

@@ -9,6 +9,7 @@ pub mod bench;
 pub mod control;
 pub mod deadlock;
 pub mod engine;
+pub mod faults;
 pub mod flows;
 pub mod gates;
 pub mod host;

@@ -60,7 +60,7 @@ impl Account {
     }
 }
 
-/// The account of a run: whatever was created was delivered, dropped, consumed, or is still there.
+/// The account of a run: whatever was created was delivered, dropped, lost, consumed, or is still there.
 #[derive(Debug, Default)]
 pub struct Log {
     /// Points of series.
@@ -71,6 +71,8 @@ pub struct Log {
     pub delivered: Account,
     /// Dropped at a full queue, or without a route.
     pub dropped: Account,
+    /// Lost on links that were down, or by chance.
+    pub lost: Account,
     /// Taken by a scheme on the way.
     pub consumed: Account,
     /// Of the created: probes and their replies.

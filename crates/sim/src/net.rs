@@ -1,5 +1,6 @@
 //! The fixed facts of a run that every node reads.
 
+use crate::faults::Faults;
 use crate::packet::{Hashing, Serializer, Tags};
 use crate::port::Rules;
 use crate::spec::{AckPaths, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec};
@@ -14,6 +15,8 @@ use spinewise_policy::{Span, hash};
 pub struct Net {
     /// The wiring.
     pub topology: Topology,
+    /// What breaks.
+    pub faults: Faults,
     /// The queueing rules of switches.
     pub rules: Rules,
     /// The transport.
@@ -70,6 +73,7 @@ impl Net {
             base_rtt: Span(there(frame.mtu()) + there(frame.ack_bytes)),
             base_one_way: Span(there(frame.mtu())),
             topology,
+            faults: Faults::default(),
             rules: Rules::new(&spec.switch),
             transport: spec.transport.clone(),
             frame,

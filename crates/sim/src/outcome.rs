@@ -156,6 +156,9 @@ impl Outcome {
             report["counters"]["resequencing"] =
                 json!({"held_packets": held, "timeouts": timeouts, "overflows": overflows});
         }
+        if !sim.net.faults.is_empty() {
+            report["unfinished"] = unfinished(&sim, stop);
+        }
         report["outcome_hash"] = json!(format!("{hash:016x}"));
         report["traffic_hash"] = json!(format!("{traffic_hash:016x}"));
         report["collectives"] = crate::summary::collectives(spec, &sim.flows);
@@ -170,6 +173,8 @@ impl Outcome {
 struct LinkAccount {
     number: u32,
     counters: crate::port::Counters,
+    /// Packets lost on it.
+    lost: u64,
 }
 
 /// Closes all ports at `stop`; what they have promised beyond it never happened.
@@ -177,15 +182,23 @@ fn links(sim: &mut Sim, stop: Time) -> Vec<LinkAccount> {
     let mut links = Vec::with_capacity(sim.net.topology.links.len());
     for (id, host) in sim.hosts.iter_mut().enumerate() {
         let counters = host.counters(stop, &sim.net.rules, &mut sim.wires);
-        links.push(LinkAccount { number: sim.net.topology.out_number(id as u32, 0), counters });
+        links.push(LinkAccount { number: sim.net.topology.out_number(id as u32, 0), counters, lost: 0 });
     }
     for switch in &mut sim.switches {
         for port in &mut switch.ports {
             let counters = port.finish(stop, &sim.net.rules, &mut sim.wires);
-            links.push(LinkAccount { number: port.link, counters });
+            links.push(LinkAccount { number: port.link, counters, lost: 0 });
         }
     }
     links.sort_by_key(|link| link.number);
+    for link in &mut links {
+        let (node, port) = sim.net.topology.links[link.number as usize].to;
+        let frail = match node.checked_sub(sim.net.topology.hosts) {
+            Some(switch) => &sim.switches[switch as usize].frail,
+            None => &sim.hosts[node as usize].frail,
+        };
+        link.lost = frail.as_deref().map_or(0, |frail| frail.lost(port));
+    }
     links
 }
 
@@ -221,6 +234,9 @@ fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
         for x in [c.packets, c.bytes, c.drops, c.dropped_bytes, c.marks, c.busy.0, c.longest_queue] {
             add(x);
         }
+    }
+    if !sim.net.faults.is_empty() {
+        links.iter().for_each(|link| add(link.lost));
     }
     for point in &sim.log.points {
         add(point.time.0);
@@ -363,6 +379,7 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
             "created": account(log.created),
             "delivered": account(log.delivered),
             "dropped": account(log.dropped),
+            "lost": account(log.lost),
             "consumed": account(log.consumed),
             "in_network_at_stop": account(in_flight),
             "acks": account(log.acks),
@@ -393,6 +410,7 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
                     && topology.links[link.number as usize].to.0 >= topology.hosts,
                 "packets": c.packets,
                 "bytes": c.bytes,
+                "lost": link.lost,
                 "drops": c.drops,
                 "dropped_bytes": c.dropped_bytes,
                 "marks": c.marks,
@@ -403,6 +421,16 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
             })
         }).collect::<Vec<_>>(),
     })
+}
+
+/// How many flows have not arrived in full, and why: their hosts were cut off from each other when the run ended, or
+/// time was short.
+fn unfinished(sim: &Sim, stop: Time) -> Value {
+    let flows = (0u32..).zip(sim.flows.specs.iter().zip(&sim.flows.records));
+    let open = flows.filter(|&(flow, (_, record))| record.fct == 0 && !sim.flows.is_background(flow));
+    let pairs: Vec<(u32, u32)> = open.map(|(_, (spec, _))| (spec.src, spec.dst)).collect();
+    let cut_off = sim.net.faults.cut_off(&sim.net.topology, stop, &pairs).into_iter().filter(|cut| *cut).count();
+    json!({"cut_off": cut_off, "out_of_time": pairs.len() - cut_off})
 }
 
 /// Sums over TCP flows, for runs too large to keep a row of each.

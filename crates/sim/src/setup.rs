@@ -2,6 +2,7 @@
 
 use crate::bank::{Bank, Places, REGISTRY};
 use crate::engine::{Interrupted, Limits, Sim, Watch, events, windows};
+use crate::faults::Faults;
 use crate::flows::Flows;
 use crate::host::Host;
 use crate::link::Wires;
@@ -43,9 +44,11 @@ impl Sim {
         if REGISTRY.iter().any(|entry| entry.about.name == spec.scheme.name && entry.in_trees) {
             topology.route_as_wired();
         }
+        let faults = Faults::new(spec, &mut topology)?;
         let subflows = subflows(spec, list.len())?;
         let flows = Flows::new(list, gates, topology.hosts).with_subflows(subflows);
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
+        net.faults = faults;
         let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks)?;
         if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {
             net.path_rates = net.topology.path_rates();

@@ -7,6 +7,7 @@ mod sizes;
 
 use crate::bank::{Bank, Call, Fired, NO_PEER};
 use crate::control::plan_ticks;
+use crate::faults::{Frail, Step};
 use crate::flows::Flows;
 use crate::link::Wires;
 use crate::log::Log;
@@ -23,7 +24,7 @@ use spinewise_policy::site::Ports;
 use spinewise_policy::{
     Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Queue, Rng, Span, Tier, Time, Tree, Verdict, Way,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a switch touches besides itself.
 pub struct World<'a> {
@@ -54,6 +55,14 @@ pub struct Switch {
     salt: u64,
     /// Hooks of its scheme.
     hooks: Hooks,
+    /// Where its routes begin: see [`Topology::choices`](crate::topology::Topology::choices).
+    row: u32,
+    /// Of the links into it, those that break.
+    pub frail: Option<Box<Frail>>,
+    /// What changes at it, by number.
+    changes: Vec<Step>,
+    /// Ports whose links it takes for down.
+    down: BTreeSet<u16>,
     /// Its egress ports.
     pub ports: Vec<Port>,
     /// Its ports keep their packets until transmission starts.
@@ -75,28 +84,27 @@ pub struct Switch {
 
 /// A switch's own ports as its scheme sees them.
 struct OwnPorts<'a> {
-    ports: &'a [Port],
+    owner: &'a Switch,
     wires: &'a Wires,
     now: Time,
     net: &'a Net,
-    switch: u32,
 }
 
 impl Ports for OwnPorts<'_> {
     fn queue_bytes(&self, port: PortId) -> u64 {
-        self.ports[port.index()].queue(self.now, &self.net.rules, self.wires).0
+        self.owner.ports[port.index()].queue(self.now, &self.net.rules, self.wires).0
     }
     fn queue_packets(&self, port: PortId) -> u32 {
-        self.ports[port.index()].queue(self.now, &self.net.rules, self.wires).1
+        self.owner.ports[port.index()].queue(self.now, &self.net.rules, self.wires).1
     }
     fn rate(&self, port: PortId) -> u64 {
-        self.ports[port.index()].rate()
+        self.owner.ports[port.index()].rate()
     }
     fn free_queue(&self, port: PortId) -> Option<Queue> {
-        self.ports[port.index()].lanes()?.free_queue()
+        self.owner.ports[port.index()].lanes()?.free_queue()
     }
     fn queueing_delay(&self, port: PortId) -> Span {
-        self.ports[port.index()].queueing_delay(self.now)
+        self.owner.ports[port.index()].queueing_delay(self.now)
     }
     fn leaf_of(&self, host: u32) -> u32 {
         self.net.topology.leaf_of[host as usize]
@@ -110,13 +118,13 @@ impl Ports for OwnPorts<'_> {
         self.net.topology.tree
     }
     fn towards(&self, leaf: u32) -> &[u16] {
-        self.net.topology.uplinks(self.switch, leaf)
+        self.net.topology.choices(self.owner.row, leaf)
     }
     fn told_loss(&self, leaf: u32) -> bool {
-        self.net.topology.loses_paths(self.switch, leaf)
+        self.net.topology.loses_paths(self.owner.id, leaf)
     }
     fn told_capacity(&self, port: PortId, leaf: u32) -> u64 {
-        self.net.topology.capacity(self.switch, port.0, leaf)
+        self.net.topology.capacity(self.owner.id, port.0, leaf)
     }
 }
 
@@ -151,13 +159,15 @@ impl Switch {
         if let Some(interval) = net.series_interval {
             timers.plan(Time::ZERO + interval, What::Sample);
         }
-        if fabric.hooks().has(Hooks::LINK) {
-            let fails = |&port: &u16| {
-                let link = topology.out(node, port);
-                !link.up || link.rate < link.nominal_rate
-            };
-            let failing = (0..topology.ports(node)).filter(fails);
-            failing.for_each(|port| timers.plan(Time::ZERO, What::LinkDown(port)));
+        let told = if fabric.hooks().has(Hooks::LINK) { topology.ports(node) } else { 0 };
+        let failing = (0..told).filter_map(|port| {
+            let link = topology.out(node, port);
+            let step = if link.up { Step::Degraded(port) } else { Step::Down(port) };
+            (!link.up || link.rate < link.nominal_rate).then_some((Time::ZERO, step))
+        });
+        let steps: Vec<(Time, Step)> = failing.chain(net.faults.steps(id).iter().copied()).collect();
+        for (number, &(at, _)) in (0u32..).zip(&steps) {
+            timers.plan(at, What::LinkChange(number));
         }
         Switch {
             id,
@@ -166,6 +176,10 @@ impl Switch {
             host_ports: topology.host_ports(id),
             hooks: fabric.hooks(),
             salt: net.switch_salt(id),
+            row: id * topology.leaves,
+            frail: Frail::new(net, node),
+            changes: steps.into_iter().map(|(_, step)| step).collect(),
+            down: (0..topology.ports(node)).filter(|&port| !topology.out(node, port).up).collect(),
             keeps,
             buffer,
             dice: match net.shared {
@@ -185,6 +199,9 @@ impl Switch {
     /// A packet arrived.
     #[inline(always)]
     pub fn arrive(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
+        if self.frail.is_some() && self.never_comes(w, now, in_port, &hand.packet) {
+            return;
+        }
         if hand.packet.ttl > 0 && self.ends_here(w, now, in_port, &mut hand.packet) {
             return;
         }
@@ -193,6 +210,19 @@ impl Switch {
             return;
         }
         self.forward(w, now, in_port, hand);
+    }
+
+    /// Is a packet that is due lost on its link?
+    #[cold]
+    fn never_comes(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: &Packet) -> bool {
+        let lost = self.frail.as_deref_mut().is_some_and(|frail| frail.loses(in_port, now, packet));
+        if lost {
+            w.log.lost.add(packet.wire - u16::from(packet.fabric_header));
+            if packet.of_flow() {
+                w.flows.left(packet.flow);
+            }
+        }
+        lost
     }
 
     /// A packet that counts switches: is it for this one?
@@ -268,7 +298,7 @@ impl Switch {
     /// A hop inside the fabric: the scheme chooses among the equal-cost ports.
     #[inline(always)]
     fn inner_hop(&mut self, w: &mut World<'_>, now: Time, in_port: u16, leaf: u32, hand: &mut InHand) {
-        let candidates = w.net.topology.uplinks(self.id, leaf);
+        let candidates = w.net.topology.choices(self.row, leaf);
         let tagged = hand.packet.way != Way::ANY && (w.net.hashing.tags == Tags::Explicit || in_port == MADE_HERE);
         let choice = match candidates {
             [] => {
@@ -276,7 +306,7 @@ impl Switch {
                 return;
             }
             [_] if in_port >= self.host_ports => 0,
-            _ if tagged => self.tagged(w.net, &hand.packet, leaf),
+            _ if tagged => self.tagged(w.net, &hand.packet, leaf, candidates),
             _ if in_port == MADE_HERE || hand.packet.kind == Kind::Message || is_unseen(w.net, &hand.packet) => {
                 // Control packets are hashed, whatever the scheme does with traffic.
                 let view = hand.packet.view(&w.net.hashing, in_port, 0);
@@ -298,7 +328,7 @@ impl Switch {
             self.pick_recorded(w, now, in_port, candidates, hand);
             return;
         }
-        let ports = OwnPorts { ports: &self.ports, wires: w.wires, now, net: w.net, switch: self.id };
+        let ports = OwnPorts { owner: self, wires: w.wires, now, net: w.net };
         let call = self.call(w.net, now, hand.packet.dst, &ports, candidates, w.free_queues);
         let picked = w.fabric.pick(call, &mut hand.packet, (&w.net.hashing, in_port));
         self.take(w, now, in_port, candidates, hand, picked);
@@ -309,7 +339,7 @@ impl Switch {
     #[inline(never)]
     fn pick_recorded(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
         let Some(recorder) = &mut w.log.recorder else { return };
-        let ports = OwnPorts { ports: &self.ports, wires: w.wires, now, net: w.net, switch: self.id };
+        let ports = OwnPorts { owner: self, wires: w.wires, now, net: w.net };
         let call = self.call(w.net, now, hand.packet.dst, &ports, candidates, w.free_queues);
         let place = (self.node, candidates.len(), candidates.len());
         let picked = recorder.pick(w.fabric, call, &mut hand.packet, (&w.net.hashing, in_port), place);
@@ -350,20 +380,29 @@ impl Switch {
         self.perform(w, now, asked);
     }
 
-    /// The candidate that a path tag names here.
-    fn tagged(&self, net: &Net, packet: &Packet, leaf: u32) -> usize {
-        if packet.src & SWITCH != 0 {
-            return packet.way.index();
+    /// The candidate that a path tag names here. Tags name paths as they are when nothing is broken; where the port is
+    /// none of the candidates any more, the packet is hashed among those that are left.
+    fn tagged(&self, net: &Net, packet: &Packet, leaf: u32, candidates: &[u16]) -> usize {
+        let named = if packet.src & SWITCH != 0 {
+            packet.way.index()
+        } else {
+            let from = net.topology.leaf_of[packet.src as usize];
+            let (first, second) = net.topology.split(from, leaf, packet.way.0);
+            usize::from(if self.tier == Tier::Leaf { first } else { second })
+        };
+        if self.row == self.id * net.topology.leaves {
+            return named;
         }
-        let from = net.topology.leaf_of[packet.src as usize];
-        let (first, second) = net.topology.split(from, leaf, packet.way.0);
-        usize::from(if self.tier == Tier::Leaf { first } else { second })
+        let before = net.topology.uplinks(self.id, leaf);
+        let port = before.get(named % before.len().max(1));
+        let still = port.and_then(|port| candidates.iter().position(|candidate| candidate == port));
+        still.unwrap_or_else(|| packet.view(&net.hashing, 0, 0).spread(self.salt, candidates.len() as u32) as usize)
     }
 
     /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
     #[inline(always)]
     fn queue_inside(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
-        if w.net.topology.as_wired && !w.net.topology.out(self.node, out).up {
+        if w.net.topology.as_wired && self.down.contains(&out) {
             self.lose(w, &hand.packet);
             return;
         }
@@ -434,14 +473,18 @@ impl Switch {
     /// Something planned is due.
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
-            What::LinkDown(port) => {
-                let change = if w.net.topology.out(self.node, port).up { Change::Degraded } else { Change::Down };
-                self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
-                    fabric.link(call, PortId(port), change);
-                });
-                let asked = take_asked(w);
-                self.perform(w, now, asked);
-            }
+            What::LinkChange(number) => match self.changes[number as usize] {
+                Step::Routes(row) => self.row = row,
+                Step::Down(port) => {
+                    self.down.insert(port);
+                    self.tell_link(w, now, port, Change::Down);
+                }
+                Step::Degraded(port) => self.tell_link(w, now, port, Change::Degraded),
+                Step::Up(port) => {
+                    self.down.remove(&port);
+                    self.tell_link(w, now, port, Change::Up);
+                }
+            },
             What::TransmitDone(port) | What::LateTransmitDone(port) => self.transmit_done(w, now, port),
             What::RenewPause(port, priority) => self.renew_pause(w, now, (port, priority)),
             What::Scheme(key) => {
@@ -484,6 +527,17 @@ impl Switch {
         if let Some(looks) = &mut self.looks {
             looks.look(now, &self.ports, w.net, w.wires, &mut self.timers);
         }
+    }
+
+    fn tell_link(&mut self, w: &mut World<'_>, now: Time, port: u16, change: Change) {
+        if !self.hooks.has(Hooks::LINK) {
+            return;
+        }
+        self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
+            fabric.link(call, PortId(port), change);
+        });
+        let asked = take_asked(w);
+        self.perform(w, now, asked);
     }
 
     fn sample(&mut self, w: &mut World<'_>, now: Time) {

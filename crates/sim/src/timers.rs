@@ -29,8 +29,8 @@ pub enum Class {
 /// What is planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
-    /// The link at this port is down, or degraded.
-    LinkDown(u16),
+    /// Something about the links or routes of this switch changes: which, by number.
+    LinkChange(u32),
     /// The line of this port is free.
     TransmitDone(u16),
     /// Ports are looked at.
@@ -75,7 +75,7 @@ impl Entry {
     fn new(at: Time, what: What) -> Entry {
         // Ranks ascend with the classes.
         let (rank, subject) = match what {
-            What::LinkDown(port) => (0, u64::from(port)),
+            What::LinkChange(number) => (0, u64::from(number)),
             What::TransmitDone(port) => (1, u64::from(port)),
             What::Look => (2, 0),
             What::LateTransmitDone(port) => (3, u64::from(port)),
@@ -125,7 +125,7 @@ impl Entry {
     fn what(self) -> What {
         let subject = self.0 as u64 & ((1 << SUBJECT) - 1);
         match self.rank() {
-            0 => What::LinkDown(subject as u16),
+            0 => What::LinkChange(subject as u32),
             1 => What::TransmitDone(subject as u16),
             2 => What::Look,
             3 => What::LateTransmitDone(subject as u16),
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     const IN_ORDER: [(What, Class); 17] = [
-        (What::LinkDown(9), Class::LinkChange),
+        (What::LinkChange(u32::MAX), Class::LinkChange),
         (What::TransmitDone(u16::MAX), Class::TransmitDone),
         (What::Look, Class::Look),
         (What::LateTransmitDone(3), Class::LateTransmitDone),

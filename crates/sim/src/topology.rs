@@ -202,7 +202,7 @@ impl Topology {
         self.out(self.leaf_node(home.leaf), home.port)
     }
 
-    /// Equal-cost ports of a switch towards a leaf.
+    /// Equal-cost ports of a switch towards a leaf, before anything breaks.
     #[inline]
     pub fn uplinks(&self, switch: u32, leaf: u32) -> &[u16] {
         let (at, len) = self.routes[(switch * self.leaves + leaf) as usize];
@@ -213,6 +213,19 @@ impl Topology {
     pub fn ways_between(&self, from: u32, to: u32) -> u16 {
         let (from, to) = (self.leaf_of[from as usize], self.leaf_of[to as usize]);
         self.ways[(from * self.leaves + to) as usize]
+    }
+
+    /// Ports of a switch towards a leaf that uses the routes from `row` on: `switch * leaves` unless something has broken.
+    #[inline]
+    pub fn choices(&self, row: u32, leaf: u32) -> &[u16] {
+        let (at, len) = self.routes[(row + leaf) as usize];
+        &self.candidates[at as usize..at as usize + usize::from(len)]
+    }
+
+    /// The link in the other direction of the same cable.
+    pub fn back(&self, link: u32) -> u32 {
+        let (node, port) = self.links[link as usize].from;
+        self.first_link[node as usize] + u32::from(port)
     }
 
     /// The switch behind a port that leads to one.

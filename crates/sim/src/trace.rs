@@ -64,7 +64,8 @@ pub struct Trace {
 /// [`crate::setup::simulate`] with a trace of these flows: twice the run.
 ///
 /// # Errors
-/// [`Failure`]: as there; or a flow that is not there or stays in its rack, a scheme without choices, a trace too large.
+/// [`Failure`]: as there; or faults, a flow that is not there or stays in its rack, a scheme without choices, a
+/// trace too large.
 pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) -> Result<(Outcome, Trace), Failure> {
     let (mut sim, loads) = Sim::new(spec, tuning).map_err(Failure::Spec)?;
     check(&sim, spec, flows).map_err(Failure::Spec)?;
@@ -89,6 +90,10 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
 fn check(sim: &Sim, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
     let error =
         |value: String, allowed: String, hint: Option<String>| SpecError { key: "trace".into(), value, allowed, hint };
+    if !sim.net.faults.is_empty() {
+        let hint = "what stands for which path changes as routes do";
+        return Err(error("flows of a run with faults".into(), "a run without [[fault]]".into(), Some(hint.into())));
+    }
     let decider = sim.edge.as_ref().unwrap_or(&sim.fabric);
     if decider.sees().decides != Decides::Chooses {
         return Err(error(

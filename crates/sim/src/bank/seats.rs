@@ -89,6 +89,11 @@ where
         }
     }
 
+    /// The rows a device has for its peers, in the order of meeting: for tests of what a scheme remembers.
+    pub fn peer_rows(&self, seat: u32) -> &[P::Peer] {
+        self.seats[seat as usize].as_deref().map_or(&[], |seat| &seat.peers)
+    }
+
     /// Makes room for actions; it is away while the ones before are carried out.
     #[cold]
     fn make_room(&mut self) {

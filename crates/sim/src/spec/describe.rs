@@ -5,6 +5,7 @@ use spinewise_policy::config::Allowed;
 use spinewise_policy::{Aware, Compared, Needs, Quantity, Sees};
 
 use super::RootKeys;
+use super::fault::{DetectionKeys, FaultKeys};
 use super::key::{Default, Key, unit_of};
 use super::metrics::{ClassKeys, MetricsKeys};
 use super::presets::{DEFAULT, PRESETS, Preset};
@@ -124,6 +125,8 @@ fn tables() -> Vec<Table> {
     tables.extend([
         table("entries of list, [[traffic]] kind = \"flows\"", "One flow.", FlowKeys::KEYS),
         table("entries of schedule, [[traffic]] kind = \"udp\"", "A rate and when it begins.", StepKeys::KEYS),
+        table("[[fault]]", "What breaks during the run: a link or a switch.", FaultKeys::KEYS),
+        table("[detection]", "How faults are found and repaired.", DetectionKeys::KEYS),
         table("[run]", "When a run ends, and by which engine.", RunKeys::KEYS),
         table("[metrics]", "What is kept and how it is summed up.", MetricsKeys::KEYS),
         table("entries of metrics.size_classes", "A class of flow sizes.", ClassKeys::KEYS),

@@ -6,6 +6,7 @@
 //! | `reader.rs` | reading a table by its declared keys; the macro that declares them |
 //! | `error.rs` | [`SpecError`], and the nearest spelling |
 //! | `topology.rs`, `switch.rs`, `transport.rs`, `scheme.rs`, `traffic.rs`, `run.rs`, `metrics.rs` | one table each: its keys, its type, its checks |
+//! | `fault.rs` | `[[fault]]` and `[detection]` |
 //! | `presets.rs` | named defaults |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
 //!
@@ -13,6 +14,7 @@
 
 mod describe;
 mod error;
+mod fault;
 mod key;
 mod metrics;
 mod presets;
@@ -31,6 +33,7 @@ use serde_json::{Map, Value};
 
 pub use describe::describe;
 pub use error::SpecError;
+pub use fault::{Broken, Detection, Effect, Fault, FaultSpec, Mode as DetectionMode, Way as FaultWay};
 pub use metrics::{MetricsSpec, SizeClass};
 pub use run::{EngineKind, RunSpec, Stop};
 pub use scheme::{AckPaths, HashKind, HeaderBytes, ParamValue, PathTag, SchemeSpec, comparable_schemes};
@@ -74,6 +77,11 @@ keys! {
         scheme: Map<String, Value>, Kind::Table("a table [scheme]"), Default::Empty;
         /// What is sent: one or more entries.
         traffic: Vec<Value>, Kind::List("a list of [[traffic]] tables"), Default::Required;
+        /// What breaks during the run.
+        fault: Option<Vec<Value>>, Kind::List("a list of [[fault]] tables"), Default::Nothing("nothing breaks");
+        /// How faults are found and repaired.
+        detection: Option<Map<String, Value>>, Kind::Table("a table [detection]"),
+            Default::Nothing("its own defaults, with faults");
         /// When the run ends, and by which engine.
         run: Map<String, Value>, Kind::Table("a table [run]"), Default::Empty;
         /// What is kept.
@@ -100,6 +108,8 @@ pub struct Spec {
     pub scheme: SchemeSpec,
     /// What is sent.
     pub traffic: Vec<TrafficEntry>,
+    /// What breaks, if anything does, and how that is found.
+    pub faults: Option<FaultSpec>,
     /// When the run ends.
     pub run: RunSpec,
     /// What is kept.
@@ -131,6 +141,7 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     scheme::check_ecn(&scheme, &transport)?;
     let (traffic, told) = traffic::read(&keys.traffic, &topology, &transport)?;
     reader.set_resolved("traffic", told);
+    let faults = read_faults(&keys, &mut reader, &topology, &switch)?;
     let (run, told) = run::read(&keys.run, topology.shortest_delay())?;
     reader.set_resolved("run", told);
     let (metrics, told) = metrics::read(&keys.metrics)?;
@@ -145,12 +156,32 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
         transport,
         scheme,
         traffic,
+        faults,
         run,
         metrics,
         resolved,
     };
     crate::switch::check_buffers(&spec)?;
     Ok(spec)
+}
+
+/// Faults and how they are found; nothing is said of that in a spec without faults.
+fn read_faults(
+    keys: &RootKeys,
+    reader: &mut Reader<'_>,
+    topology: &TopologySpec,
+    switch: &SwitchSpec,
+) -> Result<Option<FaultSpec>, SpecError> {
+    let (faults, told) = fault::read(keys.fault.as_deref().unwrap_or_default(), topology, switch)?;
+    if keys.fault.is_some() {
+        reader.set_resolved("fault", told);
+    }
+    if faults.is_empty() && keys.detection.is_none() {
+        return Ok(None);
+    }
+    let (detection, told) = fault::read_detection(&keys.detection.clone().unwrap_or_default())?;
+    reader.set_resolved("detection", told);
+    Ok((!faults.is_empty()).then_some(FaultSpec { faults, detection }))
 }
 
 /// A name becomes a folder.

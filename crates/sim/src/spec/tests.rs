@@ -109,6 +109,17 @@ fn everything() -> Vec<Value> {
             },
             "traffic": [{"kind": "permutation", "size_bytes": 1000}],
         }),
+        json!({
+            "fault": [
+                {"kind": "down", "ends": ["leaf0", "spine3"], "link": 0, "direction": "backward", "at_us": 5,
+                 "until_us": 50.5},
+                {"kind": "flap", "switch": "spine1", "at_us": 0, "period_us": 20, "down_us": 5},
+                {"kind": "loss", "ends": ["host1", "leaf0"], "at_us": 0, "probability": 0.001},
+            ],
+            "detection": {"mode": "carrier", "carrier_us": 50, "reconverge": true, "flood_hop_us": 1,
+                          "control_plane_us": 500},
+            "traffic": udp(),
+        }),
     ]
 }
 
@@ -190,6 +201,7 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
             ("top level", "transport") => {
                 "[transport] kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"".into()
             }
+            ("top level", "fault") => "[[fault]]".into(),
             (_, "list") => "entries of list, [[traffic]] kind = \"flows\"".into(),
             (_, "schedule") => "entries of schedule, [[traffic]] kind = \"udp\"".into(),
             (_, "size_classes") => "entries of metrics.size_classes".into(),

@@ -93,7 +93,7 @@ impl Switch {
         candidates: &[u16],
         hook: impl FnOnce(&mut Bank, Call<'_>) -> R,
     ) -> R {
-        let ports = OwnPorts { ports: &self.ports, wires, now, net, switch: self.id };
+        let ports = OwnPorts { owner: self, wires, now, net };
         hook(fabric, self.call(net, now, about, &ports, candidates, free_queues))
     }
 
@@ -182,10 +182,10 @@ impl Switch {
         }
     }
 
-    /// Sends a message to the switch behind `port`, if that link works.
+    /// Sends a message to the switch behind `port`, unless it takes that link for down.
     fn send_over(&mut self, w: &mut World<'_>, now: Time, port: u16, message: Packet, body: &[u8]) {
         let link = w.net.topology.out(self.node, port);
-        if link.up {
+        if !self.down.contains(&port) {
             let packet = Packet { dst: (link.to.0 - w.net.topology.hosts) | SWITCH, ..message };
             self.note_made(w, &packet);
             self.queue_inside(w, now, MADE_HERE, port, &mut with_body(packet, body));

@@ -37,6 +37,21 @@ impl Topology {
         }
     }
 
+    /// Adds the routes of a switch, ports by leaf. Returns their row: see [`Topology::choices`].
+    pub fn add_row(&mut self, routes: &[Vec<u16>]) -> u32 {
+        let row = self.routes.len() as u32;
+        let mut last = (0u32, 0u16);
+        for ports in routes {
+            let (at, len) = last;
+            if self.candidates[at as usize..at as usize + usize::from(len)] != *ports {
+                last = (self.candidates.len() as u32, ports.len() as u16);
+                self.candidates.extend_from_slice(ports);
+            }
+            self.routes.push(last);
+        }
+        row
+    }
+
     /// Hops from every switch to a leaf over the links that `count`, up to `most`. Hosts pass nothing on.
     fn distances(&self, leaf: u32, most: u32, count: impl Fn(&LinkSpec) -> bool) -> Vec<u32> {
         let mut distance = vec![UNREACHED; self.switches() as usize];

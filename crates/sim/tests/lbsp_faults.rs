@@ -1,0 +1,78 @@
+//! LBSP when links die and come back during a run: who goes round them, how soon, and that all is as before afterwards.
+
+mod common;
+
+use common::{events, merged, of_link, resolved, run_both};
+use serde_json::{Value, json};
+use spinewise_policy::schemes::lbsp::table::Row;
+use spinewise_sim::bank::Bank;
+use spinewise_sim::engine::Sim;
+use spinewise_sim::outcome::Outcome;
+use spinewise_sim::setup::Tuning;
+
+/// A 4-ary tree, 10 Gbps and 1 us everywhere: groups of one link. Carrier is believed after 20 us.
+fn spec(faults: Value, traffic: Value) -> Value {
+    json!({
+        "topology": {"kind": "fat_tree", "k": 4, "host_rate_gbps": 10, "fabric_rate_gbps": 10, "core_rate_gbps": 10,
+                     "host_delay_ns": 1000, "fabric_delay_ns": 1000, "core_delay_ns": 1000},
+        "scheme": {"name": "lbsp"}, "fault": faults, "detection": {"carrier_us": 20}, "traffic": traffic,
+    })
+}
+
+/// 20 packets from host 0 to host 15, from this instant on: by default over aggregation 1.
+fn burst(at_us: f64) -> Value {
+    json!([{"kind": "udp", "src": 0, "dst": 15, "size_bytes": 30_000, "schedule": [{"at_us": at_us, "rate_gbps": 10}]}])
+}
+
+/// How many of those came through, and over which aggregation switches they left.
+fn fate(outcome: &Outcome) -> (u64, Vec<u32>) {
+    let by = |column: u32| of_link(outcome, &format!("leaf0->aggregation{column}"), "bytes") >= 10 * 1500;
+    (of_link(outcome, "leaf7->host15", "packets"), (0..2).filter(|&column| by(column)).collect())
+}
+
+// The link between leaf 7 and aggregation 7 is down from 100 to 1000 us. Aggregation 7 finds it at 120 us; its message is
+// at leaf 0 after three links, 1 us + 51.2 ns each.
+#[test]
+fn leaves_hear_of_a_link_that_dies_and_of_its_return() {
+    let faults = json!([{"kind": "down", "ends": ["leaf7", "aggregation7"], "at_us": 100, "until_us": 1000}]);
+    let by = |at_us: f64| fate(&run_both(&spec(faults.clone(), burst(at_us))));
+    assert_eq!(by(10.0), (20, vec![1]), "before");
+    // Packet n is at leaf 0 at 112.2 us + n * 1.2 us, so ten are before the message.
+    assert_eq!(by(110.0), (10, vec![0, 1]), "leaf 0 hears at 123.154 us");
+    assert_eq!(by(121.0), (20, vec![0]), "the first is at leaf 0 at 123.2 us");
+    assert_eq!(by(995.0), (20, vec![0]), "it works again, and nobody knows");
+    assert_eq!(by(1030.0), (20, vec![1]), "as before");
+    let never = merged(&spec(faults.clone(), burst(500.0)), &json!({"detection": {"mode": "never"}}));
+    assert_eq!(fate(&run_both(&never)), (0, vec![1]));
+}
+
+/// The switches whose tables are not what they were at the start.
+fn changed_tables(spec: &Value, tuning: Tuning) -> Vec<u32> {
+    let spec = resolved(spec);
+    let (mut sim, _) = Sim::new(&spec, tuning).expect("a spec that fits");
+    sim.run(&spec, tuning, &mut |_| true).expect("a run to its end");
+    let Bank::Lbsp(seats) = &sim.fabric else { panic!("another scheme") };
+    let changed = |switch: &u32| seats.peer_rows(*switch).iter().any(|row| *row != Row::default());
+    (0..sim.net.topology.switches()).filter(changed).collect()
+}
+
+/// Rounds of failure and repair of links and of whole switches end where they began.
+#[test]
+fn after_repair_all_tables_are_as_before() {
+    let faults = json!([
+        {"kind": "down", "switch": "aggregation1", "at_us": 100, "until_us": 300},
+        {"kind": "down", "switch": "core2", "at_us": 200, "until_us": 500},
+        {"kind": "flap", "ends": ["leaf6", "aggregation6"], "at_us": 150, "until_us": 700, "period_us": 100,
+         "down_us": 40},
+    ]);
+    for tuning in [Tuning::default(), events()] {
+        let until = |us: u32| {
+            let spec = merged(&spec(faults.clone(), burst(1.0)), &json!({"run": {"until_us": us, "stop": "time"}}));
+            changed_tables(&spec, tuning)
+        };
+        assert_eq!(until(110), Vec::<u32>::new(), "nobody knows");
+        assert!(until(150).len() > 8, "{:?}", until(150));
+        assert!(!until(400).is_empty());
+        assert_eq!(until(800), Vec::<u32>::new(), "as before");
+    }
+}
