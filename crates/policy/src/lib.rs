@@ -326,6 +326,9 @@ pub struct About {
     pub series: &'static [(&'static str, &'static str)],
 }
 
+/// What [`Policy::IN_THREE_TIERS`] says of schemes that decide at every tier.
+pub const AT_EVERY_TIER: &str = "every switch that has a choice decides by itself";
+
 /// A load-balancing scheme.
 pub trait Policy: Sized {
     /// Facts for people.
@@ -343,6 +346,9 @@ pub trait Policy: Sized {
     /// are those of the whole tree, whatever links are down: it goes round these by itself, and what it sends to a dead
     /// link is lost.
     const IN_TREES: bool = false;
+    /// What it does in fabrics of three tiers, for people. Schemes that do not decide at every tier, or do not do there what
+    /// their authors would, must say so.
+    const IN_THREE_TIERS: &'static str = AT_EVERY_TIER;
     /// Where it sits: [`AtHost`] or [`AtSwitch`].
     type Site: Site;
     /// Its parameters, with the paper's defaults.

@@ -112,6 +112,8 @@ pub struct Entry {
     pub header: bool,
     /// Does it work in fat-trees alone, and go round dead links by itself?
     pub in_trees: bool,
+    /// What it does in three tiers.
+    pub three_tiers: &'static str,
 }
 
 macro_rules! bank {
@@ -133,6 +135,7 @@ macro_rules! bank {
             sees: <$policy as Policy>::SEES,
             header: size_of::<<$policy as Policy>::Header>() > 0,
             in_trees: <$policy as Policy>::IN_TREES,
+            three_tiers: <$policy as Policy>::IN_THREE_TIERS,
         },)*];
 
         impl Bank {

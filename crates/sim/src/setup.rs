@@ -179,7 +179,13 @@ fn subflows(spec: &Spec, flows: usize) -> Result<u32, SpecError> {
         return Ok(subflows);
     }
     let allowed = format!("fewer than {} subflows for each of {flows} flows, or fewer flows", most.max(2) - 1);
-    Err(SpecError { key: "transport.subflows".into(), value: subflows.to_string(), allowed, hint: None })
+    Err(SpecError {
+        key: "transport.subflows".into(),
+        value: subflows.to_string(),
+        allowed,
+        hint: None,
+        unserved: false,
+    })
 }
 
 /// Every flow and its acknowledgements must find a way.
@@ -197,6 +203,7 @@ fn check_reachable(list: &[Listed], topology: &Topology) -> Result<(), SpecError
                 value: format!("a flow from host {} (leaf {from}) to host {} (leaf {to})", flow.src, flow.dst),
                 allowed: "hosts that can reach each other both ways; the links that are down leave no path".into(),
                 hint: None,
+                unserved: false,
             });
         }
     }
@@ -238,5 +245,5 @@ fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> Result<(Option<Ba
 }
 
 fn bad_scheme(key: &str, value: &str, allowed: &str) -> SpecError {
-    SpecError { key: key.into(), value: value.into(), allowed: allowed.into(), hint: None }
+    SpecError { key: key.into(), value: value.into(), allowed: allowed.into(), hint: None, unserved: false }
 }

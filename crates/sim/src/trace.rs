@@ -88,8 +88,13 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
 
 /// Is there anything to trace?
 fn check(sim: &Sim, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
-    let error =
-        |value: String, allowed: String, hint: Option<String>| SpecError { key: "trace".into(), value, allowed, hint };
+    let error = |value: String, allowed: String, hint: Option<String>| SpecError {
+        key: "trace".into(),
+        value,
+        allowed,
+        hint,
+        unserved: false,
+    };
     if !sim.net.faults.is_empty() {
         let hint = "what stands for which path changes as routes do";
         return Err(error("flows of a run with faults".into(), "a run without [[fault]]".into(), Some(hint.into())));

@@ -240,6 +240,9 @@ impl Policy for Conga {
         ],
         ..Sees::NOTHING
     };
+    const IN_THREE_TIERS: &'static str = "leaves choose uplinks by the worst link that packets met beyond them, \
+        and aggregation switches hash by flow: an uplink stands for several paths, as the paper says of larger \
+        fabrics (from memory)";
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flowlet;

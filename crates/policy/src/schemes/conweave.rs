@@ -183,6 +183,8 @@ impl Policy for ConWeave {
         way: &[quantity("busy", "µs", "for so long it is not to be drawn, for a NOTIFY named it")],
         ..Sees::NOTHING
     };
+    const IN_THREE_TIERS: &'static str = "leaves choose uplinks, and aggregation switches hash by flow: a path is \
+        an uplink, where the authors' programs name the port of every hop";
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flow;

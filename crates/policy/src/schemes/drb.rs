@@ -98,6 +98,7 @@ impl Policy for Drb {
         ],
         ..Sees::NOTHING
     };
+    const IN_THREE_TIERS: &'static str = crate::edge::WHOLE_PATHS;
     type Site = AtHost;
     type Config = Config;
     type Flow = Turn;

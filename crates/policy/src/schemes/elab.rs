@@ -379,6 +379,8 @@ impl Policy for Elab {
     });
     const HOOKS: Hooks = Hooks::INGRESS.and(Hooks::FEEDBACK).and(Hooks::MESSAGE).and(Hooks::TIMER);
     const SEES: Sees = seat::SEES;
+    const IN_THREE_TIERS: &'static str = "tunnel ports are traced through all tiers, so a virtual path is a whole \
+        path; one may be found through each core";
     type Site = AtHost;
     type Config = Config;
     type Flow = ();

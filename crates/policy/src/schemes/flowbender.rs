@@ -173,6 +173,7 @@ impl Policy for FlowBender {
         ],
         ..Sees::NOTHING
     };
+    const IN_THREE_TIERS: &'static str = crate::edge::WHOLE_PATHS;
     type Site = AtHost;
     type Config = Config;
     type Flow = Bend;

@@ -177,6 +177,8 @@ impl Policy for Hedera {
         ],
         ..Sees::NOTHING
     };
+    const IN_THREE_TIERS: &'static str = "leaves place flows on uplinks, and aggregation switches hash by flow: \
+        links at cores are in no reservation, where the authors' controller chooses the core";
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flow;

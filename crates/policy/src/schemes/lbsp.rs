@@ -192,6 +192,8 @@ impl Policy for Lbsp {
         ..Sees::NOTHING
     };
     const IN_TREES: bool = true;
+    const IN_THREE_TIERS: &'static str = "leaves and aggregation switches choose within groups of their links up, \
+        and cores have no choice; it needs three tiers";
     type Site = AtSwitch;
     type Config = Config;
     type Flow = ();

@@ -93,6 +93,8 @@ impl Policy for Proportional {
         way: &[quantity("weight", "share", "of the packets, by the rates told; none before the first")],
         ..Sees::NOTHING
     };
+    const IN_THREE_TIERS: &'static str = "a tag names a whole path, one through each core; of paths that share an \
+        uplink each has a share by the slowest link of its own";
     type Site = AtHost;
     type Config = Config;
     type Flow = ();

@@ -197,6 +197,8 @@ impl Policy for Qdaps {
         ],
         ..Sees::NOTHING
     };
+    const IN_THREE_TIERS: &'static str = "every switch that has a choice decides by itself; between pods paths \
+        meet again after four links, so order there takes merge_hops = 4";
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Sent;

@@ -182,6 +182,8 @@ impl Policy for Selb {
     const PRESETS: &'static [InPreset] =
         &[InPreset { preset: "conweave-ns3", params: &[("reorder_queues", Value::Number(0.0))] }];
     const SEES: Sees = source::SEES;
+    const IN_THREE_TIERS: &'static str = "leaves classify and choose uplinks, and aggregation switches hash by \
+        flow: a path is an uplink; the paper has two tiers only";
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flow;

@@ -20,22 +20,30 @@ pub struct SpecError {
     pub allowed: String,
     /// What was probably meant, or why.
     pub hint: Option<String>,
+    /// Is it that the scheme cannot serve this fabric, and was nothing given that asks for the part that does not fit?
+    /// Then a comparison can go on without it.
+    pub unserved: bool,
 }
 
 impl SpecError {
     /// `key` was given `value`.
     pub(crate) fn new(key: impl Into<String>, value: &Value, allowed: impl Into<String>) -> SpecError {
-        SpecError { key: key.into(), value: shown(value), allowed: allowed.into(), hint: None }
+        SpecError { key: key.into(), value: shown(value), allowed: allowed.into(), hint: None, unserved: false }
     }
 
     /// `key` is needed and was not given.
     pub(crate) fn missing(key: impl Into<String>, allowed: impl Into<String>) -> SpecError {
-        SpecError { key: key.into(), value: NOTHING.into(), allowed: allowed.into(), hint: None }
+        SpecError { key: key.into(), value: NOTHING.into(), allowed: allowed.into(), hint: None, unserved: false }
     }
 
     /// With a hint.
     pub(crate) fn hint(self, hint: impl Into<String>) -> SpecError {
         SpecError { hint: Some(hint.into()), ..self }
+    }
+
+    /// Marked as a scheme that cannot serve this fabric, if that is what it is.
+    pub(crate) fn unserved_if(self, unserved: bool) -> SpecError {
+        SpecError { unserved, ..self }
     }
 
     /// Asks whether the nearest of `options` was meant, if one is near.

@@ -1,22 +1,24 @@
 //! `[scheme]`: which load-balancing scheme, with which parameters. What there is comes from the registry.
 
+mod fit;
+
 use serde_json::{Map, Value as Json};
 use spinewise_policy::config::{Allowed, Param, Refused};
 use spinewise_policy::{
     About, Compared, InPreset, Params, Peers, Policy, Sees, Shape, Site, Tier, Tree, Uneven, Value,
 };
 
+use fit::{check_fit, check_tag, check_tree, shape};
+
 use super::error::SpecError;
 use super::key::{Default, Kind, one_of, tidy};
 use super::presets::Preset;
 use super::reader::{Reader, keys, words};
-use super::topology::{TopologySpec, Wiring};
+use super::topology::TopologySpec;
 use crate::transport::Transport;
 
 /// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
 const DEFAULT_SCHEME: &str = ENTRIES[0].about.name;
-/// Tiers of a leaf-spine fabric.
-const TIERS: [&str; 3] = ["host", "leaf", "spine"];
 
 keys! {
     /// `[scheme]`.
@@ -167,6 +169,8 @@ pub(crate) struct Entry {
     header: bool,
     /// Does it work in fat-trees alone?
     pub in_trees: bool,
+    /// What it does in three tiers.
+    pub three_tiers: &'static str,
     /// All parameters when these are set.
     configure: fn(&Given) -> Configured,
     /// Whom rows per path are kept for, with these parameters and in this place, if any are.
@@ -196,6 +200,7 @@ impl Entry {
             presets: P::PRESETS,
             header: size_of::<P::Header>() > 0,
             in_trees: P::IN_TREES,
+            three_tiers: P::IN_THREE_TIERS,
             configure: configure::<P>,
             rows: rows::<P>,
             path_rates: path_rates::<P>,
@@ -278,15 +283,9 @@ pub(crate) fn read(
     let mut reader = Reader::new("scheme", SchemeKeys::KEYS, given)?.with_defaults(preset.scheme());
     let keys = SchemeKeys::read(&mut reader)?;
     let entry = find(&reader, "name", &keys.name, |_| true)?;
-    if !entry.about.tiers.iter().any(|tier| TIERS.contains(tier)) {
-        let names = entries().iter().filter(|entry| entry.about.tiers.iter().any(|tier| TIERS.contains(tier)));
-        return Err(reader
-            .refuse("name", format!("a scheme that serves a leaf-spine: {}", one_of(names.map(|e| e.about.name))))
-            .hint(format!("{} serves {}", keys.name, entry.about.tiers.join(", "))));
-    }
     let params = read_params(&mut reader, "params", entry, &keys.params, preset)?;
     check_fit(&reader, entry, &params, &keys.params, fabric)?;
-    check_tree(&reader, entry, &params, fabric)?;
+    check_tree(&reader, entry, &params, &keys.params, fabric)?;
     let (path_tag, under, fabric_params) = if entry.site == "host" {
         let drawn = (entry.draws_tags)(&params, &shape(Tier::Host, fabric));
         let path_tag = keys.path_tag.unwrap_or(if drawn { PathTag::Outer } else { PathTag::Explicit });
@@ -323,6 +322,19 @@ pub(crate) fn read(
         hash_salt: keys.hash_salt,
     };
     Ok((scheme, reader.finish()))
+}
+
+/// Which fabrics a scheme serves with its defaults, for people.
+pub(crate) fn fabrics(entry: &Entry) -> String {
+    let anywhere = Shape { tier: Tier::Host, hosts: 2, leaves: 2, ports: 1, ways: 1 };
+    let tagged = "leaf_spine, fat_tree, links where no packet has more than two choices on its way";
+    match (entry.rows)(&[], &anywhere) {
+        _ if entry.in_trees => "fat_tree".into(),
+        _ if entry.site != "host" || (entry.draws_tags)(&[], &anywhere) => "any".into(),
+        Peers::Leaves => tagged.into(),
+        Peers::Hosts => format!("{tagged}; other links with path_tag = \"outer\""),
+        Peers::None => format!("{tagged}; other links with path_tag = \"outer\" or \"inner\""),
+    }
 }
 
 fn find(
@@ -427,104 +439,6 @@ fn param_refused(path: &str, value: &Json, range: Allowed) -> SpecError {
     match (range, value.as_str()) {
         (Allowed::Words(words), Some(word)) => error.did_you_mean(word, words.iter().copied()),
         _ => error,
-    }
-}
-
-/// A place of this fabric, as far as a spec knows it.
-fn shape(tier: Tier, fabric: &TopologySpec) -> Shape {
-    Shape { tier, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() }
-}
-
-/// A parameter must not ask for more paths than there are, unless it has its default, which is then cut.
-fn check_fit(
-    reader: &Reader<'_>,
-    entry: &Entry,
-    params: &Given,
-    set: &Map<String, Json>,
-    fabric: &TopologySpec,
-) -> Result<(), SpecError> {
-    let tier = if entry.site == "host" { Tier::Host } else { Tier::Leaf };
-    let shape = shape(tier, fabric);
-    let default = |name: &str| entry.params.iter().find(|param| param.name == name).map(|param| json(param.default));
-    let chosen = |name: &str| set.get(name).filter(|&value| default(name).as_ref() != Some(value));
-    let misfit = (entry.misfit)(params, &shape).and_then(|(name, range)| Some((name, range, chosen(name)?)));
-    match misfit {
-        Some((name, range, value)) => Err(param_refused(&format!("{}.{name}", reader.path_of("params")), value, range)
-            .hint(format!("the fabric has {} leaves, and {} paths between two of them", shape.leaves, shape.ways))),
-        None => Ok(()),
-    }
-}
-
-/// A scheme that works by the numbering of a fat-tree needs one, and links up that make groups of one size.
-fn check_tree(reader: &Reader<'_>, entry: &Entry, params: &Given, fabric: &TopologySpec) -> Result<(), SpecError> {
-    let name = entry.about.name;
-    let tree = match &fabric.wiring {
-        _ if !entry.in_trees => return Ok(()),
-        Wiring::FatTree(tree) => tree.numbering(),
-        Wiring::LeafSpine(_) | Wiring::Links(_) => {
-            let hint = format!("{name} works by the numbering of a fat-tree: topology.kind = \"fat_tree\"");
-            return Err(reader.refuse("name", "a scheme for any fabric").hint(hint));
-        }
-    };
-    let Some(Uneven { param, groups, uplinks, tier }) = (entry.uneven)(params, &tree) else { return Ok(()) };
-    let switch = if tier == Tier::Leaf { "leaf" } else { "aggregation switch" };
-    let bits = (1..=uplinks.trailing_zeros()).map(|bits| bits.to_string());
-    let allowed = match uplinks {
-        0..=64 if uplinks.is_multiple_of(2) => one_of(bits.collect::<Vec<_>>().iter().map(String::as_str)),
-        0..=64 => format!("a fat-tree whose {switch} has an even number of links up (k a multiple of 4)"),
-        _ => format!("a fat-tree whose {switch} has at most 64 links up"),
-    };
-    let value = params.iter().find(|(known, _)| known == param).map_or(Json::Null, |(_, value)| json(value.as_value()));
-    let hint = format!("{groups} link groups of one size are to share the {uplinks} links up of each {switch}");
-    Err(SpecError::new(format!("{}.{param}", reader.path_of("params")), &value, allowed).hint(hint))
-}
-
-/// A path tag must mean the same path to everything that shares a row (per peer and path) of the scheme.
-fn check_tag(
-    reader: &Reader<'_>,
-    entry: &Entry,
-    params: &Given,
-    tag: PathTag,
-    fabric: &TopologySpec,
-) -> Result<(), SpecError> {
-    let shape = shape(Tier::Host, fabric);
-    let name = entry.about.name;
-    let rows = (entry.rows)(params, &shape);
-    if tag == PathTag::Explicit && (entry.draws_tags)(params, &shape) {
-        let hint = format!("{name} looks for source ports of a tunnel by which hashing switches reach every path");
-        return Err(reader.refuse("path_tag", "\"outer\"").hint(hint));
-    }
-    if !fabric.tags_name_paths() {
-        let hint = format!(
-            "{name} tags packets at the hosts, and tags name whole paths only where a packet has at most two choices: at \
-             its leaf, and at a switch without hosts behind that"
-        );
-        match (&rows, tag) {
-            (Peers::Leaves, _) => {
-                return Err(reader.refuse("name", "a scheme at the switches for this graph").hint(hint));
-            }
-            (Peers::Hosts, PathTag::Explicit) => {
-                return Err(reader.refuse("path_tag", "\"outer\" in this graph").hint(hint));
-            }
-            (Peers::None, PathTag::Explicit) => {
-                return Err(reader.refuse("path_tag", "\"outer\" or \"inner\" in this graph").hint(hint));
-            }
-            _ => {}
-        }
-    }
-    if tag != PathTag::Explicit && (entry.path_rates)(params, &shape) {
-        let hint =
-            format!("{name} is told the rates of paths, with these parameters, and a hashed tag is no path by name");
-        return Err(reader.refuse("path_tag", "\"explicit\"").hint(hint));
-    }
-    match (rows, tag) {
-        (Peers::Leaves, PathTag::Outer | PathTag::Inner) => Err(reader.refuse("path_tag", "\"explicit\"").hint(
-            format!("{name} keeps state per rack and path, and a hashed tag is another path for each pair of hosts"),
-        )),
-        (Peers::Hosts, PathTag::Inner) => Err(reader
-            .refuse("path_tag", "\"explicit\" or \"outer\"")
-            .hint(format!("{name} keeps state per host and path, and an inner tag is another path for each flow"))),
-        _ => Ok(()),
     }
 }
 

@@ -165,7 +165,13 @@ pub(crate) fn read(
 
 /// The error of a workload that does not fit this topology, as an error about the spec.
 pub fn workload_error(entry: usize, error: WorkloadError) -> SpecError {
-    SpecError { key: format!("traffic[{entry}].{}", error.key), value: error.value, allowed: error.allowed, hint: None }
+    SpecError {
+        key: format!("traffic[{entry}].{}", error.key),
+        value: error.value,
+        allowed: error.allowed,
+        hint: None,
+        unserved: false,
+    }
 }
 
 fn find(path: &str, table: &Map<String, Value>) -> Result<&'static Entry, SpecError> {

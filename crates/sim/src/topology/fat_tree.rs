@@ -134,5 +134,6 @@ fn selects_nothing(n: usize, change: &FatTreeOverride) -> SpecError {
             _ => "a core, and an aggregation switch that is linked to it".into(),
         },
         hint: None,
+        unserved: false,
     }
 }

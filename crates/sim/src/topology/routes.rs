@@ -121,6 +121,7 @@ impl Topology {
                     value: names.join(" -> "),
                     allowed: format!("routes that end at {}", self.node_name(self.leaf_node(leaf))),
                     hint: Some(format!("packets to host {} go round in a circle", self.hosts_of(leaf)[0])),
+                    unserved: false,
                 });
             }
         }

@@ -310,5 +310,6 @@ fn selects_nothing(n: usize, spec: &LeafSpine) -> SpecError {
             spec.hosts() - 1
         ),
         hint: None,
+        unserved: false,
     }
 }

@@ -90,6 +90,7 @@ pub fn plan(sim: &mut Sim, choices: &Choices, most: usize) -> Result<(), SpecErr
                 value: format!("{} choices", choices.all.len()),
                 allowed: format!("up to {most} looks at ports"),
                 hint: Some("trace fewer flows at a time, or shorter ones".into()),
+                unserved: false,
             });
         }
         found.iter().for_each(|&(switch, port)| wanted.entry(switch).or_default().push((choice.at, port)));

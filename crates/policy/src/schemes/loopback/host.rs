@@ -83,6 +83,7 @@ impl Policy for LoopbackHost {
         .and(Hooks::TIMER)
         .and(Hooks::TICK)
         .and(Hooks::LINK);
+    const IN_THREE_TIERS: &'static str = "a test of the engine: any tag";
     type Site = AtHost;
     type Config = Config;
     type Flow = Flow;

@@ -130,6 +130,7 @@ impl Policy for LoopbackSwitch {
         .and(Hooks::TICK)
         .and(Hooks::LINK)
         .and(Hooks::DRAINED);
+    const IN_THREE_TIERS: &'static str = "a test of the engine: every switch hashes";
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flow;

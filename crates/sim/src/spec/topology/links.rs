@@ -316,6 +316,7 @@ fn check_alike(graph: &Graph, leaf_of: &[u32]) -> Result<(), SpecError> {
                 ),
                 allowed: format!("the same next nodes for all hosts of switch {leaf} ([]: shortest paths)"),
                 hint: None,
+                unserved: false,
             });
         }
     }

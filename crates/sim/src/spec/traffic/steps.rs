@@ -186,7 +186,13 @@ fn checked(reader: &Reader<'_>, collective: Collective, fabric: &TopologySpec) -
 
 /// The error with the part of a value that is at fault, such as one host of a list.
 fn at_fault(reader: &Reader<'_>, error: WorkloadError) -> SpecError {
-    SpecError { key: reader.path_of(&error.key), value: error.value, allowed: error.allowed, hint: None }
+    SpecError {
+        key: reader.path_of(&error.key),
+        value: error.value,
+        allowed: error.allowed,
+        hint: None,
+        unserved: false,
+    }
 }
 
 /// Hosts as they are given; [`Collective::check`] looks whether they are there.

@@ -1,0 +1,116 @@
+//! Does a scheme fit the fabric? What it cannot serve is refused, with a word why.
+
+use serde_json::{Map, Value as Json};
+use spinewise_policy::{Peers, Shape, Tier, Uneven};
+
+use super::{Entry, Given, PathTag, allowed, json, param_refused};
+use crate::spec::error::SpecError;
+use crate::spec::key::one_of;
+use crate::spec::reader::Reader;
+use crate::spec::topology::{TopologySpec, Wiring};
+
+/// A place of this fabric, as far as a spec knows it.
+pub(super) fn shape(tier: Tier, fabric: &TopologySpec) -> Shape {
+    Shape { tier, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() }
+}
+
+/// A parameter must not ask for more paths than there are, unless it has its default, which is then cut.
+pub(super) fn check_fit(
+    reader: &Reader<'_>,
+    entry: &Entry,
+    params: &Given,
+    set: &Map<String, Json>,
+    fabric: &TopologySpec,
+) -> Result<(), SpecError> {
+    let tier = if entry.site == "host" { Tier::Host } else { Tier::Leaf };
+    let shape = shape(tier, fabric);
+    let default = |name: &str| entry.params.iter().find(|param| param.name == name).map(|param| json(param.default));
+    let chosen = |name: &str| set.get(name).filter(|&value| default(name).as_ref() != Some(value));
+    let misfit = (entry.misfit)(params, &shape).and_then(|(name, range)| Some((name, range, chosen(name)?)));
+    match misfit {
+        Some((name, range, value)) => Err(param_refused(&format!("{}.{name}", reader.path_of("params")), value, range)
+            .hint(format!("the fabric has {} leaves, and {} paths between two of them", shape.leaves, shape.ways))),
+        None => Ok(()),
+    }
+}
+
+/// A scheme that works by the numbering of a fat-tree needs one, and links up that make groups of one size; by default
+/// it does not serve others, but parameters that were `set` are a mistake.
+pub(super) fn check_tree(
+    reader: &Reader<'_>,
+    entry: &Entry,
+    params: &Given,
+    set: &Map<String, Json>,
+    fabric: &TopologySpec,
+) -> Result<(), SpecError> {
+    let name = entry.about.name;
+    let tree = match &fabric.wiring {
+        _ if !entry.in_trees => return Ok(()),
+        Wiring::FatTree(tree) => tree.numbering(),
+        Wiring::LeafSpine(_) | Wiring::Links(_) => {
+            let hint = format!("{name} works by the numbering of a fat-tree: topology.kind = \"fat_tree\"");
+            return Err(reader.refuse("name", "a scheme for any fabric").hint(hint).unserved_if(true));
+        }
+    };
+    let Some(Uneven { param, groups, uplinks, tier }) = (entry.uneven)(params, &tree) else { return Ok(()) };
+    let switch = if tier == Tier::Leaf { "leaf" } else { "aggregation switch" };
+    let bits = (1..=uplinks.trailing_zeros()).map(|bits| bits.to_string());
+    let allowed = match uplinks {
+        0..=64 if uplinks.is_multiple_of(2) => one_of(bits.collect::<Vec<_>>().iter().map(String::as_str)),
+        0..=64 => format!("a fat-tree whose {switch} has an even number of links up (k a multiple of 4)"),
+        _ => format!("a fat-tree whose {switch} has at most 64 links up"),
+    };
+    let value = params.iter().find(|(known, _)| known == param).map_or(Json::Null, |(_, value)| json(value.as_value()));
+    let hint = format!("{groups} link groups of one size are to share the {uplinks} links up of each {switch}");
+    let error = SpecError::new(format!("{}.{param}", reader.path_of("params")), &value, allowed).hint(hint);
+    Err(error.unserved_if(set.get(param).is_none_or(Json::is_null)))
+}
+
+/// A path tag must mean the same path to everything that shares a row (per peer and path) of the scheme.
+pub(super) fn check_tag(
+    reader: &Reader<'_>,
+    entry: &Entry,
+    params: &Given,
+    tag: PathTag,
+    fabric: &TopologySpec,
+) -> Result<(), SpecError> {
+    let shape = shape(Tier::Host, fabric);
+    let name = entry.about.name;
+    let rows = (entry.rows)(params, &shape);
+    if tag == PathTag::Explicit && (entry.draws_tags)(params, &shape) {
+        let hint = format!("{name} looks for source ports of a tunnel by which hashing switches reach every path");
+        return Err(reader.refuse("path_tag", "\"outer\"").hint(hint));
+    }
+    if !fabric.tags_name_paths() {
+        let hint = format!(
+            "{name} tags packets at the hosts, and tags name whole paths only where a packet has at most two choices: at \
+             its leaf, and at a switch without hosts behind that"
+        );
+        match (&rows, tag) {
+            (Peers::Leaves, _) => {
+                let error = reader.refuse("name", "a scheme at the switches for this graph");
+                return Err(error.hint(hint).unserved_if(true));
+            }
+            (_, PathTag::Explicit) => {
+                let tags = if matches!(rows, Peers::Hosts) { "\"outer\"" } else { "\"outer\" or \"inner\"" };
+                let error = reader.refuse("path_tag", format!("{tags} in this graph"));
+                return Err(error.hint(hint).unserved_if(reader.given("path_tag").is_none()));
+            }
+            _ => {}
+        }
+    }
+    if tag != PathTag::Explicit && (entry.path_rates)(params, &shape) {
+        let hint =
+            format!("{name} is told the rates of paths, with these parameters, and a hashed tag is no path by name");
+        return Err(reader.refuse("path_tag", "\"explicit\"").hint(hint));
+    }
+    match (rows, tag) {
+        (Peers::Leaves, PathTag::Outer | PathTag::Inner) => Err(reader.refuse("path_tag", "\"explicit\"").hint(
+            format!("{name} keeps state per rack and path, and a hashed tag is another path for each pair of hosts"),
+        )),
+        (Peers::Hosts, PathTag::Inner) => Err(reader
+            .refuse("path_tag", "\"explicit\" or \"outer\"")
+            .hint(format!("{name} keeps state per host and path, and an inner tag is another path for each flow"))),
+        _ => Ok(()),
+    }
+}
