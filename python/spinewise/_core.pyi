@@ -28,6 +28,7 @@ class SpecError(ValueError):
     value: str
     allowed: str
     hint: str | None
+    unserved: bool
 
 class InternalError(RuntimeError):
     """An invariant of the engine does not hold: a defect of Spinewise."""

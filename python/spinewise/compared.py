@@ -104,6 +104,10 @@ FLOWLET_COLUMNS: tuple[Column, ...] = (
     ("must be told", told),
     ("needs", fact("needs")),
 )
+FABRIC_COLUMNS: tuple[Column, ...] = (
+    ("fabrics", lambda entry: str(entry["fabrics"])),
+    ("in three tiers", lambda entry: str(entry["three_tiers"])),
+)
 TIME_COLUMNS: tuple[Column, ...] = (
     ("one decision", fact("pick")),
     ("one update", fact("update")),
@@ -178,6 +182,13 @@ def page() -> str:
         "Of the implementations here; `spinewise bench --only decisions` measures them, in nanoseconds.",
         "",
         *table(entries, TIME_COLUMNS),
+        "",
+        "## Fabrics",
+        "",
+        "What each scheme serves as it comes: in other fabrics `spinewise compare` leaves it out, and says so. And what",
+        "it does in three tiers, which most of the papers do not have.",
+        "",
+        *table(entries, FABRIC_COLUMNS),
         "",
         "## Not here, and why",
         "",

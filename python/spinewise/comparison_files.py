@@ -47,6 +47,7 @@ def record(comparison: Comparison) -> dict[str, Any]:
             "format": FORMAT,
             "version": core.version(),
             "schemes": comparison.labels,
+            "skipped": [{"scheme": one.label, "reason": one.reason} for one in comparison.skipped],
             "loads": comparison.loads,
             "seeds": comparison.seeds,
             "paired": comparison.paired,

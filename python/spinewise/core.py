@@ -154,4 +154,4 @@ def bench(only: str = "", rounds: int = 5, share: float = 1.0) -> list[dict[str,
 
 def translated(error: Any) -> SpecError:
     """The engine's error as the package's own class, which can also name a file."""
-    return SpecError(error.key, error.value, error.allowed, error.hint)
+    return SpecError(error.key, error.value, error.allowed, error.hint, unserved=error.unserved)

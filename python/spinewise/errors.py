@@ -21,6 +21,8 @@ class SpecError(ValueError):
         allowed: what would be right, as a phrase ("an integer from 1 to 4096").
         hint: a way out or the nearest spelling, or None.
         file: the file the value came from, or None.
+        unserved: the scheme cannot serve this fabric, and nothing given asked for what does not fit; a
+            comparison leaves it out.
     """
 
     def __init__(
@@ -31,12 +33,14 @@ class SpecError(ValueError):
         hint: str | None = None,
         *,
         file: str | None = None,
+        unserved: bool = False,
     ) -> None:
         self.key = key
         self.value = shorten(str(value))
         self.allowed = allowed
         self.hint = hint
         self.file = file
+        self.unserved = unserved
         super().__init__(self.one_line())
 
     def one_line(self) -> str:
@@ -57,7 +61,8 @@ class SpecError(ValueError):
 
     def with_file(self, file: str | None) -> SpecError:
         """The same error, naming `file` unless it already names one."""
-        return SpecError(self.key, self.value, self.allowed, self.hint, file=self.file if self.file else file)
+        named = self.file if self.file else file
+        return SpecError(self.key, self.value, self.allowed, self.hint, file=named, unserved=self.unserved)
 
 
 class Cancelled(Exception):  # noqa: N818 - the run did not fail, it was asked to stop

@@ -65,7 +65,7 @@ def resolved_case(key: K, spec: Spec, seed: int, what: str) -> Case[K]:
     except SpecError as error:
         raise SpecError(
             error.key, error.value, error.allowed, f"{error.hint or ''} (in {what})".strip(),
-            file=error.file,
+            file=error.file, unserved=error.unserved,
         ) from None  # fmt: skip
 
 

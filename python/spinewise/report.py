@@ -259,6 +259,7 @@ def notes(comparison: Comparison) -> list[str]:
         " interval includes zero.",
         f"flows per scheme at the last load, all seeds: {flows}.",
     ]
+    lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in comparison.skipped]
     if not comparison.paired:
         lines.append("NOT PAIRED: some schemes saw different traffic; differences mean little.")
     if any(comparison.overloaded(load) for load in comparison.loads):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,19 @@ class Cell:
         return attribute(self.summary.of(size_class), metric)
 
 
+@dataclass(frozen=True)
+class Skipped:
+    """A variant that takes no part, for its scheme cannot serve the fabric.
+
+    Attributes:
+        label: the variant's label.
+        reason: what the scheme would need, or what it cannot do here.
+    """
+
+    label: str
+    reason: str
+
+
 def attribute(summary: ClassSummary, path: str) -> float:
     """The number at an attribute path."""
     found: Any = summary
@@ -70,13 +83,23 @@ def attribute(summary: ClassSummary, path: str) -> float:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All runs of a comparison, and what follows from them."""
+    """All runs of a comparison, and what follows from them.
+
+    Attributes:
+        spec: of the first run, resolved.
+        variants: those that take part; the first that takes part is the baseline.
+        loads: offered loads, or None for the spec's own.
+        seeds: seeds of each variant and load.
+        cells: one per run.
+        skipped: variants that cannot serve the fabric, and why.
+    """
 
     spec: Spec
     variants: list[Variant]
     loads: list[float | None]
     seeds: list[int]
     cells: list[Cell]
+    skipped: list[Skipped] = field(default_factory=list)
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, float | None, int], Cell]:
@@ -175,7 +198,8 @@ def compare(
 ) -> Comparison:
     """Run every scheme at every load and seed, on the same traffic, and compare them.
 
-    What is not given is taken from the spec's [compare] table (schemes, loads, seeds).
+    What is not given is taken from the spec's [compare] table (schemes, loads, seeds). Schemes that cannot serve the
+    fabric are left out, and named with the reason in the result.
 
     Args:
         spec: a dict or a TOML file.
@@ -189,11 +213,12 @@ def compare(
     plan = Plan.of(plain, schemes, loads, seeds)
     file = None if isinstance(spec, Mapping) else str(spec)
     try:
+        plan, skipped = plan.served()
         cases = plan.cases()
     except SpecError as error:
         raise error.with_file(file) from None
     cells = run_all(cases, measure, jobs=jobs, monitor=monitor)
-    return Comparison(cases[0].spec, plan.variants, plan.loads, plan.seeds, cells)
+    return plan.comparison(cases, cells, skipped)
 
 
 Key = tuple[str, float | None, int]
@@ -246,19 +271,38 @@ class Plan:
             seed_list(seeds if seeds is not None else table.get("seeds"), spec),
         )
 
+    def served(self) -> tuple[Plan, list[Skipped]]:
+        """The plan without the variants whose scheme cannot serve the fabric, and those.
+
+        Raises:
+            SpecError: none is left, or something else is wrong.
+        """
+        served: list[Variant] = []
+        skipped: list[Skipped] = []
+        for variant in self.variants:
+            try:
+                self.case(variant, self.loads[0], self.seeds[0])
+                served.append(variant)
+            except SpecError as error:
+                if not error.unserved or len(skipped) + 1 == len(self.variants):
+                    raise
+                skipped.append(Skipped(variant.label, f"{error.hint}; {error.key}: {error.allowed}"))
+        return Plan(self.spec, served, self.loads, self.seeds), skipped
+
     def cases(self) -> list[Case[Key]]:
         """Every run, resolved and checked before the first one starts."""
         return [
-            resolved_case(
-                (variant.label, load, seed),
-                with_load(variant.apply(self.spec), load),
-                seed,
-                f"scheme {variant.label}" + ("" if load is None else f" at load {load:g}"),
-            )
-            for load in self.loads
-            for seed in self.seeds
-            for variant in self.variants
+            self.case(variant, load, seed) for load in self.loads for seed in self.seeds for variant in self.variants
         ]
+
+    def case(self, variant: Variant, load: float | None, seed: int) -> Case[Key]:
+        """One run, resolved and checked."""
+        what = f"scheme {variant.label}" + ("" if load is None else f" at load {load:g}")
+        return resolved_case((variant.label, load, seed), with_load(variant.apply(self.spec), load), seed, what)
+
+    def comparison(self, cases: list[Case[Key]], cells: list[Cell], skipped: list[Skipped]) -> Comparison:
+        """The comparison that its runs have come to."""
+        return Comparison(cases[0].spec, self.variants, self.loads, self.seeds, cells, skipped)
 
 
 def check_compare_table(table: Any) -> None:

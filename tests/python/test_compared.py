@@ -35,6 +35,11 @@ def test_every_scheme_that_is_built_is_compared_and_no_other() -> None:
     assert set(rows(page, "Time against")) == schemes
     # MEET's Table 1 has a transport among them.
     assert set(rows(page, "All schemes")) == {*schemes, "mptcp"}
+    fabrics = rows(page, "Fabrics")
+    assert set(fabrics) == schemes
+    assert "| fat_tree | leaves and aggregation switches" in fabrics["lbsp"]
+    assert "| any | every switch that has a choice" in fabrics["letflow"]
+    assert "names a whole path" in fabrics["presto"]
     assert set(rows(page, "Against PDLB")) == set(compared.PDLB_TABLE_1)
     # What MEET's Table 1 has of them.
     of_meet = rows(page, "All schemes")

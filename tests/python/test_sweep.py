@@ -149,6 +149,40 @@ def test_every_cell_is_checked_before_any_runs() -> None:
     assert "in scheme pdbl" in str(caught.value.hint)
 
 
+LBSP_NEEDS = 'lbsp works by the numbering of a fat-tree: topology.kind = "fat_tree"'
+
+
+def test_a_scheme_that_cannot_serve_the_fabric_is_left_out_with_a_word() -> None:
+    found = sw.compare(TINY_SPEC, "lbsp,ecmp,rps", seeds=1)
+    assert found.labels == ["ecmp", "rps"]
+    assert [one.label for one in found.skipped] == ["lbsp"]
+    assert LBSP_NEEDS in found.skipped[0].reason
+    assert f"SKIPPED lbsp, which cannot serve this fabric: {LBSP_NEEDS}" in " ".join(printed(found).split())
+    record = comparison_files.record(found)
+    assert record["schemes"] == ["ecmp", "rps"]
+    assert record["skipped"] == [{"scheme": "lbsp", "reason": found.skipped[0].reason}]
+    assert [one.outcome_hash for one in found.cells] == [
+        one.outcome_hash for one in sw.compare(TINY_SPEC, "ecmp,rps", seeds=1).cells
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schemes", "names"),
+    [("lbsp", LBSP_NEEDS), ("lbsp,ecmp,letflow:gap=1", "flowlet_gap_us"), ("lbsp:bits=1,ecmp", "leaf_bits")],
+)
+def test_mistakes_and_comparisons_of_nothing_still_stop(schemes: str, names: str) -> None:
+    with pytest.raises(SpecError, match=names):
+        sw.compare(TINY_SPEC, schemes, seeds=1)
+
+
+def test_in_a_fat_tree_everyone_takes_part() -> None:
+    tree = TINY_SPEC | {"topology": {"kind": "fat_tree", "k": 4}}
+    found = sw.compare(tree, "ecmp,lbsp,lbsp:leaf_bits=1@again", seeds=1)
+    assert (found.labels, found.skipped) == (["ecmp", "lbsp", "again"], [])
+    with pytest.raises(SpecError, match="leaf_bits"):
+        sw.compare(tree, "ecmp,lbsp:leaf_bits=2", seeds=1)
+
+
 def test_the_same_cells_whatever_the_number_of_jobs() -> None:
     one, two = (sw.compare(TINY_SPEC, "ecmp,rps", loads=[0.2, 0.4], seeds=2, jobs=n) for n in (1, 2))
     assert [(c.label, c.load, c.seed, c.outcome_hash) for c in one.cells] == [

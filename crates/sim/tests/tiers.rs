@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{all_finished, flow, graph, run_both};
+use common::{all_finished, flow, graph, of_link, run, run_both};
 use serde_json::{Value, json};
 use spinewise_policy::AT_EVERY_TIER;
 use spinewise_sim::bank::REGISTRY;
@@ -119,4 +119,40 @@ fn each_scheme_says_what_it_does_in_three_tiers() {
         let everywhere = entry.about.tiers.contains(&"aggregation") && entry.about.tiers.contains(&"leaf");
         assert!(!says.is_empty() && (everywhere || says != AT_EVERY_TIER), "{name}");
     }
+}
+
+/// Shares of the cores in what goes up, when core 0 has a fifth of the others' rate.
+fn shares_of_cores(scheme: &str) -> [f64; 4] {
+    let topology = json!({"kind": "fat_tree", "k": 4, "override": [{"core": 0, "rate_gbps": 2}]});
+    let start = |host: u32, n: u32| 1000 * u64::from(400 * n + (37 * host + 11 * n) % 400);
+    let one = |host: u32, n: u32| flow(host, (host + 4 + 4 * (host % 3)) % 16, 300_000, start(host, n));
+    let list: Vec<Value> = (0..16).flat_map(|host| (0..12).map(move |n| one(host, n))).collect();
+    let traffic = json!([{"kind": "flows", "list": list}]);
+    let outcome = run(&json!({"topology": topology, "scheme": {"name": scheme}, "traffic": traffic}));
+    all_finished(&outcome);
+    let up = |core: u32| (0..4).map(move |pod| format!("aggregation{}->core{core}", 2 * pod + core / 2));
+    let bytes = [0, 1, 2, 3].map(|core| up(core).map(|link| of_link(&outcome, &link, "bytes")).sum::<u64>() as f64);
+    bytes.map(|own| own / bytes.iter().sum::<f64>())
+}
+
+/// Schemes that look at whole paths, or decide at each tier, spare the one core that is slow; those that see uplinks of
+/// leaves can only spare the aggregation switches in front of it. It has 2 / 32 of the capacity.
+#[test]
+fn who_sees_the_cores_spares_a_slow_one() {
+    let blind = shares_of_cores("ecmp");
+    assert!(blind[0] > 0.2, "{blind:?}");
+    for scheme in
+        ["hula", "luopan", "wcmp", "letflow", "drill", "meet", "clove", "pdlb", "elab", "hermes", "proportional"]
+    {
+        let shares = shares_of_cores(scheme);
+        assert!(shares[0] < 0.15, "{scheme}: {shares:?}");
+        assert!(shares[1..].iter().all(|&share| share > 0.2), "{scheme}: {shares:?}");
+    }
+    for scheme in ["conga", "conweave", "selb"] {
+        let shares = shares_of_cores(scheme);
+        let in_front = shares[0] + shares[1];
+        assert!((0.3..0.45).contains(&in_front) && shares[0] > 0.1, "{scheme}: {shares:?}");
+    }
+    // Hedera's controller knows the links of leaves alone, all of which are alike.
+    assert_eq!(shares_of_cores("hedera"), blind);
 }

@@ -12,19 +12,19 @@ from spinewise.folder import new_results
 from spinewise.jobs import run_all
 from spinewise.progress import BatchProgress, bars
 from spinewise.spec import load
-from spinewise.sweep import Comparison, Plan, measure
+from spinewise.sweep import Plan, measure
 
 
 def command(args: argparse.Namespace) -> int:
     """Run all cells, print the tables, write tables and figures when asked to."""
-    plan = Plan.of(load(args.spec, args.set), args.schemes, args.loads, args.seeds)
+    plan, skipped = Plan.of(load(args.spec, args.set), args.schemes, args.loads, args.seeds).served()
     cases = plan.cases()
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         with bars() as bar:
             monitor = BatchProgress(bar, len(cases), "compare")
             cells = run_all(cases, measure, jobs=args.jobs, monitor=monitor)
-        comparison = Comparison(cases[0].spec, plan.variants, plan.loads, plan.seeds, cells)
+        comparison = plan.comparison(cases, cells, skipped)
         if folder is not None:
             write_files(comparison, folder)
     if args.json:

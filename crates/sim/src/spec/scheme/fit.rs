@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 use spinewise_policy::{Peers, Shape, Tier, Uneven};
 
-use super::{Entry, Given, PathTag, allowed, json, param_refused};
+use super::{Entry, Given, PathTag, json, param_refused};
 use crate::spec::error::SpecError;
 use crate::spec::key::one_of;
 use crate::spec::reader::Reader;
