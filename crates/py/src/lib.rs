@@ -16,7 +16,12 @@ use spinewise_sim::trace::{self, CHOICE_COLUMNS, HOP_COLUMNS, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-create_exception!(_core, SpecError, PyValueError, "A spec was refused; has `key`, `value`, `allowed`, `hint` and `unserved`.");
+create_exception!(
+    _core,
+    SpecError,
+    PyValueError,
+    "A spec was refused; has `key`, `value`, `allowed`, `hint` and `unserved`."
+);
 create_exception!(_core, InternalError, PyRuntimeError, "An invariant of the engine does not hold: a defect.");
 
 fn spec_error(py: Python<'_>, error: &spec::SpecError) -> PyErr {
