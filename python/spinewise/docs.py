@@ -135,6 +135,7 @@ def record_table() -> list[str]:
 
 FAULTS = {
     "report.counters.lost": "`packets` and `bytes` lost on links: down, by chance, or in a black hole",
+    "report.counters.lost_in_switches": "packets of these that waited in a switch when it died; the others have a link",
     "report.counters.unroutable": "packets dropped at a switch that knew no way; they are in `dropped` too",
     "report.links[].lost": "packets lost on this link; they are in its `packets`, which counts what was sent",
     "report.unfinished.cut_off": "flows that had not arrived, and no path led from one host to the other and back when "

@@ -4,23 +4,33 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `schedule.rs` | from the spec to the outages and losses of each link |
+//! | `select.rs` | which links a fault hits |
+//! | `schedule.rs` | what each link and switch suffers |
 //! | `inlet.rs` | which packets a receiver never gets |
-//! | `news.rs` | when each switch learns that a link is down or up again |
+//! | `outlet.rs` | rate and delay of a link that changes, at its sender |
+//! | `detect.rs`, `hellos.rs` | when the ends of a link find what has become of it |
+//! | `news.rs` | when each switch hears of that |
 //! | `repair.rs` | which routes it uses from then on |
 
+mod detect;
+mod hellos;
 mod inlet;
 mod news;
+mod outlet;
 mod repair;
 mod schedule;
+mod select;
 
-use crate::spec::{Spec, SpecError};
-use crate::topology::Topology;
+use crate::spec::{Nics, Spec, SpecError, SwitchSpec};
+use crate::topology::{LinkSpec, Topology};
+use crate::transport::Transport;
 pub use inlet::Frail;
+pub use outlet::Outlet;
 use repair::Reach;
-use schedule::LinkFaults;
-use spinewise_policy::Time;
-use std::collections::{BTreeMap, BTreeSet};
+use schedule::Schedule;
+use serde_json::json;
+use spinewise_policy::{Span, Time};
+use std::collections::BTreeSet;
 
 /// From an instant to another, which does not belong to it.
 type Interval = (Time, Time);
@@ -28,6 +38,8 @@ type Interval = (Time, Time);
 /// What changes at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// It dies, and loses what it holds.
+    Dies,
     /// It finds that the link at this port is down.
     Down(u16),
     /// It finds that the link at this port works, but at less than the rate it was built for.
@@ -41,8 +53,7 @@ pub enum Step {
 /// All that the schedule of faults comes to.
 #[derive(Debug, Default)]
 pub struct Faults {
-    /// By link.
-    links: BTreeMap<u32, LinkFaults>,
+    schedule: Schedule,
     /// By switch, in order.
     steps: Vec<Vec<(Time, Step)>>,
 }
@@ -54,15 +65,22 @@ impl Faults {
     /// When a fault names what is not there, or faults contradict each other.
     pub fn new(spec: &Spec, topology: &mut Topology) -> Result<Faults, SpecError> {
         let Some(faults) = &spec.faults else { return Ok(Faults::default()) };
-        let links = schedule::links(&faults.faults, topology, spec.run.until)?;
-        let news = news::by_switch(&links, &faults.detection, topology);
-        let steps = repair::steps(&news, topology);
-        Ok(Faults { links, steps })
+        let schedule = Schedule::new(&faults.faults, topology, spec.seed, spec.run.until)?;
+        refuse_late_nics(spec, &schedule, topology)?;
+        let (links, how) = (&schedule.links, &faults.detection);
+        let changes = detect::changes(links, how, topology, (spec.seed, spec.run.until))?;
+        let mut steps = repair::steps(&news::by_switch(links, &changes, how, topology), topology);
+        for (&switch, deaths) in &schedule.deaths {
+            let steps = &mut steps[switch as usize];
+            steps.extend(deaths.iter().map(|&at| (at, Step::Dies)));
+            steps.sort_by_key(|&(at, step)| (at, step != Step::Dies));
+        }
+        Ok(Faults { schedule, steps })
     }
 
     /// Does nothing break?
     pub fn is_empty(&self) -> bool {
-        self.links.is_empty()
+        self.schedule.links.is_empty()
     }
 
     /// What changes at a switch, and when.
@@ -70,23 +88,85 @@ impl Faults {
         self.steps.get(switch as usize).map_or(&[], Vec::as_slice)
     }
 
+    /// Which routes a switch uses at this instant: see [`Topology::choices`].
+    pub fn row(&self, topology: &Topology, switch: u32, at: Time) -> u32 {
+        let until = self.steps(switch).iter().take_while(|step| step.0 <= at);
+        let rows = until.filter_map(|&(_, step)| if let Step::Routes(row) = step { Some(row) } else { None });
+        rows.last().unwrap_or(switch * topology.leaves)
+    }
+
     /// Is a link down at this instant?
-    fn is_down(&self, link: u32, at: Time) -> bool {
-        self.links.get(&link).is_some_and(|link| link.outages.iter().any(|&(from, until)| from <= at && at < until))
+    pub fn is_down(&self, link: u32, at: Time) -> bool {
+        self.schedule.links.get(&link).is_some_and(|faults| faults.is_down(at))
+    }
+
+    /// Rate and delay of a link at this instant.
+    pub fn line(&self, link: u32, spec: &LinkSpec, at: Time) -> (u64, Span) {
+        self.schedule.links.get(&link).map_or((spec.rate, spec.delay), |faults| {
+            (faults.rate(at).unwrap_or(spec.rate), spec.delay + faults.added(at))
+        })
+    }
+
+    /// How a link changes for its sender, if it does.
+    pub fn outlet(&self, link: u32, spec: &LinkSpec) -> Option<Box<Outlet>> {
+        Outlet::new(link, self.schedule.links.get(&link)?, spec.rate, spec.delay)
+    }
+
+    /// Must the ports of a switch keep their packets until transmission starts? Those do that may lose what waits there,
+    /// or whose rate or delay is not known before.
+    pub fn keeps(&self, switch: u32, topology: &Topology) -> bool {
+        let node = topology.hosts + switch;
+        let changes = |port| {
+            let faults = self.schedule.links.get(&topology.out_number(node, port));
+            faults.is_some_and(|faults| faults.changes())
+        };
+        self.schedule.deaths.contains_key(&switch) || (!self.is_empty() && (0..topology.ports(node)).any(changes))
     }
 
     /// Which pairs of these hosts no packet can cross at this instant, there or back.
     pub fn cut_off(&self, topology: &Topology, at: Time, pairs: &[(u32, u32)]) -> Vec<bool> {
-        let down: BTreeSet<u32> = self.links.keys().copied().filter(|&link| self.is_down(link, at)).collect();
-        if down.is_empty() {
-            return vec![false; pairs.len()];
+        cut_off(topology, &self.schedule.links.keys().copied().filter(|&link| self.is_down(link, at)).collect(), pairs)
+    }
+
+    /// Refuses faults that cut off from each other, for good, hosts that have traffic.
+    ///
+    /// # Errors
+    /// Says which fault, and which hosts.
+    pub fn refuse_cuts(&self, topology: &Topology, pairs: &[(u32, u32)]) -> Result<(), SpecError> {
+        let down = self.schedule.for_good.iter().map(|&(_, link)| link).collect();
+        let cut = cut_off(topology, &down, pairs).iter().position(|&cut| cut);
+        let (Some(cut), Some(&(n, _))) = (cut, self.schedule.for_good.last()) else { return Ok(()) };
+        let (src, dst) = pairs[cut];
+        let allowed = format!("faults that end or leave a path; host {src} cannot reach host {dst} any more, or back");
+        let hint = "give until_us, or may_cut_off = true if that is meant";
+        Err(SpecError::new(format!("fault[{n}]"), &json!("down for good"), allowed).hint(hint))
+    }
+}
+
+/// Which pairs of these hosts no packet can cross, there or back, if these links are down.
+fn cut_off(topology: &Topology, down: &BTreeSet<u32>, pairs: &[(u32, u32)]) -> Vec<bool> {
+    if down.is_empty() {
+        return vec![false; pairs.len()];
+    }
+    let reach = Reach::over(topology, down);
+    let wired = |host: u32| {
+        let out = topology.out_number(host, 0);
+        !down.contains(&out) && !down.contains(&topology.back(out))
+    };
+    let meets = |a: u32, b: u32| reach.reaches(topology.leaf_of[a as usize], topology.leaf_of[b as usize]);
+    pairs.iter().map(|&(a, b)| !(wired(a) && wired(b) && meets(a, b) && meets(b, a))).collect()
+}
+
+/// A NIC that queues puts packets on the line before they start, and cannot know their delay then.
+fn refuse_late_nics(spec: &Spec, schedule: &Schedule, topology: &Topology) -> Result<(), SpecError> {
+    let queues = matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue);
+    let late = schedule.links.iter().filter(|(_, faults)| !faults.delays.is_empty()).map(|(&link, _)| link);
+    let mut late = late.filter(|&link| topology.links[link as usize].from.0 < topology.hosts);
+    match late.next() {
+        Some(link) if queues && !matches!(spec.transport, Transport::Rdma(_)) => {
+            let allowed = format!("\"pull\" with a fault of kind \"delay\" at {}", topology.link_name(link));
+            Err(SpecError::new("switch.nics", &json!("queue"), allowed))
         }
-        let reach = Reach::over(topology, &down);
-        let wired = |host: u32| {
-            let out = topology.out_number(host, 0);
-            !down.contains(&out) && !down.contains(&topology.back(out))
-        };
-        let meets = |a: u32, b: u32| reach.reaches(topology.leaf_of[a as usize], topology.leaf_of[b as usize]);
-        pairs.iter().map(|&(a, b)| !(wired(a) && wired(b) && meets(a, b) && meets(b, a))).collect()
+        _ => Ok(()),
     }
 }

@@ -17,7 +17,7 @@ mod turns;
 
 use crate::bank::Bank;
 use crate::control::plan_ticks;
-use crate::faults::Frail;
+use crate::faults::{Frail, Outlet};
 use crate::flows::{Flows, Machine};
 use crate::link::Wires;
 use crate::log::Log;
@@ -58,6 +58,8 @@ struct Nic {
     busy_until: Time,
     /// End of the last data packet pulled: then the next one is.
     pulled_until: Time,
+    /// If its link changes.
+    outlet: Option<Box<Outlet>>,
     /// Instead of all this, where a NIC queues what it is given.
     queue: Option<Box<Port>>,
     /// No data of a paused priority is pulled.
@@ -65,6 +67,13 @@ struct Nic {
     /// Any of these lies in the future, as far as is known.
     paused: bool,
     counters: Counters,
+}
+
+impl Nic {
+    /// Bits per second at `now`.
+    fn rate(&self, now: Time) -> u64 {
+        self.outlet.as_ref().map_or(self.line.rate(), |outlet| outlet.at(now).0)
+    }
 }
 
 /// Data priorities.
@@ -126,16 +135,24 @@ impl Host {
         if let Some(interval) = net.series_interval {
             timers.plan(Time::ZERO + interval, What::Sample);
         }
+        let outlet = net.faults.outlet(link, spec);
         Host {
             id,
             frail: Frail::new(net, id),
             nic: Nic {
-                line: net.line(spec.rate),
+                line: match outlet {
+                    Some(_) => net.line(spec.rate).uneven(),
+                    None => net.line(spec.rate),
+                },
+                outlet,
                 delay: spec.delay,
                 link,
                 busy_until: Time::ZERO,
                 pulled_until: Time::ZERO,
-                queue: net.nics_queue.then(|| Box::new(Port::new(net.line(spec.rate), spec.delay, link, None))),
+                queue: net.nics_queue.then(|| {
+                    let port = Port::new(net.line(spec.rate), spec.delay, link, None);
+                    Box::new(port.with_outlet(net.faults.outlet(link, spec)))
+                }),
                 pausing: Box::new([Pausing::default(); PRIORITIES]),
                 paused: false,
                 counters: Counters::default(),
@@ -179,6 +196,9 @@ impl Host {
         let packet = &mut hand.packet;
         let start = self.nic.busy_until.max(now);
         let bytes = u32::from(packet.wire);
+        if let Some(outlet) = &mut self.nic.outlet {
+            self.nic.line.set_rate(outlet.rate(start));
+        }
         let took = self.nic.line.send(bytes, start > self.nic.busy_until);
         self.nic.busy_until = start + took;
         self.nic.counters.packets += 1;
@@ -189,7 +209,12 @@ impl Host {
             Kind::Data | Kind::Probe => packet.stamp = start,
             _ => {}
         }
-        w.wires.push(self.nic.link, hand, self.nic.busy_until + self.nic.delay);
+        let ends = self.nic.busy_until;
+        let arrives = match &mut self.nic.outlet {
+            Some(outlet) => outlet.arrival(start, ends, w.wires),
+            None => ends + self.nic.delay,
+        };
+        w.wires.push(self.nic.link, hand, arrives);
     }
 
     /// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is that of the making.
@@ -441,7 +466,7 @@ impl Host {
     pub fn arrive(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
         let packet = &mut hand.packet;
         if let Some(frail) = &mut self.frail
-            && frail.loses(0, now, packet)
+            && frail.loses(0, now, packet, w.wires)
         {
             w.log.lost.add(packet.wire);
             if packet.of_flow() {

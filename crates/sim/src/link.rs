@@ -3,7 +3,7 @@
 use crate::packet::{BODY, Body, InHand, Packet};
 use crate::ring::Ring;
 use spinewise_policy::Time;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What is in flight on one link, a cache line to itself.
 #[derive(Debug, Default)]
@@ -21,6 +21,8 @@ pub struct Wires {
     /// Earliest thing each node has to do.
     pub due: Vec<Time>,
     bodies: Vec<VecDeque<Body>>,
+    /// When packets in flight left, of links whose receivers ask.
+    starts: BTreeMap<u32, VecDeque<Time>>,
     /// Links that were empty and are not any more; the event-queue engine reads it.
     pub fresh: Option<Vec<u32>>,
     /// Transmissions so far.
@@ -37,6 +39,7 @@ impl Wires {
             to,
             due: vec![Time::NEVER; nodes],
             bodies: Vec::new(),
+            starts: BTreeMap::new(),
             fresh: None,
             hops: 0,
         }
@@ -91,6 +94,16 @@ impl Wires {
             self.bodies.resize_with(self.rings.len(), VecDeque::new);
         }
         self.bodies[link as usize].push_back(body.unwrap_or_default());
+    }
+
+    /// Notes when the packet leaves that is put on a link next.
+    pub fn note_start(&mut self, link: u32, start: Time) {
+        self.starts.entry(link).or_default().push_back(start);
+    }
+
+    /// When the packet left that has just been taken off a link of which all are [noted](Self::note_start).
+    pub fn started(&mut self, link: u32) -> Time {
+        self.starts.get_mut(&link).and_then(VecDeque::pop_front).expect("the start of each packet is noted")
     }
 
     /// Takes the first packet off a link.

@@ -71,8 +71,10 @@ pub struct Log {
     pub delivered: Account,
     /// Dropped at a full queue, or without a route.
     pub dropped: Account,
-    /// Lost on links that were down, or by chance.
+    /// Lost on links, or in a switch that died.
     pub lost: Account,
+    /// Packets of these that a switch held when it died.
+    pub lost_in_switches: u64,
     /// Taken by a scheme on the way.
     pub consumed: Account,
     /// Of the created: probes and their replies.

@@ -380,6 +380,7 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
             "delivered": account(log.delivered),
             "dropped": account(log.dropped),
             "lost": account(log.lost),
+            "lost_in_switches": log.lost_in_switches,
             "consumed": account(log.consumed),
             "in_network_at_stop": account(in_flight),
             "acks": account(log.acks),

@@ -223,13 +223,26 @@ impl Serializer {
         Serializer { rate, ps_per_byte: 0, remainder: FLOORED }
     }
 
+    /// The same line, as one whose rate changes: each transmission is divided out.
+    pub fn uneven(self) -> Self {
+        Serializer { ps_per_byte: 0, ..self }
+    }
+
+    /// Sends at another rate from now on. What a division left at the old rate is forgotten.
+    pub fn set_rate(&mut self, rate: u64) {
+        if rate != self.rate {
+            self.rate = rate;
+            self.remainder = if self.remainder == FLOORED { FLOORED } else { 0 };
+        }
+    }
+
     /// Bits per second.
     #[inline]
     pub fn rate(&self) -> u64 {
         self.rate
     }
 
-    /// Is a byte a whole number of picoseconds?
+    /// Is a byte a whole number of picoseconds, always?
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.ps_per_byte != 0

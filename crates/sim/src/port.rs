@@ -9,11 +9,12 @@
 mod lanes;
 mod pausing;
 
+use crate::faults::Outlet;
 use crate::link::Wires;
 use crate::packet::{CE, ECT, InHand, Packet, Serializer};
 use crate::ring::Ring;
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
-pub use lanes::{Drained, Lane, Lanes, Next, Released};
+pub use lanes::{Drained, Lane, Lanes, Lost, Next, Released};
 pub use pausing::Pausing;
 use spinewise_policy::{Queue, Rng, Span, Time};
 
@@ -205,13 +206,15 @@ impl Waiting {
 }
 
 /// What a port seldom counts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct Rare {
     drops: u64,
     dropped_bytes: u64,
     marks: u64,
     /// Time spent sending, committed, where the rate does not divide.
     busy: Span,
+    /// If its link changes.
+    outlet: Option<Box<Outlet>>,
 }
 
 impl Port {
@@ -233,9 +236,18 @@ impl Port {
         }
     }
 
-    /// Bits per second.
-    pub fn rate(&self) -> u64 {
-        self.line.rate()
+    /// Makes its link change. One whose delay does must commit at the start of transmission.
+    pub fn with_outlet(mut self, outlet: Option<Box<Outlet>>) -> Self {
+        if outlet.is_some() {
+            self.line = self.line.uneven();
+        }
+        self.rare.outlet = outlet;
+        self
+    }
+
+    /// Bits per second at `now`.
+    pub fn rate(&self, now: Time) -> u64 {
+        self.rare.outlet.as_ref().map_or(self.line.rate(), |outlet| outlet.at(now).0)
     }
 
     /// Bytes and packets queued at `now`, by the convention of `rules`; every transmission that starts at or before
@@ -262,6 +274,7 @@ impl Port {
         }
         // As one packet, which ends when the last of them would: what a division leaves is carried within a busy period.
         let mut line = self.line;
+        line.set_rate(self.rate(now));
         rest + line.send(self.waiting.bytes as u32, now > self.busy_until)
     }
 
@@ -396,12 +409,16 @@ impl Port {
     #[inline(always)]
     fn transmit(&mut self, start: Time, hand: &mut InHand, wires: &mut Wires) {
         let ends = self.occupy(start, u32::from(hand.packet.wire));
-        wires.push(self.link, hand, ends + self.delay);
+        let arrives = self.arrival(start, ends, wires);
+        wires.push(self.link, hand, arrives);
     }
 
     /// Sends `bytes` from `start` on, which must not be before the line is free. Returns when the last bit leaves.
     #[inline(always)]
     fn occupy(&mut self, start: Time, bytes: u32) -> Time {
+        if !self.line.is_whole() {
+            self.set_rate(start);
+        }
         let took = self.line.send(bytes, start > self.busy_until);
         self.busy_until = start + took;
         self.packets += 1;
@@ -410,6 +427,28 @@ impl Port {
             self.rare.busy += took;
         }
         self.busy_until
+    }
+
+    /// The rate of the transmission that starts at `start`.
+    #[cold]
+    fn set_rate(&mut self, start: Time) {
+        if let Some(outlet) = &mut self.rare.outlet {
+            self.line.set_rate(outlet.rate(start));
+        }
+    }
+
+    /// When what is sent from `start` to `ends`, which the line was [occupied](Self::occupy) for, arrives.
+    #[inline(always)]
+    fn arrival(&mut self, start: Time, ends: Time, wires: &mut Wires) -> Time {
+        if self.line.is_whole() { ends + self.delay } else { self.late_arrival(start, ends, wires) }
+    }
+
+    #[cold]
+    fn late_arrival(&mut self, start: Time, ends: Time, wires: &mut Wires) -> Time {
+        match &mut self.rare.outlet {
+            Some(outlet) => outlet.arrival(start, ends, wires),
+            None => ends + self.delay,
+        }
     }
 
     /// The queues of a commit-at-start port.
@@ -486,16 +525,28 @@ impl Port {
         self.waiting.bytes -= u64::from(wire);
         self.waiting.serving = wire;
         let marks = called_for || (rules.mark_at_dequeue && self.left_behind(rules));
-        let ends = self.occupy(now.max(self.busy_until), wire);
-        let slot = wires.slot(self.link, ends + self.delay);
+        let start = now.max(self.busy_until);
+        let ends = self.occupy(start, wire);
+        let arrives = self.arrival(start, ends, wires);
+        let slot = wires.slot(self.link, arrives);
         let body = self.kept().pop_into(lane, slot);
-        slot.at = ends + self.delay;
+        slot.at = arrives;
         if marks {
             self.rare.marks += mark(slot);
         }
         if body.is_some() {
             wires.push_body(self.link, body);
         }
+    }
+
+    /// Takes a packet that waits at a commit-at-start port, be it held or paused, as it is lost: see [`Lanes::lose`].
+    pub fn lose(&mut self) -> Option<Lost> {
+        let lost = self.kept().lose()?;
+        if !lost.was_held {
+            self.waiting.packets -= 1;
+            self.waiting.bytes -= u64::from(lost.packet.wire);
+        }
+        Some(lost)
     }
 
     /// Parks an admitted packet in held queue `q`, which is taken.

@@ -45,6 +45,8 @@ impl Sim {
             topology.route_as_wired();
         }
         let faults = Faults::new(spec, &mut topology)?;
+        let pairs: Vec<(u32, u32)> = list.iter().map(|(flow, _)| (flow.src, flow.dst)).collect();
+        faults.refuse_cuts(&topology, &pairs)?;
         let subflows = subflows(spec, list.len())?;
         let flows = Flows::new(list, gates, topology.hosts).with_subflows(subflows);
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);

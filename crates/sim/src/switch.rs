@@ -98,7 +98,7 @@ impl Ports for OwnPorts<'_> {
         self.owner.ports[port.index()].queue(self.now, &self.net.rules, self.wires).1
     }
     fn rate(&self, port: PortId) -> u64 {
-        self.owner.ports[port.index()].rate()
+        self.owner.ports[port.index()].rate(self.now)
     }
     fn free_queue(&self, port: PortId) -> Option<Queue> {
         self.owner.ports[port.index()].lanes()?.free_queue()
@@ -135,7 +135,7 @@ impl Switch {
         let node = topology.hosts + id;
         let tier = topology.tier(id);
         let queues = fabric.layout(id).queues;
-        let keeps = net.commit_at_start || net.shared.is_some() || queues > 0;
+        let keeps = net.commit_at_start || net.shared.is_some() || queues > 0 || net.faults.keeps(id, topology);
         let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
         let packet = net.largest_packet;
         let buffer = net
@@ -152,6 +152,7 @@ impl Switch {
                     link,
                     keeps.then(|| Lanes::new(priorities, net.shared.is_some(), queues)),
                 )
+                .with_outlet(net.faults.outlet(link, spec))
             })
             .collect::<Vec<_>>();
         let mut timers = Timers::default();
@@ -215,12 +216,9 @@ impl Switch {
     /// Is a packet that is due lost on its link?
     #[cold]
     fn never_comes(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: &Packet) -> bool {
-        let lost = self.frail.as_deref_mut().is_some_and(|frail| frail.loses(in_port, now, packet));
+        let lost = self.frail.as_deref_mut().is_some_and(|frail| frail.loses(in_port, now, packet, w.wires));
         if lost {
-            w.log.lost.add(packet.wire - u16::from(packet.fabric_header));
-            if packet.of_flow() {
-                w.flows.left(packet.flow);
-            }
+            count_lost(w, packet);
         }
         lost
     }
@@ -474,6 +472,7 @@ impl Switch {
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
             What::LinkChange(number) => match self.changes[number as usize] {
+                Step::Dies => self.lose_all(w, now),
                 Step::Routes(row) => self.row = row,
                 Step::Down(port) => {
                     self.down.insert(port);
@@ -566,6 +565,14 @@ fn strip_header(packet: &mut Packet) {
     if packet.fabric_header > 0 {
         packet.wire -= u16::from(packet.fabric_header);
         packet.fabric_header = 0;
+    }
+}
+
+#[cold]
+fn count_lost(w: &mut World<'_>, packet: &Packet) {
+    w.log.lost.add(packet.wire - u16::from(packet.fabric_header));
+    if packet.of_flow() {
+        w.flows.left(packet.flow);
     }
 }
 

@@ -64,8 +64,7 @@ pub struct Trace {
 /// [`crate::setup::simulate`] with a trace of these flows: twice the run.
 ///
 /// # Errors
-/// [`Failure`]: as there; or faults, a flow that is not there or stays in its rack, a scheme without choices, a
-/// trace too large.
+/// [`Failure`]: as there; or a flow that is not there or stays in its rack, a scheme without choices, a trace too large.
 pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) -> Result<(Outcome, Trace), Failure> {
     let (mut sim, loads) = Sim::new(spec, tuning).map_err(Failure::Spec)?;
     check(&sim, spec, flows).map_err(Failure::Spec)?;
@@ -95,10 +94,6 @@ fn check(sim: &Sim, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
         hint,
         unserved: false,
     };
-    if !sim.net.faults.is_empty() {
-        let hint = "what stands for which path changes as routes do";
-        return Err(error("flows of a run with faults".into(), "a run without [[fault]]".into(), Some(hint.into())));
-    }
     let decider = sim.edge.as_ref().unwrap_or(&sim.fabric);
     if decider.sees().decides != Decides::Chooses {
         return Err(error(

@@ -46,6 +46,21 @@ fn leaves_hear_of_a_link_that_dies_and_of_its_return() {
     assert_eq!(fate(&run_both(&never)), (0, vec![1]));
 }
 
+// LBSP §3.4: a degraded link is dealt with as one that is down.
+#[test]
+fn a_link_that_becomes_slow_is_avoided_until_it_is_fast_again() {
+    let faults = json!([{"kind": "rate", "ends": ["leaf7", "aggregation7"], "at_us": 100, "until_us": 1000,
+                         "rate_gbps": 1}]);
+    let by = |at_us: f64, params: Value| {
+        let spec = merged(&spec(faults.clone(), burst(at_us)), &json!({"scheme": {"params": params}}));
+        fate(&run_both(&spec))
+    };
+    assert_eq!(by(50.0, json!({})), (20, vec![1]));
+    assert_eq!(by(130.0, json!({})), (20, vec![0]));
+    assert_eq!(by(130.0, json!({"avoid_degraded": false})), (20, vec![1]));
+    assert_eq!(by(1030.0, json!({})), (20, vec![1]));
+}
+
 /// The switches whose tables are not what they were at the start.
 fn changed_tables(spec: &Value, tuning: Tuning) -> Vec<u32> {
     let spec = resolved(spec);

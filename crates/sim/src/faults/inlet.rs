@@ -3,16 +3,19 @@
 
 use super::Interval;
 use super::schedule::LinkFaults;
+use crate::link::Wires;
 use crate::net::{Net, tx_time};
 use crate::packet::Packet;
 use spinewise_policy::{Rng, Time};
+use std::sync::Arc;
 
 /// A link into a node, as its schedule has it.
 #[derive(Debug)]
 struct Inlet {
+    link: u32,
     rate: u64,
     delay: u64,
-    faults: LinkFaults,
+    faults: Arc<LinkFaults>,
     dice: Rng,
     lost: u64,
 }
@@ -31,7 +34,8 @@ impl Frail {
         let first = net.topology.first_link[node as usize];
         let inlet = |link: u32| {
             let spec = &net.topology.links[link as usize];
-            net.faults.links.get(&link).map(|faults| Inlet {
+            net.faults.schedule.links.get(&link).filter(|faults| faults.loses()).map(|faults| Inlet {
+                link,
                 rate: spec.rate,
                 delay: spec.delay.0,
                 faults: faults.clone(),
@@ -45,11 +49,16 @@ impl Frail {
 
     /// Is a packet lost that would arrive now by this port? One that has arrived when the link goes down is not, nor
     /// one that leaves when it comes up.
-    pub fn loses(&mut self, port: u16, now: Time, packet: &Packet) -> bool {
+    pub fn loses(&mut self, port: u16, now: Time, packet: &Packet, wires: &mut Wires) -> bool {
         let Some(inlet) = &mut self.inlets[usize::from(port)] else { return false };
-        let sending = tx_time(u64::from(packet.wire), inlet.rate, self.floor_tx);
-        let left = Time(now.0.saturating_sub(inlet.delay + sending));
-        let lost = meets(&inlet.faults.outages, left, now) || inlet.is_unlucky(now);
+        let left = if inlet.faults.asks_when() {
+            // Where rate and delay have changed meanwhile, only the sender knows.
+            wires.started(inlet.link)
+        } else {
+            let sending = tx_time(u64::from(packet.wire), inlet.rate, self.floor_tx);
+            Time(now.0.saturating_sub(inlet.delay + sending))
+        };
+        let lost = meets(&inlet.faults.outages, left, now) || inlet.swallows(now, packet) || inlet.is_unlucky(now);
         inlet.lost += u64::from(lost);
         lost
     }
@@ -61,6 +70,11 @@ impl Frail {
 }
 
 impl Inlet {
+    fn swallows(&self, now: Time, packet: &Packet) -> bool {
+        let mut holes = self.faults.holes.iter().filter(|&&((from, until), _)| from <= now && now < until);
+        holes.any(|(_, hole)| hole.swallows(packet.src, packet.dst))
+    }
+
     fn is_unlucky(&mut self, now: Time) -> bool {
         let holds = self.faults.losses.iter().find(|&&((from, until), _)| from <= now && now < until);
         holds.is_some_and(|&(_, probability)| self.dice.unit() < probability)

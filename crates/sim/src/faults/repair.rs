@@ -5,6 +5,7 @@
 //! while some switches know more than others.
 
 use super::Step;
+use super::detect::Seen;
 use super::news::News;
 use crate::topology::Topology;
 use spinewise_policy::{Tier, Time};
@@ -105,7 +106,7 @@ impl Reach {
 /// What a switch knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Known {
-    /// Links that are down, as it has heard, both of each cable.
+    /// Links whose senders take them for down, as it has heard.
     links: BTreeSet<u32>,
     /// Ports of its own that are down.
     ports: BTreeSet<u16>,
@@ -129,9 +130,7 @@ fn steps_of(
     let (mut known, mut row, mut steps) = (Known::default(), base, Vec::new());
     for news in news.chunk_by(|a, b| a.0 == b.0) {
         let at = news[0].0;
-        for &(_, item) in news {
-            learn(&mut known, item, topology);
-        }
+        news.iter().for_each(|&(_, item)| known.learn(item));
         let next = match rows.get(&known) {
             _ if topology.as_wired => base,
             Some(&next) => next,
@@ -146,26 +145,22 @@ fn steps_of(
             steps.push((at, Step::Routes(row)));
         }
         steps.extend(news.iter().filter_map(|&(_, item)| match item {
-            News::Own { port, down: true } => Some((at, Step::Down(port))),
-            News::Own { port, down: false } => Some((at, Step::Up(port))),
+            News::Own(port, Seen::Down) => Some((at, Step::Down(port))),
+            News::Own(port, Seen::Degraded) => Some((at, Step::Degraded(port))),
+            News::Own(port, Seen::Up) => Some((at, Step::Up(port))),
             News::Heard { .. } => None,
         }));
     }
     steps
 }
 
-fn learn(known: &mut Known, news: News, topology: &Topology) {
-    match news {
-        News::Own { port, down: true } => _ = known.ports.insert(port),
-        News::Own { port, down: false } => _ = known.ports.remove(&port),
-        News::Heard { cable, down } => {
-            for link in [cable, topology.back(cable)] {
-                if down {
-                    known.links.insert(link);
-                } else {
-                    known.links.remove(&link);
-                }
-            }
+impl Known {
+    fn learn(&mut self, news: News) {
+        match news {
+            News::Own(port, Seen::Down) => _ = self.ports.insert(port),
+            News::Own(port, _) => _ = self.ports.remove(&port),
+            News::Heard { link, down: true } => _ = self.links.insert(link),
+            News::Heard { link, down: false } => _ = self.links.remove(&link),
         }
     }
 }
@@ -173,14 +168,16 @@ fn learn(known: &mut Known, news: News, topology: &Topology) {
 /// The row of the routes that a switch uses with this knowledge: its first if they are the same.
 fn add_row(switch: u32, known: &Known, topology: &mut Topology, reaches: &mut BTreeMap<BTreeSet<u32>, Reach>) -> u32 {
     let base = switch * topology.leaves;
-    if !known.links.is_empty() && !reaches.contains_key(&known.links) {
-        reaches.insert(known.links.clone(), Reach::over(topology, &known.links));
+    // A cable is used if both its ends say that it works.
+    let down: BTreeSet<u32> = known.links.iter().flat_map(|&link| [link, topology.back(link)]).collect();
+    if !down.is_empty() && !reaches.contains_key(&down) {
+        reaches.insert(down.clone(), Reach::over(topology, &down));
     }
-    let reach = reaches.get(&known.links);
+    let reach = reaches.get(&down);
     let routes: Vec<Vec<u16>> = (0..topology.leaves)
         .map(|leaf| {
             let mut ports = match reach {
-                Some(reach) => reach.ports(topology, switch, leaf, &known.links),
+                Some(reach) => reach.ports(topology, switch, leaf, &down),
                 None => topology.uplinks(switch, leaf).to_vec(),
             };
             ports.retain(|port| !known.ports.contains(port));

@@ -1,73 +1,193 @@
-//! From the spec to the outages and losses of each link.
+//! From the spec to what each link suffers.
 
 use super::Interval;
-use crate::spec::{Broken, Effect, Fault, FaultWay, SpecError};
+use super::select::Map;
+use crate::spec::{Broken, Effect, Fault, Pairs, SpecError};
 use crate::topology::Topology;
 use serde_json::json;
-use spinewise_policy::Time;
+use spinewise_policy::{Rng, Span, Time};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Most outages of one fault.
 const MOST_OUTAGES: u64 = 10_000;
 
-/// What the schedule says of one link. Intervals are in order and do not touch.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What the schedule says of one link. Intervals are in order; those of one kind do not overlap, but of black holes.
+#[derive(Debug, Default)]
 pub struct LinkFaults {
     /// Nothing gets through.
     pub outages: Vec<Interval>,
     /// Each packet is lost with this probability.
     pub losses: Vec<(Interval, f64)>,
+    /// Packets of some pairs of hosts are lost.
+    pub holes: Vec<(Interval, Arc<Hole>)>,
+    /// So many bits per second are left.
+    pub rates: Vec<(Interval, u64)>,
+    /// So much is added to the delay.
+    pub delays: Vec<(Interval, Span)>,
+}
+
+impl LinkFaults {
+    /// Does it lose packets?
+    pub fn loses(&self) -> bool {
+        !(self.outages.is_empty() && self.losses.is_empty() && self.holes.is_empty())
+    }
+
+    /// Does its rate or its delay change?
+    pub fn changes(&self) -> bool {
+        !(self.rates.is_empty() && self.delays.is_empty())
+    }
+
+    /// Must its receiver ask when a packet left?
+    pub fn asks_when(&self) -> bool {
+        self.changes() && !self.outages.is_empty()
+    }
+
+    /// Is it down at this instant?
+    pub fn is_down(&self, at: Time) -> bool {
+        self.outages.iter().any(|&(from, until)| from <= at && at < until)
+    }
+
+    /// Its rate at this instant, if it is a lower one.
+    pub fn rate(&self, at: Time) -> Option<u64> {
+        held(&self.rates, at)
+    }
+
+    /// What is added to its delay at this instant.
+    pub fn added(&self, at: Time) -> Span {
+        held(&self.delays, at).unwrap_or(Span::ZERO)
+    }
+}
+
+fn held<T: Copy>(list: &[(Interval, T)], at: Time) -> Option<T> {
+    list.iter().find(|&&((from, until), _)| from <= at && at < until).map(|&(_, value)| value)
+}
+
+/// A black hole: one for all links of a fault, so that a switch that is hit swallows the same pairs whichever way they
+/// come.
+#[derive(Debug)]
+pub struct Hole {
+    pairs: Pairs,
+    salt: u64,
+}
+
+impl Hole {
+    fn new(n: usize, pairs: &Pairs, seed: u64) -> Hole {
+        Hole { pairs: pairs.clone(), salt: Rng::stream(seed, "black hole", n as u64).bits() }
+    }
+
+    /// Does it swallow packets from one host to another?
+    pub fn swallows(&self, src: u32, dst: u32) -> bool {
+        match &self.pairs {
+            Pairs::Share(share) => {
+                Rng::stream(self.salt, "pair", u64::from(src) << 32 | u64::from(dst)).unit() < *share
+            }
+            Pairs::Listed(listed) => listed.contains(&(src, dst)),
+        }
+    }
+}
+
+/// What the spec says of links and switches.
+#[derive(Debug, Default)]
+pub struct Schedule {
+    /// By link.
+    pub links: BTreeMap<u32, Arc<LinkFaults>>,
+    /// When switches die, by switch.
+    pub deaths: BTreeMap<u32, Vec<Time>>,
+    /// What is down for good and must not cut hosts off: fault and link.
+    pub for_good: Vec<(usize, u32)>,
 }
 
 /// An interval, and which fault it belongs to.
 type Of = (Interval, usize);
 
-/// What each link suffers in a run that lasts until `end`.
-///
-/// # Errors
-/// A fault names what is not there or is down already, or two say different things of a link at one time.
-pub fn links(faults: &[Fault], topology: &Topology, end: Time) -> Result<BTreeMap<u32, LinkFaults>, SpecError> {
-    let names: BTreeMap<String, u32> = (0..topology.nodes()).map(|node| (topology.node_name(node), node)).collect();
-    let (mut outages, mut losses): (BTreeMap<u32, Vec<Of>>, BTreeMap<u32, Vec<Of>>) = Default::default();
-    for (n, fault) in faults.iter().enumerate() {
-        let hit = select(n, fault, topology, &names)?;
-        match fault.effect {
-            Effect::Loss(_) => hit.iter().for_each(|&link| losses.entry(link).or_default().push((whole(fault), n))),
-            Effect::Down | Effect::Flap { .. } => {
-                let times = times(n, fault, end)?;
-                for &link in &hit {
-                    outages.entry(link).or_default().extend(times.iter().map(|&interval| (interval, n)));
-                }
-            }
+/// What faults say of one link, by kind.
+#[derive(Default)]
+struct Said {
+    outages: Vec<Of>,
+    losses: Vec<Of>,
+    holes: Vec<Of>,
+    rates: Vec<Of>,
+    delays: Vec<Of>,
+}
+
+impl Said {
+    fn of(&mut self, effect: &Effect) -> &mut Vec<Of> {
+        match effect {
+            Effect::Down | Effect::Flap { .. } => &mut self.outages,
+            Effect::Loss(_) => &mut self.losses,
+            Effect::BlackHole(_) => &mut self.holes,
+            Effect::Rate(_) => &mut self.rates,
+            Effect::Delay(_) => &mut self.delays,
         }
     }
-    let mut links: BTreeMap<u32, LinkFaults> = BTreeMap::new();
-    for (link, mut list) in outages {
+}
+
+impl Schedule {
+    /// What each link and switch suffers in a run of this seed that lasts until `end`.
+    ///
+    /// # Errors
+    /// A fault names what is not there or is down already, or two say different things of a link at one time.
+    pub fn new(faults: &[Fault], topology: &Topology, seed: u64, end: Time) -> Result<Schedule, SpecError> {
+        let map = Map::new(topology);
+        let mut schedule = Schedule::default();
+        let mut said: BTreeMap<u32, Said> = BTreeMap::new();
+        let mut holes: BTreeMap<usize, Arc<Hole>> = BTreeMap::new();
+        for (n, fault) in faults.iter().enumerate() {
+            let (hit, times) = (map.links(n, fault)?, times(n, fault, end)?);
+            for &link in &hit {
+                said.entry(link).or_default().of(&fault.effect).extend(times.iter().map(|&interval| (interval, n)));
+            }
+            if let Effect::BlackHole(pairs) = &fault.effect {
+                holes.insert(n, Arc::new(Hole::new(n, pairs, seed)));
+            }
+            if fault.effect == Effect::Down && fault.until == Time::NEVER && !fault.may_cut_off {
+                schedule.for_good.extend(hit.iter().map(|&link| (n, link)));
+            }
+            if let (true, Some(switch)) = (fault.effect.takes_down(), map.switch(&fault.broken)) {
+                schedule.deaths.entry(switch).or_default().extend(times.iter().map(|&(from, _)| from));
+            }
+        }
+        for (link, said) in said {
+            schedule.links.insert(link, Arc::new(settled(said, faults, &holes, &topology.link_name(link))?));
+        }
+        schedule.deaths.values_mut().for_each(|deaths| deaths.sort_unstable());
+        Ok(schedule)
+    }
+}
+
+/// What a link suffers by all that is said of it.
+fn settled(
+    mut said: Said,
+    faults: &[Fault],
+    holes: &BTreeMap<usize, Arc<Hole>>,
+    link: &str,
+) -> Result<LinkFaults, SpecError> {
+    for list in [&mut said.outages, &mut said.losses, &mut said.rates, &mut said.delays] {
         list.sort_unstable();
         // A switch that fails takes along links that fail by themselves: that is no contradiction.
-        let of_links = list.iter().filter(|&&(_, n)| matches!(faults[n].broken, Broken::Link(..)));
-        refuse_overlaps(of_links, faults, &topology.link_name(link))?;
-        links.entry(link).or_default().outages = joined(&list);
+        let alone = |of: &&Of| !faults[of.1].effect.takes_down() || matches!(faults[of.1].broken, Broken::Link(..));
+        refuse_overlaps(list.iter().filter(alone), faults, link)?;
     }
-    for (link, mut list) in losses {
-        list.sort_unstable();
-        refuse_overlaps(list.iter(), faults, &topology.link_name(link))?;
-        let with_odds = list.iter().filter_map(|&(interval, n)| match faults[n].effect {
-            Effect::Loss(probability) => Some((interval, probability)),
-            _ => None,
-        });
-        links.entry(link).or_default().losses = with_odds.collect();
+    fn each<T>(list: &[Of], faults: &[Fault], value: impl Fn(&Effect) -> Option<T>) -> Vec<(Interval, T)> {
+        list.iter().filter_map(|&(interval, n)| Some((interval, value(&faults[n].effect)?))).collect()
     }
-    Ok(links)
+    Ok(LinkFaults {
+        outages: union(said.outages.iter().map(|&(interval, _)| interval)),
+        losses: each(&said.losses, faults, |effect| if let Effect::Loss(odds) = *effect { Some(odds) } else { None }),
+        holes: said.holes.iter().map(|&(interval, n)| (interval, holes[&n].clone())).collect(),
+        rates: each(&said.rates, faults, |effect| if let Effect::Rate(rate) = *effect { Some(rate) } else { None }),
+        delays: each(
+            &said.delays,
+            faults,
+            |effect| if let Effect::Delay(added) = *effect { Some(added) } else { None },
+        ),
+    })
 }
 
-fn whole(fault: &Fault) -> Interval {
-    (fault.from, fault.until)
-}
-
-/// When a fault that takes links down does so.
+/// When a fault holds.
 fn times(n: usize, fault: &Fault, end: Time) -> Result<Vec<Interval>, SpecError> {
-    let Effect::Flap { period, down } = fault.effect else { return Ok(vec![whole(fault)]) };
+    let Effect::Flap { period, down } = fault.effect else { return Ok(vec![(fault.from, fault.until)]) };
     let last = fault.until.min(end);
     let outages = last.since(fault.from).0.div_ceil(period.0);
     if outages > MOST_OUTAGES {
@@ -99,11 +219,6 @@ fn refuse_overlaps<'a>(list: impl Iterator<Item = &'a Of>, faults: &[Fault], lin
     Ok(())
 }
 
-/// The union of intervals in order.
-fn joined(list: &[Of]) -> Vec<Interval> {
-    union(list.iter().map(|&(interval, _)| interval))
-}
-
 /// The union of intervals that come in the order of their beginnings.
 pub fn union(intervals: impl Iterator<Item = Interval>) -> Vec<Interval> {
     let mut all: Vec<Interval> = Vec::new();
@@ -114,84 +229,4 @@ pub fn union(intervals: impl Iterator<Item = Interval>) -> Vec<Interval> {
         }
     }
     all
-}
-
-/// The links that a fault hits.
-fn select(n: usize, fault: &Fault, topology: &Topology, names: &BTreeMap<String, u32>) -> Result<Vec<u32>, SpecError> {
-    let takes_down = !matches!(fault.effect, Effect::Loss(_));
-    let works = |&forth: &u32| topology.links[forth as usize].up && topology.links[topology.back(forth) as usize].up;
-    let cables: Vec<u32> = match &fault.broken {
-        Broken::Link(ends, which) => {
-            let cables = cables_between(n, ends, *which, topology, names)?;
-            if takes_down && !cables.iter().all(works) {
-                let allowed = "a link that works: topology.override has taken this one down";
-                return Err(SpecError::new(format!("fault[{n}].ends"), &json!(ends), allowed));
-            }
-            cables
-        }
-        Broken::Switch(name) => {
-            let key = || format!("fault[{n}].switch");
-            let node = find(key, name, topology, names)?;
-            if node < topology.hosts {
-                return Err(SpecError::new(key(), &json!(name), "a switch; of a host, name its link by ends"));
-            }
-            let cables = (0..topology.ports(node)).map(|port| topology.out_number(node, port));
-            cables.filter(|link| !takes_down || works(link)).collect()
-        }
-    };
-    let there = cables.iter().copied().filter(|_| fault.way != FaultWay::Backward);
-    let back = cables.iter().filter(|_| fault.way != FaultWay::Forward).map(|&link| topology.back(link));
-    Ok(there.chain(back).collect())
-}
-
-/// The links from the first end to the second, or the one of that number.
-fn cables_between(
-    n: usize,
-    ends: &[String; 2],
-    which: Option<u32>,
-    topology: &Topology,
-    names: &BTreeMap<String, u32>,
-) -> Result<Vec<u32>, SpecError> {
-    let key = || format!("fault[{n}].ends");
-    let [a, b] = [find(key, &ends[0], topology, names)?, find(key, &ends[1], topology, names)?];
-    let all: Vec<u32> = (0..topology.ports(a))
-        .map(|port| topology.out_number(a, port))
-        .filter(|&link| topology.links[link as usize].to.0 == b)
-        .collect();
-    if all.is_empty() {
-        let mut near: Vec<String> =
-            (0..topology.ports(a)).map(|port| topology.node_name(topology.out(a, port).to.0)).collect();
-        near.dedup();
-        let list = if near.len() > 6 {
-            format!("{}, … {}", near[..5].join(", "), near[near.len() - 1])
-        } else {
-            near.join(", ")
-        };
-        let allowed = format!("two nodes that are linked; {} is linked to {list}", ends[0]);
-        return Err(SpecError::new(key(), &json!(ends), allowed));
-    }
-    match which {
-        None => Ok(all),
-        Some(which) => match all.get(which as usize) {
-            Some(&link) => Ok(vec![link]),
-            None => {
-                let allowed = format!("a link from 0 to {}", all.len() - 1);
-                Err(SpecError::new(format!("fault[{n}].link"), &json!(which), allowed))
-            }
-        },
-    }
-}
-
-fn find(
-    key: impl Fn() -> String,
-    name: &str,
-    topology: &Topology,
-    names: &BTreeMap<String, u32>,
-) -> Result<u32, SpecError> {
-    names.get(name).copied().ok_or_else(|| {
-        let last = topology.node_name(topology.nodes() - 1);
-        let leaf = topology.node_name(topology.leaf_node(0));
-        let allowed = format!("names of nodes as reports print them: host0, {leaf}, … {last}");
-        SpecError::new(key(), &json!(name), allowed).did_you_mean(name, names.keys().map(String::as_str))
-    })
 }

@@ -287,7 +287,7 @@ impl Host {
                 }
                 Transport::Tcp(config) if config.handshake => Machine::Opening(Opening::default()),
                 Transport::Tcp(config) => Machine::tcp(config, TcpSender::new(config, spec.size)),
-                Transport::Rdma(config) => Machine::Rdma(RdmaSender::new(config, spec.size, self.nic.line.rate(), now)),
+                Transport::Rdma(config) => Machine::Rdma(RdmaSender::new(config, spec.size, self.nic.rate(now), now)),
             }
         } else {
             let udp = UdpSender::new(&w.flows.udp[w.flows.udp_of[flow as usize] as usize]);

@@ -338,6 +338,31 @@ impl Lanes {
         Released::Joined { before, joined, packets }
     }
 
+    /// Takes a packet that waits, be it held or paused, as it is lost. A held queue stays taken until it is released.
+    pub fn lose(&mut self) -> Option<Lost> {
+        let mut packet = Packet::default();
+        let control = self.control.as_ref().is_some_and(|control| !control.packets.is_empty());
+        let waits = |data: &Data| !data.fifo.packets.is_empty();
+        let lane = match self.data.iter().position(waits) {
+            _ if !self.pauses.is_empty() => Lane::Pause,
+            _ if control => Lane::Control,
+            Some(n) => Lane::Data(n as u8),
+            None => return self.lose_held(),
+        };
+        self.pop_into(lane, &mut packet);
+        Some(Lost { packet, lane, left: self.bytes(lane), was_held: false })
+    }
+
+    fn lose_held(&mut self) -> Option<Lost> {
+        let held = self.held.iter_mut().find(|held| !held.fifo.packets.is_empty())?;
+        let mut packet = Packet::default();
+        held.fifo.pop_into(&mut packet);
+        let left = held.fifo.bytes;
+        self.held_in_all.0 -= u64::from(packet.wire);
+        self.held_in_all.1 -= 1;
+        Some(Lost { packet, lane: self.lane_of(&packet), left, was_held: true })
+    }
+
     /// How many held queues nobody has taken.
     pub fn free_queues(&self) -> u16 {
         self.held.iter().filter(|held| !held.taken).count() as u16
@@ -360,6 +385,19 @@ impl Lanes {
         let control = self.control.iter().flat_map(|control| control.packets.iter());
         self.pauses.iter().chain(control).chain(data).chain(held)
     }
+}
+
+/// A packet that is lost where it waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// It.
+    pub packet: Packet,
+    /// The queue it is of, or would have joined.
+    pub lane: Lane,
+    /// Bytes that it leaves behind where it was.
+    pub left: u64,
+    /// It was in a held queue.
+    pub was_held: bool,
 }
 
 /// A packet that starts.

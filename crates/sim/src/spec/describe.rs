@@ -5,7 +5,8 @@ use spinewise_policy::config::Allowed;
 use spinewise_policy::{Aware, Compared, Needs, Quantity, Sees};
 
 use super::RootKeys;
-use super::fault::{DetectionKeys, FaultKeys};
+use super::detection::DetectionKeys;
+use super::fault::FaultKeys;
 use super::key::{Default, Key, unit_of};
 use super::metrics::{ClassKeys, MetricsKeys};
 use super::presets::{DEFAULT, PRESETS, Preset};

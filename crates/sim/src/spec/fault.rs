@@ -1,8 +1,10 @@
-//! `[[fault]]` and `[detection]`: what breaks during a run, and how it is found and repaired.
+//! `[[fault]]`: what breaks during a run.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use spinewise_policy::{Span, Time};
+use std::collections::BTreeSet;
 
+use super::detection::Detection;
 use super::error::SpecError;
 use super::key::{Default, Kind, Unit, Zero};
 use super::reader::{Reader, keys, words};
@@ -12,12 +14,13 @@ use super::topology::{TopologySpec, Wiring};
 const MICROSECONDS: Kind = Kind::Time(Unit::Microseconds, Zero::Refused);
 const INSTANT: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
 const ENDS: &str = "the names of two nodes that are linked, such as [\"leaf0\", \"spine3\"]";
+const PAIRS: &str = "a list of pairs of a source and a destination, numbers of hosts, such as [[0, 5], [5, 0]]";
 
 keys! {
     /// An entry of `[[fault]]`.
     FaultKeys {
         /// What happens: down (nothing gets through), flap (down again and again), loss (each packet is lost with a
-        /// probability).
+        /// probability), black_hole (packets of some pairs of hosts are lost), rate (a lower one), delay (a longer one).
         kind: FaultKind, Kind::Words(FaultKind::WORDS), Default::Required;
         /// The two ends of a link, by their names in reports.
         ends: Option<Vec<Value>>, Kind::List(ENDS), Default::Nothing("none: it is a switch that fails");
@@ -38,23 +41,16 @@ keys! {
         down_us: Option<Span>, MICROSECONDS, Default::Nothing("only with flap, which needs it");
         /// Of loss: that of each packet by itself.
         probability: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with loss, which needs it");
-    }
-}
-
-keys! {
-    /// `[detection]`.
-    DetectionKeys {
-        /// How the two ends of a link learn that it is down or up again: by loss of carrier, at once and with all other
-        /// switches (oracle), or not at all.
-        mode: Mode, Kind::Words(Mode::WORDS), Default::Word("carrier");
-        /// Loss of carrier, or its return, is believed when it has lasted for so long.
-        carrier_us: Span, INSTANT, Default::Number(100.0);
-        /// Do all switches compute routes anew? Without, switches only stop using their own ports that are down.
-        reconverge: bool, Kind::Bool, Default::Bool(true);
-        /// News is flooded: besides the delay of each link, it takes so long at each switch.
-        flood_hop_us: Span, INSTANT, Default::Number(10.0);
-        /// From hearing of a change to using routes computed anew.
-        control_plane_us: Span, INSTANT, Default::Number(1000.0);
+        /// Of black_hole: the share of all pairs of a source and a destination that it swallows, chosen by hash.
+        fraction: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with black_hole, or else pairs");
+        /// Of black_hole: the pairs that it swallows, by numbers of hosts.
+        pairs: Option<Vec<Value>>, Kind::List(PAIRS), Default::Nothing("only with black_hole, or else fraction");
+        /// Of rate: what is left of it.
+        rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("only with rate, which needs it");
+        /// Of delay: what is added to the link's own.
+        added_us: Option<Span>, MICROSECONDS, Default::Nothing("only with delay, which needs it");
+        /// May it cut hosts off from each other for good, so that flows between them never finish?
+        may_cut_off: bool, Kind::Bool, Default::Bool(false);
     }
 }
 
@@ -67,6 +63,12 @@ words! {
         Flap = "flap",
         /// Each packet is lost with a probability.
         Loss = "loss",
+        /// Packets of some pairs of hosts are lost.
+        BlackHole = "black_hole",
+        /// The rate is lower.
+        Rate = "rate",
+        /// The delay is longer.
+        Delay = "delay",
     }
 }
 
@@ -82,18 +84,6 @@ words! {
     }
 }
 
-words! {
-    /// How changes are found.
-    Mode {
-        /// Loss of carrier at both ends, news flooded.
-        Carrier = "carrier",
-        /// All switches know at once.
-        Oracle = "oracle",
-        /// Nobody ever knows.
-        Never = "never",
-    }
-}
-
 /// What fails.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Broken {
@@ -103,8 +93,17 @@ pub enum Broken {
     Switch(String),
 }
 
+/// Which pairs of a source and a destination a black hole swallows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pairs {
+    /// This share, chosen by hash.
+    Share(f64),
+    /// These.
+    Listed(BTreeSet<(u32, u32)>),
+}
+
 /// What happens to it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Nothing gets through.
     Down,
@@ -117,6 +116,19 @@ pub enum Effect {
     },
     /// Each packet is lost with this probability.
     Loss(f64),
+    /// Packets of these pairs of hosts are lost.
+    BlackHole(Pairs),
+    /// So many bits per second are left.
+    Rate(u64),
+    /// So much is added to the delay.
+    Delay(Span),
+}
+
+impl Effect {
+    /// Does nothing get through while it lasts?
+    pub fn takes_down(&self) -> bool {
+        matches!(self, Effect::Down | Effect::Flap { .. })
+    }
 }
 
 /// A fault.
@@ -132,21 +144,8 @@ pub struct Fault {
     pub from: Time,
     /// Until when; [`Time::NEVER`] for good.
     pub until: Time,
-}
-
-/// How changes are found and repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Detection {
-    /// Who tells the ends.
-    pub mode: Mode,
-    /// A change is believed when it has lasted for so long.
-    pub carrier: Span,
-    /// Are routes computed anew?
-    pub reconverge: bool,
-    /// Each switch takes so long to pass news on.
-    pub flood_hop: Span,
-    /// From hearing of a change to using new routes.
-    pub control_plane: Span,
+    /// May it cut hosts off for good?
+    pub may_cut_off: bool,
 }
 
 /// What breaks, and how that is found.
@@ -169,7 +168,10 @@ pub(crate) fn read(
         let path = format!("fault[{n}]");
         let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table of a fault"))?;
         let mut reader = Reader::new(&path, FaultKeys::KEYS, table)?;
-        let keys = FaultKeys::read(&mut reader)?;
+        let keys = FaultKeys::read(&mut reader).map_err(|error| match table.get("kind") {
+            Some(kind) if kind == "up" => error.hint("what goes down comes up at its own until_us"),
+            _ => error,
+        })?;
         let fault = fault(&keys, &reader)?;
         check_fits(&reader, topology, switch, &fault)?;
         faults.push(fault);
@@ -189,6 +191,7 @@ fn fault(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Fault, SpecError> {
         effect: effect(keys, reader)?,
         from: Time(keys.at_us.0),
         until,
+        may_cut_off: keys.may_cut_off,
     })
 }
 
@@ -216,26 +219,56 @@ fn broken(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Broken, SpecError> {
 }
 
 fn effect(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Effect, SpecError> {
+    use FaultKind::{BlackHole, Delay, Flap, Loss, Rate};
     let kind = keys.kind.word();
-    let only = |name: &str, given: bool, of: FaultKind| {
-        if given && keys.kind != of {
+    let own = [
+        ("period_us", Flap),
+        ("down_us", Flap),
+        ("probability", Loss),
+        ("fraction", BlackHole),
+        ("pairs", BlackHole),
+        ("rate_gbps", Rate),
+        ("added_us", Delay),
+    ];
+    for (name, of) in own.into_iter().filter(|&(_, of)| keys.kind != of) {
+        if reader.given(name).is_some() {
             return Err(reader.refuse(name, format!("nothing with kind \"{kind}\"; it is for \"{}\"", of.word())));
         }
-        if !given && keys.kind == of {
-            return Err(SpecError::missing(reader.path_of(name), format!("a value, as kind is \"{kind}\"")));
+    }
+    let missing = |name| SpecError::missing(reader.path_of(name), format!("a value, as kind is \"{kind}\""));
+    Ok(match keys.kind {
+        FaultKind::Down => Effect::Down,
+        Flap => {
+            let period = keys.period_us.ok_or_else(|| missing("period_us"))?;
+            let down = keys.down_us.ok_or_else(|| missing("down_us"))?;
+            if down >= period {
+                return Err(reader.refuse("down_us", "less than period_us: between two outages the link is up"));
+            }
+            Effect::Flap { period, down }
         }
-        Ok(())
-    };
-    only("period_us", keys.period_us.is_some(), FaultKind::Flap)?;
-    only("down_us", keys.down_us.is_some(), FaultKind::Flap)?;
-    only("probability", keys.probability.is_some(), FaultKind::Loss)?;
-    match (keys.kind, keys.period_us, keys.down_us, keys.probability) {
-        (FaultKind::Flap, Some(period), Some(down), _) if down >= period => {
-            Err(reader.refuse("down_us", "less than period_us: between two outages the link is up"))
+        Loss => Effect::Loss(keys.probability.ok_or_else(|| missing("probability"))?),
+        BlackHole => Effect::BlackHole(pairs(keys, reader)?),
+        Rate => Effect::Rate(keys.rate_gbps.ok_or_else(|| missing("rate_gbps"))?),
+        Delay => Effect::Delay(keys.added_us.ok_or_else(|| missing("added_us"))?),
+    })
+}
+
+fn pairs(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Pairs, SpecError> {
+    match (keys.fraction, &keys.pairs) {
+        (Some(share), None) => Ok(Pairs::Share(share)),
+        (None, Some(listed)) => {
+            let number = |value: &Value| value.as_u64().and_then(|n| u32::try_from(n).ok());
+            let pair = |value: &Value| match value.as_array()?.as_slice() {
+                [src, dst] => Some((number(src)?, number(dst)?)),
+                _ => None,
+            };
+            let pairs: Option<BTreeSet<(u32, u32)>> = listed.iter().map(pair).collect();
+            pairs.filter(|pairs| !pairs.is_empty()).map(Pairs::Listed).ok_or_else(|| reader.refuse("pairs", PAIRS))
         }
-        (FaultKind::Flap, Some(period), Some(down), _) => Ok(Effect::Flap { period, down }),
-        (FaultKind::Loss, _, _, Some(probability)) => Ok(Effect::Loss(probability)),
-        _ => Ok(Effect::Down),
+        (None, None) => {
+            Err(SpecError::missing(reader.path_of("fraction"), "a share of the pairs of hosts, or else pairs"))
+        }
+        (Some(_), Some(_)) => Err(reader.refuse("pairs", "either fraction or pairs, not both")),
     }
 }
 
@@ -253,23 +286,10 @@ fn check_fits(
         let hint = "the frame that ends a pause may be lost, and the pause would have no end";
         return Err(reader.refuse("kind", "no faults with switch.pause_us = 0 and switch.pfc = true").hint(hint));
     }
-    if matches!(topology.wiring, Wiring::Links(_)) && !matches!(fault.effect, Effect::Loss(_)) {
+    if matches!(topology.wiring, Wiring::Links(_)) && fault.effect.takes_down() {
         let hint = "routes of a graph that are computed anew switch by switch can lead round in a circle";
-        return Err(reader.refuse("kind", "\"loss\" with topology.kind = \"links\"").hint(hint));
+        let allowed = "\"loss\", \"black_hole\", \"rate\" or \"delay\" with topology.kind = \"links\"";
+        return Err(reader.refuse("kind", allowed).hint(hint));
     }
     Ok(())
-}
-
-/// Reads `[detection]`.
-pub(crate) fn read_detection(given: &Map<String, Value>) -> Result<(Detection, Value), SpecError> {
-    let mut reader = Reader::new("detection", DetectionKeys::KEYS, given)?;
-    let keys = DetectionKeys::read(&mut reader)?;
-    let detection = Detection {
-        mode: keys.mode,
-        carrier: keys.carrier_us,
-        reconverge: keys.reconverge,
-        flood_hop: keys.flood_hop_us,
-        control_plane: keys.control_plane_us,
-    };
-    Ok((detection, reader.finish()))
 }

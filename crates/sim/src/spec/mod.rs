@@ -6,13 +6,14 @@
 //! | `reader.rs` | reading a table by its declared keys; the macro that declares them |
 //! | `error.rs` | [`SpecError`], and the nearest spelling |
 //! | `topology.rs`, `switch.rs`, `transport.rs`, `scheme.rs`, `traffic.rs`, `run.rs`, `metrics.rs` | one table each: its keys, its type, its checks |
-//! | `fault.rs` | `[[fault]]` and `[detection]` |
+//! | `fault.rs`, `detection.rs` | `[[fault]]` and `[detection]` |
 //! | `presets.rs` | named defaults |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
 //!
 //! A key that is not declared is refused, never ignored. Null counts as not given.
 
 mod describe;
+mod detection;
 mod error;
 mod fault;
 mod key;
@@ -32,8 +33,9 @@ mod tests;
 use serde_json::{Map, Value};
 
 pub use describe::describe;
+pub use detection::{Detection, Mode as DetectionMode};
 pub use error::SpecError;
-pub use fault::{Broken, Detection, Effect, Fault, FaultSpec, Mode as DetectionMode, Way as FaultWay};
+pub use fault::{Broken, Effect, Fault, FaultSpec, Pairs, Way as FaultWay};
 pub use metrics::{MetricsSpec, SizeClass};
 pub use run::{EngineKind, RunSpec, Stop};
 pub use scheme::{AckPaths, HashKind, HeaderBytes, ParamValue, PathTag, SchemeSpec, comparable_schemes};
@@ -179,7 +181,7 @@ fn read_faults(
     if faults.is_empty() && keys.detection.is_none() {
         return Ok(None);
     }
-    let (detection, told) = fault::read_detection(&keys.detection.clone().unwrap_or_default())?;
+    let (detection, told) = detection::read(&keys.detection.clone().unwrap_or_default())?;
     reader.set_resolved("detection", told);
     Ok((!faults.is_empty()).then_some(FaultSpec { faults, detection }))
 }

@@ -1,10 +1,10 @@
 //! Ports that keep their packets until transmission starts: shared buffers, priorities, flow control, held queues.
 
 use super::buffer::Came;
-use super::{MADE_HERE, Switch, World, drop_packet};
+use super::{MADE_HERE, Switch, World, count_lost, drop_packet};
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH};
-use crate::port::{Found, Lane, Lanes, Next, Port, Released};
+use crate::port::{Found, Lane, Lanes, Lost, Next, Port, Released};
 use crate::timers::What;
 use spinewise_policy::{Kind, Queue, Span, Time};
 
@@ -215,6 +215,22 @@ impl Switch {
         }
         if let (true, Some(came)) = (resumes, came) {
             self.send_pause(w, now, came, Span::ZERO);
+        }
+    }
+
+    /// The switch dies: what waits in its ports is lost. No pause is taken back.
+    pub(super) fn lose_all(&mut self, w: &mut World<'_>, now: Time) {
+        for out in 0..self.ports.len() as u16 {
+            while let Some(Lost { packet, lane, left, .. }) = self.ports[usize::from(out)].lose() {
+                w.log.lost_in_switches += 1;
+                count_lost(w, &packet);
+                if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
+                    buffer.leave(came(packet.at, lane), left, u64::from(packet.wire), now);
+                }
+                while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
+                    self.tell_drained(w, now, out, drained);
+                }
+            }
         }
     }
 

@@ -81,7 +81,7 @@ pub fn plan(sim: &mut Sim, choices: &Choices, most: usize) -> Result<(), SpecErr
     for choice in &choices.all {
         found.clear();
         for &way in choices.ways(choice) {
-            Candidate::new(sim, choice.node, &choice.packet, way).places(&mut found);
+            Candidate::new(sim, choice.at, choice.node, &choice.packet, way).places(&mut found);
         }
         many += found.len();
         if many > most {

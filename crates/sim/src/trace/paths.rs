@@ -5,7 +5,7 @@ use crate::engine::Sim;
 use crate::net::tx_time;
 use crate::packet::{Packet, Tags};
 use crate::topology::LinkSpec;
-use spinewise_policy::{Decides, Span, Tier, Way};
+use spinewise_policy::{Decides, Span, Tier, Time, Way};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// How a packet finds its way behind the choice.
@@ -14,7 +14,7 @@ enum Beyond {
     /// By choices yet to be made: any of the equal-cost ports.
     Any,
     /// By its path tag, which was written behind this leaf.
-    Tagged(u32, Way),
+    Tagged(u32, Packet),
     /// By a hash that is known.
     Hashed(Packet),
 }
@@ -23,6 +23,8 @@ enum Beyond {
 #[derive(Clone, Copy)]
 pub struct Candidate<'a> {
     sim: &'a Sim,
+    /// When the choice was made: routes and links may change during a run.
+    at: Time,
     /// The switch at which the path begins, and its first port if that is what was chosen.
     from: (u32, Option<u16>),
     /// The destination's leaf, and the link from there to the destination.
@@ -47,12 +49,14 @@ pub struct Path {
     pub slowest: u64,
     /// How many paths the candidate stands for.
     pub paths: u32,
+    /// A switch on the way knew none further.
+    cut: bool,
 }
 
 impl Path {
     /// Do all its links work?
     pub fn is_open(&self) -> bool {
-        self.hops.iter().all(|(_, seen)| seen.state != State::Down)
+        !self.cut && self.hops.iter().all(|(_, seen)| seen.state != State::Down)
     }
 
     /// How long it would have taken.
@@ -66,42 +70,49 @@ impl Path {
 }
 
 impl<'a> Candidate<'a> {
-    /// Candidate `way` of `packet` at `node`.
-    pub fn new(sim: &'a Sim, node: u32, packet: &Packet, way: Way) -> Self {
+    /// Candidate `way` of `packet` at `node`, at this instant.
+    pub fn new(sim: &'a Sim, at: Time, node: u32, packet: &Packet, way: Way) -> Self {
         let topology = &sim.net.topology;
         let leaf = topology.home(packet.dst).leaf;
         let (last, wire) = (topology.last_link(packet.dst), u64::from(packet.wire));
-        let candidate = |from, beyond, access| Candidate { sim, from, leaf, last, beyond, wire, access };
+        let candidate = |from, beyond, access| Candidate { sim, at, from, leaf, last, beyond, wire, access };
         if let Some(switch) = node.checked_sub(topology.hosts) {
-            return candidate((switch, Some(topology.uplinks(switch, leaf)[way.index()])), Beyond::Any, Span::ZERO);
+            let choices = topology.choices(sim.net.faults.row(topology, switch, at), leaf);
+            return candidate((switch, Some(choices[way.index()])), Beyond::Any, Span::ZERO);
         }
         let first = topology.leaf_of[node as usize];
         let hashes = sim.fabric.sees().decides == Decides::HashesEvenly;
         let beyond = match sim.net.hashing.tags {
-            Tags::Explicit => Beyond::Tagged(first, way),
+            Tags::Explicit => Beyond::Tagged(first, Packet { way, ..*packet }),
             Tags::Outer | Tags::Inner if hashes => Beyond::Hashed(Packet { way, ..*packet }),
             Tags::Outer | Tags::Inner => Beyond::Any,
         };
-        candidate((first, None), beyond, crossing(sim, topology.out(node, 0), wire))
+        candidate((first, None), beyond, crossing(sim, at, topology.out(node, 0), wire))
     }
 
     /// The ports of `switch` that a packet may take.
     fn ports(&self, switch: u32) -> &'a [u16] {
-        let topology = &self.sim.net.topology;
-        let all = topology.uplinks(switch, self.leaf);
+        let (net, topology) = (&self.sim.net, &self.sim.net.topology);
+        let row = net.faults.row(topology, switch, self.at);
+        let all = topology.choices(row, self.leaf);
         let one = |at: usize| &all[at % all.len()..][..1];
+        let hashed = |packet: &Packet| {
+            let view = packet.view(&net.hashing, 0, 0);
+            one(view.spread(net.switch_salt(switch), all.len() as u32) as usize)
+        };
         match (self.from, self.beyond) {
             _ if all.is_empty() => all,
             ((first, Some(port)), _) if switch == first => all.iter().position(|&other| other == port).map_or(all, one),
             (_, Beyond::Any) => all,
-            (_, Beyond::Tagged(from, way)) => {
-                let (first, second) = topology.split(from, self.leaf, way.0);
-                one(usize::from(if topology.tier(switch) == Tier::Leaf { first } else { second }))
+            (_, Beyond::Tagged(from, packet)) => {
+                let (first, second) = topology.split(from, self.leaf, packet.way.0);
+                let named = usize::from(if topology.tier(switch) == Tier::Leaf { first } else { second });
+                // As `Switch::tagged` does.
+                let before = topology.uplinks(switch, self.leaf);
+                let still = before.get(named % before.len().max(1)).and_then(|port| all.iter().position(|p| p == port));
+                still.map_or_else(|| hashed(&packet), one)
             }
-            (_, Beyond::Hashed(packet)) => {
-                let view = packet.view(&self.sim.net.hashing, 0, 0);
-                one(view.spread(self.sim.net.switch_salt(switch), all.len() as u32) as usize)
-            }
+            (_, Beyond::Hashed(packet)) => hashed(&packet),
         }
     }
 
@@ -141,7 +152,8 @@ impl<'a> Candidate<'a> {
                 }
             }
         }
-        let there = reached.remove(&self.leaf).unwrap_or_default();
+        let nowhere = Path { slowest: u64::MAX, travel: self.access, cut: true, ..Path::default() };
+        let there = reached.remove(&self.leaf).unwrap_or(nowhere);
         let slowest = there.slowest;
         Path { slowest, paths: self.count(self.from.0, &mut BTreeMap::new()), ..self.extended(&there, self.last, seen) }
     }
@@ -150,14 +162,16 @@ impl<'a> Candidate<'a> {
     fn extended(&self, path: &Path, link: &LinkSpec, seen: &dyn Fn(u32, u16) -> Seen) -> Path {
         let topology = &self.sim.net.topology;
         let found = seen(link.from.0 - topology.hosts, link.from.1);
-        let state = if link.up { found.state } else { State::Down };
-        let hop = (topology.out_number(link.from.0, link.from.1), Seen { state, ..found });
+        let number = topology.out_number(link.from.0, link.from.1);
+        let works = link.up && !self.sim.net.faults.is_down(number, self.at);
+        let hop = (number, Seen { state: if works { found.state } else { State::Down }, ..found });
         Path {
             hops: path.hops.iter().copied().chain([hop]).collect(),
             queueing: path.queueing + Span(found.wait.0.saturating_sub(path.time())),
-            travel: path.travel + crossing(self.sim, link, self.wire),
-            slowest: path.slowest.min(link.rate),
+            travel: path.travel + crossing(self.sim, self.at, link, self.wire),
+            slowest: path.slowest.min(self.sim.net.faults.line(number, link, self.at).0),
             paths: 0,
+            cut: path.cut,
         }
     }
 
@@ -178,7 +192,9 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// How long `wire` bytes take over a link.
-fn crossing(sim: &Sim, link: &LinkSpec, wire: u64) -> Span {
-    Span(tx_time(wire, link.rate, sim.net.floor_tx)) + link.delay
+/// How long `wire` bytes take over a link, as it is at this instant.
+fn crossing(sim: &Sim, at: Time, link: &LinkSpec, wire: u64) -> Span {
+    let number = sim.net.topology.out_number(link.from.0, link.from.1);
+    let (rate, delay) = sim.net.faults.line(number, link, at);
+    Span(tx_time(wire, rate, sim.net.floor_tx)) + delay
 }

@@ -134,7 +134,7 @@ impl Rows {
     fn add(&mut self, sim: &Sim, choices: &Choices, number: u32, choice: &Choice) {
         let look = |switch, port| seen(sim, choice.at, (switch, port));
         let ways = choices.ways(choice);
-        let best = |&way| Candidate::new(sim, choice.node, &choice.packet, way).best(&look);
+        let best = |&way| Candidate::new(sim, choice.at, choice.node, &choice.packet, way).best(&look);
         let found: Vec<Path> = ways.iter().map(best).collect();
         let least = found.iter().filter(|path| path.is_open()).map(Path::time).min().unwrap_or(0);
         let packet = &choice.packet;

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "every test file uses a part")]
 
 use serde_json::{Value, json};
+use spinewise_policy::Time;
+use spinewise_sim::faults::{Faults, Step};
 use spinewise_sim::outcome::{Outcome, Values};
 use spinewise_sim::setup::{Tuning, simulate};
 use spinewise_sim::spec::{EngineKind, Spec, resolve};
@@ -138,4 +140,30 @@ pub fn all_finished(outcome: &Outcome) {
 /// A `[topology]` of kind `links`.
 pub fn graph(hosts: u32, switches: u32, links: Vec<Value>) -> Value {
     json!({"kind": "links", "hosts": hosts, "switches": switches, "links": links})
+}
+
+/// Two hosts, each at a leaf of its own; 10 Gbps and 1 µs everywhere.
+pub fn line(spines: u32) -> Value {
+    json!({"leaves": 2, "spines": spines, "hosts_per_leaf": 1, "host_rate_gbps": 10, "fabric_rate_gbps": 10,
+           "host_delay_ns": 1000, "fabric_delay_ns": 1000})
+}
+
+/// Packets of 1,500 bytes, 1.2 µs each, back to back from `from_us` on.
+pub fn stream(src: u32, dst: u32, packets: u32, from_us: f64) -> Value {
+    json!({"kind": "udp", "src": src, "dst": dst, "size_bytes": packets * 1500,
+           "schedule": [{"at_us": from_us, "rate_gbps": 10}]})
+}
+
+/// A 4-ary tree, 10 Gbps.
+pub fn fat_tree() -> Value {
+    json!({"kind": "fat_tree", "k": 4, "host_rate_gbps": 10, "fabric_rate_gbps": 10})
+}
+
+/// What changes at every switch.
+pub fn steps(spec: &Value) -> Vec<(u32, Time, Step)> {
+    let spec = resolved(spec);
+    let mut topology = Topology::new(&spec.topology).expect("a topology");
+    let faults = Faults::new(&spec, &mut topology).expect("faults that fit");
+    let of = |switch| faults.steps(switch).iter().map(move |&(at, step)| (switch, at, step));
+    (0..topology.switches()).flat_map(of).collect()
 }

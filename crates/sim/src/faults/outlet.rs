@@ -1,0 +1,120 @@
+//! The sender's end of a link whose rate or delay changes.
+
+use super::schedule::LinkFaults;
+use crate::link::Wires;
+use spinewise_policy::{Span, Time};
+
+/// What a link is from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Change {
+    from: Time,
+    rate: u64,
+    delay: Span,
+}
+
+/// How a link changes. Each transmission goes by what holds when it starts.
+#[derive(Debug)]
+pub struct Outlet {
+    link: u32,
+    /// In order; the first holds from the start.
+    changes: Vec<Change>,
+    /// Which of them held at the last transmission: they start in order.
+    now: usize,
+    /// When the last packet arrives.
+    last: Time,
+    /// The receiver asks when each packet left: see [`Wires::note_start`].
+    is_asked: bool,
+}
+
+impl Outlet {
+    /// Of a link that has this rate and delay when nothing is wrong; nothing if they never change.
+    pub fn new(link: u32, faults: &LinkFaults, rate: u64, delay: Span) -> Option<Box<Outlet>> {
+        if !faults.changes() {
+            return None;
+        }
+        let ends = |&(from, until)| [from, until];
+        let rates = faults.rates.iter().map(|(interval, _)| interval);
+        let delays = faults.delays.iter().map(|(interval, _)| interval);
+        let mut instants: Vec<Time> = rates.chain(delays).flat_map(ends).filter(|&at| at < Time::NEVER).collect();
+        instants.push(Time::ZERO);
+        instants.sort_unstable();
+        instants.dedup();
+        let at =
+            |from: Time| Change { from, rate: faults.rate(from).unwrap_or(rate), delay: delay + faults.added(from) };
+        let changes = instants.into_iter().map(at).collect();
+        Some(Box::new(Outlet { link, changes, now: 0, last: Time::ZERO, is_asked: faults.asks_when() }))
+    }
+
+    /// Rate and delay at an instant.
+    pub fn at(&self, at: Time) -> (u64, Span) {
+        let next = self.changes.partition_point(|change| change.from <= at);
+        let change = &self.changes[next - 1];
+        (change.rate, change.delay)
+    }
+
+    /// The rate of a transmission that starts at `start`, not before the one before it.
+    pub fn rate(&mut self, start: Time) -> u64 {
+        while self.changes.get(self.now + 1).is_some_and(|next| next.from <= start) {
+            self.now += 1;
+        }
+        self.changes[self.now].rate
+    }
+
+    /// When a packet arrives whose transmission, of which [`Outlet::rate`] was asked, lasts from `start` to `ends`. Where
+    /// the delay has become shorter it does not overtake: it comes right behind the one before.
+    pub fn arrival(&mut self, start: Time, ends: Time, wires: &mut Wires) -> Time {
+        self.last = (ends + self.changes[self.now].delay).max(self.last + ends.since(start));
+        if self.is_asked {
+            wires.note_start(self.link, start);
+        }
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outlet() -> Outlet {
+        let faults = LinkFaults {
+            rates: vec![((Time(100), Time(200)), 5)],
+            delays: vec![((Time(150), Time(300)), Span(1000))],
+            ..LinkFaults::default()
+        };
+        *Outlet::new(3, &faults, 10, Span(50)).expect("a link that changes")
+    }
+
+    #[test]
+    fn what_holds_at_the_start_of_a_transmission_counts() {
+        let mut outlet = outlet();
+        let by_time = [
+            (0, (10, 50)),
+            (99, (10, 50)),
+            (100, (5, 50)),
+            (150, (5, 1050)),
+            (199, (5, 1050)),
+            (200, (10, 1050)),
+            (300, (10, 50)),
+            (u64::MAX - 1, (10, 50)),
+        ];
+        for (at, (rate, delay)) in by_time {
+            assert_eq!(outlet.at(Time(at)), (rate, Span(delay)), "{at}");
+            assert_eq!(outlet.rate(Time(at)), rate, "{at}");
+        }
+        assert!(Outlet::new(3, &LinkFaults::default(), 10, Span(50)).is_none());
+    }
+
+    #[test]
+    fn nobody_overtakes_where_a_delay_ends() {
+        let (mut outlet, mut wires) = (outlet(), Wires::new(vec![0; 4], 1));
+        let mut send = |start: u64, ends: u64| {
+            outlet.rate(Time(start));
+            outlet.arrival(Time(start), Time(ends), &mut wires).0
+        };
+        assert_eq!(send(140, 148), 198);
+        assert_eq!(send(290, 298), 1348);
+        assert_eq!(send(300, 308), 1356, "8 behind the one before, not at 358");
+        assert_eq!(send(308, 316), 1364);
+        assert_eq!(send(1400, 1408), 1458);
+    }
+}

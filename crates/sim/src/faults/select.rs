@@ -1,0 +1,123 @@
+//! Which links a fault hits, by the names in the spec.
+
+use crate::spec::{Broken, Effect, Fault, FaultWay, Pairs, SpecError};
+use crate::topology::Topology;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// A fabric and the names of its nodes.
+pub struct Map<'a> {
+    topology: &'a Topology,
+    names: BTreeMap<String, u32>,
+}
+
+impl Map<'_> {
+    /// Of this fabric.
+    pub fn new(topology: &Topology) -> Map<'_> {
+        Map { topology, names: (0..topology.nodes()).map(|node| (topology.node_name(node), node)).collect() }
+    }
+
+    /// The switch that is broken, if it is one.
+    pub fn switch(&self, broken: &Broken) -> Option<u32> {
+        let Broken::Switch(name) = broken else { return None };
+        self.names.get(name)?.checked_sub(self.topology.hosts)
+    }
+
+    /// The links that fault number `n` hits.
+    ///
+    /// # Errors
+    /// It names what is not there, a link that is down already, or a rate that is no lower.
+    pub fn links(&self, n: usize, fault: &Fault) -> Result<Vec<u32>, SpecError> {
+        let topology = self.topology;
+        let takes_down = fault.effect.takes_down();
+        let works =
+            |&forth: &u32| topology.links[forth as usize].up && topology.links[topology.back(forth) as usize].up;
+        let cables: Vec<u32> = match &fault.broken {
+            Broken::Link(ends, which) => {
+                let cables = self.cables_between(n, ends, *which)?;
+                if takes_down && !cables.iter().all(works) {
+                    let allowed = "a link that works: topology.override has taken this one down";
+                    return Err(SpecError::new(format!("fault[{n}].ends"), &json!(ends), allowed));
+                }
+                cables
+            }
+            Broken::Switch(name) => {
+                let key = || format!("fault[{n}].switch");
+                let node = self.find(key, name)?;
+                if node < topology.hosts {
+                    return Err(SpecError::new(key(), &json!(name), "a switch; of a host, name its link by ends"));
+                }
+                let cables = (0..topology.ports(node)).map(|port| topology.out_number(node, port));
+                cables.filter(|link| !takes_down || works(link)).collect()
+            }
+        };
+        let there = cables.iter().copied().filter(|_| fault.way != FaultWay::Backward);
+        let back = cables.iter().filter(|_| fault.way != FaultWay::Forward).map(|&link| topology.back(link));
+        let hit: Vec<u32> = there.chain(back).collect();
+        self.check(n, fault, &hit)?;
+        Ok(hit)
+    }
+
+    fn check(&self, n: usize, fault: &Fault, hit: &[u32]) -> Result<(), SpecError> {
+        match &fault.effect {
+            Effect::Rate(rate) => {
+                let as_slow = |&&link: &&u32| self.topology.links[link as usize].rate <= *rate;
+                let Some(&link) = hit.iter().find(as_slow) else { return Ok(()) };
+                let (name, gbps) =
+                    (self.topology.link_name(link), self.topology.links[link as usize].rate as f64 / 1e9);
+                let allowed = format!("less than the {gbps} Gbps of {name}");
+                Err(SpecError::new(format!("fault[{n}].rate_gbps"), &json!(*rate as f64 / 1e9), allowed))
+            }
+            Effect::BlackHole(Pairs::Listed(pairs)) => {
+                let hosts = self.topology.hosts;
+                let Some(pair) = pairs.iter().find(|pair| pair.0.max(pair.1) >= hosts) else { return Ok(()) };
+                let allowed = format!("numbers of hosts, from 0 to {}", hosts - 1);
+                Err(SpecError::new(format!("fault[{n}].pairs"), &json!([pair.0, pair.1]), allowed))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The links from the first end to the second, or the one of that number.
+    fn cables_between(&self, n: usize, ends: &[String; 2], which: Option<u32>) -> Result<Vec<u32>, SpecError> {
+        let topology = self.topology;
+        let key = || format!("fault[{n}].ends");
+        let [a, b] = [self.find(key, &ends[0])?, self.find(key, &ends[1])?];
+        let all: Vec<u32> = (0..topology.ports(a))
+            .map(|port| topology.out_number(a, port))
+            .filter(|&link| topology.links[link as usize].to.0 == b)
+            .collect();
+        if all.is_empty() {
+            let mut near: Vec<String> =
+                (0..topology.ports(a)).map(|port| topology.node_name(topology.out(a, port).to.0)).collect();
+            near.dedup();
+            let list = if near.len() > 6 {
+                format!("{}, … {}", near[..5].join(", "), near[near.len() - 1])
+            } else {
+                near.join(", ")
+            };
+            let allowed = format!("two nodes that are linked; {} is linked to {list}", ends[0]);
+            return Err(SpecError::new(key(), &json!(ends), allowed));
+        }
+        match which {
+            None => Ok(all),
+            Some(which) => match all.get(which as usize) {
+                Some(&link) => Ok(vec![link]),
+                None => {
+                    let allowed = format!("a link from 0 to {}", all.len() - 1);
+                    Err(SpecError::new(format!("fault[{n}].link"), &json!(which), allowed))
+                }
+            },
+        }
+    }
+
+    fn find(&self, key: impl Fn() -> String, name: &str) -> Result<u32, SpecError> {
+        let topology = self.topology;
+        self.names.get(name).copied().ok_or_else(|| {
+            let last = topology.node_name(topology.nodes() - 1);
+            let leaf = topology.node_name(topology.leaf_node(0));
+            let allowed = format!("names of nodes as reports print them: host0, {leaf}, … {last}");
+            SpecError::new(key(), &json!(name), allowed).did_you_mean(name, self.names.keys().map(String::as_str))
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! `[detection]`: how faults are found and repaired.
+
+use serde_json::{Map, Value};
+use spinewise_policy::Span;
+
+use super::error::SpecError;
+use super::key::{Default, Kind, Unit, Zero};
+use super::reader::{Reader, keys, words};
+
+const INSTANT: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
+
+keys! {
+    /// `[detection]`.
+    DetectionKeys {
+        /// How the two ends of a link learn that it is down or up again: by loss of carrier, by hellos that do not come,
+        /// at once and with all other switches (oracle), or not at all.
+        mode: Mode, Kind::Words(Mode::WORDS), Default::Word("carrier");
+        /// Loss of carrier, its return, or a change of rate is believed when it has lasted for so long.
+        carrier_us: Span, INSTANT, Default::Number(100.0);
+        /// With hello: each end of a link between switches sends one so often.
+        hello_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10_000.0);
+        /// With hello: a link is down when for so many intervals none has come.
+        hello_dead_count: u32, Kind::Integer { min: 1, max: 1000 }, Default::Number(3.0);
+        /// Do all switches compute routes anew? Without, switches only stop using their own ports that are down.
+        reconverge: bool, Kind::Bool, Default::Bool(true);
+        /// News is flooded: besides the delay of each link, it takes so long at each switch.
+        flood_hop_us: Span, INSTANT, Default::Number(10.0);
+        /// From hearing of a change to using routes computed anew.
+        control_plane_us: Span, INSTANT, Default::Number(1000.0);
+    }
+}
+
+words! {
+    /// How changes are found.
+    Mode {
+        /// Loss of carrier at both ends, news flooded.
+        Carrier = "carrier",
+        /// Hellos that do not come, news flooded.
+        Hello = "hello",
+        /// All switches know at once.
+        Oracle = "oracle",
+        /// Nobody ever knows.
+        Never = "never",
+    }
+}
+
+/// How changes are found and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detection {
+    /// Who tells the ends.
+    pub mode: Mode,
+    /// A change is believed when it has lasted for so long.
+    pub carrier: Span,
+    /// Between two hellos of one end.
+    pub hello: Span,
+    /// Intervals without a hello after which a link is down.
+    pub dead_count: u32,
+    /// Are routes computed anew?
+    pub reconverge: bool,
+    /// Each switch takes so long to pass news on.
+    pub flood_hop: Span,
+    /// From hearing of a change to using new routes.
+    pub control_plane: Span,
+}
+
+/// Reads `[detection]`.
+pub(crate) fn read(given: &Map<String, Value>) -> Result<(Detection, Value), SpecError> {
+    let mut reader = Reader::new("detection", DetectionKeys::KEYS, given)?;
+    let keys = DetectionKeys::read(&mut reader)?;
+    let detection = Detection {
+        mode: keys.mode,
+        carrier: keys.carrier_us,
+        hello: keys.hello_interval_us,
+        dead_count: keys.hello_dead_count,
+        reconverge: keys.reconverge,
+        flood_hop: keys.flood_hop_us,
+        control_plane: keys.control_plane_us,
+    };
+    Ok((detection, reader.finish()))
+}
