@@ -74,6 +74,23 @@ impl Nic {
     fn rate(&self, now: Time) -> u64 {
         self.outlet.as_ref().map_or(self.line.rate(), |outlet| outlet.at(now).0)
     }
+
+    /// The rate of the transmission that starts at `start`.
+    #[cold]
+    fn set_rate(&mut self, start: Time) {
+        if let Some(outlet) = &mut self.outlet {
+            self.line.set_rate(outlet.rate(start));
+        }
+    }
+
+    /// When what is sent from `start` to `ends` arrives.
+    #[cold]
+    fn late_arrival(&mut self, start: Time, ends: Time, wires: &mut Wires) -> Time {
+        match &mut self.outlet {
+            Some(outlet) => outlet.arrival(start, ends, wires),
+            None => ends + self.delay,
+        }
+    }
 }
 
 /// Data priorities.
@@ -196,8 +213,8 @@ impl Host {
         let packet = &mut hand.packet;
         let start = self.nic.busy_until.max(now);
         let bytes = u32::from(packet.wire);
-        if let Some(outlet) = &mut self.nic.outlet {
-            self.nic.line.set_rate(outlet.rate(start));
+        if !self.nic.line.is_whole() {
+            self.nic.set_rate(start);
         }
         let took = self.nic.line.send(bytes, start > self.nic.busy_until);
         self.nic.busy_until = start + took;
@@ -210,10 +227,8 @@ impl Host {
             _ => {}
         }
         let ends = self.nic.busy_until;
-        let arrives = match &mut self.nic.outlet {
-            Some(outlet) => outlet.arrival(start, ends, w.wires),
-            None => ends + self.nic.delay,
-        };
+        let whole = self.nic.line.is_whole();
+        let arrives = if whole { ends + self.nic.delay } else { self.nic.late_arrival(start, ends, w.wires) };
         w.wires.push(self.nic.link, hand, arrives);
     }
 
