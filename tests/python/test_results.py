@@ -123,8 +123,9 @@ def test_what_faults_came_to_is_told() -> None:
         "topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 1},
         "transport": {"min_rto_us": 1000},
         "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 30_000}]}],
-        "fault": [{"kind": "down", "ends": ["leaf0", "spine0"], "direction": "forward", "at_us": 0,
-                   "may_cut_off": True}],
+        "fault": [
+            {"kind": "down", "ends": ["leaf0", "spine0"], "direction": "forward", "at_us": 0, "may_cut_off": True}
+        ],
         "run": {"until_us": 50_000},
     }
     broken = run(spec)
