@@ -78,6 +78,8 @@ pub struct Layout {
     pub free_queues: bool,
     /// The operator is asked to tell the rate of each path: [`HostView::path_rates`].
     pub path_rates: bool,
+    /// At switches: is a controller asked to tell which paths are alike? [`SwitchView::told_component`].
+    pub components: bool,
     /// At hosts: is [`Policy::pick`] called for acknowledgements too? Otherwise the fabric's own scheme spreads them.
     pub picks_acks: bool,
     /// At hosts: are tags source ports of a tunnel, any number of 16 bits, for switches to hash? Then the spec reads them
@@ -99,6 +101,7 @@ impl Default for Layout {
             queues: 0,
             free_queues: false,
             path_rates: false,
+            components: false,
             picks_acks: false,
             draws_tags: false,
         }

@@ -117,6 +117,11 @@ pub trait Ports {
         None
     }
 
+    /// A salt that all switches of the fabric share, as operators configure.
+    fn fabric_salt(&self) -> u64 {
+        0
+    }
+
     /// The switch's own routes: its equal-cost ports towards a leaf, in order; none for its own leaf.
     fn towards(&self, leaf: u32) -> &[u16] {
         let _ = leaf;
@@ -131,6 +136,13 @@ pub trait Ports {
 
     /// Told by the operator: how a fat-tree is numbered; none in other fabrics.
     fn tree(&self) -> Option<Tree> {
+        None
+    }
+
+    /// Told by a controller that knows the topology: the `n`-th symmetric component of the paths from leaf `from` to leaf
+    /// `to`: the bits per second that it can carry, and this switch's ports on it, in order. None if all are alike.
+    fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
+        let _ = (from, to, n);
         None
     }
 
@@ -224,6 +236,19 @@ impl SwitchView<'_> {
     /// run; a scheme that reads it says so in `About::told`.
     pub fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(Port, u64)> {
         self.ports.told_path(from, to, n)
+    }
+
+    /// Told by a controller that knows the topology, where [`crate::Layout::components`] asks for it: the `n`-th symmetric
+    /// component of the paths from leaf `from` to leaf `to`: the bits per second that it can carry, and this switch's ports
+    /// on it, in order (none if it does not lead by here). None if there are not so many, or all paths are alike. As of the
+    /// map of the fabric that this switch has; a scheme that reads it says so in `About::told`.
+    pub fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
+        self.ports.told_component(from, to, n)
+    }
+
+    /// A salt that all switches of the fabric share, for what they must agree on; [`SwitchView::salt`] is their own.
+    pub fn fabric_salt(&self) -> u64 {
+        self.ports.fabric_salt()
     }
 
     /// A held queue of `port` that is free.

@@ -3,13 +3,13 @@
 mod common;
 
 use common::{Shell, data};
-use spinewise_policy::schemes::drill::{Config, Drill, Memory};
-use spinewise_policy::{Packet, Peers, Policy, Port, Rng, Shape, Tier};
+use spinewise_policy::schemes::drill::{Config, Drill, Memory, Within};
+use spinewise_policy::{Hashed, Kind, Packet, Peers, Policy, Port, Rng, Shape, Tier};
 
 const UPLINKS: usize = 8;
 
 fn drill(d: u32, m: u32, memory: Memory) -> Shell<Drill> {
-    Shell::new(&Config { d, m, memory }, Tier::Leaf, 0, UPLINKS as u16)
+    Shell::new(&Config { d, m, memory, components: Within::Off }, Tier::Leaf, 0, UPLINKS as u16)
 }
 
 fn queues(shell: &mut Shell<Drill>, bytes: [u64; UPLINKS]) {
@@ -208,4 +208,55 @@ fn queues_are_shorter_than_those_of_random_spraying_on_the_same_arrivals() {
             assert!(mean + half < 0.0, "DRILL({d},{m}) {memory:?}: {what} queue longer by {mean} ± {half} packets");
         }
     }
+}
+
+/// A leaf whose first two uplinks carry 10 Gbps together, and the others 30.
+fn two_components() -> Shell<Drill> {
+    let config = Config { components: Within::Symmetric, ..Config::default() };
+    let mut shell = Shell::<Drill>::new(&config, Tier::Leaf, 0, UPLINKS as u16);
+    shell.room.ports.components = vec![(10_000_000_000, vec![4, 5]), (30_000_000_000, (6..12).collect())];
+    shell
+}
+
+/// The uplink of a packet of flow `flow`.
+fn pick_of(shell: &mut Shell<Drill>, flow: u64, kind: Kind) -> usize {
+    let hashed = Hashed::Mixed { pair: 4, inner: flow << 8, tag: 0 };
+    let way = shell.pick(4, &Packet { dst: 4, hashed, kind, ..data(1) }, &mut ()).index();
+    shell.room.candidates[way] as usize - 4
+}
+
+#[test]
+fn a_flow_keeps_to_its_component_and_flows_share_them_by_what_they_carry() {
+    let mut shell = two_components();
+    let mut first = 0;
+    for flow in 0..4_000 {
+        let picked = pick_of(&mut shell, flow, Kind::Data) < 2;
+        first += u32::from(picked);
+        // The memory is of the other component half of the time, and does not count then.
+        assert!((0..5).all(|_| (pick_of(&mut shell, flow, Kind::Data) < 2) == picked), "flow {flow}");
+    }
+    // A quarter; the deviation of 4,000 draws is 27.
+    assert!(first.abs_diff(1_000) < 100, "{first}");
+}
+
+#[test]
+fn within_a_component_the_shortest_queue_wins_and_dead_ports_do_not_count() {
+    let mut shell = two_components();
+    let flow = (0..).find(|&flow| pick_of(&mut shell, flow, Kind::Data) >= 2).expect("three quarters");
+    // Shorter ones in the other component are not looked at.
+    queues(&mut shell, [0, 0, 70, 60, 50, 10, 80, 90]);
+    let last = (0..200).map(|_| pick_of(&mut shell, flow, Kind::Data)).last();
+    assert_eq!(last, Some(5));
+    shell.room.candidates = vec![4, 5, 6];
+    assert!((0..20).all(|_| pick_of(&mut shell, flow, Kind::Data) == 2), "the only one left of its own");
+    shell.room.candidates = vec![4, 5];
+    assert!((0..20).all(|_| pick_of(&mut shell, flow, Kind::Data) < 2), "none left: any port");
+}
+
+#[test]
+fn what_is_of_no_flow_chooses_among_all_ports() {
+    let mut shell = two_components();
+    queues(&mut shell, [5, 4, 9, 9, 9, 9, 9, 9]);
+    let last = (0..200).map(|_| pick_of(&mut shell, 1, Kind::Probe)).last();
+    assert_eq!(last, Some(1));
 }

@@ -26,7 +26,7 @@ use crate::topology::{LinkSpec, Topology};
 use crate::transport::Transport;
 pub use inlet::Frail;
 pub use outlet::Outlet;
-use repair::Reach;
+pub use repair::Reach;
 use schedule::Schedule;
 use serde_json::json;
 use spinewise_policy::{Span, Time};
@@ -48,6 +48,8 @@ pub enum Step {
     Up(u16),
     /// It uses the routes that begin at this row from now on: see [`Topology::choices`].
     Routes(u32),
+    /// It knows this map of the fabric from now on: see [`Faults::maps`].
+    Map(u32),
 }
 
 /// All that the schedule of faults comes to.
@@ -56,6 +58,8 @@ pub struct Faults {
     schedule: Schedule,
     /// By switch, in order.
     steps: Vec<Vec<(Time, Step)>>,
+    /// What switches take for down, by number: sets of links, the first of which is empty.
+    maps: Vec<BTreeSet<u32>>,
 }
 
 impl Faults {
@@ -69,18 +73,23 @@ impl Faults {
         refuse_late_nics(spec, &schedule, topology)?;
         let (links, how) = (&schedule.links, &faults.detection);
         let changes = detect::changes(links, how, topology, (spec.seed, spec.run.until))?;
-        let mut steps = repair::steps(&news::by_switch(links, &changes, how, topology), topology);
+        let (mut steps, maps) = repair::steps(&news::by_switch(links, &changes, how, topology), topology);
         for (&switch, deaths) in &schedule.deaths {
             let steps = &mut steps[switch as usize];
             steps.extend(deaths.iter().map(|&at| (at, Step::Dies)));
             steps.sort_by_key(|&(at, step)| (at, step != Step::Dies));
         }
-        Ok(Faults { schedule, steps })
+        Ok(Faults { schedule, steps, maps })
     }
 
     /// Does nothing break?
     pub fn is_empty(&self) -> bool {
         self.schedule.links.is_empty()
+    }
+
+    /// The fabric as switches know it at any time: sets of links that are down, the first of which is empty.
+    pub fn maps(&self) -> Vec<BTreeSet<u32>> {
+        if self.maps.is_empty() { vec![BTreeSet::new()] } else { self.maps.clone() }
     }
 
     /// What changes at a switch, and when.

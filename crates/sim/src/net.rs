@@ -6,7 +6,7 @@ use crate::port::Rules;
 use crate::spec::{AckPaths, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec};
 use crate::switch::largest_packet;
 use crate::timers::Class;
-use crate::topology::Topology;
+use crate::topology::{Components, Topology};
 use crate::transport::{Frame, Transport};
 use spinewise_policy::{Span, hash};
 
@@ -17,6 +17,8 @@ pub struct Net {
     pub topology: Topology,
     /// What breaks.
     pub faults: Faults,
+    /// Which paths are alike, if the switches' scheme asks to be told.
+    pub components: Components,
     /// The queueing rules of switches.
     pub rules: Rules,
     /// The transport.
@@ -74,6 +76,7 @@ impl Net {
             base_one_way: Span(there(frame.mtu())),
             topology,
             faults: Faults::default(),
+            components: Components::default(),
             rules: Rules::new(&spec.switch),
             transport: spec.transport.clone(),
             frame,
@@ -116,6 +119,11 @@ impl Net {
                 hash::mix2(run, u64::from(id))
             }
         }
+    }
+
+    /// What all switches mix into hashes on which they must agree.
+    pub fn fabric_salt(&self) -> u64 {
+        hash::mix(self.seed ^ hash::name("fabric salt") ^ hash::mix(self.hash_salt))
     }
 
     /// A line at `rate` bits per second, on the clock of this run.

@@ -11,7 +11,7 @@ use crate::net::Net;
 use crate::outcome::Outcome;
 use crate::spec::{EngineKind, ParamValue, Spec, SpecError, Stop, Traffic, TrafficEntry, workload_error};
 use crate::switch::Switch;
-use crate::topology::Topology;
+use crate::topology::{Components, Topology};
 use crate::transport::{Kind, TcpConfig, Transport, UdpConfig};
 use crate::workload::load::{Loads, Offered, arrival_interval};
 use crate::workload::{self, FlowSpec, Gate, Workload};
@@ -54,6 +54,9 @@ impl Sim {
         let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks)?;
         if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {
             net.path_rates = net.topology.path_rates();
+        }
+        if fabric.layout(0).components {
+            net.components = Components::new(net.faults.maps());
         }
         let hosts = (0..net.topology.hosts).map(|host| Host::new(host, &net, &flows, edge.as_ref())).collect();
         let switches = (0..net.topology.switches()).map(|switch| Switch::new(switch, &net, &fabric)).collect();

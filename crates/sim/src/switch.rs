@@ -57,6 +57,8 @@ pub struct Switch {
     hooks: Hooks,
     /// Where its routes begin: see [`Topology::choices`](crate::topology::Topology::choices).
     row: u32,
+    /// The map of the fabric that it knows, by number.
+    map: u32,
     /// Of the links into it, those that break.
     pub frail: Option<Box<Frail>>,
     /// What changes at it, by number.
@@ -114,6 +116,9 @@ impl Ports for OwnPorts<'_> {
         let &port = topology.uplinks(from, to).get(n)?;
         Some((PortId(port), topology.capacity(from, port, to)))
     }
+    fn fabric_salt(&self) -> u64 {
+        self.net.fabric_salt()
+    }
     fn tree(&self) -> Option<Tree> {
         self.net.topology.tree
     }
@@ -122,6 +127,11 @@ impl Ports for OwnPorts<'_> {
     }
     fn told_loss(&self, leaf: u32) -> bool {
         self.net.topology.loses_paths(self.owner.id, leaf)
+    }
+    fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
+        let net = self.net;
+        let component = net.components.between(&net.topology, self.owner.map, from, to).get(n)?;
+        Some((component.capacity, component.ports.get(&self.owner.id).map_or(&[], Vec::as_slice)))
     }
     fn told_capacity(&self, port: PortId, leaf: u32) -> u64 {
         self.net.topology.capacity(self.owner.id, port.0, leaf)
@@ -166,7 +176,10 @@ impl Switch {
             let step = if link.up { Step::Degraded(port) } else { Step::Down(port) };
             (!link.up || link.rate < link.nominal_rate).then_some((Time::ZERO, step))
         });
-        let steps: Vec<(Time, Step)> = failing.chain(net.faults.steps(id).iter().copied()).collect();
+        // Nobody else looks at maps.
+        let of_use = |step: Step| fabric.layout(id).components || !matches!(step, Step::Map(_));
+        let broken = net.faults.steps(id).iter().copied().filter(|&(_, step)| of_use(step));
+        let steps: Vec<(Time, Step)> = failing.chain(broken).collect();
         for (number, &(at, _)) in (0u32..).zip(&steps) {
             timers.plan(at, What::LinkChange(number));
         }
@@ -178,6 +191,7 @@ impl Switch {
             hooks: fabric.hooks(),
             salt: net.switch_salt(id),
             row: id * topology.leaves,
+            map: 0,
             frail: Frail::new(net, node),
             changes: steps.into_iter().map(|(_, step)| step).collect(),
             down: (0..topology.ports(node)).filter(|&port| !topology.out(node, port).up).collect(),
@@ -474,6 +488,7 @@ impl Switch {
             What::LinkChange(number) => match self.changes[number as usize] {
                 Step::Dies => self.lose_all(w, now),
                 Step::Routes(row) => self.row = row,
+                Step::Map(map) => self.map = map,
                 Step::Down(port) => {
                     self.down.insert(port);
                     self.tell_link(w, now, port, Change::Down);

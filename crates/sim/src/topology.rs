@@ -9,8 +9,10 @@
 //! | `wiring.rs` | from a list of cables to ports, links and places; leaf-spine fabrics and graphs |
 //! | `fat_tree.rs` | fat-trees |
 //! | `routes.rs` | shortest paths and static routes; the numbering of ways |
+//! | `components.rs` | which paths between two leaves are alike |
 //! | `paths.rs` | whole paths: by way, all that differ, the nominal one |
 
+mod components;
 mod fat_tree;
 mod paths;
 mod routes;
@@ -20,6 +22,7 @@ use crate::spec::{SpecError, TopologySpec, Wiring};
 use spinewise_policy::{Span, Tier, Tree};
 use std::collections::BTreeMap;
 
+pub use components::{Component, Components};
 pub use paths::BestPaths;
 
 /// One direction of a cable.

@@ -268,7 +268,7 @@ fn a_port_finds_that_it_is_slow() {
         })
     };
     let at = |mode: &str, switch: u32| -> Vec<(u64, Step)> {
-        let own = |step: &Step| !matches!(step, Step::Routes(_));
+        let own = |step: &Step| !matches!(step, Step::Routes(_) | Step::Map(_));
         let steps = steps(&spec(mode)).into_iter().filter(|(at, _, step)| *at == switch && own(step));
         steps.map(|(_, at, step)| (at.0 / US, step)).collect()
     };

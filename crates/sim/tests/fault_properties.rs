@@ -170,10 +170,12 @@ fn check_repaired(spec: &Value) {
     let leaves = common::wired(&spec["topology"]).leaves;
     let mut last = std::collections::BTreeMap::new();
     let mut told = std::collections::BTreeMap::new();
+    let mut maps = std::collections::BTreeMap::new();
     for (switch, _, step) in steps(spec) {
         match step {
             Step::Dies => {}
             Step::Routes(row) => _ = last.insert(switch, row),
+            Step::Map(map) => _ = maps.insert(switch, map),
             Step::Down(port) | Step::Degraded(port) | Step::Up(port) => {
                 assert_ne!(told.insert((switch, port), Some(step)), Some(Some(step)), "{spec}");
             }
@@ -181,6 +183,7 @@ fn check_repaired(spec: &Value) {
     }
     if repaired {
         assert!(last.iter().all(|(switch, &row)| row == switch * leaves), "{last:?}\n{spec}");
+        assert!(maps.values().all(|&map| map == 0), "{spec}");
         assert!(told.values().all(|&last| matches!(last, Some(Step::Up(_)))), "{spec}");
     }
 }

@@ -8,27 +8,43 @@
 //! | d different ports drawn at random, remembered ones may be among them | [`draw`] |
 //! | the remembered ports stand first; only a strictly shorter queue goes before another | [`Best::offer`] |
 //! | the m shortest of those looked at are remembered | [`Best`] |
+//! | §3.4: a flow is hashed to a symmetric component of its paths, by what that can carry | [`component`] |
+//! | §3.4: within the component, DRILL | [`Choices`] |
 //!
 //! | our word | the paper's |
 //! |---|---|
 //! | `d`, `m` | samples, memory units |
 //! | `engine`, `port` | forwarding engine: one per switch, or one per port that packets come by |
 //! | `dst` | none: the memory of both public codes |
+//! | map, label | Quiver, label |
 //!
 //! **Memory.** The paper remembers per forwarding engine. Both public codes remember per destination address, and it is
 //! ConWeave's code that the RDMA comparisons (ConWeave, SELB) ran, hence `memory = "dst"` by default. It also is the
 //! one that means something where destinations have different sets of ports: what an engine remembers from another
 //! destination need not lead to this one, and counts only if it does.
 //!
+//! **Symmetric components** (`components = "symmetric"`; off by default, and in neither code). Where a link is slow or
+//! down, some paths are fed by more racks than others, and packets of a flow on both kinds come out of order. A
+//! controller labels every link with the pairs of leaves whose paths use it. Paths of a pair are alike if their links
+//! have, hop by hop, one rate and one label. Flows are hashed to the sets of paths that are alike, in proportion to what
+//! these carry, by the same hash at every switch; so leaves and aggregation switches agree on a flow's component. In a
+//! symmetric fabric there is one, and all is as without. Switches have the controller's word on the fabric as they know
+//! it: after a failure, when they have its new routes. The paper is not at hand; what it says of this is from memory and
+//! from a report of its talk.
+//!
 //! Departures:
-//! - Queues are bytes at their port, whatever the link's rate, as in both codes. The paper's decomposition of
-//!   asymmetric fabrics into symmetric components is not here, nor in either code.
+//! - Queues are bytes at their port, whatever the link's rate, as in both codes.
+//! - The paper's labels have a factor for capacities; here the rates themselves must be the same. What paths carry is
+//!   by what of their links each pair of leaves would have if all sent alike; in two tiers their slowest link counts.
+//! - Labels name pairs, not how much of their traffic: where an aggregation switch has lost one core of two, the other
+//!   core's links have the labels of those that carry half as much.
+//! - The memory is one for all components, and counts where it fits. Packets of no flow choose among all ports.
 //! - A queue's length is exact and of this instant; the paper's engines see one another's packets late.
 //! - Every packet the fabric asks about is scattered, those of no flow (probes) too.
 
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule, Sees, Shape, Sight,
-    Way, sees::quantity,
+    About, AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule, Sees, Shape,
+    Sight, SwitchView, Way, sees::quantity,
 };
 
 crate::choice! {
@@ -40,6 +56,16 @@ crate::choice! {
         Engine = "engine",
         /// The port a packet came by, which has a forwarding engine of its own.
         Port = "port",
+    }
+}
+
+crate::choice! {
+    /// Among which ports a packet's flow may choose.
+    Within {
+        /// All equal-cost ports.
+        Off = "off",
+        /// Those of one symmetric component.
+        Symmetric = "symmetric",
     }
 }
 
@@ -58,6 +84,9 @@ crate::params! {
         /// Whose memory: of each destination host (both public codes), or of a forwarding engine as in the paper, with one
         /// engine for the switch or one for each port that packets come by.
         memory: Memory = Memory::Dst, Allowed::Words(Memory::WORDS);
+        /// Is a flow kept to one symmetric component of its paths, of which there are several only where links differ or are
+        /// down (DRILL §3.4; no public code has it)?
+        components: Within = Within::Off, Allowed::Words(Within::WORDS);
     }
 }
 
@@ -73,6 +102,81 @@ pub struct Drill {
     d: usize,
     m: usize,
     memory: Memory,
+    within: Within,
+}
+
+/// Parts into which hashes divide what all components carry.
+const PARTS: u32 = 1 << 16;
+
+/// This switch's ports on the component that the flow of a packet is hashed to, in order; none if all paths are alike.
+// DRILL §3.4
+pub fn component<'a>(view: &'a SwitchView<'_>, packet: &Packet) -> &'a [u16] {
+    if !matches!(packet.kind, Kind::Data | Kind::Ack) {
+        return &[];
+    }
+    let (from, to) = (view.leaf_of(packet.src), view.leaf_of(packet.dst));
+    let all = || (0..).map_while(|n| view.told_component(from, to, n));
+    let total: u128 = all().map(|(capacity, _)| u128::from(capacity)).sum();
+    if total == 0 {
+        return &[];
+    }
+    let point = total * u128::from(packet.spread(view.fabric_salt(), PARTS)) / u128::from(PARTS);
+    let mut end = 0;
+    let chosen = all().find(|(capacity, _)| {
+        end += u128::from(*capacity);
+        point < end
+    });
+    chosen.map_or(&[], |(_, ports)| ports)
+}
+
+/// The candidates that a packet may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices<'a> {
+    candidates: &'a [u16],
+    component: &'a [u16],
+    len: usize,
+}
+
+impl<'a> Choices<'a> {
+    /// The candidates in a component; all, if none of them is.
+    #[inline]
+    pub fn new(candidates: &'a [u16], component: &'a [u16]) -> Self {
+        let within = candidates.iter().filter(|port| component.contains(port)).count();
+        match within {
+            0 => Choices { candidates, component: &[], len: candidates.len() },
+            len => Choices { candidates, component, len },
+        }
+    }
+
+    #[inline]
+    fn has(&self, port: u16) -> bool {
+        self.component.is_empty() || self.component.contains(&port)
+    }
+
+    /// The way by a port, if that is one of them.
+    #[inline]
+    fn position(&self, port: u16) -> Option<usize> {
+        self.candidates.iter().position(|&candidate| candidate == port).filter(|_| self.has(port))
+    }
+
+    /// The `n`-th way.
+    #[inline]
+    pub fn way(&self, n: usize) -> usize {
+        match self.component {
+            [] => n,
+            _ => (0..self.candidates.len()).filter(|&way| self.has(self.candidates[way])).nth(n).unwrap_or_default(),
+        }
+    }
+}
+
+impl Drill {
+    #[inline]
+    fn choices<'a>(&self, view: &'a SwitchView<'_>, packet: &Packet) -> Choices<'a> {
+        match self.within {
+            Within::Off => Choices { candidates: view.candidates, component: &[], len: view.candidates.len() },
+            Within::Symmetric => Choices::new(view.candidates, component(view, packet)),
+        }
+    }
 }
 
 impl Policy for Drill {
@@ -82,7 +186,7 @@ impl Policy for Drill {
         source: "Ghorbani et al., SIGCOMM 2017",
         unit: "packet",
         tiers: &["leaf", "aggregation", "spine"],
-        told: &[],
+        told: &["with components: which paths are alike"],
         series: &[],
     };
     const COMPARED: Option<Compared> = Some(Compared {
@@ -112,12 +216,12 @@ impl Policy for Drill {
     type Header = ();
 
     fn new(config: &Config) -> Self {
-        Drill { d: config.d as usize, m: config.m as usize, memory: config.memory }
+        Drill { d: config.d as usize, m: config.m as usize, memory: config.memory, within: config.components }
     }
 
     fn layout(&self, _: &Shape) -> Layout {
         let peers = if self.memory == Memory::Dst { Peers::Hosts } else { Peers::None };
-        Layout { peers, ..Layout::default() }
+        Layout { peers, components: self.within == Within::Symmetric, ..Layout::default() }
     }
 
     fn sees(&self, cx: &Cx<'_, Self>, _: &(), packet: &Packet, sight: &mut Sight<'_>) {
@@ -127,10 +231,11 @@ impl Policy for Drill {
             Memory::Engine => &*cx.node,
             Memory::Port => cx.ports.get(packet.in_port.index()).unwrap_or(&*cx.node),
         };
-        let (drawn, many) = draw(&mut cx.rng.clone(), cx.view.candidates.len(), self.d);
+        let choices = self.choices(&cx.view, packet);
+        let (drawn, many) = draw(&mut cx.rng.clone(), choices.len, self.d);
         for (way, &port) in cx.view.candidates.iter().enumerate() {
-            let remembered = memory.ports.contains(&Some(port));
-            if remembered || drawn[..many].contains(&way) {
+            let remembered = memory.ports.contains(&Some(port)) && choices.has(port);
+            if remembered || drawn[..many].iter().any(|&n| choices.way(n) == way) {
                 sight.way(way, 0, cx.view.queue_bytes(Port(port)) as f64);
                 sight.way(way, 1, f64::from(remembered));
             }
@@ -139,7 +244,7 @@ impl Policy for Drill {
 
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), packet: &Packet, _: &mut ()) -> Way {
-        let candidates = cx.view.candidates;
+        let (candidates, choices) = (cx.view.candidates, self.choices(&cx.view, packet));
         let memory = match self.memory {
             Memory::Dst => cx.peers.current().0,
             Memory::Engine => &mut *cx.node,
@@ -149,12 +254,12 @@ impl Policy for Drill {
         let mut best = Best::new(self.m);
         for port in memory.ports.iter().flatten() {
             // The port may have left the group since, or belong to another destination's.
-            if let Some(way) = candidates.iter().position(|candidate| candidate == port) {
+            if let Some(way) = choices.position(*port) {
                 best.offer(way, cx.view.queue_bytes(Port(*port)));
             }
         }
-        let (drawn, many) = draw(cx.rng, candidates.len(), self.d);
-        for &way in &drawn[..many] {
+        let (drawn, many) = draw(cx.rng, choices.len, self.d);
+        for way in drawn[..many].iter().map(|&n| choices.way(n)) {
             best.offer(way, cx.view.queue_bytes(Port(candidates[way])));
         }
         *memory = Remembered::default();

@@ -21,6 +21,8 @@ pub struct FakePorts {
     pub routes: Vec<Vec<u16>>,
     /// Leaves to which failures have taken paths.
     pub lost: Vec<u32>,
+    /// Symmetric components to every other leaf: bits per second, and own ports.
+    pub components: Vec<(u64, Vec<u16>)>,
 }
 
 impl Ports for FakePorts {
@@ -41,6 +43,9 @@ impl Ports for FakePorts {
     }
     fn told_loss(&self, leaf: u32) -> bool {
         self.lost.contains(&leaf)
+    }
+    fn told_component(&self, _: u32, _: u32, n: usize) -> Option<(u64, &[u16])> {
+        self.components.get(n).map(|(capacity, ports)| (*capacity, &ports[..]))
     }
     fn towards(&self, leaf: u32) -> &[u16] {
         &self.routes[leaf as usize]
@@ -134,6 +139,7 @@ where
                     free: None,
                     packets: 0,
                     lost: vec![],
+                    components: vec![],
                     routes: (0..4).map(|leaf| routes(tier, device, leaf, ports)).collect(),
                 },
                 leaf_of: (0..16).map(|host| host / 4).collect(),

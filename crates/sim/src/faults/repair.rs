@@ -86,7 +86,7 @@ impl Reach {
     }
 
     /// The ports of a switch on shortest paths to a leaf.
-    fn ports(&self, topology: &Topology, switch: u32, leaf: u32, down: &BTreeSet<u32>) -> Vec<u16> {
+    pub fn ports(&self, topology: &Topology, switch: u32, leaf: u32, down: &BTreeSet<u32>) -> Vec<u16> {
         let node = topology.hosts + switch;
         let (hops, falls) = self.at(switch, leaf);
         if hops == 0 || hops == UNREACHED {
@@ -112,11 +112,29 @@ struct Known {
     ports: BTreeSet<u16>,
 }
 
-/// What changes at each switch, and when. Adds the routes to `topology`, unless its routes stay as wired: a scheme that
-/// goes round dead links by itself is only told of them.
-pub fn steps(news: &[Vec<(Time, News)>], topology: &mut Topology) -> Vec<Vec<(Time, Step)>> {
+/// The sets of links that some switch takes for down at some time, by number.
+struct Maps(Vec<BTreeSet<u32>>);
+
+impl Maps {
+    fn number(&mut self, down: &BTreeSet<u32>) -> u32 {
+        let at = self.0.iter().position(|known| known == down).unwrap_or_else(|| {
+            self.0.push(down.clone());
+            self.0.len() - 1
+        });
+        at as u32
+    }
+}
+
+/// What changes at each switch, and when.
+type Steps = Vec<Vec<(Time, Step)>>;
+
+/// What changes at each switch, and when; and the maps that the steps name. Adds the routes to `topology`, unless its
+/// routes stay as wired: a scheme that goes round dead links by itself is only told of them.
+pub fn steps(news: &[Vec<(Time, News)>], topology: &mut Topology) -> (Steps, Vec<BTreeSet<u32>>) {
     let mut reaches: BTreeMap<BTreeSet<u32>, Reach> = BTreeMap::new();
-    (0u32..).zip(news).map(|(switch, news)| steps_of(switch, news, topology, &mut reaches)).collect()
+    let mut maps = Maps(vec![BTreeSet::new()]);
+    let of = |(switch, news): (u32, &Vec<_>)| steps_of(switch, news, topology, &mut reaches, &mut maps);
+    ((0u32..).zip(news).map(of).collect(), maps.0)
 }
 
 fn steps_of(
@@ -124,10 +142,11 @@ fn steps_of(
     news: &[(Time, News)],
     topology: &mut Topology,
     reaches: &mut BTreeMap<BTreeSet<u32>, Reach>,
+    maps: &mut Maps,
 ) -> Vec<(Time, Step)> {
     let base = switch * topology.leaves;
     let mut rows: BTreeMap<Known, u32> = BTreeMap::from([(Known::default(), base)]);
-    let (mut known, mut row, mut steps) = (Known::default(), base, Vec::new());
+    let (mut known, mut row, mut map, mut steps) = (Known::default(), base, 0, Vec::new());
     for news in news.chunk_by(|a, b| a.0 == b.0) {
         let at = news[0].0;
         news.iter().for_each(|&(_, item)| known.learn(item));
@@ -143,6 +162,11 @@ fn steps_of(
         if next != row {
             row = next;
             steps.push((at, Step::Routes(row)));
+        }
+        let next = maps.number(&known.cables(topology));
+        if next != map {
+            map = next;
+            steps.push((at, Step::Map(map)));
         }
         steps.extend(news.iter().filter_map(|&(_, item)| match item {
             News::Own(port, Seen::Down) => Some((at, Step::Down(port))),
@@ -163,13 +187,17 @@ impl Known {
             News::Heard { link, down: false } => _ = self.links.remove(&link),
         }
     }
+
+    /// Both links of each cable that is not used: it is if both its ends say that it works.
+    fn cables(&self, topology: &Topology) -> BTreeSet<u32> {
+        self.links.iter().flat_map(|&link| [link, topology.back(link)]).collect()
+    }
 }
 
 /// The row of the routes that a switch uses with this knowledge: its first if they are the same.
 fn add_row(switch: u32, known: &Known, topology: &mut Topology, reaches: &mut BTreeMap<BTreeSet<u32>, Reach>) -> u32 {
     let base = switch * topology.leaves;
-    // A cable is used if both its ends say that it works.
-    let down: BTreeSet<u32> = known.links.iter().flat_map(|&link| [link, topology.back(link)]).collect();
+    let down = known.cables(topology);
     if !down.is_empty() && !reaches.contains_key(&down) {
         reaches.insert(down.clone(), Reach::over(topology, &down));
     }

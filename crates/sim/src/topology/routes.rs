@@ -53,7 +53,7 @@ impl Topology {
     }
 
     /// Hops from every switch to a leaf over the links that `count`, up to `most`. Hosts pass nothing on.
-    fn distances(&self, leaf: u32, most: u32, count: impl Fn(&LinkSpec) -> bool) -> Vec<u32> {
+    pub(super) fn distances(&self, leaf: u32, most: u32, count: impl Fn(&LinkSpec) -> bool) -> Vec<u32> {
         let mut distance = vec![UNREACHED; self.switches() as usize];
         distance[leaf as usize] = 0;
         let mut nearest = vec![leaf];
@@ -99,6 +99,17 @@ impl Topology {
     /// The ports of a switch that lead one hop nearer.
     fn nearer(&self, switch: u32, distance: &[u32], ports: &mut Vec<u16>) {
         ports.clear();
+        self.nearer_of(switch, distance, |link| link.up || self.as_wired, ports);
+    }
+
+    /// Adds the ports of a switch that lead one hop nearer over the links that `count`.
+    pub(super) fn nearer_of(
+        &self,
+        switch: u32,
+        distance: &[u32],
+        count: impl Fn(&LinkSpec) -> bool,
+        ports: &mut Vec<u16>,
+    ) {
         let own = distance[switch as usize];
         if own == 0 || own == UNREACHED {
             return;
@@ -106,7 +117,7 @@ impl Topology {
         let node = self.hosts + switch;
         ports.extend((self.host_ports(switch)..self.ports(node)).filter(|&port| {
             let link = self.out(node, port);
-            (link.up || self.as_wired) && distance[(link.to.0 - self.hosts) as usize] == own - 1
+            count(link) && distance[(link.to.0 - self.hosts) as usize] == own - 1
         }));
     }
 

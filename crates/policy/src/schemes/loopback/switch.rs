@@ -170,6 +170,7 @@ impl Policy for LoopbackSwitch {
             queues: self.queues,
             free_queues: false,
             path_rates: false,
+            components: false,
         }
     }
 

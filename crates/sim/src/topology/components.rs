@@ -1,0 +1,204 @@
+//! Symmetric components: which paths between two leaves are alike, as a controller works it out from a map of the
+//! fabric.
+//!
+//! Every link is labelled with the pairs of leaves whose shortest paths use it. Two paths of a pair are alike if, hop by
+//! hop, their links have one rate and one label. Paths that are alike make a component (DRILL §3.4, from memory).
+
+use super::Topology;
+use crate::faults::Reach;
+use spinewise_policy::hash;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::OnceLock;
+
+/// Paths of a pair that are looked at; where there are more, all are taken for alike.
+const MOST_PATHS: usize = 4096;
+
+/// The links of a path, by number.
+type Path = Vec<u32>;
+/// Rate and label of each link of a path.
+type Looks = Vec<(u64, u64)>;
+
+/// Paths between two leaves that are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// Bits per second that they can carry: the sum over its paths of the least that one of their links has for each pair
+    /// of leaves, if all leaves sent alike to all others and the fabric were as it was built.
+    pub capacity: u64,
+    /// The ports by which each switch on them goes on, in order.
+    pub ports: BTreeMap<u32, Vec<u16>>,
+}
+
+impl Component {
+    fn of(topology: &Topology, paths: &[Path], loads: &[f64]) -> Component {
+        let mut component = Component { capacity: 0, ports: BTreeMap::new() };
+        let of_each_pair = |&link: &u32| {
+            let (rate, load) = (topology.links[link as usize].rate, loads[link as usize]);
+            // A way round leads over links that as built no pair uses: nobody shares these.
+            if load > 0.0 { (rate as f64 / load) as u64 } else { rate }
+        };
+        for path in paths {
+            component.capacity += path.iter().map(of_each_pair).min().unwrap_or_default();
+            for &link in path {
+                let (node, port) = topology.links[link as usize].from;
+                let ports = component.ports.entry(node - topology.hosts).or_default();
+                if let Err(place) = ports.binary_search(&port) {
+                    ports.insert(place, port);
+                }
+            }
+        }
+        component
+    }
+}
+
+/// Components by what is known to be down. Worked out as they are asked for, since most pairs may never send.
+#[derive(Debug, Default)]
+pub struct Components {
+    maps: Vec<(BTreeSet<u32>, OnceLock<Map>)>,
+    /// By link: the part of what each pair of leaves sends that crosses it, summed over all pairs. As built.
+    loads: OnceLock<Vec<f64>>,
+}
+
+/// A fabric as somebody knows it.
+#[derive(Debug)]
+struct Map {
+    leaves: u32,
+    /// Equal-cost ports by `switch * leaves + leaf`; those of the topology if nothing is down.
+    routes: Option<Vec<Vec<u16>>>,
+    /// By link: a sum of a random number for each pair of leaves that uses it.
+    labels: Vec<u64>,
+    /// By `from * leaves + to`: the components, if there is more than one.
+    pairs: Vec<OnceLock<Box<[Component]>>>,
+}
+
+impl Components {
+    /// For these sets of links that are down, each with its way back; the first one is empty.
+    pub fn new(maps: Vec<BTreeSet<u32>>) -> Components {
+        let maps = maps.into_iter().map(|down| (down, OnceLock::new())).collect();
+        Components { maps, loads: OnceLock::new() }
+    }
+
+    /// The components of the paths from one leaf to another by map number `map`; none if all paths are alike.
+    pub fn between(&self, topology: &Topology, map: u32, from: u32, to: u32) -> &[Component] {
+        let Some((down, map)) = self.maps.get(map as usize) else { return &[] };
+        let map = map.get_or_init(|| Map::new(topology, down));
+        map.pairs[(from * map.leaves + to) as usize].get_or_init(|| {
+            let loads = || &self.loads.get_or_init(|| even_loads(topology))[..];
+            map.split(topology, (from, to), loads)
+        })
+    }
+}
+
+/// See [`Components::loads`]: every switch spreads evenly over its shortest paths.
+fn even_loads(topology: &Topology) -> Vec<f64> {
+    let (leaves, mut loads) = (topology.leaves, vec![0.0; topology.links.len()]);
+    let mut amounts = vec![0.0; topology.switches() as usize];
+    let mut ports = Vec::new();
+    for to in 0..leaves {
+        let distance = topology.distances(to, u32::MAX, |_| true);
+        for from in (0..leaves).filter(|&from| from != to) {
+            amounts[from as usize] = 1.0;
+            let mut open = VecDeque::from([from]);
+            // In the order of hops, so that all that sends to a switch comes before it.
+            while let Some(switch) = open.pop_front() {
+                let amount = std::mem::take(&mut amounts[switch as usize]);
+                ports.clear();
+                topology.nearer_of(switch, &distance, |_| true, &mut ports);
+                for &port in &ports {
+                    let link = topology.out_number(topology.hosts + switch, port);
+                    let next = topology.behind(switch, port);
+                    let part = amount / ports.len() as f64;
+                    loads[link as usize] += part;
+                    if amounts[next as usize] == 0.0 && next != to {
+                        open.push_back(next);
+                    }
+                    amounts[next as usize] += part;
+                }
+            }
+            amounts[to as usize] = 0.0;
+        }
+    }
+    loads
+}
+
+impl Map {
+    fn new(topology: &Topology, down: &BTreeSet<u32>) -> Map {
+        let (leaves, switches) = (topology.leaves, topology.switches());
+        let routes = (!down.is_empty()).then(|| {
+            let reach = Reach::over(topology, down);
+            let all = (0..switches).flat_map(|switch| (0..leaves).map(move |leaf| (switch, leaf)));
+            all.map(|(switch, leaf)| reach.ports(topology, switch, leaf, down)).collect()
+        });
+        let pairs = (0..leaves * leaves).map(|_| OnceLock::new()).collect();
+        let mut map = Map { leaves, routes, labels: vec![0; topology.links.len()], pairs };
+        let mut seen = vec![u32::MAX; switches as usize];
+        for pair in 0..leaves * leaves {
+            map.label(topology, pair, &mut seen);
+        }
+        map
+    }
+
+    fn ports<'a>(&'a self, topology: &'a Topology, switch: u32, leaf: u32) -> &'a [u16] {
+        match &self.routes {
+            Some(routes) => &routes[(switch * self.leaves + leaf) as usize],
+            None => topology.uplinks(switch, leaf),
+        }
+    }
+
+    /// Writes a pair's number into the labels of all links that its paths use; `seen` says for which pair each switch was
+    /// met last.
+    fn label(&mut self, topology: &Topology, pair: u32, seen: &mut [u32]) {
+        let (from, to) = (pair / self.leaves, pair % self.leaves);
+        let number = hash::mix(u64::from(pair) + 1);
+        let mut open = vec![from];
+        while let Some(switch) = open.pop() {
+            if switch == to || std::mem::replace(&mut seen[switch as usize], pair) == pair {
+                continue;
+            }
+            for at in 0..self.ports(topology, switch, to).len() {
+                let link = topology.out_number(topology.hosts + switch, self.ports(topology, switch, to)[at]);
+                self.labels[link as usize] = self.labels[link as usize].wrapping_add(number);
+                open.push(topology.links[link as usize].to.0 - topology.hosts);
+            }
+        }
+    }
+
+    fn split<'a>(
+        &self,
+        topology: &Topology,
+        (from, to): (u32, u32),
+        loads: impl Fn() -> &'a [f64],
+    ) -> Box<[Component]> {
+        let mut paths = Vec::new();
+        if from == to || !self.walk(topology, (from, to), &mut Vec::new(), &mut paths) {
+            return Box::default();
+        }
+        let look = |&link: &u32| (topology.links[link as usize].rate, self.labels[link as usize]);
+        let mut alike: Vec<(Looks, Vec<Path>)> = Vec::new();
+        for path in paths {
+            let looks: Looks = path.iter().map(look).collect();
+            match alike.iter_mut().find(|(other, _)| *other == looks) {
+                Some((_, paths)) => paths.push(path),
+                None => alike.push((looks, vec![path])),
+            }
+        }
+        match alike.len() {
+            0 | 1 => Box::default(),
+            _ => alike.iter().map(|(_, paths)| Component::of(topology, paths, loads())).collect(),
+        }
+    }
+
+    /// Collects the paths that go on from `at`, in the order of ports. False if there are too many.
+    fn walk(&self, topology: &Topology, (at, to): (u32, u32), path: &mut Path, paths: &mut Vec<Path>) -> bool {
+        if at == to {
+            paths.push(path.clone());
+            return paths.len() <= MOST_PATHS;
+        }
+        self.ports(topology, at, to).iter().all(|&port| {
+            let link = topology.out_number(topology.hosts + at, port);
+            path.push(link);
+            let few = self.walk(topology, (topology.behind(at, port), to), path, paths);
+            path.pop();
+            few
+        })
+    }
+}
