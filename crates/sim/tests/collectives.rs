@@ -57,6 +57,22 @@ fn on_line(bytes: u64, gbps: u32) -> u64 {
 }
 
 #[test]
+fn a_flow_of_a_list_goes_again_when_it_is_acknowledged_and_its_gap_is_over() {
+    let list =
+        json!([{"src": 0, "dst": 1, "size_bytes": 5000, "start_ns": 700}, {"src": 2, "dst": 3, "size_bytes": 90}]);
+    let entry = json!({"kind": "flows", "list": list, "rounds": 3, "gap_us": 2});
+    let outcome = run(&rack(4, 10, entry));
+    for (src, first) in [(0, 700_000), (2, 0)] {
+        let rounds = of_pair(&rows(&outcome), src, src + 1);
+        assert_eq!((rounds.len(), rounds[0].start), (3, first));
+        for pair in rounds.windows(2) {
+            assert_eq!(pair[1].start, pair[0].acknowledged + 2_000_000);
+            assert_eq!(pair[1].acknowledged - pair[1].start, pair[0].acknowledged - pair[0].start, "nobody else there");
+        }
+    }
+}
+
+#[test]
 fn a_ring_of_single_packets_keeps_the_time_of_its_recursion() {
     for (n, gbps) in [(2u64, 10), (3, 10), (5, 25), (8, 40)] {
         let outcome = run(&rack(n as u32, gbps, json!({"kind": "all_reduce", "size_bytes": 1000 * n, "rounds": 1})));

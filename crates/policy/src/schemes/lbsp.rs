@@ -1,6 +1,6 @@
 //! LBSP: packets scatter over one of several equal groups of paths; after a failure over another that is still symmetric.
 //!
-//! Lim, "Enhancing robustness of per-packet load-balancing for fat-tree", Applied Sciences 11(6), 2664, 2021.
+//! "Enhancing robustness of per-packet load-balancing for fat-tree", Applied Sciences 11(6), 2664, 2021.
 //! Site: leaves and aggregation switches of a fat-tree, and cores, which detect failures and pass messages on. Hosts are
 //! as they are. Our text of the paper has neither Section 5 nor the tables; what stands for them is named so below.
 //!
@@ -171,7 +171,7 @@ impl Policy for Lbsp {
     const ABOUT: About = About {
         name: "lbsp",
         summary: "each packet in turn over one of several equal groups of links, chosen by the destination's lowest bits",
-        source: "Lim, Applied Sciences 2021",
+        source: "Applied Sciences 11(6), 2664, 2021",
         unit: "packet",
         tiers: &["leaf", "aggregation"],
         told: &["numbering of the fat-tree", "state of its own links"],

@@ -1,10 +1,10 @@
-//! Flows given one by one, as a table or in the specification itself.
+//! Flows given one by one, as a table or in the specification itself, each sent once or several times in a row.
 
 use core::fmt;
 
-use spinewise_policy::time::Time;
+use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, MOST_FLOWS, Places, WorkloadError};
+use super::{FlowSpec, Gate, MOST_FLOWS, Places, Plan, Upon, WorkloadError};
 
 /// The columns of the table.
 const COLUMNS: [&str; 4] = ["src", "dst", "size_bytes", "start_ns"];
@@ -29,6 +29,10 @@ pub struct ListedFlow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowList {
     flows: Vec<ListedFlow>,
+    /// How often each is sent, at least once.
+    rounds: u32,
+    /// From the acknowledgement of a flow's last byte to its next start.
+    gap: Span,
 }
 
 /// What is wrong with a list of flows, and where.
@@ -68,7 +72,24 @@ impl FlowList {
         for (index, flow) in flows.iter().enumerate() {
             check(flow, hosts).map_err(|error| error.at(index + 1))?;
         }
-        Ok(FlowList { flows })
+        Ok(FlowList { flows, rounds: 1, gap: Span::ZERO })
+    }
+
+    /// The same flows, each sent `rounds` times: again so long after its last byte was acknowledged.
+    ///
+    /// # Errors
+    /// No round, or more than [`MOST_FLOWS`] flows in all.
+    pub fn repeated(self, rounds: u32, gap: Span) -> Result<FlowList, WorkloadError> {
+        let most = MOST_FLOWS / (self.flows.len() as u64).max(1);
+        if rounds == 0 || u64::from(rounds) > most {
+            return Err(WorkloadError::new("rounds", rounds, format!("from 1 to {most}, for this number of flows")));
+        }
+        Ok(FlowList { rounds, gap, ..self })
+    }
+
+    /// Does a flow wait for the one before it?
+    pub(super) fn is_closed_loop(&self) -> bool {
+        self.rounds > 1
     }
 
     /// Reads a table of comma-separated values whose header names `src`, `dst`, `size_bytes` and `start_ns` in any
@@ -101,7 +122,7 @@ impl FlowList {
         &self.flows
     }
 
-    pub(super) fn generate(&self, entry: u8, places: &Places) -> Result<Vec<FlowSpec>, WorkloadError> {
+    pub(super) fn generate(&self, entry: u8, places: &Places) -> Result<Plan, WorkloadError> {
         let known = |host: &u32| *host < places.hosts;
         if let Some(flow) = self.flows.iter().find(|flow| !known(&flow.src) || !known(&flow.dst)) {
             let allowed = format!("hosts from 0 to {}", places.hosts.saturating_sub(1));
@@ -115,7 +136,19 @@ impl FlowList {
             entry,
             ..FlowSpec::default()
         };
-        Ok(self.flows.iter().map(of).collect())
+        let mut plan = Plan::free(self.flows.iter().map(of).collect());
+        let each = self.flows.len() as u32;
+        for again in each..each * self.rounds {
+            let flow = plan.flows[(again % each) as usize];
+            plan.gates.push(Gate {
+                host: flow.src,
+                after: vec![(again - each, Upon::Acknowledged)],
+                gap: self.gap,
+                flows: vec![again],
+            });
+            plan.flows.push(flow);
+        }
+        Ok(plan)
     }
 }
 
@@ -271,6 +304,28 @@ mod tests {
         );
         let error = FlowList::from_csv("src,dst,size_bytes,start_ns\n0,0,1,0", 8).unwrap_err();
         assert_eq!(error.to_string(), "line 2, column dst: `0`; allowed is another host than src");
+    }
+
+    #[test]
+    fn each_flow_is_sent_again_when_its_last_round_is_acknowledged() {
+        let text = "src,dst,size_bytes,start_ns\n0,7,1000,5\n3,1,2000,0\n0,7,1000,5\n";
+        let once = FlowList::from_csv(text, 8).unwrap();
+        let plan =
+            |list: FlowList| super::super::Workload::List(list).plan(1, 0, &Fabric::new(2, 4, 1).places()).unwrap();
+        assert_eq!(plan(once.clone()), plan(once.clone().repeated(1, Span(9)).unwrap()));
+        let made = plan(once.clone().repeated(4, Span(9)).unwrap());
+        assert_eq!((made.flows.len(), made.gates.len()), (12, 9));
+        let mut depths = super::super::plan::testing::depths(&made);
+        depths.sort_unstable();
+        assert_eq!(depths, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3].map(Some));
+        for gate in &made.gates {
+            let (before, upon) = gate.after[0];
+            assert_eq!((made.flows[before as usize], upon), (made.flows[gate.flows[0] as usize], Upon::Acknowledged));
+            assert_eq!((gate.gap, gate.after.len(), gate.flows.len()), (Span(9), 1, 1));
+        }
+        assert!(super::super::Workload::List(once.clone().repeated(2, Span::ZERO).unwrap()).is_closed_loop());
+        let error = once.repeated(40_000_000, Span::ZERO).unwrap_err();
+        assert_eq!(error.to_string(), "rounds = 40000000: allowed is from 1 to 33333333, for this number of flows");
     }
 
     #[test]

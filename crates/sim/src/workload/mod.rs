@@ -131,7 +131,7 @@ impl Workload {
         let plan = match self {
             Workload::Poisson(poisson) => Plan::free(poisson.generate(seed, entry, places)?),
             Workload::OnOff(on_off) => Plan::free(on_off.generate(seed, entry, places)?),
-            Workload::List(list) => Plan::free(list.generate(entry, places)?),
+            Workload::List(list) => list.generate(entry, places)?,
             Workload::Permutation(permutation) => Plan::free(permutation.generate(seed, entry, places)?),
             Workload::Incast(incast) => Plan::free(incast.generate(seed, entry, places)?),
             Workload::Rpc(rpc) => rpc.generate(seed, entry, places)?,
@@ -142,7 +142,11 @@ impl Workload {
 
     /// Does what happens in the network decide when its flows start? Such traffic offers no load, which is a rate.
     pub fn is_closed_loop(&self) -> bool {
-        matches!(self, Workload::Collective(_))
+        match self {
+            Workload::Collective(_) => true,
+            Workload::List(list) => list.is_closed_loop(),
+            _ => false,
+        }
     }
 }
 

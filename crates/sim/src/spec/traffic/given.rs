@@ -28,6 +28,10 @@ keys! {
         /// The flows themselves, as tables.
         list: Option<Vec<Value>>, Kind::List("a list of tables with src, dst, size_bytes and start_ns"),
             Default::Nothing("file is read");
+        /// How often each flow is sent: again when the one before it has been acknowledged in full.
+        rounds: u32, REPEAT, Default::Number(1.0);
+        /// From that acknowledgement to the next start.
+        gap_us: Span, MICROSECONDS, Default::Number(0.0);
         /// Priority of the data in switches with several data queues.
         _priority as "priority": u32, PRIORITY, Default::Number(0.0);
         /// Subflows of each of these connections, transport.subflows at most (MPTCP).
@@ -143,6 +147,7 @@ pub(super) fn read_list(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Resul
         (Some(_), Some(_)) => return Err(reader.refuse("list", "either file or list, not both")),
         (None, None) => return Err(reader.refuse("file", "the path of a CSV file, or list")),
     };
+    let list = list.repeated(keys.rounds, keys.gap_us).map_err(|error| reader.refuse(&error.key, error.allowed))?;
     Ok(Traffic::Tcp(Workload::List(list)))
 }
 

@@ -62,6 +62,23 @@ fn traffic_in_steps() {
             "traffic[0].requests = 20000000: expected 1 or more, at most 100000000 flows in all; a request makes 6",
         ),
     ]);
+    let one = &json!({"src": 0, "dst": 1, "size_bytes": 9});
+    let again = |keys: Value| {
+        let mut entry = json!({"kind": "flows", "list": [one]});
+        entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+        traffic(entry)
+    };
+    check(vec![
+        (again(json!({"rounds": 0})), "traffic[0].rounds = 0: expected a whole number from 1 to 100000000"),
+        (
+            again(json!({"gap_us": -1})),
+            "traffic[0].gap_us = -1: expected a number of microseconds, 0 or more, at most 9000000000",
+        ),
+        (
+            again(json!({"rounds": 60_000_000, "list": [one, one]})),
+            "traffic[0].rounds = 60000000: expected from 1 to 50000000, for this number of flows",
+        ),
+    ]);
     let mut one_host = ring(json!("all"));
     one_host["topology"] = json!({"leaves": 1, "hosts_per_leaf": 1});
     assert_eq!(message(one_host), "traffic[0].hosts = [0]: expected two hosts or more in each group");
