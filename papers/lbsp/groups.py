@@ -59,7 +59,7 @@ def runs(effort: Effort) -> list[Run]:
         large = size == "16-ary"
         if large and effort is Effort.QUICK:
             continue
-        dead = effort.choose(full=DEAD[:3] if large else DEAD, quick=DEAD[:2], whole=DEAD)
+        dead = effort.choose(full=DEAD[:2] if large else DEAD, quick=DEAD[:2], whole=DEAD)
         seeds = effort.choose(full=3 if large else 5, quick=2, whole=5)
         if transport == RENO or not large or effort is Effort.WHOLE:
             found += [
