@@ -21,7 +21,7 @@ mod repair;
 mod schedule;
 mod select;
 
-use crate::spec::{Nics, Spec, SpecError, SwitchSpec};
+use crate::spec::{DetectionMode, Nics, Spec, SpecError, SwitchSpec};
 use crate::topology::{LinkSpec, Topology};
 use crate::transport::Transport;
 pub use inlet::Frail;
@@ -73,7 +73,9 @@ impl Faults {
         refuse_late_nics(spec, &schedule, topology)?;
         let (links, how) = (&schedule.links, &faults.detection);
         let changes = detect::changes(links, how, topology, (spec.seed, spec.run.until))?;
-        let (mut steps, maps) = repair::steps(&news::by_switch(links, &changes, how, topology), topology);
+        let control = if how.mode == DetectionMode::Oracle { Span::ZERO } else { how.control_plane };
+        let news = news::by_switch(links, &changes, how, topology);
+        let (mut steps, maps) = repair::steps(&news, control, topology);
         for (&switch, deaths) in &schedule.deaths {
             let steps = &mut steps[switch as usize];
             steps.extend(deaths.iter().map(|&at| (at, Step::Dies)));

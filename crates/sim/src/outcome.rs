@@ -110,6 +110,12 @@ pub const FLOW_COLUMNS: &[Column] = &[
         "packets",
         "data packets sent again that had arrived, as far as duplicate SACK told (TCP)",
     ),
+    column(
+        "cut_off",
+        "bool",
+        "",
+        "unfinished, and no path led from one of its hosts to the other and back when the run ended (faults)",
+    ),
 ];
 
 /// Columns of `series`: one row per point, in the order of time, series and entity.
@@ -156,14 +162,15 @@ impl Outcome {
             report["counters"]["resequencing"] =
                 json!({"held_packets": held, "timeouts": timeouts, "overflows": overflows});
         }
+        let cut_off = cut_off(&sim, stop);
         if !sim.net.faults.is_empty() {
-            report["unfinished"] = unfinished(&sim, stop);
+            report["unfinished"] = unfinished(&sim, &cut_off);
         }
         report["outcome_hash"] = json!(format!("{hash:016x}"));
         report["traffic_hash"] = json!(format!("{traffic_hash:016x}"));
         report["collectives"] = crate::summary::collectives(spec, &sim.flows);
         report["classes"] = crate::summary::classes(&spec.metrics, &sim.flows, &ideal);
-        let flows = if keep { flow_columns(&sim, &ideal) } else { Vec::new() };
+        let flows = if keep { flow_columns(&sim, &ideal, &cut_off) } else { Vec::new() };
         let series = series_columns(&sim.log.points);
         Outcome { flows, series, report, hash, records: sim.flows.records, specs: sim.flows.specs }
     }
@@ -296,7 +303,7 @@ pub fn ideal_fct(size: u64, payload: u64, header: u64, path: &[LinkSpec], floor_
     last.saturating_add(delay)
 }
 
-fn flow_columns(sim: &Sim, ideal: &[u64]) -> Vec<Values> {
+fn flow_columns(sim: &Sim, ideal: &[u64], cut_off: &[bool]) -> Vec<Values> {
     let specs = &sim.flows.specs;
     let records = &sim.flows.records;
     let spec32 = |f: fn(&FlowSpec) -> u32| Values::U32(specs.iter().map(f).collect());
@@ -329,6 +336,7 @@ fn flow_columns(sim: &Sim, ideal: &[u64]) -> Vec<Values> {
         of32(|r| r.nacks),
         of32(|r| r.cnps),
         of32(|r| r.spurious_retransmits),
+        Values::U8(cut_off.iter().copied().map(u8::from).collect()),
     ]
 }
 
@@ -424,14 +432,22 @@ fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) ->
     })
 }
 
-/// How many flows have not arrived in full, and why: their hosts were cut off from each other when the run ended, or
-/// time was short.
-fn unfinished(sim: &Sim, stop: Time) -> Value {
-    let flows = (0u32..).zip(sim.flows.specs.iter().zip(&sim.flows.records));
-    let open = flows.filter(|&(flow, (_, record))| record.fct == 0 && !sim.flows.is_background(flow));
-    let pairs: Vec<(u32, u32)> = open.map(|(_, (spec, _))| (spec.src, spec.dst)).collect();
-    let cut_off = sim.net.faults.cut_off(&sim.net.topology, stop, &pairs).into_iter().filter(|cut| *cut).count();
-    json!({"cut_off": cut_off, "out_of_time": pairs.len() - cut_off})
+/// Which flows have not arrived in full and have hosts that are cut off from each other when the run ends.
+fn cut_off(sim: &Sim, stop: Time) -> Vec<bool> {
+    let mut found = vec![false; sim.flows.specs.len()];
+    let open: Vec<usize> = (0..found.len()).filter(|&flow| sim.flows.records[flow].fct == 0).collect();
+    let pairs: Vec<(u32, u32)> = open.iter().map(|&n| (sim.flows.specs[n].src, sim.flows.specs[n].dst)).collect();
+    let cut = sim.net.faults.cut_off(&sim.net.topology, stop, &pairs);
+    open.into_iter().zip(cut).for_each(|(flow, cut)| found[flow] = cut);
+    found
+}
+
+/// How many flows have not arrived in full, and why: cut off, or time was short.
+fn unfinished(sim: &Sim, cut_off: &[bool]) -> Value {
+    let flows = (0u32..).zip(sim.flows.records.iter().zip(cut_off));
+    let open = flows.filter(|&(flow, (record, _))| record.fct == 0 && !sim.flows.is_background(flow));
+    let (cut, late): (Vec<bool>, Vec<bool>) = open.map(|(_, (_, &cut))| cut).partition(|&cut| cut);
+    json!({"cut_off": cut.len(), "out_of_time": late.len()})
 }
 
 /// Sums over TCP flows, for runs too large to keep a row of each.

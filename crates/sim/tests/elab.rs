@@ -82,6 +82,40 @@ fn every_path_is_found_and_looked_for_again() {
     }
 }
 
+/// A link that dies takes its path along: routes leave it, the next searches do not find it, and nothing goes there. When
+/// it works again, a later search finds the path, and it has its share.
+#[test]
+fn a_path_is_found_again_when_its_link_comes_back() {
+    let spec = json!({
+        "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 1, "host_rate_gbps": 10, "fabric_rate_gbps": 10},
+        "scheme": {"name": "elab", "params": {"rediscover_ms": 2}},
+        "transport": {"kind": "dctcp", "dupack_threshold": 0},
+        "traffic": [{"kind": "flows", "list": [flow(0, 1, 50_000_000, 0)]}],
+        "metrics": {"series_interval_us": 500},
+        "fault": [{"kind": "down", "ends": ["leaf0", "spine3"], "at_us": 7_000, "until_us": 20_000}],
+    });
+    let outcome = run_both(&spec);
+    all_finished(&outcome);
+    let ms = |at: &u64| *at as f64 / 1e9;
+    let found = series(&outcome, "elab.paths");
+    let of_sender: Vec<(f64, f64)> =
+        found.iter().filter(|(_, who, _)| who == "host0").map(|(at, _, paths)| (ms(at), *paths)).collect();
+    let within = |from: f64, until: f64| of_sender.iter().filter(move |(at, _)| (from..until).contains(at));
+    for (from, until, paths) in [(0.0, 7.0, 4.0), (11.0, 20.0, 3.0), (24.0, 40.0, 4.0)] {
+        assert!(within(from, until).count() > 1, "{of_sender:?}");
+        assert!(within(from, until).all(|(_, found)| *found == paths), "{from} to {until} ms: {of_sender:?}");
+    }
+    let used = series(&outcome, "link_utilisation");
+    let share = |from: f64, until: f64| {
+        let of_link = used.iter().filter(|(at, which, _)| which == "leaf0->spine3" && (from..until).contains(&ms(at)));
+        let shares: Vec<f64> = of_link.map(|(.., share)| *share).collect();
+        shares.iter().sum::<f64>() / shares.len() as f64
+    };
+    assert!(share(2.0, 6.0) > 0.15, "{}", share(2.0, 6.0));
+    assert_eq!(share(10.0, 19.5), 0.0, "nothing goes there");
+    assert!(share(28.0, 38.0) > 0.15, "{}", share(28.0, 38.0));
+}
+
 #[test]
 fn graphs_of_any_depth_are_traced() {
     // Two leaves, with two switches in a row between them, on each of three ways.

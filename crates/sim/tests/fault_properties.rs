@@ -55,7 +55,13 @@ fn broken() -> impl Strategy<Value = Value> {
     let small = json!({"leaves": 3, "spines": 3, "hosts_per_leaf": 2, "host_rate_gbps": 10, "fabric_rate_gbps": 10});
     let doubled = merged(&small, &json!({"parallel_links": 2, "spines": 2, "fabric_delay_ns": 3000}));
     let fabric = prop::sample::select(vec![small, doubled, fat_tree()]);
-    let scheme = prop::sample::select(REGISTRY.iter().map(|entry| entry.about.name).collect::<Vec<_>>());
+    let scheme = |fabric: &Value| {
+        let all = REGISTRY.iter().map(|entry| entry.about.name);
+        let in_trees = if fabric["kind"] == "fat_tree" { "lbsp" } else { "ecmp" };
+        // Of these more runs than of others.
+        let often = ["ecmp", "drill", "letflow", "conga", "packet_scatter", in_trees, in_trees, in_trees];
+        prop_oneof![prop::sample::select(all.collect::<Vec<_>>()), prop::sample::select(often.to_vec())]
+    };
     let detection = (
         prop::sample::select(&["carrier", "carrier", "hello", "hello", "oracle", "never"][..]),
         (0u32..200, 0u32..50, 0u32..400),
@@ -65,9 +71,9 @@ fn broken() -> impl Strategy<Value = Value> {
         json!({"mode": mode, "carrier_us": carrier, "hello_interval_us": 1 + carrier, "flood_hop_us": hop,
                "hello_dead_count": 1 + hop % 4, "control_plane_us": control, "reconverge": reconverge})
     });
-    let faults = fabric.prop_flat_map(|fabric| {
-        let names = links(&fabric);
-        (Just(fabric), prop::collection::vec(fault(names), 1..7))
+    let faults = fabric.prop_flat_map(move |fabric| {
+        let (names, scheme) = (links(&fabric), scheme(&fabric));
+        (Just(fabric), prop::collection::vec(fault(names), 1..7), scheme)
     });
     let ports = prop::sample::select(vec![
         json!({"ports": "fifo"}),
@@ -82,8 +88,8 @@ fn broken() -> impl Strategy<Value = Value> {
         json!({"min_rto_us": 300, "recovery": "rack", "fin": true}),
         json!({"kind": "rdma"}),
     ]);
-    (faults, scheme, detection, ports, transport, 0u64..1000).prop_map(
-        |((topology, faults), scheme, detection, switch, transport, seed)| {
+    (faults, detection, ports, transport, 0u64..1000).prop_map(
+        |((topology, faults, scheme), detection, switch, transport, seed)| {
             json!({
                 "seed": seed, "topology": topology, "scheme": {"name": scheme}, "fault": faults, "detection": detection,
                 "switch": switch, "transport": transport, "run": {"until_us": 60_000},

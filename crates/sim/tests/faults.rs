@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{counter, fat_tree, line, merged, of_link, run, run_both, steps, stream};
+use common::{counter, fat_tree, flow_column, line, merged, of_link, run, run_both, steps, stream};
 use serde_json::{Value, json};
 use spinewise_policy::Time;
 use spinewise_sim::faults::Step;
@@ -155,6 +155,9 @@ fn flows_finish_whatever_dies_that_is_not_their_own() {
     let leaf =
         run_both(&spec(json!([{"kind": "down", "switch": "leaf0", "at_us": 100, "may_cut_off": true}]), json!({})));
     assert_eq!(leaf.report["unfinished"], json!({"cut_off": 4, "out_of_time": 0}), "two hosts, to and from");
+    for (flow, cut) in leaf.specs.iter().zip(flow_column(&leaf, "cut_off")) {
+        assert_eq!(cut == 1, flow.src < 2 || flow.dst < 2, "{flow:?}");
+    }
     let back = run_both(&spec(json!([{"kind": "down", "switch": "leaf0", "at_us": 100, "until_us": 900}]), json!({})));
     common::all_finished(&back);
 }

@@ -3,6 +3,9 @@
 mod common;
 
 use common::{events, merged, of_link, resolved, run_both};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngSeed, TestRunner};
 use serde_json::{Value, json};
 use spinewise_policy::schemes::lbsp::table::Row;
 use spinewise_sim::bank::Bank;
@@ -90,4 +93,77 @@ fn after_repair_all_tables_are_as_before() {
         assert!(!until(400).is_empty());
         assert_eq!(until(800), Vec::<u32>::new(), "as before");
     }
+}
+
+/// Faults of a 4-ary tree that all end, and last long enough to be found.
+fn passing() -> impl Strategy<Value = Value> {
+    let links = common::wired(&spec(json!([]), burst(1.0))["topology"]);
+    let inner = links.links.iter().filter(|link| link.from.0 >= links.hosts && link.to.0 >= links.hosts);
+    let names: Vec<(String, String)> =
+        inner.map(|link| (links.node_name(link.from.0), links.node_name(link.to.0))).collect();
+    let kind = prop::sample::select(&["down", "flap", "switch", "rate", "rate"][..]);
+    let way = prop::sample::select(&["both", "both", "forward", "backward"][..]);
+    (prop::sample::select(names), kind, way, 0u32..1500, 41u32..600).prop_map(|((a, b), kind, way, at, length)| {
+        let fault = json!({"at_us": at, "until_us": at + length});
+        let link = merged(&fault, &json!({"ends": [a, b], "direction": way}));
+        match kind {
+            "switch" => merged(&fault, &json!({"kind": "down", "switch": b})),
+            "flap" => merged(&link, &json!({"kind": "flap", "period_us": 100, "down_us": 45})),
+            "rate" => merged(&link, &json!({"kind": "rate", "rate_gbps": 2})),
+            _ => merged(&link, &json!({"kind": "down"})),
+        }
+    })
+}
+
+/// Without faults that contradict others.
+fn without_contradictions(mut spec: Value) -> Value {
+    loop {
+        let read = resolved(&spec);
+        let Err(error) = Sim::new(&read, Tuning::default()).map(|_| ()) else { return spec };
+        let n = error.key.strip_prefix("fault[").and_then(|rest| rest.split(']').next()?.parse::<usize>().ok());
+        spec["fault"].as_array_mut().expect("faults").remove(n.unwrap_or_else(|| panic!("{error}")));
+    }
+}
+
+fn passing_spec() -> impl Strategy<Value = Value> {
+    let detection = prop::sample::select(vec![
+        json!({"mode": "carrier", "carrier_us": 20}),
+        json!({"mode": "carrier", "carrier_us": 0}),
+        json!({"mode": "oracle"}),
+        json!({"mode": "hello", "hello_interval_us": 10, "carrier_us": 20}),
+    ]);
+    (prop::collection::vec(passing(), 1..12), detection, 0u64..1000).prop_map(|(faults, detection, seed)| {
+        let traffic = json!([{"kind": "poisson", "cdf": "vl2", "load": 0.1, "max_flows": 20, "duration_us": 2000}]);
+        let change = json!({"detection": detection, "seed": seed, "run": {"until_us": 2500, "stop": "time"},
+                            "transport": {"min_rto_us": 300}, "switch": {"buffer_packets": 10_000}});
+        without_contradictions(merged(&spec(json!(faults), traffic), &change))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 150, rng_seed: RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    /// The faults end by 2,100 us; some 50 us later everybody knows.
+    #[test]
+    fn after_random_faults_all_tables_are_as_before(spec in passing_spec(), divisor in 1u64..9) {
+        let tuning = Tuning { window_divisor: divisor, ..Tuning::default() };
+        for tuning in [tuning, events()] {
+            prop_assert_eq!(changed_tables(&spec, tuning), Vec::<u32>::new(), "{}", spec);
+        }
+    }
+}
+
+/// A property of tables that never change would be none.
+#[test]
+fn random_faults_change_tables() {
+    let mut runner = TestRunner::new(ProptestConfig { rng_seed: RngSeed::Fixed(4), ..ProptestConfig::default() });
+    let mut changed = 0;
+    for _ in 0..40 {
+        let spec = passing_spec().new_tree(&mut runner).expect("a spec").current();
+        let early = merged(&spec, &json!({"run": {"until_us": 900}}));
+        changed += u32::from(!changed_tables(&early, Tuning::default()).is_empty());
+    }
+    assert!(changed > 20, "in {changed} of 40 runs");
 }

@@ -2,39 +2,18 @@
 
 mod common;
 
-use common::{events, graph, link, merged, resolved, run};
+use common::{events, graph, link, merged, resolved, run, trace_column as column, traced as traced_with};
 use serde_json::{Value, json};
 use spinewise_policy::Decides;
 use spinewise_sim::bank::{Entry, REGISTRY};
-use spinewise_sim::outcome::{Outcome, Values};
+use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::{Failure, Tuning};
 use spinewise_sim::spec::SpecError;
-use spinewise_sim::trace::{CHOICE_COLUMNS, HOP_COLUMNS, Trace, simulate};
+use spinewise_sim::trace::{Trace, simulate};
 use std::collections::{BTreeMap, BTreeSet};
-
-fn traced_with(spec: &Value, flows: &[u32], tuning: Tuning) -> (Outcome, Trace) {
-    simulate(&resolved(spec), tuning, flows, &mut |_| true).unwrap_or_else(|failure| panic!("{failure:?}\n{spec}"))
-}
 
 fn traced(spec: &Value, flows: &[u32]) -> (Outcome, Trace) {
     traced_with(spec, flows, Tuning::default())
-}
-
-/// A column of numbers.
-fn column(trace: &Trace, name: &str) -> Vec<u64> {
-    let place = |columns: &[spinewise_sim::outcome::Column]| columns.iter().position(|column| column.name == name);
-    let values = match (place(CHOICE_COLUMNS), place(HOP_COLUMNS)) {
-        (Some(at), _) => &trace.rows[at],
-        (_, Some(at)) => &trace.hops[at],
-        _ => panic!("no column {name}"),
-    };
-    match values {
-        Values::U8(v) => v.iter().map(|&x| x.into()).collect(),
-        Values::U16(v) => v.iter().map(|&x| x.into()).collect(),
-        Values::U32(v) => v.iter().map(|&x| x.into()).collect(),
-        Values::U64(v) => v.clone(),
-        Values::F64(_) => panic!("{name} is no number of an integer kind"),
-    }
 }
 
 /// A column of what a scheme saw.

@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 pub enum News {
     /// Of one of its own ports.
     Own(u16, Seen),
-    /// In time for new routes: what the sender of a link takes it for.
+    /// What the sender of a link takes it for.
     Heard {
         /// The link.
         link: u32,
@@ -28,8 +28,7 @@ pub enum News {
 pub fn by_switch(links: &Links, changes: &Changes, how: &Detection, topology: &Topology) -> Vec<Vec<(Time, News)>> {
     let mut all = vec![Vec::new(); topology.switches() as usize];
     let at_once = how.mode == DetectionMode::Oracle;
-    let (hop, control) = if at_once { (Span::ZERO, Span::ZERO) } else { (how.flood_hop, how.control_plane) };
-    let flood = Flood { topology, links, changes, hop, at_once };
+    let flood = Flood { topology, links, changes, hop: how.flood_hop, at_once };
     for (&link, changes) in changes {
         let spec = &topology.links[link as usize];
         let Some(switch) = spec.from.0.checked_sub(topology.hosts) else { continue };
@@ -46,7 +45,7 @@ pub fn by_switch(links: &Links, changes: &Changes, how: &Detection, topology: &T
             was_down = down;
             for (switch, arrives) in flood.arrivals(at, switch).iter().enumerate() {
                 // Later news of a link does not overtake: what is newer counts.
-                heard[switch] = heard[switch].max(*arrives + control);
+                heard[switch] = heard[switch].max(*arrives);
                 if heard[switch] < Time::NEVER {
                     all[switch].push((heard[switch], News::Heard { link, down }));
                 }

@@ -1,14 +1,14 @@
 //! Which routes a switch uses by what it has learnt.
 //!
-//! At once it stops using its own ports that are down. When it has heard of a change and had time to compute, it uses
-//! the shortest paths that never go up again once they have gone down: so packets cannot go round in a circle, even
+//! At once it stops using its own ports that are down. When it has heard of a change it computes for some time, and then
+//! uses, by all that it has heard meanwhile too, the shortest paths that never go up again once they have gone down: so packets cannot go round in a circle, even
 //! while some switches know more than others.
 
 use super::Step;
 use super::detect::Seen;
 use super::news::News;
 use crate::topology::Topology;
-use spinewise_policy::{Tier, Time};
+use spinewise_policy::{Span, Tier, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hops to where no path leads.
@@ -103,115 +103,173 @@ impl Reach {
     }
 }
 
-/// What a switch knows.
+/// What a switch goes by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Known {
-    /// Links whose senders take them for down, as it has heard.
+    /// Links whose senders take them for down, as it had heard when it last computed its routes.
     links: BTreeSet<u32>,
     /// Ports of its own that are down.
     ports: BTreeSet<u16>,
 }
 
-/// The sets of links that some switch takes for down at some time, by number.
-struct Maps(Vec<BTreeSet<u32>>);
-
-impl Maps {
-    fn number(&mut self, down: &BTreeSet<u32>) -> u32 {
-        let at = self.0.iter().position(|known| known == down).unwrap_or_else(|| {
-            self.0.push(down.clone());
-            self.0.len() - 1
-        });
-        at as u32
-    }
-}
-
-/// What changes at each switch, and when.
-type Steps = Vec<Vec<(Time, Step)>>;
-
-/// What changes at each switch, and when; and the maps that the steps name. Adds the routes to `topology`, unless its
-/// routes stay as wired: a scheme that goes round dead links by itself is only told of them.
-pub fn steps(news: &[Vec<(Time, News)>], topology: &mut Topology) -> (Steps, Vec<BTreeSet<u32>>) {
-    let mut reaches: BTreeMap<BTreeSet<u32>, Reach> = BTreeMap::new();
-    let mut maps = Maps(vec![BTreeSet::new()]);
-    let of = |(switch, news): (u32, &Vec<_>)| steps_of(switch, news, topology, &mut reaches, &mut maps);
-    ((0u32..).zip(news).map(of).collect(), maps.0)
-}
-
-fn steps_of(
-    switch: u32,
-    news: &[(Time, News)],
-    topology: &mut Topology,
-    reaches: &mut BTreeMap<BTreeSet<u32>, Reach>,
-    maps: &mut Maps,
-) -> Vec<(Time, Step)> {
-    let base = switch * topology.leaves;
-    let mut rows: BTreeMap<Known, u32> = BTreeMap::from([(Known::default(), base)]);
-    let (mut known, mut row, mut map, mut steps) = (Known::default(), base, 0, Vec::new());
-    for news in news.chunk_by(|a, b| a.0 == b.0) {
-        let at = news[0].0;
-        news.iter().for_each(|&(_, item)| known.learn(item));
-        let next = match rows.get(&known) {
-            _ if topology.as_wired => base,
-            Some(&next) => next,
-            None => {
-                let next = add_row(switch, &known, topology, reaches);
-                rows.insert(known.clone(), next);
-                next
-            }
-        };
-        if next != row {
-            row = next;
-            steps.push((at, Step::Routes(row)));
-        }
-        let next = maps.number(&known.cables(topology));
-        if next != map {
-            map = next;
-            steps.push((at, Step::Map(map)));
-        }
-        steps.extend(news.iter().filter_map(|&(_, item)| match item {
-            News::Own(port, Seen::Down) => Some((at, Step::Down(port))),
-            News::Own(port, Seen::Degraded) => Some((at, Step::Degraded(port))),
-            News::Own(port, Seen::Up) => Some((at, Step::Up(port))),
-            News::Heard { .. } => None,
-        }));
-    }
-    steps
-}
-
 impl Known {
-    fn learn(&mut self, news: News) {
-        match news {
-            News::Own(port, Seen::Down) => _ = self.ports.insert(port),
-            News::Own(port, _) => _ = self.ports.remove(&port),
-            News::Heard { link, down: true } => _ = self.links.insert(link),
-            News::Heard { link, down: false } => _ = self.links.remove(&link),
-        }
-    }
-
     /// Both links of each cable that is not used: it is if both its ends say that it works.
     fn cables(&self, topology: &Topology) -> BTreeSet<u32> {
         self.links.iter().flat_map(|&link| [link, topology.back(link)]).collect()
     }
 }
 
-/// The row of the routes that a switch uses with this knowledge: its first if they are the same.
-fn add_row(switch: u32, known: &Known, topology: &mut Topology, reaches: &mut BTreeMap<BTreeSet<u32>, Reach>) -> u32 {
-    let base = switch * topology.leaves;
-    let down = known.cables(topology);
-    if !down.is_empty() && !reaches.contains_key(&down) {
-        reaches.insert(down.clone(), Reach::over(topology, &down));
+/// What is worked out once for all switches.
+struct Shared<'a> {
+    topology: &'a mut Topology,
+    /// Routes for some links that are down.
+    reaches: BTreeMap<BTreeSet<u32>, Reach>,
+    /// The sets of links that some switch takes for down at some time, by number.
+    maps: Vec<BTreeSet<u32>>,
+}
+
+impl Shared<'_> {
+    fn map(&mut self, down: &BTreeSet<u32>) -> u32 {
+        let at = self.maps.iter().position(|known| known == down).unwrap_or_else(|| {
+            self.maps.push(down.clone());
+            self.maps.len() - 1
+        });
+        at as u32
     }
-    let reach = reaches.get(&down);
-    let routes: Vec<Vec<u16>> = (0..topology.leaves)
-        .map(|leaf| {
-            let mut ports = match reach {
-                Some(reach) => reach.ports(topology, switch, leaf, &down),
-                None => topology.uplinks(switch, leaf).to_vec(),
-            };
-            ports.retain(|port| !known.ports.contains(port));
-            ports
-        })
-        .collect();
-    let same = (0u32..).zip(&routes).all(|(leaf, ports)| topology.uplinks(switch, leaf) == ports);
-    if same { base } else { topology.add_row(&routes) }
+
+    /// The row of the routes that a switch uses with this knowledge: its first if they are the same.
+    fn add_row(&mut self, switch: u32, known: &Known) -> u32 {
+        let base = switch * self.topology.leaves;
+        let down = known.cables(self.topology);
+        if !down.is_empty() && !self.reaches.contains_key(&down) {
+            self.reaches.insert(down.clone(), Reach::over(self.topology, &down));
+        }
+        let (topology, reach) = (&mut *self.topology, self.reaches.get(&down));
+        let routes: Vec<Vec<u16>> = (0..topology.leaves)
+            .map(|leaf| {
+                let mut ports = match reach {
+                    Some(reach) => reach.ports(topology, switch, leaf, &down),
+                    None => topology.uplinks(switch, leaf).to_vec(),
+                };
+                ports.retain(|port| !known.ports.contains(port));
+                ports
+            })
+            .collect();
+        let same = (0u32..).zip(&routes).all(|(leaf, ports)| topology.uplinks(switch, leaf) == ports);
+        if same { base } else { topology.add_row(&routes) }
+    }
+}
+
+/// What changes at each switch, and when.
+type Steps = Vec<Vec<(Time, Step)>>;
+
+/// What changes at each switch, and when, if it computes its routes anew `control` after it has heard of a change; and
+/// the maps that the steps name. Adds the routes to `topology`, unless its routes stay as wired: a scheme that goes round
+/// dead links by itself is only told of them.
+pub fn steps(news: &[Vec<(Time, News)>], control: Span, topology: &mut Topology) -> (Steps, Vec<BTreeSet<u32>>) {
+    let mut shared = Shared { topology, reaches: BTreeMap::new(), maps: vec![BTreeSet::new()] };
+    let of = |(switch, news): (u32, &Vec<(Time, News)>)| {
+        Router::new(switch, shared.topology).live(news, control, &mut shared)
+    };
+    ((0u32..).zip(news).map(of).collect(), shared.maps)
+}
+
+/// A switch that learns, and what comes of it.
+struct Router {
+    switch: u32,
+    known: Known,
+    /// Links whose senders take them for down, as it has heard.
+    heard: BTreeSet<u32>,
+    /// When it will have computed its routes from that.
+    due: Option<Time>,
+    row: u32,
+    rows: BTreeMap<Known, u32>,
+    map: u32,
+    steps: Vec<(Time, Step)>,
+}
+
+impl Router {
+    fn new(switch: u32, topology: &Topology) -> Router {
+        let row = switch * topology.leaves;
+        Router {
+            switch,
+            known: Known::default(),
+            heard: BTreeSet::new(),
+            due: None,
+            row,
+            rows: BTreeMap::from([(Known::default(), row)]),
+            map: 0,
+            steps: Vec::new(),
+        }
+    }
+
+    fn learn(&mut self, news: News, at: Time, control: Span) {
+        match news {
+            News::Own(port, Seen::Down) => _ = self.known.ports.insert(port),
+            News::Own(port, _) => _ = self.known.ports.remove(&port),
+            News::Heard { link, down } => {
+                if down {
+                    self.heard.insert(link);
+                } else {
+                    self.heard.remove(&link);
+                }
+                self.due.get_or_insert(at + control);
+            }
+        }
+    }
+
+    /// Learns all news in turn. Returns what changes, and when.
+    fn live(mut self, news: &[(Time, News)], control: Span, shared: &mut Shared<'_>) -> Vec<(Time, Step)> {
+        for news in news.chunk_by(|a, b| a.0 == b.0) {
+            let at = news[0].0;
+            if let Some(due) = self.due.filter(|&due| due < at) {
+                self.compute(due, shared);
+            }
+            news.iter().for_each(|&(_, item)| self.learn(item, at, control));
+            self.compute(at, shared);
+            self.tell(news);
+        }
+        if let Some(due) = self.due {
+            self.compute(due, shared);
+        }
+        self.steps
+    }
+
+    /// Uses what it knows at `at`, all that it has heard if its computation is done by then.
+    fn compute(&mut self, at: Time, shared: &mut Shared<'_>) {
+        if self.due.is_some_and(|due| due <= at) {
+            self.due = None;
+            self.known.links.clone_from(&self.heard);
+        }
+        if shared.topology.as_wired {
+            return;
+        }
+        let row = match self.rows.get(&self.known) {
+            Some(&row) => row,
+            None => {
+                let row = shared.add_row(self.switch, &self.known);
+                self.rows.insert(self.known.clone(), row);
+                row
+            }
+        };
+        if row != self.row {
+            self.row = row;
+            self.steps.push((at, Step::Routes(row)));
+        }
+        let map = shared.map(&self.known.cables(shared.topology));
+        if map != self.map {
+            self.map = map;
+            self.steps.push((at, Step::Map(map)));
+        }
+    }
+
+    /// The scheme is told of the switch's own ports.
+    fn tell(&mut self, news: &[(Time, News)]) {
+        self.steps.extend(news.iter().filter_map(|&(at, item)| match item {
+            News::Own(port, Seen::Down) => Some((at, Step::Down(port))),
+            News::Own(port, Seen::Degraded) => Some((at, Step::Degraded(port))),
+            News::Own(port, Seen::Up) => Some((at, Step::Up(port))),
+            News::Heard { .. } => None,
+        }));
+    }
 }

@@ -4,10 +4,11 @@
 use serde_json::{Value, json};
 use spinewise_policy::Time;
 use spinewise_sim::faults::{Faults, Step};
-use spinewise_sim::outcome::{Outcome, Values};
+use spinewise_sim::outcome::{Column, Outcome, Values};
 use spinewise_sim::setup::{Tuning, simulate};
 use spinewise_sim::spec::{EngineKind, Spec, resolve};
 use spinewise_sim::topology::Topology;
+use spinewise_sim::trace::{CHOICE_COLUMNS, HOP_COLUMNS, Trace};
 
 /// Resolves a spec that must be right.
 pub fn resolved(spec: &Value) -> Spec {
@@ -166,4 +167,27 @@ pub fn steps(spec: &Value) -> Vec<(u32, Time, Step)> {
     let faults = Faults::new(&spec, &mut topology).expect("faults that fit");
     let of = |switch| faults.steps(switch).iter().map(move |&(at, step)| (switch, at, step));
     (0..topology.switches()).flat_map(of).collect()
+}
+
+/// A column of whole numbers of a choice trace, or of its hops.
+pub fn trace_column(trace: &Trace, name: &str) -> Vec<u64> {
+    let place = |columns: &[Column]| columns.iter().position(|column| column.name == name);
+    let values = match (place(CHOICE_COLUMNS), place(HOP_COLUMNS)) {
+        (Some(at), _) => &trace.rows[at],
+        (_, Some(at)) => &trace.hops[at],
+        _ => panic!("no column {name}"),
+    };
+    match values {
+        Values::U8(v) => v.iter().map(|&x| x.into()).collect(),
+        Values::U16(v) => v.iter().map(|&x| x.into()).collect(),
+        Values::U32(v) => v.iter().map(|&x| x.into()).collect(),
+        Values::U64(v) => v.clone(),
+        Values::F64(_) => panic!("{name} is no whole number"),
+    }
+}
+
+/// Runs a spec with a trace of these flows.
+pub fn traced(spec: &Value, flows: &[u32], tuning: Tuning) -> (Outcome, Trace) {
+    let traced = spinewise_sim::trace::simulate(&resolved(spec), tuning, flows, &mut |_| true);
+    traced.unwrap_or_else(|failure| panic!("{failure:?}\n{spec}"))
 }
