@@ -62,8 +62,8 @@ fn candidates_and_their_truth_are_those_of_the_instant() {
     for (row, at) in rows() {
         let first = name(row).expect("a link");
         let many = choice.iter().filter(|&&other| other == choice[row]).count();
-        // Found 100 us after. That spine 2 works again is heard from there 11 us after it is found, and used 100 us later.
-        let few = (400.0..800.0).contains(&at) || (800.0..1311.0).contains(&at);
+        // Found 100 us after, and when spine 2 works again, used 100 us after its own port is found to.
+        let few = (400.0..1300.0).contains(&at);
         assert_eq!(many, if few { 2 } else { 3 }, "{first} at {at}");
         let dead = first == "leaf0->spine0" && (300.0..400.0).contains(&at)
             || first == "leaf0->spine2" && (700.0..800.0).contains(&at);
