@@ -185,9 +185,39 @@ fn bad_fat_trees_are_refused() {
         ),
         (
             json!({"override": [{"leaf": 2, "up": false}]}),
-            "topology.override[0].up = false: expected every host and leaf to stay reachable; the overrides leave no path \
-             from leaf 0 to leaf 2",
+            "topology.override[0].up = false: expected every host and leaf to stay reachable; the overrides leave no path, \
+             up and then down, from leaf 0 to leaf 2",
         ),
+        (
+            // By another pod there would be one: up, down to a leaf, and up again.
+            json!({"override": [{"leaf": 0, "aggregation": 0, "up": false},
+                                {"leaf": 1, "aggregation": 1, "direction": "down", "up": false}]}),
+            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave no path, \
+             up and then down, from leaf 0 to leaf 1",
+        ),
+        (
+            json!({"override": [{"core": 0, "up": false}, {"core": 1, "up": false}, {"aggregation": 3, "up": false}]}),
+            "topology.override[2].up = false: expected every host and leaf to stay reachable; the overrides leave no path, \
+             up and then down, from leaf 0 to leaf 2",
+        ),
+        (json!({"k": -4}), "topology.k = -4: expected a whole number from 2 to 64"),
+        (json!({"k": 66}), "topology.k = 66: expected a whole number from 2 to 64"),
+        (json!({"k": "8"}), "topology.k = \"8\": expected a whole number from 2 to 64"),
+        (json!({"hosts_per_leaf": 0}), "topology.hosts_per_leaf = 0: expected a whole number from 1 to 4096"),
+        (json!({"hosts_per_leaf": 2.5}), "topology.hosts_per_leaf = 2.5: expected a whole number from 1 to 4096"),
+        (
+            json!({"cores_per_aggregation": 0}),
+            "topology.cores_per_aggregation = 0: expected a whole number from 1 to 128",
+        ),
+        (
+            json!({"aggregations_per_pod": 129}),
+            "topology.aggregations_per_pod = 129: expected a whole number from 1 to 128",
+        ),
+        (json!({"leaves_per_pod": 0}), "topology.leaves_per_pod = 0: expected a whole number from 1 to 128"),
+        (json!({"pods": 0}), "topology.pods = 0: expected a whole number from 1 to 128"),
+        (json!({"core_rate_gbps": 0}), "topology.core_rate_gbps = 0: expected a rate in Gbps, above 0"),
+        (json!({"fabric_rate_gbps": -1}), "topology.fabric_rate_gbps = -1: expected a rate in Gbps, above 0"),
+        (json!({"oversubscription": 8}), "topology.oversubscription = 8: expected one of the keys kind, k, pods"),
         (
             json!({"override": [{"host": 4, "up": false, "direction": "down"}]}),
             "topology.override[0].up = false: expected every host and leaf to stay reachable; the overrides cut off host 4",

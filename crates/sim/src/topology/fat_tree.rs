@@ -2,10 +2,11 @@
 
 use super::wiring::{Cable, Plan, apply};
 use super::{Naming, Topology};
+use crate::faults::Reach;
 use crate::spec::{FatTree, FatTreeOverride, SpecError};
 use serde_json::Value;
 use spinewise_policy::Span;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A cable, for overrides.
 #[derive(Clone, Copy)]
@@ -115,9 +116,11 @@ impl Topology {
         if let Some(host) = (0..self.hosts).find(|&host| !self.out(host, 0).up || !self.last_link(host).up) {
             return cut(format!("the overrides cut off host {host}"));
         }
+        // A way that goes down and up again, by another leaf, is no path of a fat-tree.
+        let reach = Reach::over(self, &BTreeSet::new());
         for (from, to) in (0..self.leaves).flat_map(|from| (0..self.leaves).map(move |to| (from, to))) {
-            if from != to && self.uplinks(from, to).is_empty() {
-                return cut(format!("the overrides leave no path from leaf {from} to leaf {to}"));
+            if !reach.reaches(from, to) {
+                return cut(format!("the overrides leave no path, up and then down, from leaf {from} to leaf {to}"));
             }
         }
         Ok(())

@@ -1,10 +1,10 @@
 //! Random specs: any network that can be described, made to fit where one part refuses another.
 
-use crate::common::{self, schemes_for_any_fabric, switch_schemes};
+use crate::common::{self, switch_schemes};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use spinewise_sim::bank::Entry;
+use spinewise_sim::bank::{Entry, REGISTRY};
 use spinewise_sim::setup::Tuning;
 use spinewise_sim::spec::{EngineKind, Stop, resolve};
 use spinewise_sim::switch::least_buffer;
@@ -151,7 +151,12 @@ impl Fabric {
     }
 }
 
-fn topology() -> impl Strategy<Value = (Size, Value)> {
+/// A fabric, and its number of hosts.
+fn topology() -> impl Strategy<Value = (u32, Value)> {
+    prop_oneof![2 => leaf_spine().boxed(), 1 => fat_tree().boxed()]
+}
+
+fn leaf_spine() -> impl Strategy<Value = (u32, Value)> {
     let links = (rate(), rate(), delay_ns(), delay_ns(), prop_oneof![3 => Just(0.0), 1 => delay_ns()]);
     (size(), links, prop::collection::vec(change(), 0..4)).prop_map(|(size, links, changes)| {
         let mut fabric = Fabric::new(size);
@@ -161,7 +166,40 @@ fn topology() -> impl Strategy<Value = (Size, Value)> {
             "parallel_links": size.parallel, "host_rate_gbps": links.0, "fabric_rate_gbps": links.1,
             "host_delay_ns": links.2, "fabric_delay_ns": links.3, "switch_latency_ns": links.4, "override": overrides,
         });
-        (size, topology)
+        (size.hosts(), topology)
+    })
+}
+
+/// Three tiers of any counts, links of any speed. One cable at most is down, so that what is left still goes up and then
+/// down; where it would cut somebody off, [`made_to_fit`] leaves it up.
+fn fat_tree() -> impl Strategy<Value = (u32, Value)> {
+    let counts = (1u32..=3, 1u32..=3, 1u32..=4, 1u32..=2, 1u32..=3);
+    let rates = (rate(), rate(), rate());
+    let delays = (delay_ns(), delay_ns(), delay_ns(), prop_oneof![3 => Just(0.0), 1 => delay_ns()]);
+    let changes = (prop::option::of(any::<[u16; 3]>()), prop::option::of((any::<u16>(), rate(), delay_ns())));
+    (counts, rates, delays, changes).prop_map(|((pods, leaves, columns, cores, hosts), rates, delays, changes)| {
+        let leaves = if pods == 1 { leaves.max(2) } else { leaves };
+        let mut overrides = vec![];
+        if let Some((which, rate, delay)) = changes.1 {
+            let aggregation = u32::from(which) % (pods * columns);
+            overrides.push(json!({"aggregation": aggregation, "rate_gbps": rate, "delay_ns": delay}));
+        }
+        if let Some([below, column, core]) = changes.0 {
+            let (leaf, column) = (u32::from(below) % (pods * leaves), u32::from(column) % columns);
+            let aggregation = leaf / leaves * columns + column;
+            overrides.push(match core % 2 {
+                0 => json!({"leaf": leaf, "aggregation": aggregation, "up": false}),
+                _ => json!({"core": column * cores + u32::from(core) % cores, "aggregation": aggregation, "up": false}),
+            });
+        }
+        let topology = json!({
+            "kind": "fat_tree", "pods": pods, "leaves_per_pod": leaves, "aggregations_per_pod": columns,
+            "cores_per_aggregation": cores, "hosts_per_leaf": hosts, "host_rate_gbps": rates.0,
+            "fabric_rate_gbps": rates.1, "core_rate_gbps": rates.2, "host_delay_ns": delays.0,
+            "fabric_delay_ns": delays.1, "core_delay_ns": delays.2, "switch_latency_ns": delays.3,
+            "override": overrides,
+        });
+        (pods * leaves * hosts, topology)
     })
 }
 
@@ -299,11 +337,12 @@ fn tcp() -> impl Strategy<Value = Value> {
 }
 
 /// A scheme of the registry, and for those at hosts how their tags are read and what runs in the fabric. One in ten is
-/// drawn among those that use every hook, however many others there are.
+/// drawn among those that use every hook, and one in ten among those for fat-trees, however many others there are.
 fn scheme() -> impl Strategy<Value = Value> {
-    let entries: Vec<&Entry> = schemes_for_any_fabric().collect();
+    let entries: Vec<&Entry> = REGISTRY.iter().collect();
     let loopbacks: Vec<&Entry> = entries.iter().copied().filter(|e| e.about.name.starts_with("loopback")).collect();
-    let entry = prop_oneof![9 => select(entries), 1 => select(loopbacks)];
+    let in_trees: Vec<&Entry> = entries.iter().copied().filter(|e| e.in_trees).collect();
+    let entry = prop_oneof![16 => select(entries), 2 => select(loopbacks), 2 => select(in_trees)];
     (entry, select(&["explicit", "outer", "inner"][..]), select(switch_schemes()), any::<bool>()).prop_map(
         |(entry, tag, fabric, charged)| {
             let mut scheme =
@@ -317,9 +356,8 @@ fn scheme() -> impl Strategy<Value = Value> {
     )
 }
 
-/// An entry of the traffic; hosts are taken modulo their number.
-fn entry(size: Size) -> impl Strategy<Value = Value> {
-    let hosts = size.hosts();
+/// An entry of the traffic, in a fabric of so many hosts.
+fn entry(hosts: u32) -> impl Strategy<Value = Value> {
     let bytes = prop_oneof![1u64..3000, 1000u64..60_000, 50_000u64..200_000];
     let pair = (0..hosts, 1..hosts).prop_map(move |(src, off)| (src, (src + off) % hosts));
     let slow = || select(&RATES[..6]);
@@ -395,7 +433,7 @@ pub fn spec(stop: Stop) -> impl Strategy<Value = Value> {
         Stop::Time => (1u32..1500).boxed(),
     };
     let rest = (switch(), transport(), scheme(), metrics(), until_us, 1u32..30_000, 0u64..1 << 40);
-    (topology().prop_flat_map(|(size, topology)| (Just(topology), prop::collection::vec(entry(size), 1..4))), rest)
+    (topology().prop_flat_map(|(hosts, topology)| (Just(topology), prop::collection::vec(entry(hosts), 1..4))), rest)
         .prop_map(move |((topology, traffic), (switch, transport, scheme, metrics, until_us, grid_ns, seed))| {
             json!({
                 "seed": seed, "topology": topology, "switch": switch, "transport": transport, "scheme": scheme,
@@ -418,7 +456,8 @@ pub fn tuning() -> impl Strategy<Value = Tuning> {
 
 /// A scheme whose rows need one meaning of a tag for all hosts refuses the others, and one with a header of its own
 /// refuses a fabric that writes one too: then it runs with explicit tags, over ECMP. One that waits for ECN echoes
-/// refuses transports without them: then it goes by delays.
+/// refuses transports without them: then it goes by delays. One that does not serve the fabric makes way for another,
+/// but in a fat-tree, which is made to suit it.
 pub fn made_to_fit(mut spec: Value) -> Value {
     let shared = spec["switch"]["model"] == "shared_buffer";
     let thousandths = spec["switch"]["buffer_bytes"].as_u64().unwrap_or_default();
@@ -428,6 +467,17 @@ pub fn made_to_fit(mut spec: Value) -> Value {
         for (n, entry) in (0..).zip(spec["traffic"].as_array_mut().expect("a list")) {
             entry["priority"] = json!((n + thousandths) % priorities);
         }
+    }
+    if resolve(&spec).is_err_and(|error| error.key.starts_with("topology.override")) {
+        spec["topology"]["override"].as_array_mut().expect("overrides").pop();
+    }
+    if spec["topology"]["kind"] == "fat_tree" && resolve(&spec).is_err_and(|error| error.unserved) {
+        // Links up that make two groups.
+        let even = json!({"aggregations_per_pod": 2, "cores_per_aggregation": 2, "override": []});
+        spec["topology"] = common::merged(&spec["topology"], &even);
+    }
+    if resolve(&spec).is_err_and(|error| error.unserved) {
+        spec["scheme"]["name"] = json!("packet_scatter");
     }
     for (key, word) in [("path_tag", "explicit"), ("path_tag", "outer"), ("fabric", "ecmp")] {
         if resolve(&spec).is_err_and(|error| error.key == format!("scheme.{key}")) {
