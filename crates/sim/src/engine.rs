@@ -7,6 +7,7 @@
 //! Both stop on a time grid that stands in the spec, never at an engine's own boundary.
 
 pub mod events;
+pub mod planned;
 pub mod windows;
 
 use crate::bank::Bank;
@@ -175,6 +176,20 @@ impl Sim {
             let port = &self.switches[home.leaf as usize].ports[usize::from(home.port)];
             *free = port.lanes().map_or(0, |lanes| lanes.free_queues());
         }
+    }
+
+    /// The first instant after `now` at which the pacing of a queue pair that has data left lets it send, whether or not
+    /// its window does.
+    fn next_available(&self, host: u32, now: Time) -> Option<Time> {
+        let started = self.hosts[host as usize].started(&self.flows);
+        let pairs = started.iter().filter_map(|&flow| self.flows.senders[flow as usize].as_deref()?.pair());
+        pairs.filter(|pair| pair.has_unsent()).map(|pair| pair.next_at()).filter(|&at| at > now).min()
+    }
+
+    /// The flow that starts next at a host.
+    fn next_flow(&self, host: u32) -> Option<u32> {
+        let place = self.hosts[host as usize].next_flow()?;
+        Some(self.flows.by_host[place as usize])
     }
 
     fn progress(&self, now: Time) -> Progress {

@@ -199,11 +199,16 @@ pub struct Flows {
 /// In `udp_of`: a TCP flow.
 pub const TCP: u32 = u32::MAX;
 
+/// A flow, with its schedule if it is UDP.
+pub type Listed = (FlowSpec, Option<UdpConfig>);
+
 impl Flows {
     /// From the specs of all flows, with schedules for those that are UDP, and the gates before some of them. The gates
-    /// number flows as `list` does.
-    pub fn new(mut list: Vec<(FlowSpec, Option<UdpConfig>)>, mut gates: Vec<Gate>, hosts: u32) -> Self {
-        let to = sort_by_key(&mut list, |(flow, _)| (flow.start, flow.src, flow.dst, flow.entry));
+    /// number flows as `list` does. Flows are numbered by start, and those that start at once by their hosts, or as they
+    /// are listed where queue pairs have ports, which count up in that order.
+    pub fn new(mut list: Vec<Listed>, mut gates: Vec<Gate>, hosts: u32, as_listed: bool) -> Self {
+        let hosts_of = |flow: &FlowSpec| if as_listed { (0, 0, 0) } else { (flow.src, flow.dst, flow.entry) };
+        let to = sort_by_key(&mut list, |(flow, _)| (flow.start, hosts_of(flow)));
         gates.iter_mut().for_each(|gate| gate.renumber(&to));
         let mut flows = Flows::default();
         for (spec, udp) in list {

@@ -188,6 +188,21 @@ impl Host {
         }
     }
 
+    /// The end of the last pause of data, if it lies ahead.
+    pub fn paused_until(&self) -> Time {
+        self.nic.pausing.iter().map(|pausing| pausing.until()).max().unwrap_or(Time::ZERO)
+    }
+
+    /// Flows of this host that have started, done ones too.
+    pub fn started<'a>(&self, flows: &'a Flows) -> &'a [u32] {
+        &flows.by_host[flows.first[self.id as usize] as usize..self.next_flow as usize]
+    }
+
+    /// The place of the flow that starts next, among the flows by host.
+    pub fn next_flow(&self) -> Option<u32> {
+        (self.next_flow < self.last_flow).then_some(self.next_flow)
+    }
+
     /// What its link has sent by `stop`; packets and bytes with those committed by then and not yet on the line.
     pub fn counters(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> Counters {
         if let Some(queue) = &mut self.nic.queue {
@@ -280,7 +295,8 @@ impl Host {
 
     /// Lets the NIC pull, now or as soon as it is free.
     fn set_going(&mut self, w: &mut World<'_>, now: Time) {
-        if now >= self.nic.pulled_until {
+        // Followed event by event, ns-3 has yet to end the transmission that ends now.
+        if now > self.nic.pulled_until || (now == self.nic.pulled_until && !w.net.follows_ns3) {
             self.pull(w, now);
         } else {
             self.wake = self.nic.pulled_until;

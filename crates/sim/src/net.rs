@@ -1,9 +1,11 @@
 //! The fixed facts of a run that every node reads.
 
 use crate::faults::Faults;
-use crate::packet::{Hashing, Serializer, Tags};
+use crate::packet::{Clock, Hashing, Serializer, Tags};
 use crate::port::Rules;
-use crate::spec::{AckPaths, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec};
+use crate::spec::{
+    AckPaths, Follow, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
+};
 use crate::switch::largest_packet;
 use crate::timers::Class;
 use crate::topology::{Components, Topology};
@@ -25,8 +27,11 @@ pub struct Net {
     pub transport: Transport,
     /// The sizes of its packets.
     pub frame: Frame,
-    /// Is each transmission time floored to a whole nanosecond?
-    pub floor_tx: bool,
+    /// How exactly time is kept on links.
+    pub clock: Clock,
+    /// The public ns-3 code of ConWeave is followed event by event ([`crate::engine::planned`]), with what that code does
+    /// otherwise.
+    pub follows_ns3: bool,
     /// What switches hash.
     pub hashing: Hashing,
     /// Acknowledgements are hashed at switches, and schemes do not see them.
@@ -63,10 +68,16 @@ pub struct Net {
 impl Net {
     /// From the spec, its wiring, and source and destination port of each flow (for [`Hashing::ports`]).
     pub fn new(spec: &Spec, topology: Topology, ports: Vec<u32>, commit_at_start: bool) -> Net {
-        let (frame, floor_tx) = (spec.transport.frame(), spec.topology.floor_tx());
+        let frame = spec.transport.frame();
+        let follows_ns3 = spec.run.follow == Follow::ConweaveNs3;
+        let clock = match (spec.topology.floor_tx(), follows_ns3) {
+            (false, _) => Clock::Exact,
+            (true, false) => Clock::Floor1Ns,
+            (true, true) => Clock::Ns3,
+        };
         let path = &topology.nominal_path;
         let there = |bytes: u32| -> u64 {
-            path.iter().map(|&(rate, delay)| delay.0 + tx_time(u64::from(bytes), rate, floor_tx)).sum()
+            path.iter().map(|&(rate, delay)| delay.0 + clock.tx_time(u64::from(bytes), rate)).sum()
         };
         Net {
             host_rate: topology.host_rate(),
@@ -80,7 +91,8 @@ impl Net {
             rules: Rules::new(&spec.switch),
             transport: spec.transport.clone(),
             frame,
-            floor_tx,
+            clock,
+            follows_ns3,
             hashing: Hashing {
                 tags: match spec.scheme.path_tag {
                     PathTag::Explicit => Tags::Explicit,
@@ -101,7 +113,7 @@ impl Net {
                 && !matches!(spec.transport, Transport::Rdma(_)),
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: commit_at_start
-                || floor_tx
+                || clock != Clock::Exact
                 || matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.ports == PortKind::CommitAtStart),
             series_interval: spec.metrics.series_interval,
             salt: hash::mix2(spec.seed, hash::name("ties")),
@@ -128,7 +140,7 @@ impl Net {
 
     /// A line at `rate` bits per second, on the clock of this run.
     pub fn line(&self, rate: u64) -> Serializer {
-        if self.floor_tx { Serializer::floored(rate) } else { Serializer::new(rate) }
+        Serializer::on(self.clock, rate)
     }
 
     /// Do switches pause their neighbours?
@@ -146,7 +158,7 @@ impl Net {
     /// it takes events of one instant in the order of planning, and arrivals are planned a propagation delay ahead.
     #[inline]
     pub fn arrivals_first(&self) -> bool {
-        self.floor_tx
+        self.clock != Clock::Exact
     }
 
     /// The class of the end of a host's transmission.
@@ -172,11 +184,4 @@ impl Net {
     pub fn tie(&self, now: spinewise_policy::Time, link: u32) -> u64 {
         hash::mix(hash::mix(now.0 ^ self.salt) ^ u64::from(link))
     }
-}
-
-/// Time to send `bytes` at `rate` bits per second, in picoseconds: the floor of the exact time, or of the whole
-/// nanoseconds in it if `floor_tx`.
-pub fn tx_time(bytes: u64, rate: u64, floor_tx: bool) -> u64 {
-    let ps = (u128::from(bytes) * 8_000_000_000_000 / u128::from(rate)) as u64;
-    if floor_tx { ps - ps % 1000 } else { ps }
 }

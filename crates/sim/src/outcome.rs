@@ -5,7 +5,7 @@ use crate::engine::Sim;
 use crate::flows::Record;
 use crate::host::keep_account;
 use crate::log::{EDGE_SERIES, FABRIC_SERIES, Point, SERIES};
-use crate::net::tx_time;
+use crate::packet::Clock;
 use crate::packet::Packet;
 use crate::spec::Spec;
 use crate::switch::{SharedBuffer, Switch};
@@ -274,7 +274,7 @@ fn ideal_fcts(sim: &Sim) -> Vec<u64> {
                 (u64::from(sim.flows.udp[sim.flows.udp_of[number] as usize].packet_bytes), 0)
             };
             let paths = best.between(topology, flow.src, flow.dst);
-            let times = paths.map(|path| ideal_fct(flow.size, payload, header, &path, sim.net.floor_tx));
+            let times = paths.map(|path| ideal_fct(flow.size, payload, header, &path, sim.net.clock));
             times.min().unwrap_or(0)
         })
         .collect()
@@ -282,11 +282,11 @@ fn ideal_fcts(sim: &Sim) -> Vec<u64> {
 
 /// Exact arrival of the last byte when `size` bytes leave in full packets, back to back, over `path`: the last full
 /// packet leaves hop h after the first has crossed all hops before and the slowest of them has sent the rest; the
-/// short last packet follows it. With `floor_tx` each transmission takes whole nanoseconds.
-pub fn ideal_fct(size: u64, payload: u64, header: u64, path: &[LinkSpec], floor_tx: bool) -> u64 {
+/// short last packet follows it. Links keep time on this `clock`.
+pub fn ideal_fct(size: u64, payload: u64, header: u64, path: &[LinkSpec], clock: Clock) -> u64 {
     let full = size / payload;
     let rest = size % payload;
-    let time = |bytes: u64, rate: u64| tx_time(bytes, rate, floor_tx);
+    let time = |bytes: u64, rate: u64| clock.tx_time(bytes, rate);
     let (mut first, mut slowest, mut delay, mut last) = (0u64, 0u64, 0u64, 0u64);
     for link in path {
         let tx = time(payload + header, link.rate);

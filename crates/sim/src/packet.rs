@@ -207,20 +207,59 @@ pub struct Serializer {
     remainder: u64,
 }
 
+/// How exactly time is kept on links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// To the picosecond.
+    Exact,
+    /// Each transmission takes whole nanoseconds, cut off.
+    Floor1Ns,
+    /// As ns-3.19 works them out: seconds as a double, cut to 2⁻⁶⁴ s, times 10⁹, cut off. What takes a whole number of
+    /// nanoseconds comes out as one less.
+    Ns3,
+}
+
+impl Clock {
+    /// Time to send `bytes` at `rate` bits per second alone, in picoseconds.
+    pub fn tx_time(self, bytes: u64, rate: u64) -> u64 {
+        let ps = || (u128::from(bytes) * u128::from(PS_BITS) / u128::from(rate)) as u64;
+        match self {
+            Clock::Exact => ps(),
+            Clock::Floor1Ns => ps() / 1000 * 1000,
+            Clock::Ns3 => ns3_nanoseconds(bytes, rate) * 1000,
+        }
+    }
+}
+
+/// [`Clock::Ns3`], in nanoseconds.
+#[inline]
+pub fn ns3_nanoseconds(bytes: u64, rate: u64) -> u64 {
+    const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
+    let seconds = bytes as f64 * 8.0 / rate as f64;
+    let cut = (seconds * TWO_TO_64) as u128;
+    ((cut * 1_000_000_000) >> 64) as u64
+}
+
 const PS_BITS: u64 = 8 * 1_000_000_000_000;
 /// Instead of a remainder: each transmission takes whole nanoseconds.
 const FLOORED: u64 = u64::MAX;
+/// The same, as ns-3 has them.
+const NS3: u64 = u64::MAX - 1;
 
 impl Serializer {
+    /// At `rate` bits per second, which must not be zero, on this clock.
+    pub fn on(clock: Clock, rate: u64) -> Self {
+        match clock {
+            Clock::Exact => Serializer::new(rate),
+            Clock::Floor1Ns => Serializer { rate, ps_per_byte: 0, remainder: FLOORED },
+            Clock::Ns3 => Serializer { rate, ps_per_byte: 0, remainder: NS3 },
+        }
+    }
+
     /// At `rate` bits per second, which must not be zero.
     pub fn new(rate: u64) -> Self {
         let ps_per_byte = if PS_BITS.is_multiple_of(rate) { PS_BITS / rate } else { 0 };
         Serializer { rate, ps_per_byte, remainder: 0 }
-    }
-
-    /// At `rate`, each transmission cut to whole nanoseconds, as ns-3.19 does.
-    pub fn floored(rate: u64) -> Self {
-        Serializer { rate, ps_per_byte: 0, remainder: FLOORED }
     }
 
     /// The same line, as one whose rate changes: each transmission is divided out.
@@ -268,6 +307,9 @@ impl Serializer {
             let time = work / self.rate;
             return Span(time - time % 1000);
         }
+        if self.remainder == NS3 {
+            return Span::from_ns(ns3_nanoseconds(u64::from(bytes), self.rate));
+        }
         let work = work + if fresh { 0 } else { self.remainder };
         self.remainder = work % self.rate;
         Span(work / self.rate)
@@ -280,8 +322,18 @@ mod tests {
 
     #[test]
     fn a_floored_line_takes_whole_nanoseconds() {
-        let mut line = Serializer::floored(100_000_000_000);
+        let mut line = Serializer::on(Clock::Floor1Ns, 100_000_000_000);
         assert_eq!([1048, 60, 43].map(|bytes| line.send(bytes, false).0), [83_000, 4_000, 3_000]);
+    }
+
+    #[test]
+    fn ns_3_falls_short_of_whole_nanoseconds() {
+        let rate = 100_000_000_000;
+        for (bytes, ns) in [(1048, 83), (60, 4), (43, 3), (25, 1), (50, 3), (500, 39), (1025, 81)] {
+            assert_eq!(Serializer::on(Clock::Ns3, rate).send(bytes, false), Span::from_ns(ns), "{bytes} bytes");
+            assert_eq!(Clock::Ns3.tx_time(u64::from(bytes), rate), ns * 1000);
+        }
+        assert_eq!(Clock::Floor1Ns.tx_time(1025, rate), 82_000);
     }
 
     #[test]

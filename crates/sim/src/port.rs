@@ -16,7 +16,7 @@ use crate::ring::Ring;
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
 pub use lanes::{Drained, Lane, Lanes, Lost, Next, Released};
 pub use pausing::Pausing;
-use spinewise_policy::{Queue, Rng, Span, Time};
+use spinewise_policy::{Queue, Span, Time};
 
 /// The queueing rules of a switch, as the hot path wants them.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +133,7 @@ pub struct Ramp {
 impl Ramp {
     /// Does a queue of `bytes` call for a mark?
     #[inline]
-    pub fn marks(&self, bytes: u64, rng: &mut Rng) -> bool {
+    pub fn marks(&self, bytes: u64, roll: impl FnOnce() -> f64) -> bool {
         if bytes <= self.min {
             return false;
         }
@@ -141,7 +141,7 @@ impl Ramp {
             return true;
         }
         let share = (bytes - self.min) as f64 / (self.max - self.min).max(1) as f64;
-        rng.unit() < share * self.probability
+        roll() < share * self.probability
     }
 }
 

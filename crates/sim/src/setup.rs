@@ -1,18 +1,18 @@
 //! From a checked spec to a run: traffic, wiring, seats, nodes.
 
 use crate::bank::{Bank, Places, REGISTRY};
-use crate::engine::{Interrupted, Limits, Sim, Watch, events, windows};
+use crate::engine::{Interrupted, Limits, Sim, Watch, events, planned, windows};
 use crate::faults::Faults;
-use crate::flows::Flows;
+use crate::flows::{Flows, Listed};
 use crate::host::Host;
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
 use crate::outcome::Outcome;
-use crate::spec::{EngineKind, ParamValue, Spec, SpecError, Stop, Traffic, TrafficEntry, workload_error};
+use crate::spec::{EngineKind, HashKind, ParamValue, Spec, SpecError, Stop, Traffic, TrafficEntry, workload_error};
 use crate::switch::Switch;
 use crate::topology::{Components, Topology};
-use crate::transport::{Kind, TcpConfig, Transport, UdpConfig};
+use crate::transport::{Kind, TcpConfig, Transport};
 use crate::workload::load::{Loads, Offered, arrival_interval};
 use crate::workload::{self, FlowSpec, Gate, Workload};
 use spinewise_policy::{Shape, Span, Tier, Time};
@@ -48,7 +48,8 @@ impl Sim {
         let pairs: Vec<(u32, u32)> = list.iter().map(|(flow, _)| (flow.src, flow.dst)).collect();
         faults.refuse_cuts(&topology, &pairs)?;
         let subflows = subflows(spec, list.len())?;
-        let flows = Flows::new(list, gates, topology.hosts).with_subflows(subflows);
+        let flows =
+            Flows::new(list, gates, topology.hosts, spec.scheme.hash == HashKind::Murmur3).with_subflows(subflows);
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
         net.faults = faults;
         let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks)?;
@@ -77,6 +78,9 @@ impl Sim {
     /// # Errors
     /// [`Interrupted`] if `watch` says so.
     pub fn run(&mut self, spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Time, Interrupted> {
+        if self.net.follows_ns3 {
+            return planned::run(self, watch);
+        }
         let lookahead = self.net.topology.shortest_delay();
         let window = Span(spec.run.window.map_or(lookahead, |window| window.min(lookahead)).0.min(MOST_WINDOW));
         let window = Span((window.0 / tuning.window_divisor.max(1)).max(1));
@@ -109,9 +113,6 @@ pub enum Failure {
     /// The caller stopped the run.
     Interrupted,
 }
-
-/// A flow, with its schedule if it is UDP.
-type Listed = (FlowSpec, Option<UdpConfig>);
 
 /// All flows of a spec.
 struct Offer {

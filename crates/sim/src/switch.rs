@@ -1,6 +1,7 @@
 //! A switch: routes a packet, lets the scheme choose among equal-cost ports, and queues it.
 
 mod buffer;
+mod dice;
 mod kept;
 mod scheme;
 mod sizes;
@@ -17,6 +18,7 @@ use crate::port::{Lanes, Port};
 use crate::timers::{Timers, What};
 use crate::trace::Looks;
 pub use buffer::SharedBuffer;
+use dice::{Dice, Mrg32k3a};
 use scheme::{discards, take_asked};
 use sizes::cables;
 pub use sizes::{Cable, check as check_buffers, largest_packet, least_buffer, needed_headroom};
@@ -72,7 +74,7 @@ pub struct Switch {
     /// The buffer its ports share, if they do.
     pub buffer: Option<Box<SharedBuffer>>,
     /// Random streams of the ports, for marking by a ramp.
-    dice: Vec<Rng>,
+    dice: Dice,
     /// Its plan.
     pub timers: Timers,
     probes: BTreeMap<u32, (u32, Way)>,
@@ -151,7 +153,8 @@ impl Switch {
         let buffer = net
             .shared
             .as_ref()
-            .map(|shared| Box::new(SharedBuffer::new(shared, &cables(topology, node, packet, net.floor_tx), packet)));
+            .map(|shared| SharedBuffer::new(shared, &cables(topology, node, packet, net.arrivals_first()), packet))
+            .map(|buffer| Box::new(if net.follows_ns3 { buffer.following_ns3() } else { buffer }));
         let ports = (0..topology.ports(node))
             .map(|port| {
                 let link = topology.out_number(node, port);
@@ -198,8 +201,10 @@ impl Switch {
             keeps,
             buffer,
             dice: match net.shared {
-                Some(_) => ports.iter().map(|port| Rng::stream(net.seed, "ecn", u64::from(port.link))).collect(),
-                None => Vec::new(),
+                Some(_) if net.follows_ns3 => Dice::Ns3(Box::new(Mrg32k3a::ns3_stream_0())),
+                _ => {
+                    Dice::PerPort(ports.iter().map(|port| Rng::stream(net.seed, "ecn", u64::from(port.link))).collect())
+                }
             },
             busy: vec![Span::ZERO; ports.len()],
             peers: fabric.layout(id).peers,

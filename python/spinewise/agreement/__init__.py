@@ -8,5 +8,6 @@
 | `terms` | what of a case is compared: slowdowns of RDMA, completion times of TCP |
 | `verdict` | the bounds of agreement |
 | `comparison` | runs the cases and brings it all together |
+| `replay` | follows recorded runs event by event, flow by flow |
 | `show` | tables for people |
 """

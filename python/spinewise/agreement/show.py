@@ -10,6 +10,7 @@ from rich.text import Text
 
 from spinewise import units
 from spinewise.agreement.comparison import Agreement
+from spinewise.agreement.replay import Replay
 from spinewise.agreement.scores import Score
 from spinewise.report import Grid, new_table
 
@@ -48,6 +49,35 @@ def case_table(agreement: Agreement) -> Grid:
         difference = f"{100 * (score.ours - score.theirs):+.1f} pp"
         table.line("vs ecmp", stat, percent(score.theirs), percent(score.ours), spread, difference, z_text(score))
     return table
+
+
+def show_replays(found: Sequence[Replay]) -> RenderableType:
+    """One table of all cases followed, and a verdict on each."""
+    columns = ["flows", "same to 1 ns", "within 10 ns", "median of flows", "mean", "p95", "p99"]
+    table = new_table("followed event by event: ours against theirs, flow by flow", ["case"], columns)
+    for one in found:
+        shares = (f"{100 * share:.2f} %" for share in (one.equal, one.near))
+        table.line(one.case, f"{one.flows:,}", *shares, *(percent2(value) for value in one.relative.values()))
+    lines = [line for one in found for line in replay_lines(one)]
+    lines.append("median of flows: of the absolute relative difference of completion times; the rest: slowdowns")
+    return Group(table, Text("\n".join(lines)))
+
+
+def replay_lines(one: Replay) -> list[str]:
+    """What is to be said of a case."""
+    lines = [f"{one.case}: {'FAIL: ' + '; '.join(one.problems) if one.problems else 'pass'}"]
+    if one.swapped:
+        pairs = ", ".join(f"{at} and {at + 1}" for at in one.swapped)
+        lines.append(f"  flows {pairs} of the file start at once at one host; that run took them the other way round")
+    if one.first is not None:
+        flow, ours, theirs = (one.first[name] for name in ("flow", "ours_ns", "theirs_ns"))
+        lines.append(f"  first to end otherwise: flow {flow}, after {ours:,} ns here and {theirs:,} ns there")
+    return lines
+
+
+def percent2(fraction: float) -> str:
+    """A signed percentage of two digits, zero without a sign."""
+    return f"{100 * fraction:+.2f} %" if fraction else "0 %"
 
 
 def percent(fraction: float) -> str:

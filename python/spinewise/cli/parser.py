@@ -230,6 +230,11 @@ def add_validate_against(commands: Any) -> None:
         action="store_true",
         help="counter-test: keep every flow on its first path, so that the comparison must fail",
     )
+    parser.add_argument(
+        "--follow",
+        action="store_true",
+        help="instead: follow the cases of ECMP over RDMA event by event, and compare flow by flow, to the nanosecond",
+    )
     add_jobs(parser)
 
 

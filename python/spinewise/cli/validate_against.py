@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
 
 from spinewise import progress, report
-from spinewise.agreement import comparison
-from spinewise.agreement.show import show, verdict_line
+from spinewise.agreement import comparison, replay
+from spinewise.agreement.show import replay_lines, show, show_replays, verdict_line
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.interop.output import write_file
@@ -22,6 +25,8 @@ def command(args: argparse.Namespace) -> int:
     """Compare recorded cases with our runs; exit code 1 when one disagrees."""
     folder, destination = places(args.folder, args.json)
     patterns = [part.strip() for part in (args.cases or "").split(",") if part.strip()]
+    if args.follow:
+        return follow(folder, patterns, destination, rerouting=not args.without_rerouting)
     rerouting = "off" if args.without_rerouting else "on"
     planned = comparison.plan(folder, args.salts, patterns, rerouting=rerouting)
     for note in planned.notes:
@@ -29,17 +34,36 @@ def command(args: argparse.Namespace) -> int:
     with bars() as bar:
         monitor = BatchProgress(bar, len(planned.running) * len(planned.salts), "validate-against")
         found = comparison.compare(planned, comparison.engine_runner(args.jobs, monitor))
-    records = [agreement.as_dict() for agreement in found]
+    lines = [verdict_line(agreement) for agreement in found]
+    tell([agreement.as_dict() for agreement in found], show(found, len(planned.salts)), lines, destination)
+    return EXIT_DISAGREES if any(agreement.problems for agreement in found) else 0
+
+
+def follow(folder: str, patterns: list[str], destination: str | None, *, rerouting: bool) -> int:
+    """Follow recorded cases event by event; exit code 1 when one disagrees."""
+    if not rerouting:
+        raise SpecError("--without-rerouting", "with --follow", "one of the two: ECMP never reroutes")
+    cases = replay.plan(folder, patterns)
+    found = []
+    for case in cases:
+        progress.say(f"following {case.name}")
+        found.append(replay.replay(case))
+    lines = [line for one in found for line in replay_lines(one)]
+    tell([one.as_dict() for one in found], show_replays(found), lines, destination)
+    return EXIT_DISAGREES if any(one.problems for one in found) else 0
+
+
+def tell(records: list[dict[str, Any]], table: RenderableType, lines: list[str], destination: str | None) -> None:
+    """Show a table, or give JSON and say the verdicts beside it."""
     if destination == "-":
         print_json(records)
-        for agreement in found:
-            progress.say(verdict_line(agreement))
+        for line in lines:
+            progress.say(line)
     else:
-        report.console().print(show(found, len(planned.salts)))
+        report.console().print(table)
     if destination not in (None, "-"):
         content = json.dumps(without_nan(records), indent=2, allow_nan=False) + "\n"
         write_file(destination, content.encode(), force=True, option="--json")
-    return EXIT_DISAGREES if any(agreement.problems for agreement in found) else 0
 
 
 def places(folder: str | None, destination: str | None) -> tuple[str, str | None]:

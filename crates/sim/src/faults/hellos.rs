@@ -5,7 +5,7 @@
 
 use super::Interval;
 use super::schedule::{LinkFaults, union};
-use crate::net::tx_time;
+use crate::packet::Clock;
 use crate::spec::{Detection, SpecError};
 use crate::topology::Topology;
 use serde_json::json;
@@ -43,7 +43,7 @@ impl<'a> Hellos<'a> {
             interval: how.hello,
             dead: u64::from(how.dead_count),
             first: Time(phase),
-            flight: spec.delay + Span(tx_time(HELLO_BYTES, spec.rate, false)),
+            flight: spec.delay + Span(Clock::Exact.tx_time(HELLO_BYTES, spec.rate)),
             dice: Rng::stream(seed, "hello loss", u64::from(link)).bits(),
         })
     }

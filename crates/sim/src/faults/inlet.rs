@@ -4,8 +4,8 @@
 use super::Interval;
 use super::schedule::LinkFaults;
 use crate::link::Wires;
-use crate::net::{Net, tx_time};
-use crate::packet::Packet;
+use crate::net::Net;
+use crate::packet::{Clock, Packet};
 use spinewise_policy::{Rng, Time};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ struct Inlet {
 pub struct Frail {
     /// By port.
     inlets: Vec<Option<Inlet>>,
-    floor_tx: bool,
+    clock: Clock,
 }
 
 impl Frail {
@@ -44,7 +44,7 @@ impl Frail {
             })
         };
         let inlets: Vec<_> = (first..first + u32::from(net.topology.ports(node))).map(inlet).collect();
-        inlets.iter().any(Option::is_some).then(|| Box::new(Frail { inlets, floor_tx: net.floor_tx }))
+        inlets.iter().any(Option::is_some).then(|| Box::new(Frail { inlets, clock: net.clock }))
     }
 
     /// Is a packet lost that would arrive now by this port? One that has arrived when the link goes down is not, nor
@@ -55,7 +55,7 @@ impl Frail {
             // Where rate and delay have changed meanwhile, only the sender knows.
             wires.started(inlet.link)
         } else {
-            let sending = tx_time(u64::from(packet.wire), inlet.rate, self.floor_tx);
+            let sending = self.clock.tx_time(u64::from(packet.wire), inlet.rate);
             Time(now.0.saturating_sub(inlet.delay + sending))
         };
         let lost = meets(&inlet.faults.outages, left, now) || inlet.swallows(now, packet) || inlet.is_unlucky(now);

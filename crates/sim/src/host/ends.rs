@@ -461,6 +461,11 @@ fn sack(hand: &InHand) -> Option<(u64, u32)> {
 }
 
 impl Sender {
+    /// The queue pair, if it is one.
+    pub fn pair(&self) -> Option<&RdmaSender> {
+        if let Machine::Rdma(pair) = &self.machine { Some(pair) } else { None }
+    }
+
     /// From when on the transport may send a packet; [`Time::NEVER`] if it has none to send.
     #[inline(always)]
     pub(super) fn may_send_from(&self, net: &Net) -> Time {

@@ -37,7 +37,7 @@ pub use detection::{Detection, Mode as DetectionMode};
 pub use error::SpecError;
 pub use fault::{Broken, Effect, Fault, FaultSpec, Pairs, Way as FaultWay};
 pub use metrics::{MetricsSpec, SizeClass};
-pub use run::{EngineKind, RunSpec, Stop};
+pub use run::{EngineKind, Follow, RunSpec, Stop};
 pub use scheme::{AckPaths, HashKind, HeaderBytes, ParamValue, PathTag, SchemeSpec, comparable_schemes};
 pub use switch::{
     EcnAt, EgressThreshold, HeadroomUse, Limit, Nics, OutputQueued, PauseRenewal, PortKind, QueueCounts,
@@ -132,7 +132,7 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     let preset = PRESETS.iter().find(|preset| preset.name == keys.preset).unwrap_or(&PRESETS[0]);
     let (topology, told) = topology::read(&keys.topology, preset.topology())?;
     reader.set_resolved("topology", told);
-    let (transport, told) = transport::read(&keys.transport, preset.transport)?;
+    let (mut transport, told) = transport::read(&keys.transport, preset.transport)?;
     reader.set_resolved("transport", told);
     let (switch, told) = switch::read(&keys.switch, preset.switch_under(&transport))?;
     reader.set_resolved("switch", told);
@@ -146,6 +146,12 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     let faults = read_faults(&keys, &mut reader, &topology, &switch)?;
     let (run, told) = run::read(&keys.run, topology.shortest_delay())?;
     reader.set_resolved("run", told);
+    if run.follow == Follow::ConweaveNs3 {
+        check_follow(&topology, &switch, &transport, faults.as_ref())?;
+        if let Transport::Rdma(config) = &mut transport {
+            config.follow_ns3();
+        }
+    }
     let (metrics, told) = metrics::read(&keys.metrics)?;
     reader.set_resolved("metrics", told);
     let resolved = reader.finish();
@@ -208,6 +214,25 @@ fn check_pfc(preset: &Preset, switch: &SwitchSpec, transport: &Transport) -> Res
     let allowed = "true with transport.recovery = \"go_back_n\", or false with \"irn\"";
     let hint = format!("preset {} has either flow control or IRN; preset datacenter does not mind", preset.name);
     Err(SpecError::new("switch.pfc", &shared.pfc.into(), allowed).hint(hint))
+}
+
+/// What can be followed is what that program has: queue pairs over a shared buffer on a clock of whole nanoseconds.
+fn check_follow(
+    topology: &TopologySpec,
+    switch: &SwitchSpec,
+    transport: &Transport,
+    faults: Option<&FaultSpec>,
+) -> Result<(), SpecError> {
+    let fits = topology.floor_tx()
+        && matches!(switch, SwitchSpec::SharedBuffer(shared) if shared.priorities == 1)
+        && matches!(transport, Transport::Rdma(config) if config.floor_1ns)
+        && faults.is_none();
+    if fits {
+        return Ok(());
+    }
+    let allowed = "\"nothing\", or preset = \"conweave-ns3\" with its switch, transport and clock, one data priority and no \
+                   [[fault]]";
+    Err(SpecError::new("run.follow", &"conweave-ns3".into(), allowed))
 }
 
 /// A queue without room for one full packet would drop all of them.

@@ -73,7 +73,8 @@ fn everything() -> Vec<Value> {
                  "rounds": 2, "gap_us": 3, "start_us": 4, "priority": 5, "subflows": 1},
                 {"kind": "all_to_all", "hosts": "all", "pair_bytes": 100},
             ],
-            "run": {"stop": "time", "until_us": 100, "grid_ns": 1000, "engine": "windows", "window_ns": 0.25},
+            "run": {"stop": "time", "until_us": 100, "grid_ns": 1000, "engine": "windows", "window_ns": 0.25,
+                "follow": "nothing"},
             "metrics": {
                 "size_classes": [{"name": "mice", "from_bytes": 1, "below_bytes": 10}], "series_interval_us": 100,
                 "keep_flows_up_to": 5,

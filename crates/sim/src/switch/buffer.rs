@@ -8,7 +8,7 @@
 
 use super::sizes::{Cable, Parts, longest_wait};
 use crate::spec::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
-use spinewise_policy::{Rng, Span, Time};
+use spinewise_policy::{Span, Time};
 
 /// An ingress: a port and a data priority.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +47,12 @@ pub struct SharedBuffer {
     most: u64,
     /// Most bytes of headroom that one ingress has used.
     most_headroom: u64,
+    /// Thresholds are compared as ConWeave's public code compares them, and an arrival may let the sender go on too.
+    follows_ns3: bool,
 }
+
+/// Headroom of port 0, which no switch of ConWeave's public code has, bytes.
+const NS3_PORT_0: u64 = 14_596;
 
 /// Port and priority that a packet came by; none for what was made here.
 pub type Came = Option<(u16, u8)>;
@@ -73,8 +78,19 @@ impl SharedBuffer {
             bytes: 0,
             most: 0,
             most_headroom: 0,
+            follows_ns3: false,
             spec: spec.clone(),
         }
+    }
+
+    /// The same, following ConWeave's public code. It numbers ports from 1 but sums up their headroom from 0: port 0, which
+    /// is none, counts with its default, and the last port does not count.
+    pub fn following_ns3(mut self) -> Self {
+        self.follows_ns3 = true;
+        if let (true, Some(last)) = (self.spec.pfc, self.ingress.last()) {
+            self.ingress_limit = (self.ingress_limit + last.headroom_limit).saturating_sub(NS3_PORT_0);
+        }
+        self
     }
 
     #[inline]
@@ -90,8 +106,8 @@ impl SharedBuffer {
 
     /// Does a queue that has just been left by a packet, and still holds `queue` bytes, call for a mark?
     #[inline]
-    pub fn marks(&self, queue: u64, dice: &mut Rng) -> bool {
-        self.spec.ramp.marks(self.beyond(queue), dice)
+    pub fn marks(&self, queue: u64, roll: impl FnOnce() -> f64) -> bool {
+        self.spec.ramp.marks(self.beyond(queue), roll)
     }
 
     /// What an ingress may use of the shared part before it asks for a pause.
@@ -212,6 +228,12 @@ impl SharedBuffer {
         Some(self.start_pause(at, now))
     }
 
+    /// A packet has come by and does not call for a pause: may the sender go on, as it was asked to pause before?
+    pub fn resumes_on_arrival(&mut self, came: (u16, u8), now: Time) -> bool {
+        let at = self.at(came);
+        self.follows_ns3 && self.ingress[at].pausing_until > now && self.resume(at, now)
+    }
+
     fn start_pause(&mut self, at: usize, now: Time) -> Span {
         let length = if self.spec.pause == Span::ZERO { Span::FOREVER } else { self.spec.pause };
         self.ingress[at].pausing_until = now + length;
@@ -255,6 +277,10 @@ impl SharedBuffer {
     fn is_under(&self, at: usize) -> bool {
         let ingress = &self.ingress[at];
         let counted = ingress.used.saturating_sub(self.spec.pause_offset);
+        if self.follows_ns3 {
+            let free = self.ingress_limit.saturating_sub(self.ingress_used).saturating_sub(self.spec.resume_less);
+            return ingress.headroom == 0 && (counted as f64) < self.spec.ingress_alpha * free as f64;
+        }
         ingress.headroom == 0 && counted < self.share(self.spec.resume_less).max(1)
     }
 

@@ -205,7 +205,7 @@ impl Switch {
         let (mut marks, mut resumes) = (false, false);
         if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
             resumes = buffer.leave(came, left, u64::from(wire), now);
-            marks = buffer.marks(left, &mut self.dice[usize::from(out)]);
+            marks = buffer.marks(left, || self.dice.roll(out));
         }
         port.send_next(now, next, marks, &w.net.rules, w.wires);
         if port.kept().drains() {
@@ -241,6 +241,10 @@ impl Switch {
         {
             self.send_pause(w, now, came, length);
             self.plan_renewal(came, now);
+        } else if let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut())
+            && buffer.resumes_on_arrival(came, now)
+        {
+            self.send_pause(w, now, came, Span::ZERO);
         }
     }
 
@@ -275,7 +279,11 @@ impl Switch {
             ttl: 1,
             ..Packet::default()
         };
-        if self.ports[usize::from(port)].keep_pause(&packet) {
+        if w.net.follows_ns3 {
+            // There they queue with other control, each for itself.
+            self.ports[usize::from(port)].keep(Lane::Control, &mut InHand::from(packet), Found::default());
+            self.note_made(w, &packet);
+        } else if self.ports[usize::from(port)].keep_pause(&packet) {
             self.note_made(w, &packet);
         }
         self.set_going(w, now, port);

@@ -1,7 +1,7 @@
 //! How a shared buffer is divided: what each cable needs as headroom, what is guaranteed, what all may share.
 
 use crate::bank::REGISTRY;
-use crate::net::tx_time;
+use crate::packet::Clock;
 use crate::packet::Serializer;
 use crate::spec::{HeaderBytes, ParamValue, PauseRenewal, SharedBufferSpec, Spec, SpecError, SwitchSpec, Traffic};
 use crate::topology::Topology;
@@ -21,7 +21,7 @@ pub struct Cable {
 /// The cables of a node, by port. Where the time of each transmission is floored, `packet` bytes come faster than the
 /// rate of the link says.
 pub fn cables(topology: &Topology, node: u32, packet: u64, floor_tx: bool) -> Vec<Cable> {
-    let inward = |rate: u64| match tx_time(packet, rate, true) {
+    let inward = |rate: u64| match Clock::Floor1Ns.tx_time(packet, rate) {
         floored if floor_tx && floored > 0 => (u128::from(packet) * 8_000_000_000_000).div_ceil(floored.into()) as u64,
         _ => rate,
     };

@@ -2,7 +2,6 @@
 
 use super::looks::{Seen, State};
 use crate::engine::Sim;
-use crate::net::tx_time;
 use crate::packet::{Packet, Tags};
 use crate::topology::LinkSpec;
 use spinewise_policy::{Decides, Span, Tier, Time, Way};
@@ -196,5 +195,5 @@ impl<'a> Candidate<'a> {
 fn crossing(sim: &Sim, at: Time, link: &LinkSpec, wire: u64) -> Span {
     let number = sim.net.topology.out_number(link.from.0, link.from.1);
     let (rate, delay) = sim.net.faults.line(number, link, at);
-    Span(tx_time(wire, rate, sim.net.floor_tx)) + delay
+    Span(sim.net.clock.tx_time(wire, rate)) + delay
 }

@@ -122,7 +122,8 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The flows of this entry, sorted by start, then source, then destination, and the gates before them.
+    /// The flows of this entry, sorted by start, then source, then destination, and the gates before them. Of a list,
+    /// flows that start at once keep their order: queue pairs take their ports and their turns by it.
     ///
     /// # Errors
     /// A value that does not fit this topology: a leaf or host that does not exist, no host to send to, a load that is
@@ -131,7 +132,7 @@ impl Workload {
         let plan = match self {
             Workload::Poisson(poisson) => Plan::free(poisson.generate(seed, entry, places)?),
             Workload::OnOff(on_off) => Plan::free(on_off.generate(seed, entry, places)?),
-            Workload::List(list) => list.generate(entry, places)?,
+            Workload::List(list) => return Ok(list.generate(entry, places)?.by_start()),
             Workload::Permutation(permutation) => Plan::free(permutation.generate(seed, entry, places)?),
             Workload::Incast(incast) => Plan::free(incast.generate(seed, entry, places)?),
             Workload::Rpc(rpc) => rpc.generate(seed, entry, places)?,

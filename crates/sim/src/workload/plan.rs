@@ -47,10 +47,18 @@ impl Plan {
         Plan { flows, gates: Vec::new() }
     }
 
+    /// The same, sorted by start. Flows that start at once keep their order.
+    pub fn by_start(self) -> Plan {
+        self.sorted_by(|flow| flow.start)
+    }
+
     /// The same, sorted by start, then source, then destination. Flows alike in all three keep the order they were made
     /// in.
     pub fn sorted(self) -> Plan {
-        let key = |flow: &FlowSpec| (flow.start, flow.src, flow.dst);
+        self.sorted_by(|flow| (flow.start, flow.src, flow.dst))
+    }
+
+    fn sorted_by<K: Ord>(self, key: impl Fn(&FlowSpec) -> K) -> Plan {
         let Plan { mut flows, mut gates } = self;
         if gates.is_empty() {
             flows.sort_by_key(key);

@@ -465,6 +465,14 @@ fn run_and_metrics() {
             "run.grid_ns = 0: expected a number of nanoseconds, above 0, at most 9000000000000",
         ),
         (
+            json!({"run": {"follow": "conweave-ns3"}}),
+            "run.follow = \"conweave-ns3\": expected \"nothing\", or preset = \"conweave-ns3\" with its switch, transport and clock, one data priority and no [[fault]]",
+        ),
+        (
+            json!({"run": {"follow": "conweave-ns3", "engine": "events"}}),
+            "run.engine = \"events\": expected \"auto\" with run.follow, which has an engine of its own",
+        ),
+        (
             json!({"run": {"window_ns": 2000}}),
             "run.window_ns = 2000: expected at most the shortest link delay, 1000 ns",
         ),

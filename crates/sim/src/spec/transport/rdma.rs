@@ -167,6 +167,7 @@ pub(super) fn read(
         window_bytes: keys.window_bytes,
         ooo_cnp: keys.ooo_cnp,
         cnp_interval: keys.cnp_interval_us,
+        follows_ns3: false,
         floor_1ns: keys.pacing_rounding == PacingRounding::Floor1Ns,
         dcqcn: DcqcnConfig {
             g: keys.dcqcn_g,
@@ -180,6 +181,7 @@ pub(super) fn read(
             hyper_increase: keys.dcqcn_hyper_increase_gbps,
             min_rate: keys.dcqcn_min_rate_gbps,
             clamp_target: keys.dcqcn_clamp_target,
+            cnp_before_slot: false,
         },
     };
     Ok((config, reader.finish()))

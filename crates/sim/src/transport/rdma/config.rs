@@ -44,6 +44,9 @@ pub struct RdmaConfig {
     pub cnp_interval: Span,
     /// Gaps between packets are cut to whole nanoseconds and carry no remainder, as ns-3.19 has them.
     pub floor_1ns: bool,
+    /// ConWeave's public code is followed to the nanosecond: gaps on [`Clock::Ns3`](crate::packet::Clock::Ns3), and a last
+    /// packet that is shorter than the others may go beyond the window, as the window then counts from the packet before.
+    pub follows_ns3: bool,
     /// The rate.
     pub dcqcn: DcqcnConfig,
 }
@@ -74,9 +77,18 @@ pub struct DcqcnConfig {
     pub min_rate: u64,
     /// Every cut sets the target to the rate before it; otherwise only a cut after a rise does.
     pub clamp_target: bool,
+    /// A CNP that arrives as a slot of alpha ends belongs to that slot: ns-3 plans an arrival a link's delay ahead, the end
+    /// of a slot 1 µs ahead, and does first what was planned first.
+    pub cnp_before_slot: bool,
 }
 
 impl RdmaConfig {
+    /// The same, following ConWeave's public code to the nanosecond.
+    pub fn follow_ns3(&mut self) {
+        self.follows_ns3 = true;
+        self.dcqcn.cnp_before_slot = true;
+    }
+
     /// The public ns-3 code of the ConWeave paper with its evaluation's settings, at 100 Gbps (run.py, rdma-hw.cc). Time
     /// is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine.
     pub fn conweave_ns3(recovery: Recovery) -> Self {
@@ -100,6 +112,7 @@ impl RdmaConfig {
             ooo_cnp: true,
             cnp_interval: Span::ZERO,
             floor_1ns: false,
+            follows_ns3: false,
             dcqcn: DcqcnConfig::conweave_ns3(),
         }
     }
@@ -132,6 +145,7 @@ impl DcqcnConfig {
             hyper_increase: 100_000_000,
             min_rate: 100_000_000,
             clamp_target: false,
+            cnp_before_slot: false,
         }
     }
 
@@ -150,6 +164,7 @@ impl DcqcnConfig {
             hyper_increase: 40_000_000,
             min_rate: 40_000_000,
             clamp_target: true,
+            cnp_before_slot: false,
         }
     }
 }

@@ -124,7 +124,7 @@ impl Dcqcn {
             self.check_at = now + config.decrease_interval + CHECK_LAG;
             self.cut_due = true;
         } else {
-            self.settle_alpha(config, now);
+            self.settle_alpha(config, if config.cnp_before_slot { Time(now.0 - 1) } else { now });
             self.slot_cnp = true;
             if !self.cut_due {
                 self.check_at = first_after(self.check_at, config.decrease_interval, now);

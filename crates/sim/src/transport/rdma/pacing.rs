@@ -1,5 +1,6 @@
 //! When a queue pair may send next: a packet's time at the present rate after the packet before.
 
+use crate::packet::ns3_nanoseconds;
 use spinewise_policy::time::{Span, Time};
 
 /// Pico-bits in a byte: a rate in bits per second is a number of pico-bits per picosecond.
@@ -47,6 +48,11 @@ impl Pacing {
     pub fn sent_floor_1ns(&mut self, now: Time, bytes: u32, rate: u64) {
         let ns = u64::from(bytes) * (BYTE / 1_000) / rate;
         self.next = now + Span::from_ns(ns);
+    }
+
+    /// The same, the nanoseconds as ns-3 works them out.
+    pub fn sent_ns3(&mut self, now: Time, bytes: u32, rate: u64) {
+        self.next = now + Span::from_ns(ns3_nanoseconds(u64::from(bytes), rate));
     }
 }
 

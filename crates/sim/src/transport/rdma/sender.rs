@@ -79,7 +79,21 @@ impl RdmaSender {
     #[inline]
     pub fn may_send(&self, config: &RdmaConfig) -> bool {
         let len = u64::from(config.mss).min(self.size - self.snd_nxt);
-        len > 0 && (config.window_bytes == 0 || self.snd_nxt + len <= self.snd_una + config.window_bytes)
+        let fits = config.window_bytes == 0 || self.snd_nxt + len <= self.snd_una + config.window_bytes;
+        len > 0 && (fits || (config.follows_ns3 && self.fits_ns3(config, len)))
+    }
+
+    /// Is there data that has not been sent, or is to be sent again?
+    pub fn has_unsent(&self) -> bool {
+        self.snd_nxt < self.size
+    }
+
+    /// The window of ConWeave's public code (`CanIrnTransmit`): a packet may start in it, or what is under way before the
+    /// newest packet leaves room.
+    #[cold]
+    fn fits_ns3(&self, config: &RdmaConfig, len: u64) -> bool {
+        let room = self.newest >= self.snd_una && self.newest - self.snd_una + len < config.window_bytes;
+        room || self.snd_nxt < self.snd_una + config.window_bytes
     }
 
     /// The next packet leaves no earlier than this.
@@ -102,7 +116,9 @@ impl RdmaSender {
         self.retransmits += u32::from(retransmit);
         let wire = config.frame(len);
         self.dcqcn.advance(&config.dcqcn, now);
-        if config.floor_1ns {
+        if config.follows_ns3 {
+            self.pacing.sent_ns3(now, wire, self.dcqcn.rate());
+        } else if config.floor_1ns {
             self.pacing.sent_floor_1ns(now, wire, self.dcqcn.rate());
         } else {
             self.pacing.sent(now, wire, self.dcqcn.rate());

@@ -1,0 +1,105 @@
+//! Random numbers for marks: who draws from which stream.
+
+use spinewise_policy::Rng;
+
+/// What a switch draws from when a queue marks some of its packets.
+#[derive(Clone, Debug)]
+pub enum Dice {
+    /// Each port has a stream of its own: what one port draws never shifts what another does.
+    PerPort(Vec<Rng>),
+    /// All ports of a switch draw from one stream, and all switches from the same: so does the ns-3 code of ConWeave,
+    /// where every switch opens stream 0 of ns-3's default seed and run.
+    Ns3(Box<Mrg32k3a>),
+}
+
+impl Dice {
+    /// Uniform in (0, 1), for this port.
+    #[cold]
+    pub fn roll(&mut self, port: u16) -> f64 {
+        match self {
+            Dice::PerPort(streams) => streams.get_mut(usize::from(port)).map_or(1.0, Rng::unit),
+            Dice::Ns3(stream) => stream.unit(),
+        }
+    }
+}
+
+/// One half of the generator: x(n) = (a·x(n−i) − b·x(n−3)) mod m, as a 3 × 3 matrix of residues.
+type Matrix = [[u64; 3]; 3];
+
+const M: [u64; 2] = [4_294_967_087, 4_294_944_443];
+const A12: u64 = 1_403_580;
+const A13: u64 = 810_728;
+const A21: u64 = 527_612;
+const A23: u64 = 1_370_589;
+/// 1 / (m₁ + 1).
+const NORM: f64 = 2.328_306_549_295_728e-10;
+/// Streams are 2¹²⁷ numbers apart, their substreams (ns-3: runs) 2⁷⁶.
+const STREAM: u32 = 127;
+const SUBSTREAM: u32 = 76;
+
+/// The combined multiple recursive generator MRG32k3a of ns-3 (P. L'Ecuyer et al., An object-oriented random-number
+/// package with many long streams and substreams, Operations Research 50(6), 2002).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mrg32k3a([[u64; 3]; 2]);
+
+impl Mrg32k3a {
+    /// Stream 0 as a program of ns-3 opens it that never sets a seed (1) or a run (1): ns-3 counts streams that are
+    /// asked for by number from 2⁶³ on.
+    pub fn ns3_stream_0() -> Mrg32k3a {
+        let mut it = Mrg32k3a([[1; 3]; 2]);
+        it.skip(STREAM + 63);
+        it.skip(SUBSTREAM);
+        it
+    }
+
+    /// Goes on by 2^`power` numbers.
+    fn skip(&mut self, power: u32) {
+        let steps: [Matrix; 2] =
+            [[[0, 1, 0], [0, 0, 1], [M[0] - A13, A12, 0]], [[0, 1, 0], [0, 0, 1], [M[1] - A23, 0, A21]]];
+        for ((half, step), m) in self.0.iter_mut().zip(steps).zip(M) {
+            let leap = (0..power).fold(step, |it, _| product(&it, &it, m));
+            *half = leap.map(|row| dot(&row, half, m));
+        }
+    }
+
+    /// Uniform in (0, 1), 32 bits.
+    pub fn unit(&mut self) -> f64 {
+        let [[x0, x1, x2], [y0, y1, y2]] = self.0;
+        let x = (A12 * x1 + (M[0] - A13) * x0) % M[0];
+        let y = (A21 * y2 + (M[1] - A23) * y0) % M[1];
+        self.0 = [[x1, x2, x], [y1, y2, y]];
+        (if x > y { x - y } else { x + M[0] - y }) as f64 * NORM
+    }
+}
+
+fn dot(row: &[u64; 3], column: &[u64; 3], m: u64) -> u64 {
+    row.iter().zip(column).fold(0, |sum, (a, b)| (sum + a * b % m) % m)
+}
+
+fn product(a: &Matrix, b: &Matrix, m: u64) -> Matrix {
+    let column = |j: usize| [b[0][j], b[1][j], b[2][j]];
+    a.map(|row| [0, 1, 2].map(|j| dot(&row, &column(j), m)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_numbers_are_those_of_the_published_package() {
+        let mut stream = Mrg32k3a([[12_345; 3]; 2]);
+        for expected in [0.127_011_122_05, 0.318_527_565_40] {
+            assert!((stream.unit() - expected).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn skipping_is_drawing() {
+        let (mut walked, mut skipped) = (Mrg32k3a([[12_345; 3]; 2]), Mrg32k3a([[12_345; 3]; 2]));
+        (0..1 << 10).for_each(|_| {
+            walked.unit();
+        });
+        skipped.skip(10);
+        assert_eq!(walked, skipped);
+    }
+}
