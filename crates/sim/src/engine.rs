@@ -4,7 +4,9 @@
 //! * [`events`]: one global heap of the next arrival of each link and the next plan of each node. Slower and simpler;
 //!   the oracle of the other, and the engine for links without delay.
 //!
-//! Both stop on a time grid that stands in the spec, never at an engine's own boundary.
+//! A third, [`planned`], follows ns-3 in the order of events too, and so has other results.
+//!
+//! All stop on a time grid that stands in the spec, never at an engine's own boundary.
 
 pub mod events;
 pub mod planned;

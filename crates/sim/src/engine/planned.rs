@@ -4,8 +4,11 @@
 //! packet. Where a recorded run of an ns-3 program is to be followed exactly, its order must be followed too. ns-3
 //! numbers its events as they are planned. At the start of a transmission it plans its end, then its arrival; the end
 //! starts the next one, or plans when to look again; the start of a flow is planned anew at its own instant, behind what
-//! falls on it. So does this engine: one heap of (instant, number). It takes about half as long again as
-//! [`super::events`].
+//! falls on it. So does this engine: one heap of (instant, number).
+//!
+//! The NICs of that program are part of its order. All that happens at a host makes its NIC look for something to send.
+//! If no queue pair is ready it plans to look again when the first will be; a look once planned stays as it is, even if
+//! another queue pair is ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc).
 
 use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
 use crate::packet::InHand;
