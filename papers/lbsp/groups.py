@@ -61,13 +61,12 @@ def runs(effort: Effort) -> list[Run]:
             continue
         dead = effort.choose(full=DEAD[:2] if large else DEAD, quick=DEAD[:2], whole=DEAD)
         seeds = effort.choose(full=3 if large else 5, quick=2, whole=5)
-        if transport == RENO or not large or effort is Effort.WHOLE:
-            found += [
-                Run(scheme.label, down, seed, scheme.apply(spec(size, down, transport)), name)
-                for down in dead
-                for seed in range(1, 1 + seeds)
-                for scheme in schemes(size)
-            ]
+        found += [
+            Run(scheme.label, down, seed, scheme.apply(spec(size, down, transport)), name)
+            for down in dead
+            for seed in range(1, 1 + seeds)
+            for scheme in schemes(size)
+        ]
     return found
 
 

@@ -31,6 +31,7 @@ STREAMS: Mapping[str, tuple[int, Collection[int], dict[str, Any] | None]] = {
 PAIRS = {"8-ary": SMALL, "16-ary": LARGE}
 UP = ("leaf->aggregation", "aggregation->core")
 DOWN = ("core->aggregation", "aggregation->leaf")
+BITS = "bits: 5 is ports 0, 2; 10 is ports 1, 3"
 LINK_NAME = re.compile(r"([a-z]+)(\d+)->([a-z]+)(\d+)")
 
 
@@ -194,8 +195,8 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     panels=(
-        Panel("routes", "leaf_ports", "ports of T3, as bits", "destination", "", 1.0, AROUND_C15),
-        Panel("routes", "aggregation_ports", "ports of A1, A3, as bits", "destination", "", 1.0, AROUND_C15),
+        Panel("routes", "leaf_ports", "ports of T3", "destination", BITS, 1.0, AROUND_C15),
+        Panel("routes", "aggregation_ports", "ports of A1 and A3", "destination", BITS, 1.0, AROUND_C15),
     ),
     claims=(
         Claim("C1-01", "routes", "A31-C15 down: A1, A3 have 112..127 by ports 0, 2", entry_of_a1),

@@ -68,7 +68,7 @@ def spec(who: str, load: float, transport: str, duration_us: float, seed: int) -
 
 def runs(effort: Effort) -> list[Run]:
     """Both readings, LBSP without them, and scatter, over load and seeds."""
-    duration = effort.choose(full=50_000.0, quick=40_000.0, whole=1_000_000.0)
+    duration = effort.choose(full=100_000.0, quick=40_000.0, whole=1_000_000.0)
     return [
         Run(scheme.label, load, seed, scheme.apply(spec(who, load, transport, duration, seed)), name)
         for name, (transport, who) in CASES.items()
@@ -144,7 +144,7 @@ EXPERIMENT = Experiment(
     id="lbsp-s5",
     figures=("s5",),
     title="LBSP §5: the input port has a say",
-    setup="8-ary fat-tree, 1 Gbps, 50 µs a link, queues of 250 packets; flows of 1 MB, Poisson, 50 ms",
+    setup="8-ary fat-tree, 1 Gbps, 50 µs a link, queues of 250 packets; flows of 1 MB, Poisson, 0.1 s",
     runs=runs,
     measure=measure,
     panels=tuple(panel for name in CASES for panel in panels(name)),

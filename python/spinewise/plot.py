@@ -30,6 +30,8 @@ KNOWN = (
 
 # Above this ratio between the largest and the smallest value an axis becomes logarithmic.
 LOG_ABOVE = 20.0
+# Most labels of an axis.
+MOST_TICKS = 12
 
 STYLE: Any = {  # matplotlib types its keys as one literal each
     "font.size": 9,
@@ -160,7 +162,9 @@ def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, Any]]) -> No
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:g}")
     if not panel.lines:
-        axes.set_xticks(sorted({x for curve in panel.curves for x in curve.x}))
+        ticks = sorted({x for curve in panel.curves for x in curve.x})
+        # Labels of more than these would run into each other.
+        axes.set_xticks(ticks[:: math.ceil(len(ticks) / MOST_TICKS) or 1])
 
 
 def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: dict[str, Any]) -> None:

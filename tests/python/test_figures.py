@@ -50,6 +50,14 @@ def test_the_axis_is_logarithmic_only_where_the_range_demands_it() -> None:
     assert axes_of(with_zero).get_yscale() == "linear"
 
 
+def test_labels_of_an_axis_do_not_run_into_each_other() -> None:
+    def ticks(count: int) -> list[float]:
+        return [float(x) for x in axes_of(plot.Panel("", "x", "y", [curve("a", [1.0] * count)])).get_xticks()]
+
+    assert ticks(plot.MOST_TICKS) == list(range(plot.MOST_TICKS))
+    assert ticks(20) == list(range(0, 20, 2))
+
+
 def test_an_error_bar_below_zero_does_not_stretch_a_logarithmic_axis() -> None:
     panel = plot.Panel("", "x", "y", [curve("a", [1.0, 1000.0], half=5.0)])
     assert axes_of(panel).get_ylim()[0] >= 0.3
