@@ -24,7 +24,7 @@ RENO, SMALL, LARGE = (FABRIC[name] for name in ("RENO", "SMALL", "LARGE"))
 WHOLE, LINK, SWITCH, DEGRADED = FABRIC["CONDITIONS"]
 PACKET = FABRIC["SEGMENT_BYTES"] + FABRIC["HEADER_BYTES"]
 OPEN: Mapping[str, Mapping[str, Any]] = {
-    "as in Fig. 7c": {},
+    "as in the figures": {},
     "segments of 500 bytes": {"transport.mss_bytes": 500},
     "segments of 1460 bytes": {"transport.mss_bytes": 1460},
     "window of 20 packets at most": {"transport.max_window_segments": 20},
@@ -55,11 +55,14 @@ def longest(result: Result, head: str, tail: str) -> int:
 
 def waiting() -> None:
     """Fig. 6b: a third duplicate needs a packet that waits for three others."""
-    for condition, word in ((WHOLE, "whole"), (LINK, "link down"), (SWITCH, "switch down")):
-        spec = FIG06B["spec"](condition, RENO, 1, 1)
-        found = once(spec, {}, ("LBSP", *FABRIC["BASELINES"]))
-        queues = {label: longest(result, "aggregation", "->leaf5") for label, result in found.items()}
-        print(f"Fig. 6b, {word}: most packets waiting before T5: {queues}")
+    for what in ("as in the figures", "a host's queue of 250 packets", "window of 20 packets at most"):
+        for condition, word in ((WHOLE, "whole"), (LINK, "link down"), (SWITCH, "switch down")):
+            spec = FIG06B["spec"](condition, RENO, 1, 1)
+            for label, result in once(spec, OPEN[what], ("LBSP", *FABRIC["BASELINES"])).items():
+                slowest, queue = FABRIC["completion"](result)["p999_s"], longest(result, "aggregation", "->leaf5")
+                print(
+                    f"Fig. 6b, {what}, {word}, {label}: slowest {slowest:.3f} s, most packets waiting before T5 {queue}"
+                )
 
 
 def slow_link() -> None:
