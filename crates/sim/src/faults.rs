@@ -101,9 +101,10 @@ impl Faults {
 
     /// Which routes a switch uses at this instant: see [`Topology::choices`].
     pub fn row(&self, topology: &Topology, switch: u32, at: Time) -> u32 {
-        let until = self.steps(switch).iter().take_while(|step| step.0 <= at);
-        let rows = until.filter_map(|&(_, step)| if let Step::Routes(row) = step { Some(row) } else { None });
-        rows.last().unwrap_or(switch * topology.leaves)
+        let steps = self.steps(switch);
+        let until = &steps[..steps.partition_point(|step| step.0 <= at)];
+        let row = |&(_, step): &(Time, Step)| if let Step::Routes(row) = step { Some(row) } else { None };
+        until.iter().rev().find_map(row).unwrap_or(switch * topology.leaves)
     }
 
     /// Is a link down at this instant?

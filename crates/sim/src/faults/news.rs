@@ -93,7 +93,10 @@ impl Flood<'_> {
 
     /// Does a link work at this instant, and its sender take it to?
     fn passes(&self, link: u32, at: Time) -> bool {
-        let taken = self.changes.get(&link).and_then(|changes| changes.iter().rfind(|&&(since, _)| since <= at));
+        let taken = self.changes.get(&link).and_then(|changes| {
+            let next = changes.partition_point(|&(since, _)| since <= at);
+            changes[..next].last()
+        });
         self.topology.links[link as usize].up
             && !self.links.get(&link).is_some_and(|faults| faults.is_down(at))
             && taken.is_none_or(|&(_, seen)| seen != Seen::Down)

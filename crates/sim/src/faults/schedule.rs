@@ -45,7 +45,8 @@ impl LinkFaults {
 
     /// Is it down at this instant?
     pub fn is_down(&self, at: Time) -> bool {
-        self.outages.iter().any(|&(from, until)| from <= at && at < until)
+        let next = self.outages.partition_point(|&(_, until)| until <= at);
+        self.outages.get(next).is_some_and(|&(from, _)| from <= at)
     }
 
     /// Its rate at this instant, if it is a lower one.
