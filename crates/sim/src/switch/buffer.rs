@@ -231,7 +231,7 @@ impl SharedBuffer {
     /// A packet has come by and does not call for a pause: may the sender go on, as it was asked to pause before?
     pub fn resumes_on_arrival(&mut self, came: (u16, u8), now: Time) -> bool {
         let at = self.at(came);
-        self.follows_ns3 && self.ingress[at].pausing_until > now && self.resume(at, now)
+        self.ingress[at].pausing_until > now && self.resume(at, now)
     }
 
     fn start_pause(&mut self, at: usize, now: Time) -> Span {

@@ -156,11 +156,13 @@ impl Switch {
 
     /// The line of a port may be free, or a pause may have ended.
     pub(super) fn transmit_done(&mut self, w: &mut World<'_>, now: Time, out: u16) {
-        let lanes = self.ports[usize::from(out)].kept();
+        let port = &mut self.ports[usize::from(out)];
+        let free = port.free_at();
+        let lanes = port.kept();
         // Something else has set it going, or will: this plan is stale.
         if lanes.armed == now {
             lanes.armed = Time::NEVER;
-            if self.ports[usize::from(out)].free_at() <= now {
+            if free <= now {
                 self.start(w, now, out);
             }
             self.plan_start(w, now, out);
@@ -241,7 +243,8 @@ impl Switch {
         {
             self.send_pause(w, now, came, length);
             self.plan_renewal(came, now);
-        } else if let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut())
+        } else if w.net.follows_ns3
+            && let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut())
             && buffer.resumes_on_arrival(came, now)
         {
             self.send_pause(w, now, came, Span::ZERO);
