@@ -32,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_run(commands)
     add_explain(commands)
     add_compare(commands)
+    add_resilience(commands)
     add_validate(commands)
     for kind in ("schemes", "topologies", "workloads", "transports", "presets"):
         add_registry(commands, kind)
@@ -132,6 +133,25 @@ def add_compare(commands: Any) -> None:
     )
     add_jobs(parser)
     add_output(parser, "tables and figures")
+
+
+def add_resilience(commands: Any) -> None:
+    """``resilience``."""
+    parser = new_command(
+        commands,
+        "resilience",
+        "resilience",
+        "Break links and switches under every scheme, and measure what it costs and when goodput is back.",
+    )
+    parser.add_argument("--schemes", metavar="A,B,…", help="schemes or variants, as in compare [all, and MPTCP]")
+    parser.add_argument("--faults", metavar="A,B,…", help="kinds of fault, such as link,switch,loss [all]")
+    parser.add_argument("--fabrics", metavar="A,B", help="leaf-spine, fat-tree [both]")
+    parser.add_argument(
+        "--seeds", type=whole(1, 10_000), metavar="N", help="repeats, each with its own traffic [3, with --quick 1]"
+    )
+    parser.add_argument("--quick", action="store_true", help="shorter runs, one seed")
+    add_jobs(parser)
+    add_output(parser, "tables and the figure")
 
 
 def add_validate(commands: Any) -> None:

@@ -1,0 +1,84 @@
+"""What ``resilience --out`` writes: record, cells, tables and figure."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from spinewise import core, plot, stats
+from spinewise.report import PLAIN_WIDTH
+from spinewise.resilience import show
+from spinewise.resilience.study import Study
+from spinewise.result import write_json
+from spinewise.summary import without_nan
+
+FORMAT = "spinewise-resilience-1"
+RECORD = "resilience.json"
+METRICS = ("goodput_lost", "recovery_ms", "after_repair_ms", "p999_ms", "p999_whole_ms", "lost", "dropped")
+
+
+def write_files(study: Study, target: Path) -> None:
+    """Write resilience.json, cells.csv, table.txt, table.md and the figure into an existing folder."""
+    write_json(target / RECORD, record(study))
+    rows = study.rows()
+    with (target / "cells.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    with (target / "table.txt").open("w") as stream:
+        Console(file=stream, width=PLAIN_WIDTH).print(show.report(study))
+    (target / "table.md").write_text(show.markdown(study))
+    plot.save(show.figure(study), target, "resilience")
+
+
+def record(study: Study) -> dict[str, Any]:
+    """The study as plain values for JSON; a time that never comes is null, and counted."""
+    plan = study.plan
+    plain = without_nan(
+        {
+            "format": FORMAT,
+            "version": core.version(),
+            "seeds": plan.seeds,
+            "timing": vars(plan.timing),
+            "paired": study.paired,
+            "fabrics": {fabric.name: fabric.about for fabric in plan.fabrics},
+            "faults": {fault.name: fault.about for fault in plan.faults},
+            "skipped": [
+                {"fabric": fabric, "scheme": one.label, "reason": one.reason}
+                for fabric, found in plan.skipped.items()
+                for one in found
+            ],
+            "cells": [
+                cell(study, fabric.name, fault.name, label)
+                for fabric in plan.fabrics
+                for fault in plan.faults
+                for label in study.labels(fabric.name)
+            ],
+            "runs": study.rows(),
+        }
+    )
+    assert isinstance(plain, dict)
+    return plain
+
+
+def cell(study: Study, fabric: str, fault: str, label: str) -> dict[str, Any]:
+    """One fabric, fault and scheme: means over seeds with the halves of their intervals."""
+
+    def parts(found: stats.Interval) -> dict[str, float]:
+        return {"mean": found.mean, "ci95_half": found.half}
+
+    return {
+        "fabric": fabric,
+        "fault": fault,
+        "scheme": label,
+        **{metric: parts(study.interval(fabric, fault, label, metric)) for metric in METRICS},
+        "p999_vs_none": parts(study.slower(fabric, fault, label)),
+        "never_recovered": study.never(fabric, fault, label, "recovery_ms"),
+        "never_after_repair": study.never(fabric, fault, label, "after_repair_ms"),
+        "unroutable": sum(one.unroutable for one in study.at(fabric, fault, label)),
+        "cut_off": sum(one.cut_off for one in study.at(fabric, fault, label)),
+        "out_of_time": sum(one.out_of_time for one in study.at(fabric, fault, label)),
+    }
