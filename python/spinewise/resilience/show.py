@@ -12,7 +12,7 @@ from rich.text import Text
 
 from spinewise import plot, stats, units
 from spinewise.compared import line
-from spinewise.report import Grid, difference, new_table
+from spinewise.report import Grid, new_table
 from spinewise.resilience.measures import SHARE
 from spinewise.resilience.study import Study
 
@@ -33,7 +33,7 @@ def table(study: Study) -> Grid:
     made = new_table(
         "What faults cost, against the same run without",
         ["fault", "scheme"],
-        ["lost [%]", "95 % after [ms]", "p99.9 [ms]", "vs none", "gone", "dropped", "unfinished"],
+        ["lost [%]", "95 % after [ms]", "p99.9 [ms]", "vs none", "gone", "dropped", "open"],
     )
     for column in made.columns[:2]:
         column.no_wrap = True
@@ -58,9 +58,9 @@ def cells(study: Study, fabric: str, fault: str, label: str) -> list[str]:
         fixed(mean("goodput_lost"), 100.0),
         times(study, fabric, fault, label, "recovery_ms"),
         fixed(mean("p999_ms")),
-        difference(study.slower(fabric, fault, label)),
-        units.count(mean("lost").mean),
-        units.count(mean("dropped").mean),
+        slower(study.slower(fabric, fault, label)),
+        f"{mean('lost').mean:,.0f}",
+        f"{mean('dropped').mean:,.0f}",
         unfinished(study, fabric, fault, label),
     ]
 
@@ -71,13 +71,19 @@ def fixed(found: stats.Interval, scale: float = 1.0) -> str:
     return f"{text} ±{scale * found.half:.1f}" if math.isfinite(found.half) else text
 
 
+def slower(found: stats.Interval) -> str:
+    """A paired difference in percent, in brackets when its interval includes zero or is unknown."""
+    text = f"{100 * found.mean:+.0f}%"
+    return text if found.excludes_zero else f"({text})"
+
+
 def times(study: Study, fabric: str, fault: str, label: str, metric: str) -> str:
-    """A time with its interval; on how many seeds it never came."""
+    """A time with its interval; or, where it never came on some seeds, on how many, and the mean of the others."""
     never, seeds = study.never(fabric, fault, label, metric), len(study.plan.seeds)
     if never == seeds:
         return "never"
-    text = fixed(study.interval(fabric, fault, label, metric))
-    return f"{text}, {never}/{seeds} never" if never else text
+    found = study.interval(fabric, fault, label, metric)
+    return f"{found.mean:.1f}, {never}/{seeds} never" if never else fixed(found)
 
 
 def unfinished(study: Study, fabric: str, fault: str, label: str) -> str:
@@ -101,7 +107,7 @@ def notes(study: Study) -> list[str]:
         " never: not before the repair.",
         "p99.9: of completion times; vs none: against the run without the fault, in (brackets) when the interval of"
         " the difference includes zero.",
-        "gone: packets lost to the fault; dropped: at full queues; unfinished flows: cut off, or late (out of time).",
+        "gone: packets lost to the fault; dropped: at full queues; open: unfinished flows, cut off or late.",
     ]
     lines += [f"{fault.name}: {fault.about}." for fault in plan.faults]
     for fabric in plan.fabrics:
@@ -179,7 +185,9 @@ def figure(study: Study) -> Figure:
         for one, fabric in zip(axes, fabrics, strict=True):
             draw(one, study, fabric.name)
         bar = made.colorbar(axes[-1].images[0], ax=list(axes), shrink=0.6, aspect=30, extend="max")
-        bar.set_label("goodput lost during the fault [%]")
+        bar.set_label("goodput lost during the fault [%]", fontsize=7)
+        bar.ax.tick_params(labelsize=7)
+        bar.outline.set_visible(False)
         made.supxlabel(plot.wrapped(caption(study), max(2, round(width / 4))), fontsize=7, color="#444444")
     return made
 
@@ -191,10 +199,10 @@ def draw(axes: Axes, study: Study, fabric: str) -> None:
         [100.0 * max(study.interval(fabric, fault.name, label, "goodput_lost").mean, 0.0) for fault in faults]
         for label in labels
     ]
-    axes.imshow(lost, cmap="cividis_r", vmin=0.0, vmax=100.0 * WORST, aspect="auto")
+    axes.imshow(lost, cmap="Blues", vmin=0.0, vmax=100.0 * WORST, aspect="auto")
     for row, label in enumerate(labels):
         for column, fault in enumerate(faults):
-            dark = lost[row][column] > 50.0 * WORST
+            dark = lost[row][column] > 55.0 * WORST
             axes.text(
                 column, row, short_time(study, fabric, fault.name, label),
                 ha="center", va="center", fontsize=6.5, color="white" if dark else "black",
