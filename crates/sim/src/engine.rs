@@ -82,6 +82,20 @@ pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> bool;
 const WATCH_EVERY: u64 = 4096;
 
 impl Sim {
+    /// Takes the first packet off `link`, which arrives now, with the marks its sender gave it up to now.
+    fn take_off(&mut self, link: u32, now: Time) -> InHand {
+        let from = self.net.topology.links[link as usize].from;
+        if let Some(switch) = from.0.checked_sub(self.net.topology.hosts)
+            && self.net.rules.marks_at_dequeue()
+        {
+            let port = &mut self.switches[switch as usize].ports[usize::from(from.1)];
+            port.settle(now, &self.net.rules, &mut self.wires);
+        }
+        let mut hand = InHand::default();
+        self.wires.pop(link, &mut hand);
+        hand
+    }
+
     /// A packet arrives at `node` by its in-link of number `link`.
     #[inline]
     fn arrive(&mut self, node: u32, link: u32, now: Time, hand: &mut InHand) {

@@ -4,7 +4,6 @@
 //! same results is what the tests of both rest on.
 
 use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
-use crate::packet::InHand;
 use crate::timers::Class;
 use spinewise_policy::Time;
 use std::cmp::Reverse;
@@ -71,15 +70,7 @@ fn arrival(sim: &Sim, link: u32) -> Event {
 /// Takes the first packet off `link` and lets it arrive; its successor takes its place in the heap.
 fn arrive(sim: &mut Sim, link: u32, mut top: PeekMut<'_, Event>) -> u32 {
     let now = top.0.0;
-    let from = sim.net.topology.links[link as usize].from;
-    if let Some(switch) = from.0.checked_sub(sim.net.topology.hosts)
-        && sim.net.rules.marks_at_dequeue()
-    {
-        let port = &mut sim.switches[switch as usize].ports[usize::from(from.1)];
-        port.settle(now, &sim.net.rules, &mut sim.wires);
-    }
-    let mut hand = InHand::default();
-    sim.wires.pop(link, &mut hand);
+    let mut hand = sim.take_off(link, now);
     if sim.wires.heads[link as usize] == Time::NEVER {
         PeekMut::pop(top);
     } else {

@@ -11,7 +11,6 @@
 //! another queue pair is ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc).
 
 use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
-use crate::packet::InHand;
 use crate::timers::What;
 use spinewise_policy::{Span, Time};
 use std::cmp::Reverse;
@@ -61,6 +60,11 @@ impl Plans {
 
     fn plan(&mut self, at: Time, event: Event) {
         let number = self.number();
+        self.plan_as(number, at, event);
+    }
+
+    /// Plans something that has its number already.
+    fn plan_as(&mut self, number: u64, at: Time, event: Event) {
         self.heap.push(Reverse((at, number, event)));
     }
 }
@@ -158,15 +162,7 @@ impl Run {
 
     /// Takes the first packet off `link` and lets it arrive.
     fn arrive(&mut self, sim: &mut Sim, link: u32, now: Time) -> u32 {
-        let from = sim.net.topology.links[link as usize].from;
-        if let Some(switch) = from.0.checked_sub(sim.net.topology.hosts)
-            && sim.net.rules.marks_at_dequeue()
-        {
-            let port = &mut sim.switches[switch as usize].ports[usize::from(from.1)];
-            port.settle(now, &sim.net.rules, &mut sim.wires);
-        }
-        let mut hand = InHand::default();
-        sim.wires.pop(link, &mut hand);
+        let mut hand = sim.take_off(link, now);
         self.lines[link as usize].known -= 1;
         let node = sim.wires.to[link as usize];
         sim.arrive(node, link, now, &mut hand);
@@ -181,7 +177,7 @@ impl Run {
         self.plans.plan(now + takes + delay, Event::Arrival(link));
         if !line.waiting.is_empty() || sim.net.topology.links[link as usize].from.0 < sim.net.topology.hosts {
             line.busy = true;
-            self.plans.heap.push(Reverse((line.end.0, line.end.1, Event::End(link))));
+            self.plans.plan_as(line.end.1, line.end.0, Event::End(link));
         }
     }
 
@@ -216,7 +212,7 @@ impl Run {
                     self.begin(sim, link, start);
                 } else if !line.busy {
                     line.busy = true;
-                    self.plans.heap.push(Reverse((line.end.0, line.end.1, Event::End(link))));
+                    self.plans.plan_as(line.end.1, line.end.0, Event::End(link));
                 }
             }
         }
@@ -248,7 +244,7 @@ impl Run {
         while let Some((at, what)) = sim.hosts[host as usize].timers.pop() {
             match (what, sim.next_flow(host)) {
                 (What::FlowStart, Some(flow)) => {
-                    self.plans.heap.push(Reverse((at, u64::from(flow), Event::Plan(host, what))));
+                    self.plans.plan_as(u64::from(flow), at, Event::Plan(host, what));
                 }
                 _ => self.plans.plan(at.max(now), Event::Plan(host, what)),
             }
@@ -268,7 +264,7 @@ impl Run {
                 What::TransmitDone(port) | What::LateTransmitDone(port) => {
                     let end = self.lines[self.outs[node as usize][usize::from(port)] as usize].end;
                     let number = if at == end.0 { end.1 } else { self.plans.number() };
-                    self.plans.heap.push(Reverse((at, number, event)));
+                    self.plans.plan_as(number, at, event);
                 }
                 _ => self.plans.plan(at, event),
             }

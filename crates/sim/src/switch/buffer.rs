@@ -113,8 +113,14 @@ impl SharedBuffer {
     /// What an ingress may use of the shared part before it asks for a pause.
     #[inline]
     fn share(&self, less: u64) -> u64 {
+        self.exact_share(less) as u64
+    }
+
+    /// The same, with its fraction of a byte.
+    #[inline]
+    fn exact_share(&self, less: u64) -> f64 {
         let free = self.ingress_limit.saturating_sub(self.ingress_used).saturating_sub(less);
-        (self.spec.ingress_alpha * free as f64) as u64
+        self.spec.ingress_alpha * free as f64
     }
 
     /// Takes `bytes` into the buffer, for a queue that holds `queue` bytes, if there is room.
@@ -278,8 +284,7 @@ impl SharedBuffer {
         let ingress = &self.ingress[at];
         let counted = ingress.used.saturating_sub(self.spec.pause_offset);
         if self.follows_ns3 {
-            let free = self.ingress_limit.saturating_sub(self.ingress_used).saturating_sub(self.spec.resume_less);
-            return ingress.headroom == 0 && (counted as f64) < self.spec.ingress_alpha * free as f64;
+            return ingress.headroom == 0 && (counted as f64) < self.exact_share(self.spec.resume_less);
         }
         ingress.headroom == 0 && counted < self.share(self.spec.resume_less).max(1)
     }
