@@ -199,6 +199,24 @@ macro_rules! bank {
                 Span(rng.bits() % period.0.max(1))
             }
 
+            /// From now on all seats draw from one stream, whoever [swaps](Bank::swap_stream) it in.
+            #[cold]
+            pub fn share_stream(&mut self, stream: Rng) {
+                match self { $(Bank::$variant(seats) => seats.shared = Some(Box::new(stream)),)* }
+            }
+
+            /// Gives a seat the shared stream, if there is one, or takes it back.
+            #[cold]
+            pub fn swap_stream(&mut self, seat: u32) {
+                match self { $(Bank::$variant(seats) => seats.swap_stream(seat),)* }
+            }
+
+            /// Makes a flow's row the same as another's.
+            #[cold]
+            pub fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey) {
+                match self { $(Bank::$variant(seats) => seats.copy_row(seat, from, to),)* }
+            }
+
             /// Takes what the last hook call asked for.
             pub fn asked(&mut self) -> Asked {
                 match self { $(Bank::$variant(seats) => std::mem::take(&mut seats.asked),)* }

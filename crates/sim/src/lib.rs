@@ -11,6 +11,7 @@ pub mod deadlock;
 pub mod engine;
 pub mod faults;
 pub mod flows;
+mod follow;
 pub mod gates;
 pub mod host;
 pub mod link;

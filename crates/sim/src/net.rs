@@ -10,7 +10,8 @@ use crate::switch::largest_packet;
 use crate::timers::Class;
 use crate::topology::{Components, Topology};
 use crate::transport::{Frame, Transport};
-use spinewise_policy::{Span, hash};
+use spinewise_policy::{FlowKey, Span, hash};
+use std::collections::BTreeMap;
 
 /// Fixed facts.
 #[derive(Debug)]
@@ -32,6 +33,9 @@ pub struct Net {
     /// The public ns-3 code of ConWeave is followed event by event ([`crate::engine::planned`]), with what that code does
     /// otherwise.
     pub follows_ns3: bool,
+    /// Where it is followed: of flows that its keys for flowlets do not tell apart, all but the first, and the first; by
+    /// the keys of their data.
+    pub shared_rows: BTreeMap<u32, FlowKey>,
     /// What switches hash.
     pub hashing: Hashing,
     /// Acknowledgements are hashed at switches, and schemes do not see them.
@@ -93,6 +97,7 @@ impl Net {
             frame,
             clock,
             follows_ns3,
+            shared_rows: BTreeMap::new(),
             hashing: Hashing {
                 tags: match spec.scheme.path_tag {
                     PathTag::Explicit => Tags::Explicit,

@@ -96,6 +96,15 @@ impl<R: Copy + Default> FlowRows<R> {
         }
     }
 
+    /// Makes a row the same as another, but for pins.
+    #[cold]
+    pub fn copy(&mut self, from: u32, to: u32) {
+        if let Some(&Aged { last, row, .. }) = self.rows.get(&from) {
+            let aged = self.rows.entry(to).or_default();
+            (aged.last, aged.row) = (last, row);
+        }
+    }
+
     /// How many there are.
     #[cfg(test)]
     pub fn kept(&self) -> usize {

@@ -70,6 +70,9 @@ impl Sim {
         let free_queues = vec![0; if asks { net.topology.hosts as usize } else { 0 }];
         let mut sim = Sim { net, wires, hosts, switches, edge, fabric, flows, log, free_queues, limits };
         sim.publish();
+        if sim.net.follows_ns3 {
+            sim.follow_ns3();
+        }
         Ok((sim, loads))
     }
 

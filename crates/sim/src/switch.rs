@@ -5,6 +5,7 @@ mod dice;
 mod kept;
 mod scheme;
 mod sizes;
+mod watched;
 
 use crate::bank::{Bank, Call, Fired, NO_PEER};
 use crate::control::plan_ticks;
@@ -342,24 +343,12 @@ impl Switch {
     #[inline]
     fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
         if w.log.recorder.is_some() {
-            self.pick_recorded(w, now, in_port, candidates, hand);
+            self.pick_watched(w, now, in_port, candidates, hand);
             return;
         }
         let ports = OwnPorts { owner: self, wires: w.wires, now, net: w.net };
         let call = self.call(w.net, now, hand.packet.dst, &ports, candidates, w.free_queues);
         let picked = w.fabric.pick(call, &mut hand.packet, (&w.net.hashing, in_port));
-        self.take(w, now, in_port, candidates, hand, picked);
-    }
-
-    /// The same, with an eye on traced flows.
-    #[cold]
-    #[inline(never)]
-    fn pick_recorded(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
-        let Some(recorder) = &mut w.log.recorder else { return };
-        let ports = OwnPorts { owner: self, wires: w.wires, now, net: w.net };
-        let call = self.call(w.net, now, hand.packet.dst, &ports, candidates, w.free_queues);
-        let place = (self.node, candidates.len(), candidates.len());
-        let picked = recorder.pick(w.fabric, call, &mut hand.packet, (&w.net.hashing, in_port), place);
         self.take(w, now, in_port, candidates, hand, picked);
     }
 

@@ -1,7 +1,8 @@
 """Follows recorded runs event by event and compares them flow by flow.
 
-ECMP leaves nothing to chance but which packets of a half-full queue are marked, and ns-3's random numbers are known: so
-each completion time of such a case can be had again, to the nanosecond (``run.follow = "conweave-ns3"``).
+Chance decides which packets of a half-full queue are marked, and which paths some schemes draw. The random numbers
+of ns-3 and of the C library are known: so each completion time of such a case can be had again, to the nanosecond
+(``run.follow = "conweave-ns3"``).
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from typing import Any
 import numpy as np
 
 from spinewise import api
-from spinewise.agreement import comparison, recorded, scores, setting
+from spinewise.agreement import comparison, recorded, scores, setting, ties
 from spinewise.agreement.recorded import BASELINE, TCP, Flows, Recorded
+from spinewise.agreement.setting import Fabric
 from spinewise.errors import SpecError
 from spinewise.spec import Spec
 
 #: Most relative difference, ours against theirs.
 BOUNDS = {"flow": 0.02, "mean": 0.02, "p95": 0.02, "p99": 0.05}
 NEAR_NS = 10
+#: Schemes whose draws are followed.
+FOLLOWED = ("ecmp", "letflow")
 
 Follow = Callable[[Spec], Any]
 """Runs a spec and gives the table of its flows."""
@@ -40,8 +44,8 @@ class Replay:
         near: share within 10 ns.
         relative: by statistic, ours against theirs less one: ``flow`` the median over flows of the absolute relative
             difference of completion times, ``mean``, ``p95`` and ``p99`` of slowdowns.
-        swapped: the first of each pair of flows that start at once at one host and that the run took the other way
-            round than the file, which is sorted; the order, by which queue pairs get ports, is found by trying.
+        swapped: the first of each pair of flows that start at once and that the run took the other way round than the
+            file, which is sorted; the order is found by trying (`ties`).
         first: the first flow to end otherwise: its number in the file, and both times in ns; None if there is none.
     """
 
@@ -76,9 +80,9 @@ def plan(folder: str | Path, patterns: list[str]) -> list[Recorded]:
     Raises:
         SpecError: there is none.
     """
-    cases = [case for case in recorded.find(folder, patterns)[0] if case.scheme == BASELINE and case.mode != TCP]
+    cases = [case for case in recorded.find(folder, patterns)[0] if case.scheme in FOLLOWED and case.mode != TCP]
     if not cases:
-        allowed = "cases of ecmp over RDMA: other schemes draw random numbers of their own, which are not known"
+        allowed = f"cases of {', '.join(FOLLOWED)} over RDMA: what other schemes draw is not followed"
         raise SpecError("--follow", folder, allowed)
     return cases
 
@@ -90,35 +94,29 @@ def replay(case: Recorded, follow: Follow | None = None) -> Replay:
         SpecError: a malformed file.
     """
     flows = recorded.read(case)
-    run = follow or followed
-    swapped: list[int] = []
-    best = run_once(case, flows, swapped, run)
-    for first in ambiguous(flows):
-        if (best == flows.fct_ns).all():
-            break
-        other = run_once(case, flows, [*swapped, first], run)
-        if (other == flows.fct_ns).sum() > (best == flows.fct_ns).sum():
-            best, swapped = other, [*swapped, first]
-    return judged(case, flows, best, swapped)
+    run, fabric = follow or followed, setting.fabric_of(flows, case)
+    pairs = ambiguous(flows, case)
+    found = ties.settle(flows, pairs, lambda some, swapped: run_once(case, some, swapped, run, fabric))
+    return judged(case, flows, found.ours, found.swapped)
 
 
-def ambiguous(flows: Flows) -> list[int]:
-    """Neighbours in the list that start at once and share a host at one end: the number of the first of each pair."""
-    same = flows.start_ns[1:] == flows.start_ns[:-1]
-    shares = (flows.src[1:] == flows.src[:-1]) | (flows.dst[1:] == flows.dst[:-1])
-    return [int(at) for at in np.nonzero(same & shares)[0]]
+def ambiguous(flows: Flows, case: Recorded) -> list[int]:
+    """Neighbours in the list that start at once, if their order may matter: the number of the first of each pair.
+
+    It does where they share a host at one end, and where both draw a path.
+    """
+    matters = flows.start_ns[1:] == flows.start_ns[:-1]
+    if case.scheme == BASELINE:
+        matters &= (flows.src[1:] == flows.src[:-1]) | (flows.dst[1:] == flows.dst[:-1])
+    return [int(at) for at in np.nonzero(matters)[0]]
 
 
-def run_once(case: Recorded, flows: Flows, swapped: list[int], follow: Follow) -> Any:
+def run_once(case: Recorded, flows: Flows, swapped: list[int], follow: Follow, fabric: Fabric) -> Any:
     """Our completion times in ns, in the order of `flows`, with some neighbours listed the other way round."""
-    order = np.arange(len(flows))
-    for first in swapped:
-        order[[first, first + 1]] = order[[first + 1, first]]
-    listed = Flows(*(getattr(flows, name)[order] for name in recorded.COLUMNS))
     with TemporaryDirectory(prefix="spinewise-") as folder:
         path = Path(folder) / "flows.csv"
-        path.write_text(setting.flow_csv(listed))
-        spec = setting.spec_of(case, setting.fabric_of(flows, case), path, 0, {"name": BASELINE})
+        path.write_text(setting.flow_csv(ties.in_order(flows, swapped)))
+        spec = setting.spec_of(case, fabric, path, 0, {"name": case.scheme})
         table = follow({**spec, "run": {"follow": "conweave-ns3"}})
     return comparison.sender_fct_ns(flows, table)
 

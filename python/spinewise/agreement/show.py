@@ -68,7 +68,7 @@ def replay_lines(one: Replay) -> list[str]:
     lines = [f"{one.case}: {'FAIL: ' + '; '.join(one.problems) if one.problems else 'pass'}"]
     if one.swapped:
         pairs = ", ".join(f"{at} and {at + 1}" for at in one.swapped)
-        lines.append(f"  flows {pairs} of the file start at once at one host; that run took them the other way round")
+        lines.append(f"  flows {pairs} of the file start at once; that run took them the other way round")
     if one.first is not None:
         flow, ours, theirs = (one.first[name] for name in ("flow", "ours_ns", "theirs_ns"))
         lines.append(f"  first to end otherwise: flow {flow}, after {ours:,} ns here and {theirs:,} ns there")

@@ -253,7 +253,7 @@ def add_validate_against(commands: Any) -> None:
     parser.add_argument(
         "--follow",
         action="store_true",
-        help="instead: follow the cases of ECMP over RDMA event by event, and compare flow by flow, to the nanosecond",
+        help="instead: follow RDMA cases of ECMP and LetFlow event by event; compare flow by flow, to the nanosecond",
     )
     add_jobs(parser)
 

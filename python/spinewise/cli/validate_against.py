@@ -42,7 +42,9 @@ def command(args: argparse.Namespace) -> int:
 def follow(folder: str, patterns: list[str], destination: str | None, *, rerouting: bool) -> int:
     """Follow recorded cases event by event; exit code 1 when one disagrees."""
     if not rerouting:
-        raise SpecError("--without-rerouting", "with --follow", "one of the two: ECMP never reroutes")
+        raise SpecError(
+            "--without-rerouting", "with --follow", "one of the two: what is followed does what the recorded run did"
+        )
     cases = replay.plan(folder, patterns)
     found = []
     for case in cases:

@@ -56,6 +56,8 @@ pub struct Seats<P: Policy> {
     pub(super) asked: Asked,
     /// Actions and bytes that any layout wants room for.
     room: (usize, usize),
+    /// A stream that all seats draw from.
+    pub(super) shared: Option<Box<Rng>>,
 }
 
 /// What seats there are: the kinds of places, and the kind of each.
@@ -86,6 +88,24 @@ where
             seats: places.kinds.iter().map(|_| None).collect(),
             asked: Asked::default(),
             room: (actions, bytes),
+            shared: None,
+        }
+    }
+
+    #[cold]
+    pub(super) fn swap_stream(&mut self, seat: u32) {
+        if self.shared.is_some() && self.seats[seat as usize].is_none() {
+            self.take_seat(seat);
+        }
+        if let (Some(seat), Some(shared)) = (&mut self.seats[seat as usize], &mut self.shared) {
+            std::mem::swap(&mut seat.rng, shared);
+        }
+    }
+
+    #[cold]
+    pub(super) fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey) {
+        if let Some(seat) = &mut self.seats[seat as usize] {
+            seat.flows.copy(from.0, to.0);
         }
     }
 

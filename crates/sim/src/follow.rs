@@ -1,0 +1,45 @@
+//! What schemes are given where the public ns-3 code of ConWeave is followed ([`crate::engine::planned`]).
+//!
+//! All its switches draw paths from the C library's `rand()`, seeded with 1: one stream, drawn from in the order of
+//! events. And its keys for flowlets, of LetFlow and CONGA, take some flows for one: they leave out the source and lay
+//! the priority over the destination's port.
+
+use crate::engine::Sim;
+use crate::trace::Recorder;
+use spinewise_policy::{FlowKey, Rng};
+use std::collections::BTreeMap;
+
+/// What `run.py` of that code seeds `rand()` with.
+const SEED: u32 = 1;
+/// The priority of all its data.
+const PRIORITY: u32 = 3;
+/// Schemes that have those keys.
+const FLOWLETS: [&str; 2] = ["letflow", "conga"];
+
+impl Sim {
+    /// Makes schemes follow that code.
+    #[cold]
+    pub fn follow_ns3(&mut self) {
+        self.fabric.share_stream(Rng::of_c(SEED));
+        if FLOWLETS.contains(&self.fabric.about().name) {
+            self.net.shared_rows = self.shared_rows();
+        }
+        // Choices are then watched, if only to swap that stream in.
+        self.log.recorder = Some(Box::new(Recorder::new(self.flows.count(), &[])));
+    }
+
+    fn shared_rows(&self) -> BTreeMap<u32, FlowKey> {
+        let Some(ports) = &self.net.hashing.ports else { return BTreeMap::new() };
+        let mut first = BTreeMap::new();
+        let mut shared = BTreeMap::new();
+        for (number, (flow, ports)) in (0u32..).zip(self.flows.specs.iter().zip(ports)) {
+            let leaf = self.net.topology.leaf_of[flow.src as usize];
+            let key = FlowKey(number << 1);
+            let known = *first.entry((leaf, flow.dst, ports | PRIORITY << 16)).or_insert(key);
+            if known != key {
+                shared.insert(key.0, known);
+            }
+        }
+        shared
+    }
+}

@@ -1,0 +1,37 @@
+//! Choices that are watched: of traced flows, and of runs that follow ns-3.
+
+use super::{OwnPorts, Switch, World};
+use crate::packet::InHand;
+use spinewise_policy::Time;
+
+impl Switch {
+    /// Asks the scheme for the way, with an eye on traced flows. Where the public ns-3 code of ConWeave is followed, all
+    /// switches draw from one stream, and flows that the code's keys do not tell apart have one row.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pick_watched(
+        &mut self,
+        w: &mut World<'_>,
+        now: Time,
+        in_port: u16,
+        candidates: &[u16],
+        hand: &mut InHand,
+    ) {
+        let Some(recorder) = &mut w.log.recorder else { return };
+        let own = hand.packet.key();
+        let shared = w.net.shared_rows.get(&own.0);
+        w.fabric.swap_stream(self.id);
+        if let Some(&shared) = shared {
+            w.fabric.copy_row(self.id, shared, own);
+        }
+        let ports = OwnPorts { owner: self, wires: w.wires, now, net: w.net };
+        let call = self.call(w.net, now, hand.packet.dst, &ports, candidates, w.free_queues);
+        let place = (self.node, candidates.len(), candidates.len());
+        let picked = recorder.pick(w.fabric, call, &mut hand.packet, (&w.net.hashing, in_port), place);
+        if let Some(&shared) = shared {
+            w.fabric.copy_row(self.id, own, shared);
+        }
+        w.fabric.swap_stream(self.id);
+        self.take(w, now, in_port, candidates, hand, picked);
+    }
+}
