@@ -109,12 +109,10 @@ class Result:
 
     def write_files(self, target: Path) -> None:
         """Write run.json and the Parquet files into an existing folder."""
-        from pyarrow import parquet  # noqa: PLC0415 - slow to import, and only writers need it
-
-        parquet.write_table(self.flows, target / FLOWS_FILE, compression="zstd")
-        parquet.write_table(self.series, target / SERIES_FILE, compression="zstd")
+        write_parquet(self.flows, target / FLOWS_FILE)
+        write_parquet(self.series, target / SERIES_FILE)
         if self.trace is not None:
-            parquet.write_table(self.trace, target / TRACE_FILE, compression="zstd")
+            write_parquet(self.trace, target / TRACE_FILE)
         write_json(target / RUN_FILE, self.run_record())
 
     @classmethod
@@ -139,6 +137,15 @@ class Result:
             raise SpecError("folder", folder, "a results folder of one run", f"its {RUN_FILE} is none of a run")
         report = record["report"] | {key: record[key] for key in HEADLINE if key in record}
         return cls(spec=record["spec"], flows=flows, series=series, report=report, trace=choices)
+
+
+def write_parquet(table: Any, path: Path) -> None:
+    """Write a table; numbers go without a dictionary, which takes memory and makes files of distinct values larger."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import, and only writers need it
+    from pyarrow import parquet  # noqa: PLC0415
+
+    words = [field.name for field in table.schema if not pa.types.is_primitive(field.type)]
+    parquet.write_table(table, path, compression="zstd", use_dictionary=words)
 
 
 def write_json(path: Path, value: Any) -> None:

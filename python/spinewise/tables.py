@@ -1,4 +1,7 @@
-"""The engine's raw columns as Arrow tables, with unit and meaning of each column in the schema."""
+"""The engine's raw columns as Arrow tables, with unit and meaning of each column in the schema.
+
+Arrow is imported when a table is made: it is slow to load and takes 30 MB, and most commands make none.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-# The engine's names of element types. A bool is one byte a value.
-ARROW_TYPES: dict[str, Any] = {
-    "u8": pa.uint8(),
-    "u16": pa.uint16(),
-    "u32": pa.uint32(),
-    "u64": pa.uint64(),
-    "i64": pa.int64(),
-    "f64": pa.float64(),
-    "bool": pa.bool_(),
+# The engine's names of element types, and Arrow's. A bool is one byte a value.
+ARROW_TYPES = {
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+    "i64": "int64",
+    "f64": "float64",
+    "bool": "bool_",
 }
 BYTES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8, "f64": 8, "bool": 1}
 
@@ -27,6 +29,8 @@ def table(columns: Mapping[str, tuple[str, bytes]], described: list[dict[str, st
     `described` is the engine's own description of these columns; its unit and meaning go into the
     metadata of each field. No columns at all (a run too large to keep rows) make a table of no rows.
     """
+    import pyarrow as pa  # noqa: PLC0415
+
     about = {column["name"]: column for column in described}
     columns = columns or {column["name"]: (column["dtype"], b"") for column in described}
     fields, arrays = [], []
@@ -38,16 +42,27 @@ def table(columns: Mapping[str, tuple[str, bytes]], described: list[dict[str, st
 
 def field(name: str, dtype: str, about: Mapping[str, str]) -> Any:
     """The Arrow field of a column."""
+    import pyarrow as pa  # noqa: PLC0415
+
     metadata = {"unit": about.get("unit", ""), "meaning": about.get("meaning", "")}
-    return pa.field(name, ARROW_TYPES[dtype], nullable=False, metadata=metadata)
+    return pa.field(name, arrow_type(dtype), nullable=False, metadata=metadata)
+
+
+def arrow_type(dtype: str) -> Any:
+    """Arrow's type for one of the engine's."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    return getattr(pa, ARROW_TYPES[dtype])()
 
 
 def array(dtype: str, data: bytes) -> Any:
     """One column over `data`."""
+    import pyarrow as pa  # noqa: PLC0415
+
     if dtype == "bool":
         return pa.array(np.frombuffer(data, dtype=np.bool_))
     length = len(data) // BYTES[dtype]
-    return pa.Array.from_buffers(ARROW_TYPES[dtype], length, [None, pa.py_buffer(data)])
+    return pa.Array.from_buffers(arrow_type(dtype), length, [None, pa.py_buffer(data)])
 
 
 def numbers(source: Any, name: str) -> np.ndarray[Any, np.dtype[Any]]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from spinewise import tables
 
@@ -21,6 +20,8 @@ def table(raw: Mapping[str, Any], described: Mapping[str, list[dict[str, str]]])
     First the columns of a choice, then those with a list for each row, one value per link of the path, then what the
     schemes saw, one column per quantity, called `<scheme>.<quantity>`; null where it was not seen.
     """
+    import pyarrow as pa  # noqa: PLC0415
+
     words = json.loads(raw["words"])
     arrays, fields = [], []
     for about in described["choices"]:
@@ -43,6 +44,8 @@ def table(raw: Mapping[str, Any], described: Mapping[str, list[dict[str, str]]])
 
 def decoded(column: tuple[str, bytes], words: Sequence[str]) -> Any:
     """One column of the engine: numbers, or the words that they stand for."""
+    import pyarrow as pa  # noqa: PLC0415
+
     dtype, data = column
     if dtype not in WORDS:
         return tables.array(dtype, data)
@@ -54,6 +57,8 @@ def decoded(column: tuple[str, bytes], words: Sequence[str]) -> Any:
 
 def field(about: Mapping[str, str], kind: Any) -> Any:
     """The Arrow field of a column, with its unit and meaning; of what a scheme saw, whether of the flow or a way."""
+    import pyarrow as pa  # noqa: PLC0415
+
     metadata = {key: about[key] for key in ("unit", "meaning", "of") if key in about}
     return pa.field(about["name"], kind, metadata=metadata)
 

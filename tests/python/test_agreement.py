@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import pytest
 import recorded_cases
 from samples import described, raw
 from spinewise import core, tables
-from spinewise.agreement import comparison, recorded, setting
+from spinewise.agreement import comparison, recorded, scores, setting
 from spinewise.agreement.comparison import Measure, Runner, Sample, Task
 from spinewise.cli import main
 from spinewise.errors import SpecError
@@ -87,10 +90,10 @@ def test_names_say_what_ran(folder: Path) -> None:
     assert found == {
         "ali50-lossless-ecmp": ("ali", "50", "lossless", "ecmp"),
         "ali50-lossless-letflow": ("ali", "50", "lossless", "letflow"),
+        "fb_hdp2015-80-irn-pdlb": ("fb_hdp2015-", "80", "irn", "pdlb"),
     }
-    assert [line.split(":")[0] for line in skipped] == [
-        "ali50-lossy-ecmp.csv.gz", "dctcp-ecmp-odd.csv.gz", "fb_hdp2015-80-irn-pdlb.csv.gz",
-    ]  # fmt: skip
+    assert cases[-1].baseline == "fb_hdp2015-80-irn-ecmp"
+    assert [line.split(":")[0] for line in skipped] == ["ali50-lossy-ecmp.csv.gz", "dctcp-ecmp-odd.csv.gz"]
 
 
 def test_the_spec_of_a_case(folder: Path) -> None:
@@ -369,6 +372,9 @@ def test_an_unknown_scheme_names_the_file(folder: Path, capsys: pytest.CaptureFi
         (b"src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns\n0,1,5,0,9,9\n0,1,5,-1,9,9\n", "line 3, start_ns"),
         (b"src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns\n0,1,5,0,9\n", "line 2, ideal_fct_ns"),
         (b"src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns\n0,1,0,0,9,9\n", "line 2, size_bytes"),
+        (b"src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns\n0,1,5,9999999999999999999999,9,9\n", "line 2, start_ns"),
+        (b"src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns\n300000,1,5,0,9,9\n", "line 2, src"),
+        (b"src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns\n0,1,5,0,9,9\n7,7,5,0,9,9\n", "line 3, dst"),
     ],
 )
 def test_bad_cases_name_file_and_line(
@@ -392,3 +398,52 @@ def test_every_scheme_of_the_registry_may_stand_in_a_name() -> None:
     for entry in registry:
         case = recorded.Recorded("n", Path("n"), "a", "1", "irn", entry["name"])
         assert setting.scheme_of(case, registry) == {"name": entry["name"]}
+
+
+LOSSLESS = """
+preset = "conweave-ns3"
+[topology]
+leaves = 8
+spines = 8
+hosts_per_leaf = 16
+host_rate_gbps = 100
+fabric_rate_gbps = 100
+host_delay_ns = 1000
+fabric_delay_ns = 1000
+[[traffic]]
+kind = "flows"
+file = "flows.csv"
+"""
+
+
+def test_a_recorded_case_runs_in_less_than_100_mb(tmp_path: Path) -> None:
+    """The whole process, results written; their simulator took 311 MB."""
+    for path in recorded_cases.present("ali50-lossless-ecmp.csv.gz"):
+        (case,), _, _ = recorded.find(path.parent, [path.name.removesuffix(".csv.gz")])
+        (tmp_path / "flows.csv").write_text(setting.flow_csv(recorded.read(case)))
+        (tmp_path / "spec.toml").write_text(LOSSLESS)
+        argv = [sys.executable, "-m", "spinewise", "run", tmp_path / "spec.toml", "--out", tmp_path / "run", "--json"]
+        with (tmp_path / "said").open("w") as said, subprocess.Popen(argv, stdout=said) as process:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        assert usage.ru_maxrss < 100 * 1024
+
+
+# The table in the recorded cases' own description: mean, p50, p95, p99 of all, mean and p99 of short and long flows.
+SUMMED_UP = {
+    "ali50-irn-conweave": (1.3264, 1.1052, 2.2895, 3.6281, 1.2710, 2.8952, 2.5056, 8.0006),
+    "ali50-irn-ecmp": (1.4462, 1.0942, 3.0176, 5.7198, 1.3500, 4.0957, 3.4952, 14.2830),
+    "ali50-lossless-conweave": (1.4135, 1.1046, 2.7730, 4.8683, 1.3405, 3.6901, 2.9686, 9.2529),
+    "ali50-lossless-ecmp": (1.6567, 1.1018, 4.1983, 8.7955, 1.5499, 6.6338, 3.9315, 14.1341),
+    "ali50-lossless-letflow": (1.6307, 1.1023, 4.1849, 7.7759, 1.5241, 6.2047, 3.9003, 13.0392),
+}
+
+
+def test_their_statistics_are_those_they_are_described_by() -> None:
+    for path in recorded_cases.present("ali50-*.csv.gz"):
+        (case,), _, _ = recorded.find(path.parent, [path.name.removesuffix(".csv.gz")])
+        flows = recorded.read(case)
+        found = scores.statistics(flows.size_bytes, scores.slowdowns(flows.fct_ns, flows.ideal_fct_ns))
+        given = (*found[0], found[1, 0], found[1, 3], found[2, 0], found[2, 3])
+        assert given == pytest.approx(SUMMED_UP[case.name], abs=6e-5)

@@ -36,15 +36,15 @@ def test_a_slowdown_is_one_at_least_and_none_without_an_end() -> None:
     assert math.isnan(found[3])
 
 
-def test_percentiles_are_observed_values_by_size_class() -> None:
+def test_percentiles_are_interpolated_by_size_class() -> None:
     size = np.array([103_999] * 100 + [104_000] * 2 + [5])
     slowdown = np.concatenate([np.arange(1.0, 101.0), [7.0, 9.0], [math.nan]])
     table = scores.statistics(size, slowdown)
-    # Short: sorted[50], sorted[95], sorted[99] of 1 … 100; the flow without an end counts nowhere.
-    assert table[1].tolist() == [50.5, 51.0, 96.0, 100.0]
-    assert table[2].tolist() == [8.0, 9.0, 9.0, 9.0]
-    # All 102, sorted: 1 … 7, 7, 8, 9, 9, 10 …; the ranks 51, 96, 100 lie two behind.
-    assert table[0].tolist() == [(5050 + 16) / 102, 50.0, 95.0, 99.0]
+    # Short: 1 … 100 at the ranks 49.5, 94.05, 98.01 from 0; the flow without an end counts nowhere.
+    assert table[1].tolist() == pytest.approx([50.5, 50.5, 95.05, 99.01])
+    assert table[2].tolist() == pytest.approx([8.0, 8.0, 8.9, 8.98])
+    # All 102, sorted: 1 … 7, 7, 8, 9, 9, 10 …; the ranks 50.5, 95.95, 99.99 lie two behind.
+    assert table[0].tolist() == pytest.approx([(5050 + 16) / 102, 49.5, 94.95, 98.99])
     assert np.isnan(scores.statistics(size[:100], slowdown[:100])[2]).all()
 
 

@@ -30,8 +30,11 @@ TCP_COLUMNS = ("src", "dst", "size_bytes", "start_ns", "fct_ns")
 COLUMNS = (*TCP_COLUMNS, "ideal_fct_ns")
 TCP = "tcp"
 BASELINE = "ecmp"
+# Largest numbers: of a host on 4096 leaves of 64, of a size, and of nanoseconds (2.5 hours).
+MOST = {"src": 2**18 - 1, "dst": 2**18 - 1, "size_bytes": 10**12, "start_ns": 9 * 10**12, "fct_ns": 9 * 10**12}
+MOST["ideal_fct_ns"] = MOST["fct_ns"]
 
-_RDMA = re.compile(r"(?P<traffic>.*[^\d-])(?P<load>\d+)-(?P<mode>lossless|irn)-(?P<scheme>[A-Za-z0-9_]+)")
+_RDMA = re.compile(r"(?P<traffic>.*\D)(?P<load>\d+)-(?P<mode>lossless|irn)-(?P<scheme>[A-Za-z0-9_]+)")
 _TCP = re.compile(r"(?P<traffic>dctcp)-(?P<scheme>[A-Za-z0-9_]+)-(?P<load>sym|asym)")
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -152,7 +155,9 @@ def read_row(row: list[str], places: list[int], line: int, file: str) -> list[in
     for place, name in zip(places, COLUMNS[: len(places)], strict=True):
         field = row[place].strip() if place < len(row) else ""
         least = 1 if name in ("size_bytes", "fct_ns", "ideal_fct_ns") else 0
-        if not (field.isascii() and field.isdecimal()) or int(field) < least:
-            raise SpecError(f"line {line}, {name}", field, f"a whole number, {least} or more", file=file)
+        if not (field.isascii() and field.isdecimal()) or not least <= int(field) <= MOST[name]:
+            raise SpecError(f"line {line}, {name}", field, f"a whole number from {least} to {MOST[name]}", file=file)
         numbers.append(int(field))
+    if numbers[0] == numbers[1]:
+        raise SpecError(f"line {line}, dst", numbers[1], "another host than src", file=file)
     return numbers

@@ -1,9 +1,9 @@
 """How far our slowdowns, or completion times, are from theirs: pure functions of arrays.
 
 A slowdown is max(1, completion time / ideal). Short flows are below one bandwidth-delay product, all others are long;
-cases of TCP have classes of their own. Percentiles are
-observed values, ``sorted[int(p * n)]``. `z` is the distance of their one run from ours in standard deviations of a
-single run that also carry the uncertainty of our mean: (theirs − ours) / (sd · √(1 + 1/salts)).
+cases of TCP have classes of their own. Percentiles are interpolated, as numpy does it and as ConWeave's script sums up
+its runs. `z` is the distance of their one run from ours in standard deviations of a single run that also carry the
+uncertainty of our mean: (theirs − ours) / (sd · √(1 + 1/salts)).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def statistics(
     size = np.asarray(size_bytes)
     done = np.isfinite(values)
     classes = (done, done & (size < bounds[0]), done & (size >= bounds[1]))
-    rows = [[stats.mean(values[c]), *stats.percentiles(values[c], QUANTILES)] for c in classes]
+    rows = [[stats.mean(values[c]), *stats.percentiles(values[c], QUANTILES, "linear")] for c in classes]
     return np.array(rows)
 
 

@@ -21,6 +21,9 @@ from spinewise.cli.parser import build_parser
 from spinewise.errors import SpecError
 from spinewise.interop.text import InteropWarning
 
+# The allocators that pyarrow brings keep 20 MB for themselves. It reads this as it is imported, which is later.
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
