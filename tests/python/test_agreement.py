@@ -422,8 +422,8 @@ def test_a_recorded_case_runs_in_less_than_100_mb(tmp_path: Path) -> None:
         (case,), _, _ = recorded.find(path.parent, [path.name.removesuffix(".csv.gz")])
         (tmp_path / "flows.csv").write_text(setting.flow_csv(recorded.read(case)))
         (tmp_path / "spec.toml").write_text(LOSSLESS)
-        argv = [sys.executable, "-m", "spinewise", "run", tmp_path / "spec.toml", "--out", tmp_path / "run", "--json"]
-        with (tmp_path / "said").open("w") as said, subprocess.Popen(argv, stdout=said) as process:
+        argv = [sys.executable, "-m", "spinewise", "run", "spec.toml", "--out", "run", "--json"]
+        with (tmp_path / "said").open("w") as said, subprocess.Popen(argv, stdout=said, cwd=tmp_path) as process:
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         assert process.returncode == 0
