@@ -130,8 +130,12 @@ pub struct SharedBufferSpec {
 /// Reads `[switch]`.
 pub(super) fn read(
     given: &Map<String, Value>,
-    preset: Map<String, Value>,
+    mut preset: Map<String, Value>,
 ) -> Result<(SharedBufferSpec, Value), SpecError> {
+    if given.get("pfc") == Some(&Value::Bool(false)) {
+        // That of a preset does not apply.
+        preset.remove("headroom_bytes");
+    }
     let mut reader = Reader::new("switch", SharedKeys::KEYS, given)?.with_defaults(preset);
     let keys = SharedKeys::read(&mut reader)?;
     debug_assert_eq!(keys.model, super::Model::WORDS[1]);
@@ -142,7 +146,13 @@ pub(super) fn read(
         return Err(reader.refuse("headroom_bytes", "some headroom with pfc, or nothing for what each link needs"));
     }
     if keys.ecn_max_bytes < keys.ecn_min_bytes {
-        return Err(reader.refuse("ecn_max_bytes", "ecn_min_bytes or more"));
+        let max_stands = reader.given("ecn_max_bytes").is_none();
+        return Err(match reader.given("ecn_min_bytes") {
+            Some(_) if max_stands => {
+                reader.refuse("ecn_min_bytes", format!("at most ecn_max_bytes = {}", keys.ecn_max_bytes))
+            }
+            _ => reader.refuse("ecn_max_bytes", "ecn_min_bytes or more"),
+        });
     }
     for (name, bytes) in [
         ("ecn_max_bytes", keys.ecn_max_bytes),
@@ -150,6 +160,10 @@ pub(super) fn read(
         ("pause_offset_bytes", keys.pause_offset_bytes),
         ("headroom_bytes", keys.headroom_bytes.unwrap_or(0)),
     ] {
+        // Of two that do not fit, the one to blame is the one that was given.
+        if bytes >= keys.buffer_bytes && reader.given(name).is_none() && reader.given("buffer_bytes").is_some() {
+            return Err(reader.refuse("buffer_bytes", format!("more than {name} = {bytes}")));
+        }
         if bytes >= keys.buffer_bytes {
             let allowed = format!("less than the buffer of the switch, buffer_bytes = {}", keys.buffer_bytes);
             return Err(reader.refuse(name, allowed));

@@ -107,7 +107,20 @@ fn thresholds_above_the_buffer() {
             switch(json!({"ecn_max_bytes": 10_000_000})),
             "switch.ecn_max_bytes = 10000000: expected less than the buffer of the switch, buffer_bytes = 9437184",
         ),
-        (switch(json!({"ecn_min_bytes": 500_000})), "switch.ecn_max_bytes = 400000: expected ecn_min_bytes or more"),
+        (
+            switch(json!({"ecn_min_bytes": 500_000})),
+            "switch.ecn_min_bytes = 500000: expected at most ecn_max_bytes = 400000",
+        ),
+        (
+            switch(json!({"ecn_min_bytes": 500_000, "ecn_max_bytes": 200_000})),
+            "switch.ecn_max_bytes = 200000: expected ecn_min_bytes or more",
+        ),
+        (switch(json!({"ecn_max_bytes": 90_000})), "switch.ecn_max_bytes = 90000: expected ecn_min_bytes or more"),
+        // What the preset says is not to blame.
+        (
+            switch(json!({"buffer_bytes": 100_000})),
+            "switch.buffer_bytes = 100000: expected more than ecn_max_bytes = 400000",
+        ),
         (
             switch(json!({"guaranteed_bytes": 10_000_000})),
             "switch.guaranteed_bytes = 10000000: expected less than the buffer of the switch, buffer_bytes = 9437184",
@@ -122,4 +135,34 @@ fn thresholds_above_the_buffer() {
             "switch.egress_threshold = \"never\": expected \"without_pfc\" or \"always\"",
         ),
     ]);
+}
+
+#[test]
+fn both_or_neither_of_flow_control_and_irn() {
+    let of = |preset: &str, pfc: Value, recovery: &str| {
+        let mut spec = switch(json!({"pfc": pfc}));
+        spec["preset"] = json!(preset);
+        spec["transport"] = json!({"kind": "rdma", "recovery": recovery});
+        spec
+    };
+    check(vec![
+        (
+            of("selb", json!(true), "irn"),
+            "switch.pfc = true: expected true with transport.recovery = \"go_back_n\", or false with \"irn\"; preset selb has either flow control or IRN; preset datacenter does not mind",
+        ),
+        (
+            of("selb", json!(false), "go_back_n"),
+            "switch.pfc = false: expected true with transport.recovery = \"go_back_n\", or false with \"irn\"; preset selb has either flow control or IRN; preset datacenter does not mind",
+        ),
+        // Its headroom is the preset's, not the user's.
+        (
+            of("conweave-ns3", json!(false), "go_back_n"),
+            "switch.pfc = false: expected true with transport.recovery = \"go_back_n\", or false with \"irn\"; preset conweave-ns3 has either flow control or IRN; preset datacenter does not mind",
+        ),
+    ]);
+    for (preset, pfc, recovery) in
+        [("conweave-ns3", json!(false), "irn"), ("selb", Value::Null, "irn"), ("datacenter", json!(true), "irn")]
+    {
+        assert!(resolve(&of(preset, pfc, recovery)).is_ok(), "{preset}");
+    }
 }
