@@ -85,6 +85,44 @@ fn feedback_goes_round_changed_entries_first() {
 }
 
 #[test]
+fn drawn_feedback_is_any_that_is_known() {
+    let table = [from(1, Some(1)), from(2, Some(0)), Congestion::default(), from(3, None)];
+    let mut rng = Rng::stream(1, "test", 0);
+    let mut drawn = [0u32; 4];
+    for _ in 0..3_000 {
+        drawn[draw_feedback(&table, NOW, AGE, &mut rng).unwrap()] += 1;
+    }
+    assert_eq!(drawn[2], 0, "never heard of");
+    assert!([0, 1, 3].iter().all(|&index: &usize| drawn[index].abs_diff(1_000) < 150), "{drawn:?}");
+    assert_eq!(draw_feedback(&table, NOW + AGE + Span(1), AGE, &mut rng), None, "all are stale");
+}
+
+/// Leaf 1 is heard of on all three uplinks; what packets to it take back, by the order of tags.
+fn taken_back(feedback: FeedbackBy) -> Vec<u16> {
+    let mut shell = leaf(&Config { feedback, ..Config::default() });
+    for tag in 0..3 {
+        let mut header = Header { lb_tag: Some(tag), ce: 1, feedback: None, charged: 0 };
+        shell.ingress(1, &Packet { src: 4, dst: 0, ..ack(1000) }, &mut header);
+    }
+    let mut tags = Vec::new();
+    for _ in 0..12 {
+        let mut header = Header::default();
+        shell.pick(1, &data(1000), &mut header);
+        tags.push(header.feedback.unwrap().0);
+    }
+    tags
+}
+
+#[test]
+fn feedback_is_in_turn_or_drawn() {
+    let in_turn: Vec<u16> = (0..12).map(|n| n % 3).collect();
+    assert_eq!(taken_back(FeedbackBy::InTurn), in_turn);
+    let drawn = taken_back(FeedbackBy::Random);
+    assert_ne!(drawn, in_turn);
+    assert!((0..3).all(|tag| drawn.contains(&tag)), "{drawn:?}");
+}
+
+#[test]
 fn four_consecutive_never_wraps() {
     let mut rng = Rng::stream(1, "test", 0);
     let mut starts = [0u32; 5];

@@ -8,7 +8,7 @@
 //! | §3.2 X ← X + bytes; X ← X·(1 − α) every T_dre | `Dre::sent`, [`decayed`] |
 //! | §3.2 τ = T_dre / α; metric = X / (C·τ) in Q bits | [`time_constant`], [`full_register`], [`quantised`] |
 //! | §3.3 CE = the greatest metric of the path's links | [`congestion_extent`] |
-//! | §3.3 one feedback per reverse packet, in turn, changed ones first | [`choose_feedback`] |
+//! | §3.3 one feedback per reverse packet, in turn, changed ones first | [`choose_feedback`]; [`draw_feedback`] as ConWeave's code |
 //! | §3.3 a metric not updated for long decays to zero | [`aged`] |
 //! | §3.4 a gap longer than T_fl opens a flowlet | [`crate::flowlet::opens_flowlet`] |
 //! | §3.5 min over uplinks of max(local, remote) | [`uplink_congestion`], [`choose_uplink`] |
@@ -73,6 +73,16 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// Which metric a packet takes back.
+    FeedbackBy {
+        /// The next in turn, those that have changed first.
+        InTurn = "in_turn",
+        /// Any that is known, drawn (ConWeave's code).
+        Random = "random",
+    }
+}
+
 crate::params! {
     /// CONGA's parameters.
     Config {
@@ -92,6 +102,8 @@ crate::params! {
         candidates: Candidates = Candidates::All, Allowed::Words(Candidates::WORDS);
         /// CE as it leaves the source leaf (CONGA §3.3: zero).
         ce_at_source: CeAtSource = CeAtSource::Zero, Allowed::Words(CeAtSource::WORDS);
+        /// Metric that a packet takes back (CONGA §3.3: in turn, those that have changed first).
+        feedback: FeedbackBy = FeedbackBy::InTurn, Allowed::Words(FeedbackBy::WORDS);
         /// Bytes charged to every packet that crosses the fabric (CONGA §3.1: in the overlay's header, so 0).
         header_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 64.0 };
     }
@@ -183,6 +195,7 @@ pub struct Conga {
     tie: Tie,
     candidates: Candidates,
     ce_at_source: CeAtSource,
+    feedback: FeedbackBy,
     header_bytes: u8,
 }
 
@@ -223,6 +236,7 @@ impl Policy for Conga {
                 ("tie", Value::Word("random")),
                 ("candidates", Value::Word("four_consecutive")),
                 ("ce_at_source", Value::Word("local")),
+                ("feedback", Value::Word("random")),
             ],
         },
     ];
@@ -265,6 +279,7 @@ impl Policy for Conga {
             tie: config.tie,
             candidates: config.candidates,
             ce_at_source: config.ce_at_source,
+            feedback: config.feedback,
             header_bytes: config.header_bytes as u8,
         }
     }
@@ -397,7 +412,11 @@ impl Conga {
         let tag = lb_tag(port, cx.view.host_ports);
         let now = cx.now;
         let (turn, table) = cx.peers.current();
-        let feedback = choose_feedback(table, turn.0 as usize, now, self.age).map(|index| {
+        let chosen = match self.feedback {
+            FeedbackBy::InTurn => choose_feedback(table, turn.0 as usize, now, self.age),
+            FeedbackBy::Random => draw_feedback(table, now, self.age, cx.rng),
+        };
+        let feedback = chosen.map(|index| {
             let entry = &mut table[index];
             entry.fed = entry.from;
             turn.0 = (index + 1) as u16;
@@ -533,6 +552,22 @@ pub fn four_consecutive(n: usize, rng: &mut Rng) -> core::ops::Range<usize> {
     start..start + 4
 }
 
+/// The entry to feed back, drawn among those heard of that are no older than `age`.
+// ConWeave's code, conga-routing.cc RouteInput
+pub fn draw_feedback(table: &[Congestion], now: Time, age: Span, rng: &mut Rng) -> Option<usize> {
+    let many = table.iter().filter(|entry| entry.is_known(now, age)).count() as u32;
+    let skip = if many > 1 { rng.below(many) } else { 0 };
+    (0..table.len()).filter(|index| table[*index].is_known(now, age)).nth(skip as usize)
+}
+
+impl Congestion {
+    /// Has it been heard of Congestion-From-Leaf within `age`?
+    #[inline]
+    fn is_known(&self, now: Time, age: Span) -> bool {
+        self.from.is_some() && now.since(self.from_at).0 <= age.0
+    }
+}
+
 /// The entry to feed back: from `turn` on round the table, the first that has changed since it was last fed back, else
 /// the first; entries never heard of or older than `age` are passed over.
 // CONGA §3.3 step 4
@@ -541,7 +576,7 @@ pub fn choose_feedback(table: &[Congestion], turn: usize, now: Time, age: Span) 
     let mut first = None;
     for index in after.chain(before) {
         let entry = &table[index];
-        if entry.from.is_none() || now.since(entry.from_at).0 > age.0 {
+        if !entry.is_known(now, age) {
             continue;
         }
         if entry.from != entry.fed {
