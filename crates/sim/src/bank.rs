@@ -238,12 +238,14 @@ macro_rules! bank {
             /// What the scheme is shown is made for each scheme apart: of its fields only those are worked out that it reads.
             #[inline(always)]
             pub fn pick(&mut self, call: Call<'_>, packet: &mut packet::Packet, seen: (&Hashing, u16)) -> (Way, u32) {
-                let mut header = packet.header;
-                let picked = match self {
-                    $(Bank::$variant(seats) => seats.pick(call, &packet.view(seen.0, seen.1, 0), &mut header),)*
-                };
-                packet.header = header;
-                picked
+                match self {
+                    $(Bank::$variant(seats) => {
+                        let mut header = packet.header;
+                        let picked = seats.pick(call, &packet.view(seen.0, seen.1, 0), &mut header);
+                        packet.header = header;
+                        picked
+                    })*
+                }
             }
 
             /// [`Bank::pick`] with [`Policy::sees`] before it.

@@ -22,7 +22,7 @@ use crate::flows::{Flows, Machine};
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
-use crate::packet::{CWR, ECT, InHand, Packet, RETRANSMIT, SWITCH, Serializer};
+use crate::packet::{BODY, CWR, ECT, InHand, Packet, RETRANSMIT, SWITCH, Serializer};
 use crate::port::{Counters, Pausing, Port, Rules};
 use crate::timers::{Timers, What};
 use crate::transport::Transport;
@@ -217,15 +217,44 @@ impl Host {
         }
     }
 
-    /// Puts a packet on the line behind what is committed.
+    /// Sends a packet without a body: the host's scheme, if there is one, tags it. `make` is called once, where it goes
+    /// straight to its place on the link, if it can: one that is put together elsewhere and copied at once waits until its
+    /// fields have got there.
     #[inline(always)]
-    fn commit(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
+    fn send(&mut self, w: &mut World<'_>, now: Time, make: impl Fn() -> Packet) {
+        if w.edge.is_none() && self.nic.queue.is_none() {
+            let packet = make();
+            count_created(w, &packet);
+            self.put_on_line(w, now, packet);
+        } else {
+            self.send_tagged(w, now, make().into());
+        }
+    }
+
+    /// Sends a packet, tagged by the host's scheme, if there is one, and does what that asks for.
+    #[inline(never)]
+    fn send_tagged(&mut self, w: &mut World<'_>, now: Time, mut hand: InHand) {
+        self.choose(w, now, &mut hand.packet);
+        self.commit(w, now, hand);
+        self.perform(w, now, None);
+    }
+
+    /// Puts a packet on the line behind what is committed.
+    fn commit(&mut self, w: &mut World<'_>, now: Time, mut hand: InHand) {
         count_created(w, &hand.packet);
         if self.nic.queue.is_some() {
-            self.hand_over(w, now, hand);
+            self.hand_over(w, now, &mut hand);
             return;
         }
-        let packet = &mut hand.packet;
+        self.put_on_line(w, now, hand.packet);
+        if hand.packet.is(BODY) {
+            w.wires.push_body(self.nic.link, hand.body);
+        }
+    }
+
+    /// Puts a packet on the line behind what is committed; its body goes [beside it](Wires::push_body).
+    #[inline(always)]
+    fn put_on_line(&mut self, w: &mut World<'_>, now: Time, packet: Packet) {
         let start = self.nic.busy_until.max(now);
         let bytes = u32::from(packet.wire);
         if !self.nic.line.is_whole() {
@@ -236,15 +265,12 @@ impl Host {
         self.nic.counters.packets += 1;
         self.nic.counters.bytes += u64::from(bytes);
         self.nic.counters.busy += took;
-        match packet.kind {
-            // A timestamp is written when a packet starts; a reply carries the one it echoes.
-            Kind::Data | Kind::Probe => packet.stamp = start,
-            _ => {}
-        }
+        // A timestamp is written when a packet starts; a reply carries the one it echoes.
+        let stamp = if matches!(packet.kind, Kind::Data | Kind::Probe) { start } else { packet.stamp };
         let ends = self.nic.busy_until;
         let whole = self.nic.line.is_whole();
         let arrives = if whole { ends + self.nic.delay } else { self.nic.late_arrival(start, ends, w.wires) };
-        w.wires.push(self.nic.link, hand, arrives);
+        *w.wires.slot(self.nic.link, arrives) = Packet { at: arrives, stamp, ..packet };
     }
 
     /// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is that of the making.
@@ -362,7 +388,7 @@ impl Host {
             return false;
         }
         self.parked.pop_front();
-        self.commit(w, now, &mut probe.into());
+        self.commit(w, now, probe.into());
         self.nic.pulled_until = self.nic.busy_until;
         self.wake = self.nic.pulled_until;
         true
@@ -382,6 +408,71 @@ impl Host {
     #[inline(always)]
     fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let spec = w.flows.specs[flow as usize];
+        if w.flows.is_opening_or_mptcp(flow) && !self.send_otherwise(w, now, flow) {
+            return;
+        }
+        let mut sent_in_full = false;
+        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
+        let flag = |flag: u8, on: bool| if on { flag } else { 0 };
+        let flags_of = |segment: &Segment, ecn: bool| {
+            flag(ECT, ecn) | flag(RETRANSMIT, segment.retransmit) | flag(CWR, segment.cwr)
+        };
+        let (segment, header, flags) = match (&mut sender.machine, &w.net.transport) {
+            (Machine::Tcp(tcp), Transport::Tcp(config)) => {
+                let segment = tcp.next_segment(config, now);
+                (segment, w.net.frame.header, flags_of(&segment, config.ect(segment.retransmit)))
+            }
+            (Machine::Sack(tcp), Transport::Tcp(config)) => {
+                let segment = tcp.next_segment(config, now);
+                (segment, w.net.frame.header, flags_of(&segment, config.ect(segment.retransmit)))
+            }
+            (Machine::Rdma(pair), Transport::Rdma(config)) => {
+                let segment = pair.next_packet(config, self.nic.busy_until.max(now));
+                (segment, w.net.frame.header, flags_of(&segment, true))
+            }
+            (Machine::Udp(udp, due), _) => {
+                let bytes = due.pop_front().unwrap_or(0);
+                let before = u64::from(udp.packets()) - due.len() as u64 - 1;
+                let seq = before * u64::from(w.flows.udp[w.flows.udp_of[flow as usize] as usize].packet_bytes);
+                // Sent in full only now: the last packets may have waited for others at the NIC.
+                sent_in_full = due.is_empty() && udp.is_done();
+                (Segment { seq, len: bytes, retransmit: false, cwr: false }, 0, 0)
+            }
+            _ => unreachable!("all flows of a run have its transport"),
+        };
+        let id = self.id;
+        self.send(w, now, || Packet {
+            seq: segment.seq,
+            flow,
+            src: id,
+            dst: spec.dst,
+            wire: (segment.len + header) as u16,
+            payload: segment.len as u16,
+            way: Way::ANY,
+            echo: u16::from(spec.priority),
+            kind: Kind::Data,
+            flags,
+            ..Packet::default()
+        });
+        self.has_sent(w, flow);
+        if sent_in_full {
+            self.sent_in_full(w, now, flow);
+        }
+    }
+
+    /// A data packet of a flow or a subflow has been sent.
+    #[inline(always)]
+    fn has_sent(&mut self, w: &mut World<'_>, number: u32) {
+        if w.net.has_series() {
+            self.tally.sent += 1;
+        }
+        self.plan_retransmit(w, number);
+    }
+
+    /// A connection that is not open yet, or has subflows, sends. Does data of its own follow at once?
+    #[cold]
+    fn send_otherwise(&mut self, w: &mut World<'_>, now: Time, flow: u32) -> bool {
+        let spec = w.flows.specs[flow as usize];
         let blank = Packet {
             flow,
             src: self.id,
@@ -391,67 +482,6 @@ impl Host {
             kind: Kind::Data,
             ..Packet::default()
         };
-        if w.flows.is_opening_or_mptcp(flow) && !self.send_otherwise(w, now, blank) {
-            return;
-        }
-        let mut hand = InHand::from(blank);
-        let mut sent_in_full = false;
-        let packet = &mut hand.packet;
-        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        let mut fill = |segment: Segment, ecn: bool| {
-            packet.seq = segment.seq;
-            packet.payload = segment.len as u16;
-            packet.wire = (segment.len + w.net.frame.header) as u16;
-            let flag = |flag: u8, on: bool| if on { flag } else { 0 };
-            packet.flags = flag(ECT, ecn) | flag(RETRANSMIT, segment.retransmit);
-        };
-        match (&mut sender.machine, &w.net.transport) {
-            (Machine::Tcp(tcp), Transport::Tcp(config)) => {
-                let segment = tcp.next_segment(config, now);
-                fill(segment, config.ect(segment.retransmit));
-                packet.flags |= if segment.cwr { CWR } else { 0 };
-            }
-            (Machine::Sack(tcp), Transport::Tcp(config)) => {
-                let segment = tcp.next_segment(config, now);
-                fill(segment, config.ect(segment.retransmit));
-                packet.flags |= if segment.cwr { CWR } else { 0 };
-            }
-            (Machine::Rdma(pair), Transport::Rdma(config)) => {
-                fill(pair.next_packet(config, self.nic.busy_until.max(now)), true);
-            }
-            (Machine::Udp(udp, due), _) => {
-                let bytes = due.pop_front().unwrap_or(0);
-                let before = u64::from(udp.packets()) - due.len() as u64 - 1;
-                packet.seq = before * u64::from(w.flows.udp[w.flows.udp_of[flow as usize] as usize].packet_bytes);
-                packet.wire = bytes as u16;
-                packet.payload = bytes as u16;
-                // Sent in full only now: the last packets may have waited for others at the NIC.
-                sent_in_full = due.is_empty() && udp.is_done();
-            }
-            _ => unreachable!("all flows of a run have its transport"),
-        }
-        self.send_segment(w, now, hand);
-        if sent_in_full {
-            self.sent_in_full(w, now, flow);
-        }
-    }
-
-    /// Sends a data packet of a flow or a subflow.
-    #[inline(always)]
-    fn send_segment(&mut self, w: &mut World<'_>, now: Time, mut hand: InHand) {
-        let number = hand.packet.flow;
-        self.choose(w, now, &mut hand.packet);
-        self.commit(w, now, &mut hand);
-        if w.net.has_series() {
-            self.tally.sent += 1;
-        }
-        self.plan_retransmit(w, number);
-        self.perform(w, now, None);
-    }
-
-    /// A connection that is not open yet, or has subflows, sends. Does data of its own follow at once?
-    #[cold]
-    fn send_otherwise(&mut self, w: &mut World<'_>, now: Time, blank: Packet) -> bool {
         if w.flows.subflows > 0 {
             self.send_on_subflow(w, now, blank);
             return false;

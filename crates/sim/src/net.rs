@@ -52,6 +52,8 @@ pub struct Net {
     pub nics_queue: bool,
     /// Ports keep their packets until transmission starts.
     pub commit_at_start: bool,
+    /// Control too, though it is known before.
+    pub keeps_control: bool,
     /// Period of the series.
     pub series_interval: Option<Span>,
     /// Nominal rate of host links, bits per second.
@@ -116,6 +118,7 @@ impl Net {
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
                 && !matches!(spec.transport, Transport::Rdma(_)),
+            keeps_control: commit_at_start,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: commit_at_start
                 || clock != Clock::Exact

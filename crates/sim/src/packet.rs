@@ -37,11 +37,11 @@ pub struct Packet {
     pub at: Time,
     /// When its transmission started at the sender; acknowledgements and replies echo it.
     pub stamp: Time,
+    /// The scheme's in-band header. It lies where a copy of the packet reads it in one piece.
+    pub header: [u8; 16],
     /// First payload byte; next byte expected on an ACK; the instant of turning round on a probe reply; the length of a
     /// pause.
     pub seq: u64,
-    /// The scheme's in-band header.
-    pub header: [u8; 16],
     /// Flow number; number of the probe; flow key a message names.
     pub flow: u32,
     /// Source device.
@@ -93,6 +93,12 @@ impl Packet {
     #[inline]
     pub fn priority(&self) -> u8 {
         if self.kind == Kind::Data { self.echo as u8 } else { 0 }
+    }
+
+    /// While a port keeps it: the number of the port it came by.
+    #[inline]
+    pub fn came_by(&self) -> u16 {
+        self.at.0 as u16
     }
 
     /// The key of its flow and direction.
@@ -251,7 +257,7 @@ impl Serializer {
     pub fn on(clock: Clock, rate: u64) -> Self {
         match clock {
             Clock::Exact => Serializer::new(rate),
-            Clock::Floor1Ns => Serializer { rate, ps_per_byte: 0, remainder: FLOORED },
+            Clock::Floor1Ns => Serializer { remainder: FLOORED, ..Serializer::new(rate) },
             Clock::Ns3 => Serializer { rate, ps_per_byte: 0, remainder: NS3 },
         }
     }
@@ -284,7 +290,17 @@ impl Serializer {
     /// Is a byte a whole number of picoseconds, always?
     #[inline]
     pub fn is_whole(&self) -> bool {
-        self.ps_per_byte != 0
+        self.ps_per_byte != 0 && self.remainder != FLOORED
+    }
+
+    /// Does a packet take the same time, whatever was sent before?
+    pub fn is_even(&self) -> bool {
+        self.is_whole() || self.remainder == FLOORED
+    }
+
+    /// Time to send `bytes` on such a line.
+    pub fn even(mut self, bytes: u16) -> Span {
+        self.send(u32::from(bytes), true)
     }
 
     /// Time to send `bytes` at a rate that divides.
@@ -296,7 +312,8 @@ impl Serializer {
     #[inline]
     pub fn send(&mut self, bytes: u32, fresh: bool) -> Span {
         if self.ps_per_byte != 0 {
-            return Span(self.ps_per_byte * u64::from(bytes));
+            let exact = self.ps_per_byte * u64::from(bytes);
+            return Span(if self.remainder == FLOORED { exact - exact % 1000 } else { exact });
         }
         self.divide(bytes, fresh)
     }

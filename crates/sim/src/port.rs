@@ -6,6 +6,7 @@
 //! starts, which costs a transmit-done event whenever something waits; it is what held queues need. Both give the same
 //! results where both can serve.
 
+mod ahead;
 mod lanes;
 mod pausing;
 
@@ -160,6 +161,8 @@ pub struct Port {
     open_from: Time,
     /// The link it feeds.
     pub link: u32,
+    /// Control goes on the link as it is queued: see [`ahead`].
+    commits_control: bool,
     packets: u64,
     bytes: u64,
     longest_queue: u64,
@@ -227,6 +230,7 @@ impl Port {
             delay,
             open_from: if one_queue { Time::ZERO } else { Time::NEVER },
             link,
+            commits_control: false,
             waiting: Waiting::default(),
             lanes: lanes.map(Box::new),
             packets: 0,
@@ -251,8 +255,8 @@ impl Port {
     }
 
     /// Bytes and packets queued at `now`, by the convention of `rules`; every transmission that starts at or before
-    /// `now` has left the queue.
-    pub fn queue(&self, now: Time, rules: &Rules, wires: &Wires) -> (u64, u32) {
+    /// `now` has left the queue; of control, one that starts `now` only if its line has been `freed`.
+    pub fn queue(&self, now: Time, freed: bool, rules: &Rules, wires: &Wires) -> (u64, u32) {
         let mut waiting = self.waiting;
         if self.lanes.is_none() && waiting.packets > 0 {
             let flying = wires.ring(self.link);
@@ -263,7 +267,8 @@ impl Port {
             waiting.bytes += u64::from(waiting.serving);
             waiting.packets += 1;
         }
-        (waiting.bytes, waiting.packets)
+        let (packets, bytes) = self.ahead(now, freed, wires);
+        (waiting.bytes + bytes, waiting.packets + packets as u32)
     }
 
     /// How long a packet that joins the queue at `now` waits for its transmission, if nothing pauses the port.
@@ -469,15 +474,15 @@ impl Port {
         self.busy_until
     }
 
-    /// Queues an admitted packet on a commit-at-start port.
+    /// Queues an admitted packet, which came by `in_port`, on a commit-at-start port.
     #[inline]
-    pub fn keep(&mut self, lane: Lane, hand: &mut InHand, found: Found) {
+    pub fn keep(&mut self, lane: Lane, hand: &mut InHand, in_port: u16, found: Found) {
         if found.mark {
             self.rare.marks += mark(&mut hand.packet);
         }
         self.waiting.bytes += u64::from(hand.packet.wire);
         self.waiting.packets += 1;
-        self.kept().push(lane, hand);
+        self.kept().push(lane, hand, in_port);
     }
 
     /// Queues a pause frame on a commit-at-start port, before everything else. Is it one more, or does it take the place
@@ -549,12 +554,12 @@ impl Port {
         Some(lost)
     }
 
-    /// Parks an admitted packet in held queue `q`, which is taken.
-    pub fn hold(&mut self, q: Queue, hand: &mut InHand, found: Found) {
+    /// Parks an admitted packet, which came by `in_port`, in held queue `q`, which is taken.
+    pub fn hold(&mut self, q: Queue, hand: &mut InHand, in_port: u16, found: Found) {
         if found.mark {
             self.rare.marks += mark(&mut hand.packet);
         }
-        self.kept().hold(q, hand);
+        self.kept().hold(q, hand, in_port);
     }
 
     /// Lets a held queue go.
@@ -582,11 +587,12 @@ impl Port {
     /// Ends the account at `stop`: what would have started then or later was never sent.
     pub fn finish(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> Counters {
         self.settle(stop - Span(1), rules, wires);
-        // On a commit-at-start port what waits was never committed.
+        // On a commit-at-start port what waits was never committed, but for control.
         let unsent = if self.lanes.is_none() { self.waiting } else { Waiting::default() };
+        let (ahead, ahead_bytes) = self.ahead(stop - Span(1), true, wires);
         Counters {
-            packets: self.packets - u64::from(unsent.packets),
-            bytes: self.bytes - unsent.bytes,
+            packets: self.packets - u64::from(unsent.packets) - ahead as u64,
+            bytes: self.bytes - unsent.bytes - ahead_bytes,
             drops: self.rare.drops,
             dropped_bytes: self.rare.dropped_bytes,
             marks: self.rare.marks,

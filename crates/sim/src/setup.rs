@@ -24,7 +24,7 @@ pub struct Tuning {
     pub engine: Option<EngineKind>,
     /// Windows shorter by this factor.
     pub window_divisor: u64,
-    /// Ports that keep their packets until transmission starts.
+    /// Ports that keep their packets until transmission starts, control too.
     pub commit_at_start: bool,
     /// Call every hook, listed or not.
     pub all_hooks: bool,

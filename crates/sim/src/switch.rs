@@ -74,6 +74,9 @@ pub struct Switch {
     keeps: bool,
     /// The buffer its ports share, if they do.
     pub buffer: Option<Box<SharedBuffer>>,
+    /// Of the lines that become free at this instant, those of ports below this have: in the order of their numbers,
+    /// all of them before the first arrival or after the last.
+    freed: u16,
     /// Random streams of the ports, for marking by a ramp.
     dice: Dice,
     /// Its plan.
@@ -95,12 +98,19 @@ struct OwnPorts<'a> {
     net: &'a Net,
 }
 
+impl OwnPorts<'_> {
+    fn queue(&self, port: PortId) -> (u64, u32) {
+        let freed = self.owner.has_freed(port.0);
+        self.owner.ports[port.index()].queue(self.now, freed, &self.net.rules, self.wires)
+    }
+}
+
 impl Ports for OwnPorts<'_> {
     fn queue_bytes(&self, port: PortId) -> u64 {
-        self.owner.ports[port.index()].queue(self.now, &self.net.rules, self.wires).0
+        self.queue(port).0
     }
     fn queue_packets(&self, port: PortId) -> u32 {
-        self.owner.ports[port.index()].queue(self.now, &self.net.rules, self.wires).1
+        self.queue(port).1
     }
     fn rate(&self, port: PortId) -> u64 {
         self.owner.ports[port.index()].rate(self.now)
@@ -156,17 +166,16 @@ impl Switch {
             .as_ref()
             .map(|shared| SharedBuffer::new(shared, &cables(topology, node, packet, net.arrivals_first()), packet))
             .map(|buffer| Box::new(if net.follows_ns3 { buffer.following_ns3() } else { buffer }));
+        // Of a switch that dies, control that waits is lost.
+        let ahead = net.shared.is_some() && !net.keeps_control && !net.faults.keeps(id, topology);
         let ports = (0..topology.ports(node))
             .map(|port| {
                 let link = topology.out_number(node, port);
                 let spec = &topology.links[link as usize];
-                Port::new(
-                    net.line(spec.rate),
-                    spec.delay,
-                    link,
-                    keeps.then(|| Lanes::new(priorities, net.shared.is_some(), queues)),
-                )
-                .with_outlet(net.faults.outlet(link, spec))
+                let lanes = keeps.then(|| Lanes::new(priorities, net.shared.is_some(), queues));
+                let port =
+                    Port::new(net.line(spec.rate), spec.delay, link, lanes).with_outlet(net.faults.outlet(link, spec));
+                if ahead { port.with_control_ahead() } else { port }
             })
             .collect::<Vec<_>>();
         let mut timers = Timers::default();
@@ -201,6 +210,7 @@ impl Switch {
             down: (0..topology.ports(node)).filter(|&port| !topology.out(node, port).up).collect(),
             keeps,
             buffer,
+            freed: if net.arrivals_first() { 0 } else { u16::MAX },
             dice: match net.shared {
                 Some(_) if net.follows_ns3 => Dice::Ns3(Box::new(Mrg32k3a::ns3_stream_0())),
                 _ => {
@@ -417,7 +427,7 @@ impl Switch {
             return;
         }
         if self.keeps {
-            let Some(admitted) = self.admit_kept(w, now, (in_port, out), None, &mut hand.packet) else {
+            let Some(admitted) = self.admit_kept(w, now, (in_port, out), None, &hand.packet) else {
                 drop_packet(w, &hand.packet);
                 return;
             };
@@ -477,7 +487,26 @@ impl Switch {
     }
 
     /// Something planned is due.
+    #[inline(always)]
     pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
+        if let What::TransmitDone(port) | What::LateTransmitDone(port) = what {
+            self.transmit_done(w, now, port);
+            return;
+        }
+        // Changes of links go before all lines that become free at this instant, timers behind them.
+        let freed = match what {
+            What::LinkChange(_) => 0,
+            What::Look => self.freed,
+            _ => u16::MAX,
+        };
+        let freed = std::mem::replace(&mut self.freed, freed);
+        self.fire_timer(w, now, what);
+        self.freed = freed;
+    }
+
+    /// Something planned is due, and no line becomes free by it.
+    #[inline(never)]
+    fn fire_timer(&mut self, w: &mut World<'_>, now: Time, what: What) {
         match what {
             What::LinkChange(number) => match self.changes[number as usize] {
                 Step::Dies => self.lose_all(w, now),
@@ -493,7 +522,6 @@ impl Switch {
                     self.tell_link(w, now, port, Change::Up);
                 }
             },
-            What::TransmitDone(port) | What::LateTransmitDone(port) => self.transmit_done(w, now, port),
             What::RenewPause(port, priority) => self.renew_pause(w, now, (port, priority)),
             What::Scheme(key) => {
                 let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
@@ -527,13 +555,14 @@ impl Switch {
             What::Look => self.look(w, now),
             What::FlowStart | What::Gate(_) | What::Retransmit(_) => {}
             What::DelayedAck(_) | What::Resequence(_) | What::Pace(_) => {}
+            What::TransmitDone(_) | What::LateTransmitDone(_) => {}
         }
     }
 
     #[cold]
     fn look(&mut self, w: &mut World<'_>, now: Time) {
         if let Some(looks) = &mut self.looks {
-            looks.look(now, &self.ports, w.net, w.wires, &mut self.timers);
+            looks.look(now, &self.ports, self.freed > 0, w.net, w.wires, &mut self.timers);
         }
     }
 
@@ -556,7 +585,7 @@ impl Switch {
             let sent = busy - self.busy[n];
             self.busy[n] = busy;
             w.log.point(now, 0, entity, sent.0 as f64 / interval.0 as f64);
-            w.log.point(now, 1, entity, port.queue(now, &w.net.rules, w.wires).0 as f64);
+            w.log.point(now, 1, entity, port.queue(now, true, &w.net.rules, w.wires).0 as f64);
         }
         self.timers.plan(now + interval, What::Sample);
     }

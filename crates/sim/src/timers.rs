@@ -1,4 +1,5 @@
-//! What a node has planned: its own small heap, ordered by (instant, class, what), never by insertion.
+//! What a node has planned: its own small heap, and a short queue for when its lines become free. Both are ordered by
+//! (instant, class, what), never by insertion.
 
 use spinewise_policy::{FlowKey, Key, Time, Way};
 use std::cmp::Reverse;
@@ -68,9 +69,14 @@ struct Entry(u128);
 /// Bits below the rank: whom it is about.
 const SUBJECT: u32 = 58;
 /// The first rank behind arrivals, which are planned nowhere.
-const FIRST_BEHIND: u64 = 3;
+const FIRST_BEHIND: u64 = LATE;
+/// The rank of [`What::LateTransmitDone`].
+const LATE: u64 = 3;
 
 impl Entry {
+    /// Later than all others: nothing.
+    const NONE: Entry = Entry(u128::MAX);
+
     #[inline]
     fn new(at: Time, what: What) -> Entry {
         // Ranks ascend with the classes.
@@ -116,7 +122,7 @@ impl Entry {
             2 => Class::Look,
             3 => Class::LateTransmitDone,
             15 => Class::Tick,
-            16 => Class::Sample,
+            16.. => Class::Sample,
             _ => Class::Timer,
         }
     }
@@ -147,38 +153,140 @@ impl Entry {
 }
 
 /// The plan of one node.
-#[derive(Debug, Default)]
-pub struct Timers(BinaryHeap<Reverse<Entry>>);
+#[derive(Debug)]
+pub struct Timers {
+    /// When lines become free.
+    lines: Soon,
+    /// Everything else.
+    heap: BinaryHeap<Reverse<Entry>>,
+    /// The first of it, [`Entry::NONE`] if there is nothing.
+    first: Entry,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Timers { lines: Soon::default(), heap: BinaryHeap::new(), first: Entry::NONE }
+    }
+}
 
 impl Timers {
     /// Plans `what` at `at`.
     #[inline]
     pub fn plan(&mut self, at: Time, what: What) {
-        self.0.push(Reverse(Entry::new(at, what)));
+        let entry = Entry::new(at, what);
+        if let What::TransmitDone(_) | What::LateTransmitDone(_) = what {
+            self.lines.push(entry);
+        } else {
+            self.first = self.first.min(entry);
+            self.heap.push(Reverse(entry));
+        }
+    }
+
+    #[inline]
+    fn peek(&self) -> Entry {
+        self.lines.first.min(self.first)
     }
 
     /// When and of which class the next one is.
     #[inline]
     pub fn next(&self) -> (Time, Class) {
-        self.0.peek().map_or((Time::NEVER, Class::Sample), |entry| (entry.0.at(), entry.0.class()))
+        let next = self.peek();
+        (next.at(), next.class())
     }
 
     /// Does the next one go before an arrival at `now`?
     #[inline]
     pub fn precede_arrival(&self, now: Time) -> bool {
-        let arrival = u128::from(now.0) << 64 | u128::from(FIRST_BEHIND << SUBJECT);
-        self.0.peek().is_some_and(|entry| entry.0.0 < arrival)
+        self.peek().0 < u128::from(now.0) << 64 | u128::from(FIRST_BEHIND << SUBJECT)
     }
 
     /// When the next one is.
     #[inline]
     pub fn next_at(&self) -> Time {
-        self.0.peek().map_or(Time::NEVER, |entry| entry.0.at())
+        self.peek().at()
     }
 
     /// Takes the next one.
+    #[inline]
     pub fn pop(&mut self) -> Option<(Time, What)> {
-        self.0.pop().map(|entry| (entry.0.at(), entry.0.what()))
+        if self.lines.first < self.first {
+            let entry = self.lines.first;
+            self.lines.pop();
+            let port = entry.0 as u16;
+            let late = entry.rank() == LATE;
+            return Some((entry.at(), if late { What::LateTransmitDone(port) } else { What::TransmitDone(port) }));
+        }
+        self.pop_other()
+    }
+
+    #[inline(never)]
+    fn pop_other(&mut self) -> Option<(Time, What)> {
+        let Reverse(entry) = self.heap.pop()?;
+        self.first = self.heap.peek().map_or(Entry::NONE, |next| next.0);
+        Some((entry.at(), entry.what()))
+    }
+}
+
+/// A short queue in order, for what is planned a packet's time ahead: what is planned last is due last or nearly so, and
+/// finds its place from the back in a step or two, where a heap would take it up and down through all its levels.
+#[derive(Debug)]
+struct Soon {
+    /// The first, [`Entry::NONE`] if there is none.
+    first: Entry,
+    /// The others, in order from `head` on; what lies before has been taken.
+    others: Vec<Entry>,
+    head: usize,
+}
+
+impl Default for Soon {
+    fn default() -> Self {
+        Soon { first: Entry::NONE, others: Vec::new(), head: 0 }
+    }
+}
+
+impl Soon {
+    /// So many may have been taken before their room is used again.
+    const TAKEN: usize = 64;
+
+    #[inline]
+    fn push(&mut self, entry: Entry) {
+        if self.first == Entry::NONE {
+            self.first = entry;
+            return;
+        }
+        // The later of the two joins the others.
+        let later = if entry < self.first { std::mem::replace(&mut self.first, entry) } else { entry };
+        self.others.push(later);
+        let waiting = &mut self.others[self.head..];
+        let mut at = waiting.len() - 1;
+        while at > 0 && waiting[at - 1] > later {
+            waiting[at] = waiting[at - 1];
+            at -= 1;
+        }
+        waiting[at] = later;
+    }
+
+    /// Takes the first, which must be there.
+    #[inline]
+    fn pop(&mut self) {
+        let Some(&next) = self.others.get(self.head) else {
+            self.first = Entry::NONE;
+            return;
+        };
+        self.first = next;
+        self.head += 1;
+        if self.head == self.others.len() {
+            self.others.clear();
+            self.head = 0;
+        } else if self.head == Self::TAKEN {
+            self.clear_taken();
+        }
+    }
+
+    #[cold]
+    fn clear_taken(&mut self) {
+        self.others.drain(..self.head);
+        self.head = 0;
     }
 }
 
@@ -231,6 +339,33 @@ mod tests {
         keys.iter().rev().for_each(|&key| timers.plan(Time(1), What::Scheme(key)));
         for key in keys {
             assert_eq!(timers.pop(), Some((Time(1), What::Scheme(key))));
+        }
+    }
+
+    #[test]
+    fn lines_and_all_else_come_in_one_order() {
+        let mut rng = spinewise_policy::Rng::stream(1, "timers", 0);
+        let (mut timers, mut plan) = (Timers::default(), Vec::new());
+        let mut now = 0;
+        for round in 0..20_000u32 {
+            // Long swells, so that many wait at times.
+            if rng.below(100) < if round / 500 % 2 == 0 { 60 } else { 40 } {
+                let at = Time(now + u64::from(rng.below(200)));
+                let port = rng.below(40) as u16;
+                let what = match rng.below(4) {
+                    0 => What::Retransmit(u32::from(port)),
+                    1 => What::LateTransmitDone(port),
+                    _ => What::TransmitDone(port),
+                };
+                timers.plan(at, what);
+                plan.push(Entry::new(at, what));
+            } else {
+                plan.sort_unstable();
+                let next = (!plan.is_empty()).then(|| plan.remove(0)).map(|entry| (entry.at(), entry.what()));
+                assert_eq!(timers.next_at(), next.map_or(Time::NEVER, |next| next.0));
+                assert_eq!(timers.pop(), next);
+                now = next.map_or(now, |next| next.0.0);
+            }
         }
     }
 }

@@ -122,6 +122,19 @@ fn specs() -> Vec<(String, Value)> {
         json!({"scheme": {"name": "pdlb"}, "traffic": [{"kind": "rpc", "fan_in": 9, "size_bytes": 20_000,
                "request_bytes": 300, "requests": 20, "period_us": 100, "arrivals": "poisson"}]}),
     );
+    for (preset, scheme) in
+        [("selb", "drill"), ("selb", "selb"), ("conweave-ns3", "drill"), ("conweave-ns3", "conweave")]
+    {
+        let rates = json!({"host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "fabric_delay_ns": 1000});
+        let mut spec = small(json!({"preset": preset, "scheme": {"name": scheme}, "topology": rates}));
+        spec["metrics"] = json!({"series_interval_us": 10});
+        spec["traffic"] = json!([
+            {"kind": "poisson", "cdf": "ali_storage", "load": 0.8, "load_of": "host_links", "pairs": "any",
+             "duration_us": 400},
+            {"kind": "incast", "receiver": 0, "senders": 9, "size_bytes": 1_000_000}]);
+        specs.push((format!("pauses, {preset}, {scheme}"), spec));
+    }
+    let mut add = |name: &str, change: Value| specs.push((name.into(), small(change)));
     add("stop by time", json!({"run": {"stop": "time", "until_us": 1500.0}}));
     specs
 }
@@ -131,6 +144,8 @@ fn every_spec_gives_one_outcome_whatever_the_engine() {
     for (name, spec) in specs() {
         let reference = run(&spec, Tuning { window_divisor: 1, ..Tuning::default() });
         assert!(reference.report["packet_hops"].as_u64() > Some(1000), "{name}: {}", reference.report["packet_hops"]);
+        let paused = reference.report["counters"]["pause_frames"]["packets"].as_u64();
+        assert!(!name.starts_with("pauses") || paused > Some(100), "{name}: {paused:?} pause frames");
         for (what, tuning) in tunings() {
             let other = run(&spec, tuning);
             assert_eq!(reference.records, other.records, "{name}: {what}: flows");

@@ -142,38 +142,31 @@ impl Host {
     }
 
     pub(super) fn send_ack(&mut self, w: &mut World<'_>, now: Time, flow: u32, ack: &AckOut, told: Option<&Sack>) {
-        let mut hand = self.ack_packet(w, flow, w.flows.specs[flow as usize].src, ack);
-        if let Some(told) = told.filter(|told| !told.is_empty()) {
-            attach(&mut hand, told);
+        let packet = self.ack_packet(w, flow, w.flows.specs[flow as usize].src, ack);
+        match told.filter(|told| !told.is_empty()) {
+            None => self.send(w, now, packet),
+            Some(told) => self.send_tagged(w, now, attached(packet(), told)),
         }
-        self.send_answer_of_tcp(w, now, &mut hand);
-    }
-
-    /// Sends what a receiver answers.
-    #[inline(always)]
-    pub(super) fn send_answer_of_tcp(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
-        self.choose(w, now, &mut hand.packet);
-        self.commit(w, now, hand);
-        self.perform(w, now, None);
     }
 
     /// An acknowledgement to `dst`, without options.
     #[inline(always)]
-    pub(super) fn ack_packet(&self, w: &World<'_>, flow: u32, dst: u32, ack: &AckOut) -> InHand {
-        InHand::from(Packet {
+    pub(super) fn ack_packet(&self, w: &World<'_>, flow: u32, dst: u32, ack: &AckOut) -> impl Fn() -> Packet + use<> {
+        let (src, wire, ack) = (self.id, w.net.frame.ack_bytes as u16, *ack);
+        move || Packet {
             stamp: ack.echo,
             seq: ack.cumulative,
             flow,
-            src: self.id,
+            src,
             dst,
-            wire: w.net.frame.ack_bytes as u16,
+            wire,
             way: Way::ANY,
             echo: ack.echo_tag as u16,
             payload: (ack.echo_tag >> 16) as u16,
             kind: Kind::Ack,
             flags: if ack.ece { ECE } else { 0 } | if ack.echo_retransmit { RETRANSMIT } else { 0 },
             ..Packet::default()
-        })
+        }
     }
 
     pub(super) fn receive_ack(&mut self, w: &mut World<'_>, now: Time, hand: &InHand) {
@@ -446,12 +439,11 @@ pub(super) fn ack_of(packet: &Packet) -> Ack {
     }
 }
 
-/// Gives an acknowledgement its SACK option, which takes bytes.
+/// An acknowledgement with its SACK option, which takes bytes.
 #[cold]
-fn attach(hand: &mut InHand, told: &Sack) {
-    hand.packet.flags |= BODY;
-    hand.packet.wire += told.wire_bytes() as u16;
-    hand.body = Some(told.encode());
+fn attached(ack: Packet, told: &Sack) -> InHand {
+    let packet = Packet { flags: ack.flags | BODY, wire: ack.wire + told.wire_bytes() as u16, ..ack };
+    InHand { packet, body: Some(told.encode()) }
 }
 
 /// What a NACK of IRN tells of.

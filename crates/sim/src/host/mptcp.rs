@@ -33,7 +33,9 @@ impl Host {
             ..blank
         };
         let signal = Signal { data, sack: Sack::NONE };
-        self.send_segment(w, now, InHand { packet, body: Some(signal.encode()) });
+        let number = packet.flow;
+        self.send_tagged(w, now, InHand { packet, body: Some(signal.encode()) });
+        self.has_sent(w, number);
     }
 
     /// A data packet of a subflow arrived.
@@ -107,11 +109,9 @@ impl Host {
             _ => spec.size,
         };
         let sack = Sack::of(&sack.blocks()[..sack.blocks().len().min(config.options().sack_blocks)]);
-        let mut hand = self.ack_packet(w, number, spec.src, ack);
-        hand.packet.flags |= BODY;
-        hand.packet.wire += sack.wire_bytes() as u16;
-        hand.body = Some(Signal { data, sack }.encode());
-        self.send_answer_of_tcp(w, now, &mut hand);
+        let ack = self.ack_packet(w, number, spec.src, ack)();
+        let packet = Packet { flags: ack.flags | BODY, wire: ack.wire + sack.wire_bytes() as u16, ..ack };
+        self.send_tagged(w, now, InHand { packet, body: Some(Signal { data, sack }.encode()) });
     }
 
     /// An acknowledgement of a subflow arrived.

@@ -31,7 +31,7 @@ impl Host {
         let mut hand = InHand::from(Packet { wire: wire as u16, flags, ..blank });
         self.choose(w, now, &mut hand.packet);
         w.log.handshakes.add(hand.packet.wire);
-        self.commit(w, now, &mut hand);
+        self.commit(w, now, hand);
         self.plan_retransmit(w, number);
         self.perform(w, now, None);
         opened
@@ -71,7 +71,7 @@ impl Host {
             ..Packet::default()
         });
         self.choose(w, now, &mut hand.packet);
-        self.commit(w, now, &mut hand);
+        self.commit(w, now, hand);
         self.perform(w, now, None);
     }
 
@@ -96,7 +96,7 @@ impl Host {
         });
         self.choose(w, now, &mut hand.packet);
         w.log.handshakes.add(hand.packet.wire);
-        self.commit(w, now, &mut hand);
+        self.commit(w, now, hand);
         self.perform(w, now, None);
     }
 

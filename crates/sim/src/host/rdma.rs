@@ -44,27 +44,28 @@ impl Host {
     /// Answers a data packet.
     fn send_answer(&mut self, w: &mut World<'_>, now: Time, data: &Packet, answer: &RdmaAck) {
         let flag = |flag: u8, on: bool| if on { flag } else { 0 };
-        let mut hand = InHand::from(Packet {
+        let (id, wire) = (self.id, w.net.frame.ack_bytes as u16);
+        let packet = || Packet {
             stamp: data.stamp,
             seq: answer.cumulative,
             flow: data.flow,
-            src: self.id,
+            src: id,
             dst: data.src,
-            wire: w.net.frame.ack_bytes as u16,
+            wire,
             way: Way::ANY,
             echo: data.way.0,
             payload: delay_echo(now, data),
             kind: Kind::Ack,
             flags: flag(NACK, answer.nack) | flag(CNP, answer.cnp) | flag(ECE, data.is(CE)) | data.flags & RETRANSMIT,
             ..Packet::default()
-        });
-        if let Some(sack) = answer.sack {
+        };
+        match answer.sack {
+            None => self.send(w, now, packet),
             // Not in the packet's header, which belongs to schemes.
-            hand.packet.flags |= BODY;
-            hand.body = Some(Box::new(put_sack(sack)));
+            Some(sack) => {
+                let told = Packet { flags: packet().flags | BODY, ..packet() };
+                self.send_tagged(w, now, InHand { packet: told, body: Some(Box::new(put_sack(sack))) });
+            }
         }
-        self.choose(w, now, &mut hand.packet);
-        self.commit(w, now, &mut hand);
-        self.perform(w, now, None);
     }
 }

@@ -34,7 +34,7 @@ impl Host {
 
     pub(super) fn answer(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
         let reply = Packet { src: self.id, ..reply_to(packet, now, 0) };
-        self.commit(w, now, &mut reply.into());
+        self.commit(w, now, reply.into());
     }
 
     pub(super) fn probe_reply(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
@@ -148,7 +148,7 @@ impl Host {
 
     pub(super) fn send_one(&mut self, w: &mut World<'_>, now: Time, dst: u32, message: Packet, body: &[u8]) {
         let packet = Packet { src: self.id, dst, flags: BODY, ..message };
-        self.commit(w, now, &mut InHand { packet, body: Some(body.into()) });
+        self.commit(w, now, InHand { packet, body: Some(body.into()) });
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -181,7 +181,7 @@ impl Host {
             self.parked.push_back(packet);
             self.set_going(w, now);
         } else {
-            self.commit(w, now, &mut packet.into());
+            self.commit(w, now, packet.into());
         }
         self.timers.plan(now + give_up, What::ProbeLost(number));
     }

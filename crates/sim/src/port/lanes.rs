@@ -31,9 +31,12 @@ struct Fifo {
 
 impl Fifo {
     #[inline]
-    fn push(&mut self, hand: &mut InHand) {
+    fn push(&mut self, hand: &mut InHand, in_port: u16) {
         self.bytes += u64::from(hand.packet.wire);
-        *self.packets.push() = hand.packet;
+        let slot = self.packets.push();
+        // Into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
+        *slot = hand.packet;
+        slot.at = Time(u64::from(in_port));
         if hand.packet.is(BODY) {
             self.bodies.push_back(hand.body.take().unwrap_or_default());
         }
@@ -161,13 +164,13 @@ impl Lanes {
         self.held[usize::from(q.0)].fifo.bytes
     }
 
-    /// Queues a packet.
+    /// Queues a packet that came by `in_port`.
     #[inline]
-    pub fn push(&mut self, lane: Lane, hand: &mut InHand) {
+    pub fn push(&mut self, lane: Lane, hand: &mut InHand, in_port: u16) {
         match (lane, &mut self.control) {
-            (Lane::Data(n), _) => self.data[usize::from(n)].fifo.push(hand),
-            (_, Some(control)) => control.push(hand),
-            (_, None) => self.data[0].fifo.push(hand),
+            (Lane::Data(n), _) => self.data[usize::from(n)].fifo.push(hand, in_port),
+            (_, Some(control)) => control.push(hand, in_port),
+            (_, None) => self.data[0].fifo.push(hand, in_port),
         }
     }
 
@@ -311,11 +314,11 @@ impl Lanes {
         true
     }
 
-    /// Parks a packet in held queue `q`, which is taken.
-    pub fn hold(&mut self, q: Queue, hand: &mut InHand) {
+    /// Parks a packet that came by `in_port` in held queue `q`, which is taken.
+    pub fn hold(&mut self, q: Queue, hand: &mut InHand, in_port: u16) {
         self.held_in_all.0 += u64::from(hand.packet.wire);
         self.held_in_all.1 += 1;
-        self.held[usize::from(q.0)].fifo.push(hand);
+        self.held[usize::from(q.0)].fifo.push(hand, in_port);
     }
 
     /// Lets held queue `q` go: its packets join their data queue. Returns what drained at once, as it was empty, or the
@@ -405,8 +408,8 @@ pub struct Lost {
 pub struct Next {
     /// The queue it is the first of.
     pub lane: Lane,
-    /// [`Packet::at`]: how it came.
-    pub at: Time,
+    /// The port it came by.
+    pub in_port: u16,
     /// Its bytes.
     pub wire: u32,
     /// Bytes that it leaves behind in a data queue; of control, nothing is asked.
@@ -417,7 +420,7 @@ impl Next {
     #[inline]
     fn new(lane: Lane, packet: &Packet, queue: u64) -> Next {
         let wire = u32::from(packet.wire);
-        Next { lane, at: packet.at, wire, left: queue.saturating_sub(u64::from(wire)) }
+        Next { lane, in_port: packet.came_by(), wire, left: queue.saturating_sub(u64::from(wire)) }
     }
 }
 

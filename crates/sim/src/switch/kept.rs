@@ -8,11 +8,11 @@ use crate::port::{Found, Lane, Lanes, Lost, Next, Port, Released};
 use crate::timers::What;
 use spinewise_policy::{Kind, Queue, Span, Time};
 
-/// The port and priority a packet came by, for the account of its ingress; none for what was made here. `at` is what the
-/// packet says while a port keeps it.
-fn came(at: Time, lane: Lane) -> Came {
+/// The port and priority a packet came by, for the account of its ingress; none for what was made here.
+#[inline]
+fn came(in_port: u16, lane: Lane) -> Came {
     match lane {
-        Lane::Data(priority) if at != Time(u64::from(MADE_HERE)) => Some((at.0 as u16, priority)),
+        Lane::Data(priority) if in_port != MADE_HERE => Some((in_port, priority)),
         _ => None,
     }
 }
@@ -21,7 +21,7 @@ fn came(at: Time, lane: Lane) -> Came {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Admitted {
     lane: Lane,
-    came: Came,
+    in_port: u16,
     found: Found,
 }
 
@@ -37,6 +37,10 @@ impl Switch {
     #[inline(always)]
     pub(super) fn queue_kept(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         let port = &mut self.ports[usize::from(out)];
+        if hand.packet.is_control() && port.commits_control() {
+            port.commit_control(now, hand, w.wires);
+            return;
+        }
         let free = may_start(w.net, now, port.free_at());
         if let (true, Some(buffer)) = (free && port.passes(now), self.buffer.as_deref_mut()) {
             // Most packets start at once and leave the shared buffer as it was: they need no queue and no account. There
@@ -55,7 +59,7 @@ impl Switch {
     /// Queues a packet that does not start at once, or drops it.
     #[inline(never)]
     fn queue_up(&mut self, w: &mut World<'_>, now: Time, (in_port, out): (u16, u16), hand: &mut InHand) {
-        match self.admit_kept(w, now, (in_port, out), None, &mut hand.packet) {
+        match self.admit_kept(w, now, (in_port, out), None, &hand.packet) {
             Some(admitted) => self.keep(w, now, out, hand, admitted),
             None => drop_packet(w, &hand.packet),
         }
@@ -69,42 +73,45 @@ impl Switch {
         now: Time,
         (in_port, out): (u16, u16),
         held: Option<Queue>,
-        packet: &mut Packet,
+        packet: &Packet,
     ) -> Option<Admitted> {
-        packet.at = Time(u64::from(in_port));
         let port = &mut self.ports[usize::from(out)];
         let bytes = u32::from(packet.wire);
         let lanes = port.kept();
         let lane = lanes.lane_of(packet);
-        let came = came(packet.at, lane);
         let Some(buffer) = self.buffer.as_deref_mut() else {
             let found = port.admit_exactly(now, bytes, held.is_some(), &w.net.rules, w.wires)?;
-            return Some(Admitted { lane, came, found });
+            return Some(Admitted { lane, in_port, found });
         };
         if lane != Lane::Control {
             let queue = held.map_or_else(|| lanes.bytes(lane), |q| lanes.bytes_held(q));
             port.note_queue(queue);
-            if !buffer.admit(came, queue, u64::from(bytes)) {
+            if !buffer.admit(came(in_port, lane), queue, u64::from(bytes)) {
                 port.refuse(bytes);
                 return None;
             }
         }
-        Some(Admitted { lane, came, found: Found::default() })
+        Some(Admitted { lane, in_port, found: Found::default() })
     }
 
     /// Queues an admitted packet.
     #[inline(always)]
     pub(super) fn keep(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand, admitted: Admitted) {
-        let Admitted { lane, came, found } = admitted;
-        self.ports[usize::from(out)].keep(lane, hand, found);
-        self.ask_pause(w, now, came);
+        let Admitted { lane, in_port, found } = admitted;
+        if lane == Lane::Control && self.ports[usize::from(out)].commits_control() {
+            self.ports[usize::from(out)].commit_control(now, hand, w.wires);
+            return;
+        }
+        self.ports[usize::from(out)].keep(lane, hand, in_port, found);
+        self.ask_pause(w, now, came(in_port, lane));
         self.set_going(w, now, out);
     }
 
     /// Drops an admitted packet after all: its port refuses it, and the buffer has back what it took.
     #[cold]
     pub(super) fn give_up(&mut self, w: &mut World<'_>, now: Time, out: u16, packet: &Packet, admitted: Admitted) {
-        let Admitted { lane, came, .. } = admitted;
+        let Admitted { lane, in_port, .. } = admitted;
+        let came = came(in_port, lane);
         let port = &mut self.ports[usize::from(out)];
         port.refuse(u32::from(packet.wire));
         drop_packet(w, packet);
@@ -131,13 +138,13 @@ impl Switch {
         {
             w.fabric.pin(self.id, owner);
         }
-        let admitted = self.admit_kept(w, now, (in_port, out), Some(queue), &mut hand.packet);
-        let Some(Admitted { came, found, .. }) = admitted else {
+        let admitted = self.admit_kept(w, now, (in_port, out), Some(queue), &hand.packet);
+        let Some(Admitted { lane, found, .. }) = admitted else {
             drop_packet(w, &hand.packet);
             return;
         };
-        self.ports[usize::from(out)].hold(queue, hand, found);
-        self.ask_pause(w, now, came);
+        self.ports[usize::from(out)].hold(queue, hand, in_port, found);
+        self.ask_pause(w, now, came(in_port, lane));
     }
 
     /// Lets a held queue go.
@@ -154,8 +161,21 @@ impl Switch {
         }
     }
 
+    /// Has the line of this port become free, if it does at this instant?
+    #[inline]
+    pub(crate) fn has_freed(&self, port: u16) -> bool {
+        port < self.freed
+    }
+
     /// The line of a port may be free, or a pause may have ended.
     pub(super) fn transmit_done(&mut self, w: &mut World<'_>, now: Time, out: u16) {
+        let freed = std::mem::replace(&mut self.freed, out + 1);
+        self.line_is_free(w, now, out);
+        self.freed = freed;
+    }
+
+    #[inline(always)]
+    fn line_is_free(&mut self, w: &mut World<'_>, now: Time, out: u16) {
         let port = &mut self.ports[usize::from(out)];
         let free = port.free_at();
         let lanes = port.kept();
@@ -202,8 +222,8 @@ impl Switch {
     fn start(&mut self, w: &mut World<'_>, now: Time, out: u16) {
         let port = &mut self.ports[usize::from(out)];
         let Some(next) = port.kept().next(now) else { return };
-        let Next { lane, at, wire, left } = next;
-        let came = came(at, lane);
+        let Next { lane, in_port, wire, left } = next;
+        let came = came(in_port, lane);
         let (mut marks, mut resumes) = (false, false);
         if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
             resumes = buffer.leave(came, left, u64::from(wire), now);
@@ -227,7 +247,7 @@ impl Switch {
                 w.log.lost_in_switches += 1;
                 count_lost(w, &packet);
                 if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
-                    buffer.leave(came(packet.at, lane), left, u64::from(packet.wire), now);
+                    buffer.leave(came(packet.came_by(), lane), left, u64::from(packet.wire), now);
                 }
                 while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
                     self.tell_drained(w, now, out, drained);
@@ -282,9 +302,16 @@ impl Switch {
             ttl: 1,
             ..Packet::default()
         };
+        if self.ports[usize::from(port)].commits_control() {
+            let freed = self.has_freed(port);
+            if self.ports[usize::from(port)].commit_pause(now, freed, &packet, w.wires) {
+                self.note_made(w, &packet);
+            }
+            return;
+        }
         if w.net.follows_ns3 {
             // There they queue with other control, each for itself.
-            self.ports[usize::from(port)].keep(Lane::Control, &mut InHand::from(packet), Found::default());
+            self.ports[usize::from(port)].keep(Lane::Control, &mut InHand::from(packet), MADE_HERE, Found::default());
             self.note_made(w, &packet);
         } else if self.ports[usize::from(port)].keep_pause(&packet) {
             self.note_made(w, &packet);
@@ -304,7 +331,7 @@ impl Switch {
     pub(crate) fn waiting(&self, port: u16, priority: u8) -> impl Iterator<Item = (Came, u64)> {
         let lanes = self.ports[usize::from(port)].lanes();
         let packets = lanes.into_iter().flat_map(move |lanes| lanes.waiting(priority));
-        packets.map(move |packet| (came(packet.at, Lane::Data(priority)), u64::from(packet.wire)))
+        packets.map(move |packet| (came(packet.came_by(), Lane::Data(priority)), u64::from(packet.wire)))
     }
 
     /// Do the accounts of the buffer agree with what the ports hold?

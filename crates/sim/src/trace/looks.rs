@@ -49,7 +49,7 @@ pub struct Looks {
 
 impl Looks {
     /// Looks at the ports whose instant this is, and plans the next.
-    pub fn look(&mut self, now: Time, ports: &[Port], net: &Net, wires: &Wires, timers: &mut Timers) {
+    pub fn look(&mut self, now: Time, ports: &[Port], freed: bool, net: &Net, wires: &Wires, timers: &mut Timers) {
         while let Some(&(at, port)) = self.planned.get(self.seen.len()) {
             if at > now {
                 timers.plan(at, What::Look);
@@ -58,7 +58,7 @@ impl Looks {
             let port = &ports[usize::from(port)];
             let paused = port.lanes().is_some_and(|lanes| lanes.any_paused(now));
             self.seen.push(Seen {
-                queue: port.queue(now, &net.rules, wires).0,
+                queue: port.queue(now, freed, &net.rules, wires).0,
                 wait: port.queueing_delay(now),
                 state: if paused { State::Paused } else { State::Up },
             });

@@ -1,0 +1,171 @@
+//! Control packets of a commit-at-start port, on the link ahead of their time.
+//!
+//! Control goes before all data, first in, first out, and is never paused. So it is known when a control packet starts
+//! as soon as it is queued, and it goes into the link's ring there and then, as all packets of a FIFO port do: no event
+//! is needed. Data that waits finds the line busy for longer. Only a pause frame jumps it, which happens seldom: then the
+//! control packets that have not started move back by the time the frame takes.
+
+use super::Port;
+use crate::link::Wires;
+use crate::packet::{InHand, Packet};
+use spinewise_policy::{Kind, Span, Time};
+
+impl Port {
+    /// Makes a port with a control queue commit what joins it, if it can: its rate must not change, the time of a packet
+    /// must be its own, and one must not arrive as it is sent.
+    pub fn with_control_ahead(mut self) -> Self {
+        self.commits_control = self.line.is_even() && self.rare.outlet.is_none() && self.delay > Span::ZERO;
+        self
+    }
+
+    /// Does control go on the link as it is queued? Then its queue in the lanes is always empty.
+    #[inline]
+    pub fn commits_control(&self) -> bool {
+        self.commits_control
+    }
+
+    /// Puts a control packet on the link, behind what has started and other control.
+    #[inline]
+    pub fn commit_control(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
+        self.transmit(self.busy_until.max(now), hand, wires);
+    }
+
+    /// Puts a pause frame on the link, behind what has started and other pause frames, before other control. One that has
+    /// not started and is for the same priority is overtaken by events: the new one takes its place. Is it one more?
+    /// `freed`: what starts `now` has started.
+    #[cold]
+    pub fn commit_pause(&mut self, now: Time, freed: bool, frame: &Packet, wires: &mut Wires) -> bool {
+        let (mut behind, _) = self.ahead(now, freed, wires);
+        let ring = wires.ring_mut(self.link);
+        while behind > 0 && ring.from_back(behind - 1).kind == Kind::Pause {
+            behind -= 1;
+            let waiting = ring.from_back(behind);
+            if waiting.echo == frame.echo {
+                *waiting = Packet { at: waiting.at, ..*frame };
+                return false;
+            }
+        }
+        let start = self.busy_until.max(now);
+        let ends = self.occupy(start, u32::from(frame.wire));
+        let (took, arrives) = (ends.since(start), ends + self.delay);
+        *wires.slot(self.link, arrives) = Packet { at: arrives, ..*frame };
+        let ring = wires.ring_mut(self.link);
+        for i in 0..behind {
+            let other = *ring.from_back(i + 1);
+            *ring.from_back(i) = Packet { at: other.at + took, ..other };
+            *ring.from_back(i + 1) = Packet { at: other.at - self.line.even(other.wire) + took, ..*frame };
+        }
+        true
+    }
+
+    /// Control packets on the link that have not started by `now`, and their bytes. `freed`: what starts `now` has.
+    pub(super) fn ahead(&self, now: Time, freed: bool, wires: &Wires) -> (usize, u64) {
+        if !self.commits_control || self.busy_until <= now {
+            return (0, 0);
+        }
+        let (ring, mut bytes) = (wires.ring(self.link), 0);
+        for n in 0..ring.len() {
+            let last = ring.len() - 1 - n;
+            let packet = ring.get(last);
+            let start = packet.at - self.delay - self.line.even(packet.wire);
+            // One that found its line free before this instant started at once; one that starts as another ends waits for that.
+            let waited = || last > 0 && ring.get(last - 1).at - self.delay == start;
+            if start < now || (start == now && (freed || !waited())) {
+                return (n, bytes);
+            }
+            bytes += u64::from(packet.wire);
+        }
+        (ring.len(), bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Clock, Serializer};
+    use crate::port::{Lanes, Rules};
+
+    const RATE: u64 = 8_000_000_000; // a byte a nanosecond
+    const DELAY: Span = Span::from_ns(1000);
+
+    fn port(clock: Clock) -> (Port, Wires) {
+        let port = Port::new(Serializer::on(clock, RATE), DELAY, 0, Some(Lanes::new(1, true, 0)));
+        (port.with_control_ahead(), Wires::new(vec![0], 1))
+    }
+
+    fn ack(flow: u32, wire: u16) -> InHand {
+        InHand::from(Packet { flow, wire, kind: Kind::Ack, ..Packet::default() })
+    }
+
+    fn frame(length: u64, priority: u16) -> Packet {
+        Packet { seq: length, wire: 43, echo: priority, kind: Kind::Pause, ..Packet::default() }
+    }
+
+    /// What is on the link: kind, flow, length of a pause, and arrival in ns.
+    fn on_link(wires: &Wires) -> Vec<(Kind, u32, u64, u64)> {
+        wires.ring(0).iter().map(|packet| (packet.kind, packet.flow, packet.seq, packet.at.0 / 1000)).collect()
+    }
+
+    #[test]
+    fn control_goes_on_the_link_behind_control_and_a_pause_frame_before_it() {
+        let (mut port, mut wires) = port(Clock::Exact);
+        let now = Time::ZERO + Span::from_ns(10);
+        for (flow, wire) in [(1, 1000), (2, 60), (3, 70)] {
+            port.commit_control(now, &mut ack(flow, wire), &mut wires);
+        }
+        let told = [(Kind::Ack, 1, 0, 2010), (Kind::Ack, 2, 0, 2070), (Kind::Ack, 3, 0, 2140)];
+        assert_eq!(on_link(&wires), told);
+        assert!(port.commit_pause(now, true, &frame(7, 0), &mut wires));
+        assert!(port.commit_pause(now, true, &frame(8, 1), &mut wires));
+        let (one, two) = ((Kind::Pause, 0, 7, 2053), (Kind::Pause, 0, 8, 2096));
+        assert_eq!(on_link(&wires), [told[0], one, two, (Kind::Ack, 2, 0, 2156), (Kind::Ack, 3, 0, 2226)]);
+        // A newer one for a priority takes the place of one that has not started.
+        assert!(!port.commit_pause(now, true, &frame(9, 0), &mut wires));
+        let one = (Kind::Pause, 0, 9, 2053);
+        assert_eq!(on_link(&wires), [told[0], one, two, (Kind::Ack, 2, 0, 2156), (Kind::Ack, 3, 0, 2226)]);
+        assert_eq!(port.free_at(), Time::ZERO + Span::from_ns(1226));
+    }
+
+    #[test]
+    fn what_has_not_started_is_in_the_queue_and_was_never_sent() {
+        let (mut port, mut wires) = port(Clock::Exact);
+        let rules = Rules::boundless();
+        for (flow, wire) in [(1, 1000), (2, 60), (3, 70)] {
+            port.commit_control(Time::ZERO, &mut ack(flow, wire), &mut wires);
+        }
+        let at = |ns| Time::ZERO + Span::from_ns(ns);
+        for (ns, freed, queue) in [
+            (0, true, (130, 2)),
+            (1000, false, (130, 2)),
+            (1000, true, (70, 1)),
+            (1060, true, (0, 0)),
+            (2000, true, (0, 0)),
+        ] {
+            assert_eq!(port.queue(at(ns), freed, &rules, &wires), queue, "{ns} ns");
+        }
+        let counters = port.finish(at(1060), &rules, &mut wires);
+        assert_eq!((counters.packets, counters.bytes, counters.busy), (2, 1060, Span::from_ns(1060)));
+    }
+
+    #[test]
+    fn a_packet_that_starts_now_is_jumped_until_its_line_is_freed() {
+        for freed in [false, true] {
+            let (mut port, mut wires) = port(Clock::Floor1Ns);
+            port.commit_control(Time::ZERO, &mut ack(1, 1000), &mut wires);
+            port.commit_control(Time::ZERO, &mut ack(2, 60), &mut wires);
+            let now = Time::ZERO + Span::from_ns(1000);
+            assert!(port.commit_pause(now, freed, &frame(7, 0), &mut wires));
+            let kinds = [Kind::Ack, if freed { Kind::Ack } else { Kind::Pause }];
+            assert_eq!(on_link(&wires).iter().map(|packet| packet.0).take(2).collect::<Vec<_>>(), kinds);
+        }
+    }
+
+    #[test]
+    fn a_line_whose_packets_carry_a_remainder_keeps_its_control() {
+        let lanes = || Some(Lanes::new(1, true, 0));
+        let uneven = Port::new(Serializer::new(3_000_000_000), DELAY, 0, lanes()).with_control_ahead();
+        assert!(!uneven.commits_control() && !port(Clock::Ns3).0.commits_control());
+        let at_once = Port::new(Serializer::new(RATE), Span::ZERO, 0, lanes()).with_control_ahead();
+        assert!(!at_once.commits_control() && port(Clock::Floor1Ns).0.commits_control());
+    }
+}
