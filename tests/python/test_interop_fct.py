@@ -69,6 +69,13 @@ def test_export_writes_ports_and_times_as_conweave_does(folder: Path) -> None:
     assert rows["2", "3", "10000"][7] == str(4_160 + 1048 * 8 // 100)
 
 
+def test_starts_can_be_written_later(folder: Path) -> None:
+    """ConWeave's script looks at flows that start after 2.005 s."""
+    rows, later = exported(folder), exported(folder, "--later-ns", "2005000001")
+    assert [int(row[5]) for row in later] == [int(row[5]) + 2_005_000_001 for row in rows]
+    assert [row[:5] + row[6:] for row in later] == [row[:5] + row[6:] for row in rows]
+
+
 def test_lines_come_in_the_order_of_finishing(folder: Path) -> None:
     ends = [int(row[5]) + int(row[6]) for row in exported(folder)]
     assert ends == sorted(ends)

@@ -18,6 +18,7 @@ def command(args: argparse.Namespace) -> int:
     rows = fct.rows_of(result)
     if nodes is not None and any(max(row.src, row.dst) >= nodes.hosts for row in rows):
         raise SpecError("--topology", args.topology, "the topology of the run; it has too few hosts")
+    rows = [row._replace(start_ns=row.start_ns + args.later_ns) for row in rows]
     write_file(args.fct, fct.text(rows, nodes).encode(), force=args.force, option="--fct")
     if args.json:
         print_json({"run": args.run, "fct": args.fct, "flows": len(rows)})

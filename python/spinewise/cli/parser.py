@@ -224,6 +224,13 @@ def add_export(commands: Any) -> None:
     parser.add_argument("run", metavar="RUN", help="the folder of a run")
     parser.add_argument("--fct", required=True, metavar="FILE", help="completion times as ConWeave writes them")
     parser.add_argument("--topology", metavar="FILE", help="give hosts the ids of this topology file")
+    parser.add_argument(
+        "--later-ns",
+        type=whole(0, 2**63),
+        default=0,
+        metavar="N",
+        help="write every start so much later; ConWeave's script leaves out what starts before 2.005 s [0]",
+    )
     parser.add_argument("--force", action="store_true", help="replace the file that is there")
 
 
