@@ -30,7 +30,8 @@
 //! Departures:
 //! - Flowlets: exact times and rows instead of a hashed table with an age bit (which fires after 1–2 T_fl).
 //! - The metric is clamped to 2^Q − 1; both public codes let it overflow its bits.
-//! - Ageing: "gradually" has no law in the paper; here, as in both codes, it is zero after `age_ms`. Tested on use.
+//! - Ageing: "gradually" has no law in the paper; here, as in both codes, it is zero after `age_ms`. Tested on use; the
+//!   codes look once a period, so up to twice as late.
 //! - Tags and metrics have 16 and 8 bits, so that more than 16 uplinks and Q up to 8 work.
 //! - Acknowledgements and packets of no flow are balanced too, the latter as flowlets of one packet.
 //! - DRE and CE count the packet in hand. `ce_at_source = "local"` adds the first link to CE (ConWeave's code); the
