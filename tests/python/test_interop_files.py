@@ -72,7 +72,7 @@ BAD_TOPOLOGIES = {
     "finer than a picosecond": ((LINE4, "1 0 10Gbps 0.0001ns 0"), "line 4, delay", "picoseconds"),
     "negative delay": ((LINE4, "1 0 10Gbps -1ns 0"), "line 4, delay", "0 or more"),
     "no rate": ((LINE4, "1 0 0Gbps 1ns 0"), "line 4, rate", "above 0"),
-    "packet errors": ((LINE4, "1 0 10Gbps 1ns 0.01"), "line 4, error rate", "not modelled"),
+    "packet errors": ((LINE4, "1 0 10Gbps 1ns 0.01"), "line 4, error rate", "[[fault]]"),
     "word missing": ((LINE4, "1 0 10Gbps 1000ns"), "line 4, all", "error_rate"),
     "to itself": ((LINE4, "1 1 10Gbps 1000ns 0"), "line 4, node", "another node"),
     "two links of a host": (("2 0 10000Mbps", "1 3 10000Mbps"), "line 5, node", "line 4"),

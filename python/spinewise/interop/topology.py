@@ -191,7 +191,7 @@ def read_link(line: Line, ours: dict[int, int], nodes: int) -> Link:
         raise line.error("delay", line.tokens[3], "a whole number of picoseconds, 0 or more")
     errors = exact(line.tokens[4])
     if errors != 0:
-        raise line.error("error rate", line.tokens[4], "0: packet errors of a link are not modelled")
+        raise line.error("error rate", line.tokens[4], '0: a link that loses packets is a [[fault]] of kind "loss"')
     return Link(ends[0], ends[1], int(rate), delay)
 
 
