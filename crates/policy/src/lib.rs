@@ -369,6 +369,9 @@ pub trait Policy: Sized {
     /// The scheme with these parameters.
     fn new(config: &Self::Config) -> Self;
 
+    /// From now on it does as the public ns-3 code of ConWeave does, which a run follows event by event.
+    fn follow_ns3(&mut self) {}
+
     /// What a seat at this place needs.
     fn layout(&self, shape: &Shape) -> Layout {
         let _ = shape;

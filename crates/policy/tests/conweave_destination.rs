@@ -246,3 +246,29 @@ fn packets_without_a_header_and_others_than_data_are_left_alone() {
     hear(&mut shell, 1, 77, 1, 1, Way(0));
     assert!(shell.did.is_empty());
 }
+
+#[test]
+fn where_ns_3_is_followed_a_tail_lets_go_a_nanosecond_later() {
+    let mut shell = last_leaf(&Config::default(), 0);
+    shell.policy.follow_ns3();
+    let fire = |shell: &mut Leaf, now: u64| {
+        shell.now = Time(now);
+        shell.timer(Key::Flow(FlowKey(5), TIMER));
+    };
+    arrive(&mut shell, 10 * US, 5, phase0(US));
+    assert_eq!(arrive(&mut shell, 11 * US, 5, phase1(3 * US, 2 * US)), HELD);
+    // One of an older epoch passes unread, even if it is marked.
+    let older = Header { epoch: 0, tx: Stamp::of(Time(0)), ..phase0(0) };
+    let marked = Packet { ce: true, in_port: Port(5), out_port: Port(0), ..data(5) };
+    assert_eq!(shell.ingress(0, &marked, &mut { older }), Verdict::Forward);
+    assert_eq!(sent(&shell), []);
+    // Until then all of phase 1 is held, and CLEAR is on its way.
+    assert_eq!(arrive(&mut shell, 12 * US, 5, tail(2 * US)), Verdict::Forward);
+    assert!(!shell.did.contains(&release()));
+    assert_eq!(sent(&shell).len(), 1);
+    assert_eq!(armed(&shell), [Time(12 * US + 1_000)]);
+    assert_eq!(arrive(&mut shell, 12 * US, 5, phase1(4 * US, 2 * US)), HELD);
+    fire(&mut shell, 12 * US + 1_000);
+    assert!(shell.did.contains(&release()));
+    assert_eq!(arrive(&mut shell, 13 * US, 5, phase1(5 * US, 2 * US)), Verdict::Forward);
+}

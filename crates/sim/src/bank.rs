@@ -199,10 +199,11 @@ macro_rules! bank {
                 Span(rng.bits() % period.0.max(1))
             }
 
-            /// From now on all seats draw from one stream, whoever [swaps](Bank::swap_stream) it in.
+            /// From now on the scheme follows the public ns-3 code of ConWeave ([`Policy::follow_ns3`]), and all seats draw
+            /// from one stream, whoever [swaps](Bank::swap_stream) it in.
             #[cold]
-            pub fn share_stream(&mut self, stream: Rng) {
-                match self { $(Bank::$variant(seats) => seats.shared = Some(Box::new(stream)),)* }
+            pub fn follow_ns3(&mut self, stream: Rng) {
+                match self { $(Bank::$variant(seats) => seats.follow_ns3(stream),)* }
             }
 
             /// Gives a seat the shared stream, if there is one, or takes it back.

@@ -20,7 +20,8 @@ impl Sim {
     /// Makes schemes follow that code.
     #[cold]
     pub fn follow_ns3(&mut self) {
-        self.fabric.share_stream(Rng::of_c(SEED));
+        self.fabric.follow_ns3(Rng::of_c(SEED));
+        self.net.hashing.ends = self.flows.specs.iter().map(|flow| (flow.src, flow.dst)).collect();
         if FLOWLETS.contains(&self.fabric.about().name) {
             self.net.shared_rows = self.shared_rows();
         }

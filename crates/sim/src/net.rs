@@ -107,6 +107,7 @@ impl Net {
                     PathTag::Inner => Tags::Inner,
                 },
                 ports: (spec.scheme.hash == HashKind::Murmur3).then_some(ports),
+                ends: Vec::new(),
             },
             acks_by_ecmp: spec.scheme.acks == AckPaths::Ecmp,
             shared: match &spec.switch {
@@ -118,7 +119,7 @@ impl Net {
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
                 && !matches!(spec.transport, Transport::Rdma(_)),
-            keeps_control: commit_at_start,
+            keeps_control: commit_at_start || follows_ns3,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: commit_at_start
                 || clock != Clock::Exact

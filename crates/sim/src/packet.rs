@@ -135,7 +135,7 @@ impl Packet {
     #[inline(always)]
     pub fn hashed(&self, hashing: &Hashing) -> Hashed {
         if let Some(ports) = &hashing.ports {
-            return self.addresses(ports);
+            return self.addresses(ports, &hashing.ends);
         }
         let pair = u64::from(self.src) << 32 | u64::from(self.dst);
         let inner = u64::from(self.key().0) << 8 | self.kind as u64;
@@ -151,11 +151,14 @@ impl Packet {
 
     /// Addresses and ports as the public ns-3 code of ConWeave gives them to hosts and flows.
     #[cold]
-    fn addresses(&self, ports: &[u32]) -> Hashed {
+    fn addresses(&self, ports: &[u32], ends: &[(u32, u32)]) -> Hashed {
         let address = |node: u32| {
             let id = node & !SWITCH;
             0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
         };
+        if let (Kind::Message, Some(&(src, dst))) = (self.kind, ends.get(self.flow as usize >> 1)) {
+            return Hashed::Murmur([address(dst), address(src), ports[self.flow as usize >> 1].rotate_left(16)]);
+        }
         let ports = match self.kind {
             Kind::Data => ports[self.flow as usize],
             Kind::Ack => ports[self.flow as usize].rotate_left(16),
@@ -172,6 +175,9 @@ pub struct Hashing {
     pub tags: Tags,
     /// Source and destination port (low and high half) of each flow, where addresses and ports are hashed.
     pub ports: Option<Vec<u32>>,
+    /// Where the public ns-3 code of ConWeave is followed, source and destination of each flow: what switches say to each
+    /// other about a flow goes as if the one end said it to the other.
+    pub ends: Vec<(u32, u32)>,
 }
 
 /// What a host's path tag is to the switches.

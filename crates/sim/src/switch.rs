@@ -2,6 +2,7 @@
 
 mod buffer;
 mod dice;
+mod followed;
 mod kept;
 mod scheme;
 mod sizes;
@@ -310,6 +311,7 @@ impl Switch {
         });
         let asked = take_asked(w);
         strip_header(packet);
+        let asked = if w.net.follows_ns3 { self.perform_first(w, now, asked) } else { asked };
         match verdict {
             Verdict::Consume => {
                 w.log.consumed.add(packet.wire);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{flow, merged, of_link, run, traced};
+use common::{counter, flow, merged, of_link, run, series, traced};
 use serde_json::{Value, json};
 use spinewise_sim::setup::Tuning;
 
@@ -72,4 +72,21 @@ fn flows_with_one_key_are_one_flowlet() {
     // Nothing of that otherwise.
     let free = merged(&followed(&alike), &json!({"run": {"follow": "nothing"}}));
     assert_eq!(taken(&free, 0, 900).len(), 3, "drawn for each, on this seed");
+}
+
+/// Flows from two racks to one, many enough that paths are left: what overtook a TAIL is held outside the buffer, and let go.
+#[test]
+fn what_conweave_holds_comes_back() {
+    let flows: Vec<Value> = (0..24).map(|n| flow(n % 8, 12 + n % 4, 300_000, u64::from(n) * 997)).collect();
+    let change = json!({"scheme": {"name": "conweave"}, "metrics": {"series_interval_us": 100}});
+    let spec = merged(&followed(&flows), &change);
+    let outcome = run(&spec);
+    assert_eq!(outcome.report["finished"], outcome.report["flows"]);
+    assert_eq!(counter(&outcome, "in_network_at_stop", "packets"), 0);
+    let points = |name: &str| series(&outcome, &format!("conweave.{name}")).len();
+    assert!(points("held_us") > 5, "{} were held", points("held_us"));
+    assert_eq!(points("reorder_queues"), points("held_us"));
+    assert_eq!(points("drained_queues"), points("held_us"));
+    let (traced, _) = traced(&spec, &[0, 3], Tuning::default());
+    assert_eq!(traced.hash, outcome.hash);
 }

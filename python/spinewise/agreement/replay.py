@@ -7,7 +7,7 @@ of ns-3 and of the C library are known: so each completion time of such a case c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +26,7 @@ from spinewise.spec import Spec
 BOUNDS = {"flow": 0.02, "mean": 0.02, "p95": 0.02, "p99": 0.05}
 NEAR_NS = 10
 #: Schemes whose draws are followed.
-FOLLOWED = ("ecmp", "letflow")
+FOLLOWED = ("ecmp", "letflow", "conweave")
 
 Follow = Callable[[Spec], Any]
 """Runs a spec and gives the table of its flows."""
@@ -87,16 +87,29 @@ def plan(folder: str | Path, patterns: list[str]) -> list[Recorded]:
     return cases
 
 
-def replay(case: Recorded, follow: Follow | None = None) -> Replay:
-    """Follow one case.
+def replays(cases: Sequence[Recorded], follow: Follow | None = None) -> Iterator[Replay]:
+    """Follow cases one after the other; where two have the same flows, what was found of their order serves both.
 
     Raises:
         SpecError: a malformed file.
     """
-    flows = recorded.read(case)
-    run, fabric = follow or followed, setting.fabric_of(flows, case)
-    pairs = ambiguous(flows, case)
-    found = ties.settle(flows, pairs, lambda some, swapped: run_once(case, some, swapped, run, fabric))
+    known: list[tuple[Flows, list[int]]] = []
+    for case in cases:
+        flows = recorded.read(case)
+        start = next((swapped for other, swapped in known if flows.same_traffic(other)), [])
+        found = replay(case, flows, start, follow or followed)
+        known.append((flows, sorted({*start, *found.swapped})))
+        yield found
+
+
+def replay(case: Recorded, flows: Flows, start: Sequence[int] = (), follow: Follow | None = None) -> Replay:
+    """Follow one case, at first with the pairs of `start` the other way round, as far as their order may matter."""
+    run, fabric, pairs = follow or followed, setting.fabric_of(flows, case), ambiguous(flows, case)
+
+    def one(some: Flows, swapped: list[int]) -> Any:
+        return run_once(case, some, swapped, run, fabric)
+
+    found = ties.settle(flows, pairs, one, [tie for tie in start if tie in pairs])
     return judged(case, flows, found.ours, found.swapped)
 
 

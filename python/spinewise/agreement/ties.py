@@ -40,9 +40,9 @@ class Found:
     ours: Any
 
 
-def settle(flows: Flows, ties: list[int], run: Run) -> Found:
-    """Find an order in which all flows end as recorded, as far as there is one."""
-    best = Found([], run(flows, []))
+def settle(flows: Flows, ties: list[int], run: Run, start: list[int]) -> Found:
+    """Find an order in which all flows end as recorded, as far as there is one, from that with `start` turned round."""
+    best = Found(start, run(flows, start))
     while (at := first_apart(flows, best.ours)) is not None:
         near = [tie for tie in reversed(ties) if at - WITHIN_NS <= flows.start_ns[tie] < at][:MOST]
         # Flows that start later change nothing before; some are needed to see how far an order holds.

@@ -260,7 +260,7 @@ def add_validate_against(commands: Any) -> None:
     parser.add_argument(
         "--follow",
         action="store_true",
-        help="instead: follow RDMA cases of ECMP and LetFlow event by event; compare flow by flow, to the nanosecond",
+        help="instead: follow the RDMA cases event by event (not CONGA, DRILL) and compare flow by flow, to the ns",
     )
     add_jobs(parser)
 

@@ -47,9 +47,9 @@ def follow(folder: str, patterns: list[str], destination: str | None, *, rerouti
         )
     cases = replay.plan(folder, patterns)
     found = []
-    for case in cases:
-        progress.say(f"following {case.name}")
-        found.append(replay.replay(case))
+    for one in replay.replays(cases):
+        progress.say(f"followed {one.case}")
+        found.append(one)
     lines = [line for one in found for line in replay_lines(one)]
     tell([one.as_dict() for one in found], show_replays(found), lines, destination)
     return EXIT_DISAGREES if any(one.problems for one in found) else 0

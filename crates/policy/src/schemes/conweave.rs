@@ -34,6 +34,10 @@
 //! - A path drawn may be the present one, as in the programs; only a change counts as a reroute.
 //! - Where one path leads to a leaf, packets bear no header and ask for nothing.
 //! - NOTIFY and RTT_REPLY also answer packets of an older epoch; conweave-ns3 passes those on unread.
+//! - Paths are drawn where they are needed; conweave-ns3 draws three for every packet.
+//!
+//! Where conweave-ns3 is followed event by event (`run.follow`) the last two, and what [`reorder`] says of its own, are as
+//! there.
 
 use crate::{
     About, AtSwitch, Aware, Compared, Cx, Hooks, InPreset, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy,
@@ -123,6 +127,7 @@ pub struct ConWeave {
     sampled_paths: u32,
     queues: u16,
     header_bytes: u8,
+    follows_ns3: bool,
 }
 
 const TAILS: u16 = reorder::SERIES.len() as u16;
@@ -207,6 +212,7 @@ impl Policy for ConWeave {
                 default_wait: Span::from_us_f64(config.default_wait_us),
                 control_bytes: config.control_bytes,
                 tell_no_queue: config.keep_path_us > 0.0 && !config.oracle_fallback,
+                follows_ns3: false,
             },
             path_busy: Span::from_us_f64(config.theta_path_busy_us),
             notify_gap: Span::from_us_f64(config.notify_gap_us),
@@ -214,7 +220,12 @@ impl Policy for ConWeave {
             sampled_paths: config.sampled_paths,
             queues: reorder::queues(config.reorder_queues),
             header_bytes: config.header_bytes as u8,
+            follows_ns3: false,
         }
+    }
+
+    fn follow_ns3(&mut self) {
+        (self.follows_ns3, self.reorder.follows_ns3) = (true, true);
     }
 
     fn layout(&self, shape: &Shape) -> Layout {
@@ -261,13 +272,14 @@ impl Policy for ConWeave {
         if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data || ways == 1 {
             return Way(packet.spread(cx.view.salt, ways) as u16);
         }
+        let drawn = self.follows_ns3.then(|| self.draw_always(cx, ways));
         let mut source = match *flow {
             Flow::Source(source) if u32::from(source.way.0) < ways => source,
-            _ => Source { last: cx.now, ..Source::new(self.draw(cx, ways)) },
+            _ => Source { last: cx.now, ..Source::new(drawn.unwrap_or_else(|| self.draw(cx, ways))) },
         };
         let old = source.rerouted;
         let may_leave = self.may_leave(cx, packet);
-        let sent = source.next(&self.source, cx.now, may_leave, || self.draw(cx, ways));
+        let sent = source.next(&self.source, cx.now, may_leave, || drawn.unwrap_or_else(|| self.draw(cx, ways)));
         if let Some(way) = sent.moved {
             let series = if sent.header.mark == Mark::Tail { REROUTES } else { IDLE_MOVES };
             cx.out.record(series, f64::from(way.0));
@@ -285,13 +297,16 @@ impl Policy for ConWeave {
             return Verdict::Forward;
         }
         let leaf = cx.peers.ids[cx.peers.current];
+        let mut row = if let Flow::Destination(row) = *flow { row } else { reorder::Row::default() };
+        if self.follows_ns3 && row.is_beyond(header) {
+            return Verdict::Forward;
+        }
         if packet.ce {
             self.notify(cx, leaf, packet, header);
         }
         if header.mark == Mark::Init {
             Body::about(header).send(&mut cx.out, leaf, REPLY, packet.flow, self.reorder.control_bytes);
         }
-        let mut row = if let Flow::Destination(row) = *flow { row } else { reorder::Row::default() };
         let mut at = Place { now: cx.now, view: cx.view, out: &mut cx.out };
         let in_use = &mut cx.ports[packet.out_port.index()];
         let verdict = self.reorder.arrives(&mut at, in_use, &mut row, leaf, packet, header);
@@ -352,6 +367,16 @@ impl ConWeave {
             }
         }
         Draw { first: first.unwrap_or_default(), good: None }
+    }
+
+    /// The same, as conweave-ns3 does for every data packet: a path that it does not use, then two to choose from.
+    #[cold]
+    fn draw_always(&self, cx: &mut Cx<'_, Self>, ways: u32) -> Draw {
+        let [_, first, second] = core::array::from_fn(|_| Way(cx.rng.below(ways) as u16));
+        let now = cx.now;
+        let (_, paths) = cx.peers.current();
+        let is_good = |way: &Way| paths.get(way.index()).is_none_or(|path| path.busy_until <= now);
+        Draw { first, good: [first, second].into_iter().find(is_good) }
     }
 
     /// The packet was marked on its way: its path shall rest.

@@ -208,9 +208,14 @@ impl Policy for Selb {
                 default_wait: Span::from_us_f64(config.default_wait_us),
                 control_bytes: config.control_bytes,
                 tell_no_queue: config.keep_path_us > 0.0,
+                follows_ns3: false,
             },
             header_bytes: config.header_bytes as u8,
         }
+    }
+
+    fn follow_ns3(&mut self) {
+        self.reorder.follows_ns3 = true;
     }
 
     fn layout(&self, shape: &Shape) -> Layout {

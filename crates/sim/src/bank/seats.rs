@@ -57,7 +57,7 @@ pub struct Seats<P: Policy> {
     /// Actions and bytes that any layout wants room for.
     room: (usize, usize),
     /// A stream that all seats draw from.
-    pub(super) shared: Option<Box<Rng>>,
+    shared: Option<Box<Rng>>,
 }
 
 /// What seats there are: the kinds of places, and the kind of each.
@@ -90,6 +90,12 @@ where
             room: (actions, bytes),
             shared: None,
         }
+    }
+
+    #[cold]
+    pub(super) fn follow_ns3(&mut self, stream: Rng) {
+        self.policy.follow_ns3();
+        self.shared = Some(Box::new(stream));
     }
 
     #[cold]

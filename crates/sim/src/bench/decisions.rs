@@ -19,7 +19,7 @@ pub const PATHS: &[u16] = &[4, 8, 16, 32, 64, 128, 256];
 const RACKS: u32 = 5;
 const HOSTS: u32 = 4;
 const FLOWS: u32 = 64;
-const HASHING: Hashing = Hashing { tags: Tags::Explicit, ports: None };
+const HASHING: Hashing = Hashing { tags: Tags::Explicit, ports: None, ends: Vec::new() };
 
 /// Uplinks with queues that a random stream fills; the same port has another queue at each instant.
 struct Uplinks {

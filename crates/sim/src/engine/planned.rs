@@ -12,7 +12,7 @@
 
 use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
 use crate::timers::What;
-use spinewise_policy::{Span, Time};
+use spinewise_policy::{Kind, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -183,23 +183,37 @@ impl Run {
 
     /// Lists what `node` has sent and planned.
     fn list(&mut self, sim: &mut Sim, node: u32, now: Time, looks: bool) {
-        let mut sent = sim.wires.hops - self.hops;
-        self.hops = sim.wires.hops;
-        for n in 0..self.outs[node as usize].len() {
-            if sent == 0 {
-                break;
-            }
-            sent -= self.note_sent(sim, self.outs[node as usize][n], now);
-        }
         if node < sim.net.topology.hosts {
+            self.list_sent(sim, node, now);
             self.list_host(sim, node, now, looks);
         } else {
-            self.list_switch(sim, node);
+            self.list_switch(sim, node, now);
         }
     }
 
-    /// Notes the packets that have been put on a link. How many are they?
-    fn note_sent(&mut self, sim: &Sim, link: u32, now: Time) -> u64 {
+    /// Lists what `node` has sent: what switches say to each other first, then pauses, then all else.
+    fn list_sent(&mut self, sim: &mut Sim, node: u32, now: Time) {
+        let mut sent = sim.wires.hops - self.hops;
+        self.hops = sim.wires.hops;
+        let mut links: Vec<(u8, u32)> = Vec::new();
+        for &link in &self.outs[node as usize] {
+            if sent == 0 {
+                break;
+            }
+            let (ring, known) = (sim.wires.ring(link), self.lines[link as usize].known);
+            if ring.len() > known {
+                sent -= (ring.len() - known) as u64;
+                links.push((class(ring.get(known).kind), link));
+            }
+        }
+        links.sort_by_key(|&(class, _)| class);
+        for (_, link) in links {
+            self.note_sent(sim, link, now);
+        }
+    }
+
+    /// Notes the packets that have been put on a link.
+    fn note_sent(&mut self, sim: &Sim, link: u32, now: Time) {
         let (ring, spec) = (sim.wires.ring(link), &sim.net.topology.links[link as usize]);
         let known = std::mem::replace(&mut self.lines[link as usize].known, ring.len());
         for packet in ring.iter().skip(known) {
@@ -216,7 +230,6 @@ impl Run {
                 }
             }
         }
-        (ring.len() - known) as u64
     }
 
     /// Everything that happens at a host lets its NIC look for something to send; if nothing is ready it plans to look
@@ -256,18 +269,30 @@ impl Run {
         !line.busy && line.waiting.is_empty() && line.end.0 <= now
     }
 
-    fn list_switch(&mut self, sim: &mut Sim, node: u32) {
-        let switch = &mut sim.switches[(node - sim.net.topology.hosts) as usize];
-        while let Some((at, what)) = switch.timers.pop() {
-            let event = Event::Plan(node, what);
+    /// Lists the timers that a switch has set for its scheme, what it has sent, and the ends of transmissions it waits for.
+    fn list_switch(&mut self, sim: &mut Sim, node: u32, now: Time) {
+        let switch = (node - sim.net.topology.hosts) as usize;
+        let mut later = Vec::new();
+        while let Some((at, what)) = sim.switches[switch].timers.pop() {
             match what {
-                What::TransmitDone(port) | What::LateTransmitDone(port) => {
-                    let end = self.lines[self.outs[node as usize][usize::from(port)] as usize].end;
-                    let number = if at == end.0 { end.1 } else { self.plans.number() };
-                    self.plans.plan_as(number, at, event);
-                }
-                _ => self.plans.plan(at, event),
+                What::TransmitDone(port) | What::LateTransmitDone(port) => later.push((at, port, what)),
+                _ => self.plans.plan(at, Event::Plan(node, what)),
             }
         }
+        self.list_sent(sim, node, now);
+        for (at, port, what) in later {
+            let end = self.lines[self.outs[node as usize][usize::from(port)] as usize].end;
+            let number = if at == end.0 { end.1 } else { self.plans.number() };
+            self.plans.plan_as(number, at, Event::Plan(node, what));
+        }
+    }
+}
+
+/// In which order a switch sends what one event gives rise to.
+fn class(kind: Kind) -> u8 {
+    match kind {
+        Kind::Message => 0,
+        Kind::Pause => 1,
+        _ => 2,
     }
 }

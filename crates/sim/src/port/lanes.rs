@@ -341,6 +341,20 @@ impl Lanes {
         Released::Joined { before, joined, packets }
     }
 
+    /// Takes the first packet of held queue `q` out of the port; when there is none, frees the queue.
+    #[cold]
+    pub fn unhold(&mut self, q: Queue) -> Result<InHand, Drained> {
+        let held = &mut self.held[usize::from(q.0)];
+        let mut hand = InHand::default();
+        if held.fifo.packets.is_empty() {
+            return Err((q, held.free()));
+        }
+        hand.body = held.fifo.pop_into(&mut hand.packet);
+        self.held_in_all.0 -= u64::from(hand.packet.wire);
+        self.held_in_all.1 -= 1;
+        Ok(hand)
+    }
+
     /// Takes a packet that waits, be it held or paused, as it is lost. A held queue stays taken until it is released.
     pub fn lose(&mut self) -> Option<Lost> {
         let mut packet = Packet::default();

@@ -132,6 +132,10 @@ impl Switch {
         queue: Queue,
         hand: &mut InHand,
     ) {
+        if w.net.follows_ns3 {
+            self.hold_followed(w, (in_port, out), queue, hand);
+            return;
+        }
         let owner = hand.packet.of_flow().then(|| hand.packet.key());
         if self.ports[usize::from(out)].kept().take(queue, owner)
             && let Some(owner) = owner
@@ -149,6 +153,10 @@ impl Switch {
 
     /// Lets a held queue go.
     pub(super) fn release(&mut self, w: &mut World<'_>, now: Time, out: u16, queue: Queue) {
+        if w.net.follows_ns3 {
+            self.release_followed(w, now, out, queue);
+            return;
+        }
         match self.ports[usize::from(out)].release(queue) {
             Released::Nothing => {}
             Released::Drained(drained) => self.tell_drained(w, now, out, drained),

@@ -33,6 +33,8 @@
 //! - conweave-ns3 puts released packets into the port's queue at once, 1 ns after the TAIL. Here the queue resumes
 //!   behind what is queued and goes before what comes later, so they leave in the same order; but their queue is not
 //!   free before it has drained, and while held they take up buffer.
+//!
+//! With [`Rules::follows_ns3`] the last two are as in conweave-ns3: a TAIL sets the flow's timer to 1 ns later.
 
 pub use super::header::{Body, Header, Mark};
 use super::header::{CLEAR, NO_QUEUE, Stamp, microseconds};
@@ -162,6 +164,8 @@ pub struct Rules {
     pub control_bytes: u32,
     /// Is the source leaf told when no queue was free?
     pub tell_no_queue: bool,
+    /// conweave-ns3 is followed: the shell keeps what is held outside the buffer and queues it packet by packet.
+    pub follows_ns3: bool,
 }
 
 impl Rules {
@@ -183,11 +187,17 @@ impl Rules {
             Age::Older => return Verdict::Forward,
             Age::Present => {}
             Age::Newer => {
-                if let Order::Holding(_, queue) = row.order {
-                    self.release(at, row, packet);
-                    joins = Some(queue);
-                }
+                let before = *row;
                 *row = Row { seen: header.tx, epoch: header.epoch, known: true, ..Row::default() };
+                if let Order::Holding(_, queue) = before.order {
+                    if self.follows_ns3 {
+                        let Row { tail, since, later, held, order, .. } = before;
+                        *row = Row { tail, since, later, held, order, ..*row };
+                    } else {
+                        self.release(at, &before, packet);
+                        joins = Some(queue);
+                    }
+                }
             }
         }
         if header.rerouted {
@@ -198,7 +208,9 @@ impl Rules {
         if header.mark == Mark::Tail {
             self.tail(at, row, leaf, packet, header);
         } else if let Order::Holding(..) = row.order {
-            at.out.arm(Key::Flow(packet.flow, TIMER), self.due(row, at.now));
+            let due = self.due(row, at.now);
+            let due = if self.follows_ns3 { due.max(at.now + self.extra_flush) } else { due };
+            at.out.arm(Key::Flow(packet.flow, TIMER), due);
         }
         joins.map_or(Verdict::Forward, Verdict::Hold)
     }
@@ -267,9 +279,15 @@ impl Rules {
             at.out.record(EARLY_US, microseconds(row.since, at.now));
             let mean = Span(row.later.0 / u64::from(row.held));
             at.out.record(EARLY_MEAN_US, microseconds(row.since + mean, at.now));
-            self.release(at, row, packet);
+            if self.follows_ns3 {
+                at.out.arm(Key::Flow(packet.flow, TIMER), at.now + Span::from_ns(1));
+            } else {
+                self.release(at, row, packet);
+            }
         }
-        row.order = Order::Cleared;
+        if !(self.follows_ns3 && matches!(row.order, Order::Holding(..))) {
+            row.order = Order::Cleared;
+        }
         at.out.record(CLEARS, 1.0);
         Body::about(header).send(at.out, leaf, CLEAR, packet.flow, self.control_bytes);
     }
@@ -303,6 +321,11 @@ impl Row {
         } else {
             Age::Older
         }
+    }
+
+    /// Is it at an epoch after this packet's?
+    pub fn is_beyond(&self, header: &Header) -> bool {
+        self.age(header) == Age::Older
     }
 
     /// How far the TAIL of the present epoch is.

@@ -1,0 +1,53 @@
+//! Held queues as the public ns-3 code of ConWeave has them, where it is followed.
+//!
+//! What is held there is in no buffer. When it is let go its packets are taken up one by one, as if they came then by the
+//! ports they came by; and what the scheme says to other switches goes before the packet that gave rise to it.
+
+use super::{Switch, World};
+use crate::bank::Asked;
+use crate::packet::InHand;
+use spinewise_policy::{Queue, Time};
+
+impl Switch {
+    /// Carries out what a hook asked for before the packet in hand goes on. Nothing is left to be done.
+    #[cold]
+    pub(super) fn perform_first(&mut self, w: &mut World<'_>, now: Time, asked: Option<Asked>) -> Option<Asked> {
+        self.perform(w, now, asked);
+        None
+    }
+
+    /// Parks a packet in a held queue of its output port.
+    #[cold]
+    pub(super) fn hold_followed(
+        &mut self,
+        w: &mut World<'_>,
+        (in_port, out): (u16, u16),
+        queue: Queue,
+        hand: &mut InHand,
+    ) {
+        let owner = hand.packet.of_flow().then(|| hand.packet.key());
+        let lanes = self.ports[usize::from(out)].kept();
+        if lanes.take(queue, owner)
+            && let Some(owner) = owner
+        {
+            w.fabric.pin(self.id, owner);
+        }
+        lanes.hold(queue, hand, in_port);
+    }
+
+    /// Lets a held queue go.
+    #[cold]
+    pub(super) fn release_followed(&mut self, w: &mut World<'_>, now: Time, out: u16, queue: Queue) {
+        loop {
+            match self.ports[usize::from(out)].kept().unhold(queue) {
+                Ok(mut hand) => {
+                    self.queue(w, now, hand.packet.at.0 as u16, out, &mut hand);
+                }
+                Err(drained) => {
+                    self.tell_drained(w, now, out, drained);
+                    return;
+                }
+            }
+        }
+    }
+}
