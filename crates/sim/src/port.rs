@@ -474,6 +474,12 @@ impl Port {
         self.busy_until
     }
 
+    /// Does anything wait at a commit-at-start port that is not held?
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.waiting.packets > 0
+    }
+
     /// Queues an admitted packet, which came by `in_port`, on a commit-at-start port.
     #[inline]
     pub fn keep(&mut self, lane: Lane, hand: &mut InHand, in_port: u16, found: Found) {

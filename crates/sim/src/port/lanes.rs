@@ -30,7 +30,7 @@ struct Fifo {
 }
 
 impl Fifo {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, hand: &mut InHand, in_port: u16) {
         self.bytes += u64::from(hand.packet.wire);
         let slot = self.packets.push();
@@ -165,7 +165,7 @@ impl Lanes {
     }
 
     /// Queues a packet that came by `in_port`.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, lane: Lane, hand: &mut InHand, in_port: u16) {
         match (lane, &mut self.control) {
             (Lane::Data(n), _) => self.data[usize::from(n)].fifo.push(hand, in_port),
@@ -220,7 +220,7 @@ impl Lanes {
     }
 
     /// Moves the first packet of a queue, which must be there, into `slot`. Returns its body, if it has one.
-    #[inline]
+    #[inline(always)]
     pub fn pop_into(&mut self, lane: Lane, slot: &mut Packet) -> Option<Body> {
         match lane {
             Lane::Pause => {
@@ -249,8 +249,11 @@ impl Lanes {
         if control || !self.pauses.is_empty() {
             return now;
         }
-        let waiting = self.data.iter().filter(|data| !data.fifo.packets.is_empty());
-        waiting.map(|data| data.pausing.until().max(now)).min().unwrap_or(Time::NEVER)
+        let start = |data: &Data| if data.fifo.packets.is_empty() { Time::NEVER } else { data.pausing.until().max(now) };
+        match &self.data[..] {
+            [only] => start(only),
+            all => all.iter().map(start).min().unwrap_or(Time::NEVER),
+        }
     }
 
     /// May held queues have drained? A glance, before [`Lanes::drained`] looks.

@@ -124,7 +124,7 @@ impl SharedBuffer {
     }
 
     /// Takes `bytes` into the buffer, for a queue that holds `queue` bytes, if there is room.
-    #[inline]
+    #[inline(always)]
     pub fn admit(&mut self, came: Came, queue: u64, bytes: u64) -> bool {
         let (before, after) = (self.beyond(queue), self.beyond(queue + bytes));
         let free = self.egress_limit.saturating_sub(self.egress_used);
@@ -189,7 +189,7 @@ impl SharedBuffer {
 
     /// Gives back `bytes` that leave a queue which still holds `queue` bytes. May the sender behind the ingress they came
     /// by now go on, as it was asked to pause and the ingress is low again?
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self, came: Came, queue: u64, bytes: u64, now: Time) -> bool {
         self.bytes -= bytes;
         self.egress_used -= self.beyond(queue + bytes) - self.beyond(queue);
@@ -203,6 +203,7 @@ impl SharedBuffer {
         ingress.pausing_until > now && self.resume(at, now)
     }
 
+    #[inline(never)]
     fn resume(&mut self, at: usize, now: Time) -> bool {
         let resumes = self.is_under(at);
         if resumes {
@@ -226,6 +227,7 @@ impl SharedBuffer {
     }
 
     /// A packet has come by: for how long the sender shall pause now, if it shall ([`Span::FOREVER`]: until told).
+    #[inline(always)]
     pub fn pause(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
         let at = self.at(came);
         if !self.calls_for_pause(came) || self.ingress[at].pausing_until == Time::NEVER {
@@ -240,6 +242,7 @@ impl SharedBuffer {
         self.ingress[at].pausing_until > now && self.resume(at, now)
     }
 
+    #[cold]
     fn start_pause(&mut self, at: usize, now: Time) -> Span {
         let length = if self.spec.pause == Span::ZERO { Span::FOREVER } else { self.spec.pause };
         self.ingress[at].pausing_until = now + length;

@@ -198,6 +198,7 @@ impl Switch {
     }
 
     /// Starts the next packet of a port if its line is free, or sees to it that it starts when it is.
+    #[inline(always)]
     fn set_going(&mut self, w: &mut World<'_>, now: Time, out: u16) {
         if may_start(w.net, now, self.ports[usize::from(out)].free_at()) {
             self.start(w, now, out);
@@ -211,7 +212,7 @@ impl Switch {
         let port = &mut self.ports[usize::from(out)];
         let free = port.free_at();
         // Otherwise nothing starts sooner than what is planned.
-        if port.kept().armed > free.max(now) {
+        if port.waits() && port.kept().armed > free.max(now) {
             self.plan_sooner(w, now, (out, free));
         }
     }
@@ -265,18 +266,22 @@ impl Switch {
     }
 
     /// Asks the sender behind an ingress to pause, if it holds too much.
+    #[inline(always)]
     fn ask_pause(&mut self, w: &mut World<'_>, now: Time, came: Came) {
-        if let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut())
-            && let Some(length) = buffer.pause(came, now)
-        {
-            self.send_pause(w, now, came, length);
-            self.plan_renewal(came, now);
-        } else if w.net.follows_ns3
-            && let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut())
-            && buffer.resumes_on_arrival(came, now)
-        {
-            self.send_pause(w, now, came, Span::ZERO);
+        let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut()) else { return };
+        match buffer.pause(came, now) {
+            Some(length) => self.pause_sender(w, now, came, length),
+            None if w.net.follows_ns3 && buffer.resumes_on_arrival(came, now) => {
+                self.send_pause(w, now, came, Span::ZERO);
+            }
+            None => {}
         }
+    }
+
+    #[cold]
+    fn pause_sender(&mut self, w: &mut World<'_>, now: Time, came: (u16, u8), length: Span) {
+        self.send_pause(w, now, came, length);
+        self.plan_renewal(came, now);
     }
 
     fn plan_renewal(&mut self, came: (u16, u8), now: Time) {
@@ -297,6 +302,7 @@ impl Switch {
     }
 
     /// Sends a frame of priority flow control (IEEE 802.1Qbb); a pause of no length ends one.
+    #[inline(never)]
     fn send_pause(&mut self, w: &mut World<'_>, now: Time, (port, priority): (u16, u8), length: Span) {
         let Some(shared) = &w.net.shared else { return };
         let to = w.net.topology.out(self.node, port).to.0;
