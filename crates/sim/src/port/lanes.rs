@@ -249,7 +249,8 @@ impl Lanes {
         if control || !self.pauses.is_empty() {
             return now;
         }
-        let start = |data: &Data| if data.fifo.packets.is_empty() { Time::NEVER } else { data.pausing.until().max(now) };
+        let start =
+            |data: &Data| if data.fifo.packets.is_empty() { Time::NEVER } else { data.pausing.until().max(now) };
         match &self.data[..] {
             [only] => start(only),
             all => all.iter().map(start).min().unwrap_or(Time::NEVER),

@@ -45,7 +45,8 @@ pub struct RdmaConfig {
     /// Gaps between packets are cut to whole nanoseconds and carry no remainder, as ns-3.19 has them.
     pub floor_1ns: bool,
     /// ConWeave's public code is followed to the nanosecond: gaps on [`Clock::Ns3`](crate::packet::Clock::Ns3), and a last
-    /// packet that is shorter than the others may go beyond the window, as the window then counts from the packet before.
+    /// packet that is shorter than the others may go beyond the window, as the window then counts from the packet before;
+    /// the first NACK after a timeout of IRN makes the sender go back again.
     pub follows_ns3: bool,
     /// The rate.
     pub dcqcn: DcqcnConfig,

@@ -183,7 +183,10 @@ impl RdmaSender {
         self.timeouts += 1;
         if config.recovery == Recovery::Irn {
             self.in_recovery = true;
-            self.recover = self.snd_max;
+            // ConWeave's code leaves it at the begin of the recovery before: the next NACK ends that one and sends it back.
+            if !config.follows_ns3 {
+                self.recover = self.snd_max;
+            }
         }
         self.snd_nxt = self.snd_una;
         self.skip();
