@@ -9,6 +9,7 @@ mod ends;
 #[cfg(test)]
 mod life;
 mod mptcp;
+mod nic;
 mod opening;
 mod rdma;
 mod resequence;
@@ -17,20 +18,21 @@ mod turns;
 
 use crate::bank::Bank;
 use crate::control::plan_ticks;
-use crate::faults::{Frail, Outlet};
+use crate::faults::Frail;
 use crate::flows::{Flows, Machine};
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
-use crate::packet::{BODY, CWR, ECT, InHand, Packet, RETRANSMIT, SWITCH, Serializer};
+use crate::packet::{CWR, ECT, InHand, Packet, RETRANSMIT, SWITCH};
 use crate::port::{Counters, Pausing, Port, Rules};
 use crate::timers::{Timers, What};
 use crate::transport::Transport;
 use crate::transport::tcp::Segment;
 pub use account::keep_account;
 use account::{lost_way, note_way};
+use nic::Nic;
 use scheme::call;
-use spinewise_policy::{Event, Hooks, Kind, Span, Time, Verdict, Way};
+use spinewise_policy::{Event, Hooks, Kind, Time, Verdict, Way};
 use std::collections::{BTreeMap, VecDeque};
 use turns::Turns;
 
@@ -46,51 +48,6 @@ pub struct World<'a> {
     pub flows: &'a mut Flows,
     /// The account.
     pub log: &'a mut Log,
-}
-
-/// The network interface: a line, and what has been promised to it.
-#[derive(Debug)]
-struct Nic {
-    line: Serializer,
-    delay: Span,
-    link: u32,
-    /// End of everything committed.
-    busy_until: Time,
-    /// End of the last data packet pulled: then the next one is.
-    pulled_until: Time,
-    /// If its link changes.
-    outlet: Option<Box<Outlet>>,
-    /// Instead of all this, where a NIC queues what it is given.
-    queue: Option<Box<Port>>,
-    /// No data of a paused priority is pulled.
-    pausing: Box<[Pausing; PRIORITIES]>,
-    /// Any of these lies in the future, as far as is known.
-    paused: bool,
-    counters: Counters,
-}
-
-impl Nic {
-    /// Bits per second at `now`.
-    fn rate(&self, now: Time) -> u64 {
-        self.outlet.as_ref().map_or(self.line.rate(), |outlet| outlet.at(now).0)
-    }
-
-    /// The rate of the transmission that starts at `start`.
-    #[cold]
-    fn set_rate(&mut self, start: Time) {
-        if let Some(outlet) = &mut self.outlet {
-            self.line.set_rate(outlet.rate(start));
-        }
-    }
-
-    /// When what is sent from `start` to `ends` arrives.
-    #[cold]
-    fn late_arrival(&mut self, start: Time, ends: Time, wires: &mut Wires) -> Time {
-        match &mut self.outlet {
-            Some(outlet) => outlet.arrival(start, ends, wires),
-            None => ends + self.delay,
-        }
-    }
 }
 
 /// Data priorities.
@@ -214,81 +171,6 @@ impl Host {
             busy: self.nic.counters.busy - self.nic.busy_until.since(stop),
             paused: (paused + running, pauses),
             ..self.nic.counters
-        }
-    }
-
-    /// Sends a packet without a body: the host's scheme, if there is one, tags it. `make` is called once, where it goes
-    /// straight to its place on the link, if it can: one that is put together elsewhere and copied at once waits until its
-    /// fields have got there.
-    #[inline(always)]
-    fn send(&mut self, w: &mut World<'_>, now: Time, make: impl Fn() -> Packet) {
-        if w.edge.is_none() && self.nic.queue.is_none() {
-            let packet = make();
-            count_created(w, &packet);
-            self.put_on_line(w, now, packet);
-        } else {
-            self.send_tagged(w, now, make().into());
-        }
-    }
-
-    /// Sends a packet, tagged by the host's scheme, if there is one, and does what that asks for.
-    #[inline(never)]
-    fn send_tagged(&mut self, w: &mut World<'_>, now: Time, mut hand: InHand) {
-        self.choose(w, now, &mut hand.packet);
-        self.commit(w, now, hand);
-        self.perform(w, now, None);
-    }
-
-    /// Puts a packet on the line behind what is committed.
-    fn commit(&mut self, w: &mut World<'_>, now: Time, mut hand: InHand) {
-        count_created(w, &hand.packet);
-        if self.nic.queue.is_some() {
-            self.hand_over(w, now, &mut hand);
-            return;
-        }
-        self.put_on_line(w, now, hand.packet);
-        if hand.packet.is(BODY) {
-            w.wires.push_body(self.nic.link, hand.body);
-        }
-    }
-
-    /// Puts a packet on the line behind what is committed; its body goes [beside it](Wires::push_body).
-    #[inline(always)]
-    fn put_on_line(&mut self, w: &mut World<'_>, now: Time, packet: Packet) {
-        let start = self.nic.busy_until.max(now);
-        let bytes = u32::from(packet.wire);
-        if !self.nic.line.is_whole() {
-            self.nic.set_rate(start);
-        }
-        let took = self.nic.line.send(bytes, start > self.nic.busy_until);
-        self.nic.busy_until = start + took;
-        self.nic.counters.packets += 1;
-        self.nic.counters.bytes += u64::from(bytes);
-        self.nic.counters.busy += took;
-        // A timestamp is written when a packet starts; a reply carries the one it echoes.
-        let stamp = if matches!(packet.kind, Kind::Data | Kind::Probe) { start } else { packet.stamp };
-        let ends = self.nic.busy_until;
-        let whole = self.nic.line.is_whole();
-        let arrives = if whole { ends + self.nic.delay } else { self.nic.late_arrival(start, ends, w.wires) };
-        *w.wires.slot(self.nic.link, arrives) = Packet { at: arrives, stamp, ..packet };
-    }
-
-    /// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is that of the making.
-    #[cold]
-    fn hand_over(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
-        let Some(queue) = self.nic.queue.as_deref_mut() else { return };
-        let packet = &mut hand.packet;
-        if matches!(packet.kind, Kind::Data | Kind::Probe) {
-            packet.stamp = now;
-        }
-        match queue.admit(now, u32::from(packet.wire), &w.net.rules, w.wires) {
-            Some(found) => queue.enqueue(now, hand, found, &w.net.rules, w.wires),
-            None => {
-                w.log.dropped.add(packet.wire);
-                if packet.of_flow() {
-                    w.flows.left(packet.flow);
-                }
-            }
         }
     }
 
@@ -601,22 +483,6 @@ impl Host {
         if let Some(interval) = w.net.series_interval {
             self.timers.plan(now + interval, What::Sample);
         }
-    }
-}
-
-/// Notes a packet that a host has made.
-#[inline(always)]
-fn count_created(w: &mut World<'_>, packet: &Packet) {
-    w.log.created.add(packet.wire);
-    match packet.kind {
-        Kind::Data => w.flows.entered(packet.flow),
-        Kind::Ack => {
-            w.flows.entered(packet.flow);
-            w.log.acks.add(packet.wire);
-        }
-        Kind::Probe | Kind::ProbeReply => w.log.probes.add(packet.wire),
-        Kind::Message => w.log.messages.add(packet.wire),
-        Kind::Pause => {}
     }
 }
 

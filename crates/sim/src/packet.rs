@@ -299,9 +299,10 @@ impl Serializer {
         self.ps_per_byte != 0 && self.remainder != FLOORED
     }
 
-    /// Does a packet take the same time, whatever was sent before?
+    /// Does a packet always take the same time, whatever was sent before?
+    #[inline]
     pub fn is_even(&self) -> bool {
-        self.is_whole() || self.remainder == FLOORED
+        self.ps_per_byte != 0
     }
 
     /// Time to send `bytes` on such a line.

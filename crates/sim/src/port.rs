@@ -9,88 +9,16 @@
 mod ahead;
 mod lanes;
 mod pausing;
+mod rules;
 
 use crate::faults::Outlet;
 use crate::link::Wires;
 use crate::packet::{CE, ECT, InHand, Packet, Serializer};
 use crate::ring::Ring;
-use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
 pub use lanes::{Drained, Lane, Lanes, Lost, Next, Released};
 pub use pausing::Pausing;
+pub use rules::{Ramp, Rules};
 use spinewise_policy::{Queue, Span, Time};
-
-/// The queueing rules of a switch, as the hot path wants them.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    max_packets: u32,
-    max_bytes: u64,
-    mark_packets: u32,
-    mark_bytes: u64,
-    mark_at_dequeue: bool,
-    counts_in_service: bool,
-    /// The first so many that wait are the device's, and seen by neither.
-    device_packets: u32,
-    /// Below both of these, as far as is known without looking, a packet is taken unmarked.
-    lazy_packets: u32,
-    lazy_bytes: u64,
-}
-
-/// A FIFO port looks which of its packets have started when this many may be waiting.
-const LOOK_AT: u32 = 16;
-
-impl Rules {
-    /// From the spec. A shared buffer has rules of its own.
-    pub fn new(spec: &SwitchSpec) -> Self {
-        let SwitchSpec::OutputQueued(spec) = spec else { return Rules::boundless() };
-        let (max_packets, max_bytes) = split(spec.buffer);
-        let (mark_packets, mark_bytes) = spec.ecn_threshold.map_or((u32::MAX, u64::MAX), split);
-        let at_enqueue = spec.ecn_at != EcnAt::Dequeue;
-        Rules {
-            // One less, for the packet in service may count. Marks at dequeue need every packet looked at in time.
-            lazy_packets: if at_enqueue { LOOK_AT.min(mark_packets.min(max_packets).saturating_sub(1)) } else { 0 },
-            lazy_bytes: max_bytes.min(mark_bytes.saturating_sub(1)),
-            max_packets,
-            max_bytes,
-            mark_packets,
-            mark_bytes,
-            mark_at_dequeue: spec.ecn_at == EcnAt::Dequeue,
-            device_packets: spec.device_queue,
-            counts_in_service: spec.queue_counts == QueueCounts::InService,
-        }
-    }
-
-    fn boundless() -> Self {
-        Rules {
-            max_packets: u32::MAX,
-            max_bytes: u64::MAX,
-            mark_packets: u32::MAX,
-            mark_bytes: u64::MAX,
-            mark_at_dequeue: false,
-            device_packets: 0,
-            counts_in_service: false,
-            lazy_packets: 0,
-            lazy_bytes: 0,
-        }
-    }
-
-    /// Are marks decided as a packet leaves the queue?
-    #[inline]
-    pub fn marks_at_dequeue(&self) -> bool {
-        self.mark_at_dequeue
-    }
-
-    #[inline]
-    fn marks(&self, bytes: u64, packets: u32) -> bool {
-        packets >= self.mark_packets || bytes >= self.mark_bytes
-    }
-}
-
-fn split(limit: Limit) -> (u32, u64) {
-    match limit {
-        Limit::Packets(n) => (n, u64::MAX),
-        Limit::Bytes(n) => (u32::MAX, n),
-    }
-}
 
 /// What a port has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,33 +45,6 @@ pub struct Counters {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Found {
     mark: bool,
-}
-
-/// ECN marking by a ramp, as RED does on the instantaneous queue: with no probability below `min` bytes, rising to
-/// `probability` at `max`, and surely above.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ramp {
-    /// Least queue that marks, bytes.
-    pub min: u64,
-    /// Greatest queue that may not mark, bytes.
-    pub max: u64,
-    /// Probability at `max`.
-    pub probability: f64,
-}
-
-impl Ramp {
-    /// Does a queue of `bytes` call for a mark?
-    #[inline]
-    pub fn marks(&self, bytes: u64, roll: impl FnOnce() -> f64) -> bool {
-        if bytes <= self.min {
-            return false;
-        }
-        if bytes > self.max {
-            return true;
-        }
-        let share = (bytes - self.min) as f64 / (self.max - self.min).max(1) as f64;
-        roll() < share * self.probability
-    }
 }
 
 /// An egress port: two cache lines.
@@ -421,7 +322,7 @@ impl Port {
     /// Sends `bytes` from `start` on, which must not be before the line is free. Returns when the last bit leaves.
     #[inline(always)]
     fn occupy(&mut self, start: Time, bytes: u32) -> Time {
-        if !self.line.is_whole() {
+        if !self.line.is_even() {
             self.set_rate(start);
         }
         let took = self.line.send(bytes, start > self.busy_until);
@@ -445,7 +346,7 @@ impl Port {
     /// When what is sent from `start` to `ends`, which the line was [occupied](Self::occupy) for, arrives.
     #[inline(always)]
     fn arrival(&mut self, start: Time, ends: Time, wires: &mut Wires) -> Time {
-        if self.line.is_whole() { ends + self.delay } else { self.late_arrival(start, ends, wires) }
+        if self.line.is_even() { ends + self.delay } else { self.late_arrival(start, ends, wires) }
     }
 
     #[cold]

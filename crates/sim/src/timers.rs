@@ -161,11 +161,13 @@ pub struct Timers {
     heap: BinaryHeap<Reverse<Entry>>,
     /// The first of it, [`Entry::NONE`] if there is nothing.
     first: Entry,
+    /// When the next of all is.
+    next_at: Time,
 }
 
 impl Default for Timers {
     fn default() -> Self {
-        Timers { lines: Soon::default(), heap: BinaryHeap::new(), first: Entry::NONE }
+        Timers { lines: Soon::default(), heap: BinaryHeap::new(), first: Entry::NONE, next_at: Time::NEVER }
     }
 }
 
@@ -174,6 +176,7 @@ impl Timers {
     #[inline]
     pub fn plan(&mut self, at: Time, what: What) {
         let entry = Entry::new(at, what);
+        self.next_at = self.next_at.min(at);
         if let What::TransmitDone(_) | What::LateTransmitDone(_) = what {
             self.lines.push(entry);
         } else {
@@ -197,13 +200,13 @@ impl Timers {
     /// Does the next one go before an arrival at `now`?
     #[inline]
     pub fn precede_arrival(&self, now: Time) -> bool {
-        self.peek().0 < u128::from(now.0) << 64 | u128::from(FIRST_BEHIND << SUBJECT)
+        self.next_at <= now && self.peek().0 < u128::from(now.0) << 64 | u128::from(FIRST_BEHIND << SUBJECT)
     }
 
     /// When the next one is.
     #[inline]
     pub fn next_at(&self) -> Time {
-        self.peek().at()
+        self.next_at
     }
 
     /// Takes the next one.
@@ -212,6 +215,7 @@ impl Timers {
         if self.lines.first < self.first {
             let entry = self.lines.first;
             self.lines.pop();
+            self.next_at = self.peek().at();
             let port = entry.0 as u16;
             let late = entry.rank() == LATE;
             return Some((entry.at(), if late { What::LateTransmitDone(port) } else { What::TransmitDone(port) }));
@@ -223,6 +227,7 @@ impl Timers {
     fn pop_other(&mut self) -> Option<(Time, What)> {
         let Reverse(entry) = self.heap.pop()?;
         self.first = self.heap.peek().map_or(Entry::NONE, |next| next.0);
+        self.next_at = self.peek().at();
         Some((entry.at(), entry.what()))
     }
 }

@@ -1,0 +1,68 @@
+//! What a switch's scheme may read of the switch and is told of the fabric.
+
+use super::Switch;
+use crate::link::Wires;
+use crate::net::Net;
+use spinewise_policy::site::Ports;
+use spinewise_policy::{Port as PortId, Queue, Span, Time, Tree};
+
+/// A switch's own ports as its scheme sees them.
+pub(super) struct OwnPorts<'a> {
+    pub(super) owner: &'a Switch,
+    pub(super) wires: &'a Wires,
+    pub(super) now: Time,
+    pub(super) net: &'a Net,
+}
+
+impl OwnPorts<'_> {
+    fn queue(&self, port: PortId) -> (u64, u32) {
+        let freed = self.owner.has_freed(port.0);
+        self.owner.ports[port.index()].queue(self.now, freed, &self.net.rules, self.wires)
+    }
+}
+
+impl Ports for OwnPorts<'_> {
+    fn queue_bytes(&self, port: PortId) -> u64 {
+        self.queue(port).0
+    }
+    fn queue_packets(&self, port: PortId) -> u32 {
+        self.queue(port).1
+    }
+    fn rate(&self, port: PortId) -> u64 {
+        self.owner.ports[port.index()].rate(self.now)
+    }
+    fn free_queue(&self, port: PortId) -> Option<Queue> {
+        self.owner.ports[port.index()].lanes()?.free_queue()
+    }
+    fn queueing_delay(&self, port: PortId) -> Span {
+        self.owner.ports[port.index()].queueing_delay(self.now)
+    }
+    fn leaf_of(&self, host: u32) -> u32 {
+        self.net.topology.leaf_of[host as usize]
+    }
+    fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(PortId, u64)> {
+        let topology = &self.net.topology;
+        let &port = topology.uplinks(from, to).get(n)?;
+        Some((PortId(port), topology.capacity(from, port, to)))
+    }
+    fn fabric_salt(&self) -> u64 {
+        self.net.fabric_salt()
+    }
+    fn tree(&self) -> Option<Tree> {
+        self.net.topology.tree
+    }
+    fn towards(&self, leaf: u32) -> &[u16] {
+        self.net.topology.choices(self.owner.row, leaf)
+    }
+    fn told_loss(&self, leaf: u32) -> bool {
+        self.net.topology.loses_paths(self.owner.id, leaf)
+    }
+    fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
+        let net = self.net;
+        let component = net.components.between(&net.topology, self.owner.map, from, to).get(n)?;
+        Some((component.capacity, component.ports.get(&self.owner.id).map_or(&[], Vec::as_slice)))
+    }
+    fn told_capacity(&self, port: PortId, leaf: u32) -> u64 {
+        self.net.topology.capacity(self.owner.id, port.0, leaf)
+    }
+}
