@@ -144,7 +144,8 @@ def bench(only: str = "", rounds: int = 5, share: float = 1.0) -> list[dict[str,
     """Time the engine against its reference loop; one record per case.
 
     Args:
-        only: part of the names of the cases to run; empty for all. `decisions` measures the schemes alone.
+        only: part of the names of the cases to run; empty for all. `decisions` measures the schemes alone,
+            `reference` the reference loop.
         rounds: the best of so many counts.
         share: length of a round as a share of the full one, which takes 3 s or more.
     """

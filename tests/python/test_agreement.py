@@ -446,6 +446,18 @@ SUMMED_UP = {
 }
 
 
+def test_a_recorded_case_is_timed_beside_the_reference_loop(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = next(path for path in sorted(folder.glob("*.csv.gz")) if "lossless-ecmp" in path.name)
+    assert main(["bench", "--recorded", str(name), "--rounds", "1", "--share", "0.001", "--json"]) == 0
+    (record,) = json.loads(capsys.readouterr().out)
+    assert record["name"] == name.name.removesuffix(".csv.gz")
+    assert record["packet_hops"] > 0
+    ratio = record["seconds"] / record["packet_hops"] * 1e9 / record["reference_ns"]
+    assert record["ratio_to_reference"] == pytest.approx(ratio)
+    assert main(["bench", "--recorded", str(folder / "nowhere.csv.gz")]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+
+
 def test_their_statistics_are_those_they_are_described_by() -> None:
     for path in recorded_cases.present("ali50-*.csv.gz"):
         (case,), _, _ = recorded.find(path.parent, [path.name.removesuffix(".csv.gz")])

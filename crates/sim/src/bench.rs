@@ -101,11 +101,15 @@ struct Measured {
 }
 
 /// Runs the cases whose name contains `only` (and, if asked for by name, `packet_size` or `decisions`), `rounds` times
-/// each, at `share` of their full length (1 takes at least 3 s a round on a fast core). Returns the list that `spinewise bench --json` prints; the best round counts.
+/// each, at `share` of their full length (1 takes at least 3 s a round on a fast core). Returns the list that `spinewise
+/// bench --json` prints; the best round counts. `reference` runs nothing but the reference loop, once.
 ///
 /// # Panics
 /// If a case retransmits: then it measured something else.
 pub fn run(only: &str, rounds: u32, share: f64) -> Value {
+    if only == "reference" {
+        return json!([{ "name": only, "reference_ns": reference_ns(3.0 * share) }]);
+    }
     let chosen: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(only)).collect();
     // Before anything else has run, so that no freed memory hides what they take.
     let idle: Vec<u64> = chosen.iter().map(|case| idle_host_bytes(case)).collect();

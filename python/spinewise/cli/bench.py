@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from spinewise import core, report, units
+from spinewise.agreement import speed
 from spinewise.cli.output import print_json
 
 
 def command(args: argparse.Namespace) -> int:
     """Time the engine and print one line per case."""
-    records = core.bench(args.only, args.rounds, args.share)
+    if args.recorded is not None:
+        records = [speed.measure(args.recorded, args.rounds, args.share)]
+    else:
+        records = core.bench(args.only, args.rounds, args.share)
     if args.json:
         print_json(records)
         return 0

@@ -279,6 +279,9 @@ def add_bench(commands: Any) -> None:
         metavar="X",
         help="length of a round as a share of the full one, which takes 3 s or more [1]",
     )
+    parser.add_argument(
+        "--recorded", metavar="FILE", help="instead: the run of a recorded case, as validate-against makes it"
+    )
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:

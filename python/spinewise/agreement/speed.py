@@ -1,0 +1,60 @@
+"""What a recorded case costs to run, beside the reference loop of ``spinewise bench``."""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from spinewise import core
+from spinewise.agreement import recorded, setting
+from spinewise.errors import SpecError
+from spinewise.interop import embed
+
+
+def measure(file: str | Path, rounds: int, share: float) -> dict[str, Any]:
+    """Run a recorded case, a turn of the reference loop before each run; the record is one of ``spinewise bench``.
+
+    Args:
+        file: the case; its name says what ran, as `recorded.find` reads it.
+        rounds: the best of so many counts.
+        share: length of the reference loop as a share of the full one. The case always runs whole.
+
+    Raises:
+        SpecError: no such file, a name that says no case, an unknown scheme or a malformed line.
+    """
+    path = Path(file)
+    if not path.is_file():
+        raise SpecError("--recorded", file, "a file with a recorded case", "there is no such file")
+    (case, *_), _, _ = recorded.find(path.parent, [path.name.removesuffix(recorded.ENDING)])
+    flows = recorded.read(case)
+    scheme = setting.scheme_of(case, core.registry()["schemes"])
+    with TemporaryDirectory(prefix="spinewise-") as folder:
+        listed = Path(folder) / "flows.csv"
+        listed.write_text(setting.flow_csv(flows))
+        spec = setting.spec_of(case, setting.fabric_of(flows, case), listed, 1, scheme)
+        embed.expand(spec)
+        resolved = core.resolve(spec)
+        best, reference, report = float("inf"), float("inf"), {}
+        for _ in range(rounds):
+            reference = min(reference, float(core.bench("reference", 1, share)[0]["reference_ns"]))
+            began = time.process_time()
+            outcome = core.run(resolved)
+            best = min(best, time.process_time() - began)
+            report = json.loads(outcome["report"])
+    hops = report["packet_hops"]
+    return {
+        "name": case.name,
+        "hosts": int(max(flows.src.max(), flows.dst.max())) + 1,
+        "packet_hops": hops,
+        "seconds": best,
+        "packet_hops_per_s": hops / best,
+        "events_per_packet_hop": report["events"] / hops,
+        "reference_ns": reference,
+        "ns_per_packet_hop": best * 1e9 / hops,
+        "ratio_to_reference": best * 1e9 / hops / reference,
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
