@@ -456,6 +456,11 @@ def test_a_recorded_case_is_timed_beside_the_reference_loop(folder: Path, capsys
     assert record["ratio_to_reference"] == pytest.approx(ratio)
     assert main(["bench", "--recorded", str(folder / "nowhere.csv.gz")]) == 2
     assert "there is no such file" in capsys.readouterr().err
+    odd = folder / "odd.csv.gz"
+    odd.write_bytes(name.read_bytes())
+    assert main(["bench", "--recorded", str(odd)]) == 2
+    assert "--recorded" in (said := capsys.readouterr().err)
+    assert "<traffic><load>" in said
 
 
 def test_their_statistics_are_those_they_are_described_by() -> None:

@@ -29,7 +29,10 @@ def measure(file: str | Path, rounds: int, share: float) -> dict[str, Any]:
     path = Path(file)
     if not path.is_file():
         raise SpecError("--recorded", file, "a file with a recorded case", "there is no such file")
-    (case, *_), _, _ = recorded.find(path.parent, [path.name.removesuffix(recorded.ENDING)])
+    try:
+        (case, *_), _, _ = recorded.find(path.parent, [path.name.removesuffix(recorded.ENDING)])
+    except SpecError:
+        raise SpecError("--recorded", file, f"a file named {recorded.FORM}") from None
     flows = recorded.read(case)
     scheme = setting.scheme_of(case, core.registry()["schemes"])
     with TemporaryDirectory(prefix="spinewise-") as folder:
