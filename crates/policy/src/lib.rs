@@ -349,6 +349,9 @@ pub trait Policy: Sized {
     /// What it does in fabrics of three tiers, for people. Schemes that do not decide at every tier, or do not do there what
     /// their authors would, must say so.
     const IN_THREE_TIERS: &'static str = AT_EVERY_TIER;
+    /// Does the public ns-3 code of ConWeave, where it is followed, key this scheme's flowlets by destination and ports
+    /// alone, so that some flows share one?
+    const NS3_SHARES_FLOWLETS: bool = false;
     /// Where it sits: [`AtHost`] or [`AtSwitch`].
     type Site: Site;
     /// Its parameters, with the paper's defaults.

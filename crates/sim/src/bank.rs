@@ -206,6 +206,11 @@ macro_rules! bank {
                 match self { $(Bank::$variant(seats) => seats.follow_ns3(stream),)* }
             }
 
+            /// [`Policy::NS3_SHARES_FLOWLETS`].
+            pub fn ns3_shares_flowlets(&self) -> bool {
+                match self { $(Bank::$variant(_) => <$policy as Policy>::NS3_SHARES_FLOWLETS,)* }
+            }
+
             /// Gives a seat the shared stream, if there is one, or takes it back.
             #[cold]
             pub fn swap_stream(&mut self, seat: u32) {

@@ -1,7 +1,7 @@
 //! What schemes are given where the public ns-3 code of ConWeave is followed ([`crate::engine::planned`]).
 //!
 //! All its switches draw paths from the C library's `rand()`, seeded with 1: one stream, drawn from in the order of
-//! events. And its keys for flowlets, of LetFlow and CONGA, take some flows for one: they leave out the source and lay
+//! events. And its keys for flowlets take some flows for one: they leave out the source and lay
 //! the priority over the destination's port.
 
 use crate::engine::Sim;
@@ -13,8 +13,6 @@ use std::collections::BTreeMap;
 const SEED: u32 = 1;
 /// The priority of all its data.
 const PRIORITY: u32 = 3;
-/// Schemes that have those keys.
-const FLOWLETS: [&str; 2] = ["letflow", "conga"];
 
 impl Sim {
     /// Makes schemes follow that code.
@@ -22,7 +20,7 @@ impl Sim {
     pub fn follow_ns3(&mut self) {
         self.fabric.follow_ns3(Rng::of_c(SEED));
         self.net.hashing.ends = self.flows.specs.iter().map(|flow| (flow.src, flow.dst)).collect();
-        if FLOWLETS.contains(&self.fabric.about().name) {
+        if self.fabric.ns3_shares_flowlets() {
             self.net.shared_rows = self.shared_rows();
         }
         // Choices are then watched, if only to swap that stream in.

@@ -203,6 +203,13 @@ pub struct InHand {
     pub body: Option<Body>,
 }
 
+impl InHand {
+    /// A packet with a body, flagged to have one.
+    pub fn with_body(packet: Packet, body: Body) -> Self {
+        InHand { packet: Packet { flags: packet.flags | BODY, ..packet }, body: Some(body) }
+    }
+}
+
 impl From<Packet> for InHand {
     fn from(packet: Packet) -> Self {
         InHand { packet, body: None }

@@ -223,6 +223,7 @@ impl Policy for Conga {
         update: "O(1) per packet",
     });
     const HOOKS: Hooks = Hooks::EGRESS.and(Hooks::INGRESS);
+    const NS3_SHARES_FLOWLETS: bool = true;
     const PRESETS: &'static [InPreset] = &[
         InPreset {
             preset: "selb",

@@ -57,6 +57,7 @@ impl Policy for LetFlow {
         pick: "O(n), to find its port in the group",
         update: "–",
     });
+    const NS3_SHARES_FLOWLETS: bool = true;
     const PRESETS: &'static [InPreset] = &[
         InPreset { preset: "selb", params: &[("flowlet_gap_us", Value::Number(10.0))] },
         InPreset { preset: "conweave-ns3", params: &[("flowlet_gap_us", Value::Number(100.0))] },

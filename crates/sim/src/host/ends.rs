@@ -442,8 +442,7 @@ pub(super) fn ack_of(packet: &Packet) -> Ack {
 /// An acknowledgement with its SACK option, which takes bytes.
 #[cold]
 fn attached(ack: Packet, told: &Sack) -> InHand {
-    let packet = Packet { flags: ack.flags | BODY, wire: ack.wire + told.wire_bytes() as u16, ..ack };
-    InHand { packet, body: Some(told.encode()) }
+    InHand::with_body(Packet { wire: ack.wire + told.wire_bytes() as u16, ..ack }, told.encode())
 }
 
 /// What a NACK of IRN tells of.

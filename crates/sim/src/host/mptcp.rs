@@ -29,12 +29,12 @@ impl Host {
             seq: segment.seq,
             payload: segment.len as u16,
             wire: (segment.len + w.net.frame.header) as u16,
-            flags: BODY | if segment.retransmit { RETRANSMIT } else { 0 },
+            flags: if segment.retransmit { RETRANSMIT } else { 0 },
             ..blank
         };
         let signal = Signal { data, sack: Sack::NONE };
         let number = packet.flow;
-        self.send_tagged(w, now, InHand { packet, body: Some(signal.encode()) });
+        self.send_tagged(w, now, InHand::with_body(packet, signal.encode()));
         self.has_sent(w, number);
     }
 
@@ -110,8 +110,8 @@ impl Host {
         };
         let sack = Sack::of(&sack.blocks()[..sack.blocks().len().min(config.options().sack_blocks)]);
         let ack = self.ack_packet(w, number, spec.src, ack)();
-        let packet = Packet { flags: ack.flags | BODY, wire: ack.wire + sack.wire_bytes() as u16, ..ack };
-        self.send_tagged(w, now, InHand { packet, body: Some(Signal { data, sack }.encode()) });
+        let packet = Packet { wire: ack.wire + sack.wire_bytes() as u16, ..ack };
+        self.send_tagged(w, now, InHand::with_body(packet, Signal { data, sack }.encode()));
     }
 
     /// An acknowledgement of a subflow arrived.

@@ -57,7 +57,7 @@ impl Host {
             // RFC 8684 §3.2: only its acknowledgement opens a subflow that joins
             wire = config.ack_bytes;
         }
-        let mut hand = InHand::from(Packet {
+        let answer = Packet {
             stamp: packet.stamp,
             flow: packet.flow,
             src: self.id,
@@ -69,10 +69,8 @@ impl Host {
             kind: Kind::Ack,
             flags: packet.flags & (SYN | RETRANSMIT),
             ..Packet::default()
-        });
-        self.choose(w, now, &mut hand.packet);
-        self.commit(w, now, hand);
-        self.perform(w, now, None);
+        };
+        self.send_tagged(w, now, answer.into());
     }
 
     /// All of a flow is acknowledged, and the receiver's FIN with it: sends the answer, if connections are closed.

@@ -3,7 +3,7 @@
 use super::ends::delay_echo;
 use super::{Host, World};
 use crate::flows::{Receiver, ReceivingMachine};
-use crate::packet::{BODY, CE, CNP, ECE, InHand, NACK, Packet, RETRANSMIT};
+use crate::packet::{CE, CNP, ECE, InHand, NACK, Packet, RETRANSMIT};
 use crate::transport::rdma::put_sack;
 use crate::transport::{RdmaAck, RdmaConfig, RdmaReceiver};
 use crate::workload::Upon;
@@ -62,10 +62,7 @@ impl Host {
         match answer.sack {
             None => self.send(w, now, packet),
             // Not in the packet's header, which belongs to schemes.
-            Some(sack) => {
-                let told = Packet { flags: packet().flags | BODY, ..packet() };
-                self.send_tagged(w, now, InHand { packet: told, body: Some(Box::new(put_sack(sack))) });
-            }
+            Some(sack) => self.send_tagged(w, now, InHand::with_body(packet(), Box::new(put_sack(sack)))),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::bank::{Bank, Call, Fired, NO_PEER, Room};
 use crate::control::{address, answer_of, message_of, message_to, peer_of, reply_to};
 use crate::log::EDGE_SERIES;
 use crate::net::Net;
-use crate::packet::{BODY, CE, ECT, InHand, MASKED, Packet, SWITCH};
+use crate::packet::{CE, ECT, InHand, MASKED, Packet, SWITCH};
 use crate::timers::What;
 use spinewise_policy::out::{Action, To};
 use spinewise_policy::{Event, Feedback, FlowKey, Hooks, HostView, Key, Kind, Span, Time, Way};
@@ -147,8 +147,8 @@ impl Host {
     }
 
     pub(super) fn send_one(&mut self, w: &mut World<'_>, now: Time, dst: u32, message: Packet, body: &[u8]) {
-        let packet = Packet { src: self.id, dst, flags: BODY, ..message };
-        self.commit(w, now, InHand { packet, body: Some(body.into()) });
+        let packet = Packet { src: self.id, dst, ..message };
+        self.commit(w, now, InHand::with_body(packet, body.into()));
     }
 
     #[allow(clippy::too_many_arguments)]

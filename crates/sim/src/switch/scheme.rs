@@ -6,7 +6,7 @@ use crate::control::{address, answer_of, message_of, message_to, peer_of, reply_
 use crate::link::Wires;
 use crate::log::FABRIC_SERIES;
 use crate::net::Net;
-use crate::packet::{BODY, ECT, InHand, Packet, SWITCH};
+use crate::packet::{ECT, InHand, Packet, SWITCH};
 use crate::port::Drained;
 use crate::timers::What;
 use spinewise_policy::out::{Action, To};
@@ -133,7 +133,7 @@ impl Switch {
             match action {
                 Action::Send { to, class, flow, way, at, len, wire } => {
                     let body = &asked.bytes[at as usize..(at + len) as usize];
-                    let message = Packet { src: self.id | SWITCH, flags: BODY, ..message_to(class, flow, way, wire) };
+                    let message = Packet { src: self.id | SWITCH, ..message_to(class, flow, way, wire) };
                     self.send_message(w, now, to, message, body);
                 }
                 Action::Probe { to, way, wire, ttl, give_up } => {
@@ -162,12 +162,14 @@ impl Switch {
 
     pub(super) fn send_message(&mut self, w: &mut World<'_>, now: Time, to: To, message: Packet, body: &[u8]) {
         match to {
-            To::Host(dst) => self.make(w, now, &mut with_body(Packet { dst, ..message }, body)),
-            To::Leaf(leaf) => self.make(w, now, &mut with_body(Packet { dst: leaf | SWITCH, ..message }, body)),
+            To::Host(dst) => self.make(w, now, &mut InHand::with_body(Packet { dst, ..message }, body.into())),
+            To::Leaf(leaf) => {
+                self.make(w, now, &mut InHand::with_body(Packet { dst: leaf | SWITCH, ..message }, body.into()))
+            }
             To::Rack => {
                 let net = w.net;
                 for &dst in net.topology.hosts_of(self.id) {
-                    self.make(w, now, &mut with_body(Packet { dst, ..message }, body));
+                    self.make(w, now, &mut InHand::with_body(Packet { dst, ..message }, body.into()));
                 }
             }
             To::Neighbours { except } => {
@@ -192,7 +194,7 @@ impl Switch {
         if !self.down.contains(&port) {
             let packet = Packet { dst: (link.to.0 - w.net.topology.hosts) | SWITCH, ..message };
             self.note_made(w, &packet);
-            self.queue_inside(w, now, MADE_HERE, port, &mut with_body(packet, body));
+            self.queue_inside(w, now, MADE_HERE, port, &mut InHand::with_body(packet, body.into()));
         }
     }
 
@@ -225,11 +227,6 @@ impl Switch {
         self.make(w, now, &mut packet.into());
         self.timers.plan(now + give_up, What::ProbeLost(number));
     }
-}
-
-/// A packet with its body.
-fn with_body(packet: Packet, body: &[u8]) -> InHand {
-    InHand { packet, body: Some(body.into()) }
 }
 
 /// What the last hook call asked for, if anything.
