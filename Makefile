@@ -19,7 +19,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find crates -type f \( -path '*/src/*' -o -name 'Cargo.toml' \) 2>/dev/null)
 
-.PHONY: help install build demo test test-rust test-python check fmt lint bench docs clean tools
+.PHONY: help install build quick demo test test-rust test-python check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -71,6 +71,11 @@ $(CORE): $(RUST_SOURCES) | $(VENV)/.stamp-package
 	@touch $@
 
 build: $(VENV)/.stamp-package $(CORE)
+
+quick: $(VENV)/.stamp-packages ## Build the engine fast, for trying a change; `make install` builds the fast engine
+	@echo "building the engine (quick profile)"
+	@PIP_QUIET=1 $(BIN)/maturin develop --profile quick --skip-install --quiet
+	@touch $(CORE)
 
 install: build ## Make .venv, install the pinned packages, build the engine
 	@echo "ready: $(BIN)/spinewise --help"
