@@ -90,7 +90,6 @@ bench: build ## Packet-hops per second against a fixed reference loop
 
 docs: build ## Write the generated pages of docs/
 	$(BIN)/python -m spinewise.docs
-	$(BIN)/python -m spinewise.checkout
 
 # ---- checks -------------------------------------------------------------------------------------------------------
 
@@ -110,7 +109,6 @@ lint: build
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m spinewise.docs --check
-	$(BIN)/python -m spinewise.checkout --check
 
 check: lint test ## Formatting, lints, types, generated pages, all tests: what CI runs
 	@echo "make check: everything passed"

@@ -15,10 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import claims
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.spec import set_path
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
+from spinewise.specs.spec import set_path
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 MAIN, RACK, TOLERANT = (FABRIC[name] for name in ("MAIN", "RACK", "TOLERANT"))

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 import spinewise as sw
-from spinewise.experiment import Run
-from spinewise.spec import set_path
-from spinewise.tables import numbers
-from spinewise.variants import parse
+from spinewise.measures.tables import numbers
+from spinewise.reproduction.experiment import Run
+from spinewise.specs.spec import set_path
+from spinewise.specs.variants import parse
 
 FIG02, FIG13 = (runpy.run_path(str(Path(__file__).with_name(f"{name}.py"))) for name in ("fig02", "fig13"))
 FABRIC, LARGE = FIG02["FABRIC"], FIG13["LARGE"]

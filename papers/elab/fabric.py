@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spinewise.experiment import Assumption, Timeline
-from spinewise.result import Result
-from spinewise.tables import numbers
-from spinewise.variants import Variant, parse
+from spinewise.measures.tables import numbers
+from spinewise.reproduction.experiment import Assumption, Timeline
+from spinewise.runs.result import Result
+from spinewise.specs.variants import Variant, parse
 
 Floats = NDArray[np.float64]
 

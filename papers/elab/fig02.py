@@ -10,11 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import claims
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.stats import mean
-from spinewise.tables import numbers
+from spinewise.measures.stats import mean
+from spinewise.measures.tables import numbers
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Status,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 TRANSPORTS, MAIN = FABRIC["TRANSPORTS"], FABRIC["MAIN"]

@@ -10,11 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import claims, stats
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.shapes import Variation
-from spinewise.tables import numbers
+from spinewise.measures import stats
+from spinewise.measures.tables import numbers
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.reproduction.shapes import Variation
+from spinewise.runs.result import Result
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 MAIN, DCTCP, RACK, TOLERANT = (FABRIC[name] for name in ("MAIN", "DCTCP", "RACK", "TOLERANT"))

@@ -6,8 +6,8 @@ import runpy
 from functools import partial
 from pathlib import Path
 
-from spinewise import claims, shapes
-from spinewise.experiment import Measured, Verdict
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import Measured, Verdict
 
 LARGE = runpy.run_path(str(Path(__file__).with_name("large.py")))
 ELAB, CLOVE, FLOWLETS, HERMES, HIDDEN = (LARGE[name] for name in ("ELAB", "CLOVE", "FLOWLETS", "HERMES", "HIDDEN"))

@@ -10,9 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims, shapes
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
-from spinewise.result import Result
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 MAIN, DCTCP, RACK, TOLERANT = (FABRIC[name] for name in ("MAIN", "DCTCP", "RACK", "TOLERANT"))

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from spinewise.experiment import Measured
-from spinewise.reproduction_tables import read, rows, rows_against, table, verdicts
-from spinewise.stats import mean
+from spinewise.measures.stats import mean
+from spinewise.reproduction.experiment import Measured
+from spinewise.reproduction.markdown import read, rows, rows_against, table, verdicts
 
 FLOW = (
     ("goodput, %", "utilisation", 100.0),

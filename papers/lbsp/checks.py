@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import spinewise as sw
-from spinewise.result import Result
-from spinewise.spec import set_path
-from spinewise.tables import numbers
+from spinewise.measures.tables import numbers
+from spinewise.runs.result import Result
+from spinewise.specs.spec import set_path
 
 FIG06B, FIG07A, FIG07C = (
     runpy.run_path(str(Path(__file__).with_name(f"{name}.py"))) for name in ("fig06b", "fig07a", "fig07c")

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spinewise import claims, stats
-from spinewise.experiment import Assumption, Measured, Status, Verdict
-from spinewise.result import Result
-from spinewise.tables import numbers
-from spinewise.variants import Variant, parse
+from spinewise.measures import stats
+from spinewise.measures.tables import numbers
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import Assumption, Measured, Status, Verdict
+from spinewise.runs.result import Result
+from spinewise.specs.variants import Variant, parse
 
 Floats = NDArray[np.float64]
 

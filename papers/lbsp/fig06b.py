@@ -10,9 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import claims, stats
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
-from spinewise.result import Result
+from spinewise.measures import stats
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 TREE = FABRIC["SMALL"]

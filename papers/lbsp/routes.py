@@ -9,9 +9,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
-from spinewise.result import Result
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Status,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 SMALL, LARGE, RENO = (FABRIC[name] for name in ("SMALL", "LARGE", "RENO"))

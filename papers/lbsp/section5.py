@@ -14,12 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import claims, shapes
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.summary import PS_PER_SECOND
-from spinewise.tables import numbers
-from spinewise.variants import parse
+from spinewise.measures.summary import PS_PER_SECOND
+from spinewise.measures.tables import numbers
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 TREE, RENO, RACK = (FABRIC[name] for name in ("SMALL", "RENO", "RACK"))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from spinewise.reproduction_tables import Column, read, rows, verdicts
+from spinewise.reproduction.markdown import Column, read, rows, verdicts
 
 PACKETS: tuple[Column, ...] = (
     ("out of order, %", "out_of_order", 100.0),

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import spinewise as sw
-from spinewise import stats
-from spinewise.result import Result
-from spinewise.summary import PS_PER_SECOND
-from spinewise.tables import numbers
-from spinewise.variants import parse
+from spinewise.measures import stats
+from spinewise.measures.summary import PS_PER_SECOND
+from spinewise.measures.tables import numbers
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 METRICS = ("large_mean_fct_s", "mean_fct_s", "p99_fct_s")

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
-from spinewise.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.variants import parse_list
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse_list
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 TO_COMPLETION, RACK, HERMES_CODE = (FABRIC[name] for name in ("TO_COMPLETION", "RACK", "HERMES_CODE"))

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import stats
-from spinewise.experiment import Assumption
-from spinewise.result import Result
-from spinewise.summary import PS_PER_SECOND
-from spinewise.tables import numbers
+from spinewise.measures import stats
+from spinewise.measures.summary import PS_PER_SECOND
+from spinewise.measures.tables import numbers
+from spinewise.reproduction.experiment import Assumption
+from spinewise.runs.result import Result
 
 LEAVES = SPINES = 8
 HOSTS_PER_LEAF = 16

@@ -10,12 +10,24 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from spinewise import claims, stats
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.stats import paired_difference
-from spinewise.summary import PS_PER_SECOND
-from spinewise.variants import parse
+from spinewise.measures import stats
+from spinewise.measures.stats import paired_difference
+from spinewise.measures.summary import PS_PER_SECOND
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Status,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 TOPOLOGIES = (FABRIC["SYMMETRIC"], FABRIC["ASYMMETRIC"])

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from spinewise.experiment import Measured
-from spinewise.reproduction_tables import Column, read, rows, rows_against, verdicts
+from spinewise.reproduction.experiment import Measured
+from spinewise.reproduction.markdown import Column, read, rows, rows_against, verdicts
 
 TIMES: tuple[Column, ...] = (
     ("small, µs", "small_mean_fct_s", 1e6),

@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.shapes import Variation
-from spinewise.variants import parse_list
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Timeline, Verdict
+from spinewise.reproduction.shapes import Variation
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse_list
 
 EVALUATION = runpy.run_path(str(Path(__file__).with_name("evaluation.py")))
 FABRIC = EVALUATION["FABRIC"]

@@ -14,10 +14,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims, shapes
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.tables import numbers
+from spinewise.measures.tables import numbers
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("transports.py")))
 TRANSPORTS = FABRIC["TRANSPORTS"] | FABRIC["BOUND"]

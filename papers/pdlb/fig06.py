@@ -13,9 +13,21 @@ from pathlib import Path
 
 from scipy.stats import rankdata
 
-from spinewise import claims, shapes, stats
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
-from spinewise.result import Result
+from spinewise.measures import stats
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Status,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
 
 FIG03 = runpy.run_path(str(Path(__file__).with_name("fig03.py")))
 MODEL = runpy.run_path(str(Path(__file__).with_name("model.py")))

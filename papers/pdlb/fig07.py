@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims, shapes
-from spinewise.experiment import (
+from spinewise.measures.tables import numbers
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
     Assumption,
     Claim,
     Effort,
@@ -22,9 +23,8 @@ from spinewise.experiment import (
     Timeline,
     Verdict,
 )
-from spinewise.result import Result
-from spinewise.tables import numbers
-from spinewise.variants import parse_list
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse_list
 
 SCHEMES = "rps@RPS,ecmp@ECMP,letflow@LetFlow,presto@Presto,pdlb:record=ticks@PDLB"
 HOT_PATHS = (1, 2, 3, 4)

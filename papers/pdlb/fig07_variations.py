@@ -10,10 +10,10 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
-from spinewise.shapes import Variation
-from spinewise.variants import parse_list
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
+from spinewise.reproduction.shapes import Variation
+from spinewise.specs.variants import parse_list
 
 FIG07 = runpy.run_path(str(Path(__file__).with_name("fig07.py")))
 HOT_PATHS = (1, 4)

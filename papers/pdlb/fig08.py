@@ -12,11 +12,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims, shapes
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.tables import numbers
-from spinewise.variants import parse_list
+from spinewise.measures.tables import numbers
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Status,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse_list
 
 # The last is not in the paper: PDLB's limit of 44 packets and its random draw, without anything adaptive.
 FIXED = "44 random"

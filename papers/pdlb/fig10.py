@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import claims, shapes
-from spinewise.experiment import (
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
     Assumption,
     Claim,
     Effort,
@@ -31,8 +31,8 @@ from spinewise.experiment import (
     Timeline,
     Verdict,
 )
-from spinewise.result import Result
-from spinewise.variants import Variant, parse_list
+from spinewise.runs.result import Result
+from spinewise.specs.variants import Variant, parse_list
 
 SCHEMES = (
     "pdlb:period_us=500:record=ticks@PDLB,"

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
-from spinewise.experiment import Claim, Effort, Measured, Run, Verdict
-from spinewise.stats import paired_difference
+from spinewise.measures.stats import paired_difference
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import Claim, Effort, Measured, Run, Verdict
 
 LARGE = runpy.run_path(str(Path(__file__).with_name("large.py")))
 TRANSPORTS = LARGE["TRANSPORTS"]

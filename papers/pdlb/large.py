@@ -13,11 +13,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims, shapes
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Timeline, Verdict
-from spinewise.result import Result
-from spinewise.tables import numbers
-from spinewise.variants import parse_list
+from spinewise.measures.tables import numbers
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse_list
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("transports.py")))
 TRANSPORTS = FABRIC["TRANSPORTS"]

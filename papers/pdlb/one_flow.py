@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import spinewise as sw
-from spinewise.variants import parse
+from spinewise.specs.variants import parse
 
 INTERVAL_US = 100
 PACKET_US = 1.2  # 1500 bytes at 10 Gbps

@@ -19,7 +19,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from spinewise import compared, core, units
+from spinewise import core
+from spinewise.docs import compared
+from spinewise.measures import units
+from spinewise.show.markdown import line
 
 # From here on what does not depend on n is small against what does.
 GROWTH_FROM = 16
@@ -46,7 +49,7 @@ def table(records: Sequence[dict[str, Any]]) -> str:
     claims = {str(entry["name"]): entry for entry in compared.schemes()}
     paths = sorted({int(record["paths"]) for record in records})
     heads = ["scheme", "what", "its claim", *(f"n = {n}" for n in paths), "grows as"]
-    lines = [compared.line(heads), compared.line(["---"] * len(heads))]
+    lines = [line(heads), line(["---"] * len(heads))]
     for scheme in dict.fromkeys(str(record["scheme"]) for record in records):
         mine = {int(record["paths"]): record for record in records if record["scheme"] == scheme}
         for what, key, claim in PARTS:
@@ -54,7 +57,7 @@ def table(records: Sequence[dict[str, Any]]) -> str:
             if times:
                 cells = [units.digits(times[n], 3) if n in times else units.NOTHING for n in paths]
                 said = compared.fact(claim)(claims.get(scheme, {}))
-                lines.append(compared.line([f"`{scheme}`", what, said, *cells, f"n^{growth(times):.2f}"]))
+                lines.append(line([f"`{scheme}`", what, said, *cells, f"n^{growth(times):.2f}"]))
     return "\n".join(lines)
 
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from spinewise.experiment import Measured
-from spinewise.reproduction_tables import against, names, place, plain, read, rows, rows_against, table, verdicts
+from spinewise.reproduction.experiment import Measured
+from spinewise.reproduction.markdown import against, names, place, plain, read, rows, rows_against, table, verdicts
 
 # Flowcells whose place on the axis of pdlb-7-granularity is rounded.
 SIZES = {5.5: 44}

@@ -9,8 +9,8 @@ import runpy
 from pathlib import Path
 
 import spinewise as sw
-from spinewise.experiment import Measured, Measurement, Run
-from spinewise.variants import Variant, parse_list
+from spinewise.reproduction.experiment import Measured, Measurement, Run
+from spinewise.specs.variants import Variant, parse_list
 
 HERE = Path(__file__).parent
 FABRIC = runpy.run_path(str(HERE / "fabric.py"))

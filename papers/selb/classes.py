@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import spinewise as sw
-from spinewise.result import Result
-from spinewise.variants import parse
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 K, TAU_US, THETA = 3, 10, 0.2

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import stats
-from spinewise.experiment import Assumption, Run, Timeline
-from spinewise.result import Result
-from spinewise.summary import PS_PER_SECOND
-from spinewise.tables import numbers
+from spinewise.measures import stats
+from spinewise.measures.summary import PS_PER_SECOND
+from spinewise.measures.tables import numbers
+from spinewise.reproduction.experiment import Assumption, Run, Timeline
+from spinewise.runs.result import Result
 
 MODES = {"lossless": "go_back_n", "IRN": "irn"}
 SPINES = LEAVES = 8

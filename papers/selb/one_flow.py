@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import spinewise as sw
-from spinewise.result import Result
-from spinewise.variants import parse
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 SIZE = 1_000_000

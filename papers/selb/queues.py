@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims, shapes
-from spinewise.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Verdict
-from spinewise.stats import paired_difference
-from spinewise.variants import parse_list
+from spinewise.measures.stats import paired_difference
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Verdict
+from spinewise.specs.variants import parse_list
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 WORKLOADS = {"AliStorage": "ali_storage", "Hadoop": "hadoop"}

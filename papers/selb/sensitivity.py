@@ -11,10 +11,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims, shapes
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Status, Verdict
-from spinewise.stats import paired_difference
-from spinewise.variants import parse_list
+from spinewise.measures.stats import paired_difference
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Status,
+    Verdict,
+)
+from spinewise.specs.variants import parse_list
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 REFERENCE = "reference"

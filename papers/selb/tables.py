@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from spinewise.experiment import Measured
-from spinewise.reproduction_tables import read, rows, rows_against
+from spinewise.reproduction.experiment import Measured
+from spinewise.reproduction.markdown import read, rows, rows_against
 
 TIMES = (("mean, µs", "mean_fct_s", 1e6), ("p99, µs", "p99_fct_s", 1e6), ("short p99, µs", "short_p99_fct_s", 1e6))
 NETWORK = (

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spinewise import claims
-from spinewise.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
-from spinewise.shapes import Variation
-from spinewise.variants import parse_list
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
+from spinewise.reproduction.shapes import Variation
+from spinewise.specs.variants import parse_list
 
 FABRIC = runpy.run_path(str(Path(__file__).with_name("fabric.py")))
 CLAIMED = {"lossless": 0.33, "IRN": 0.26}

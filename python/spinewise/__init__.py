@@ -7,11 +7,13 @@ result.flows                    # pyarrow.Table, one row per flow
 result.summary().of("short").fct_s.p99
 """
 
-from spinewise.api import run
+from spinewise.comparison.cells import Comparison
+from spinewise.comparison.plan import compare
 from spinewise.errors import SpecError
-from spinewise.result import Result
-from spinewise.spec import load, resolve
-from spinewise.summary import Summary
-from spinewise.sweep import Comparison, compare
+from spinewise.measures.summary import Summary
+from spinewise.runs.api import run
+from spinewise.runs.result import Result
+from spinewise.specs.spec import load, resolve
+from spinewise.writing import write
 
-__all__ = ["Comparison", "Result", "SpecError", "Summary", "compare", "load", "resolve", "run"]
+__all__ = ["Comparison", "Result", "SpecError", "Summary", "compare", "load", "resolve", "run", "write"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import tables
-from spinewise.result import Result
+from spinewise.measures import tables
+from spinewise.runs.result import Result
 
 DTYPES = {
     "size_bytes": "u64",

@@ -15,11 +15,12 @@ import pytest
 
 import recorded_cases
 from samples import described, raw
-from spinewise import core, tables
+from spinewise import core
 from spinewise.agreement import comparison, recorded, scores, setting
 from spinewise.agreement.comparison import Measure, Runner, Sample, Task
 from spinewise.cli import main
 from spinewise.errors import SpecError
+from spinewise.measures import tables
 
 ROWS = recorded_cases.random_rows(400)
 DTYPES = {

@@ -13,7 +13,7 @@ import recorded_cases
 import spinewise
 from spinewise.agreement import comparison, recorded, scores, setting, terms
 from spinewise.errors import SpecError
-from spinewise.tables import numbers
+from spinewise.measures.tables import numbers
 
 HEADER = "src,dst,size_bytes,start_ns,fct_ns\n"
 ROWS = "0,9,1400,0,300000\n31,2,20000000,5,40000000\n8,17,99999,7,900000\n8,17,100000,7,1000000\n"

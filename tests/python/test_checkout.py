@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spinewise import checkout
+from spinewise.docs import checkout
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,7 +69,7 @@ def test_what_the_head_of_a_scheme_promises_is_cited_where_it_is_done() -> None:
 
 @pytest.mark.parametrize("path", [checkout.PAGE, checkout.README], ids=str)
 def test_generated_texts_are_up_to_date(path: Path) -> None:
-    assert (ROOT / path).read_text() == checkout.texts(ROOT)[path], "run `python -m spinewise.checkout`"
+    assert (ROOT / path).read_text() == checkout.texts(ROOT)[path], "run `python -m spinewise.docs.checkout`"
 
 
 def test_every_link_in_the_documentation_leads_somewhere() -> None:

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from spinewise import core, docs
+from spinewise import core
+from spinewise.docs import __main__ as command
+from spinewise.docs import pages as docs
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
     monkeypatch.setattr(sys, "argv", ["docs", *args])
-    return docs.main()
+    return command.main()
 
 
 def test_every_column_has_its_place_unit_and_meaning() -> None:
@@ -24,12 +26,15 @@ def test_every_column_has_its_place_unit_and_meaning() -> None:
 def test_pages_are_written_once_and_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = ("--folder", str(tmp_path))
+    root = Path(__file__).parents[2]
+    for part in ("README.md", "papers", "crates"):
+        (tmp_path / part).symlink_to(root / part)
+    folder = ("--root", str(tmp_path))
     assert run(monkeypatch, "--check", *folder) == 1
     assert "make docs" in capsys.readouterr().err
     assert run(monkeypatch, *folder) == 0
     assert run(monkeypatch, "--check", *folder) == 0
-    (tmp_path / "results.md").write_text("edited by hand")
+    (tmp_path / "docs" / "results.md").write_text("edited by hand")
     assert run(monkeypatch, "--check", *folder) == 1
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import spinewise as sw
-from spinewise import claims
-from spinewise.experiment import Effort, Measured, Measurement, Run, Status, Timeline
-from spinewise.spec import resolve
-from spinewise.variants import parse
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status, Timeline
+from spinewise.specs.spec import resolve
+from spinewise.specs.variants import parse
 
 PAPERS = Path(__file__).parents[2] / "papers" / "elab"
 FILES = {name: runpy.run_path(str(PAPERS / f"{name}.py")) for name in ("fig02", "fig09", "fig12", "fig13", "change")}

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from samples import TINY_SPEC
-from spinewise import claims, reproduce
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.experiment import (
+from spinewise.reproduction import claims, reproduce
+from spinewise.reproduction.experiment import (
     Claim,
     Effort,
     Experiment,
@@ -26,9 +26,9 @@ from spinewise.experiment import (
     Timeline,
     Verdict,
 )
-from spinewise.result import Result
-from spinewise.spec import resolve
-from spinewise.variants import parse
+from spinewise.runs.result import Result
+from spinewise.specs.spec import resolve
+from spinewise.specs.variants import parse
 
 PAPERS = Path(__file__).parents[2] / "papers"
 
@@ -140,8 +140,8 @@ def small_experiment() -> Experiment:
 
 
 def test_an_experiment_runs_and_is_judged(tmp_path: Path) -> None:
-    from spinewise.folder import new_results
-    from spinewise.reproduction_files import write_files
+    from spinewise.reproduction.files import write_files
+    from spinewise.runs.folder import new_results
 
     done = reproduce.reproduce(small_experiment(), Effort.QUICK, jobs=2)
     assert len(done.measured.measurements) == 4

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import spinewise
-from spinewise import explain, story, tables
 from spinewise.cli import main
+from spinewise.explanation import explain, story
+from spinewise.measures import tables
 
 SPEC: dict[str, Any] = {
     "topology": {"leaves": 2, "spines": 3, "hosts_per_leaf": 2, "override": [{"spine": 1, "rate_gbps": 2.0}]},

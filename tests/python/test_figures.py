@@ -10,8 +10,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from spinewise import plot, units
-from spinewise.stats import Interval
+from spinewise.measures import units
+from spinewise.measures.stats import Interval
+from spinewise.show import plot
 
 
 def curve(label: str, values: list[float], half: float = 0.0) -> plot.Curve:

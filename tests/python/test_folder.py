@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from spinewise import folder
 from spinewise.errors import SpecError
-from spinewise.folder import new_results
+from spinewise.runs import folder
+from spinewise.runs.folder import new_results
 
 SRC = str(Path(folder.__file__).parents[1])
 
@@ -186,7 +186,7 @@ except SpecError as error:
 
 HOLD = """
 import sys, time
-from spinewise.folder import new_results
+from spinewise.runs.folder import new_results
 with new_results(sys.argv[1], force=True) as target:
     (target / "run.json").write_text("half")
     print("open", flush=True)
@@ -224,7 +224,7 @@ def test_a_living_writer_is_not_cleaned_up(tmp_path: Path) -> None:
 def test_two_writers_race_and_one_wins_whole(tmp_path: Path) -> None:
     code = """
 import sys
-from spinewise.folder import new_results
+from spinewise.runs.folder import new_results
 from spinewise.errors import SpecError
 try:
     with new_results(sys.argv[1]) as target:

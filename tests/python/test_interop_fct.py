@@ -16,7 +16,7 @@ from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.interop import fct
 from spinewise.interop.graph import Graph
-from spinewise.tables import numbers
+from spinewise.measures.tables import numbers
 
 # The fabric of ConWeave's evaluation, small: 1 µs links of 100 Gbps, 1000 B payload, 48 B besides.
 FABRIC = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate_gbps": 100, "fabric_rate_gbps": 100}

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from spinewise import core, spec
+from spinewise import core
 from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.interop import cdf, flows, topology
+from spinewise.specs import spec
 
 # Two switches, 0 and 3, between hosts 1, 2 and 4, 5.
 TOPOLOGY = """6 2 5

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from spinewise import core, spec
+from spinewise import core
 from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.interop import embed
 from spinewise.interop.text import InteropWarning
+from spinewise.specs import spec
 from test_interop_files import FLOWS, TOPOLOGY
 
 SPEC = '[topology]\nhosts_per_leaf = 4\n[[traffic]]\nkind = "flows"\nfile = "flow.txt"\n'

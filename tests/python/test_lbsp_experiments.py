@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import spinewise as sw
-from spinewise.experiment import Effort, Measured, Measurement, Run, Status
-from spinewise.spec import resolve, set_path
-from spinewise.tables import numbers
+from spinewise.measures.tables import numbers
+from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status
+from spinewise.specs.spec import resolve, set_path
 
 PAPERS = Path(__file__).parents[2] / "papers" / "lbsp"
 NAMES = ("fig06a", "fig06b", "fig07a", "fig07c", "routes", "section5", "groups")

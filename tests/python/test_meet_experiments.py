@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import spinewise as sw
-from spinewise import reproduce
-from spinewise.experiment import Effort, Experiment, Measured, Measurement, Run, Status
-from spinewise.spec import resolve
-from spinewise.variants import parse, parse_list
+from spinewise.reproduction import reproduce
+from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
+from spinewise.specs.spec import resolve
+from spinewise.specs.variants import parse, parse_list
 
 PAPERS = Path(__file__).parents[2] / "papers"
 EVALUATION = runpy.run_path(str(PAPERS / "meet" / "evaluation.py"))

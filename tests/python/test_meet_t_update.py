@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import spinewise as sw
-from spinewise.experiment import Effort, Measured, Measurement, Run, Status
+from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status
 
 STUDY = runpy.run_path(str(Path(__file__).parents[2] / "papers" / "meet" / "t_update.py"))
 EXPERIMENT = STUDY["EXPERIMENT"]

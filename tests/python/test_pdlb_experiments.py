@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import spinewise as sw
-from spinewise import claims, reproduce, shapes
-from spinewise.experiment import Effort, Measured, Measurement, Run, Status
-from spinewise.reproduction_files import cells, points_curve
-from spinewise.spec import resolve
-from spinewise.variants import parse
+from spinewise.reproduction import claims, reproduce, shapes
+from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status
+from spinewise.reproduction.files import cells, points_curve
+from spinewise.specs.spec import resolve
+from spinewise.specs.variants import parse
 
 PAPERS = Path(__file__).parents[2] / "papers"
 
@@ -85,7 +85,7 @@ def test_cells_say_what_is_wrong_with_them() -> None:
 
 
 def test_a_panel_can_draw_further_metrics_of_the_same_runs() -> None:
-    from spinewise.reproduction_files import drawn
+    from spinewise.reproduction.files import drawn
 
     panel = replace(shapes.mean_fct("6", "x"), metric="y", scale=1.0, also=(("model", "z"),))
     table = measured({1.0: [1.0, 3.0], 2.0: [2.0, 4.0]})

@@ -6,9 +6,9 @@ import pytest
 
 import samples
 import spinewise as sw
-from spinewise import progress
 from spinewise.core import Progress, watcher
-from spinewise.jobs import Case
+from spinewise.runs.jobs import Case
+from spinewise.show import progress
 
 
 def state(**changes: int) -> Progress:

@@ -17,7 +17,7 @@ from spinewise.agreement import comparison, recorded, setting
 from spinewise.agreement import replay as follow
 from spinewise.agreement.recorded import Flows, Recorded
 from spinewise.cli import main
-from spinewise.tables import numbers
+from spinewise.measures.tables import numbers
 
 PAUSE_FRAME = 43
 # From an independent implementation of MurmurHash3_x86_32, compared with ConWeave's function compiled alone.

@@ -11,13 +11,13 @@ import pytest
 
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.jobs import run_all
-from spinewise.report import console
 from spinewise.resilience import files, setting, show
 from spinewise.resilience.measures import NEVER, goodput, lost_share, recovery
 from spinewise.resilience.setting import FABRICS, FAULTS, FULL, QUICK
 from spinewise.resilience.study import Plan, Recording, Study, outcome, study
-from spinewise.spec import resolve
+from spinewise.runs.jobs import run_all
+from spinewise.show.terminal import console
+from spinewise.specs.spec import resolve
 
 STEADY = np.full(20, 100.0)
 

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import samples
-from spinewise import report, run, summary, tables
+from spinewise import run
 from spinewise.errors import SpecError
-from spinewise.result import Result
+from spinewise.measures import summary, tables
+from spinewise.runs.result import Result
+from spinewise.show import run_tables, terminal
 
 
 def test_columns_carry_unit_and_meaning_and_values() -> None:
@@ -106,11 +108,11 @@ def test_a_histogram_of_exact_bins_gives_exact_percentiles(values: list[int]) ->
 def test_a_deadlock_is_said_in_a_sentence() -> None:
     result = samples.result(size_bytes=[10], packets=[1])
     assert result.summary().deadlock == []
-    assert not any("DEADLOCK" in line for line in report.run_lines(result, result.summary()))
+    assert not any("DEADLOCK" in line for line in run_tables.run_lines(result, result.summary()))
     result.report["deadlock"] = ["switch4->switch5", "switch5->switch4"]
     found = result.summary()
     assert found.deadlock == ["switch4->switch5", "switch5->switch4"]
-    said = [line for line in report.run_lines(result, found) if line.startswith("DEADLOCK")]
+    said = [line for line in run_tables.run_lines(result, found) if line.startswith("DEADLOCK")]
     assert len(said) == 1
     assert "wait for each other on switch4->switch5, switch5->switch4" in said[0]
 
@@ -161,8 +163,8 @@ def test_a_report_tells_what_the_transport_can_tell() -> None:
 
 def printed(result: Result) -> str:
     """A run's report as plain text."""
-    out = Console(width=report.PLAIN_WIDTH, file=StringIO())
-    out.print(report.run_report(result))
+    out = Console(width=terminal.PLAIN_WIDTH, file=StringIO())
+    out.print(run_tables.run_report(result))
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import spinewise as sw
-from spinewise.result import Result
-from spinewise.spec import load
+from spinewise.runs.result import Result
+from spinewise.specs.spec import load
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 

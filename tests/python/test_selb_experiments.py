@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import spinewise as sw
-from spinewise import claims, reproduce
-from spinewise.experiment import Effort, Measured, Measurement, Run, Status, Timeline
-from spinewise.spec import resolve
-from spinewise.variants import parse, parse_list
+from spinewise.reproduction import claims, reproduce
+from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status, Timeline
+from spinewise.specs.spec import resolve
+from spinewise.specs.variants import parse, parse_list
 
 PAPERS = Path(__file__).parents[2] / "papers"
 FABRIC = runpy.run_path(str(PAPERS / "selb" / "fabric.py"))
@@ -153,8 +153,8 @@ def test_schemes_of_a_point_see_the_same_traffic() -> None:
 
 
 def test_a_timeline_of_another_x_can_be_drawn() -> None:
-    from spinewise.experiment import Panel
-    from spinewise.reproduction_files import timeline_curve
+    from spinewise.reproduction.experiment import Panel
+    from spinewise.reproduction.files import timeline_curve
 
     table = Measured(
         [

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from samples import TINY_SPEC
-from spinewise import core, spec
+from spinewise import core
 from spinewise.errors import SpecError
+from spinewise.specs import spec
 
 
 def overridden(plain: dict[str, Any], *texts: str) -> dict[str, Any]:

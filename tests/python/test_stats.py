@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinewise import stats
+from spinewise.measures import stats
 
 finite = st.floats(-1e9, 1e9)
 

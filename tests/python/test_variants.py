@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from spinewise.errors import SpecError
-from spinewise.variants import parse, parse_list
+from spinewise.specs.variants import parse, parse_list
 
 
 def test_parameters_scheme_keys_and_spec_paths() -> None:

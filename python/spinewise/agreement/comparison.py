@@ -21,10 +21,10 @@ from spinewise.agreement.scores import Floats, Score
 from spinewise.agreement.setting import Fabric
 from spinewise.agreement.verdict import problems
 from spinewise.errors import SpecError
-from spinewise.jobs import Case, Monitor, resolved_case, run_all
-from spinewise.result import Result
-from spinewise.spec import Spec
-from spinewise.tables import numbers
+from spinewise.measures.tables import numbers
+from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
+from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
 PS_PER_NS = 1_000
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import api
 from spinewise.agreement import comparison, recorded, scores, setting, ties
 from spinewise.agreement.recorded import BASELINE, TCP, Flows, Recorded
 from spinewise.agreement.setting import Fabric
 from spinewise.errors import SpecError
-from spinewise.spec import Spec
+from spinewise.runs import api
+from spinewise.specs.spec import Spec
 
 #: Most relative difference, ours against theirs.
 BOUNDS = {"flow": 0.02, "mean": 0.02, "p95": 0.02, "p99": 0.05}

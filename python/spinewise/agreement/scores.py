@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spinewise import stats
+from spinewise.measures import stats
 
 SHORT_BELOW_BYTES = 104_000
 CLASSES = ("all", "short", "long")

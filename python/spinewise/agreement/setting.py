@@ -14,7 +14,7 @@ import numpy as np
 
 from spinewise.agreement.recorded import BASELINE, TCP, Flows, Recorded
 from spinewise.errors import SpecError, nearest
-from spinewise.spec import Spec
+from spinewise.specs.spec import Spec
 
 PRESET = "conweave-ns3"
 RATE_GBPS = 100

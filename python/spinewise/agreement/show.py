@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from spinewise import units
 from spinewise.agreement.comparison import Agreement
 from spinewise.agreement.replay import Replay
 from spinewise.agreement.scores import Score
-from spinewise.report import Grid, new_table
+from spinewise.measures import units
+from spinewise.show.terminal import Grid, new_table
 
 
 def show(found: Sequence[Agreement], salts: int) -> RenderableType:

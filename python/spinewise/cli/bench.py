@@ -6,9 +6,11 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from spinewise import core, report, units
+from spinewise import core
 from spinewise.agreement import speed
 from spinewise.cli.output import print_json
+from spinewise.measures import units
+from spinewise.show import terminal
 
 
 def command(args: argparse.Namespace) -> int:
@@ -31,7 +33,7 @@ def command(args: argparse.Namespace) -> int:
 
 def print_cases(records: Sequence[dict[str, Any]], rounds: int) -> None:
     """The speed of whole runs."""
-    table = report.new_table(
+    table = terminal.new_table(
         f"Engine speed, best of {rounds}",
         ["case"],
         ["hosts", "packet-hops", "hops/s", "ns/hop", "reference ns", "ratio", "events/hop", "peak MB"],
@@ -49,12 +51,12 @@ def print_cases(records: Sequence[dict[str, Any]], rounds: int) -> None:
             units.digits(record["events_per_packet_hop"], 3),
             units.digits(record["peak_rss_mb"], 3),
         )
-    report.console().print(table)
+    terminal.console().print(table)
 
 
 def print_decisions(records: Sequence[dict[str, Any]], rounds: int) -> None:
     """What decisions and updates of schemes take, by the number of paths."""
-    table = report.new_table(
+    table = terminal.new_table(
         f"Decisions and updates, ns each, best of {rounds}",
         ["scheme"],
         ["paths", "pick", "packet queued", "ACK", "tick", "reference"],
@@ -63,4 +65,4 @@ def print_decisions(records: Sequence[dict[str, Any]], rounds: int) -> None:
         parts = (record[part] for part in ("pick_ns", "egress_ns", "feedback_ns", "tick_ns", "reference_ns"))
         cells = [units.NOTHING if value is None else units.digits(float(value), 3) for value in parts]
         table.line(str(record["scheme"]), str(record["paths"]), *cells)
-    report.console().print(table)
+    terminal.console().print(table)

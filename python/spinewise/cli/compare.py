@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
-from spinewise import report
 from spinewise.cli.output import print_json
-from spinewise.comparison_files import record, write_files
-from spinewise.folder import new_results
-from spinewise.jobs import run_all
-from spinewise.progress import BatchProgress, bars
-from spinewise.spec import load
-from spinewise.sweep import Plan, measure
+from spinewise.comparison import tables
+from spinewise.comparison.files import record, write_files
+from spinewise.comparison.plan import Plan, measure
+from spinewise.runs.folder import new_results
+from spinewise.runs.jobs import run_all
+from spinewise.show import terminal
+from spinewise.show.progress import BatchProgress, bars
+from spinewise.specs.spec import load
 
 
 def command(args: argparse.Namespace) -> int:
@@ -30,8 +31,8 @@ def command(args: argparse.Namespace) -> int:
     if args.json:
         print_json(record(comparison))
         return 0
-    out = report.console()
-    out.print(report.comparison_report(comparison))
+    out = terminal.console()
+    out.print(tables.comparison_report(comparison))
     if args.out:
         out.print(f"tables and figures in {args.out}: table.txt, fct.png, slowdown.png, compare.json")
     return 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from spinewise import explain, story
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
-from spinewise.progress import RunProgress, bars
-from spinewise.result import Result
+from spinewise.explanation import explain, story
+from spinewise.runs.result import Result
+from spinewise.show.progress import RunProgress, bars
 
 
 def command(args: argparse.Namespace) -> int:

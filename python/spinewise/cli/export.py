@@ -8,7 +8,7 @@ from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.interop import fct, topology
 from spinewise.interop.output import write_file
-from spinewise.result import Result
+from spinewise.runs.result import Result
 
 
 def command(args: argparse.Namespace) -> int:

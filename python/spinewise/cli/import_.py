@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from spinewise import progress, units
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.interop import cdf, fct, flows, topology
 from spinewise.interop.output import write_file
 from spinewise.interop.text import ns_text
+from spinewise.measures import units
+from spinewise.show import progress
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from spinewise.summary import without_nan
+from spinewise.measures.summary import without_nan
 
 
 def print_json(value: Any) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from spinewise import core, report
+from spinewise import core
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError, nearest
+from spinewise.measures.units import parts, plain
+from spinewise.show import terminal
 
 # Shown in the list already, or in a table of their own.
 _SHOWN = ("name", "about", "params")
@@ -47,17 +49,17 @@ def find(kind: str, entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
 
 def print_list(kind: str, entries: list[dict[str, Any]]) -> None:
     """One line each."""
-    table = report.new_table("", ["name", "what it is", "source"], [])
+    table = terminal.new_table("", ["name", "what it is", "source"], [])
     for entry in entries:
         table.line(str(entry["name"]), str(entry.get("about", "")), str(entry.get("source", "")))
-    out = report.console()
+    out = terminal.console()
     out.print(table)
     out.print(f"spinewise {kind} NAME shows parameters, defaults and sources", markup=False)
 
 
 def print_entry(entry: dict[str, Any]) -> None:
     """Everything about one thing."""
-    out = report.console()
+    out = terminal.console()
     out.print(f"{entry['name']}: {entry.get('about', '')}", markup=False)
     for key, value in entry.items():
         if key in _SHOWN:
@@ -67,28 +69,10 @@ def print_entry(entry: dict[str, Any]) -> None:
         text = f" {plain(value)}" if len(items) < FEW else "".join(f"\n    {item}" for item in items)
         out.print(f"  {key.replace('_', ' ')}:{text}", markup=False)
     if entry.get("params"):
-        table = report.new_table("", ["parameter", "default", "allowed", "meaning"], [])
+        table = terminal.new_table("", ["parameter", "default", "allowed", "meaning"], [])
         for param in entry["params"]:
             table.line(
                 str(param["name"]), plain(param.get("default")), plain(param.get("allowed")),
                 str(param.get("doc", "")),
             )  # fmt: skip
         out.print(table)
-
-
-def parts(value: Any) -> list[str]:
-    """The parts of a list or a table; nothing of anything else."""
-    if isinstance(value, dict):
-        return [f"{key} = {plain(item)}" for key, item in value.items()]
-    return [plain(item) for item in value] if isinstance(value, list) else []
-
-
-def plain(value: Any) -> str:
-    """A registry value as people write it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | dict):
-        return "; ".join(parts(value)) or "nothing"
-    if value is None:
-        return "–"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from spinewise import report, reproduce
 from spinewise.cli.output import print_json
-from spinewise.experiment import Effort
-from spinewise.folder import new_results
-from spinewise.progress import BatchProgress, bars
-from spinewise.reproduction_files import record, write_files
+from spinewise.reproduction import reproduce
+from spinewise.reproduction.experiment import Effort
+from spinewise.reproduction.files import record, write_files
+from spinewise.runs.folder import new_results
+from spinewise.show import terminal
+from spinewise.show.progress import BatchProgress, bars
 
 DEFAULT_OUT = "results/reproduce"
 
@@ -42,19 +43,19 @@ def show_list(folder: Path, args: argparse.Namespace) -> int:
     if args.json:
         print_json([{"id": e.id, "figures": e.figures, "title": e.title, "file": str(e.file)} for e in entries])
         return 0
-    table = report.new_table("", ["experiment", "figures", "what it shows"], [])
+    table = terminal.new_table("", ["experiment", "figures", "what it shows"], [])
     for entry in entries:
         table.line(entry.id, ", ".join(entry.figures), entry.title)
-    report.console().print(table)
+    terminal.console().print(table)
     return 0
 
 
 def show(done: reproduce.Reproduction, out: str) -> None:
     """The verdicts on the terminal."""
-    table = report.new_table(done.experiment.title, ["claim", "Fig.", "the paper states", "verdict"], [])
+    table = terminal.new_table(done.experiment.title, ["claim", "Fig.", "the paper states", "verdict"], [])
     for claim in done.experiment.claims:
         verdict = done.verdicts[claim.id]
         table.line(claim.id, claim.figure, claim.statement, verdict.status.value)
-    console = report.console()
+    console = terminal.console()
     console.print(table)
-    console.print(f"figures, evidence and measurements in {out}: report.md", markup=False)
+    console.print(f"figures, evidence and measurements in {out}: run.md", markup=False)

@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from spinewise import report
 from spinewise.cli.output import print_json
-from spinewise.folder import new_results
-from spinewise.progress import BatchProgress, bars
 from spinewise.resilience import files, show
 from spinewise.resilience.study import Plan
+from spinewise.runs.folder import new_results
+from spinewise.show import terminal
+from spinewise.show.progress import BatchProgress, bars
 
 
 def command(args: argparse.Namespace) -> int:
@@ -28,7 +28,7 @@ def command(args: argparse.Namespace) -> int:
     if args.json:
         print_json(files.record(study))
         return 0
-    out = report.console()
+    out = terminal.console()
     out.print(show.report(study))
     if args.out:
         out.print(f"tables and figure in {args.out}: table.txt, table.md, cells.csv, resilience.png, resilience.json")

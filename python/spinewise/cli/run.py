@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
-from spinewise import api, report
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
-from spinewise.folder import new_results
-from spinewise.progress import RunProgress, bars
-from spinewise.spec import load, resolve
+from spinewise.runs import api
+from spinewise.runs.folder import new_results
+from spinewise.show import run_tables, terminal
+from spinewise.show.progress import RunProgress, bars
+from spinewise.specs.spec import load, resolve
 
 
 def command(args: argparse.Namespace) -> int:
@@ -27,7 +28,7 @@ def command(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.run_record())
         return 0
-    out = report.console()
-    out.print(report.run_report(result))
+    out = terminal.console()
+    out.print(run_tables.run_report(result))
     out.print(f"results in {args.out}" if args.out else "results not kept (--out DIR keeps them)")
     return 0

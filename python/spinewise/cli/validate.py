@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from spinewise.cli.output import print_json
-from spinewise.spec import load, resolve, spec_hash
+from spinewise.specs.spec import load, resolve, spec_hash
 
 
 def command(args: argparse.Namespace) -> int:

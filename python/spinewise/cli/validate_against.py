@@ -9,14 +9,14 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from spinewise import progress, report
 from spinewise.agreement import comparison, replay
 from spinewise.agreement.show import replay_lines, show, show_replays, verdict_line
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.interop.output import write_file
-from spinewise.progress import BatchProgress, bars
-from spinewise.summary import without_nan
+from spinewise.measures.summary import without_nan
+from spinewise.show import progress, terminal
+from spinewise.show.progress import BatchProgress, bars
 
 EXIT_DISAGREES = 1
 
@@ -62,7 +62,7 @@ def tell(records: list[dict[str, Any]], table: RenderableType, lines: list[str],
         for line in lines:
             progress.say(line)
     else:
-        report.console().print(table)
+        terminal.console().print(table)
     if destination not in (None, "-"):
         content = json.dumps(without_nan(records), indent=2, allow_nan=False) + "\n"
         write_file(destination, content.encode(), force=True, option="--json")

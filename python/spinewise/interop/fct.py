@@ -19,8 +19,8 @@ from spinewise.interop.flows import hosts_of
 from spinewise.interop.graph import PS_PER_NS, Graph, Reach
 from spinewise.interop.text import Line, read_lines
 from spinewise.interop.topology import Topology
-from spinewise.result import Result
-from spinewise.tables import numbers
+from spinewise.measures.tables import numbers
+from spinewise.runs.result import Result
 
 FORM = '"src dst sport dport size start_ns fct_ns standalone_fct_ns"'
 # How ConWeave's code numbers ports: upwards from here, per sending and per receiving host.

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from spinewise.errors import SpecError
-from spinewise.folder import as_spec_error, current_umask
+from spinewise.runs.folder import as_spec_error, current_umask
 
 
 def write_file(destination: str | Path, content: bytes, *, force: bool = False, option: str = "--out") -> None:

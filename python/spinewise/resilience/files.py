@@ -8,12 +8,14 @@ from typing import Any
 
 from rich.console import Console
 
-from spinewise import core, plot, stats
-from spinewise.report import PLAIN_WIDTH
+from spinewise import core
+from spinewise.measures import stats
+from spinewise.measures.summary import without_nan
 from spinewise.resilience import show
 from spinewise.resilience.study import Study
-from spinewise.result import write_json
-from spinewise.summary import without_nan
+from spinewise.runs.result import write_json
+from spinewise.show import plot
+from spinewise.show.terminal import PLAIN_WIDTH
 
 FORMAT = "spinewise-resilience-1"
 RECORD = "resilience.json"

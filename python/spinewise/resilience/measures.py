@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinewise.result import Result
-from spinewise.summary import PS_PER_SECOND
+from spinewise.measures.summary import PS_PER_SECOND
+from spinewise.runs.result import Result
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spinewise.spec import Spec
+from spinewise.specs.spec import Spec
 
 HOST_GBPS = 10
 HOSTS = 16

@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from spinewise import plot, stats, units
-from spinewise.compared import line
-from spinewise.report import Grid, new_table
+from spinewise.measures import stats, units
 from spinewise.resilience.measures import SHARE
 from spinewise.resilience.study import Study
+from spinewise.show import plot
+from spinewise.show.markdown import line
+from spinewise.show.terminal import Grid, new_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,16 +10,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from spinewise import core, stats
+from spinewise import core
+from spinewise.comparison.cells import Skipped
+from spinewise.comparison.plan import seed_list
 from spinewise.errors import SpecError, nearest
-from spinewise.jobs import Case, Monitor, resolved_case, run_all
+from spinewise.measures import stats
 from spinewise.resilience import setting
 from spinewise.resilience.measures import Floats, goodput, lost_share, recovery
 from spinewise.resilience.setting import FABRICS, FAULTS, FULL, INTERVAL_US, QUICK, Fabric, Fault, Timing
-from spinewise.result import Result
-from spinewise.spec import resolve
-from spinewise.sweep import Skipped, seed_list
-from spinewise.variants import Variant, parse_list
+from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
+from spinewise.runs.result import Result
+from spinewise.specs.spec import resolve
+from spinewise.specs.variants import Variant, parse_list
 
 WHOLE = "whole"
 """The name of the run without a fault."""

@@ -1,0 +1,9 @@
+"""Schemes side by side on the same traffic.
+
+| module | what it does |
+|---|---|
+| `plan` | which runs a comparison consists of; `spinewise.compare` |
+| `cells` | what it keeps of each run, and what follows from all |
+| `tables` | what ``compare`` prints |
+| `files` | what ``compare --out`` writes |
+"""

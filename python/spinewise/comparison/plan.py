@@ -1,0 +1,189 @@
+"""Comparing schemes: every scheme sees the same traffic at every load and seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spinewise.comparison.cells import Cell, Comparison, Skipped
+from spinewise.errors import SpecError
+from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
+from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec, as_spec
+from spinewise.specs.variants import Variant, parse_list
+
+DEFAULT_SEEDS = 3
+
+
+def compare(
+    spec: Mapping[str, Any] | str | Path,
+    schemes: str | Iterable[str] | None = None,
+    *,
+    loads: Sequence[float] | None = None,
+    seeds: int | Sequence[int] | None = None,
+    jobs: int | None = None,
+    monitor: Monitor | None = None,
+) -> Comparison:
+    """Run every scheme at every load and seed, on the same traffic, and compare them.
+
+    What is not given is taken from the spec's [compare] table (schemes, loads, seeds). Schemes that cannot serve the
+    fabric are left out, and named with the reason in the result.
+
+    Args:
+        spec: a dict or a TOML file.
+        schemes: variants as in ``--schemes`` (see `spinewise.specs.variants`); the first is the baseline.
+        loads: set on every traffic entry that has a load; None keeps the spec's own.
+        seeds: how many, counted up from the spec's seed, or which ones.
+        jobs: runs at once; one per core when None.
+        monitor: told about progress.
+    """
+    plain = as_spec(spec)
+    plan = Plan.of(plain, schemes, loads, seeds)
+    file = None if isinstance(spec, Mapping) else str(spec)
+    try:
+        plan, skipped = plan.served()
+        cases = plan.cases()
+    except SpecError as error:
+        raise error.with_file(file) from None
+    cells = run_all(cases, measure, jobs=jobs, monitor=monitor)
+    return plan.comparison(cases, cells, skipped)
+
+
+Key = tuple[str, float | None, int]
+
+
+def measure(case: Case[Key], result: Result) -> Cell:
+    """What a comparison keeps of a run."""
+    label, load, seed = case.key
+    report = result.report
+    return Cell(
+        label=label,
+        load=load,
+        seed=seed,
+        summary=result.summary(),
+        outcome_hash=str(report["outcome_hash"]),
+        traffic_hash=str(report["traffic_hash"]),
+        wall_seconds=float(report["wall_seconds"]),
+        packet_hops=int(report["packet_hops"]),
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which runs a comparison consists of."""
+
+    spec: Spec
+    variants: list[Variant]
+    loads: list[float | None]
+    seeds: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        spec: Spec,
+        schemes: str | Iterable[str] | None,
+        loads: Sequence[float] | None,
+        seeds: int | Sequence[int] | None,
+    ) -> Plan:
+        """From the caller's wishes, with the spec's [compare] table behind them."""
+        table = spec.pop("compare", {})
+        check_compare_table(table)
+        schemes = schemes if schemes is not None else table.get("schemes")
+        if schemes is None:
+            raise SpecError("--schemes", "(nothing)", "two or more schemes, such as ecmp,rps,pdlb")
+        loads = loads if loads is not None else table.get("loads")
+        return cls(
+            spec,
+            parse_list(schemes),
+            [check_load(load) for load in loads] if loads else [None],
+            seed_list(seeds if seeds is not None else table.get("seeds"), spec),
+        )
+
+    def served(self) -> tuple[Plan, list[Skipped]]:
+        """The plan without the variants whose scheme cannot serve the fabric, and those.
+
+        Raises:
+            SpecError: none is left, or something else is wrong.
+        """
+        served: list[Variant] = []
+        skipped: list[Skipped] = []
+        for variant in self.variants:
+            try:
+                self.case(variant, self.loads[0], self.seeds[0])
+                served.append(variant)
+            except SpecError as error:
+                if not error.unserved or len(skipped) + 1 == len(self.variants):
+                    raise
+                skipped.append(Skipped(variant.label, f"{error.hint}; {error.key}: {error.allowed}"))
+        return Plan(self.spec, served, self.loads, self.seeds), skipped
+
+    def cases(self) -> list[Case[Key]]:
+        """Every run, resolved and checked before the first one starts."""
+        return [
+            self.case(variant, load, seed) for load in self.loads for seed in self.seeds for variant in self.variants
+        ]
+
+    def case(self, variant: Variant, load: float | None, seed: int) -> Case[Key]:
+        """One run, resolved and checked."""
+        what = f"scheme {variant.label}" + ("" if load is None else f" at load {load:g}")
+        return resolved_case((variant.label, load, seed), with_load(variant.apply(self.spec), load), seed, what)
+
+    def comparison(self, cases: list[Case[Key]], cells: list[Cell], skipped: list[Skipped]) -> Comparison:
+        """The comparison that its runs have come to."""
+        return Comparison(cases[0].spec, self.variants, self.loads, self.seeds, cells, skipped)
+
+
+def check_compare_table(table: Any) -> None:
+    """Refuse unknown keys and wrong types in [compare]."""
+    if not isinstance(table, dict):
+        raise SpecError("compare", table, "a table with schemes, loads, seeds")
+    for key, value in table.items():
+        if key not in ("schemes", "loads", "seeds"):
+            raise SpecError(f"compare.{key}", value, "schemes, loads or seeds")
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not (isinstance(value, list) or (key == "seeds" and whole)):
+            raise SpecError(f"compare.{key}", value, "a list" + " or a number" * (key == "seeds"))
+
+
+def check_load(load: Any) -> float:
+    """A load as a number above zero."""
+    if isinstance(load, bool) or not isinstance(load, int | float) or not 0 < load < math.inf:
+        raise SpecError("--loads", load, "numbers above 0, such as 0.3,0.5,0.8")
+    return float(load)
+
+
+def seed_list(seeds: Any, spec: Spec) -> list[int]:
+    """Explicit seeds, or a number of them counted up from the spec's seed."""
+    allowed = "a number of seeds from 1 to 10000, or a list of different seeds"
+    if seeds is None:
+        seeds = DEFAULT_SEEDS
+    if isinstance(seeds, int) and not isinstance(seeds, bool) and 1 <= seeds <= 10_000:
+        first = spec.get("seed", 1)
+        return [first + i for i in range(seeds)] if isinstance(first, int) else [first]
+    if isinstance(seeds, Sequence) and seeds and not isinstance(seeds, str):
+        chosen = list(seeds)
+        if all(isinstance(seed, int) for seed in chosen) and len(set(chosen)) == len(chosen):
+            return chosen
+    raise SpecError("--seeds", seeds, allowed)
+
+
+def with_load(spec: Spec, load: float | None) -> Spec:
+    """`spec` with this load in every traffic entry that has one."""
+    if load is None:
+        return spec
+    changed = deepcopy(spec)
+    entries = [entry for entry in changed.get("traffic") or [] if "load" in entry]
+    if not entries:
+        raise SpecError(
+            "--loads",
+            f"{load:g}",
+            "a spec whose traffic has a load",
+            "no [[traffic]] entry has one",
+        )
+    for entry in entries:
+        entry["load"] = load
+    return changed

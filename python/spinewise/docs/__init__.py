@@ -1,0 +1,8 @@
+"""What the documentation of a checkout has from its sources: ``python -m spinewise.docs``.
+
+| module | what it does |
+|---|---|
+| `pages` | the pages that describe the engine |
+| `compared` | schemes side by side, from what each says of itself |
+| `checkout` | the index of citations, and the README's table of schemes |
+"""

@@ -1,0 +1,202 @@
+"""docs/schemes-compared.md: the tables by which papers compare schemes, from what each scheme says of itself.
+
+MEET's Table 1 and PDLB's Tables 1 to 3 in shape, over the schemes that are here: a scheme that is not built
+is in no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from spinewise import core
+from spinewise.show.markdown import line
+
+UNSAID = "not said"
+
+# PDLB's Table 1 compares these six. Its published text has the caption alone.
+PDLB_TABLE_1 = ("rps", "letflow", "ecmp", "presto", "qdaps", "pdlb")
+# Parts of a flow between one packet and all of them: what PDLB's Table 2 calls flowlet-level.
+FLOWLET_LEVEL = ("flowlet", "flowcell")
+
+# What papers compare with and is not here: the scheme, where it is described in what is published of it at hand, and
+# what an implementation would have to invent.
+UNBUILT = (
+    (
+        "BurstBalancer",
+        "PDLB, related work: a sketch (BalanceSketch) on each switch keeps the few critical flowlets (FlowBursts), and "
+        "only those are steered",
+        "how the sketch counts and evicts, what makes a flowlet critical, which path a FlowBurst is steered to, every "
+        "constant",
+    ),
+    (
+        "AAC",
+        "PDLB, related work: a leaf measures the delays between leaves and sets the number of paths that a flow's "
+        "packets use by how unequal they are",
+        "how delays are measured, the number of paths as a function of them, which paths those are, when they change, "
+        "every constant",
+    ),
+    (
+        "Expeditus",
+        "MEET, list of references: the title; by general knowledge a choice in two stages, for the first packets of a "
+        "flow, from congestion that switches collect of their own links",
+        "the measure of congestion, what the packets of the two stages carry and when, how stages are put together, "
+        "every constant",
+    ),
+)
+
+Entry = dict[str, Any]
+Column = tuple[str, Callable[[Entry], str]]
+
+
+def fact(key: str) -> Callable[[Entry], str]:
+    """A fact that a scheme gives for comparison; `UNSAID` where it gives none."""
+
+    def read(entry: Entry) -> str:
+        compared = entry.get("compared")
+        if compared is None:
+            return UNSAID
+        value = compared[key]
+        return ("; ".join(value) or "nothing") if isinstance(value, list) else str(value)
+
+    return read
+
+
+def unit(entry: Entry) -> str:
+    """What moves as one."""
+    return str(entry["unit"])
+
+
+def location(entry: Entry) -> str:
+    """Where it decides."""
+    tiers = list(entry["tiers"])
+    if tiers == ["host"]:
+        return "host"
+    return "leaf switches" if tiers == ["leaf"] else f"switches ({', '.join(tiers)})"
+
+
+def told(entry: Entry) -> str:
+    """What it must be told."""
+    return "; ".join(entry["told"]) or "nothing"
+
+
+def source(entry: Entry) -> str:
+    """Where it was published."""
+    return str(entry["source"])
+
+
+MEET_COLUMNS: tuple[Column, ...] = (
+    ("minimum routing unit", unit),
+    ("deployment location", location),
+    ("congestion-aware", fact("aware")),
+    ("advanced hardware", fact("needs")),
+)
+PDLB_COLUMNS: tuple[Column, ...] = (
+    ("granularity", unit),
+    ("decides at", location),
+    ("senses", fact("senses")),
+    ("keeps order by", fact("order")),
+    ("state", fact("state")),
+)
+FLOWLET_COLUMNS: tuple[Column, ...] = (
+    ("granularity", unit),
+    ("decides at", location),
+    ("senses", fact("senses")),
+    ("must be told", told),
+    ("needs", fact("needs")),
+)
+FABRIC_COLUMNS: tuple[Column, ...] = (
+    ("fabrics", lambda entry: str(entry["fabrics"])),
+    ("in three tiers", lambda entry: str(entry["three_tiers"])),
+)
+TIME_COLUMNS: tuple[Column, ...] = (
+    ("one decision", fact("pick")),
+    ("one update", fact("update")),
+)
+
+
+def schemes() -> list[Entry]:
+    """The schemes of the registry, without those that only test the engine."""
+    return [entry for entry in core.registry()["schemes"] if not str(entry["name"]).startswith("loopback")]
+
+
+def transports() -> list[Entry]:
+    """The transports that balance load by themselves, and so stand beside schemes in papers."""
+    return [entry for entry in core.registry()["transports"] if entry.get("compared") is not None]
+
+
+def table(entries: Sequence[Entry], columns: Sequence[Column]) -> list[str]:
+    """One row a scheme."""
+    heads = ["scheme", *(head for head, _ in columns)]
+    rows = [[f"`{entry['name']}`", *(cell(read(entry)) for _, read in columns)] for entry in entries]
+    return [line(heads), line(["---"] * len(heads)), *map(line, rows)]
+
+
+def cell(text: str) -> str:
+    """Text that does not break a Markdown table."""
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def page() -> str:
+    """The page, without its head."""
+    entries = schemes()
+    named = {str(entry["name"]): entry for entry in entries}
+    of_table_1 = [named[name] for name in PDLB_TABLE_1 if name in named]
+    of_table_2 = [entry for entry in entries if entry["unit"] in FLOWLET_LEVEL]
+    lines = [
+        "# Schemes compared",
+        "",
+        "What each scheme says of itself (`ABOUT` and `COMPARED` in its file), in the shape of the tables by which",
+        "papers compare schemes. Schemes that are not here are in no table.",
+        "",
+        "## All schemes (MEET, Table 1)",
+        "",
+        *table([*entries, *transports()], MEET_COLUMNS),
+        "",
+        "- *Congestion-aware*: `no`; of the queues and links of the device that decides; of the paths that one host",
+        "  has met itself; or of paths, gathered by a rack, a switch or a controller. MEET has ticks, crosses and",
+        "  tildes.",
+        "- *Advanced hardware*: what must be replaced or reprogrammed.",
+        "- MEET places Presto at the edge switch, meaning the virtual one of the host, and gives the packet as the",
+        "  unit of Hermes.",
+        *(f"- `{entry['name']}` is a transport: `{entry['use']}`." for entry in transports()),
+        "",
+        "## Against PDLB (PDLB, Table 1)",
+        "",
+        "The published text has the caption of this table and not the table; the columns are our own.",
+        "",
+        *table(of_table_1, PDLB_COLUMNS),
+        "",
+        "## Flowlets and flowcells (PDLB, Table 2)",
+        "",
+        "Again the caption alone is published. These are all schemes here that move flowlets or flowcells.",
+        "",
+        *table(of_table_2, FLOWLET_COLUMNS),
+        "",
+        "## Time against the number of paths n (PDLB, Table 3)",
+        "",
+        "Of the implementations here; `spinewise bench --only decisions` measures them, in nanoseconds.",
+        "",
+        *table(entries, TIME_COLUMNS),
+        "",
+        "## Fabrics",
+        "",
+        "What each scheme serves as it comes: elsewhere `spinewise compare` leaves it out, and says so. And what it",
+        "does in three tiers, which most of the papers do not have.",
+        "",
+        *table(entries, FABRIC_COLUMNS),
+        "",
+        "## Not here, and why",
+        "",
+        "Schemes that papers name beside those above. What is published of them in the texts at hand does not say what",
+        "they do in enough detail: a scheme of that name here would be our own, and no evidence on theirs.",
+        "",
+        line(("scheme", "what is published at hand", "what would have to be invented")),
+        line(("---", "---", "---")),
+        *map(line, UNBUILT),
+        "",
+        "`luopan`, `ttc` and `sred` are near that line: their rules are published, constants and places of",
+        "measurement are not. Their files say which choices are our own; their results are not their papers'.",
+        "",
+    ]
+    return "\n".join(lines)

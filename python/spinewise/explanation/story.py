@@ -1,0 +1,247 @@
+"""The story of a flow, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spinewise.explanation.explain import Candidate, Move, Share, Story
+from spinewise.measures import units
+
+# So many moves are told one by one; of more, those that gained and lost most.
+MOST_TOLD = 12
+KILO = 1000
+EXTREMES = 3
+
+# Unit and meaning, by name.
+Quantities = dict[str, tuple[str, str]]
+
+
+def tell(story: Story, *, everything: bool = False) -> str:
+    """The whole story, as paragraphs of plain text."""
+    parts = [heading(story), beginning(story), moves(story, everything=everything)]
+    parts += [ways(story.shares), closing(story)]
+    if story.quantities:
+        parts.append(legend(story))
+    return "\n\n".join(parts)
+
+
+def heading(story: Story) -> str:
+    """What the flow was."""
+    flow = story.flow
+    lines = [f"Flow {flow['flow']} under {story.scheme}: {story.about}"]
+    if "size_bytes" in flow:
+        whole = size(flow["size_bytes"]) if flow["size_bytes"] else "no given size"
+        lines.append(f"  {whole} from host {flow['src']} to host {flow['dst']}, by {flow['transport']}")
+        ended = (
+            f"arrived whole after {us(flow['fct_us'])}"
+            if flow["finished"]
+            else "had not arrived whole when the run ended"
+        )
+        alone = f"; alone in the network it would have taken {us(flow['ideal_fct_us'])}" if flow["ideal_fct_us"] else ""
+        slowdown = (
+            f" ({flow['fct_us'] / flow['ideal_fct_us']:.2f} times as long)"
+            if flow["finished"] and flow["ideal_fct_us"]
+            else ""
+        )
+        lines.append(f"  started at {us(flow['start_us'])}, {ended}{alone}{slowdown}")
+    return "\n".join(lines)
+
+
+def beginning(story: Story) -> str:
+    """Where the first packet went."""
+    first = story.first
+    return "\n".join(
+        [
+            f"At {us(first.time_us)} {first.device} put its first packet on the path {first.new.name}.",
+            *reasons(first, story.quantities),
+        ]
+    )
+
+
+def moves(story: Story, *, everything: bool) -> str:
+    """The moves, one by one, or those that mattered most."""
+    told, all_told = story.moves, len(story.moves)
+    if not told:
+        return "It never moved." if not story.moves_in_all else "None of its moves falls into the time asked for."
+    lines = []
+    if not everything and all_told > MOST_TOLD:
+        by_gain = sorted(told, key=lambda move: move.gain_us or 0.0)
+        extremes = [*by_gain[-EXTREMES:], *by_gain[:EXTREMES]]
+        told = sorted(extremes, key=lambda move: move.time_us)
+        lines.append(
+            f"It moved {story.moves_in_all:,} times. Of {all_told:,} these {len(told)} gained and lost most"
+            " (--all tells every one, --from and --to those of some time):"
+        )
+    elif all_told < story.moves_in_all:
+        lines.append(f"Of its {story.moves_in_all:,} moves, these {all_told} fall into the time asked for:")
+    else:
+        lines.append(f"It moved {times(all_told)}:")
+    for move in told:
+        lines += ["", *one_move(move, story.quantities)]
+    return "\n".join(lines)
+
+
+def one_move(move: Move, told: Quantities) -> list[str]:
+    """One move."""
+    old = move.old.name if move.old else "nowhere"
+    lines = [
+        f"- {us(move.since_start_us)} after the start (at {us(move.time_us)}), with byte {move.seq:,}:"
+        f" {move.device} moved it from the path {old} to the one {move.new.name}"
+    ]
+    lines += reasons(move, told)
+    if move.gain_us is not None:
+        lines.append("  so:   " + verdict(move))
+    return lines
+
+
+def reasons(move: Move, told: Quantities) -> list[str]:
+    """Why, what the scheme saw, and what was true."""
+    lines = []
+    if move.rule:
+        when = f" (decided at {us(move.decided_us)})" if move.decided_us is not None else ""
+        lines.append(f"  why:  {move.rule}{when}")
+    if move.silent_us is not None:
+        lines.append(f"        the packet before had passed {us(move.silent_us)} earlier")
+    seen = [quantities(move.saw, told)] if move.saw else []
+    seen += [f"{one.name}: {quantities(one.saw, told)}" for one in different(move) if one.saw]
+    lines += ["  saw:  " + seen[0], *("        " + line for line in seen[1:])] if seen else []
+    shown = [truth(one, is_best=one is move.best or one.worse_us == 0.0) for one in different(move)]
+    lines += ["  true: " + shown[0], *("        " + line for line in shown[1:])]
+    return lines
+
+
+def different(move: Move) -> list[Candidate]:
+    """The ways that a move is about, each once: the old, the new, the best."""
+    found: list[Candidate] = []
+    for one in (move.old, move.new, move.best):
+        if one is not None and all(one.name != other.name for other in found):
+            found.append(one)
+    return found
+
+
+def truth(way: Candidate, *, is_best: bool) -> str:
+    """What was so on a way."""
+    found = [
+        f"{size(queued)} at {link}" + (f" ({state})" if state != "up" else "")
+        for link, queued, state in zip(way.links, way.queue_bytes, way.state, strict=True)
+        if queued or state != "up"
+    ]
+    where = f" ({', '.join(found)} queued)" if found else " (nothing queued)"
+    rank = "the best" if is_best else f"{us(way.worse_us)} behind the best"
+    return f"{way.name}: {us(way.queueing_us)} of waiting{where}, {us(way.queueing_us + way.travel_us)} in all, {rank}"
+
+
+def verdict(move: Move) -> str:
+    """Whether a move paid."""
+    gain = move.gain_us or 0.0
+    said = (
+        f"it paid: {us(gain)} sooner than on the old path"
+        if gain > 0.0
+        else f"it cost {us(-gain)} against the old path"
+        if gain < 0.0
+        else "it made no difference"
+    )
+    if move.new.worse_us == 0.0:
+        said += ", and no path was better"
+    elif gain > 0.0:
+        said += f"; the best, {move.best.name}, would have been {us(move.new.worse_us)} better still"
+    again = f"; {packets(move.sent_again)} sent again before the next move" if move.sent_again else ""
+    return said + again
+
+
+def ways(shares: Iterable[Share]) -> str:
+    """What each way got, as a table."""
+    lines = ["Where its packets went, and what they met there:"]
+    for device in sorted({share.device for share in shares}):
+        mine = [share for share in shares if share.device == device]
+        whole = sum(share.packets for share in mine) or 1
+        width = max(len(share.name) for share in mine)
+        lines.append(f"  at {device}")
+        for share in mine:
+            met = f"mean wait {us(share.queueing_us)}" if share.packets else ""
+            lines.append(
+                f"    {share.name:<{width}}  {share.packets:>8,} packets {units.percent(share.packets / whole):>7}"
+                f"  {met:<22} best for {units.percent(share.best / whole)}".rstrip()
+            )
+    return "\n".join(lines)
+
+
+def closing(story: Story) -> str:
+    """Sums over the whole flow."""
+    sums, flow = story.summary, story.flow
+    decisions, moved = sums["decisions"], sums["moves"]
+    lines = ["In all:"]
+    lines.append(f"  {packets(sums['packets'] or 0)}; at {decisions:,} of them something was decided; {moved:,} moves")
+    if decisions:
+        lines.append(
+            f"  {units.percent(sums['decisions_that_were_best'] or 0.0)} of the decisions were for a path that was"
+            f" best; on average the path was {us(sums['mean_regret_us'] or 0.0)} behind the best"
+        )
+    lines.append(
+        f"  {units.percent(sums['packets_on_the_best'] or 0.0)} of the packets left on a path that was best just then;"
+        f" on average {us(sums['mean_regret_of_packets_us'] or 0.0)} behind it"
+    )
+    if moved:
+        gain = sums["mean_gain_us"] or 0.0
+        lines.append(
+            f"  {sums['moves_that_paid']:,} of {moved:,} moves paid; on average one"
+            f" {'gained' if gain >= 0 else 'cost'} {us(abs(gain))}"
+        )
+    if "out_of_order" in flow and flow["transport"] != "udp":
+        lines.append(
+            f"  {packets(flow['out_of_order'])} arrived out of order, {flow['dupack3_events']:,} times a third"
+            f" duplicate acknowledgement came back, {flow['retransmits']:,} sent again"
+            + (f" ({flow['spurious_retransmits']:,} for nothing)" if flow["spurious_retransmits"] else "")
+            + f", {flow['timeouts']:,} timeouts"
+        )
+    if sums["acks_that_chose"]:
+        lines.append(
+            f"  its acknowledgements were asked about {times(sums['acks_that_chose'])} too; they are in the trace"
+        )
+    return "\n".join(lines)
+
+
+def legend(story: Story) -> str:
+    """What the words mean."""
+    lines = ["What the words mean:"]
+    lines += [
+        f"  {name.partition('.')[2]}: {meaning}" + (f" ({unit})" if unit else "")
+        for name, (unit, meaning) in story.quantities.items()
+    ]
+    lines += [
+        "  true: how things were in the fabric as the packet chose, which the scheme could not know: the wait if the",
+        "        packet had set out then and nothing else had come, and with transmission and propagation in all",
+    ]
+    return "\n".join(lines)
+
+
+def quantities(saw: dict[str, float], told: Quantities) -> str:
+    """What was seen, by name, in its unit."""
+
+    def one(name: str, value: float) -> str:
+        unit, _ = told.get(name, ("", ""))
+        number = f"{value:,.0f}" if abs(value) >= KILO else f"{value:.4g}"
+        shown = us(value) if unit == "µs" and value >= 0 else f"{number} {unit}".strip()
+        return f"{name.partition('.')[2]} {shown}"
+
+    return ", ".join(one(name, value) for name, value in saw.items())
+
+
+def size(count: int) -> str:
+    """So many bytes."""
+    return f"{count} B" if count < KILO else units.count(count) + "B"
+
+
+def us(value: float) -> str:
+    """A time given in microseconds."""
+    return "0" if value == 0 else units.duration(value / 1e6)
+
+
+def packets(count: float) -> str:
+    """So many packets."""
+    return f"{count:,.0f} packet{'' if count == 1 else 's'}"
+
+
+def times(count: float) -> str:
+    """So many times."""
+    return "once" if count == 1 else f"{count:,.0f} times"

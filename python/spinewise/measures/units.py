@@ -1,0 +1,80 @@
+"""Numbers for people: times, bytes, counts with a fitting unit and three or four digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+_TIME_UNITS = [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)]
+_COUNT_UNITS = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)]
+NOTHING = "–"
+
+
+def time_unit(seconds: Iterable[float]) -> tuple[str, float]:
+    """Name and size in seconds of the unit in which the median of some times is at least 1."""
+    finite = sorted(abs(value) for value in seconds if math.isfinite(value) and value != 0.0)
+    middle = finite[len(finite) // 2] if finite else 1.0
+    fitting = [unit for unit in _TIME_UNITS if unit[1] <= middle]
+    return fitting[-1] if fitting else _TIME_UNITS[0]
+
+
+def digits(value: float, significant: int = 4) -> str:
+    """`value` with about `significant` digits and no exponent; a dash when it is not a number."""
+    if not math.isfinite(value):
+        return NOTHING
+    if value == 0.0:
+        return "0"
+    decimals = significant - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:,.{min(max(decimals, 0), 6)}f}"
+
+
+def duration(seconds: float, significant: int = 4) -> str:
+    """A time with its unit."""
+    if not math.isfinite(seconds):
+        return NOTHING
+    name, size = time_unit([seconds])
+    return f"{digits(seconds / size, significant)} {name}"
+
+
+def count(value: float, significant: int = 3) -> str:
+    """A large number with a decimal prefix: 12.3 M."""
+    if not math.isfinite(value):
+        return NOTHING
+    name, size = [unit for unit in _COUNT_UNITS if unit[1] <= max(abs(value), 1.0)][-1]
+    text = f"{value:.0f}" if not name and value == int(value) else digits(value / size, significant)
+    return f"{text} {name}".strip()
+
+
+def percent(fraction: float, significant: int = 3) -> str:
+    """A fraction as a percentage."""
+    return f"{digits(100.0 * fraction, significant)} %" if math.isfinite(fraction) else NOTHING
+
+
+def clock(seconds: float) -> str:
+    """Wall time: 8 s, 2:05, 1:02:03."""
+    if not math.isfinite(seconds):
+        return NOTHING
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    if hours:
+        return f"{hours}:{minutes:02}:{rest:02}"
+    return f"{minutes}:{rest:02}" if minutes else f"{rest} s"
+
+
+def parts(value: Any) -> list[str]:
+    """The parts of a list or a table; nothing of anything else."""
+    if isinstance(value, dict):
+        return [f"{key} = {plain(item)}" for key, item in value.items()]
+    return [plain(item) for item in value] if isinstance(value, list) else []
+
+
+def plain(value: Any) -> str:
+    """A registry value as people write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | dict):
+        return "; ".join(parts(value)) or "nothing"
+    if value is None:
+        return "–"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,11 @@
+"""Experiments of papers, run again and judged.
+
+| module | what it does |
+|---|---|
+| `experiment` | what an experiment file under ``papers/`` says |
+| `claims` | checks of a paper's statements |
+| `shapes` | what experiment files share |
+| `reproduce` | finds, runs and judges |
+| `files` | what ``reproduce`` writes |
+| `markdown` | tables for the pages of ``docs/`` |
+"""

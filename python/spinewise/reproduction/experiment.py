@@ -1,0 +1,243 @@
+"""An experiment file: the runs behind a figure of a paper, what to measure, and the paper's claims.
+
+A file ``papers/<paper>/<figure>.py`` defines ``EXPERIMENT``. It says which specs to run (curve, x,
+seed), what to read off each result, which panels to draw, what the paper leaves open (each as a named
+assumption), and what the paper states about the figure, each statement with a check that is computed
+from the runs. A check reports; it never fails the command.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from spinewise.measures import stats
+from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
+
+T = TypeVar("T")
+
+
+class Effort(enum.Enum):
+    """How much to run."""
+
+    WHOLE = "whole"
+    FULL = "full"
+    QUICK = "quick"
+
+    def choose(self, full: T, quick: T, whole: T | None = None) -> T:
+        """`full` or `quick`; `whole`, where an experiment has it, is every point of the paper, however long."""
+        if self is Effort.WHOLE and whole is not None:
+            return whole
+        return quick if self is Effort.QUICK else full
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of an experiment.
+
+    Attributes:
+        curve: the line it belongs to, usually a scheme's label.
+        x: where on that line.
+        seed: runs of different curves with the same seed and x see the same traffic.
+        spec: what to run.
+        variant: the version of the experiment ("as printed", "repaired"), when there are several.
+    """
+
+    curve: str
+    x: float
+    seed: int
+    spec: Spec
+    variant: str = ""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A quantity over time, times in seconds and values; or over anything else, with `Panel.x_scale`."""
+
+    time_s: Any
+    value: Any
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something the paper does not say, and what is assumed here."""
+
+    name: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel of the figure.
+
+    Attributes:
+        figure: the paper's name for it ("7a").
+        metric: key of the measurement, a number (drawn over x) or a `Timeline`.
+        title: what it shows.
+        x_label: with unit.
+        y_label: with unit.
+        scale: values are multiplied by this (100 for percent).
+        variant: see `Run.variant`.
+        timeline: whether the metric is a `Timeline`.
+        at: the x whose timelines are drawn, when the experiment has several.
+        x_scale: times are multiplied by this (1000 for milliseconds).
+        log: a logarithmic axis, whatever the range of the values; where not, the range decides.
+        log_x: a logarithmic x axis.
+        also: (label, metric) of further lines read off the same runs, such as a model's.
+    """
+
+    figure: str
+    metric: str
+    title: str
+    x_label: str
+    y_label: str
+    scale: float = 1.0
+    variant: str = ""
+    timeline: bool = False
+    at: float | None = None
+    x_scale: float = 1e3
+    log: bool = False
+    log_x: bool = False
+    also: tuple[tuple[str, str], ...] = ()
+
+
+class Status(enum.Enum):
+    """What came of a claim."""
+
+    HOLDS = "holds"
+    PARTLY = "holds in part"
+    FAILS = "does not hold"
+    OPEN = "not decided"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A status and the numbers behind it, one line for each thing that was compared."""
+
+    status: Status
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper and its check."""
+
+    id: str
+    figure: str
+    statement: str
+    check: Callable[[Measured], Verdict]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything about one experiment; see the module's text."""
+
+    id: str
+    figures: tuple[str, ...]
+    title: str
+    setup: str
+    runs: Callable[[Effort], list[Run]]
+    measure: Callable[[Run, Result], Mapping[str, float | Timeline]]
+    panels: tuple[Panel, ...]
+    claims: tuple[Claim, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one run gave.
+
+    Attributes:
+        run: what was run.
+        values: what was measured, by name.
+        outcome_hash: of the run.
+        unfinished: flows not done when it stopped.
+        overloaded: whether the worst cut was offered more than it can carry for long.
+        flows: flows in all.
+    """
+
+    run: Run
+    values: Mapping[str, float | Timeline]
+    outcome_hash: str
+    unfinished: int
+    overloaded: bool
+    flows: int = 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All measurements of an experiment, by variant, curve, x and seed."""
+
+    measurements: Sequence[Measurement]
+    variant: str = field(default="")
+
+    def within(self, variant: str) -> Measured:
+        """Only the measurements of one variant of the experiment."""
+        return Measured([m for m in self.measurements if m.run.variant == variant], variant)
+
+    @cached_property
+    def curves(self) -> list[str]:
+        """The curves, in the order of their first run."""
+        return list(dict.fromkeys(m.run.curve for m in self.measurements))
+
+    @cached_property
+    def xs(self) -> list[float]:
+        """The x values in ascending order."""
+        return sorted({m.run.x for m in self.measurements})
+
+    def others(self, *names: str) -> list[str]:
+        """The curves but for these."""
+        return [curve for curve in self.curves if curve not in names]
+
+    def mark(self, x: float) -> str:
+        """What must be said of the cells at `x`: ", overloaded", ", flows unfinished", both or nothing."""
+        cells = [m for m in self.measurements if m.run.x == x]
+        marks = {
+            ", overloaded": any(m.overloaded for m in cells),
+            ", flows unfinished": any(m.unfinished for m in cells),
+        }
+        return "".join(mark for mark, holds in marks.items() if holds)
+
+    def at(self, curve: str, x: float) -> list[Measurement]:
+        """The measurements of one point, by seed."""
+        found = [m for m in self.measurements if m.run.curve == curve and m.run.x == x]
+        return sorted(found, key=lambda m: m.run.seed)
+
+    def values(self, curve: str, x: float, metric: str) -> list[float]:
+        """One number over seeds."""
+        values = [m.values[metric] for m in self.at(curve, x)]
+        return [value for value in values if not isinstance(value, Timeline)]
+
+    def interval(self, curve: str, x: float, metric: str) -> stats.Interval:
+        """Mean over seeds with its 95 % interval."""
+        return stats.t_interval(self.values(curve, x, metric))
+
+    def difference(self, curve: str, other: str, x: float, metric: str) -> stats.Interval:
+        """Paired difference ``curve - other`` over seeds."""
+        return stats.paired_difference(self.values(curve, x, metric), self.values(other, x, metric))
+
+    def timeline(self, curve: str, metric: str, x: float | None = None) -> Timeline:
+        """Mean over seeds of a timeline, on the time grid that all seeds share; NaN does not count."""
+        lines = [
+            value
+            for m in self.at(curve, self.xs[0] if x is None else x)
+            if isinstance(value := m.values[metric], Timeline) and len(value.time_s)
+        ]
+        if not lines:
+            return Timeline(np.array([]), np.array([]))
+        shortest = min(lines, key=lambda line: len(line.time_s))
+        count = len(shortest.time_s)
+        stack = np.vstack([np.asarray(line.value, dtype=float)[:count] for line in lines])
+        known = np.isfinite(stack)
+        counts = known.sum(axis=0)
+        sums = np.where(known, stack, 0.0).sum(axis=0)
+        means = np.divide(sums, counts, out=np.full(count, np.nan), where=counts > 0)
+        return Timeline(shortest.time_s, means)

@@ -1,0 +1,203 @@
+"""What `reproduce` writes: figures, verdicts, measurements, and a page to read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spinewise import core
+from spinewise.measures.stats import Interval
+from spinewise.measures.summary import without_nan
+from spinewise.reproduction.experiment import Measured, Measurement, Panel, Timeline
+from spinewise.reproduction.reproduce import Reproduction
+from spinewise.runs.result import write_json
+from spinewise.show import plot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMAT = "spinewise-reproduce-1"
+
+
+def write_files(done: Reproduction, target: Path) -> None:
+    """Write reproduce.json, report.md and the figures into an existing folder."""
+    write_json(target / "reproduce.json", record(done))
+    (target / "report.md").write_text(page(done))
+    for name in variants(done):
+        plot.save(figure(done, name), target, figure_name(done, name))
+
+
+def variants(done: Reproduction) -> list[str]:
+    """The versions of the experiment, in the order of the panels."""
+    return list(dict.fromkeys(panel.variant for panel in done.experiment.panels))
+
+
+def figure_name(done: Reproduction, variant: str) -> str:
+    """File name of a figure, without its ending."""
+    words = [done.experiment.id, *variant.lower().replace("µ", "u").split()]
+    return "-".join("".join(c for c in word if c.isascii() and (c.isalnum() or c == "-")) for word in words)
+
+
+def figure(done: Reproduction, variant: str) -> Figure:
+    """All panels of one version of the experiment, side by side."""
+    measured = done.measured.within(variant)
+    wanted = [panel for panel in done.experiment.panels if panel.variant == variant]
+    return plot.figure(
+        [drawn(panel, measured) for panel in wanted],
+        columns=2 if len(wanted) == 4 else min(len(wanted), 3),
+        caption=caption(done, measured),
+        title=done.experiment.title + (f": {variant}" if variant else ""),
+    )
+
+
+def drawn(panel: Panel, measured: Measured) -> plot.Panel:
+    """A panel filled with measurements."""
+    made = timeline_curve if panel.timeline else points_curve
+    curves = [made(panel, measured, curve) for curve in measured.curves]
+    for label, metric in panel.also:
+        further = [made(replace(panel, metric=metric), measured, curve) for curve in measured.curves]
+        curves += [replace(one, label=label if len(further) == 1 else f"{one.label}, {label}") for one in further]
+    overloaded = {m.run.x for m in measured.measurements if m.overloaded}
+    return plot.Panel(
+        title=f"Fig. {panel.figure}: {panel.title}" if panel.figure[:1].isdigit() else panel.title,
+        x_label=panel.x_label,
+        y_label=panel.y_label,
+        curves=[curve for curve in curves if len(curve.x)],
+        shaded=() if panel.timeline else sorted(overloaded),
+        log=True if panel.log else "auto",
+        lines=panel.timeline,
+        log_x=panel.log_x,
+    )
+
+
+def points_curve(panel: Panel, measured: Measured, curve: str) -> plot.Curve:
+    """A curve of intervals over x."""
+    xs = [x for x in measured.xs if measured.at(curve, x)]
+    found = [measured.interval(curve, x, panel.metric) for x in xs]
+    scaled = [Interval(one.mean * panel.scale, one.half * panel.scale, one.n) for one in found]
+    hollow = [any(m.unfinished for m in measured.at(curve, x)) for x in xs]
+    return plot.Curve(curve, xs, scaled, hollow)
+
+
+def timeline_curve(panel: Panel, measured: Measured, curve: str) -> plot.Curve:
+    """A curve over time, mean over seeds."""
+    line = measured.timeline(curve, panel.metric, panel.at)
+    x = [float(time) * panel.x_scale for time in line.time_s]
+    y = [Interval(float(value) * panel.scale, float("nan"), 1) for value in line.value]
+    return plot.Curve(curve, x, y)
+
+
+def caption(done: Reproduction, measured: Measured) -> str:
+    """What a reader must know about the figure."""
+    seeds = len({m.run.seed for m in measured.measurements})
+    lost = sum(m.unfinished for m in measured.measurements)
+    kinds = {panel.timeline for panel in done.experiment.panels}
+    timelines = kinds == {True}
+    lines = "lines" if timelines else "lines without bars"
+    shown = {False: "bars: 95 % Student-t intervals over seeds", True: f"{lines}: means over seeds"}
+    text = (
+        f"{done.experiment.setup}. {seeds} seeds, the same traffic for every scheme;"
+        f" {'; '.join(shown[kind] for kind in sorted(kinds))} ({done.effort.value} effort)."
+    )
+    if not timelines and any(m.overloaded for m in measured.measurements):
+        text += " Shaded: overloaded."
+    if lost:
+        text += f" {lost} flows had not finished when their run stopped" + (
+            "." if timelines else ", and are left out (hollow markers)."
+        )
+    return text
+
+
+def record(done: Reproduction) -> dict[str, Any]:
+    """The reproduction as plain values for JSON."""
+    experiment = done.experiment
+    plain = without_nan(
+        {
+            "format": FORMAT,
+            "version": core.version(),
+            "id": experiment.id,
+            "title": experiment.title,
+            "figures": experiment.figures,
+            "setup": experiment.setup,
+            "effort": done.effort.value,
+            "claims": [
+                {
+                    "id": claim.id,
+                    "figure": claim.figure,
+                    "statement": claim.statement,
+                    "verdict": done.verdicts[claim.id].status.value,
+                    "evidence": done.verdicts[claim.id].evidence,
+                }
+                for claim in experiment.claims
+            ],
+            "assumptions": [vars(assumption) for assumption in experiment.assumptions],
+            "notes": experiment.notes,
+            "measurements": [measurement_record(m) for m in done.measured.measurements],
+        }
+    )
+    assert isinstance(plain, dict)
+    return plain
+
+
+def measurement_record(measurement: Measurement) -> dict[str, Any]:
+    """One run's numbers; timelines as lists."""
+    run = measurement.run
+    values = {
+        name: {"time_s": list(map(float, value.time_s)), "value": list(map(float, value.value))}
+        if isinstance(value, Timeline)
+        else value
+        for name, value in measurement.values.items()
+    }
+    return {
+        "variant": run.variant,
+        "curve": run.curve,
+        "x": run.x,
+        "seed": run.seed,
+        "outcome_hash": measurement.outcome_hash,
+        "unfinished": measurement.unfinished,
+        "overloaded": measurement.overloaded,
+        "flows": measurement.flows,
+        "values": values,
+    }
+
+
+def page(done: Reproduction) -> str:
+    """The reproduction as a page of Markdown."""
+    experiment = done.experiment
+    lines = [f"# {experiment.title}", "", f"Set-up: {experiment.setup}.", ""]
+    for name in variants(done):
+        lines += [f"![{name or experiment.title}]({figure_name(done, name)}.png)", ""]
+    lines += [
+        "## Claims",
+        "",
+        "| claim | figure | the paper states | verdict |",
+        "|---|---|---|---|",
+    ]
+    for claim in experiment.claims:
+        verdict = done.verdicts[claim.id].status.value
+        lines.append(f"| {claim.id} | {claim.figure} | {claim.statement} | **{verdict}** |")
+    lines += ["", "Evidence:", ""]
+    for claim in experiment.claims:
+        lines += [f"- {claim.id}", *(f"  - {one}" for one in done.verdicts[claim.id].evidence)]
+    lines += ["", "## What the paper leaves open, and what is assumed here", ""]
+    lines += ["| what | assumed | why |", "|---|---|---|"]
+    lines += [f"| {one.name} | {one.value} | {one.why} |" for one in experiment.assumptions]
+    lines += ["", "## Cells", "", *cells(done.measured)]
+    if experiment.notes:
+        lines += ["", "## Notes", "", *(f"- {note}" for note in experiment.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def cells(measured: Measured) -> list[str]:
+    """A table of the runs by variant and x: how many flows they had, and what must be said of them."""
+    lines = ["| variant | x | runs | flows a run | flows unfinished | overloaded runs |", "|---|---|---|---|---|---|"]
+    for name in dict.fromkeys(m.run.variant for m in measured.measurements):
+        part = measured.within(name)
+        for x in part.xs:
+            runs = [m for m in part.measurements if m.run.x == x]
+            counts = sorted({m.flows for m in runs})
+            flows = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
+            lost, over = sum(m.unfinished for m in runs), sum(m.overloaded for m in runs)
+            lines.append(f"| {name} | {x:g} | {len(runs)} | {flows} | {lost:,} | {over} |")
+    return lines

@@ -1,0 +1,57 @@
+"""Running a spec from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from spinewise import core
+from spinewise.core import ProgressHook
+from spinewise.errors import SpecError
+from spinewise.runs.result import Result
+from spinewise.specs.spec import resolve
+
+
+def run(
+    spec: Mapping[str, Any] | str | Path,
+    *,
+    seed: int | None = None,
+    progress: ProgressHook | None = None,
+    trace: Iterable[int] | None = None,
+) -> Result:
+    """Simulate one spec and return its results.
+
+    Args:
+        spec: a dict shaped as the TOML file, or the path of a TOML file.
+        seed: in place of the spec's own seed.
+        progress: called about ten times a second with a `spinewise.core.Progress`; an exception it
+            raises stops the run.
+        trace: flows, by number, whose choices of paths are traced: see `Result.trace`. It takes a second
+            pass, and the outcome is the same.
+
+    Raises:
+        SpecError: naming the key, the value given and what is allowed.
+    """
+    file = None if isinstance(spec, Mapping) else str(spec)
+    resolved = resolve(spec, seed=seed)
+    try:
+        return Result.from_outcome(resolved, core.run(resolved, progress, traced(trace)))
+    except SpecError as error:
+        raise error.with_file(file) from None
+
+
+def traced(flows: Iterable[int] | None) -> list[int] | None:
+    """The flows to trace, each once; None for none.
+
+    Raises:
+        SpecError: one is no number of a flow.
+    """
+    if flows is None:
+        return None
+    numbers = []
+    for flow in flows:
+        if isinstance(flow, bool) or not isinstance(flow, int) or not 0 <= flow < 2**32:
+            raise SpecError("trace", flow, "numbers of flows, from 0")
+        numbers.append(flow)
+    return sorted(set(numbers)) or None

@@ -1,0 +1,155 @@
+"""One run's results: Arrow tables, report, resolved spec; and the folder they are kept in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spinewise import core
+from spinewise.errors import SpecError
+from spinewise.measures import stats, tables
+from spinewise.measures.summary import PS_PER_SECOND, Summary, summarise
+from spinewise.runs import trace
+from spinewise.runs.folder import new_results
+from spinewise.specs.spec import Spec, spec_hash
+
+RUN_FILE = "run.json"
+FLOWS_FILE = "flows.parquet"
+SERIES_FILE = "series.parquet"
+TRACE_FILE = "trace.parquet"
+
+# What of the report stands at the top of run.json; the rest is under "report".
+HEADLINE = ("seed", "version", "wall_seconds", "events", "packet_hops", "outcome_hash", "traffic_hash")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run gave.
+
+    Attributes:
+        spec: the resolved spec, with every default.
+        flows: `pyarrow.Table`, one row per flow (see docs/results.md).
+        series: `pyarrow.Table`, long form: time_ps, series, entity, value.
+        report: the engine's report: outcome hash, counters, loads, links, wall seconds.
+        trace: `pyarrow.Table` of the choices of traced flows (see docs/results.md); None if none was traced.
+    """
+
+    spec: Spec
+    flows: Any
+    series: Any
+    report: dict[str, Any]
+    trace: Any = None
+
+    @classmethod
+    def from_outcome(cls, spec: Spec, outcome: Mapping[str, Any]) -> Result:
+        """From what the engine returned for `spec`."""
+        described = core.columns()
+        return cls(
+            spec=spec,
+            flows=tables.table(outcome["flows"], described["flows"]),
+            series=tables.table(outcome["series"], described["series"]),
+            report=json.loads(outcome["report"]),
+            trace=trace.table(outcome["trace"], described) if "trace" in outcome else None,
+        )
+
+    @cached_property
+    def spec_hash(self) -> str:
+        """SHA-256 of the resolved spec."""
+        return spec_hash(self.spec)
+
+    def summary(self, method: stats.Method = "nearest_rank") -> Summary:
+        """Flow completion times by size class, overheads, loads and links."""
+        classes = self.spec.get("metrics", {}).get("size_classes", [])
+        return summarise(self.flows, self.report, classes, method)
+
+    def series_of(self, name: str, entity: str | None = None) -> tuple[Any, Any]:
+        """Times in seconds and values of one series, of all entities or of one.
+
+        Raises:
+            KeyError: there is no such series or entity in this run.
+        """
+        wanted = tables.numbers(self.series, "series") == self.code("series_names", name)
+        if entity is not None:
+            wanted &= tables.numbers(self.series, "entity") == self.code("entity_names", entity)
+        time_s = tables.numbers(self.series, "time_ps")[wanted] / PS_PER_SECOND
+        return time_s, tables.numbers(self.series, "value")[wanted]
+
+    def entities_of(self, name: str) -> list[str]:
+        """The entities that series `name` has values for."""
+        wanted = tables.numbers(self.series, "series") == self.code("series_names", name)
+        codes = np.unique(tables.numbers(self.series, "entity")[wanted])
+        return [self.report["entity_names"][code] for code in codes]
+
+    def code(self, table: str, name: str) -> int:
+        """The number that stands for `name` in the series table."""
+        names = self.report.get(table, [])
+        if name not in names:
+            raise KeyError(f"{name!r} is not among {table} of this run: {names}")
+        return int(names.index(name))
+
+    def run_record(self) -> dict[str, Any]:
+        """What run.json holds."""
+        report = dict(self.report)
+        record: dict[str, Any] = {"format": "spinewise-run-1", "spec_hash": self.spec_hash}
+        record |= {key: report.pop(key) for key in HEADLINE if key in report}
+        record["summary"] = self.summary().as_dict()
+        record["report"] = report
+        record["spec"] = self.spec
+        return record
+
+    def write(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Keep the results in `folder`, whole or not at all; see `spinewise.runs.folder`."""
+        with new_results(folder, force=force) as target:
+            self.write_files(target)
+        return Path(folder)
+
+    def write_files(self, target: Path) -> None:
+        """Write run.json and the Parquet files into an existing folder."""
+        write_parquet(self.flows, target / FLOWS_FILE)
+        write_parquet(self.series, target / SERIES_FILE)
+        if self.trace is not None:
+            write_parquet(self.trace, target / TRACE_FILE)
+        write_json(target / RUN_FILE, self.run_record())
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Result:
+        """Read a folder written by `write`.
+
+        Raises:
+            SpecError: it is not such a folder.
+        """
+        from pyarrow import parquet  # noqa: PLC0415
+
+        folder = Path(folder)
+        try:
+            record = json.loads((folder / RUN_FILE).read_text())
+            flows = parquet.read_table(folder / FLOWS_FILE)
+            series = parquet.read_table(folder / SERIES_FILE)
+            traced = folder / TRACE_FILE
+            choices = parquet.read_table(traced) if traced.is_file() else None
+        except (OSError, ValueError) as error:
+            raise SpecError("folder", folder, "a results folder of one run", str(error)) from None
+        if not isinstance(record, dict) or not all(isinstance(record.get(key), dict) for key in ("report", "spec")):
+            raise SpecError("folder", folder, "a results folder of one run", f"its {RUN_FILE} is none of a run")
+        report = record["report"] | {key: record[key] for key in HEADLINE if key in record}
+        return cls(spec=record["spec"], flows=flows, series=series, report=report, trace=choices)
+
+
+def write_parquet(table: Any, path: Path) -> None:
+    """Write a table; numbers go without a dictionary, which takes memory and makes files of distinct values larger."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import, and only writers need it
+    from pyarrow import parquet  # noqa: PLC0415
+
+    words = [field.name for field in table.schema if not pa.types.is_primitive(field.type)]
+    parquet.write_table(table, path, compression="zstd", use_dictionary=words)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value` for people and programs alike: indented, keys in their given order."""
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n")

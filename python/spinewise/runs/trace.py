@@ -1,0 +1,68 @@
+"""The choice trace as an Arrow table: a row for each candidate of each choice of the traced flows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from spinewise.measures import tables
+
+# A number of so many bits stands for a word; the largest one for none.
+WORDS = {"word8": np.uint8, "word32": np.uint32}
+
+
+def table(raw: Mapping[str, Any], described: Mapping[str, list[dict[str, str]]]) -> Any:
+    """A `pyarrow.Table` of what the engine returned as a trace.
+
+    First the columns of a choice, then those with a list for each row, one value per link of the path, then what the
+    schemes saw, one column per quantity, called `<scheme>.<quantity>`; null where it was not seen.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+
+    words = json.loads(raw["words"])
+    arrays, fields = [], []
+    for about in described["choices"]:
+        values = decoded(raw["rows"][about["name"]], words.get(about["name"], ()))
+        arrays.append(values)
+        fields.append(field(about, values.type))
+    offsets = pa.array(np.frombuffer(raw["offsets"], dtype="<u4").astype(np.int32))
+    for about in described["hops"]:
+        values = decoded(raw["hops"][about["name"]], words.get(about["name"], ()))
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        arrays.append(pa.ListArray.from_arrays(offsets, values))
+        fields.append(field(about, arrays[-1].type))
+    for about in json.loads(raw["quantities"]):
+        seen = np.frombuffer(raw["saw"][about["name"]], dtype="<f8")
+        arrays.append(pa.array(seen, mask=np.isnan(seen)))
+        fields.append(field(about, pa.float64()))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def decoded(column: tuple[str, bytes], words: Sequence[str]) -> Any:
+    """One column of the engine: numbers, or the words that they stand for."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    dtype, data = column
+    if dtype not in WORDS:
+        return tables.array(dtype, data)
+    codes = np.frombuffer(data, dtype=WORDS[dtype])
+    missing = codes == np.iinfo(codes.dtype).max
+    indices = pa.array(codes.astype(np.int32), mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string()))
+
+
+def field(about: Mapping[str, str], kind: Any) -> Any:
+    """The Arrow field of a column, with its unit and meaning; of what a scheme saw, whether of the flow or a way."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    metadata = {key: about[key] for key in ("unit", "meaning", "of") if key in about}
+    return pa.field(about["name"], kind, metadata=metadata)
+
+
+def flows_of(trace: Any) -> list[int]:
+    """The flows that have choices in a trace."""
+    return [int(flow) for flow in np.unique(tables.numbers(trace, "flow"))]

@@ -1,0 +1,10 @@
+"""What a person sees in a terminal or a figure.
+
+| module | what it does |
+|---|---|
+| `terminal` | the console, the look of tables |
+| `run_tables` | tables of one run |
+| `markdown` | tables of generated pages |
+| `plot` | figures |
+| `progress` | progress on standard error |
+"""

@@ -1,0 +1,216 @@
+"""Figures: one look for all of them, colour-blind safe, every scheme always drawn the same way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from spinewise.measures.stats import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe & Ito's palette, which readers with any colour vision can tell apart, without its yellow
+# (too pale on white); then markers make twelve more.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h", "p", "*")
+LINES = ("-", "--", "-.", ":")
+
+# The schemes of most figures keep one colour and marker in all of them.
+KNOWN = (
+    *("ecmp", "rps", "presto", "letflow", "conga", "pdlb", "drill", "ag", "conweave", "selb"),
+    *("flowbender", "qdaps", "clove", "wcmp", "drb", "meet", "hermes", "elab", "proportional"),
+)
+
+# Above this ratio between the largest and the smallest value an axis becomes logarithmic.
+LOG_ABOVE = 20.0
+# Most labels of an axis.
+MOST_TICKS = 12
+
+STYLE: Any = {  # matplotlib types its keys as one literal each
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.grid": True,
+    "axes.grid.which": "both",
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "lines.markersize": 5,
+    "lines.linewidth": 1.4,
+    "svg.hashsalt": "spinewise",
+    "svg.fonttype": "none",
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a panel: intervals over x, or plain values."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[Interval]
+    hollow: Sequence[bool] = ()
+    """Points that leave something out, such as unfinished flows."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes:
+        title: above it.
+        x_label: with its unit.
+        y_label: with its unit.
+        curves: in the order of the legend.
+        shaded: x values whose cells are overloaded.
+        log: "auto" decides by the range of the values.
+        lines: draw plain lines without markers or error bars (time series).
+        log_x: a logarithmic x axis, of base 2.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: Sequence[Curve]
+    shaded: Sequence[float] = field(default_factory=tuple)
+    log: bool | str = "auto"
+    lines: bool = False
+    log_x: bool = False
+
+    def along(self, x: float) -> float:
+        """Where `x` stands, in the units that the axis is even in."""
+        return math.log2(x) if self.log_x else x
+
+    def moved(self, x: float, by: float) -> float:
+        """The x that stands `by` further along the axis."""
+        return 2.0 ** (math.log2(x) + by) if self.log_x else x + by
+
+
+def look(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colour, marker and line of each label: by scheme when it is known, else by position."""
+    looks: dict[str, dict[str, Any]] = {}
+    used: set[tuple[str, str]] = set()
+    for label in labels:
+        words = label.lower().replace(":", " ").replace("-", " ").split()
+        start = KNOWN.index(words[0]) if words and words[0] in KNOWN else len(KNOWN)
+        for step in range(len(COLOURS) * len(MARKERS)):
+            index = start + step
+            pair = (COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
+            if pair not in used:
+                break
+        used.add(pair)
+        again = sum(other["color"] == pair[0] for other in looks.values())
+        looks[label] = {"color": pair[0], "marker": pair[1], "linestyle": LINES[again % len(LINES)]}
+    return looks
+
+
+def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = "") -> Figure:
+    """Panels in rows of `columns`, one legend for all, the caption below."""
+    rows = math.ceil(len(panels) / columns)
+    labels = list(dict.fromkeys(curve.label for panel in panels for curve in panel.curves))
+    looks = look(labels)
+    with mpl.rc_context(STYLE):
+        made = Figure(figsize=(max(3.3 * columns, 5.0), 2.6 * rows + 1.0), layout="constrained")
+        grid = made.subplots(rows, columns, squeeze=False)
+        for index in range(rows * columns):
+            axes = grid[index // columns][index % columns]
+            if index < len(panels):
+                draw(axes, panels[index], looks)
+            else:
+                axes.set_axis_off()
+        handles = {
+            handle.get_label(): handle for row in grid for axes in row for handle in axes.get_legend_handles_labels()[0]
+        }
+        if labels:
+            made.legend(
+                [handles[label] for label in labels], labels,
+                title=title or None,
+                loc="outside upper center", ncols=min(len(labels), 2 * columns if columns > 1 else 3),
+            )  # fmt: skip
+        made.supxlabel(wrapped(caption, columns), fontsize=7, color="#444444")
+    return made
+
+
+def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, Any]]) -> None:
+    """Draw one panel."""
+    axes.set_title(panel.title, loc="left")
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    spread = 0.007 * (x_span(panel) or 1.0)
+    for index, curve in enumerate(panel.curves):
+        style = dict(looks[curve.label])
+        if panel.lines:
+            style.pop("marker")
+            axes.plot(curve.x, [point.mean for point in curve.y], label=curve.label, **style)
+            continue
+        # Neighbours are set apart by a hair, so that their error bars can be told apart.
+        shift = spread * (index - (len(panel.curves) - 1) / 2.0)
+        draw_points(axes, curve, [panel.moved(x, shift) for x in curve.x], style)
+    for x in panel.shaded:
+        axes.axvspan(panel.moved(x, -6 * spread), panel.moved(x, 6 * spread), color="#F0E0E0", zorder=0)
+    scale_axis(axes, panel)
+    if panel.log_x:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter("{x:g}")
+    if not panel.lines:
+        ticks = sorted({x for curve in panel.curves for x in curve.x})
+        # Labels of more than these would run into each other.
+        axes.set_xticks(ticks[:: math.ceil(len(ticks) / MOST_TICKS) or 1])
+
+
+def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: dict[str, Any]) -> None:
+    """A line with markers at `x` and error bars; hollow markers where something is left out."""
+    y = [point.mean for point in curve.y]
+    half = [point.half if math.isfinite(point.half) else 0.0 for point in curve.y]
+    axes.errorbar(x, y, yerr=half, label=curve.label, capsize=2, elinewidth=0.9, **style)
+    for index, hollow in enumerate(curve.hollow):
+        if hollow:
+            axes.plot(
+                x[index], y[index],
+                marker=style["marker"], color=style["color"], markerfacecolor="white", zorder=3,
+            )  # fmt: skip
+
+
+def x_span(panel: Panel) -> float:
+    """Width of the x range, in the units that the axis is even in."""
+    values = [panel.along(x) for curve in panel.curves for x in curve.x]
+    return max(values) - min(values) if values else 0.0
+
+
+def scale_axis(axes: Axes, panel: Panel) -> None:
+    """A logarithmic y axis where the range demands it, else one that starts at zero."""
+    values = [point.mean for curve in panel.curves for point in curve.y]
+    positive = [value for value in values if math.isfinite(value) and value > 0.0]
+    wide = bool(positive) and max(positive) / min(positive) > LOG_ABOVE
+    if panel.log is True or (panel.log == "auto" and wide and len(positive) == len(values)):
+        axes.set_yscale("log")
+        # An error bar that reaches zero or below must not stretch the axis.
+        axes.set_ylim(bottom=min(positive) / 3.0)
+    else:
+        # A little below zero, so that markers at zero are seen whole.
+        axes.set_ylim(bottom=min([-0.025 * axes.get_ylim()[1], *[v for v in values if v < 0.0]]))
+
+
+def wrapped(text: str, columns: int) -> str:
+    """The caption in lines that fit below `columns` panels."""
+    import textwrap  # noqa: PLC0415
+
+    return "\n".join(textwrap.wrap(text, width=max(58 * columns, 86)))
+
+
+def save(made: Figure, folder: Path, name: str) -> list[Path]:
+    """Write a figure as PNG and SVG; the same figure gives the same bytes."""
+    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
+    with mpl.rc_context(STYLE):
+        made.savefig(paths[0], dpi=160)
+        made.savefig(paths[1], metadata={"Date": None})
+    return paths

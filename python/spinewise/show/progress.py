@@ -1,0 +1,132 @@
+"""Progress on standard error: bars on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.progress import BarColumn, Progress, TextColumn
+
+from spinewise import core
+from spinewise.measures import units
+from spinewise.runs.jobs import Case
+from spinewise.runs.result import Result
+from spinewise.show import terminal
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Pace:
+    """Rate and time left of something that started when this was made."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.start
+
+    def left(self, done: float) -> str:
+        """Estimated time to go, once there is something to estimate from."""
+        spent = self.elapsed()
+        return units.clock(spent * (1.0 - done) / done) if done > 0.01 and spent > 1.0 else "…"
+
+
+def describe(state: core.Progress, pace: Pace) -> str:
+    """One line about a run: simulated time, flows, rate, time left."""
+    rate = state.packet_hops / max(pace.elapsed(), 1e-9)
+    done = state.flows_total - state.flows_open
+    return (
+        f"simulated {units.duration(state.simulated_ps / 1e12, 3)}"
+        f" · {done:,}/{state.flows_total:,} flows"
+        f" · {units.count(rate)} hops/s · ETA {pace.left(state.fraction)}"
+    )
+
+
+class RunProgress:
+    """Progress of one run, as the hook that the engine calls."""
+
+    def __init__(self, bar: Progress | None, name: str) -> None:
+        self.pace = Pace()
+        self.bar = bar
+        self.name = name
+        self.last_line = time.monotonic()
+        self.task = bar.add_task(name, total=1.0, detail="") if bar else None
+
+    def __call__(self, state: core.Progress) -> None:
+        """Show where the run stands."""
+        if self.bar is not None and self.task is not None:
+            self.bar.update(self.task, completed=state.fraction, detail=describe(state, self.pace))
+        elif time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES:
+            self.last_line = time.monotonic()
+            say(f"{self.name}: {describe(state, self.pace)}")
+
+
+class BatchProgress:
+    """Progress of many runs at once; see `spinewise.runs.jobs.Monitor`."""
+
+    def __init__(self, bar: Progress | None, total: int, name: str) -> None:
+        self.pace = Pace()
+        self.bar = bar
+        self.total = total
+        self.name = name
+        self.lock = threading.Lock()
+        self.parts: dict[int, float] = {}
+        self.done = 0
+        self.hops = 0
+        self.last_line = time.monotonic()
+        self.task = bar.add_task(name, total=float(total), detail="") if bar else None
+
+    def started(self, index: int, case: Case[Any]) -> None:
+        """Run `index` begins."""
+
+    def advanced(self, index: int, progress: core.Progress) -> None:
+        """Run `index` tells how far it is."""
+        with self.lock:
+            self.parts[index] = progress.fraction
+            self.show()
+
+    def finished(self, index: int, result: Result) -> None:
+        """Run `index` is done."""
+        with self.lock:
+            self.parts.pop(index, None)
+            self.done += 1
+            self.hops += int(result.report["packet_hops"])
+            self.show()
+
+    def show(self) -> None:
+        """Update the bar, or print a line when it is time for one."""
+        done = self.done + sum(self.parts.values())
+        detail = (
+            f"{self.done}/{self.total} runs · {units.count(self.hops)} packet-hops"
+            f" · ETA {self.pace.left(done / self.total)}"
+        )
+        if self.bar is not None and self.task is not None:
+            self.bar.update(self.task, completed=done, detail=detail)
+        elif time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES:
+            self.last_line = time.monotonic()
+            say(f"{self.name}: {detail}")
+
+
+def say(line: str) -> None:
+    """Print one line to standard error."""
+    terminal.console(stderr=True).print(line, markup=False)
+
+
+@contextmanager
+def bars() -> Iterator[Progress | None]:
+    """A live display on a terminal; None elsewhere."""
+    console = terminal.console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[detail]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        yield bar

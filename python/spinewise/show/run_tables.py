@@ -1,0 +1,142 @@
+"""Tables of one run."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from spinewise.measures import units
+from spinewise.measures.summary import Distribution, Packets, Summary
+from spinewise.runs.result import Result
+from spinewise.show.terminal import Grid, new_table
+
+
+def run_report(result: Result) -> RenderableType:
+    """Everything `spinewise run` prints."""
+    summary = result.summary()
+    parts: list[RenderableType] = [fct_table(summary)]
+    if summary.links:
+        parts.append(link_table(summary))
+    parts.append(Text("\n".join(run_lines(result, summary))))
+    return Group(*parts)
+
+
+def fct_table(summary: Summary) -> Grid:
+    """Flow completion time and slowdown by size class."""
+    table = new_table(
+        "Flows by size class",
+        ["class", "quantity"],
+        ["flows", "unfinished", "mean", "p50", "p95", "p99", "p99.9"],
+    )
+    for found in summary.classes:
+        name, size = units.time_unit([found.fct_s.p50])
+        table.line(
+            found.name, f"FCT [{name}]", str(found.flows), str(found.unfinished),
+            *distribution(found.fct_s, size),
+        )  # fmt: skip
+        table.line("", "slowdown", "", "", *distribution(found.slowdown, 1.0), end_section=True)
+    return table
+
+
+def distribution(values: Distribution, size: float) -> list[str]:
+    """Mean and percentiles in units of `size`."""
+    return [units.digits(value / size) for value in (values.mean, values.p50, values.p95, values.p99, values.p999)]
+
+
+def link_table(summary: Summary) -> Grid:
+    """Utilisation of the links by tier; losses and pauses where there were any."""
+    paused = any(tier["pauses"] for tier in summary.links)
+    lost = any(tier["lost"] for tier in summary.links)
+    table = new_table(
+        "Links over the whole run",
+        ["tier"],
+        [
+            "links", "mean util.", "max util.", "Jain", "drops", *(["lost"] if lost else []), "marks",
+            *(["pauses", "paused"] if paused else []),
+        ],
+    )  # fmt: skip
+    for tier in summary.links:
+        pauses = [f"{tier['pauses']:,}", units.duration(tier["paused_s"]) if tier["pauses"] else "0"]
+        table.line(
+            str(tier["tier"]),
+            str(tier["links"]),
+            units.percent(tier["mean_utilisation"]),
+            units.percent(tier["max_utilisation"]),
+            units.digits(tier["jain"], 3),
+            f"{tier['drops']:,}",
+            *([f"{tier['lost']:,}"] if lost else []),
+            f"{tier['marks']:,}",
+            *(pauses if paused else []),
+        )
+    return table
+
+
+def run_lines(result: Result, summary: Summary) -> list[str]:
+    """The facts below the tables."""
+    report = result.report
+    events, hops = int(report["events"]), int(report["packet_hops"])
+    wall = float(report["wall_seconds"])
+    lines = [packet_line(summary.packets, transport_of(result))]
+    lines.append("bytes that carry no data: " + overhead_line(summary))
+    if summary.loads:
+        words = [f"{name.replace('_', ' ')} {units.digits(x, 3)}" for name, x in summary.loads.items()]
+        lines.append("offered load: " + " · ".join(words))
+    if summary.overloaded:
+        lines.append("OVERLOADED: the results depend on how long the run lasts")
+    if summary.faults:
+        lines.append(fault_line(summary.faults))
+    if summary.deadlock:
+        lines.append(deadlock_line(summary.deadlock))
+    lines.append(
+        f"simulated {units.duration(float(report['stop_ps']) / 1e12)} in"
+        f" {units.duration(wall, 3)} wall · {units.count(hops)} packet-hops"
+        f" ({units.count(hops / wall if wall else math.nan)}/s) · {units.count(events)} events"
+    )
+    lines.append(f"outcome {report['outcome_hash']} · spec {result.spec_hash[:16]} · seed {report['seed']}")
+    return lines
+
+
+def fault_line(faults: dict[str, int]) -> str:
+    """What faults came to."""
+    return (
+        f"faults: {faults['lost']:,} packets lost on links · {faults['unroutable']:,} left without a route"
+        f" · unfinished flows: {faults['cut_off']:,} cut off, {faults['out_of_time']:,} out of time"
+    )
+
+
+def deadlock_line(links: list[str]) -> str:
+    """What happened, and what can be done."""
+    return (
+        f"DEADLOCK: pauses wait for each other on {', '.join(links)}, and nothing passes there any more;"
+        " other routes, or buffers that never pause, would prevent it"
+    )
+
+
+def transport_of(result: Result) -> str:
+    """The transport of its flows."""
+    return str(result.spec.get("transport", {}).get("kind", ""))
+
+
+def packet_line(packets: Packets, transport: str) -> str:
+    """Sums over flows."""
+    if transport == "rdma":
+        answers = f"NACKs {packets.nacks:,} · CNPs {packets.cnps:,}"
+    else:
+        answers = f"3-dupACK events {units.percent(packets.dupack3_ratio)}"
+    return (
+        f"data packets {packets.sent:,} · retransmitted {packets.retransmits:,}"
+        f" · timeouts {packets.timeouts:,} · marked {packets.marks:,}\n"
+        f"out of order {units.percent(packets.out_of_order_ratio)}"
+        f" · {answers}"
+    )
+
+
+def overhead_line(summary: Summary) -> str:
+    """Bytes by kind, with their share of all bytes made."""
+    whole = summary.created_bytes
+    return " · ".join(
+        f"{name} {units.count(size)}B ({units.percent(size / whole if whole else math.nan)})"
+        for name, size in summary.overhead_bytes.items()
+    )

@@ -1,0 +1,7 @@
+"""What is run: specs and the variants of one.
+
+| module | what it does |
+|---|---|
+| `spec` | spec files and overrides become a plain dict; the engine resolves it |
+| `variants` | schemes with parameters, as written in ``--schemes`` |
+"""

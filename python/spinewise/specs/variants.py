@@ -1,0 +1,91 @@
+"""Scheme variants, as written in ``--schemes``: ``name[:key=value]...[@label]``, separated by commas.
+
+A plain key is a parameter of the scheme (``letflow:flowlet_gap_us=100``), except for the keys that
+belong to the [scheme] table itself (``pdlb:path_tag=outer``). A key with a dot is a key path of the
+spec (``rps:transport.dupack_threshold=0``), so that a scheme can be compared under its own transport;
+``scheme.params.KEY`` reaches a parameter that is called like a key of the [scheme] table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from spinewise.errors import SpecError
+from spinewise.specs.spec import Spec, parse_value, set_path
+
+SCHEME_KEYS = ("path_tag", "fabric", "header_bytes")
+# How bytes on the wire are counted is a choice of the experiment, not of one scheme.
+SHARED_KEYS = ("header_bytes",)
+FORM = 'NAME, NAME:key=value or NAME:key=value@label, such as "letflow:flowlet_gap_us=100@LetFlow 100"'
+
+# Commas inside brackets belong to a value: rps:metrics.size_classes=[...].
+_COMMA = re.compile(r",(?![^\[\]]*\])")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One scheme as it takes part in a comparison.
+
+    Attributes:
+        label: how tables and figures call it.
+        name: the scheme's registered name.
+        settings: (key, value) pairs, applied in order.
+    """
+
+    label: str
+    name: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    def apply(self, spec: Spec) -> Spec:
+        """A copy of `spec` that runs this variant.
+
+        The [scheme] table of `spec` is kept when it names the same scheme, and left out otherwise
+        (but for header_bytes): parameters never leak from one scheme to another.
+        """
+        changed = deepcopy(spec)
+        own = changed.get("scheme")
+        scheme = own if isinstance(own, dict) else {}
+        if scheme.get("name") != self.name:
+            shared = {key: scheme[key] for key in SHARED_KEYS if key in scheme}
+            scheme = {"name": self.name} | shared
+        changed["scheme"] = scheme
+        for key, value in self.settings:
+            if "." in key:
+                set_path(changed, key, value)
+            elif key in SCHEME_KEYS:
+                scheme[key] = value
+            else:
+                scheme.setdefault("params", {})[key] = value
+        return changed
+
+
+def parse(text: str) -> Variant:
+    """One variant from its text."""
+    body, _, label = text.partition("@")
+    name, *pairs = (part.strip() for part in body.split(":"))
+    if not name:
+        raise SpecError("--schemes", text, FORM)
+    settings = []
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise SpecError("--schemes", text, FORM, f'"{pair}" has no "="')
+        settings.append((key.strip(), parse_value(key.strip(), value.strip())))
+    return Variant(label.strip() or " ".join([name, *pairs]), name, tuple(settings))
+
+
+def parse_list(schemes: str | Iterable[str]) -> list[Variant]:
+    """Several variants from one comma-separated text or from a list; labels must differ."""
+    texts: Sequence[str] = _COMMA.split(schemes) if isinstance(schemes, str) else list(schemes)
+    found = [parse(text.strip()) for text in texts if text.strip()]
+    if not found:
+        raise SpecError("--schemes", schemes, FORM)
+    labels = [variant.label for variant in found]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise SpecError("--schemes", label, "labels that differ", 'give one with "@label"')
+    return found

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import math
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import samples
+import spinewise as sw
+from samples import TINY_SPEC
+from spinewise.comparison import cells, tables
+from spinewise.comparison import files as comparison_files
+from spinewise.comparison.cells import Cell, Comparison
+from spinewise.comparison.plan import Plan
+from spinewise.errors import Cancelled, SpecError
+from spinewise.measures.stats import Interval
+from spinewise.runs import jobs
+from spinewise.runs.jobs import Case
+from spinewise.runs.result import Result
+from spinewise.show.terminal import console
+from spinewise.specs.variants import parse_list
+
+
+def cell(label: str, load: float | None, seed: int, fct_us: float, **changes: Any) -> Cell:
+    flows = {
+        "size_bytes": [10, 10**6],
+        "fct_ps": [int(fct_us * 1e6), int(fct_us * 1e7)],
+        "slowdown": [1.0, 2.0],
+    }
+    summary = samples.result(**(flows | changes)).summary()
+    return Cell(label, load, seed, summary, "00", f"t{load}{seed}", 1.0, 100)
+
+
+def comparison(**changes: Any) -> Comparison:
+    """Scheme b takes 1.1 times as long as a; both vary tenfold between seeds."""
+    cells = [
+        cell(label, load, seed, 10.0**seed * load * factor, **changes)
+        for label, factor in (("a", 1.0), ("b", 1.1))
+        for load in (0.3, 0.8)
+        for seed in (1, 2, 3)
+    ]
+    return Comparison({"name": "x"}, parse_list("a,b"), [0.3, 0.8], [1, 2, 3], cells)
+
+
+def test_means_and_paired_differences() -> None:
+    found = comparison()
+    own = found.interval("a", 0.3, "short", "fct_s.mean")
+    assert own.mean == pytest.approx(1e-6 * 0.3 * (10 + 100 + 1000) / 3)
+    assert own.n == 3
+    difference = found.difference("b", 0.3, "short", "fct_s.mean")
+    assert difference.mean == pytest.approx(0.1)
+    first = found.difference("a", 0.3, "short", "fct_s.mean")
+    assert (first.mean, first.half) == (0.0, 0.0)
+
+
+def test_rows_cover_every_cell() -> None:
+    found = comparison()
+    rows = found.rows()
+    assert len(rows) == 2 * 2 * 3 * len(cells.METRICS)
+    assert {row["size_class"] for row in rows} == {"short", "long", "all"}
+
+
+def test_unfinished_flows_are_counted_and_shown() -> None:
+    found = comparison(finished=[True, False])
+    assert found.unfinished("a", 0.3) == 3
+    assert found.unfinished("a", 0.3, "short") == 0
+    assert "12 flows did not finish" in printed(found)
+    assert "hollow" in comparison_files.caption(found)
+    assert math.isnan(found.interval("a", 0.3, "long", "fct_s.mean").mean)
+
+
+def test_different_traffic_is_reported() -> None:
+    found = comparison()
+    assert found.paired
+    assert "NOT PAIRED" not in printed(found)
+    odd = [Cell(**{**vars(c), "traffic_hash": c.label}) for c in found.cells]
+    changed = Comparison(found.spec, found.variants, found.loads, found.seeds, odd)
+    assert not changed.paired
+    assert "NOT PAIRED" in printed(changed)
+
+
+def printed(found: Comparison) -> str:
+    out = console()
+    with out.capture() as capture:
+        out.print(tables.comparison_report(found))
+    return capture.get()
+
+
+def test_the_table_shows_labels_as_they_are() -> None:
+    found = comparison()
+    renamed = [Cell(**{**vars(c), "label": c.label.replace("b", "[b]")}) for c in found.cells]
+    text = printed(Comparison(found.spec, parse_list("a,b@[b]"), found.loads, found.seeds, renamed))
+    assert "[b]" in text
+    assert "short [µs]" in text
+    assert "long [ms]" in text
+    assert "+10.0%" in text.replace("(", "").replace(")", "")
+
+
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        (Interval(0.1, 0.05, 3), "+10.0%"),
+        (Interval(0.1, 0.2, 3), "(+10.0%)"),
+        (Interval(-0.1, math.nan, 1), "(-10.0%)"),
+        (Interval(math.nan, math.nan, 0), "–"),
+    ],
+)
+def test_differences_that_may_be_none_stand_in_brackets(interval: Interval, text: str) -> None:
+    assert tables.difference(interval) == text
+
+
+def test_the_plan_takes_what_is_not_given_from_the_spec() -> None:
+    spec = {"seed": 7, "compare": {"schemes": ["a", "b"], "loads": [0.5], "seeds": 2}}
+    plan = Plan.of(dict(spec), None, None, None)
+    assert (plan.loads, plan.seeds) == ([0.5], [7, 8])
+    assert [variant.name for variant in plan.variants] == ["a", "b"]
+    plan = Plan.of(dict(spec), "c", [0.1], [3, 9])
+    assert (plan.loads, plan.seeds) == ([0.1], [3, 9])
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ({"scheme": ["a"]}, "compare.scheme"),
+        ({"schemes": "a"}, "compare.schemes"),
+        ({"schemes": ["a"], "loads": ["x"]}, "--loads"),
+        ({"schemes": ["a"], "loads": [0]}, "--loads"),
+        ({"schemes": ["a"], "seeds": 0}, "--seeds"),
+        ({"schemes": ["a"], "seeds": [1, 1]}, "--seeds"),
+        ({"schemes": ["a"], "seeds": True}, "compare.seeds"),
+        ({}, "--schemes"),
+        (3, "compare"),
+    ],
+)
+def test_a_bad_plan_is_refused(table: Any, key: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        Plan.of({"compare": table}, None, None, None)
+    assert caught.value.key == key
+
+
+def test_loads_need_traffic_with_a_load() -> None:
+    with pytest.raises(SpecError, match="no \\[\\[traffic\\]\\] entry has one"):
+        Plan.of({"traffic": [{"kind": "incast"}]}, "ecmp", [0.5], 1).cases()
+
+
+def test_every_cell_is_checked_before_any_runs() -> None:
+    with pytest.raises(SpecError) as caught:
+        sw.compare(TINY_SPEC, "ecmp,pdbl", seeds=1)
+    assert caught.value.value.strip('"') == "pdbl"
+    assert "in scheme pdbl" in str(caught.value.hint)
+
+
+LBSP_NEEDS = 'lbsp works by the numbering of a fat-tree: topology.kind = "fat_tree"'
+
+
+def test_a_scheme_that_cannot_serve_the_fabric_is_left_out_with_a_word() -> None:
+    found = sw.compare(TINY_SPEC, "lbsp,ecmp,rps", seeds=1)
+    assert found.labels == ["ecmp", "rps"]
+    assert [one.label for one in found.skipped] == ["lbsp"]
+    assert LBSP_NEEDS in found.skipped[0].reason
+    assert f"SKIPPED lbsp, which cannot serve this fabric: {LBSP_NEEDS}" in " ".join(printed(found).split())
+    record = comparison_files.record(found)
+    assert record["schemes"] == ["ecmp", "rps"]
+    assert record["skipped"] == [{"scheme": "lbsp", "reason": found.skipped[0].reason}]
+    assert [one.outcome_hash for one in found.cells] == [
+        one.outcome_hash for one in sw.compare(TINY_SPEC, "ecmp,rps", seeds=1).cells
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schemes", "names"),
+    [("lbsp", LBSP_NEEDS), ("lbsp,ecmp,letflow:gap=1", "flowlet_gap_us"), ("lbsp:bits=1,ecmp", "leaf_bits")],
+)
+def test_mistakes_and_comparisons_of_nothing_still_stop(schemes: str, names: str) -> None:
+    with pytest.raises(SpecError, match=names):
+        sw.compare(TINY_SPEC, schemes, seeds=1)
+
+
+def test_in_a_fat_tree_everyone_takes_part() -> None:
+    tree = TINY_SPEC | {"topology": {"kind": "fat_tree", "k": 4}}
+    found = sw.compare(tree, "ecmp,lbsp,lbsp:leaf_bits=1@again", seeds=1)
+    assert (found.labels, found.skipped) == (["ecmp", "lbsp", "again"], [])
+    with pytest.raises(SpecError, match="leaf_bits"):
+        sw.compare(tree, "ecmp,lbsp:leaf_bits=2", seeds=1)
+
+
+def test_the_same_cells_whatever_the_number_of_jobs() -> None:
+    one, two = (sw.compare(TINY_SPEC, "ecmp,rps", loads=[0.2, 0.4], seeds=2, jobs=n) for n in (1, 2))
+    assert [(c.label, c.load, c.seed, c.outcome_hash) for c in one.cells] == [
+        (c.label, c.load, c.seed, c.outcome_hash) for c in two.cells
+    ]
+    assert one.paired
+    assert len({c.traffic_hash for c in one.cells}) == 4
+
+
+def test_an_error_in_one_run_stops_the_others_and_is_the_one_raised() -> None:
+    resolved = sw.resolve(TINY_SPEC)
+    measured = []
+
+    def measure(case: Case[int], _result: Result) -> int:
+        measured.append(case.key)
+        if case.key == 1:
+            raise ZeroDivisionError
+        time.sleep(0.01)
+        return case.key
+
+    cases = [Case(key, resolved) for key in range(40)]
+    with pytest.raises(ZeroDivisionError):
+        jobs.run_all(cases, measure, jobs=2)
+    assert len(measured) < 40
+
+
+def test_a_run_stops_when_its_progress_hook_raises() -> None:
+    calls = threading.Event()
+
+    def stop(_state: object) -> None:
+        calls.set()
+        raise Cancelled
+
+    long = {**TINY_SPEC, "traffic": [{**TINY_SPEC["traffic"][0], "duration_us": 100_000_000}]}
+    with pytest.raises(Cancelled):
+        sw.run(long, progress=stop)
+    assert calls.is_set()
+
+
+def test_files_of_a_comparison(tmp_path: Any) -> None:
+    sw.write(comparison(), tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "compare.json", "cells.parquet", "table.txt",
+        "fct.png", "fct.svg", "slowdown.png", "slowdown.svg",
+    }  # fmt: skip
+    first = (tmp_path / "out" / "fct.svg").read_bytes()
+    sw.write(comparison(), tmp_path / "out", force=True)
+    assert (tmp_path / "out" / "fct.svg").read_bytes() == first
