@@ -1,0 +1,30 @@
+//! Schemes behind the contract, called hook by hook without an engine. One binary, so that one is linked:
+//! `cargo test -p spinewise-policy --test it conga::` runs the tests of `conga.rs`.
+
+mod common;
+mod conga;
+mod conweave_destination;
+mod conweave_order;
+mod conweave_source;
+mod drill;
+mod elab;
+mod flowbender;
+mod hermes;
+mod hermes_probing;
+mod hooks;
+mod hula;
+mod lbsp;
+mod loopback;
+mod luopan;
+mod meet;
+mod no_path;
+mod qdaps;
+mod selb;
+mod selb_fabric;
+mod spread;
+mod sred;
+mod ttc;
+mod worked_example;
+
+// In its own place the file of the worked example finds these at the root of the policy crate.
+pub use spinewise_policy::*;

@@ -1,0 +1,309 @@
+//! Flows that wait for other flows: every step starts exactly when what it waits for is through, and no sooner.
+
+use crate::common::{events, flow_column, merged, run, run_with};
+use serde_json::{Value, json};
+use spinewise_sim::outcome::Outcome;
+use spinewise_sim::setup::Tuning;
+
+/// A row of the table of flows; times in ps.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    src: u64,
+    dst: u64,
+    size: u64,
+    start: u64,
+    received: u64,
+    acknowledged: u64,
+}
+
+/// The flows, those of one pair in the order they were made in.
+fn rows(outcome: &Outcome) -> Vec<Row> {
+    let column = |name: &str| flow_column(outcome, name);
+    let (src, dst, size, start) = (column("src"), column("dst"), column("size_bytes"), column("start_ps"));
+    let (fct, sender_fct) = (column("fct_ps"), column("sender_fct_ps"));
+    (0..src.len())
+        .map(|n| Row {
+            src: src[n],
+            dst: dst[n],
+            size: size[n],
+            start: start[n],
+            received: start[n] + fct[n],
+            acknowledged: start[n] + sender_fct[n],
+        })
+        .collect()
+}
+
+/// The `k`-th flow from a host to another.
+fn of_pair(rows: &[Row], src: u64, dst: u64) -> Vec<Row> {
+    rows.iter().copied().filter(|row| (row.src, row.dst) == (src, dst)).collect()
+}
+
+/// One rack: packets of 1000 bytes, 1050 on the wire, acknowledged by 50; 1 us per link.
+fn rack(hosts: u32, gbps: u32, traffic: Value) -> Value {
+    json!({
+        "topology": {"leaves": 1, "spines": 1, "hosts_per_leaf": hosts, "host_rate_gbps": gbps, "host_delay_ns": 1000},
+        "transport": {"mss_bytes": 1000, "header_bytes": 50, "ack_bytes": 50, "delayed_ack_segments": 1},
+        "traffic": [traffic],
+    })
+}
+
+const DELAY: u64 = 1_000_000;
+
+/// Time on the line, ps.
+fn on_line(bytes: u64, gbps: u32) -> u64 {
+    bytes * 8_000 / u64::from(gbps)
+}
+
+#[test]
+fn a_flow_of_a_list_goes_again_when_it_is_acknowledged_and_its_gap_is_over() {
+    let list =
+        json!([{"src": 0, "dst": 1, "size_bytes": 5000, "start_ns": 700}, {"src": 2, "dst": 3, "size_bytes": 90}]);
+    let entry = json!({"kind": "flows", "list": list, "rounds": 3, "gap_us": 2});
+    let outcome = run(&rack(4, 10, entry));
+    for (src, first) in [(0, 700_000), (2, 0)] {
+        let rounds = of_pair(&rows(&outcome), src, src + 1);
+        assert_eq!((rounds.len(), rounds[0].start), (3, first));
+        for pair in rounds.windows(2) {
+            assert_eq!(pair[1].start, pair[0].acknowledged + 2_000_000);
+            assert_eq!(pair[1].acknowledged - pair[1].start, pair[0].acknowledged - pair[0].start, "nobody else there");
+        }
+    }
+}
+
+#[test]
+fn a_ring_of_single_packets_keeps_the_time_of_its_recursion() {
+    for (n, gbps) in [(2u64, 10), (3, 10), (5, 25), (8, 40)] {
+        let outcome = run(&rack(n as u32, gbps, json!({"kind": "all_reduce", "size_bytes": 1000 * n, "rounds": 1})));
+        let rows = rows(&outcome);
+        assert_eq!(rows.len() as u64, 2 * (n - 1) * n);
+        // Over two links; and a host acknowledges what it has received before it goes on.
+        let flight = 2 * (on_line(1050, gbps) + DELAY);
+        for host in 0..n {
+            let steps = of_pair(&rows, host, (host + 1) % n);
+            let (mut start, mut waits) = (0, 0);
+            for row in &steps {
+                assert_eq!((row.size, row.start, row.received), (1000, start, start + waits + flight), "{row:?}");
+                start += waits + flight;
+                waits = on_line(50, gbps);
+            }
+            assert_eq!(steps.len() as u64, 2 * (n - 1));
+        }
+        let whole = &outcome.report["collectives"][0];
+        let end = flight + (2 * (n - 1) - 1) * (on_line(50, gbps) + flight);
+        assert_eq!(
+            *whole,
+            json!({"entry": 0, "group": 0, "round": 0, "flows": 2 * (n - 1) * n,
+            "bytes": 2 * (n - 1) * n * 1000, "start_ps": 0, "end_ps": end})
+        );
+    }
+}
+
+#[test]
+fn all_to_all_of_single_packets_goes_by_round_trips() {
+    for (n, gbps) in [(2u64, 10), (4, 10), (7, 25)] {
+        let traffic = json!({"kind": "all_to_all", "pair_bytes": 1000, "rounds": 3, "gap_us": 5});
+        let outcome = run(&rack(n as u32, gbps, traffic));
+        let rows = rows(&outcome);
+        assert_eq!(rows.len() as u64, 3 * n * (n - 1));
+        let (flight, back) = (2 * (on_line(1050, gbps) + DELAY), 2 * (on_line(50, gbps) + DELAY));
+        let round = (n - 1) * (flight + back) + 5_000_000;
+        for (host, step) in (0..n).flat_map(|host| (1..n).map(move |step| (host, step))) {
+            for (number, row) in (0u64..).zip(of_pair(&rows, host, (host + step) % n)) {
+                let start = number * round + (step - 1) * (flight + back);
+                assert_eq!((row.start, row.received, row.acknowledged), (start, start + flight, start + flight + back));
+            }
+        }
+        let ends: Vec<&Value> =
+            outcome.report["collectives"].as_array().unwrap().iter().map(|round| &round["end_ps"]).collect();
+        let expected: Vec<u64> = (1..=3).map(|number| number * round - 5_000_000 - back).collect();
+        assert_eq!(ends, expected.iter().collect::<Vec<_>>());
+    }
+}
+
+/// A lossy fabric with hot spots, where the steps of different hosts drift far apart.
+fn rough(traffic: Value, scheme: &str) -> Value {
+    json!({
+        "topology": {"leaves": 3, "spines": 2, "hosts_per_leaf": 4, "host_delay_ns": 1000, "fabric_delay_ns": 2000,
+                     "override": [{"spine": 1, "rate_gbps": 2.5}]},
+        "switch": {"buffer_packets": 12, "ecn_threshold_packets": 0},
+        "transport": {"min_rto_us": 500, "initial_rto_us": 500},
+        "scheme": {"name": scheme},
+        "traffic": [{"kind": "poisson", "cdf": "ali_storage", "load": 0.3, "duration_us": 1000}, traffic],
+    })
+}
+
+fn finished(outcome: &Outcome) {
+    assert_eq!(outcome.report["finished"], outcome.report["flows"]);
+}
+
+/// Only the flows of the second entry.
+fn of_second_entry(outcome: &Outcome) -> Vec<Row> {
+    let entry = flow_column(outcome, "entry");
+    rows(outcome).into_iter().zip(entry).filter(|&(_, entry)| entry == 1).map(|(row, _)| row).collect()
+}
+
+#[test]
+fn steps_of_a_ring_start_at_the_last_byte_of_the_step_before() {
+    let traffic = json!({"kind": "all_reduce", "size_bytes": 600_005, "order": "random", "rounds": 2, "gap_us": 7.5,
+                         "start_us": 3});
+    for scheme in ["ecmp", "rps"] {
+        let outcome = run(&rough(traffic.clone(), scheme));
+        finished(&outcome);
+        assert!(crate::common::total(&outcome, |record| record.retransmits) > 0, "{scheme}: it shall be rough");
+        let rows = of_second_entry(&outcome);
+        let next: Vec<u64> =
+            (0..12).map(|host| rows.iter().find(|row| row.src == host).expect("all take part").dst).collect();
+        let sent = |host: u64| of_pair(&rows, host, next[host as usize]);
+        for before in 0..12u64 {
+            let host = next[before as usize];
+            let (theirs, ours) = (sent(before), sent(host));
+            assert_eq!((theirs.len(), ours.len()), (44, 44));
+            assert_eq!((ours[0].start, theirs[0].start), (3_000_000, 3_000_000));
+            for step in (1..44).filter(|&step| step != 22) {
+                assert_eq!(ours[step].start, theirs[step - 1].received, "{scheme}: host {host}, step {step}");
+            }
+            let own_end = ours[..22].iter().map(|row| row.acknowledged).max();
+            let through = theirs[..22].iter().map(|row| row.received).max().max(own_end).unwrap();
+            assert_eq!(ours[22].start, through + 7_500_000, "{scheme}: host {host}, the second round");
+        }
+        let rounds = outcome.report["collectives"].as_array().unwrap();
+        assert_eq!(rounds.len(), 2);
+        assert_eq!(rounds[1]["end_ps"], rows.iter().map(|row| row.received).max().unwrap());
+        assert!(rounds[0]["end_ps"].as_u64() < rounds[1]["end_ps"].as_u64());
+    }
+}
+
+#[test]
+fn steps_of_all_to_all_start_when_both_directions_are_through() {
+    let outcome = run(&rough(json!({"kind": "all_to_all", "size_bytes": 220_000}), "ecmp"));
+    finished(&outcome);
+    let rows = of_second_entry(&outcome);
+    assert_eq!(rows.len(), 12 * 11);
+    let sent = |host: u64, step: u64| of_pair(&rows, host % 12, (host + step) % 12)[0];
+    for (host, step) in (0..12).flat_map(|host| (2..12).map(move |step| (host, step))) {
+        let own = sent(host, step - 1).acknowledged;
+        let other = sent(host + 12 - (step - 1), step - 1).received;
+        assert_eq!(sent(host, step).start, own.max(other), "host {host}, step {step}");
+    }
+    let at_once = run(&rough(json!({"kind": "all_to_all", "size_bytes": 220_000, "concurrent": true}), "ecmp"));
+    finished(&at_once);
+    assert!(of_second_entry(&at_once).iter().all(|row| row.start == 0));
+}
+
+#[test]
+fn an_answer_starts_at_the_last_byte_of_its_request() {
+    let traffic = json!({"kind": "rpc", "receiver": 5, "fan_in": 6, "size_bytes": 20_000, "request_bytes": 4_000,
+                         "requests": 10, "period_us": 40});
+    let outcome = run(&rough(traffic, "letflow"));
+    finished(&outcome);
+    let rows = of_second_entry(&outcome);
+    let mut answers = 0;
+    for host in (0..12).filter(|&host| host != 5) {
+        let (asked, answered) = (of_pair(&rows, 5, host), of_pair(&rows, host, 5));
+        assert_eq!(asked.len(), answered.len());
+        for (request, answer) in asked.iter().zip(&answered) {
+            assert_eq!((request.size, answer.size), (4_000, 20_000));
+            assert_eq!(request.start % 40_000_000, 0);
+            assert_eq!(answer.start, request.received);
+        }
+        answers += answered.len();
+    }
+    assert_eq!(answers, 60);
+    let requests = outcome.report["collectives"].as_array().unwrap();
+    assert_eq!(requests.len(), 10);
+    assert!(requests.iter().enumerate().all(|(n, request)| request["start_ps"] == 40_000_000 * n as u64));
+}
+
+/// Each host has to send 2(n − 1)/n of the data, with headers, and to acknowledge as much; every step needs a flight.
+#[test]
+fn a_large_all_reduce_takes_what_theory_says() {
+    let (n, bytes) = (4u64, 40_000_000u64);
+    let outcome = run(&rack(n as u32, 10, json!({"kind": "all_reduce", "size_bytes": bytes})));
+    let end = outcome.report["collectives"][0]["end_ps"].as_u64().unwrap();
+    let steps = 2 * (n - 1);
+    let wire = steps * (bytes / n) * 1050 / 1000;
+    let least = on_line(wire, 10) + steps * (on_line(1050, 10) + 2 * DELAY);
+    assert!(end >= least, "{end} against {least}");
+    // Acknowledgements take 50 bytes for every 1000 of the same line; a slow start takes some round trips a step.
+    let most = on_line(wire + steps * (bytes / n) * 50 / 1000, 10) + steps * 20 * 4 * DELAY;
+    assert!(end <= most, "{end} against {most}");
+}
+
+#[test]
+fn any_engine_and_any_scheme_see_the_same_traffic() {
+    for traffic in [
+        json!({"kind": "all_reduce", "size_bytes": 200_000, "hosts": [[0, 4, 8, 1], [2, 9], [4, 5, 6, 7, 8]],
+               "rounds": 3, "gap_us": 1}),
+        json!({"kind": "all_to_all", "pair_bytes": 9_000, "order": "random", "rounds": 2}),
+        json!({"kind": "rpc", "fan_in": 11, "size_bytes": 9_000, "request_bytes": 1, "requests": 5, "period_us": 90,
+               "arrivals": "poisson"}),
+    ] {
+        let mut hashes = Vec::new();
+        for scheme in ["ecmp", "conga", "pdlb", "rps"] {
+            let spec = rough(traffic.clone(), scheme);
+            let reference = run(&spec);
+            finished(&reference);
+            for tuning in [events(), Tuning { window_divisor: 7, commit_at_start: true, ..Tuning::default() }] {
+                let again = run_with(&spec, tuning);
+                assert_eq!(reference.records, again.records, "{scheme} {traffic}");
+                assert_eq!(reference.flows, again.flows, "{scheme} {traffic}");
+                assert_eq!(reference.hash, again.hash, "{scheme} {traffic}");
+            }
+            hashes.push(reference.report["traffic_hash"].clone());
+        }
+        assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "{hashes:?}");
+        // What waits for what is part of the traffic.
+        let others =
+            [json!({"rounds": 9, "requests": 9}), json!({"gap_us": 2, "request_bytes": 2}), json!({"priority": 1})];
+        for change in others {
+            let mut changed = traffic.clone();
+            for (key, value) in change.as_object().unwrap() {
+                if key == "priority" || key.starts_with("request") == (traffic["kind"] == "rpc") {
+                    changed[key] = value.clone();
+                }
+            }
+            assert_ne!(run(&rough(changed, "ecmp")).report["traffic_hash"], hashes[0], "{change}");
+        }
+    }
+}
+
+#[test]
+fn what_never_starts_is_unfinished() {
+    let traffic = json!({"kind": "all_reduce", "size_bytes": 1_000_000, "start_us": 4, "rounds": 2});
+    let spec = merged(&rack(4, 10, traffic), &json!({"run": {"until_us": 900}}));
+    let outcome = run(&spec);
+    assert_eq!(outcome.report["stop_ps"], 900_000_000u64);
+    let rows = rows(&outcome);
+    let begun = outcome.records.iter().filter(|record| record.packets > 0).count();
+    let done = rows.iter().filter(|row| row.received > row.start).count();
+    assert!(done > 0 && done <= begun && begun < rows.len(), "{done} of {begun} of {}", rows.len());
+    assert_eq!(outcome.report["finished"], done);
+    for (row, record) in rows.iter().zip(&outcome.records) {
+        assert!(record.packets > 0 || row.start == 4_000_000, "{row:?}");
+    }
+    let rounds = outcome.report["collectives"].as_array().unwrap();
+    assert_eq!(rounds.iter().map(|round| &round["end_ps"]).collect::<Vec<_>>(), [&Value::Null, &Value::Null]);
+    // With time enough both rounds end.
+    let whole = run(&merged(&spec, &json!({"run": {"until_us": 90_000}})));
+    finished(&whole);
+    assert!(whole.report["collectives"][1]["end_ps"].is_u64());
+}
+
+#[test]
+fn flows_that_wait_offer_no_load() {
+    let poisson = json!({"kind": "poisson", "cdf": "ali_storage", "load": 0.5, "duration_us": 1000});
+    let with =
+        |traffic: Value| run(&merged(&rough(json!({}), "ecmp"), &json!({"traffic": traffic}))).report["loads"].clone();
+    let ring = json!({"kind": "all_reduce", "size_bytes": 100_000});
+    assert_eq!(with(json!([poisson, ring])), with(json!([poisson])));
+    assert_eq!(with(json!([ring])), Value::Null);
+}
+
+#[test]
+fn reports_of_other_traffic_list_no_collectives() {
+    let outcome = run(&rack(3, 10, json!({"kind": "incast", "receiver": 0, "senders": 2, "size_bytes": 100})));
+    assert_eq!(outcome.report["collectives"], json!([]));
+    let spec = rack(3, 10, json!({"kind": "all_reduce", "size_bytes": 100, "rounds": 3}));
+    let few = run(&merged(&spec, &json!({"metrics": {"keep_flows_up_to": 2}})));
+    assert_eq!(few.report["collectives"], Value::Null);
+}

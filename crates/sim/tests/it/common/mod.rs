@@ -1,0 +1,192 @@
+//! What the tests of whole runs share: running a spec, and reading what a run left.
+
+use serde_json::{Value, json};
+use spinewise_policy::Time;
+use spinewise_sim::faults::{Faults, Step};
+use spinewise_sim::outcome::{Column, Outcome, Values};
+use spinewise_sim::setup::{Tuning, simulate};
+use spinewise_sim::spec::{EngineKind, Spec, resolve};
+use spinewise_sim::topology::Topology;
+use spinewise_sim::trace::{CHOICE_COLUMNS, HOP_COLUMNS, Trace};
+
+/// Resolves a spec that must be right.
+pub fn resolved(spec: &Value) -> Spec {
+    resolve(spec).unwrap_or_else(|error| panic!("{error}\n{spec}"))
+}
+
+/// Runs a spec with a choice of engine.
+pub fn run_with(spec: &Value, tuning: Tuning) -> Outcome {
+    simulate(&resolved(spec), tuning, &mut |_| true).unwrap_or_else(|failure| panic!("{failure:?}\n{spec}"))
+}
+
+/// Runs a spec.
+pub fn run(spec: &Value) -> Outcome {
+    run_with(spec, Tuning::default())
+}
+
+/// The event-queue engine.
+pub fn events() -> Tuning {
+    Tuning { engine: Some(EngineKind::Events), ..Tuning::default() }
+}
+
+/// Lays `change` over `base`, table by table.
+pub fn merged(base: &Value, change: &Value) -> Value {
+    match (base, change) {
+        (Value::Object(base), Value::Object(change)) => {
+            let mut all = base.clone();
+            for (key, value) in change {
+                let merged = merged(all.get(key).unwrap_or(&Value::Null), value);
+                all.insert(key.clone(), merged);
+            }
+            Value::Object(all)
+        }
+        _ => change.clone(),
+    }
+}
+
+/// One listed flow.
+pub fn flow(src: u32, dst: u32, size_bytes: u64, start_ns: u64) -> Value {
+    json!({"src": src, "dst": dst, "size_bytes": size_bytes, "start_ns": start_ns})
+}
+
+/// A constant-rate source without end.
+pub fn udp(src: u32, dst: u32, rate_gbps: f64) -> Value {
+    json!({"kind": "udp", "src": src, "dst": dst, "schedule": [{"at_us": 0, "rate_gbps": rate_gbps}]})
+}
+
+/// What the report says of the link called `name`.
+pub fn link<'a>(outcome: &'a Outcome, name: &str) -> &'a Value {
+    let links = outcome.report["links"].as_array().expect("the report lists the links");
+    links.iter().find(|link| link["name"] == name).unwrap_or_else(|| panic!("no link {name}"))
+}
+
+/// A number of that link.
+pub fn of_link(outcome: &Outcome, name: &str, what: &str) -> u64 {
+    link(outcome, name)[what].as_u64().unwrap_or_else(|| panic!("no {what} of {name}"))
+}
+
+/// A number of the report's packet account.
+pub fn counter(outcome: &Outcome, fate: &str, unit: &str) -> u64 {
+    outcome.report["counters"][fate][unit].as_u64().unwrap_or_else(|| panic!("no counter {fate}.{unit}"))
+}
+
+/// A point of a series: when (ps), of what, value.
+pub type Point = (u64, String, f64);
+
+/// The points of the series called `name`.
+pub fn series(outcome: &Outcome, name: &str) -> Vec<Point> {
+    let names = |key: &str| outcome.report[key].as_array().expect("names are listed").clone();
+    let (of_series, of_entities) = (names("series_names"), names("entity_names"));
+    let number = of_series.iter().position(|known| known == name).unwrap_or_else(|| panic!("no series {name}"));
+    let [Values::U64(times), Values::U16(series), Values::U32(entities), Values::F64(values)] = &outcome.series[..]
+    else {
+        panic!("the columns of series have changed")
+    };
+    (0..times.len())
+        .filter(|&row| usize::from(series[row]) == number)
+        .map(|row| {
+            let entity = of_entities[entities[row] as usize].as_str().unwrap_or_default().to_string();
+            (times[row], entity, values[row])
+        })
+        .collect()
+}
+
+/// Columns of the flows that hold 64-bit numbers, by name.
+pub fn flow_column(outcome: &Outcome, name: &str) -> Vec<u64> {
+    let at = spinewise_sim::outcome::FLOW_COLUMNS.iter().position(|column| column.name == name);
+    match &outcome.flows[at.unwrap_or_else(|| panic!("no column {name}"))] {
+        Values::U64(values) => values.clone(),
+        Values::U32(values) => values.iter().copied().map(u64::from).collect(),
+        Values::U8(values) => values.iter().copied().map(u64::from).collect(),
+        _ => panic!("{name} is no whole number"),
+    }
+}
+
+/// Sum over all flows of one number of their records.
+pub fn total(outcome: &Outcome, of: impl Fn(&spinewise_sim::flows::Record) -> u32) -> u64 {
+    outcome.records.iter().map(|record| u64::from(of(record))).sum()
+}
+
+/// The wiring of a `[topology]`.
+pub fn wired(topology: &Value) -> Topology {
+    let traffic = json!([{"kind": "flows", "list": [flow(0, 1, 1, 0)]}]);
+    let spec = resolved(&json!({"topology": topology, "traffic": traffic}));
+    Topology::new(&spec.topology).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs with both engines, which must agree.
+pub fn run_both(spec: &Value) -> Outcome {
+    let outcome = run(spec);
+    assert_eq!(outcome.hash, run_with(spec, events()).hash, "the engines disagree on {spec}");
+    outcome
+}
+
+/// All schemes that run in any fabric.
+pub fn schemes_for_any_fabric() -> impl Iterator<Item = &'static spinewise_sim::bank::Entry> {
+    spinewise_sim::bank::REGISTRY.iter().filter(|entry| !entry.in_trees)
+}
+
+/// All schemes that sit at the switches of any fabric.
+pub fn switch_schemes() -> Vec<&'static str> {
+    let entries = schemes_for_any_fabric().filter(|entry| entry.site == "switch");
+    entries.map(|entry| entry.about.name).collect()
+}
+
+/// Fails unless every flow has arrived.
+pub fn all_finished(outcome: &Outcome) {
+    assert_eq!(outcome.report["finished"], outcome.records.len(), "{}", outcome.report["counters"]);
+}
+
+/// A `[topology]` of kind `links`.
+pub fn graph(hosts: u32, switches: u32, links: Vec<Value>) -> Value {
+    json!({"kind": "links", "hosts": hosts, "switches": switches, "links": links})
+}
+
+/// Two hosts, each at a leaf of its own; 10 Gbps and 1 µs everywhere.
+pub fn line(spines: u32) -> Value {
+    json!({"leaves": 2, "spines": spines, "hosts_per_leaf": 1, "host_rate_gbps": 10, "fabric_rate_gbps": 10,
+           "host_delay_ns": 1000, "fabric_delay_ns": 1000})
+}
+
+/// Packets of 1,500 bytes, 1.2 µs each, back to back from `from_us` on.
+pub fn stream(src: u32, dst: u32, packets: u32, from_us: f64) -> Value {
+    json!({"kind": "udp", "src": src, "dst": dst, "size_bytes": packets * 1500,
+           "schedule": [{"at_us": from_us, "rate_gbps": 10}]})
+}
+
+/// A 4-ary tree, 10 Gbps.
+pub fn fat_tree() -> Value {
+    json!({"kind": "fat_tree", "k": 4, "host_rate_gbps": 10, "fabric_rate_gbps": 10})
+}
+
+/// What changes at every switch.
+pub fn steps(spec: &Value) -> Vec<(u32, Time, Step)> {
+    let spec = resolved(spec);
+    let mut topology = Topology::new(&spec.topology).expect("a topology");
+    let faults = Faults::new(&spec, &mut topology).expect("faults that fit");
+    let of = |switch| faults.steps(switch).iter().map(move |&(at, step)| (switch, at, step));
+    (0..topology.switches()).flat_map(of).collect()
+}
+
+/// A column of whole numbers of a choice trace, or of its hops.
+pub fn trace_column(trace: &Trace, name: &str) -> Vec<u64> {
+    let place = |columns: &[Column]| columns.iter().position(|column| column.name == name);
+    let values = match (place(CHOICE_COLUMNS), place(HOP_COLUMNS)) {
+        (Some(at), _) => &trace.rows[at],
+        (_, Some(at)) => &trace.hops[at],
+        _ => panic!("no column {name}"),
+    };
+    match values {
+        Values::U8(v) => v.iter().map(|&x| x.into()).collect(),
+        Values::U16(v) => v.iter().map(|&x| x.into()).collect(),
+        Values::U32(v) => v.iter().map(|&x| x.into()).collect(),
+        Values::U64(v) => v.clone(),
+        Values::F64(_) => panic!("{name} is no whole number"),
+    }
+}
+
+/// Runs a spec with a trace of these flows.
+pub fn traced(spec: &Value, flows: &[u32], tuning: Tuning) -> (Outcome, Trace) {
+    let traced = spinewise_sim::trace::simulate(&resolved(spec), tuning, flows, &mut |_| true);
+    traced.unwrap_or_else(|failure| panic!("{failure:?}\n{spec}"))
+}

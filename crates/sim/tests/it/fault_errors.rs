@@ -1,0 +1,130 @@
+//! Faults that cannot be: a clear word for each.
+
+use crate::common::{line, merged, stream};
+use serde_json::{Value, json};
+use spinewise_sim::setup::{Failure, Tuning, simulate};
+use spinewise_sim::spec::resolve;
+
+fn refused(spec: &Value) -> String {
+    match resolve(spec) {
+        Err(error) => error.to_string(),
+        Ok(spec) => match simulate(&spec, Tuning::default(), &mut |_| true) {
+            Err(Failure::Spec(error)) => error.to_string(),
+            other => panic!("{:?} was taken", other.map(|outcome| outcome.report)),
+        },
+    }
+}
+
+#[test]
+fn what_cannot_break_like_that_is_refused() {
+    let down = json!({"kind": "down", "ends": ["leaf0", "spine0"], "at_us": 10});
+    let with = |change: Value| json!([merged(&down, &change)]);
+    let slow = |rate: f64, at: f64| merged(&down, &json!({"kind": "rate", "rate_gbps": rate, "at_us": at}));
+    let graph = crate::common::graph(2, 2, vec![json!([0, 2, 1, 1]), json!([1, 3, 1, 1]), json!([2, 3, 1, 1])]);
+    let cases = [
+        (json!({"fault": with(json!({"ends": ["leaf0", "spine7"]}))}), "fault[0].ends = \"spine7\""),
+        (json!({"fault": with(json!({"ends": ["leaf0", "leaf1"]}))}), "leaf0 is linked to host0, spine0, spine1"),
+        (json!({"fault": with(json!({"ends": ["leaf0"]}))}), "the names of two nodes that are linked"),
+        (json!({"fault": with(json!({"link": 1}))}), "fault[0].link = 1: expected a link from 0 to 0"),
+        (
+            json!({"fault": with(json!({"at_us": -1}))}),
+            "fault[0].at_us = -1: expected a number of microseconds, 0 or more",
+        ),
+        (json!({"fault": with(json!({"at_us": null}))}), "fault[0].at_us is missing"),
+        (json!({"fault": with(json!({"until_us": 10}))}), "fault[0].until_us = 10: expected later than at_us"),
+        (json!({"fault": with(json!({"kind": "up"}))}), "what goes down comes up at its own until_us"),
+        (json!({"fault": with(json!({"switch": "spine0"}))}), "either ends or switch"),
+        (json!({"fault": with(json!({"ends": null}))}), "fault[0].ends is missing"),
+        (json!({"fault": with(json!({"ends": null, "switch": "host1"}))}), "expected a switch"),
+        (json!({"fault": with(json!({"ends": null, "switch": "spin0"}))}), "did you mean \"spine0\"?"),
+        (
+            json!({"fault": with(json!({"period_us": 3}))}),
+            "fault[0].period_us = 3: expected nothing with kind \"down\"",
+        ),
+        (json!({"fault": with(json!({"kind": "flap", "period_us": 3}))}), "fault[0].down_us is missing"),
+        (json!({"fault": with(json!({"kind": "flap", "period_us": 3, "down_us": 3}))}), "less than period_us"),
+        (json!({"fault": with(json!({"kind": "flap", "period_us": 1, "down_us": 0.5}))}), "at most 10000 outages"),
+        (json!({"fault": with(json!({"kind": "loss"}))}), "fault[0].probability is missing"),
+        (json!({"fault": with(json!({"kind": "loss", "probability": 1.5}))}), "fault[0].probability = 1.5"),
+        (json!({"fault": with(json!({"kind": "loss", "probability": 0}))}), "expected a number above 0, at most 1"),
+        (json!({"fault": with(json!({"kind": "rate"}))}), "fault[0].rate_gbps is missing"),
+        (json!({"fault": with(json!({"kind": "rate", "rate_gbps": 0}))}), "fault[0].rate_gbps = 0: expected a rate"),
+        (
+            json!({"fault": with(json!({"kind": "rate", "rate_gbps": 10}))}),
+            "fault[0].rate_gbps = 10.0: expected less than the 10 Gbps of leaf0->spine0",
+        ),
+        (json!({"fault": with(json!({"kind": "delay"}))}), "fault[0].added_us is missing"),
+        (json!({"fault": with(json!({"kind": "delay", "added_us": -3}))}), "fault[0].added_us = -3"),
+        (json!({"fault": with(json!({"kind": "delay", "added_us": 0}))}), "fault[0].added_us = 0"),
+        (json!({"fault": with(json!({"added_us": 3}))}), "nothing with kind \"down\"; it is for \"delay\""),
+        (json!({"fault": with(json!({"kind": "black_hole"}))}), "fault[0].fraction is missing"),
+        (json!({"fault": with(json!({"kind": "black_hole", "fraction": 1.1}))}), "fault[0].fraction = 1.1"),
+        (json!({"fault": with(json!({"kind": "black_hole", "pairs": [[0, 9]]}))}), "numbers of hosts, from 0 to 1"),
+        (
+            json!({"fault": with(json!({"kind": "black_hole", "pairs": [[0]]}))}),
+            "fault[0].pairs = [[0]]: expected a list",
+        ),
+        (json!({"fault": with(json!({"kind": "black_hole", "pairs": []}))}), "fault[0].pairs = []: expected a list"),
+        (
+            json!({"fault": with(json!({"kind": "black_hole", "pairs": [[0, 1]], "fraction": 0.5}))}),
+            "either fraction or pairs",
+        ),
+        (
+            json!({"fault": with(json!({"ends": null, "switch": "leaf1", "at_us": 7}))}),
+            "fault[0] = \"down for good\": expected faults that end or leave a path; host 0 cannot reach host 1",
+        ),
+        (
+            json!({"fault": [down, merged(&down, &json!({"ends": ["leaf1", "spine1"]}))]}),
+            "host 0 cannot reach host 1 any more, or back; give until_us, or may_cut_off = true",
+        ),
+        (
+            json!({"fault": with(json!({"ends": ["host1", "leaf1"], "direction": "forward"}))}),
+            "host 0 cannot reach host 1 any more, or back",
+        ),
+        (
+            json!({"fault": [slow(5.0, 20.0), slow(2.0, 10.0)]}),
+            "fault[1].at_us = 10.0: expected a time at which fault[0] does not hold, which is of spine0->leaf0 too",
+        ),
+        (
+            json!({"fault": with(json!({"kind": "delay", "added_us": 1, "ends": ["host0", "leaf0"]})),
+                   "switch": {"nics": "queue"}}),
+            "switch.nics = \"queue\": expected \"pull\" with a fault of kind \"delay\" at host0->leaf0",
+        ),
+        (
+            json!({"fault": with(json!({"kind": "loss", "probability": 0.5})), "run": {"until_us": 9_000_000},
+                   "detection": {"mode": "hello", "hello_interval_us": 1}}),
+            "detection.hello_interval_us = 1.0: expected at most 1000000 hellos of a link that loses packets",
+        ),
+        (json!({"detection": {"mode": "hello", "hello_interval_us": 0}}), "detection.hello_interval_us = 0"),
+        (json!({"detection": {"mode": "hello", "hello_dead_count": 0}}), "detection.hello_dead_count = 0"),
+        (
+            json!({"fault": [down, merged(&down, &json!({"at_us": 20, "direction": "forward"}))]}),
+            "fault[1].at_us = 20.0: expected a time at which fault[0] does not hold, which is of leaf0->spine0 too",
+        ),
+        (
+            json!({"fault": [down], "topology": {"override": [{"leaf": 0, "spine": 0, "up": false}]}}),
+            "topology.override has taken this one down",
+        ),
+        (
+            json!({"fault": [down], "preset": "conweave-ns3", "switch": {"pause_us": 0}}),
+            "no faults with switch.pause_us = 0",
+        ),
+        (json!({"detection": {"mode": "bfd"}}), "detection.mode = \"bfd\""),
+        (
+            json!({"fault": [down], "topology": graph,
+                "traffic": [stream(0, 1, 1, 0.0)]}),
+            "expected \"loss\", \"black_hole\", \"rate\" or \"delay\" with topology.kind = \"links\"",
+        ),
+    ];
+    for (change, message) in cases {
+        let spec = json!({"topology": line(2), "traffic": [stream(0, 1, 1, 0.0)]});
+        let kind = &change["topology"]["kind"];
+        let base = if change["preset"].is_null() && kind.is_null() {
+            spec
+        } else {
+            json!({"traffic": [stream(0, 7, 1, 0.0)]})
+        };
+        let error = refused(&merged(&base, &change));
+        assert!(error.contains(message), "{error}\n  instead of: {message}");
+    }
+}

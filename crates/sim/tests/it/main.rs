@@ -1,0 +1,47 @@
+//! Whole runs of the engine, against hand calculations, theory, papers and each other. One binary, so that one is linked:
+//! `cargo test -p spinewise-sim --test it engines::` runs the tests of `engines.rs`.
+
+mod collectives;
+mod common;
+mod components;
+mod conservation;
+mod conweave;
+mod deadlock;
+mod dynamics;
+mod edge_spreading;
+mod elab;
+mod engines;
+mod fat_tree;
+mod fault_errors;
+mod fault_kinds;
+mod fault_properties;
+mod faults;
+mod flow_control;
+mod follow;
+mod graphs;
+mod hedera;
+mod held_queues;
+mod hermes_preset;
+mod hula;
+mod lbsp;
+mod lbsp_faults;
+mod lossless;
+mod luopan;
+mod meet;
+mod mptcp;
+mod parameters;
+mod queue_aware;
+mod random_graphs;
+mod rdma;
+mod rdma_theory;
+mod recovery;
+mod rerouting;
+mod schemes;
+mod selb;
+mod sred;
+mod theory;
+mod tiers;
+mod topology;
+mod trace;
+mod trace_faults;
+mod ttc;
