@@ -7,7 +7,7 @@ use crate::host::keep_account;
 use crate::log::{EDGE_SERIES, FABRIC_SERIES, Point, SERIES};
 use crate::packet::Clock;
 use crate::packet::Packet;
-use crate::spec::Spec;
+use crate::spec::{Spec, Warning};
 use crate::switch::{SharedBuffer, Switch};
 use crate::topology::{BestPaths, LinkSpec};
 use crate::transport::Transport;
@@ -166,6 +166,7 @@ impl Outcome {
         if !sim.net.faults.is_empty() {
             report["unfinished"] = unfinished(&sim, &cut_off);
         }
+        report["warnings"] = spec.warnings.iter().map(Warning::json).collect();
         report["outcome_hash"] = json!(format!("{hash:016x}"));
         report["traffic_hash"] = json!(format!("{traffic_hash:016x}"));
         report["collectives"] = crate::summary::collectives(spec, &sim.flows);

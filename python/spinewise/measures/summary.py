@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from spinewise.measures import stats
+from spinewise.measures.notices import Notice, notices
 from spinewise.measures.tables import numbers
 
 PS_PER_SECOND = 1e12
@@ -128,6 +129,7 @@ class Summary:
         deadlock: links whose queues paused each other for ever, in order; empty if none did.
         faults: what faults came to, in packets ("lost" on links, "unroutable" at switches) and unfinished flows
             ("cut_off" from each other, "out_of_time"); empty if nothing broke.
+        warnings: what may not be what was meant, or not mean what it seems.
     """
 
     classes: list[ClassSummary]
@@ -139,6 +141,7 @@ class Summary:
     links: list[dict[str, Any]] = field(default_factory=list)
     deadlock: list[str] = field(default_factory=list)
     faults: dict[str, int] = field(default_factory=dict)
+    warnings: list[Notice] = field(default_factory=list)
 
     def of(self, name: str) -> ClassSummary:
         """The class of this name."""
@@ -183,6 +186,7 @@ def summarise(
         links=link_tiers(report["links"]),
         deadlock=list(report.get("deadlock") or []),
         faults=fault_counts(report),
+        warnings=notices(report.get("warnings") or []),
     )
 
 

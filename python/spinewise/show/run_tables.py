@@ -89,6 +89,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
         lines.append(fault_line(summary.faults))
     if summary.deadlock:
         lines.append(deadlock_line(summary.deadlock))
+    lines.extend(notice.line() for notice in summary.warnings)
     lines.append(
         f"simulated {units.duration(float(report['stop_ps']) / 1e12)} in"
         f" {units.duration(wall, 3)} wall · {units.count(hops)} packet-hops"

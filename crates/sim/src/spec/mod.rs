@@ -7,6 +7,7 @@
 //! | `error.rs` | [`SpecError`], and the nearest spelling |
 //! | `topology.rs`, `switch.rs`, `transport.rs`, `scheme.rs`, `traffic.rs`, `run.rs`, `metrics.rs` | one table each: its keys, its type, its checks |
 //! | `fault.rs`, `detection.rs` | `[[fault]]` and `[detection]` |
+//! | `warning.rs` | what is allowed and may still not be meant |
 //! | `presets.rs` | named defaults |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
 //!
@@ -26,6 +27,7 @@ mod switch;
 mod topology;
 mod traffic;
 mod transport;
+mod warning;
 
 #[cfg(test)]
 mod tests;
@@ -48,6 +50,7 @@ pub use topology::{
     TxTimeRounding, Wiring,
 };
 pub use traffic::{Traffic, TrafficEntry, UdpFlow, workload_error};
+pub use warning::Warning;
 
 use crate::transport::Transport;
 use crate::transport::rdma::Recovery;
@@ -118,6 +121,8 @@ pub struct Spec {
     pub metrics: MetricsSpec,
     /// The spec with every default written out; resolving it again gives the same.
     pub resolved: Value,
+    /// What is allowed and may still not be meant.
+    pub warnings: Vec<Warning>,
 }
 
 /// Reads a spec, as a TOML file says it.
@@ -155,7 +160,7 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     let (metrics, told) = metrics::read(&keys.metrics)?;
     reader.set_resolved("metrics", told);
     let resolved = reader.finish();
-    let spec = Spec {
+    let mut spec = Spec {
         name: keys.name,
         seed: keys.seed,
         preset: keys.preset,
@@ -168,8 +173,10 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
         run,
         metrics,
         resolved,
+        warnings: Vec::new(),
     };
     crate::switch::check_buffers(&spec)?;
+    spec.warnings = warning::warnings(&spec);
     Ok(spec)
 }
 

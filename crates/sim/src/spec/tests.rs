@@ -4,6 +4,7 @@ mod links;
 mod messages;
 mod rdma;
 mod reference;
+mod warnings;
 
 use std::collections::BTreeSet;
 

@@ -137,6 +137,15 @@ impl TopologySpec {
         }
     }
 
+    /// The fastest rate of any link before overrides, bits per second.
+    pub fn fastest_rate(&self) -> u64 {
+        match &self.wiring {
+            Wiring::LeafSpine(fabric) => fabric.host_rate.max(fabric.fabric_rate),
+            Wiring::FatTree(fabric) => fabric.rates.into_iter().max().unwrap_or(1),
+            Wiring::Links(graph) => graph.links.iter().map(|link| link.rate).max().unwrap_or(1),
+        }
+    }
+
     /// Are transmission times floored to whole nanoseconds?
     pub fn floor_tx(&self) -> bool {
         self.tx_time_rounding == TxTimeRounding::Floor1ns

@@ -1,0 +1,79 @@
+//! What is allowed, and said all the same.
+
+use serde_json::{Value, json};
+
+use super::super::resolve;
+
+/// Codes and keys of the warnings of a spec.
+fn warned(spec: Value) -> Vec<(&'static str, String)> {
+    let spec = resolve(&spec).unwrap_or_else(|error| panic!("{error}"));
+    spec.warnings.into_iter().map(|warning| (warning.code, warning.key.unwrap_or_default())).collect()
+}
+
+/// The review's own case: a flap without an end, every timeout a multiple of its period.
+fn flap(change: Value) -> Value {
+    let mut fault = json!({"kind": "flap", "switch": "spine0", "at_us": 50, "period_us": 2_000, "down_us": 500, "may_cut_off": true});
+    for (key, value) in change.as_object().into_iter().flatten() {
+        fault[key] = value.clone();
+    }
+    json!({"traffic": [{"kind": "permutation", "size_bytes": 1_000}], "fault": [fault]})
+}
+
+#[test]
+fn a_flap_without_an_end_and_one_in_step_with_timeouts_are_told() {
+    let (no_end, in_step) = ("flap_without_end", "flap_in_step_with_timeout");
+    let (until, period) = ("fault[0].until_us".to_owned(), "fault[0].period_us".to_owned());
+    assert_eq!(warned(flap(json!({}))), [(no_end, until.clone()), (in_step, period.clone())]);
+    assert_eq!(warned(flap(json!({"until_us": 20_000}))), [(in_step, period)]);
+    assert_eq!(warned(flap(json!({"period_us": 2_100}))), [(no_end, until)]);
+    assert_eq!(warned(flap(json!({"period_us": 2_100, "until_us": 20_000}))), []);
+    let late = flap(json!({"at_us": 20_000_000}));
+    assert_eq!(warned(late), [("fault_after_end", "fault[0].at_us".to_owned())]);
+}
+
+#[test]
+fn traffic_that_may_not_be_meant_is_told() {
+    let udp = |change: Value| {
+        let mut entry = json!({"kind": "udp", "src": 0, "dst": 1, "schedule": [{"rate_gbps": 1}]});
+        change.as_object().into_iter().flatten().for_each(|(key, value)| entry[key] = value.clone());
+        warned(json!({"traffic": [entry]}))
+    };
+    assert_eq!(udp(json!({})), [("udp_without_end", "traffic[0].end_us".to_owned())]);
+    assert_eq!(udp(json!({"end_us": 5})), []);
+    assert_eq!(udp(json!({"size_bytes": 5})), []);
+    let incast = |repeat: u32, period: f64| {
+        let entry = json!({"kind": "incast", "receiver": 0, "senders": 3, "size_bytes": 1_000, "repeat": repeat,
+            "period_us": period});
+        warned(json!({"traffic": [entry]}))
+    };
+    assert_eq!(incast(1, 0.0), []);
+    assert_eq!(incast(3, 0.0), [("rounds_at_once", "traffic[0].period_us".to_owned())]);
+    assert_eq!(incast(3, 2_000.0), [("rounds_in_step_with_timeout", "traffic[0].period_us".to_owned())]);
+    assert_eq!(incast(3, 2_300.0), []);
+}
+
+#[test]
+fn a_series_finer_than_packets_is_told() {
+    let of = |interval: f64| {
+        let traffic = json!([{"kind": "permutation", "size_bytes": 1_000}]);
+        warned(json!({"traffic": traffic, "metrics": {"series_interval_us": interval}}))
+    };
+    assert_eq!(of(100.0), []);
+    assert_eq!(of(0.01), [("series_finer_than_packets", "metrics.series_interval_us".to_owned())]);
+}
+
+#[test]
+fn texts_say_what_to_look_at() {
+    let spec = resolve(&flap(json!({}))).unwrap_or_else(|error| panic!("{error}"));
+    let texts: Vec<&str> = spec.warnings.iter().map(|warning| warning.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "The flap has no end: it goes on until all flows are done, or to the end of the run at run.until_us = 10000000.",
+            "A retransmission timeout of 10 ms and its doubles are multiples of this period: a packet that meets one \
+             outage may meet one each time it is sent again. Compare with a period that does not divide it.",
+        ]
+    );
+    let again = resolve(&spec.resolved).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again, spec);
+}

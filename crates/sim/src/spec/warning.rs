@@ -1,0 +1,144 @@
+//! What is allowed, and may still not be what was meant: said before a run and in its report.
+
+use serde_json::{Value, json};
+use spinewise_policy::{Span, Time};
+
+use super::Spec;
+use super::fault::{Effect, Fault};
+use super::traffic::{Traffic, TrafficEntry};
+use crate::transport::Transport;
+use crate::workload::Workload;
+
+/// A warning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// A short name of what it is about; the same for all warnings of a kind.
+    pub code: &'static str,
+    /// The key to look at, if there is one.
+    pub key: Option<String>,
+    /// A plain sentence or two.
+    pub text: String,
+}
+
+impl Warning {
+    /// About `key`.
+    pub fn of(code: &'static str, key: impl Into<String>, text: impl Into<String>) -> Warning {
+        Warning { code, key: Some(key.into()), text: text.into() }
+    }
+
+    /// As reports have it.
+    pub fn json(&self) -> Value {
+        json!({"code": self.code, "key": self.key, "text": self.text})
+    }
+}
+
+/// What can be said from the spec alone.
+pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
+    let mut found = Vec::new();
+    for (n, entry) in spec.traffic.iter().enumerate() {
+        about_entry(n, entry, spec, &mut found);
+    }
+    for (n, fault) in spec.faults.iter().flat_map(|faults| &faults.faults).enumerate() {
+        about_fault(n, fault, spec, &mut found);
+    }
+    about_series(spec, &mut found);
+    found
+}
+
+fn about_entry(n: usize, entry: &TrafficEntry, spec: &Spec, found: &mut Vec<Warning>) {
+    match &entry.source {
+        Traffic::Udp(udp) if udp.config.size_bytes.is_none() && udp.config.end == Time::NEVER => {
+            let text = "It sends until the run ends, which does not wait for it. Give end_us or size_bytes to end it.";
+            found.push(Warning::of("udp_without_end", format!("traffic[{n}].end_us"), text));
+        }
+        Traffic::Tcp(Workload::Incast(incast)) => about_rounds(n, (incast.repeat, incast.period), spec, found),
+        Traffic::Tcp(Workload::Permutation(permutation)) => {
+            about_rounds(n, (permutation.repeat, permutation.period), spec, found);
+        }
+        _ => {}
+    }
+}
+
+/// Rounds by the clock.
+fn about_rounds(n: usize, (repeat, period): (u32, Span), spec: &Spec, found: &mut Vec<Warning>) {
+    if repeat < 2 {
+        return;
+    }
+    if period == Span::ZERO {
+        let text = format!("All {repeat} rounds start at once, as period_us is 0.");
+        found.push(Warning::of("rounds_at_once", format!("traffic[{n}].period_us"), text));
+    } else if let Some(rto) = least_rto(spec).filter(|&rto| in_step(period, rto)) {
+        let text = format!(
+            "A retransmission timeout of {} is a multiple of this period: what one round loses is sent again as another \
+             begins. Compare with a period that does not divide it.",
+            said(rto)
+        );
+        found.push(Warning::of("rounds_in_step_with_timeout", format!("traffic[{n}].period_us"), text));
+    }
+}
+
+fn about_fault(n: usize, fault: &Fault, spec: &Spec, found: &mut Vec<Warning>) {
+    let end = spec.run.until;
+    if fault.from >= end {
+        let text = format!("It begins after the run has ended (run.until_us = {}).", us(end));
+        found.push(Warning::of("fault_after_end", format!("fault[{n}].at_us"), text));
+        return;
+    }
+    let Effect::Flap { period, .. } = fault.effect else { return };
+    if fault.until == Time::NEVER {
+        let text = format!(
+            "The flap has no end: it goes on until all flows are done, or to the end of the run at run.until_us = {}.",
+            us(end)
+        );
+        found.push(Warning::of("flap_without_end", format!("fault[{n}].until_us"), text));
+    }
+    if let Some(rto) = least_rto(spec).filter(|&rto| in_step(period, rto)) {
+        // RFC 6298 §5.5: each timeout doubles the next, so that all of them are multiples too.
+        let text = format!(
+            "A retransmission timeout of {} and its doubles are multiples of this period: a packet that meets one outage \
+             may meet one each time it is sent again. Compare with a period that does not divide it.",
+            said(rto)
+        );
+        found.push(Warning::of("flap_in_step_with_timeout", format!("fault[{n}].period_us"), text));
+    }
+}
+
+fn about_series(spec: &Spec, found: &mut Vec<Warning>) {
+    let rate = spec.topology.fastest_rate();
+    let frame = spec.transport.frame();
+    let Some(interval) = spec.metrics.series_interval else { return };
+    let packet = Span((f64::from(frame.mtu()) * 8e12 / rate as f64) as u64);
+    if interval < packet {
+        let text = format!(
+            "The interval is shorter than a full packet takes on the fastest link ({}): most points say 0 or 1.",
+            said(packet)
+        );
+        found.push(Warning::of("series_finer_than_packets", "metrics.series_interval_us", text));
+    }
+}
+
+/// The timeout that the first retransmission by timer waits for, at least.
+fn least_rto(spec: &Spec) -> Option<Span> {
+    match &spec.transport {
+        Transport::Tcp(tcp) => Some(tcp.min_rto),
+        Transport::Rdma(_) => None,
+    }
+}
+
+/// Is the timeout a multiple of the period?
+fn in_step(period: Span, rto: Span) -> bool {
+    rto >= period && rto.0.is_multiple_of(period.0)
+}
+
+/// A length of time in the unit that suits it.
+fn said(span: Span) -> String {
+    match span.as_us_f64() {
+        us if us >= 1e3 => format!("{} ms", us / 1e3),
+        us if us >= 1.0 => format!("{us} us"),
+        us => format!("{} ns", us * 1e3),
+    }
+}
+
+fn us(at: Time) -> f64 {
+    at.since(Time::ZERO).as_us_f64()
+}

@@ -1,0 +1,31 @@
+"""Warnings: what is allowed in a spec, or came out of a run, and may still not be what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One warning.
+
+    Attributes:
+        code: a short name of what it is about, the same for all warnings of a kind.
+        key: the key of the spec to look at, or None.
+        text: a plain sentence or two.
+    """
+
+    code: str
+    key: str | None
+    text: str
+
+    def line(self) -> str:
+        """The warning on one line."""
+        return f"warning: {self.key}: {self.text}" if self.key else f"warning: {self.text}"
+
+
+def notices(found: Iterable[Mapping[str, Any]]) -> list[Notice]:
+    """From the warnings of the engine's report."""
+    return [Notice(str(one["code"]), one["key"] and str(one["key"]), str(one["text"])) for one in found]
