@@ -14,6 +14,7 @@ pub mod flows;
 mod follow;
 pub mod gates;
 pub mod host;
+pub mod ideal;
 pub mod link;
 pub mod log;
 pub mod net;

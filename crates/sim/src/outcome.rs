@@ -5,11 +5,9 @@ use crate::engine::Sim;
 use crate::flows::Record;
 use crate::host::keep_account;
 use crate::log::{EDGE_SERIES, FABRIC_SERIES, Point, SERIES};
-use crate::packet::Clock;
 use crate::packet::Packet;
 use crate::spec::{Spec, Warning};
 use crate::switch::{SharedBuffer, Switch};
-use crate::topology::{BestPaths, LinkSpec};
 use crate::transport::Transport;
 use crate::transport::resequencer::Tally;
 use crate::workload::FlowSpec;
@@ -154,7 +152,7 @@ impl Outcome {
         sim.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
         let traffic_hash = sim.flows.traffic_hash;
         let hash = outcome_hash(&sim, &links, stop);
-        let ideal = ideal_fcts(&sim);
+        let ideal = crate::ideal::of_flows(&sim);
         let keep = sim.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
         let mut report = report(&sim, &links, stop, loads);
         if resequences(&sim) {
@@ -257,51 +255,6 @@ fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
 /// Do receivers hold data back below TCP?
 fn resequences(sim: &Sim) -> bool {
     matches!(&sim.net.transport, Transport::Tcp(tcp) if tcp.resequencing.is_some())
-}
-
-/// The least time each flow could take: see the column `ideal_fct_ps`.
-fn ideal_fcts(sim: &Sim) -> Vec<u64> {
-    let topology = &sim.net.topology;
-    let mut best = BestPaths::default();
-    let flows = sim.flows.specs.iter().enumerate();
-    flows
-        .map(|(number, flow)| {
-            if flow.size == 0 {
-                return 0;
-            }
-            let (payload, header) = if sim.flows.is_tcp(number as u32) {
-                (u64::from(sim.net.frame.mss), u64::from(sim.net.frame.header))
-            } else {
-                (u64::from(sim.flows.udp[sim.flows.udp_of[number] as usize].packet_bytes), 0)
-            };
-            let paths = best.between(topology, flow.src, flow.dst);
-            let times = paths.map(|path| ideal_fct(flow.size, payload, header, &path, sim.net.clock));
-            times.min().unwrap_or(0)
-        })
-        .collect()
-}
-
-/// Exact arrival of the last byte when `size` bytes leave in full packets, back to back, over `path`: the last full
-/// packet leaves hop h after the first has crossed all hops before and the slowest of them has sent the rest; the
-/// short last packet follows it. Links keep time on this `clock`.
-pub fn ideal_fct(size: u64, payload: u64, header: u64, path: &[LinkSpec], clock: Clock) -> u64 {
-    let full = size / payload;
-    let rest = size % payload;
-    let time = |bytes: u64, rate: u64| clock.tx_time(bytes, rate);
-    let (mut first, mut slowest, mut delay, mut last) = (0u64, 0u64, 0u64, 0u64);
-    for link in path {
-        let tx = time(payload + header, link.rate);
-        let full_gone = if full > 0 {
-            first += tx;
-            slowest = slowest.max(tx);
-            first.saturating_add(slowest.saturating_mul(full - 1))
-        } else {
-            0
-        };
-        last = if rest > 0 { last.max(full_gone).saturating_add(time(rest + header, link.rate)) } else { full_gone };
-        delay += link.delay.0;
-    }
-    last.saturating_add(delay)
 }
 
 fn flow_columns(sim: &Sim, ideal: &[u64], cut_off: &[bool]) -> Vec<Values> {
