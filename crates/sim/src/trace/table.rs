@@ -1,61 +1,81 @@
 //! Both passes together: a row for each candidate of each choice.
 
-use super::looks::{State, seen};
+use super::looks::{Seen, State, seen};
 use super::paths::{Candidate, Path};
 use super::record::{Choice, Choices};
 use super::{Saw, Trace};
 use crate::bank::Bank;
 use crate::engine::Sim;
-use crate::outcome::{Column, Values, column};
+use crate::outcome::columns::{Word8, Word32, columns};
+use crate::packet::RETRANSMIT;
 use serde_json::{Value, json};
-use spinewise_policy::{Kind, Rule, Sees};
+use spinewise_policy::{Kind, Rule, Sees, Way};
 use std::collections::BTreeMap;
 
-/// Columns of the trace that have one value a row. A `word8` or `word32` is a number of that many bits that stands for
-/// a word of [`Trace::words`]; the largest one for none.
-pub const CHOICE_COLUMNS: &[Column] = &[
-    column("choice", "u32", "", "number of the choice, in the order of time: its candidates share it"),
-    column("time_ps", "u64", "ps", "when the packet chose its way"),
-    column("flow", "u32", "", "number of the flow"),
-    column("device", "word32", "", "where: the sending host, or the switch"),
-    column("scheme", "word8", "", "the scheme that chose"),
-    column("kind", "word8", "", "data or ack"),
-    column("seq", "u64", "bytes", "first payload byte of data; next byte expected of an acknowledgement"),
-    column("retransmit", "bool", "", "data: these bytes had been sent before; ack: those it answers had"),
-    column("wire_bytes", "u32", "bytes", "the packet on the wire"),
-    column("rule", "word8", "", "the rule that the scheme acted by; null if it does not tell"),
-    column(
-        "acts",
-        "word8",
-        "",
-        "by that rule: keeps (nothing is chosen), chooses, or follows (what was chosen as the packet before passed)",
-    ),
-    column("way", "u16", "", "candidate: a path tag at a host, an uplink by its place at a switch"),
-    column("chosen", "bool", "", "it was chosen"),
-    column("previous", "bool", "", "the packet before, of this flow and kind at this device, took it"),
-    column("paths", "u32", "", "paths it stands for; of several, what follows is of the one best at that instant"),
-    column(
-        "queueing_ps",
-        "u64",
-        "ps",
-        "true: how long the packet would wait on that path if it set out and nothing else came: at each port, up to that to the host, what was queued and not gone by then",
-    ),
-    column("travel_ps", "u64", "ps", "true: transmission and propagation of this packet on that path, from device on"),
-    column("worse_ps", "u64", "ps", "true: so much longer than on the best candidate, both counted"),
-    column("open", "bool", "", "true: all links of that path worked"),
-    column("slowest_bps", "u64", "bit/s", "rate of its slowest link between switches"),
-];
+/// A candidate of a choice.
+struct Row<'a> {
+    number: u32,
+    choice: &'a Choice,
+    /// The flow of its packet.
+    flow: u32,
+    /// The scheme that chose, by its place among all.
+    scheme: u8,
+    /// The first of its rules among those of all.
+    first_rule: u8,
+    acts: Word8,
+    way: Way,
+    chosen: bool,
+    path: &'a Path,
+    /// The time on the best candidate.
+    least: u64,
+}
 
-/// Columns of the trace that have a list a row: one value for each link of the path, from the device to the
-/// destination.
-pub const HOP_COLUMNS: &[Column] = &[
-    column("links", "word32", "", "the links"),
-    column("queue_bytes", "u64", "bytes", "true: queued at the port that feeds the link, by switch.queue_counts"),
-    column("state", "word8", "", "true: up, paused (by flow control) or down"),
-];
+columns! {
+    /// Columns of the trace that have one value a row; [`Trace::words`] has the words.
+    CHOICE_COLUMNS: ChoiceTable, |row: &Row<'_>| {
+        choice: u32, "", "number of the choice, in the order of time: its candidates share it" => row.number;
+        time_ps: u64, "ps", "when the packet chose its way" => row.choice.at.0;
+        flow: u32, "", "number of the flow" => row.flow;
+        device: Word32, "", "where: the sending host, or the switch" => Word32(row.choice.node);
+        scheme: Word8, "", "the scheme that chose" => Word8(row.scheme);
+        kind: Word8, "", "data or ack" => Word8(u8::from(row.choice.packet.kind == Kind::Ack));
+        seq: u64, "bytes", "first payload byte of data; next byte expected of an acknowledgement"
+            => row.choice.packet.seq;
+        retransmit: bool, "", "data: these bytes had been sent before; ack: those it answers had"
+            => row.choice.packet.is(RETRANSMIT);
+        wire_bytes: u32, "bytes", "the packet on the wire" => u32::from(row.choice.packet.wire);
+        rule: Word8, "", "the rule that the scheme acted by; null if it does not tell"
+            => row.choice.rule.map_or(Word8::NONE, |rule| Word8(row.first_rule + rule));
+        acts: Word8, "",
+            "by that rule: keeps (nothing is chosen), chooses, or follows (what was chosen as the packet before passed)"
+            => row.acts;
+        way: u16, "", "candidate: a path tag at a host, an uplink by its place at a switch" => row.way.0;
+        chosen: bool, "", "it was chosen" => row.chosen;
+        previous: bool, "", "the packet before, of this flow and kind at this device, took it"
+            => row.choice.previous == Some(row.way);
+        paths: u32, "", "paths it stands for; of several, what follows is of the one best at that instant"
+            => row.path.paths;
+        queueing_ps: u64, "ps",
+            "true: how long the packet would wait on that path if it set out and nothing else came: at each port, up to that to the host, what was queued and not gone by then"
+            => row.path.queueing.0;
+        travel_ps: u64, "ps", "true: transmission and propagation of this packet on that path, from device on"
+            => row.path.travel.0;
+        worse_ps: u64, "ps", "true: so much longer than on the best candidate, both counted"
+            => row.path.time().saturating_sub(row.least);
+        open: bool, "", "true: all links of that path worked" => row.path.is_open();
+        slowest_bps: u64, "bit/s", "rate of its slowest link between switches" => row.path.slowest;
+    }
+}
 
-/// "No word".
-const NOTHING: u8 = u8::MAX;
+columns! {
+    /// Columns of the trace that have a list a row: one value for each link of the path, from the device to the
+    /// destination.
+    HOP_COLUMNS: HopTable, |hop: &(u32, Seen)| {
+        links: Word32, "", "the links" => Word32(hop.0);
+        queue_bytes: u64, "bytes", "true: queued at the port that feeds the link, by switch.queue_counts" => hop.1.queue;
+        state: Word8, "", "true: up, paused (by flow control) or down" => Word8(hop.1.state as u8);
+    }
+}
 
 /// The trace of a run by its choices and what its second pass has seen.
 pub fn table(sim: &Sim, choices: &Choices) -> Trace {
@@ -76,39 +96,23 @@ struct Chooser {
 }
 
 /// Columns as they grow.
-#[derive(Default)]
 struct Rows {
-    choice: Vec<u32>,
-    time: Vec<u64>,
-    flow: Vec<u32>,
-    device: Vec<u32>,
-    scheme: Vec<u8>,
-    ack: Vec<u8>,
-    seq: Vec<u64>,
-    retransmit: Vec<u8>,
-    wire: Vec<u32>,
-    rule: Vec<u8>,
-    acts: Vec<u8>,
-    way: Vec<u16>,
-    chosen: Vec<u8>,
-    previous: Vec<u8>,
-    paths: Vec<u32>,
-    queueing: Vec<u64>,
-    travel: Vec<u64>,
-    worse: Vec<u64>,
-    open: Vec<u8>,
-    slowest: Vec<u64>,
+    table: ChoiceTable,
+    hops: HopTable,
     offsets: Vec<u32>,
-    links: Vec<u32>,
-    queues: Vec<u64>,
-    states: Vec<u8>,
     saw: Vec<Saw>,
     choosers: Vec<Chooser>,
 }
 
 impl Rows {
     fn new(sim: &Sim, choices: &Choices) -> Rows {
-        let mut rows = Rows { offsets: vec![0], ..Rows::default() };
+        let mut rows = Rows {
+            table: ChoiceTable::with_capacity(choices.all.len()),
+            hops: HopTable::with_capacity(choices.all.len()),
+            offsets: vec![0],
+            saw: Vec::new(),
+            choosers: Vec::new(),
+        };
         let mut first_rule = 0;
         for bank in sim.edge.iter().chain([&sim.fabric]) {
             let (name, sees) = (bank.about().name, bank.sees());
@@ -137,44 +141,22 @@ impl Rows {
         let best = |&way| Candidate::new(sim, choice.at, choice.node, &choice.packet, way).best(&look);
         let found: Vec<Path> = ways.iter().map(best).collect();
         let least = found.iter().filter(|path| path.is_open()).map(Path::time).min().unwrap_or(0);
-        let packet = &choice.packet;
         let at_host = choice.node < sim.net.topology.hosts;
         // The scheme at the hosts stands first.
         let chooser = if at_host || sim.edge.is_none() { 0 } else { self.choosers.len() - 1 };
         let (first_rule, rules) = (self.choosers[chooser].first_rule, self.choosers[chooser].sees.rules);
         let acts = match choice.rule.and_then(|rule| rules.get(usize::from(rule))) {
-            Some(Rule::Keeps(_)) => 0,
-            Some(Rule::Chooses(_)) => 1,
-            Some(Rule::Follows(_)) => 2,
-            None => NOTHING,
+            Some(Rule::Keeps(_)) => Word8(0),
+            Some(Rule::Chooses(_)) => Word8(1),
+            Some(Rule::Follows(_)) => Word8(2),
+            None => Word8::NONE,
         };
-        for (candidate, (path, way)) in found.iter().zip(ways).enumerate() {
-            self.choice.push(number);
-            self.time.push(choice.at.0);
-            self.flow.push(sim.flows.flow_of(packet.flow).0);
-            self.device.push(choice.node);
-            self.scheme.push(chooser as u8);
-            self.ack.push(u8::from(packet.kind == Kind::Ack));
-            self.seq.push(packet.seq);
-            self.retransmit.push(u8::from(packet.is(crate::packet::RETRANSMIT)));
-            self.wire.push(u32::from(packet.wire));
-            self.rule.push(choice.rule.map_or(NOTHING, |rule| first_rule + rule));
-            self.acts.push(acts);
-            self.way.push(way.0);
-            self.chosen.push(u8::from(candidate == usize::from(choice.chosen)));
-            self.previous.push(u8::from(choice.previous == Some(*way)));
-            self.paths.push(path.paths);
-            self.queueing.push(path.queueing.0);
-            self.travel.push(path.travel.0);
-            self.worse.push(path.time().saturating_sub(least));
-            self.open.push(u8::from(path.is_open()));
-            self.slowest.push(path.slowest);
-            for &(link, at) in &path.hops {
-                self.links.push(link);
-                self.queues.push(at.queue);
-                self.states.push(at.state as u8);
-            }
-            self.offsets.push(self.links.len() as u32);
+        let (flow, scheme) = (sim.flows.flow_of(choice.packet.flow).0, chooser as u8);
+        for (candidate, (path, &way)) in found.iter().zip(ways).enumerate() {
+            let chosen = candidate == usize::from(choice.chosen);
+            self.table.push(&Row { number, choice, flow, scheme, first_rule, acts, way, chosen, path, least });
+            path.hops.iter().for_each(|hop| self.hops.push(hop));
+            self.offsets.push(self.hops.links.len() as u32);
             self.see(chooser, choices.of_flow(choice), choices.of_way(choice, candidate));
         }
     }
@@ -189,18 +171,10 @@ impl Rows {
         }
     }
 
-    fn close(self, sim: &Sim) -> Trace {
+    fn close(mut self, sim: &Sim) -> Trace {
         let topology = &sim.net.topology;
-        let names = |numbers: &[u32], name: &dyn Fn(u32) -> String| -> (Vec<u32>, Vec<String>) {
-            let mut known = BTreeMap::new();
-            numbers.iter().for_each(|&number| {
-                known.entry(number).or_insert(0u32);
-            });
-            known.values_mut().enumerate().for_each(|(at, place)| *place = at as u32);
-            (numbers.iter().map(|number| known[number]).collect(), known.keys().map(|&number| name(number)).collect())
-        };
-        let (device, devices) = names(&self.device, &|node| topology.node_name(node));
-        let (links, link_names) = names(&self.links, &|link| topology.link_name(link));
+        let devices = worded(&mut self.table.device, |node| topology.node_name(node));
+        let link_names = worded(&mut self.hops.links, |link| topology.link_name(link));
         let rules: Vec<&str> = self.choosers.iter().flat_map(|chooser| chooser.sees.rules).map(Rule::says).collect();
         let words: Value = json!({
             "device": devices,
@@ -211,31 +185,16 @@ impl Rows {
             "links": link_names,
             "state": State::NAMES,
         });
-        let rows = vec![
-            Values::U32(self.choice),
-            Values::U64(self.time),
-            Values::U32(self.flow),
-            Values::U32(device),
-            Values::U8(self.scheme),
-            Values::U8(self.ack),
-            Values::U64(self.seq),
-            Values::U8(self.retransmit),
-            Values::U32(self.wire),
-            Values::U8(self.rule),
-            Values::U8(self.acts),
-            Values::U16(self.way),
-            Values::U8(self.chosen),
-            Values::U8(self.previous),
-            Values::U32(self.paths),
-            Values::U64(self.queueing),
-            Values::U64(self.travel),
-            Values::U64(self.worse),
-            Values::U8(self.open),
-            Values::U64(self.slowest),
-        ];
-        let hops = vec![Values::U32(links), Values::U64(self.queues), Values::U8(self.states)];
-        Trace { rows, offsets: self.offsets, hops, saw: self.saw, words }
+        Trace { rows: self.table.close(), offsets: self.offsets, hops: self.hops.close(), saw: self.saw, words }
     }
+}
+
+/// Puts the places of words for these numbers; the words, in the order of the numbers.
+fn worded(numbers: &mut [Word32], word: impl Fn(u32) -> String) -> Vec<String> {
+    let mut known: BTreeMap<u32, u32> = numbers.iter().map(|number| (number.0, 0)).collect();
+    (0u32..).zip(known.values_mut()).for_each(|(at, place)| *place = at);
+    numbers.iter_mut().for_each(|number| number.0 = known[&number.0]);
+    known.into_keys().map(word).collect()
 }
 
 /// Was it this scheme that chose?

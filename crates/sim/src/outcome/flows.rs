@@ -1,0 +1,81 @@
+//! The table of flows: what each was, and what became of it.
+
+use super::Values;
+use super::columns::columns;
+use crate::engine::Sim;
+use crate::flows::Record;
+use crate::workload::FlowSpec;
+
+/// All that is told of a flow.
+struct FlowRow<'a> {
+    number: u32,
+    spec: &'a FlowSpec,
+    record: &'a Record,
+    tcp: bool,
+    ideal: u64,
+    cut_off: bool,
+}
+
+columns! {
+    /// Columns of `flows`: one row per flow, in the order of starting by the clock.
+    FLOW_COLUMNS: FlowTable, |row: &FlowRow<'_>| {
+        flow: u32, "", "number of the flow, in the order of starting by the clock" => row.number;
+        src: u32, "host", "sending host" => row.spec.src;
+        dst: u32, "host", "receiving host" => row.spec.dst;
+        entry: u8, "", "which [[traffic]] entry it belongs to, from 0" => row.spec.entry;
+        tcp: bool, "", "true: the transport of [transport]; false: UDP" => row.tcp;
+        size_bytes: u64, "bytes", "payload to transfer (UDP: bytes on the wire, 0 if without end)" => row.spec.size;
+        start_ps: u64, "ps",
+            "when the sender had all of it to send; a flow that waits for others: when it started, or, if it never did, the start of its entry"
+            => row.spec.start.0;
+        finished: bool, "", "the last missing byte arrived before the run ended" => row.record.fct != 0;
+        fct_ps: u64, "ps", "flow completion time: from start to the arrival of the last missing byte; 0 if unfinished"
+            => row.record.fct;
+        sender_fct_ps: u64, "ps",
+            "from start to the acknowledgement of the last byte at the sender; 0 if unfinished or UDP"
+            => row.record.sender_fct;
+        close_fct_ps: u64, "ps",
+            "from the start to the arrival of the last packet of its closing (transport.fin); 0 if unfinished or not closed"
+            => row.record.close_fct;
+        ideal_fct_ps: u64, "ps",
+            "time if all packets left back to back at the rate of the host's link, on the best path, with no queue met; 0 for UDP without end"
+            => row.ideal;
+        slowdown: f64, "", "fct_ps / ideal_fct_ps; 0 if unfinished" => row.slowdown();
+        packets: u32, "packets", "data packets sent, retransmissions included" => row.record.packets;
+        retransmits: u32, "packets", "data packets sent again" => row.record.retransmits;
+        timeouts: u32, "", "expiries of the retransmission timer, that of the SYN included" => row.record.timeouts;
+        fast_retransmits: u32, "", "recoveries begun by acknowledgements or RACK's timer, not by a timeout"
+            => row.record.fast_retransmits;
+        dupack3_events: u32, "", "times a third duplicate acknowledgement arrived" => row.record.dupack3_events;
+        out_of_order: u32, "packets", "data packets that arrived after a later byte of the flow (not UDP)"
+            => row.record.out_of_order;
+        marks: u32, "packets", "data packets that arrived marked CE" => row.record.marks;
+        path_changes: u32, "", "data packets tagged with another path than the one before (host schemes)"
+            => row.record.path_changes;
+        nacks: u32, "packets", "NACKs that reached the sender before it was done (RDMA)" => row.record.nacks;
+        cnps: u32, "packets", "congestion notifications that reached the sender before it was done (RDMA)"
+            => row.record.cnps;
+        spurious_retransmits: u32, "packets",
+            "data packets sent again that had arrived, as far as duplicate SACK told (TCP)"
+            => row.record.spurious_retransmits;
+        cut_off: bool, "",
+            "unfinished, and no path led from one of its hosts to the other and back when the run ended (faults)"
+            => row.cut_off;
+    }
+}
+
+impl FlowRow<'_> {
+    fn slowdown(&self) -> f64 {
+        if self.record.fct == 0 || self.ideal == 0 { 0.0 } else { self.record.fct as f64 / self.ideal as f64 }
+    }
+}
+
+/// The columns of all flows, with their ideal completion times, and whether they were cut off.
+pub(super) fn columns_of(sim: &Sim, ideal: &[u64], cut_off: &[bool]) -> Vec<Values> {
+    let mut table = FlowTable::with_capacity(sim.flows.specs.len());
+    let flows = sim.flows.specs.iter().zip(&sim.flows.records).zip(ideal.iter().zip(cut_off));
+    for (number, ((spec, record), (&ideal, &cut_off))) in (0u32..).zip(flows) {
+        table.push(&FlowRow { number, spec, record, tcp: sim.flows.is_tcp(number), ideal, cut_off });
+    }
+    table.close()
+}

@@ -1,0 +1,53 @@
+//! The hash of all that happened.
+
+use super::links::LinkAccount;
+use super::resequences;
+use crate::engine::Sim;
+use crate::transport::Transport;
+use crate::transport::resequencer::Tally;
+use spinewise_policy::{Time, hash};
+
+/// Over every flow, link and point of a series: the same spec gives the same hash.
+pub(super) fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
+    let mut h = hash::mix2(hash::name("outcome"), stop.0);
+    let mut add = |x: u64| h = hash::mix2(h, x);
+    for record in &sim.flows.records {
+        let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
+        add(record.fct);
+        add(record.sender_fct);
+        add(pair(record.packets, record.retransmits));
+        add(pair(record.timeouts, record.fast_retransmits));
+        add(pair(record.dupack3_events, record.out_of_order));
+        add(pair(record.marks, record.path_changes));
+        add(pair(record.arrived, record.spurious_retransmits));
+        add(record.received);
+        if record.close_fct > 0 {
+            add(record.close_fct);
+        }
+        if let Transport::Rdma(_) = sim.net.transport {
+            add(pair(record.nacks, record.cnps));
+        }
+    }
+    if !sim.flows.gates.is_empty() {
+        sim.flows.specs.iter().for_each(|flow| add(flow.start.0));
+    }
+    if resequences(sim) {
+        let Tally { held, timeouts, overflows } = sim.log.resequenced;
+        [held, timeouts, overflows].into_iter().for_each(&mut add);
+    }
+    for link in links {
+        let c = &link.counters;
+        for x in [c.packets, c.bytes, c.drops, c.dropped_bytes, c.marks, c.busy.0, c.longest_queue] {
+            add(x);
+        }
+    }
+    if !sim.net.faults.is_empty() {
+        links.iter().for_each(|link| add(link.lost));
+    }
+    for point in &sim.log.points {
+        add(point.time.0);
+        add(u64::from(point.series) << 32 | u64::from(point.entity));
+        add(point.value.to_bits());
+    }
+    h
+}

@@ -1,0 +1,130 @@
+//! The report: counters, sums, links.
+
+use super::links::LinkAccount;
+use super::series;
+use crate::deadlock;
+use crate::engine::Sim;
+use crate::flows::Record;
+use crate::packet::Packet;
+use crate::switch::SharedBuffer;
+use crate::workload::load::Loads;
+use serde_json::{Value, json};
+use spinewise_policy::Time;
+
+/// What happened, as JSON.
+pub(super) fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) -> Value {
+    let topology = &sim.net.topology;
+    let log = &sim.log;
+    let deadlock = deadlock::is_possible(sim).then(|| deadlock::find(sim, stop)).flatten();
+    let entities: Vec<String> = (0..topology.nodes())
+        .map(|node| topology.node_name(node))
+        .chain((0..topology.links.len() as u32).map(|link| topology.link_name(link)))
+        .collect();
+    let in_flight = in_network(sim);
+    let account = |a: crate::log::Account| json!({ "packets": a.packets, "bytes": a.bytes });
+    let most = sim.switches.iter().filter_map(|switch| switch.buffer.as_deref()).map(SharedBuffer::most);
+    let finished = sim.flows.records.iter().filter(|r| r.fct != 0).count();
+    json!({
+        "seed": sim.net.seed,
+        "stop_ps": stop.0,
+        "events": log.events,
+        "packet_hops": sim.wires.hops,
+        "flows": sim.flows.specs.len(),
+        "finished": finished,
+        "totals": totals(sim),
+        "counters": {
+            "created": account(log.created),
+            "delivered": account(log.delivered),
+            "dropped": account(log.dropped),
+            "lost": account(log.lost),
+            "lost_in_switches": log.lost_in_switches,
+            "consumed": account(log.consumed),
+            "in_network_at_stop": account(in_flight),
+            "acks": account(log.acks),
+            "handshakes": account(log.handshakes),
+            "probes": account(log.probes),
+            "messages": account(log.messages),
+            "pause_frames": account(log.pauses),
+            "lossless_drops": if sim.net.is_lossless() { log.dropped.packets - log.unroutable } else { 0 },
+            "most_buffer_bytes": most.clone().map(|most| most.0).collect::<Vec<_>>(),
+            "most_headroom_bytes": most.map(|most| most.1).max().unwrap_or(0),
+            "scheme_header_bytes": log.header_bytes,
+            "unroutable": log.unroutable,
+        },
+        "loads": loads.map(|l| json!({
+            "payload_of_nominal": l.payload_of_nominal,
+            "wire_of_nominal": l.wire_of_nominal,
+            "wire_of_available": if l.wire_of_available.is_finite() { json!(l.wire_of_available) } else { Value::Null },
+            "overloaded": l.overloaded,
+        })),
+        "deadlock": deadlock.map(|links| links.into_iter().map(|link| topology.link_name(link)).collect::<Vec<_>>()),
+        "series_names": series::names(sim),
+        "entity_names": if log.points.is_empty() { Vec::new() } else { entities },
+        "links": links.iter().map(|link| {
+            let c = &link.counters;
+            json!({
+                "name": topology.link_name(link.number),
+                "fabric": topology.links[link.number as usize].from.0 >= topology.hosts
+                    && topology.links[link.number as usize].to.0 >= topology.hosts,
+                "packets": c.packets,
+                "bytes": c.bytes,
+                "lost": link.lost,
+                "drops": c.drops,
+                "dropped_bytes": c.dropped_bytes,
+                "marks": c.marks,
+                "longest_queue_bytes": c.longest_queue,
+                "paused_ps": c.paused.0,
+                "pauses": c.paused.1,
+                "utilisation": if stop == Time::ZERO { 0.0 } else { c.busy.0 as f64 / stop.0 as f64 },
+            })
+        }).collect::<Vec<_>>(),
+    })
+}
+
+/// Which flows have not arrived in full and have hosts that are cut off from each other when the run ends.
+pub(super) fn cut_off(sim: &Sim, stop: Time) -> Vec<bool> {
+    let mut found = vec![false; sim.flows.specs.len()];
+    let open: Vec<usize> = (0..found.len()).filter(|&flow| sim.flows.records[flow].fct == 0).collect();
+    let pairs: Vec<(u32, u32)> = open.iter().map(|&n| (sim.flows.specs[n].src, sim.flows.specs[n].dst)).collect();
+    let cut = sim.net.faults.cut_off(&sim.net.topology, stop, &pairs);
+    open.into_iter().zip(cut).for_each(|(flow, cut)| found[flow] = cut);
+    found
+}
+
+/// How many flows have not arrived in full, and why: cut off, or time was short.
+pub(super) fn unfinished(sim: &Sim, cut_off: &[bool]) -> Value {
+    let flows = (0u32..).zip(sim.flows.records.iter().zip(cut_off));
+    let open = flows.filter(|&(flow, (record, _))| record.fct == 0 && !sim.flows.is_background(flow));
+    let (cut, late): (Vec<bool>, Vec<bool>) = open.map(|(_, (_, &cut))| cut).partition(|&cut| cut);
+    json!({"cut_off": cut.len(), "out_of_time": late.len()})
+}
+
+/// Sums over TCP flows, for runs too large to keep a row of each.
+fn totals(sim: &Sim) -> Value {
+    let sum = |of: fn(&Record) -> u32| -> u64 {
+        let tcp = sim.flows.records.iter().enumerate().filter(|&(flow, _)| sim.flows.is_tcp(flow as u32));
+        tcp.map(|(_, record)| u64::from(of(record))).sum()
+    };
+    json!({
+        "sent": sum(|record| record.packets),
+        "retransmits": sum(|record| record.retransmits),
+        "timeouts": sum(|record| record.timeouts),
+        "out_of_order": sum(|record| record.out_of_order),
+        "dupack3_events": sum(|record| record.dupack3_events),
+        "marks": sum(|record| record.marks),
+        "nacks": sum(|record| record.nacks),
+        "cnps": sum(|record| record.cnps),
+    })
+}
+
+/// Packets on links and in ports when the run stopped.
+fn in_network(sim: &Sim) -> crate::log::Account {
+    let mut account = crate::log::Account::default();
+    let mut add = |packet: &Packet| account.add(packet.wire - u16::from(packet.fabric_header));
+    sim.wires.in_flight().for_each(&mut add);
+    sim.switches
+        .iter()
+        .flat_map(|switch| &switch.ports)
+        .for_each(|port| port.lanes().into_iter().flat_map(|lanes| lanes.packets()).for_each(&mut add));
+    account
+}

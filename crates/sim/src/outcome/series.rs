@@ -1,0 +1,38 @@
+//! The table of series: points in time.
+
+use super::Values;
+use super::columns::columns;
+use crate::engine::Sim;
+use crate::log::{EDGE_SERIES, FABRIC_SERIES, Point, SERIES};
+
+columns! {
+    /// Columns of `series`: one row per point, in the order of time, series and entity.
+    SERIES_COLUMNS: SeriesTable, |point: &Point| {
+        time_ps: u64, "ps", "end of the interval, or the instant of the event" => point.time.0;
+        series: u16, "", "which series: position in series_names of the report" => point.series;
+        entity: u32, "", "of what: a node by number, or a link by number behind the nodes; names in the report"
+            => point.entity;
+        value: f64, "", "value, in the unit of the series" => point.value;
+    }
+}
+
+/// The columns of these points.
+pub(super) fn columns_of(points: &[Point]) -> Vec<Values> {
+    let mut table = SeriesTable::with_capacity(points.len());
+    points.iter().for_each(|point| table.push(point));
+    table.close()
+}
+
+/// Names of series by number; gaps are empty.
+pub(super) fn names(sim: &Sim) -> Vec<String> {
+    let mut names: Vec<String> = SERIES.iter().map(|(name, _)| (*name).into()).collect();
+    let mut scheme = |from: u16, bank: Option<&crate::bank::Bank>| {
+        let Some(bank) = bank else { return };
+        names.resize(usize::from(from), String::new());
+        let about = bank.about();
+        names.extend(about.series.iter().map(|(name, _)| format!("{}.{name}", about.name)));
+    };
+    scheme(EDGE_SERIES, sim.edge.as_ref());
+    scheme(FABRIC_SERIES, Some(&sim.fabric));
+    names
+}
