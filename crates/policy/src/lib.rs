@@ -326,9 +326,6 @@ pub struct About {
     pub series: &'static [(&'static str, &'static str)],
 }
 
-/// What [`Policy::IN_THREE_TIERS`] says of schemes that decide at every tier.
-pub const AT_EVERY_TIER: &str = "every switch that has a choice decides by itself";
-
 /// A load-balancing scheme.
 pub trait Policy: Sized {
     /// Facts for people.
@@ -346,9 +343,9 @@ pub trait Policy: Sized {
     /// are those of the whole tree, whatever links are down: it goes round these by itself, and what it sends to a dead
     /// link is lost.
     const IN_TREES: bool = false;
-    /// What it does in fabrics of three tiers, for people. Schemes that do not decide at every tier, or do not do there what
-    /// their authors would, must say so.
-    const IN_THREE_TIERS: &'static str = AT_EVERY_TIER;
+    /// What it does in fabrics of three tiers, for people: by default what its [`Site`] implies. Schemes at the switches that
+    /// do not decide at every tier, and all that do not do there what their authors would, must say so.
+    const IN_THREE_TIERS: &'static str = <Self::Site as Site>::IN_THREE_TIERS;
     /// Does the public ns-3 code of ConWeave, where it is followed, key this scheme's flowlets by destination and ports
     /// alone, so that some flows share one?
     const NS3_SHARES_FLOWLETS: bool = false;

@@ -25,6 +25,8 @@ pub trait Site {
     type View<'a>;
     /// Its name for people.
     const NAME: &'static str;
+    /// What a scheme that sits there does in fabrics of three tiers, unless it says otherwise.
+    const IN_THREE_TIERS: &'static str;
 }
 
 /// The sending and receiving hosts.
@@ -36,11 +38,13 @@ pub enum AtSwitch {}
 impl Site for AtHost {
     type View<'a> = HostView<'a>;
     const NAME: &'static str = "host";
+    const IN_THREE_TIERS: &'static str = "a tag names a whole path, and there is one through each core";
 }
 
 impl Site for AtSwitch {
     type View<'a> = SwitchView<'a>;
     const NAME: &'static str = "switch";
+    const IN_THREE_TIERS: &'static str = "every switch that has a choice decides by itself";
 }
 
 /// What a host can know, and what its operator has told it.

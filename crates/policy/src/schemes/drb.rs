@@ -98,7 +98,6 @@ impl Policy for Drb {
         ],
         ..Sees::NOTHING
     };
-    const IN_THREE_TIERS: &'static str = crate::edge::WHOLE_PATHS;
     type Site = AtHost;
     type Config = Config;
     type Flow = Turn;

@@ -173,7 +173,6 @@ impl Policy for FlowBender {
         ],
         ..Sees::NOTHING
     };
-    const IN_THREE_TIERS: &'static str = crate::edge::WHOLE_PATHS;
     type Site = AtHost;
     type Config = Config;
     type Flow = Bend;

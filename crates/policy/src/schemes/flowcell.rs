@@ -52,7 +52,6 @@ impl Policy for Flowcell {
         update: "–",
     });
     const SEES: Sees = Sees { rules: RULES, flow: &CELL, ..Sees::NOTHING };
-    const IN_THREE_TIERS: &'static str = crate::edge::WHOLE_PATHS;
     type Site = AtHost;
     type Config = Config;
     type Flow = Cell;

@@ -253,7 +253,6 @@ impl Policy for Hermes {
     }];
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS).and(Hooks::MESSAGE).and(Hooks::TICK);
     const SEES: Sees = told::SEES;
-    const IN_THREE_TIERS: &'static str = crate::edge::WHOLE_PATHS;
     type Site = AtHost;
     type Config = Config;
     type Flow = Flow;

@@ -260,7 +260,6 @@ impl Policy for Meet {
         ],
         ..Sees::NOTHING
     };
-    const IN_THREE_TIERS: &'static str = crate::edge::WHOLE_PATHS;
     type Site = AtHost;
     type Config = Config;
     type Flow = Flowlet;

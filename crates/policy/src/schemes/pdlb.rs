@@ -270,7 +270,6 @@ impl<V: Variant> Policy for Adaptive<V> {
         ],
         ..Sees::NOTHING
     };
-    const IN_THREE_TIERS: &'static str = crate::edge::WHOLE_PATHS;
     type Site = AtHost;
     type Config = V::Config;
     type Flow = Cell;

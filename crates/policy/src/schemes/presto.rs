@@ -144,7 +144,6 @@ impl Policy for Presto {
         way: &[quantity("weight", "", "told: its rate as a share of the fastest path's, if weights are in use")],
         ..Sees::NOTHING
     };
-    const IN_THREE_TIERS: &'static str = crate::edge::WHOLE_PATHS;
     type Site = AtHost;
     type Config = Config;
     type Flow = Cell;

@@ -2,7 +2,7 @@
 //! parameters can be set to their defaults, and its names are its own.
 
 use spinewise_policy::config::{Allowed, Param, Refused, is_allowed};
-use spinewise_policy::{Hooks, Params, Policy, Site, Value, Wire};
+use spinewise_policy::{AtHost, AtSwitch, Hooks, Needs, Params, Policy, Site, Value, Wire};
 use std::path::{Path, PathBuf};
 
 /// The hooks of a mask and the methods they stand for.
@@ -100,7 +100,10 @@ struct Seen {
     name: &'static str,
     site: &'static str,
     hooks: Hooks,
-    tiers: usize,
+    tiers: &'static [&'static str],
+    three_tiers: &'static str,
+    needs: Option<Needs>,
+    in_trees: bool,
     series: Vec<&'static str>,
     params: &'static [Param],
     sizes: [(&'static str, usize); 5],
@@ -136,7 +139,10 @@ where
         name: P::ABOUT.name,
         site: <P::Site as Site>::NAME,
         hooks: P::HOOKS,
-        tiers: P::ABOUT.tiers.len(),
+        tiers: P::ABOUT.tiers,
+        three_tiers: P::IN_THREE_TIERS,
+        needs: P::COMPARED.map(|compared| compared.needs),
+        in_trees: P::IN_TREES,
         series: P::ABOUT.series.iter().map(|(name, _)| *name).collect(),
         params: P::Config::PARAMS,
         sizes: [
@@ -183,7 +189,6 @@ fn names_are_unique_and_hooks_fit_the_site() {
     let schemes = registered();
     for (i, scheme) in schemes.iter().enumerate() {
         assert!(schemes[..i].iter().all(|other| other.name != scheme.name), "{} twice", scheme.name);
-        assert!(scheme.tiers > 0, "{}", scheme.name);
         for (j, name) in scheme.series.iter().enumerate() {
             assert!(!scheme.series[..j].contains(name), "{}: series {name} twice", scheme.name);
         }
@@ -197,4 +202,34 @@ fn names_are_unique_and_hooks_fit_the_site() {
     }
     let every = schemes.iter().filter(|s| s.name.starts_with("loopback")).fold(0, |mask, s| mask | s.hooks.0);
     assert_eq!(Hooks(every), Hooks::ALL, "the two loopbacks use every hook there is");
+}
+
+/// What a scheme says of itself never contradicts where it sits; what it does not say follows from that.
+#[test]
+fn every_scheme_tells_of_its_own_site() {
+    for scheme in registered() {
+        let (name, says) = (scheme.name, scheme.three_tiers);
+        let (own, other) = match scheme.site {
+            "host" => (AtHost::IN_THREE_TIERS, AtSwitch::IN_THREE_TIERS),
+            _ => (AtSwitch::IN_THREE_TIERS, AtHost::IN_THREE_TIERS),
+        };
+        assert_ne!(own, other);
+        assert!(!says.contains(other), "{name} sits at the {}, and says: {says}", scheme.site);
+        if scheme.site == "host" {
+            assert_eq!(scheme.tiers, ["host"], "{name}");
+            assert!(!scheme.in_trees, "{name}: trees are numbered for switches");
+            assert!(!says.contains("switch that has a choice") && !says.contains("leaves choose"), "{name}: {says}");
+        } else {
+            let at_switches = |tier: &&str| ["leaf", "aggregation", "spine"].contains(tier);
+            assert!(!scheme.tiers.is_empty() && scheme.tiers.iter().all(at_switches), "{name}: {:?}", scheme.tiers);
+            assert!(!says.contains(" tag"), "{name}: hosts tag packets, switches do not: {says}");
+            // Whoever decides at some tiers only has to say what the others do.
+            let everywhere = scheme.tiers.len() == 3;
+            assert!(everywhere || says != own, "{name} decides at {:?} and says: {says}", scheme.tiers);
+        }
+        if let Some(needs) = scheme.needs {
+            let hosts_alone = matches!(needs, Needs::Hosts);
+            assert!(!hosts_alone || scheme.site == "host", "{name} sits at the switches and needs hosts alone");
+        }
+    }
 }

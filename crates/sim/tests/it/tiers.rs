@@ -3,7 +3,7 @@
 
 use crate::common::{all_finished, flow, graph, of_link, run, run_both};
 use serde_json::{Value, json};
-use spinewise_policy::AT_EVERY_TIER;
+use spinewise_policy::{AtSwitch, Site};
 use spinewise_sim::bank::REGISTRY;
 use spinewise_sim::spec::resolve;
 
@@ -115,7 +115,7 @@ fn each_scheme_says_what_it_does_in_three_tiers() {
     for entry in REGISTRY {
         let (name, says) = (entry.about.name, entry.three_tiers);
         let everywhere = entry.about.tiers.contains(&"aggregation") && entry.about.tiers.contains(&"leaf");
-        assert!(!says.is_empty() && (everywhere || says != AT_EVERY_TIER), "{name}");
+        assert!(!says.is_empty() && (everywhere || says != AtSwitch::IN_THREE_TIERS), "{name}");
     }
 }
 
