@@ -144,6 +144,14 @@ pub enum Event {
     ProbeLost,
 }
 
+impl Event {
+    /// Is it a loss, which only schemes that list [`Hooks::LOSS`] are told of?
+    #[inline]
+    pub const fn is_loss(&self) -> bool {
+        matches!(self, Event::Retransmit | Event::Timeout)
+    }
+}
+
 /// A message between schemes, a packet with a body that took bandwidth and time.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
@@ -354,20 +362,26 @@ pub trait Policy: Sized {
     /// Its parameters, with the paper's defaults.
     type Config: Params;
     /// Row per flow and direction.
-    type Flow: Copy + Default;
+    type Flow: Clone + Default;
     /// Row per peer.
-    type Peer: Copy + Default;
+    type Peer: Clone + Default;
     /// Row per (peer, way).
-    type Route: Copy + Default;
+    type Route: Clone + Default;
     /// Row per port of a switch.
-    type Port: Copy + Default;
+    type Port: Clone + Default;
     /// Row per device.
-    type Node: Copy + Default;
+    type Node: Clone + Default;
     /// In-band header.
     type Header: Wire;
 
     /// The scheme with these parameters.
     fn new(config: &Self::Config) -> Self;
+
+    /// [`Policy::HOOKS`]; of a scheme that stands for others, whose hooks are known only when it runs, theirs.
+    #[inline]
+    fn hooks(&self) -> Hooks {
+        Self::HOOKS
+    }
 
     /// From now on it does as the public ns-3 code of ConWeave does, which a run follows event by event.
     fn follow_ns3(&mut self) {}

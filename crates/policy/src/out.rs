@@ -123,6 +123,11 @@ impl<'a> Out<'a> {
         self.len == 0
     }
 
+    /// How many more actions, and bytes of message bodies, there is room for.
+    pub fn room(&self) -> (usize, usize) {
+        (self.actions.len() - self.len, self.bytes.len() - self.used)
+    }
+
     fn push(&mut self, action: Action) {
         assert!(self.len < self.actions.len(), "more actions in one hook call than Layout::actions allows");
         self.actions[self.len] = action;

@@ -1,19 +1,25 @@
 //! The shell of the schemes: it keeps their rows and calls their hooks.
 //!
 //! All devices of a site run one scheme, so a bank is an enum of vectors of seats, and the branch is always the same.
-//! The enum comes from the registry; everything else here is written once for all schemes.
+//! The enum comes from the registry (`registry.rs`); its last variant is for guests, schemes that are no part of it
+//! (`guest.rs`). Everything else here is written once for all schemes.
 
+mod guest;
+mod hooks;
+mod registry;
 mod seats;
 
+pub use guest::{Answer, Elsewhere, HEADER_ROOM, Header, Hook, Hosted, Lent, Row};
+pub use hooks::Seated;
+pub use registry::{Choice, Choose, Chosen, Entry, Given, Misfit, ParamValue, REGISTRY, Source};
 pub use seats::{Fired, Places, Seats};
 
 use crate::packet::{self, Hashing};
-use spinewise_policy::config::{Param, Refused, Value};
 use spinewise_policy::out::Action;
 use spinewise_policy::site::{AtHost, AtSwitch, HostView, SwitchView};
 use spinewise_policy::{
-    About, Cx, Event, Feedback, FlowKey, Hooks, Key, Layout, Message, Packet, Params, Peers, Policy, Port, Queue, Rng,
-    Sees, Sight, Site, Span, Time, Verdict, Way, Wire,
+    About, Feedback, FlowKey, Hooks, Key, Layout, Message, Packet, Peers, Port, Queue, Rng, Sees, Sight, Site, Span,
+    Time, Verdict, Way,
 };
 
 /// "This call concerns no peer."
@@ -78,123 +84,54 @@ pub struct Asked {
     pub bytes: Vec<u8>,
 }
 
-/// A parameter that could not be set.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BadParam<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Why.
-    pub why: Refused,
-}
-
-fn configure<'a, C: Params>(params: &'a [(String, Value<'a>)]) -> Result<C, BadParam<'a>> {
-    let mut config = C::default();
-    for (name, value) in params {
-        config.set(name, *value).map_err(|why| BadParam { name, why })?;
-    }
-    Ok(config)
-}
-
-/// A scheme of the registry, for people and for the spec reader.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Facts.
-    pub about: About,
-    /// "host" or "switch".
-    pub site: &'static str,
-    /// Parameters.
-    pub params: &'static [Param],
-    /// Hooks.
-    pub hooks: Hooks,
-    /// What it tells about its choices.
-    pub sees: Sees,
-    /// Does it put a header into packets?
-    pub header: bool,
-    /// Does it work in fat-trees alone, and go round dead links by itself?
-    pub in_trees: bool,
-    /// What it does in three tiers.
-    pub three_tiers: &'static str,
-}
-
 macro_rules! bank {
-    ($($variant:ident: $policy:ty,)*) => {
-        /// The seats of one scheme of the registry.
+    ($($variant:ident: $seats:ty,)*) => {
+        /// The seats of one scheme.
         pub enum Bank {
             $(
                 #[doc = "Seats of this scheme."]
-                $variant(Seats<$policy>),
+                $variant($seats),
             )*
         }
 
-        /// All schemes.
-        pub const REGISTRY: &[Entry] = &[$(Entry {
-            about: <$policy as Policy>::ABOUT,
-            site: <<$policy as Policy>::Site as Site>::NAME,
-            params: <<$policy as Policy>::Config as Params>::PARAMS,
-            hooks: <$policy as Policy>::HOOKS,
-            sees: <$policy as Policy>::SEES,
-            header: size_of::<<$policy as Policy>::Header>() > 0,
-            in_trees: <$policy as Policy>::IN_TREES,
-            three_tiers: <$policy as Policy>::IN_THREE_TIERS,
-        },)*];
-
         impl Bank {
-            /// The bank of the scheme called `name`; nothing if there is no such scheme.
-            ///
-            /// # Errors
-            /// When a parameter is unknown or not allowed.
-            pub fn new<'a>(
-                name: &str,
-                params: &'a [(String, Value<'a>)],
-                places: &Places,
-                seed: u64,
-                all_hooks: bool,
-            ) -> Option<Result<Bank, BadParam<'a>>> {
-                $(
-                    if name == <$policy as Policy>::ABOUT.name {
-                        return Some(configure::<<$policy as Policy>::Config>(params)
-                            .map(|config| Bank::$variant(Seats::new(&config, places, seed, all_hooks))));
-                    }
-                )*
-                None
-            }
-
             /// The hooks to call.
             #[inline]
             pub fn hooks(&self) -> Hooks {
-                match self { $(Bank::$variant(seats) => seats.hooks,)* }
+                match self { $(Bank::$variant(seats) => seats.hooks(),)* }
             }
 
             /// Facts of the scheme.
-            pub fn about(&self) -> About {
-                match self { $(Bank::$variant(_) => <$policy as Policy>::ABOUT,)* }
+            pub fn about(&self) -> &'static About {
+                match self { $(Bank::$variant(seats) => seats.about(),)* }
             }
 
             /// What the scheme tells about its choices.
             pub fn sees(&self) -> &'static Sees {
-                match self { $(Bank::$variant(_) => &<$policy as Policy>::SEES,)* }
+                match self { $(Bank::$variant(seats) => seats.sees(),)* }
             }
 
             /// The layout of a seat.
             pub fn layout(&self, seat: u32) -> Layout {
-                match self { $(Bank::$variant(seats) => seats.layouts[usize::from(seats.kinds[seat as usize])],)* }
+                match self { $(Bank::$variant(seats) => *seats.layout(seat),)* }
             }
 
             /// Whom a seat keeps peer rows for.
             #[inline]
             pub fn peers(&self, seat: u32) -> Peers {
-                match self { $(Bank::$variant(s) => s.layouts[usize::from(s.kinds[seat as usize])].peers,)* }
+                match self { $(Bank::$variant(seats) => seats.layout(seat).peers,)* }
             }
 
             /// Does a host's scheme choose the ways of acknowledgements?
             #[inline]
             pub fn picks_acks(&self, seat: u32) -> bool {
-                match self { $(Bank::$variant(s) => s.layouts[usize::from(s.kinds[seat as usize])].picks_acks,)* }
+                match self { $(Bank::$variant(seats) => seats.layout(seat).picks_acks,)* }
             }
 
             /// A seat's random stream for the phase of its ticks.
             pub fn phase(&self, seat: u32, period: Span) -> Span {
-                let (seed, name) = match self { $(Bank::$variant(s) => (s.seed, <$policy as Policy>::ABOUT.name),)* };
+                let seed = match self { $(Bank::$variant(seats) => seats.seed(),)* };
+                let name = self.about().name;
                 let mut rng = Rng::stream(seed ^ spinewise_policy::hash::name(name), "tick phase", u64::from(seat));
                 Span(rng.bits() % period.0.max(1))
             }
@@ -208,7 +145,7 @@ macro_rules! bank {
 
             /// [`Policy::NS3_SHARES_FLOWLETS`].
             pub fn ns3_shares_flowlets(&self) -> bool {
-                match self { $(Bank::$variant(_) => <$policy as Policy>::NS3_SHARES_FLOWLETS,)* }
+                match self { $(Bank::$variant(seats) => seats.ns3_shares_flowlets(),)* }
             }
 
             /// Gives a seat the shared stream, if there is one, or takes it back.
@@ -225,19 +162,19 @@ macro_rules! bank {
 
             /// Takes what the last hook call asked for.
             pub fn asked(&mut self) -> Asked {
-                match self { $(Bank::$variant(seats) => std::mem::take(&mut seats.asked),)* }
+                match self { $(Bank::$variant(seats) => std::mem::take(seats.asked()),)* }
             }
 
             /// Did the last hook call ask for anything?
             #[inline]
             pub fn has_asked(&self) -> bool {
-                match self { $(Bank::$variant(seats) => seats.asked.len > 0,)* }
+                match self { $(Bank::$variant(seats) => seats.has_asked(),)* }
             }
 
             /// Gives the room for actions back.
             pub fn give_back(&mut self, mut room: Asked) {
                 room.len = 0;
-                match self { $(Bank::$variant(seats) => seats.asked = room,)* }
+                match self { $(Bank::$variant(seats) => *seats.asked() = room,)* }
             }
 
             /// [`Policy::pick`] for a packet that came in by `in_port`: the way, and the bytes the header takes on the wire.
@@ -333,129 +270,17 @@ macro_rules! bank {
             }
 
             /// How many rows of flows there are.
-            #[cfg(test)]
             pub fn flow_rows(&self) -> usize {
-                match self { $(Bank::$variant(seats) => seats.seats.iter().flatten().map(|s| s.flows.kept()).sum(),)* }
+                match self { $(Bank::$variant(seats) => seats.flow_rows(),)* }
             }
         }
     };
 }
-spinewise_policy::each_scheme!(bank);
 
-impl<P: Policy> Seats<P>
-where
-    P::Site: Lend,
-{
-    #[inline(always)]
-    fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
-        self.with_header(Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
-            let way = policy.pick(cx, flow, packet, header);
-            (way, header.wire())
-        })
-    }
-
-    fn pick_and_tell(
-        &mut self,
-        call: Call<'_>,
-        packet: &Packet,
-        header: &mut [u8; 16],
-        sight: &mut Sight<'_>,
-    ) -> (Way, u32) {
-        self.with_header(Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
-            policy.sees(cx, flow, packet, sight);
-            let way = policy.pick(cx, flow, packet, header);
-            (way, header.wire())
-        })
-    }
-
-    #[inline]
-    fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {
-        let mut own = P::Header::get(header);
-        self.call(Hooks::EGRESS, call, None, |policy, cx, _| policy.egress(cx, port, packet, &mut own));
-        put(&own, header);
-    }
-
-    #[inline]
-    fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict {
-        let hook = |policy: &P, cx: &mut Cx<'_, P>, flow: &mut P::Flow, header: &mut P::Header| {
-            policy.ingress(cx, flow, packet, header)
-        };
-        self.with_header(Hooks::INGRESS, call, packet, header, hook)
-    }
-
-    /// Calls a hook about a packet: with its header decoded and the row of its flow (a blank one if it has no flow).
-    #[inline(always)]
-    fn with_header<R: Default>(
-        &mut self,
-        which: Hooks,
-        call: Call<'_>,
-        packet: &Packet,
-        header: &mut [u8; 16],
-        hook: impl FnOnce(&P, &mut Cx<'_, P>, &mut P::Flow, &mut P::Header) -> R,
-    ) -> R {
-        use spinewise_policy::Kind;
-        let mut own = P::Header::get(header);
-        let key = matches!(packet.kind, Kind::Data | Kind::Ack).then_some(packet.flow);
-        let mut blank = P::Flow::default();
-        let answer =
-            self.call(which, call, key, |policy, cx, flow| hook(policy, cx, flow.unwrap_or(&mut blank), &mut own));
-        put(&own, header);
-        answer
-    }
-
-    #[inline]
-    fn feedback(&mut self, call: Call<'_>, feedback: &Feedback) {
-        let losses = matches!(feedback.event, Event::Retransmit | Event::Timeout);
-        let which = if losses { Hooks::LOSS } else { Hooks::FEEDBACK };
-        self.call(which, call, feedback.flow, |policy, cx, flow| policy.feedback(cx, flow, feedback));
-    }
-
-    fn message(&mut self, call: Call<'_>, message: &Message<'_>) {
-        self.call(Hooks::MESSAGE, call, message.flow, |policy, cx, flow| policy.message(cx, flow, message));
-    }
-
-    fn timer(&mut self, call: Call<'_>, key: Key) -> Fired {
-        let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { return Fired::Stale };
-        match seat.armed.get_mut(&key) {
-            Some(armed) if armed.at == call.now => {}
-            Some(armed) if armed.planned == call.now => {
-                armed.planned = armed.at;
-                return Fired::Early(armed.at);
-            }
-            _ => return Fired::Stale,
-        }
-        seat.armed.remove(&key);
-        let flow = if let Key::Flow(flow, _) = key { Some(flow) } else { None };
-        self.call(Hooks::TIMER, call, flow, |policy, cx, flow| policy.timer(cx, flow, key));
-        // Only now: a row must not have aged when its own timer finds it.
-        if let Some(flow) = flow {
-            self.pin(call.seat, flow, false);
-        }
-        Fired::Done
-    }
-
-    fn tick(&mut self, call: Call<'_>) {
-        self.call(Hooks::TICK, call, None, |policy, cx, _| policy.tick(cx));
-    }
-
-    fn link(&mut self, call: Call<'_>, port: Port, change: spinewise_policy::Change) {
-        self.call(Hooks::LINK, call, None, |policy, cx, _| policy.link(cx, port, change));
-    }
-
-    fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
-        if self.hooks.has(Hooks::DRAINED) {
-            self.call(Hooks::DRAINED, call, owner, |policy, cx, flow| policy.drained(cx, flow, port, queue));
-        }
-        if let Some(owner) = owner {
-            self.pin(call.seat, owner, false);
-        }
-    }
+/// One variant per scheme, and one for guests.
+macro_rules! variants {
+    ($($variant:ident: $policy:ty,)*) => {
+        bank! { $($variant: Seats<$policy>,)* Guest: Box<dyn Seated>, }
+    };
 }
-
-/// Writes a header back, unless the scheme has none.
-#[inline]
-fn put<H: Wire>(own: &H, header: &mut [u8; 16]) {
-    if size_of::<H>() > 0 {
-        own.put(header);
-    }
-}
+spinewise_policy::each_scheme!(variants);

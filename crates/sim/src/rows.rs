@@ -25,7 +25,7 @@ impl Hasher for MixHasher {
 /// A map from numbers; never iterated where order could matter.
 pub type NumberMap<V> = HashMap<u32, V, BuildHasherDefault<MixHasher>>;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Aged<R> {
     last: Time,
     pins: u32,
@@ -41,7 +41,7 @@ pub struct FlowRows<R> {
     nothing: R,
 }
 
-impl<R: Copy + Default> FlowRows<R> {
+impl<R: Clone + Default> FlowRows<R> {
     const FIRST_SWEEP: usize = 1024;
 
     /// Rows that age after `idle`.
@@ -99,14 +99,13 @@ impl<R: Copy + Default> FlowRows<R> {
     /// Makes a row the same as another, but for pins.
     #[cold]
     pub fn copy(&mut self, from: u32, to: u32) {
-        if let Some(&Aged { last, row, .. }) = self.rows.get(&from) {
+        if let Some(Aged { last, row, .. }) = self.rows.get(&from).cloned() {
             let aged = self.rows.entry(to).or_default();
             (aged.last, aged.row) = (last, row);
         }
     }
 
     /// How many there are.
-    #[cfg(test)]
     pub fn kept(&self) -> usize {
         self.rows.len()
     }

@@ -1,6 +1,6 @@
 //! From a checked spec to a run: traffic, wiring, seats, nodes.
 
-use crate::bank::{Bank, Places, REGISTRY};
+use crate::bank::{Bank, Places};
 use crate::engine::{Interrupted, Limits, Sim, Watch, events, planned, windows};
 use crate::faults::Faults;
 use crate::flows::{Flows, Listed};
@@ -9,7 +9,7 @@ use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
 use crate::outcome::Outcome;
-use crate::spec::{EngineKind, HashKind, ParamValue, Spec, SpecError, Stop, Traffic, TrafficEntry, workload_error};
+use crate::spec::{EngineKind, HashKind, Spec, SpecError, Stop, Traffic, TrafficEntry, workload_error};
 use crate::switch::Switch;
 use crate::topology::{Components, Topology};
 use crate::transport::{Kind, TcpConfig, Transport};
@@ -41,7 +41,7 @@ impl Sim {
         let Offer { list, gates, loads } = traffic(spec, &topology)?;
         check_reachable(&list, &topology)?;
         // Such a scheme is never under one at the hosts.
-        if REGISTRY.iter().any(|entry| entry.about.name == spec.scheme.name && entry.in_trees) {
+        if spec.scheme.chosen().entry().in_trees {
             topology.route_as_wired();
         }
         let faults = Faults::new(spec, &mut topology)?;
@@ -52,7 +52,7 @@ impl Sim {
             Flows::new(list, gates, topology.hosts, spec.scheme.hash == HashKind::Murmur3).with_subflows(subflows);
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
         net.faults = faults;
-        let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks)?;
+        let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks);
         if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {
             net.path_rates = net.topology.path_rates();
         }
@@ -220,7 +220,7 @@ fn check_reachable(list: &[Listed], topology: &Topology) -> Result<(), SpecError
 }
 
 /// Seats the schemes: one in the fabric, and one at the hosts if the spec names a host scheme.
-fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> Result<(Option<Bank>, Bank), SpecError> {
+fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> (Option<Bank>, Bank) {
     let shape =
         |tier, ports| Shape { tier, hosts: topology.hosts, leaves: topology.leaves, ports, ways: topology.most_ways };
     // Alike are switches of one tier with as many ports: a scheme may take its rows for its ports.
@@ -236,23 +236,6 @@ fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> Result<(Option<Ba
     }
     let in_fabric = Places { shapes, kinds };
     let at_hosts = Places { shapes: vec![shape(Tier::Host, 1)], kinds: vec![0; topology.hosts as usize] };
-    let seat = |name: &str, params: &[(String, ParamValue)], places: &Places| {
-        let values: Vec<_> = params.iter().map(|(name, value)| (name.clone(), value.as_value())).collect();
-        match Bank::new(name, &values, places, spec.seed, all_hooks) {
-            Some(Ok(bank)) => Ok(bank),
-            Some(Err(bad)) => Err(bad_scheme("scheme.params", bad.name, "a parameter of the scheme, in its range")),
-            None => Err(bad_scheme("scheme.name", name, "a registered scheme")),
-        }
-    };
-    let host_scheme = REGISTRY.iter().any(|entry| entry.about.name == spec.scheme.name && entry.site == "host");
-    if host_scheme {
-        let edge = seat(&spec.scheme.name, &spec.scheme.params, &at_hosts)?;
-        Ok((Some(edge), seat(&spec.scheme.fabric, &spec.scheme.fabric_params, &in_fabric)?))
-    } else {
-        Ok((None, seat(&spec.scheme.name, &spec.scheme.params, &in_fabric)?))
-    }
-}
-
-fn bad_scheme(key: &str, value: &str, allowed: &str) -> SpecError {
-    SpecError { key: key.into(), value: value.into(), allowed: allowed.into(), hint: None, unserved: false }
+    let edge = spec.scheme.edge.as_ref().map(|edge| edge.seat(&at_hosts, spec.seed, all_hooks));
+    (edge, spec.scheme.fabric.seat(&in_fabric, spec.seed, all_hooks))
 }

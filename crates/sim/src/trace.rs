@@ -97,11 +97,11 @@ fn check(sim: &Sim, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
     let decider = sim.edge.as_ref().unwrap_or(&sim.fabric);
     if decider.sees().decides != Decides::Chooses {
         return Err(error(
-            format!("flows of a run under {}", spec.scheme.name),
+            format!("flows of a run under {}", spec.scheme.name()),
             "a run whose scheme chooses".into(),
             Some(format!(
                 "{} hashes the header of each packet: all packets of a flow take the same path, and nothing is chosen",
-                spec.scheme.name
+                spec.scheme.name()
             )),
         ));
     }

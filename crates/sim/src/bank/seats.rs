@@ -3,7 +3,7 @@
 use super::{Asked, Call, Lend, NO_PEER};
 use crate::rows::{FlowRows, NumberMap};
 use spinewise_policy::out::Action;
-use spinewise_policy::{Cx, FlowKey, Hooks, Key, Layout, Out, Peers, Policy, Rng, Shape, Table, Tier, Time};
+use spinewise_policy::{About, Cx, FlowKey, Hooks, Key, Layout, Out, Peers, Policy, Rng, Shape, Table, Tier, Time};
 use std::collections::BTreeMap;
 
 /// The rows of one device under scheme `P`.
@@ -19,7 +19,7 @@ pub(super) struct Seat<P: Policy> {
     ids: Vec<u32>,
     peers: Vec<P::Peer>,
     routes: Vec<P::Route>,
-    rng: Rng,
+    pub(super) rng: Rng,
     pub(super) armed: BTreeMap<Key, Armed>,
 }
 
@@ -46,6 +46,7 @@ pub enum Fired {
 /// All seats of one scheme.
 pub struct Seats<P: Policy> {
     pub(super) policy: P,
+    pub(super) about: &'static About,
     pub(super) hooks: Hooks,
     pub(super) seed: u64,
     shapes: Vec<Shape>,
@@ -57,7 +58,7 @@ pub struct Seats<P: Policy> {
     /// Actions and bytes that any layout wants room for.
     room: (usize, usize),
     /// A stream that all seats draw from.
-    shared: Option<Box<Rng>>,
+    pub(super) shared: Option<Box<Rng>>,
 }
 
 /// What seats there are: the kinds of places, and the kind of each.
@@ -73,14 +74,14 @@ impl<P: Policy> Seats<P>
 where
     P::Site: Lend,
 {
-    pub(super) fn new(config: &P::Config, places: &Places, seed: u64, all_hooks: bool) -> Self {
-        let policy = P::new(config);
+    pub(super) fn new(policy: P, about: &'static About, places: &Places, seed: u64, all_hooks: bool) -> Self {
         let layouts: Vec<Layout> = places.shapes.iter().map(|shape| policy.layout(shape)).collect();
         let actions = layouts.iter().map(|layout| layout.actions).max().unwrap_or(0);
         let bytes = layouts.iter().map(|layout| layout.bytes).max().unwrap_or(0);
         Seats {
+            hooks: if all_hooks { Hooks::ALL } else { policy.hooks() },
             policy,
-            hooks: if all_hooks { Hooks::ALL } else { P::HOOKS },
+            about,
             seed,
             shapes: places.shapes.clone(),
             layouts,
@@ -89,29 +90,6 @@ where
             asked: Asked::default(),
             room: (actions, bytes),
             shared: None,
-        }
-    }
-
-    #[cold]
-    pub(super) fn follow_ns3(&mut self, stream: Rng) {
-        self.policy.follow_ns3();
-        self.shared = Some(Box::new(stream));
-    }
-
-    #[cold]
-    pub(super) fn swap_stream(&mut self, seat: u32) {
-        if self.shared.is_some() && self.seats[seat as usize].is_none() {
-            self.take_seat(seat);
-        }
-        if let (Some(seat), Some(shared)) = (&mut self.seats[seat as usize], &mut self.shared) {
-            std::mem::swap(&mut seat.rng, shared);
-        }
-    }
-
-    #[cold]
-    pub(super) fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey) {
-        if let Some(seat) = &mut self.seats[seat as usize] {
-            seat.flows.copy(from.0, to.0);
         }
     }
 
@@ -128,7 +106,7 @@ where
     }
 
     #[cold]
-    fn take_seat(&mut self, seat: u32) {
+    pub(super) fn take_seat(&mut self, seat: u32) {
         let kind = usize::from(self.kinds[seat as usize]);
         let (shape, layout) = (&self.shapes[kind], &self.layouts[kind]);
         let place = u64::from(seat) << 1 | u64::from(shape.tier == Tier::Host);
@@ -146,7 +124,7 @@ where
             ids: Vec::new(),
             peers: Vec::new(),
             routes: Vec::new(),
-            rng: Rng::stream(self.seed, P::ABOUT.name, place),
+            rng: Rng::stream(self.seed, self.about.name, place),
             armed: BTreeMap::new(),
         });
         let known = match layout.peers {
@@ -178,7 +156,7 @@ where
         key: Option<FlowKey>,
         hook: impl FnOnce(&P, &mut Cx<'_, P>, Option<&mut P::Flow>) -> R,
     ) -> R {
-        let listed = P::HOOKS.has(which);
+        let listed = self.policy.hooks().has(which);
         if !listed && !self.has_met(call) {
             return R::default();
         }
@@ -209,47 +187,24 @@ where
         self.asked.len = cx.out.len();
         answer
     }
+}
 
-    /// When to plan the timer's event, if the one that is planned already does not serve.
-    pub(super) fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time> {
-        let seat = self.seats[seat as usize].as_deref_mut()?;
-        if let Some(armed) = seat.armed.get_mut(&key) {
+impl<P: Policy> Seat<P> {
+    pub(super) fn arm(&mut self, key: Key, at: Time) -> Option<Time> {
+        if let Some(armed) = self.armed.get_mut(&key) {
             armed.at = at;
             // One that comes early is planned again then: a timer moved with every packet costs one event now and then.
             let earlier = at < armed.planned;
             armed.planned = armed.planned.min(at);
             return earlier.then_some(at);
         }
-        seat.armed.insert(key, Armed { at, planned: at });
+        self.armed.insert(key, Armed { at, planned: at });
         if let Key::Flow(flow, _) = key {
-            seat.flows.pin(flow.0);
+            self.flows.pin(flow.0);
         }
         Some(at)
     }
 
-    pub(super) fn cancel(&mut self, seat: u32, key: Key) {
-        let Some(seat) = self.seats[seat as usize].as_deref_mut() else { return };
-        if seat.armed.remove(&key).is_some()
-            && let Key::Flow(flow, _) = key
-        {
-            seat.flows.unpin(flow.0);
-        }
-    }
-
-    pub(super) fn pin(&mut self, seat: u32, key: FlowKey, pinned: bool) {
-        if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
-            if pinned { seat.flows.pin(key.0) } else { seat.flows.unpin(key.0) }
-        }
-    }
-
-    pub(super) fn forget(&mut self, seat: u32, key: FlowKey) {
-        if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
-            seat.flows.forget(key.0);
-        }
-    }
-}
-
-impl<P: Policy> Seat<P> {
     /// The position of a peer's rows, made on first use.
     #[inline]
     fn meet(&mut self, peer: u32) -> usize {

@@ -3,7 +3,7 @@
 //! One seat of each scheme, through the bank, as in a run: a leaf with so many uplinks, or a host with so many paths to
 //! each of four racks. Queues and delays are random and change all the time; everything is in the cache.
 
-use crate::bank::{Bank, Call, NO_PEER, Places, Room};
+use crate::bank::{Bank, Call, Chosen, NO_PEER, Places, Room};
 use crate::packet::{Hashing, Packet, Tags};
 use crate::spec::comparable_schemes;
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ impl Bench {
         let ports = if at_host { 1 } else { HOSTS as u16 + paths };
         let shape = Shape { tier, hosts: RACKS * HOSTS, leaves: RACKS, ports, ways: paths };
         let places = Places { shapes: vec![shape], kinds: vec![0] };
-        let bank = Bank::new(name, &[], &places, 1, false)?.ok()?;
+        let bank = Chosen::by_name(name)?.seat(&places, 1, false);
         let mut bench = Bench {
             peers: bank.peers(0),
             bank,

@@ -22,8 +22,7 @@ impl Host {
         event: Event,
     ) {
         let Some(edge) = w.edge.as_mut() else { return };
-        let losses = matches!(event, Event::Retransmit | Event::Timeout);
-        let wanted = if losses { Hooks::LOSS } else { Hooks::FEEDBACK };
+        let wanted = if event.is_loss() { Hooks::LOSS } else { Hooks::FEEDBACK };
         if !edge.hooks().has(wanted) || (peer & SWITCH == 0 && w.net.same_rack(self.id, peer)) {
             return;
         }

@@ -17,6 +17,7 @@ use super::topology::{self, FatTreeOverrideKeys, LinkKeys, OverrideKeys, RouteKe
 use super::traffic::{self, FlowKeys, StepKeys};
 use super::transport::TransportKeys;
 use super::transport::rdma::RdmaKeys;
+use crate::bank::{Entry, REGISTRY};
 use crate::transport::config::Kind as Control;
 use crate::workload::builtins;
 
@@ -152,7 +153,7 @@ pub fn describe() -> Value {
         .iter()
         .map(|table| json!({"name": table.header, "about": table.doc, "params": params(table.keys, table.preset)}));
     json!({
-        "schemes": scheme::entries().iter().map(describe_scheme).collect::<Vec<_>>(),
+        "schemes": REGISTRY.iter().map(describe_scheme).collect::<Vec<_>>(),
         "topologies": topology::ENTRIES.iter().map(describe_topology).collect::<Vec<_>>(),
         "workloads": workloads(),
         "transports": transports(),
@@ -200,7 +201,7 @@ fn describe_topology(entry: &topology::Entry) -> Value {
     json!({"name": entry.kind, "about": entry.doc, "source": entry.source, "params": params(entry.keys, Preset::topology)})
 }
 
-fn describe_scheme(entry: &scheme::Entry) -> Value {
+fn describe_scheme(entry: &Entry) -> Value {
     let about = entry.about;
     let params = entry.params.iter().map(|param| {
         let kind = match param.allowed {
@@ -229,7 +230,7 @@ fn describe_scheme(entry: &scheme::Entry) -> Value {
         "unit": about.unit,
         "told": about.told,
         "series": about.series.iter().map(|(name, doc)| format!("{name}: {doc}")).collect::<Vec<_>>(),
-        "sees": describe_sees(&entry.sees),
+        "sees": describe_sees(entry.sees),
         "rules": entry.sees.rules.iter().map(|rule| rule.says()).collect::<Vec<_>>(),
         "compared": entry.compared.map(describe_compared),
         "params": params.collect::<Vec<_>>(),

@@ -40,7 +40,7 @@ pub use error::SpecError;
 pub use fault::{Broken, Effect, Fault, FaultSpec, Pairs, Way as FaultWay};
 pub use metrics::{MetricsSpec, SizeClass};
 pub use run::{EngineKind, Follow, RunSpec, Stop};
-pub use scheme::{AckPaths, HashKind, HeaderBytes, ParamValue, PathTag, SchemeSpec, comparable_schemes};
+pub use scheme::{AckPaths, HashKind, HeaderBytes, PathTag, SchemeSpec, comparable_schemes};
 pub use switch::{
     EcnAt, EgressThreshold, HeadroomUse, Limit, Nics, OutputQueued, PauseRenewal, PortKind, QueueCounts,
     SharedBufferSpec, SwitchSpec,
@@ -52,6 +52,7 @@ pub use topology::{
 pub use traffic::{Traffic, TrafficEntry, UdpFlow, workload_error};
 pub use warning::Warning;
 
+use crate::bank::Entry;
 use crate::transport::Transport;
 use crate::transport::rdma::Recovery;
 use key::{Default, Kind};
@@ -130,6 +131,14 @@ pub struct Spec {
 /// # Errors
 /// A key that is not declared, a value that is not allowed, or values that do not fit each other: the first found.
 pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
+    resolve_with(value, &[])
+}
+
+/// As [`resolve`], where `[scheme]` may also name one of these guests.
+///
+/// # Errors
+/// As there.
+pub fn resolve_with(value: &Value, guests: &[Entry]) -> Result<Spec, SpecError> {
     let given = value.as_object().ok_or_else(|| SpecError::new("spec", value, "a table of settings"))?;
     let mut reader = Reader::new("", RootKeys::KEYS, given)?;
     let keys = RootKeys::read(&mut reader)?;
@@ -143,7 +152,7 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     reader.set_resolved("switch", told);
     check_room(&switch, &transport)?;
     check_pfc(preset, &switch, &transport)?;
-    let (scheme, told) = scheme::read(&keys.scheme, &topology, preset)?;
+    let (scheme, told) = scheme::read(&keys.scheme, &topology, preset, guests)?;
     reader.set_resolved("scheme", told);
     scheme::check_ecn(&scheme, &transport)?;
     let (traffic, told) = traffic::read(&keys.traffic, &topology, &transport)?;

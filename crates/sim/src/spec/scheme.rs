@@ -1,12 +1,11 @@
 //! `[scheme]`: which load-balancing scheme, with which parameters. What there is comes from the registry.
 
 mod fit;
+mod source;
 
 use serde_json::{Map, Value as Json};
-use spinewise_policy::config::{Allowed, Param, Refused};
-use spinewise_policy::{
-    About, Compared, InPreset, Params, Peers, Policy, Sees, Shape, Site, Tier, Tree, Uneven, Value,
-};
+use spinewise_policy::config::{Allowed, Refused};
+use spinewise_policy::{Peers, Shape, Tier, Value};
 
 use fit::{check_fit, check_tag, check_tree, shape};
 
@@ -15,16 +14,20 @@ use super::key::{Default, Kind, one_of, tidy};
 use super::presets::Preset;
 use super::reader::{Reader, keys, words};
 use super::topology::TopologySpec;
+use crate::bank::{Chosen, Entry, Given, Misfit, ParamValue, REGISTRY};
 use crate::transport::Transport;
 
 /// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
-const DEFAULT_SCHEME: &str = ENTRIES[0].about.name;
+const DEFAULT_SCHEME: &str = REGISTRY[0].about.name;
 
 keys! {
     /// `[scheme]`.
     SchemeKeys {
         /// The load-balancing scheme.
         name: String, Kind::Text("the name of a scheme"), Default::Word(DEFAULT_SCHEME);
+        /// Of a scheme that is no part of Spinewise: where its code lies, `[scheme.source]` with `class`, `file` and the
+        /// `sha256` of its text. Written by runs of such schemes; a run of it must be given the same class.
+        source: Option<Map<String, Json>>, Kind::Table("a table with class, file and sha256"), Default::Nothing("a scheme of the registry");
         /// Parameters of the scheme, `[scheme.params]`; see the scheme.
         params: Map<String, Json>, Kind::Table("a table of the scheme's parameters"), Default::Empty;
         /// How a host scheme's path tag selects the path: read by the fabric as the path itself, hashed with source and
@@ -90,51 +93,15 @@ words! {
     }
 }
 
-/// The value of a parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ParamValue {
-    /// A number.
-    Number(f64),
-    /// True or false.
-    Bool(bool),
-    /// A word.
-    Word(String),
-}
-
-impl ParamValue {
-    /// As the policy crate reads it.
-    pub fn as_value(&self) -> Value<'_> {
-        match self {
-            ParamValue::Number(number) => Value::Number(*number),
-            ParamValue::Bool(given) => Value::Bool(*given),
-            ParamValue::Word(word) => Value::Word(word),
-        }
-    }
-}
-
-impl From<Value<'_>> for ParamValue {
-    fn from(value: Value<'_>) -> ParamValue {
-        match value {
-            Value::Number(number) => ParamValue::Number(number),
-            Value::Bool(given) => ParamValue::Bool(given),
-            Value::Word(word) => ParamValue::Word(word.into()),
-        }
-    }
-}
-
-/// The scheme of a run.
+/// The schemes of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeSpec {
-    /// Its name in the registry.
-    pub name: String,
-    /// All its parameters, defaults included, in the order of the registry.
-    pub params: Vec<(String, ParamValue)>,
-    /// How its path tags select paths (of no effect for a switch scheme).
+    /// The one at the hosts, if the spec names a host scheme.
+    pub edge: Option<Chosen>,
+    /// The one at the switches.
+    pub fabric: Chosen,
+    /// How path tags select paths (of no effect without a host scheme).
     pub path_tag: PathTag,
-    /// The switch scheme under a host scheme (of no effect for a switch scheme).
-    pub fabric: String,
-    /// All parameters of that one.
-    pub fabric_params: Vec<(String, ParamValue)>,
     /// Whether in-band headers take bytes on the wire.
     pub header_bytes: HeaderBytes,
     /// Who chooses the paths of acknowledgements.
@@ -145,162 +112,66 @@ pub struct SchemeSpec {
     pub hash_salt: u64,
 }
 
-/// Parameters by name, in the order given.
-type Given = [(String, ParamValue)];
-
-/// All parameters of a scheme in the order of the registry, or the place in [`Given`] of the one refused.
-type Configured = Result<Vec<ParamValue>, (usize, Refused)>;
-
-/// A scheme of the registry, without its types.
-pub(crate) struct Entry {
-    /// Facts for people.
-    pub about: &'static About,
-    /// Facts by which it is compared, if it gives them.
-    pub compared: Option<Compared>,
-    /// What it tells about its choices.
-    pub sees: Sees,
-    /// `host` or `switch`.
-    pub site: &'static str,
-    /// Its parameters.
-    pub params: &'static [Param],
-    /// Its parameters in presets that set them otherwise.
-    pub presets: &'static [InPreset],
-    /// Does it write the in-band header?
-    header: bool,
-    /// Does it work in fat-trees alone?
-    pub in_trees: bool,
-    /// What it does in three tiers.
-    pub three_tiers: &'static str,
-    /// All parameters when these are set.
-    configure: fn(&Given) -> Configured,
-    /// Whom rows per path are kept for, with these parameters and in this place, if any are.
-    rows: fn(&Given, &Shape) -> Peers,
-    /// Is it told the rates of paths?
-    path_rates: fn(&Given, &Shape) -> bool,
-    /// Are its tags ports of a tunnel, and no paths by themselves?
-    draws_tags: fn(&Given, &Shape) -> bool,
-    /// A parameter that asks for more than the place has.
-    misfit: fn(&Given, &Shape) -> Option<(&'static str, Allowed)>,
-    /// A parameter by which links up make no groups of one size.
-    uneven: fn(&Given, &Tree) -> Option<Uneven>,
-    /// A parameter that contradicts another.
-    clash: fn(&Given) -> Option<(&'static str, Allowed, &'static str)>,
-    /// A parameter that has it wait for ECN echoes.
-    wants_ecn: fn(&Given) -> Option<(&'static str, Allowed)>,
-}
-
-impl Entry {
-    const fn of<P: Policy>() -> Entry {
-        Entry {
-            about: &P::ABOUT,
-            compared: P::COMPARED,
-            sees: P::SEES,
-            site: <P::Site as Site>::NAME,
-            params: <P::Config as Params>::PARAMS,
-            presets: P::PRESETS,
-            header: size_of::<P::Header>() > 0,
-            in_trees: P::IN_TREES,
-            three_tiers: P::IN_THREE_TIERS,
-            configure: configure::<P>,
-            rows: rows::<P>,
-            path_rates: path_rates::<P>,
-            draws_tags: draws_tags::<P>,
-            misfit: misfit::<P>,
-            uneven: uneven::<P>,
-            clash: clash::<P>,
-            wants_ecn: wants_ecn::<P>,
-        }
+impl SchemeSpec {
+    /// The one that the spec names.
+    pub fn chosen(&self) -> &Chosen {
+        self.edge.as_ref().unwrap_or(&self.fabric)
     }
-}
 
-macro_rules! table {
-    ($($variant:ident: $scheme:ty),* $(,)?) => { &[$(Entry::of::<$scheme>()),*] };
-}
-
-/// All schemes, in the order of the registry.
-const ENTRIES: &[Entry] = spinewise_policy::each_scheme!(table);
-
-/// All schemes, in the order of the registry.
-pub(crate) fn entries() -> &'static [Entry] {
-    ENTRIES
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.chosen().name()
+    }
 }
 
 /// Name and site of the schemes that say by what they compare.
 pub fn comparable_schemes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    entries().iter().filter(|entry| entry.compared.is_some()).map(|entry| (entry.about.name, entry.site))
+    REGISTRY.iter().filter(|entry| entry.compared.is_some()).map(|entry| (entry.about.name, entry.site))
 }
 
-fn config_of<P: Policy>(given: &Given) -> Result<P::Config, (usize, Refused)> {
-    let mut config = P::Config::default();
-    for (place, (name, value)) in given.iter().enumerate() {
-        config.set(name, value.as_value()).map_err(|refused| (place, refused))?;
+/// The schemes that a spec may name: those of the registry, and guests of this run.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    guests: &'a [Entry],
+}
+
+impl<'a> Known<'a> {
+    fn all(self) -> impl Iterator<Item = &'a Entry> {
+        REGISTRY.iter().chain(self.guests)
     }
-    Ok(config)
 }
 
-fn configure<P: Policy>(given: &Given) -> Configured {
-    let config = config_of::<P>(given)?;
-    Ok((0..P::Config::PARAMS.len()).map(|index| config.value(index).into()).collect())
-}
-
-fn rows<P: Policy>(given: &Given, shape: &Shape) -> Peers {
-    if size_of::<P::Route>() == 0 {
-        return Peers::None;
-    }
-    config_of::<P>(given).map_or(Peers::None, |config| P::new(&config).layout(shape).peers)
-}
-
-fn path_rates<P: Policy>(given: &Given, shape: &Shape) -> bool {
-    config_of::<P>(given).is_ok_and(|config| P::new(&config).layout(shape).path_rates)
-}
-
-fn draws_tags<P: Policy>(given: &Given, shape: &Shape) -> bool {
-    config_of::<P>(given).is_ok_and(|config| P::new(&config).layout(shape).draws_tags)
-}
-
-fn misfit<P: Policy>(given: &Given, shape: &Shape) -> Option<(&'static str, Allowed)> {
-    config_of::<P>(given).ok().and_then(|config| P::new(&config).misfit(shape))
-}
-
-fn uneven<P: Policy>(given: &Given, tree: &Tree) -> Option<Uneven> {
-    config_of::<P>(given).ok().and_then(|config| P::new(&config).uneven(tree))
-}
-
-fn clash<P: Policy>(given: &Given) -> Option<(&'static str, Allowed, &'static str)> {
-    config_of::<P>(given).ok().and_then(|config| P::new(&config).clash())
-}
-
-fn wants_ecn<P: Policy>(given: &Given) -> Option<(&'static str, Allowed)> {
-    config_of::<P>(given).ok().and_then(|config| P::new(&config).wants_ecn())
-}
-
-/// Reads `[scheme]` for this fabric.
+/// Reads `[scheme]` for this fabric; besides those of the registry it may name `guests`.
 pub(crate) fn read(
     given: &Map<String, Json>,
     fabric: &TopologySpec,
     preset: &Preset,
+    guests: &[Entry],
 ) -> Result<(SchemeSpec, Json), SpecError> {
+    let known = Known { guests };
     let mut reader = Reader::new("scheme", SchemeKeys::KEYS, given)?.with_defaults(preset.scheme());
     let keys = SchemeKeys::read(&mut reader)?;
-    let entry = find(&reader, "name", &keys.name, |_| true)?;
-    let params = read_params(&mut reader, "params", entry, &keys.params, preset)?;
-    check_fit(&reader, entry, &params, &keys.params, fabric)?;
-    check_tree(&reader, entry, &params, &keys.params, fabric)?;
-    let (path_tag, under, fabric_params) = if entry.site == "host" {
-        let drawn = (entry.draws_tags)(&params, &shape(Tier::Host, fabric));
+    source::check_given(&reader, &keys, known)?;
+    let entry = find(&reader, "name", &keys.name, known, |_| true)?;
+    source::check_same(&mut reader, entry, keys.source.as_ref())?;
+    let chosen = read_params(&mut reader, "params", entry, &keys.params, preset)?;
+    check_fit(&reader, &chosen, &keys.params, fabric)?;
+    check_tree(&reader, &chosen, &keys.params, fabric)?;
+    let (path_tag, edge, under) = if entry.site == "host" {
+        let drawn = chosen.layout(&shape(Tier::Host, fabric)).draws_tags;
         let path_tag = keys.path_tag.unwrap_or(if drawn { PathTag::Outer } else { PathTag::Explicit });
         reader.set_resolved("path_tag", path_tag.word().into());
-        check_tag(&reader, entry, &params, path_tag, fabric)?;
+        check_tag(&reader, &chosen, path_tag, fabric)?;
         let under = keys.fabric.as_deref().unwrap_or(DEFAULT_SCHEME);
         reader.set_resolved("fabric", under.into());
-        let under = find(&reader, "fabric", under, |entry| entry.site == "switch" && !entry.in_trees)?;
+        let under = find(&reader, "fabric", under, known, |entry| entry.site == "switch" && !entry.in_trees)?;
         if entry.header && under.header {
             let allowed =
                 format!("a switch scheme without an in-band header: a packet has one, and {} writes it", keys.name);
             return Err(reader.refuse("fabric", allowed));
         }
-        let params = read_params(&mut reader, "fabric_params", under, &keys.fabric_params.unwrap_or_default(), preset)?;
-        (path_tag, under, params)
+        let under = read_params(&mut reader, "fabric_params", under, &keys.fabric_params.unwrap_or_default(), preset)?;
+        (path_tag, Some(chosen), under)
     } else {
         for name in ["path_tag", "fabric", "fabric_params"] {
             if reader.given(name).is_some() {
@@ -308,14 +179,12 @@ pub(crate) fn read(
                 return Err(reader.refuse(name, allowed));
             }
         }
-        (PathTag::Explicit, entry, params.clone())
+        (PathTag::Explicit, None, chosen)
     };
     let scheme = SchemeSpec {
-        name: keys.name,
-        params,
+        edge,
+        fabric: under,
         path_tag,
-        fabric: under.about.name.into(),
-        fabric_params,
         header_bytes: keys.header_bytes,
         acks: keys.acks,
         hash: keys.hash,
@@ -324,31 +193,38 @@ pub(crate) fn read(
     Ok((scheme, reader.finish()))
 }
 
-/// Which fabrics a scheme serves with its defaults, for people.
+/// Which fabrics a scheme of the registry serves with its defaults, for people.
 pub(crate) fn fabrics(entry: &Entry) -> String {
     let anywhere = Shape { tier: Tier::Host, hosts: 2, leaves: 2, ports: 1, ways: 1 };
     let tagged = "leaf_spine, fat_tree, links where no packet has more than two choices on its way";
-    match (entry.rows)(&[], &anywhere) {
+    let Some(chosen) = Chosen::by_name(entry.about.name) else { return String::new() };
+    match rows(&chosen, &anywhere) {
         _ if entry.in_trees => "fat_tree".into(),
-        _ if entry.site != "host" || (entry.draws_tags)(&[], &anywhere) => "any".into(),
+        _ if entry.site != "host" || chosen.layout(&anywhere).draws_tags => "any".into(),
         Peers::Leaves => tagged.into(),
         Peers::Hosts => format!("{tagged}; other links with path_tag = \"outer\""),
         Peers::None => format!("{tagged}; other links with path_tag = \"outer\" or \"inner\""),
     }
 }
 
-fn find(
+/// Whom rows per path are kept for in this place, if any are.
+fn rows(chosen: &Chosen, shape: &Shape) -> Peers {
+    if chosen.entry().keeps_ways { chosen.layout(shape).peers } else { Peers::None }
+}
+
+fn find<'a>(
     reader: &Reader<'_>,
     key: &str,
     name: &str,
+    known: Known<'a>,
     fits: impl Fn(&Entry) -> bool,
-) -> Result<&'static Entry, SpecError> {
-    if let Some(entry) = entries().iter().find(|entry| entry.about.name == name && fits(entry)) {
+) -> Result<&'a Entry, SpecError> {
+    if let Some(entry) = known.all().find(|entry| entry.about.name == name && fits(entry)) {
         return Ok(entry);
     }
-    let names = || entries().iter().filter(|entry| fits(entry)).map(|entry| entry.about.name);
+    let names = || known.all().filter(|entry| fits(entry)).map(|entry| entry.about.name);
     let error = reader.refuse(key, one_of(names()));
-    match entries().iter().find(|entry| entry.about.name == name) {
+    match known.all().find(|entry| entry.about.name == name) {
         Some(entry) if entry.site == "switch" => {
             Err(error.hint(format!("{name} goes round dead links by itself, and tags name paths of links that work")))
         }
@@ -364,7 +240,7 @@ fn read_params(
     entry: &Entry,
     given: &Map<String, Json>,
     preset: &Preset,
-) -> Result<Vec<(String, ParamValue)>, SpecError> {
+) -> Result<Chosen, SpecError> {
     // What is given goes before what the preset says, and that before the scheme's own defaults.
     let own = entry.presets.iter().find(|own| own.preset == preset.name);
     let mut wanted: Map<String, Json> =
@@ -386,21 +262,27 @@ fn read_params(
         };
         set.push((name.clone(), plain));
     }
-    let values = (entry.configure)(&set).map_err(|(place, refused)| {
-        let name = &set[place].0;
-        match refused {
-            Refused::NotAllowed(range) => param_refused(&path(name), &given[name], range),
-            Refused::Unknown => unknown_param(&path(name), name, &given[name], entry),
+    let chosen = (entry.choose)(&set).map_err(|misfit| match misfit {
+        Misfit::Param(place, refused) => {
+            let name = &set[place].0;
+            match refused {
+                Refused::NotAllowed(range) => param_refused(&path(name), &given[name], range),
+                Refused::Unknown => unknown_param(&path(name), name, &given[name], entry),
+            }
+        }
+        Misfit::Failed(why) => {
+            let name = reader.path_of(if key == "params" { "name" } else { "fabric" });
+            SpecError::new(name, &entry.about.name.into(), "a scheme that can be set up").hint(why)
         }
     })?;
-    let all: Vec<(String, ParamValue)> = entry.params.iter().map(|param| param.name.to_string()).zip(values).collect();
+    let all = chosen.params();
     let told = all.iter().map(|(name, value)| (name.clone(), json(value.as_value()))).collect();
-    if let Some((name, range, other)) = (entry.clash)(&all) {
+    if let Some((name, range, other)) = chosen.clash() {
         return Err(param_refused(&path(name), &value_of(&all, name), range)
             .hint(format!("{other} is {}", value_of(&all, other))));
     }
     reader.set_resolved(key, Json::Object(told));
-    Ok(all)
+    Ok(chosen)
 }
 
 /// The value of a parameter of a scheme, all of whose parameters are given.
@@ -411,14 +293,14 @@ fn value_of(all: &Given, name: &str) -> Json {
 /// A scheme that acts on ECN echoes needs a transport that has them.
 pub(crate) fn check_ecn(scheme: &SchemeSpec, transport: &Transport) -> Result<(), SpecError> {
     let Transport::Tcp(tcp) = transport else { return Ok(()) };
-    let entry = entries().iter().find(|entry| entry.about.name == scheme.name);
-    match entry.and_then(|entry| (entry.wants_ecn)(&scheme.params)) {
+    let chosen = scheme.chosen();
+    match chosen.wants_ecn() {
         Some((name, range)) if !tcp.ect(false) => {
             let kind = Json::from(tcp.kind.name());
             let path = format!("scheme.params.{name}");
             let allowed = format!("{} with transport.kind = {kind}", allowed(range));
-            let hint = format!("{} would wait for ECN echoes that never come", scheme.name);
-            Err(SpecError::new(path, &value_of(&scheme.params, name), allowed).hint(hint))
+            let hint = format!("{} would wait for ECN echoes that never come", chosen.name());
+            Err(SpecError::new(path, &value_of(&chosen.params(), name), allowed).hint(hint))
         }
         _ => Ok(()),
     }
@@ -468,12 +350,12 @@ mod tests {
 
     #[test]
     fn what_schemes_say_of_presets_is_allowed_there() {
-        for entry in entries() {
+        for entry in REGISTRY {
             for own in entry.presets {
                 let name = entry.about.name;
                 assert!(PRESETS.iter().any(|preset| preset.name == own.preset), "{name}: no preset {}", own.preset);
                 let given: Vec<_> = own.params.iter().map(|&(key, value)| (key.to_string(), value.into())).collect();
-                let all = (entry.configure)(&given);
+                let all = (entry.choose)(&given);
                 assert!(all.is_ok(), "{name} in {}: {all:?}", own.preset);
             }
         }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use spinewise_policy::{Span, Time};
 
 use super::*;
+use crate::bank::REGISTRY;
 use crate::transport::TcpConfig;
 use crate::workload::{OnOff, Pairs, Workload};
 
@@ -317,7 +318,7 @@ fn defaults_are_those_of_the_types() {
     let source = Traffic::Tcp(Workload::OnOff(OnOff::default()));
     assert_eq!(spec.traffic, [TrafficEntry { source, priority: 0, subflows: None }]);
     assert_eq!(OnOff::default().pairs, Pairs::OneToOne { from: 0, to: 1 });
-    assert_eq!((spec.seed, spec.scheme.name.as_str(), spec.run.until), (1, "ecmp", Time(10_000_000_000_000)));
+    assert_eq!((spec.seed, spec.scheme.name(), spec.run.until), (1, "ecmp", Time(10_000_000_000_000)));
     let classes: Vec<(&str, u64, u64)> =
         spec.metrics.size_classes.iter().map(|class| (class.name.as_str(), class.from, class.below)).collect();
     assert_eq!(classes, [("short", 0, 100_000), ("long", 100_000, u64::MAX)]);
@@ -325,11 +326,12 @@ fn defaults_are_those_of_the_types() {
 
 #[test]
 fn every_scheme_resolves_with_all_its_parameters() {
-    for entry in scheme::entries() {
+    for entry in REGISTRY {
         let kind = if entry.in_trees { "fat_tree" } else { "leaf_spine" };
         let resolved = |scheme| resolved(json!({"topology": {"kind": kind}, "scheme": scheme, "traffic": udp()}));
         let spec = resolved(json!({"name": entry.about.name}));
-        let names: Vec<&str> = spec.scheme.params.iter().map(|(name, _)| name.as_str()).collect();
+        let params = spec.scheme.chosen().params();
+        let names: Vec<&str> = params.iter().map(|(name, _)| name.as_str()).collect();
         let declared: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
         assert_eq!(names, declared, "{}", entry.about.name);
         assert!(entry.site == "host" || spec.resolved["scheme"].get("path_tag").is_none());
@@ -337,7 +339,7 @@ fn every_scheme_resolves_with_all_its_parameters() {
         for param in entry.params {
             let params = json!({param.name: scheme::json(param.default)});
             let one = resolved(json!({"name": entry.about.name, "params": params}));
-            assert_eq!(one.scheme.params, spec.scheme.params);
+            assert_eq!(one.scheme, spec.scheme);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! How a shared buffer is divided: what each cable needs as headroom, what is guaranteed, what all may share.
 
-use crate::bank::REGISTRY;
+use crate::bank::Chosen;
 use crate::packet::Clock;
 use crate::packet::Serializer;
-use crate::spec::{HeaderBytes, ParamValue, PauseRenewal, SharedBufferSpec, Spec, SpecError, SwitchSpec, Traffic};
+use crate::spec::{HeaderBytes, PauseRenewal, SharedBufferSpec, Spec, SpecError, SwitchSpec, Traffic};
 use crate::topology::Topology;
 use spinewise_policy::Span;
 
@@ -45,22 +45,9 @@ pub fn largest_packet(spec: &Spec) -> u64 {
     let scheme = &spec.scheme;
     let header = match scheme.header_bytes {
         HeaderBytes::Free => 0,
-        HeaderBytes::Charged => {
-            header_room(&scheme.name, &scheme.params).max(header_room(&scheme.fabric, &scheme.fabric_params))
-        }
+        HeaderBytes::Charged => scheme.edge.iter().chain([&scheme.fabric]).map(Chosen::header_room).max().unwrap_or(0),
     };
     u64::from(most) + header
-}
-
-/// Bytes that the header of a scheme takes: as its parameter says, or the most there is room for.
-fn header_room(name: &str, params: &[(String, ParamValue)]) -> u64 {
-    if !REGISTRY.iter().any(|entry| entry.about.name == name && entry.header) {
-        return 0;
-    }
-    match params.iter().find(|(name, _)| name == "header_bytes") {
-        Some((_, ParamValue::Number(bytes))) => *bytes as u64,
-        _ => 16,
-    }
 }
 
 /// The parts of a buffer, bytes.

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value as Json};
 use spinewise_policy::{Peers, Shape, Tier, Uneven};
 
-use super::{Entry, Given, PathTag, json, param_refused};
+use super::{PathTag, json, param_refused, rows, value_of};
+use crate::bank::Chosen;
 use crate::spec::error::SpecError;
 use crate::spec::key::one_of;
 use crate::spec::reader::Reader;
@@ -17,16 +18,16 @@ pub(super) fn shape(tier: Tier, fabric: &TopologySpec) -> Shape {
 /// A parameter must not ask for more paths than there are, unless it has its default, which is then cut.
 pub(super) fn check_fit(
     reader: &Reader<'_>,
-    entry: &Entry,
-    params: &Given,
+    chosen: &Chosen,
     set: &Map<String, Json>,
     fabric: &TopologySpec,
 ) -> Result<(), SpecError> {
+    let entry = chosen.entry();
     let tier = if entry.site == "host" { Tier::Host } else { Tier::Leaf };
     let shape = shape(tier, fabric);
     let default = |name: &str| entry.params.iter().find(|param| param.name == name).map(|param| json(param.default));
-    let chosen = |name: &str| set.get(name).filter(|&value| default(name).as_ref() != Some(value));
-    let misfit = (entry.misfit)(params, &shape).and_then(|(name, range)| Some((name, range, chosen(name)?)));
+    let wanted = |name: &str| set.get(name).filter(|&value| default(name).as_ref() != Some(value));
+    let misfit = chosen.misfit(&shape).and_then(|(name, range)| Some((name, range, wanted(name)?)));
     match misfit {
         Some((name, range, value)) => Err(param_refused(&format!("{}.{name}", reader.path_of("params")), value, range)
             .hint(format!("the fabric has {} leaves, and {} paths between two of them", shape.leaves, shape.ways))),
@@ -38,12 +39,11 @@ pub(super) fn check_fit(
 /// it does not serve others, but parameters that were `set` are a mistake.
 pub(super) fn check_tree(
     reader: &Reader<'_>,
-    entry: &Entry,
-    params: &Given,
+    chosen: &Chosen,
     set: &Map<String, Json>,
     fabric: &TopologySpec,
 ) -> Result<(), SpecError> {
-    let name = entry.about.name;
+    let (name, entry) = (chosen.name(), chosen.entry());
     let tree = match &fabric.wiring {
         _ if !entry.in_trees => return Ok(()),
         Wiring::FatTree(tree) => tree.numbering(),
@@ -52,7 +52,7 @@ pub(super) fn check_tree(
             return Err(reader.refuse("name", "a scheme for any fabric").hint(hint).unserved_if(true));
         }
     };
-    let Some(Uneven { param, groups, uplinks, tier }) = (entry.uneven)(params, &tree) else { return Ok(()) };
+    let Some(Uneven { param, groups, uplinks, tier }) = chosen.uneven(&tree) else { return Ok(()) };
     let switch = if tier == Tier::Leaf { "leaf" } else { "aggregation switch" };
     let bits = (1..=uplinks.trailing_zeros()).map(|bits| bits.to_string());
     let allowed = match uplinks {
@@ -60,7 +60,7 @@ pub(super) fn check_tree(
         0..=64 => format!("a fat-tree whose {switch} has an even number of links up (k a multiple of 4)"),
         _ => format!("a fat-tree whose {switch} has at most 64 links up"),
     };
-    let value = params.iter().find(|(known, _)| known == param).map_or(Json::Null, |(_, value)| json(value.as_value()));
+    let value = value_of(&chosen.params(), param);
     let hint = format!("{groups} link groups of one size are to share the {uplinks} links up of each {switch}");
     let error = SpecError::new(format!("{}.{param}", reader.path_of("params")), &value, allowed).hint(hint);
     Err(error.unserved_if(set.get(param).is_none_or(Json::is_null)))
@@ -69,15 +69,14 @@ pub(super) fn check_tree(
 /// A path tag must mean the same path to everything that shares a row (per peer and path) of the scheme.
 pub(super) fn check_tag(
     reader: &Reader<'_>,
-    entry: &Entry,
-    params: &Given,
+    chosen: &Chosen,
     tag: PathTag,
     fabric: &TopologySpec,
 ) -> Result<(), SpecError> {
     let shape = shape(Tier::Host, fabric);
-    let name = entry.about.name;
-    let rows = (entry.rows)(params, &shape);
-    if tag == PathTag::Explicit && (entry.draws_tags)(params, &shape) {
+    let (name, layout) = (chosen.name(), chosen.layout(&shape));
+    let rows = rows(chosen, &shape);
+    if tag == PathTag::Explicit && layout.draws_tags {
         let hint = format!("{name} looks for source ports of a tunnel by which hashing switches reach every path");
         return Err(reader.refuse("path_tag", "\"outer\"").hint(hint));
     }
@@ -99,7 +98,7 @@ pub(super) fn check_tag(
             _ => {}
         }
     }
-    if tag != PathTag::Explicit && (entry.path_rates)(params, &shape) {
+    if tag != PathTag::Explicit && layout.path_rates {
         let hint =
             format!("{name} is told the rates of paths, with these parameters, and a hashed tag is no path by name");
         return Err(reader.refuse("path_tag", "\"explicit\"").hint(hint));

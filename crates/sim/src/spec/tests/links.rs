@@ -219,7 +219,7 @@ fn host_schemes_in_deep_graphs() {
              its leaf, and at a switch without hosts behind that"
         )
     };
-    for entry in super::scheme::entries().iter().filter(|entry| !entry.in_trees) {
+    for entry in crate::bank::REGISTRY.iter().filter(|entry| !entry.in_trees) {
         let name = entry.about.name;
         let got = refused(json!({"name": name}));
         match got {

@@ -21,8 +21,8 @@ fn message(mut spec: Value) -> String {
 
 /// The names of all schemes, or of those at the switches that go under one at the hosts, as a message lists them.
 fn schemes(site: &str) -> String {
-    let fits = |entry: &&super::scheme::Entry| site.is_empty() || (entry.site == site && !entry.in_trees);
-    let entries = super::scheme::entries().iter().filter(fits);
+    let fits = |entry: &&crate::bank::Entry| site.is_empty() || (entry.site == site && !entry.in_trees);
+    let entries = crate::bank::REGISTRY.iter().filter(fits);
     super::key::one_of(entries.map(|entry| entry.about.name))
 }
 

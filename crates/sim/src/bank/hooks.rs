@@ -1,0 +1,254 @@
+//! What a bank asks of its seats, and how each hook is called.
+
+use super::{Asked, Call, Fired, Lend, Seats};
+use spinewise_policy::{
+    About, Change, Cx, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet, Policy, Port, Queue, Rng, Sees,
+    Sight, Time, Verdict, Way, Wire,
+};
+
+/// The seats of a scheme, whichever it is. The methods are those of [`Bank`](super::Bank), which explains them.
+#[allow(missing_docs)]
+pub trait Seated {
+    fn about(&self) -> &'static About;
+    fn hooks(&self) -> Hooks;
+    fn sees(&self) -> &'static Sees;
+    fn seed(&self) -> u64;
+    fn layout(&self, seat: u32) -> &Layout;
+    fn follow_ns3(&mut self, stream: Rng);
+    fn ns3_shares_flowlets(&self) -> bool;
+    fn swap_stream(&mut self, seat: u32);
+    fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey);
+    fn asked(&mut self) -> &mut Asked;
+    fn has_asked(&self) -> bool;
+    fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32);
+    fn pick_and_tell(
+        &mut self,
+        call: Call<'_>,
+        packet: &Packet,
+        header: &mut [u8; 16],
+        sight: &mut Sight<'_>,
+    ) -> (Way, u32);
+    fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]);
+    fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict;
+    fn feedback(&mut self, call: Call<'_>, feedback: &Feedback);
+    fn message(&mut self, call: Call<'_>, message: &Message<'_>);
+    fn timer(&mut self, call: Call<'_>, key: Key) -> Fired;
+    fn tick(&mut self, call: Call<'_>);
+    fn link(&mut self, call: Call<'_>, port: Port, change: Change);
+    fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue);
+    fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time>;
+    fn cancel(&mut self, seat: u32, key: Key);
+    fn pin(&mut self, seat: u32, key: FlowKey, pinned: bool);
+    fn forget(&mut self, seat: u32, key: FlowKey);
+    fn flow_rows(&self) -> usize;
+}
+
+impl<P: Policy> Seated for Seats<P>
+where
+    P::Site: Lend,
+{
+    fn about(&self) -> &'static About {
+        self.about
+    }
+
+    #[inline]
+    fn hooks(&self) -> Hooks {
+        self.hooks
+    }
+
+    fn sees(&self) -> &'static Sees {
+        &P::SEES
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    #[inline]
+    fn layout(&self, seat: u32) -> &Layout {
+        &self.layouts[usize::from(self.kinds[seat as usize])]
+    }
+
+    #[cold]
+    fn follow_ns3(&mut self, stream: Rng) {
+        self.policy.follow_ns3();
+        self.shared = Some(Box::new(stream));
+    }
+
+    fn ns3_shares_flowlets(&self) -> bool {
+        P::NS3_SHARES_FLOWLETS
+    }
+
+    #[cold]
+    fn swap_stream(&mut self, seat: u32) {
+        if self.shared.is_some() && self.seats[seat as usize].is_none() {
+            self.take_seat(seat);
+        }
+        if let (Some(seat), Some(shared)) = (&mut self.seats[seat as usize], &mut self.shared) {
+            std::mem::swap(&mut seat.rng, shared);
+        }
+    }
+
+    #[cold]
+    fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey) {
+        if let Some(seat) = &mut self.seats[seat as usize] {
+            seat.flows.copy(from.0, to.0);
+        }
+    }
+
+    fn asked(&mut self) -> &mut Asked {
+        &mut self.asked
+    }
+
+    #[inline]
+    fn has_asked(&self) -> bool {
+        self.asked.len > 0
+    }
+
+    #[inline(always)]
+    fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
+        self.with_header(Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
+            let way = policy.pick(cx, flow, packet, header);
+            (way, header.wire())
+        })
+    }
+
+    fn pick_and_tell(
+        &mut self,
+        call: Call<'_>,
+        packet: &Packet,
+        header: &mut [u8; 16],
+        sight: &mut Sight<'_>,
+    ) -> (Way, u32) {
+        self.with_header(Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
+            policy.sees(cx, flow, packet, sight);
+            let way = policy.pick(cx, flow, packet, header);
+            (way, header.wire())
+        })
+    }
+
+    #[inline]
+    fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {
+        let mut own = P::Header::get(header);
+        self.call(Hooks::EGRESS, call, None, |policy, cx, _| policy.egress(cx, port, packet, &mut own));
+        put(&own, header);
+    }
+
+    #[inline]
+    fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict {
+        let hook = |policy: &P, cx: &mut Cx<'_, P>, flow: &mut P::Flow, header: &mut P::Header| {
+            policy.ingress(cx, flow, packet, header)
+        };
+        self.with_header(Hooks::INGRESS, call, packet, header, hook)
+    }
+
+    #[inline]
+    fn feedback(&mut self, call: Call<'_>, feedback: &Feedback) {
+        let which = if feedback.event.is_loss() { Hooks::LOSS } else { Hooks::FEEDBACK };
+        self.call(which, call, feedback.flow, |policy, cx, flow| policy.feedback(cx, flow, feedback));
+    }
+
+    fn message(&mut self, call: Call<'_>, message: &Message<'_>) {
+        self.call(Hooks::MESSAGE, call, message.flow, |policy, cx, flow| policy.message(cx, flow, message));
+    }
+
+    fn timer(&mut self, call: Call<'_>, key: Key) -> Fired {
+        let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { return Fired::Stale };
+        match seat.armed.get_mut(&key) {
+            Some(armed) if armed.at == call.now => {}
+            Some(armed) if armed.planned == call.now => {
+                armed.planned = armed.at;
+                return Fired::Early(armed.at);
+            }
+            _ => return Fired::Stale,
+        }
+        seat.armed.remove(&key);
+        let flow = if let Key::Flow(flow, _) = key { Some(flow) } else { None };
+        self.call(Hooks::TIMER, call, flow, |policy, cx, flow| policy.timer(cx, flow, key));
+        // Only now: a row must not have aged when its own timer finds it.
+        if let Some(flow) = flow {
+            self.pin(call.seat, flow, false);
+        }
+        Fired::Done
+    }
+
+    fn tick(&mut self, call: Call<'_>) {
+        self.call(Hooks::TICK, call, None, |policy, cx, _| policy.tick(cx));
+    }
+
+    fn link(&mut self, call: Call<'_>, port: Port, change: Change) {
+        self.call(Hooks::LINK, call, None, |policy, cx, _| policy.link(cx, port, change));
+    }
+
+    fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
+        if self.hooks.has(Hooks::DRAINED) {
+            self.call(Hooks::DRAINED, call, owner, |policy, cx, flow| policy.drained(cx, flow, port, queue));
+        }
+        if let Some(owner) = owner {
+            self.pin(call.seat, owner, false);
+        }
+    }
+
+    /// When to plan the timer's event, if the one that is planned already does not serve.
+    fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time> {
+        let seat = self.seats[seat as usize].as_deref_mut()?;
+        seat.arm(key, at)
+    }
+
+    fn cancel(&mut self, seat: u32, key: Key) {
+        let Some(seat) = self.seats[seat as usize].as_deref_mut() else { return };
+        if seat.armed.remove(&key).is_some()
+            && let Key::Flow(flow, _) = key
+        {
+            seat.flows.unpin(flow.0);
+        }
+    }
+
+    fn pin(&mut self, seat: u32, key: FlowKey, pinned: bool) {
+        if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
+            if pinned { seat.flows.pin(key.0) } else { seat.flows.unpin(key.0) }
+        }
+    }
+
+    fn forget(&mut self, seat: u32, key: FlowKey) {
+        if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
+            seat.flows.forget(key.0);
+        }
+    }
+
+    fn flow_rows(&self) -> usize {
+        self.seats.iter().flatten().map(|seat| seat.flows.kept()).sum()
+    }
+}
+
+impl<P: Policy> Seats<P>
+where
+    P::Site: Lend,
+{
+    /// Calls a hook about a packet: with its header decoded and the row of its flow (a blank one if it has no flow).
+    #[inline(always)]
+    fn with_header<R: Default>(
+        &mut self,
+        which: Hooks,
+        call: Call<'_>,
+        packet: &Packet,
+        header: &mut [u8; 16],
+        hook: impl FnOnce(&P, &mut Cx<'_, P>, &mut P::Flow, &mut P::Header) -> R,
+    ) -> R {
+        let mut own = P::Header::get(header);
+        let key = matches!(packet.kind, Kind::Data | Kind::Ack).then_some(packet.flow);
+        let mut blank = P::Flow::default();
+        let answer =
+            self.call(which, call, key, |policy, cx, flow| hook(policy, cx, flow.unwrap_or(&mut blank), &mut own));
+        put(&own, header);
+        answer
+    }
+}
+
+/// Writes a header back, unless the scheme has none.
+#[inline]
+fn put<H: Wire>(own: &H, header: &mut [u8; 16]) {
+    if size_of::<H>() > 0 {
+        own.put(header);
+    }
+}

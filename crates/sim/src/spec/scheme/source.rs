@@ -1,0 +1,52 @@
+//! `[scheme.source]`: a run of a scheme that is no part of Spinewise says whose code it ran, and wants that very code.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{Known, SchemeKeys};
+use crate::bank::{Entry, REGISTRY, Source};
+use crate::spec::error::SpecError;
+use crate::spec::reader::Reader;
+
+/// A spec that names the code of a scheme must be given it.
+pub(super) fn check_given(reader: &Reader<'_>, keys: &SchemeKeys, known: Known<'_>) -> Result<(), SpecError> {
+    let Some(source) = &keys.source else { return Ok(()) };
+    if REGISTRY.iter().any(|entry| entry.about.name == keys.name) {
+        let allowed = format!("no source: {} is a scheme of the registry", keys.name);
+        return Err(reader.refuse("source", allowed));
+    }
+    if known.guests.iter().any(|entry| entry.about.name == keys.name) {
+        return Ok(());
+    }
+    let word = |key: &str| source.get(key).and_then(Json::as_str).unwrap_or("?");
+    let allowed = format!("a scheme that is given with the spec: the class {} of {}", word("class"), word("file"));
+    let hint = format!(
+        "this spec ran a scheme of one's own (SHA-256 {}): give it by scheme=, or by --scheme-file {}:{}",
+        word("sha256"),
+        word("file"),
+        word("class")
+    );
+    Err(reader.refuse("name", allowed).hint(hint))
+}
+
+/// Writes down whose code it is. If the spec says that already, it must be the same.
+pub(super) fn check_same(
+    reader: &mut Reader<'_>,
+    entry: &Entry,
+    given: Option<&Map<String, Json>>,
+) -> Result<(), SpecError> {
+    let Some(source) = entry.source else { return Ok(()) };
+    let told = describe(source);
+    if let Some(given) = given
+        && let Some((key, _)) = given.iter().find(|(key, value)| told.get(key.as_str()) != Some(value))
+    {
+        let allowed = told.get(key).map_or("class, file and sha256".into(), Json::to_string);
+        let error = SpecError::new(format!("{}.{key}", reader.path_of("source")), &given[key], allowed);
+        return Err(error.hint("the code is not what it was; without [scheme.source] it runs as it is now"));
+    }
+    reader.set_resolved("source", told);
+    Ok(())
+}
+
+fn describe(source: Source) -> Json {
+    json!({ "class": source.class, "file": source.file, "sha256": source.sha256 })
+}
