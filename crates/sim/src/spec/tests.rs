@@ -84,7 +84,7 @@ fn everything() -> Vec<Value> {
         }),
         json!({
             "switch": {"buffer_bytes": 9000, "ecn_threshold_bytes": 1000},
-            "scheme": {"name": "presto", "path_tag": "explicit", "fabric": "rps", "fabric_params": {}},
+            "scheme": {"name": "presto", "source": null, "path_tag": "explicit", "fabric": "rps", "fabric_params": {}},
             "traffic": udp(),
         }),
         json!({
