@@ -117,11 +117,11 @@ fn row<T: Copy + Default + Send + 'static>(name: &'static str) -> (&'static str,
 
 fn see<P: Policy>() -> Seen
 where
-    P::Flow: Send + 'static,
-    P::Peer: Send + 'static,
-    P::Route: Send + 'static,
-    P::Port: Send + 'static,
-    P::Node: Send + 'static,
+    P::Flow: Copy + Send + 'static,
+    P::Peer: Copy + Send + 'static,
+    P::Route: Copy + Send + 'static,
+    P::Port: Copy + Send + 'static,
+    P::Node: Copy + Send + 'static,
 {
     let mut config = P::Config::default();
     for (index, param) in P::Config::PARAMS.iter().enumerate() {
