@@ -191,7 +191,7 @@ where
             (0..all).for_each(|id| _ = self.meet(Some(id)));
         }
         let current = self.meet(peer);
-        let mut row = flow.map(|key| self.flows.get(&key).copied().unwrap_or_default());
+        let mut row = flow.map(|key| self.flows.get(&key).cloned().unwrap_or_default());
         let mut cx = Cx {
             now: self.now,
             node: &mut self.node,
