@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
+import spinewise
+from spinewise.cli import main
+from spinewise.figures import bars, faults, spread
 from spinewise.measures import units
+from spinewise.measures.curves import LEVELS, Curves
 from spinewise.measures.stats import Interval
-from spinewise.show import plot
+from spinewise.show import plot, style
 
 
 def curve(label: str, values: list[float], half: float = 0.0) -> plot.Curve:
@@ -24,22 +31,22 @@ def axes_of(panel: plot.Panel) -> Axes:
 
 
 def test_every_curve_looks_different() -> None:
-    labels = [*plot.KNOWN, "other", "pdlb outer", "a", "b", "c", "d", "e"]
-    looks = [(one["color"], one["marker"]) for one in plot.look(labels).values()]
+    labels = [*style.KNOWN, "other", "pdlb outer", "a", "b", "c", "d", "e"]
+    looks = [(one["color"], one["marker"]) for one in style.look(labels).values()]
     assert len(set(looks)) == len(labels)
 
 
 def test_a_known_scheme_looks_the_same_in_every_figure() -> None:
-    alone = plot.look(["pdlb"])["pdlb"]
-    assert plot.look(["rps", "ecmp", "pdlb"])["pdlb"] == alone
-    assert plot.look(["PDLB"])["PDLB"] == alone
+    alone = style.look(["pdlb"])["pdlb"]
+    assert style.look(["rps", "ecmp", "pdlb"])["pdlb"] == alone
+    assert style.look(["PDLB"])["PDLB"] == alone
 
 
 def test_colours_can_be_told_apart_by_lightness_or_hue() -> None:
     def distance(a: str, b: str) -> float:
         return math.dist(to_rgb(a), to_rgb(b))
 
-    assert min(distance(a, b) for a, b in combinations(plot.COLOURS, 2)) > 0.2
+    assert min(distance(a, b) for a, b in combinations(style.COLOURS, 2)) > 0.2
 
 
 def test_the_axis_is_logarithmic_only_where_the_range_demands_it() -> None:
@@ -67,13 +74,13 @@ def test_an_error_bar_below_zero_does_not_stretch_a_logarithmic_axis() -> None:
 def test_points_that_are_not_known_are_left_out(tmp_path: Path) -> None:
     panel = plot.Panel("t", "x", "y [s]", [curve("a", [math.nan, math.nan]), curve("b", [1.0, math.nan])])
     made = plot.figure([panel], columns=1, caption="nothing to see")
-    assert {path.suffix for path in plot.save(made, tmp_path, "f")} == {".png", ".svg"}
+    assert {path.suffix for path in style.save(made, tmp_path, "f")} == {".png", ".svg"}
 
 
 def test_labels_units_caption_and_title_are_in_the_figure(tmp_path: Path) -> None:
     panel = plot.Panel("panel", "load", "FCT [ms]", [curve("ecmp", [1.0]), curve("rps", [2.0])])
     made = plot.figure([panel], columns=1, caption="three seeds", title="the title")
-    plot.save(made, tmp_path, "f")
+    style.save(made, tmp_path, "f")
     svg = (tmp_path / "f.svg").read_text()
     for text in ("panel", "load", "FCT [ms]", "ecmp", "rps", "three seeds", "the title"):
         assert f">{text}<" in svg
@@ -128,3 +135,124 @@ def test_a_logarithmic_x_axis_keeps_neighbours_apart() -> None:
     apart = [b / a for a, b in zip(*(line.get_xdata() for line in axes.get_lines()[::3][:2]), strict=True)]
     assert apart == pytest.approx([apart[0]] * 3)
     assert 1.0 < apart[0] < 1.1
+
+
+# ---- colours ----
+
+
+def test_eight_schemes_have_eight_colours() -> None:
+    for labels in (list(style.KNOWN[:8]), list(style.KNOWN[8:16]), ["hermes", "presto", "rps", "conweave", "a", "b"]):
+        assert len({one["color"] for one in style.look(labels).values()}) == len(labels)
+
+
+def test_nothing_is_cut_at_the_edge_of_a_panel() -> None:
+    axes = axes_of(plot.Panel("", "x", "y", [curve("a", [1.0, 10.2]), curve("b", [2.0, 10.2], half=0.3)]))
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    size = 5.0 / 72.0 / 2.0  # half a marker, in inches
+    figure = axes.get_figure()
+    assert figure is not None
+    width, height = figure.get_size_inches() * axes.get_position().size  # type: ignore[union-attr]
+    assert (top - 10.5) / (top - bottom) * height > size
+    assert bottom < 1.0
+    assert min(0.0 - left, right - 1.0) / (right - left) * width > size
+
+
+# ---- spreads ----
+
+
+def flow_table(entries: Sequence[int], sizes: Sequence[int], fct_us: Sequence[float]) -> pa.Table:
+    n = len(entries)
+    return pa.table(
+        {
+            "entry": pa.array(entries, pa.uint8()),
+            "tcp": [True] * n,
+            "finished": [t > 0 for t in fct_us],
+            "size_bytes": pa.array(sizes, pa.uint64()),
+            "fct_ps": pa.array([int(t * 1e6) for t in fct_us], pa.uint64()),
+            "slowdown": [t / 10 for t in fct_us],
+        }
+    )
+
+
+def test_levels_are_percentiles_and_unknown_beyond_the_last_flow() -> None:
+    found = Curves.of(flow_table([0] * 100 + [1], [10] * 101, [float(n) for n in range(1, 101)] + [7.0]), 0)
+    at = dict(zip(LEVELS, found.fct_s, strict=True))
+    assert found.flows == 100
+    assert 50e-6 <= at[0.5] <= 51e-6
+    assert 99e-6 <= at[0.99] <= 100e-6
+    assert math.isnan(at[0.9999])
+
+
+def test_percentiles_by_size_need_flows() -> None:
+    table = flow_table([0] * 111, [1000] * 101 + [10**6] * 10, [20.0] * 111)
+    small, large = Curves.of(table).sizes
+    assert (small.flows, large.flows) == (101, 10)
+    assert (small.p50, small.p99, large.p50) == (2.0, 2.0, 2.0)
+    assert math.isnan(large.p99)
+    assert 1000 / 10**0.25 < small.size_bytes < 1000 * 10**0.25
+
+
+def test_unfinished_flows_are_in_no_spread() -> None:
+    assert Curves.of(flow_table([0, 0], [10, 10], [5.0, 0.0])).flows == 1
+
+
+def test_rows_of_one_size_are_left_out_of_the_figure_by_size() -> None:
+    one_size = Curves.of(flow_table([0] * 20, [1000] * 20, [20.0] * 20))
+    sizes = [10**k for k in (3, 4, 5) for _ in range(20)]
+    many = Curves.of(flow_table([0] * 60, sizes, [20.0] * 60))
+    assert spread.by_size({"incast": {"ecmp": [one_size]}}, "") is None
+    made = spread.by_size({"incast": {"ecmp": [one_size]}, "web": {"ecmp": [many]}}, "")
+    assert made is not None
+    assert [axes.get_title(loc="left") for axes in made.axes] == ["web: median", "web: 99th percentile"]
+
+
+def test_bars_stand_in_the_order_given_and_leave_no_panel_empty() -> None:
+    known = {"ecmp": Interval(1.0, 0.1, 3), "rps": Interval(3.0, 0.1, 3)}
+    unknown = dict.fromkeys(known, Interval(math.nan, math.nan, 0))
+    made = bars.bars([bars.Panel("a", "x", known), bars.Panel("b", "x", unknown)], columns=2, caption="")
+    (axes,) = made.axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["ecmp", "rps"]
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]
+
+
+# ---- spinewise plot ----
+
+FAULTY = {
+    "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+    "traffic": [{"kind": "permutation", "size_bytes": 300_000}],
+    "fault": [{"kind": "down", "switch": "spine0", "at_us": 100, "until_us": 200}],
+    "metrics": {"series_interval_us": 20},
+}
+
+
+def test_plot_draws_what_fits_and_says_what_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spinewise.run(FAULTY).write(tmp_path / "run")
+    assert main(["plot", str(tmp_path / "run")]) == 0
+    told = capsys.readouterr().out
+    assert "left out size: needs flows of three sizes" in told
+    drawn = {path.name for path in (tmp_path / "run" / "figures").iterdir()}
+    assert {"cdf.png", "links.svg", "faults.png", "plot.json"} <= drawn
+
+
+def test_plot_refuses_a_figure_that_does_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spinewise.run({key: FAULTY[key] for key in ("topology", "traffic")}).write(tmp_path / "run")
+    for kind, says in (("links", "series_interval_us"), ("faults", "[[fault]]"), ("cfd", 'did you mean "cdf"?')):
+        assert main(["plot", str(tmp_path / "run"), kind]) == 2
+        assert says in capsys.readouterr().err
+    assert main(["plot", str(tmp_path / "run"), "cdf", "--format", "gif"]) == 2
+    assert "png, svg, pdf" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "figures").exists()
+
+
+def test_a_fault_that_costs_nothing_is_back_at_once() -> None:
+    same = np.full(100, 1000.0)
+    pair = faults.Pair(1e-5, same, same)
+    told = faults.caption(pair, [(1e-4, 2e-4)])
+    assert "0 % fewer bytes" in told
+    assert "at once after the first fault; at once after the last repair" in told
+    cut = same.copy()
+    cut[10:40] = 0.0
+    late = faults.caption(faults.Pair(1e-5, cut, same), [(1e-4, 2e-4)])
+    assert "100 % fewer bytes" in late
+    # As sharp as the window over which goodput must be back: a twentieth of 500 µs.
+    assert "280 µs after the first fault" in late

@@ -32,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_run(commands)
     add_explain(commands)
     add_compare(commands)
+    add_plot(commands)
     add_resilience(commands)
     add_validate(commands)
     for kind in ("schemes", "topologies", "workloads", "transports", "presets"):
@@ -133,6 +134,16 @@ def add_compare(commands: Any) -> None:
     )
     add_jobs(parser)
     add_output(parser, "tables and figures")
+
+
+def add_plot(commands: Any) -> None:
+    """``plot``."""
+    parser = new_command(commands, "plot", "plot", "Draw the figures of a results folder.")
+    parser.add_argument("results", metavar="RESULTS", help="the folder of a run")
+    parser.add_argument("kind", metavar="KIND", nargs="*", help="which figures, such as cdf or links [all that fit]")
+    parser.add_argument("--format", default="png,svg", metavar="A,B", help="of png, svg, pdf [png,svg]")
+    parser.add_argument("--out", metavar="DIR", help="write them into this new folder [RESULTS/figures]")
+    parser.add_argument("--force", action="store_true", help="replace figures that are there")
 
 
 def add_resilience(commands: Any) -> None:

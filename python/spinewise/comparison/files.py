@@ -15,7 +15,7 @@ from spinewise.measures.stats import Interval
 from spinewise.measures.summary import without_nan
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import write_json
-from spinewise.show import plot, terminal
+from spinewise.show import plot, style, terminal
 from spinewise.specs.spec import spec_hash
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def write_files(comparison: Comparison, target: Path) -> None:
     with (target / "table.txt").open("w") as stream:
         Console(file=stream, width=terminal.PLAIN_WIDTH).print(tables.comparison_report(comparison))
     for name, metrics in FIGURES.items():
-        plot.save(fct_figure(comparison, metrics), target, name)
+        style.save(fct_figure(comparison, metrics), target, name)
 
 
 def record(comparison: Comparison) -> dict[str, Any]:

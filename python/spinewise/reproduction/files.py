@@ -12,7 +12,7 @@ from spinewise.measures.summary import without_nan
 from spinewise.reproduction.experiment import Measured, Measurement, Panel, Timeline
 from spinewise.reproduction.reproduce import Reproduction
 from spinewise.runs.result import write_json
-from spinewise.show import plot
+from spinewise.show import plot, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ def write_files(done: Reproduction, target: Path) -> None:
     write_json(target / "reproduce.json", record(done))
     (target / "report.md").write_text(page(done))
     for name in variants(done):
-        plot.save(figure(done, name), target, figure_name(done, name))
+        style.save(figure(done, name), target, figure_name(done, name))
 
 
 def variants(done: Reproduction) -> list[str]:

@@ -14,7 +14,7 @@ from spinewise.measures.summary import without_nan
 from spinewise.resilience import show
 from spinewise.resilience.study import Study
 from spinewise.runs.result import write_json
-from spinewise.show import plot
+from spinewise.show import style
 from spinewise.show.terminal import PLAIN_WIDTH
 
 FORMAT = "spinewise-resilience-1"
@@ -33,7 +33,7 @@ def write_files(study: Study, target: Path) -> None:
     with (target / "table.txt").open("w") as stream:
         Console(file=stream, width=PLAIN_WIDTH).print(show.report(study))
     (target / "table.md").write_text(show.markdown(study))
-    plot.save(show.figure(study), target, "resilience")
+    style.save(show.figure(study), target, "resilience")
 
 
 def record(study: Study) -> dict[str, Any]:

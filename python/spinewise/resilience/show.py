@@ -13,7 +13,7 @@ from rich.text import Text
 from spinewise.measures import stats, units
 from spinewise.resilience.measures import SHARE
 from spinewise.resilience.study import Study
-from spinewise.show import plot
+from spinewise.show import style
 from spinewise.show.markdown import line
 from spinewise.show.terminal import Grid, new_table
 
@@ -180,7 +180,7 @@ def figure(study: Study) -> Figure:
     fabrics, faults = study.plan.fabrics, study.plan.faults
     rows = max(len(study.labels(fabric.name)) for fabric in fabrics)
     width = max(1.6 + 0.42 * len(faults) * len(fabrics) + 1.0 * len(fabrics), 5.0)
-    with mpl.rc_context({**plot.STYLE, "axes.grid": False}):
+    with mpl.rc_context({**style.STYLE, "axes.grid": False}):
         made = Figure(figsize=(width, 0.2 * rows + 2.4), layout="constrained")
         axes = made.subplots(1, len(fabrics), squeeze=False)[0]
         for one, fabric in zip(axes, fabrics, strict=True):
@@ -189,7 +189,7 @@ def figure(study: Study) -> Figure:
         bar.set_label("goodput lost during the fault [%]", fontsize=7)
         bar.ax.tick_params(labelsize=7)
         bar.outline.set_visible(False)
-        made.supxlabel(plot.wrapped(caption(study), max(2, round(width / 4))), fontsize=7, color="#444444")
+        made.supxlabel(style.wrapped(caption(study), max(2, round(width / 4))), fontsize=7, color="#444444")
     return made
 
 

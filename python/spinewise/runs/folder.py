@@ -21,7 +21,7 @@ from pathlib import Path
 from spinewise.errors import SpecError
 
 # Each kind of results folder holds one of these; only such a folder is ever replaced.
-MARKERS = ("run.json", "compare.json", "reproduce.json", "resilience.json")
+MARKERS = ("run.json", "compare.json", "reproduce.json", "resilience.json", "plot.json")
 
 _LOCK = ".lock"
 _AT_FDCWD = -100

@@ -1,54 +1,25 @@
-"""Figures: one look for all of them, colour-blind safe, every scheme always drawn the same way."""
+"""Panels of curves: intervals over x, or plain lines over time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from spinewise.measures.stats import Interval
+from spinewise.show.style import STYLE, look, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Okabe & Ito's palette, which readers with any colour vision can tell apart, without its yellow
-# (too pale on white); then markers make twelve more.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h", "p", "*")
-LINES = ("-", "--", "-.", ":")
-
-# The schemes of most figures keep one colour and marker in all of them.
-KNOWN = (
-    *("ecmp", "rps", "presto", "letflow", "conga", "pdlb", "drill", "ag", "conweave", "selb"),
-    *("flowbender", "qdaps", "clove", "wcmp", "drb", "meet", "hermes", "elab", "proportional"),
-)
 
 # Above this ratio between the largest and the smallest value an axis becomes logarithmic.
 LOG_ABOVE = 20.0
 # Most labels of an axis.
 MOST_TICKS = 12
-
-STYLE: Any = {  # matplotlib types its keys as one literal each
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.grid": True,
-    "axes.grid.which": "both",
-    "grid.color": "#DDDDDD",
-    "grid.linewidth": 0.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "lines.markersize": 5,
-    "lines.linewidth": 1.4,
-    "svg.hashsalt": "spinewise",
-    "svg.fonttype": "none",
-}
 
 
 @dataclass(frozen=True)
@@ -93,24 +64,6 @@ class Panel:
     def moved(self, x: float, by: float) -> float:
         """The x that stands `by` further along the axis."""
         return 2.0 ** (math.log2(x) + by) if self.log_x else x + by
-
-
-def look(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour, marker and line of each label: by scheme when it is known, else by position."""
-    looks: dict[str, dict[str, Any]] = {}
-    used: set[tuple[str, str]] = set()
-    for label in labels:
-        words = label.lower().replace(":", " ").replace("-", " ").split()
-        start = KNOWN.index(words[0]) if words and words[0] in KNOWN else len(KNOWN)
-        for step in range(len(COLOURS) * len(MARKERS)):
-            index = start + step
-            pair = (COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
-            if pair not in used:
-                break
-        used.add(pair)
-        again = sum(other["color"] == pair[0] for other in looks.values())
-        looks[label] = {"color": pair[0], "marker": pair[1], "linestyle": LINES[again % len(LINES)]}
-    return looks
 
 
 def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = "") -> Figure:
@@ -198,19 +151,6 @@ def scale_axis(axes: Axes, panel: Panel) -> None:
     else:
         # A little below zero, so that markers at zero are seen whole.
         axes.set_ylim(bottom=min([-0.025 * axes.get_ylim()[1], *[v for v in values if v < 0.0]]))
-
-
-def wrapped(text: str, columns: int) -> str:
-    """The caption in lines that fit below `columns` panels."""
-    import textwrap  # noqa: PLC0415
-
-    return "\n".join(textwrap.wrap(text, width=max(58 * columns, 86)))
-
-
-def save(made: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure as PNG and SVG; the same figure gives the same bytes."""
-    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
-    with mpl.rc_context(STYLE):
-        made.savefig(paths[0], dpi=160)
-        made.savefig(paths[1], metadata={"Date": None})
-    return paths
+    low, high = axes.get_ylim()
+    # Room above, so that markers and error bars at the top are seen whole.
+    axes.set_ylim(top=high * (high / low) ** 0.05 if axes.get_yscale() == "log" else high + 0.05 * (high - low))

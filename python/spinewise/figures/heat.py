@@ -1,0 +1,152 @@
+"""Links against time: how busy each was, and how long its queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+from spinewise.measures import units
+from spinewise.measures.summary import tier
+from spinewise.runs.result import Result
+from spinewise.show.style import STYLE, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = npt.NDArray[np.float64]
+
+MOST_LINKS = 40
+"""Rows that can be read; links beyond are the less busy ones."""
+MOST_COLUMNS = 400
+"""Intervals beyond are joined."""
+USE, QUEUE = "link_utilisation", "link_queue_bytes"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A quantity of some links over time.
+
+    Attributes:
+        links: names, in the order of the rows.
+        edges_s: instants at which intervals begin and end, in seconds; one more than columns.
+        values: one row per link.
+    """
+
+    links: list[str]
+    edges_s: Floats
+    values: Floats
+
+
+def read(result: Result, series: str) -> Grid:
+    """A series of links as a grid; intervals without a point count as zero.
+
+    Raises:
+        KeyError: the run has no such series.
+    """
+    links = result.entities_of(series)
+    of_each = [result.series_of(series, link) for link in links]
+    times = np.unique(np.concatenate([time for time, _ in of_each])) if of_each else np.array([])
+    values = np.zeros((len(links), len(times)))
+    for row, (time, value) in enumerate(of_each):
+        values[row, np.searchsorted(times, time)] = value
+    return joined(Grid(links, np.concatenate([[0.0], times]), values))
+
+
+def joined(grid: Grid) -> Grid:
+    """The same in at most `MOST_COLUMNS` columns, each the mean of its intervals."""
+    columns = grid.values.shape[1]
+    if columns <= MOST_COLUMNS:
+        return grid
+    step = -(-columns // MOST_COLUMNS)
+    starts = np.arange(0, columns, step)
+    counts = np.diff([*starts, columns])
+    values = np.add.reduceat(grid.values, starts, axis=1) / counts
+    return Grid(grid.links, grid.edges_s[[*starts, columns]], values)
+
+
+def rows_of(use: Grid) -> list[int]:
+    """The busiest links, tier by tier as they are named, the busiest of a tier first."""
+    mean = use.values.mean(axis=1)
+    busiest = np.argsort(-mean, kind="stable")[:MOST_LINKS]
+    tiers = list(dict.fromkeys(tier(name) for name in use.links))
+    return sorted((int(row) for row in busiest), key=lambda row: (tiers.index(tier(use.links[row])), -mean[row]))
+
+
+def heat(result: Result) -> Figure:
+    """Two panels over the same links: utilisation, and bytes queued."""
+    use, queue = read(result, USE), read(result, QUEUE)
+    rows = rows_of(use)
+    names = [use.links[row] for row in rows]
+    queue_rows = [queue.links.index(name) for name in names]
+    unit, size = units.time_unit([float(use.edges_s[-1])])
+    with mpl.rc_context({**STYLE, "axes.grid": False}):
+        made = Figure(figsize=(9.6, 0.155 * len(rows) + 1.7), layout="constrained")
+        left, right = made.subplots(1, 2, sharey=True)
+        draw(made, left, Grid(names, use.edges_s / size, use.values[rows]), "share of the interval in use", 1.0)
+        kilobytes = queue.values[queue_rows] / 1e3
+        draw(made, right, Grid(names, queue.edges_s / size, kilobytes), "bytes queued [kB]", None)
+        left.set_yticks(np.arange(len(names)) + 0.5, names, fontsize=6.5)
+        left.invert_yaxis()
+        for axes in (left, right):
+            axes.set_xlabel(f"time [{unit}]")
+            axes.tick_params(axis="y", length=0)
+            mark_faults(axes, result, size)
+        left.set_title(f"busiest link: {peak(names, use.values[rows], percent=True)}", loc="left")
+        right.set_title(f"longest queue: {peak(names, kilobytes)}", loc="left")
+        made.supxlabel(wrapped(caption(result, use, rows), 3), fontsize=7, color="#444444")
+    return made
+
+
+def draw(made: Figure, axes: Axes, grid: Grid, label: str, most: float | None) -> None:
+    """One quantity as colour."""
+    mesh = axes.pcolormesh(
+        grid.edges_s, np.arange(len(grid.links) + 1), grid.values,
+        cmap="viridis", vmin=0.0, vmax=most or max(float(grid.values.max(initial=0.0)), 1e-9), rasterized=True,
+    )  # fmt: skip
+    bar = made.colorbar(mesh, ax=axes, pad=0.01, aspect=30)
+    bar.set_label(label, fontsize=7)
+    bar.ax.tick_params(labelsize=7)
+    bar.outline.set_visible(False)
+    axes.spines[:].set_visible(False)
+
+
+def peak(names: list[str], values: Floats, *, percent: bool = False) -> str:
+    """Which link comes highest, and how high: its mean in percent, or its greatest value."""
+    of_each = values.mean(axis=1) if percent else values.max(axis=1)
+    row = int(np.argmax(of_each))
+    text = (
+        f"{units.percent(float(of_each[row]))} on average" if percent else f"{units.digits(float(of_each[row]), 3)} kB"
+    )
+    return f"{names[row]}, {text}"
+
+
+def mark_faults(axes: Axes, result: Result, size: float) -> None:
+    """A line where a fault begins, a dotted one where it ends."""
+    low, high = axes.get_xlim()
+    for begin_s, end_s in fault_times(result.spec):
+        for at, line in ((begin_s, "-"), (end_s, ":")):
+            if at is not None and low <= at / size <= high:
+                axes.axvline(at / size, color="#D55E00", linestyle=line, linewidth=0.9)
+
+
+def fault_times(spec: dict[str, Any]) -> list[tuple[float, float | None]]:
+    """When each fault of a spec begins and ends, in seconds."""
+    return [
+        (float(fault.get("at_us") or 0.0) * 1e-6, None if (end := fault.get("until_us")) is None else float(end) * 1e-6)
+        for fault in spec.get("fault") or []
+    ]
+
+
+def caption(result: Result, use: Grid, rows: list[int]) -> str:
+    """What a reader must know."""
+    scheme = result.spec.get("scheme", {}).get("name", "")
+    text = f"{result.spec.get('name', 'run')}, {scheme}: "
+    if len(rows) < len(use.links):
+        text += f"the {len(rows)} busiest of {len(use.links)} links; "
+    text += "rows in order of tiers, the busiest of a tier first. Queues as found at the ends of intervals."
+    return text + " Lines: a fault begins (solid), ends (dotted)." * bool(result.spec.get("fault"))
