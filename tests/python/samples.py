@@ -10,6 +10,7 @@ from spinewise.measures import tables
 from spinewise.runs.result import Result
 
 DTYPES = {
+    "entry": "u8",
     "size_bytes": "u64",
     "start_ps": "u64",
     "fct_ps": "u64",
@@ -25,7 +26,7 @@ DTYPES = {
     "nacks": "u32",
     "cnps": "u32",
 }
-NUMPY = {"u16": "<u2", "u32": "<u4", "u64": "<u8", "f64": "<f8", "bool": "?"}
+NUMPY = {"u8": "u1", "u16": "<u2", "u32": "<u4", "u64": "<u8", "f64": "<f8", "bool": "?"}
 CLASSES = [{"name": "short", "below_bytes": 100_000}, {"name": "long", "from_bytes": 100_000}]
 
 
@@ -100,6 +101,17 @@ TINY_SPEC: dict[str, Any] = {
             "pairs": "inter_rack",
             "duration_us": 5000,
         }
+    ],
+}
+
+# Two traffic entries: what a scheme can do for the first, and a burst at one port where none can help.
+TWO_ENTRIES: dict[str, Any] = {
+    "name": "two",
+    "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 6},
+    "switch": {"buffer_bytes": 30_000},
+    "traffic": [
+        TINY_SPEC["traffic"][0] | {"load": 0.6, "duration_us": 6000},
+        {"kind": "incast", "receiver": 0, "senders": 8, "size_bytes": 20_000},
     ],
 }
 

@@ -103,7 +103,7 @@ def test_the_table_shows_labels_as_they_are() -> None:
     [
         (Interval(0.1, 0.05, 3), "+10.0%"),
         (Interval(0.1, 0.2, 3), "(+10.0%)"),
-        (Interval(-0.1, math.nan, 1), "(-10.0%)"),
+        (Interval(-0.1, math.nan, 1), "-10.0%"),
         (Interval(math.nan, math.nan, 0), "–"),
     ],
 )

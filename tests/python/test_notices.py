@@ -27,4 +27,4 @@ def test_a_summary_has_the_warnings_of_the_report() -> None:
 
 def test_a_report_of_an_older_run_has_none() -> None:
     result = samples.result(size_bytes=[1000])
-    assert summarise(result.flows, result.report, [], "nearest_rank").warnings == []
+    assert summarise(result.flows, result.report, {}, "nearest_rank").warnings == []

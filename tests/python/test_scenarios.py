@@ -1,6 +1,7 @@
 """Every scenario runs and keeps to the bounds it carries: `"what" = [least, most]` in its [bounds] table.
 
-What can be bounded: `CLASS.fct_s.STAT`, `CLASS.slowdown.STAT` and `CLASS.unfinished` of a size class,
+What can be bounded: `CLASS.fct_s.STAT`, `CLASS.slowdown.STAT` and `CLASS.unfinished` of a size class, STAT the mean or
+any percentile; the same of a traffic entry, and its packets, behind `traffic NAME.` (`traffic web.packets.timeouts`);
 `packets.NAME` of the TCP flows, `counters.FATE.UNIT` of the report, `TIER.NAME` of a tier of links
 (`leaf->spine.jain`), `link NAME.WHAT` of one link, and `flowN.COLUMN` of one flow.
 """
@@ -15,6 +16,9 @@ from typing import Any
 import pytest
 
 import spinewise as sw
+from samples import TWO_ENTRIES
+from spinewise.comparison.cells import attribute
+from spinewise.measures.summary import ClassSummary
 from spinewise.runs.result import Result
 from spinewise.specs.spec import load
 
@@ -24,7 +28,10 @@ SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 def values(result: Result) -> dict[str, Any]:
     """All that a bound can name, nested."""
     summary = result.summary()
-    tree: dict[str, Any] = {found.name: asdict(found) for found in summary.classes}
+    tree: dict[str, Any] = {found.name: found for found in summary.classes}
+    for entry in summary.entries:
+        of = {"packets": asdict(entry.packets)} | {found.name: found for found in entry.classes}
+        tree[f"traffic {entry.name}"] = of
     tree |= {"packets": asdict(summary.packets), "counters": result.report["counters"]}
     tree |= {tier["tier"]: tier for tier in summary.links}
     tree |= {f"link {link['name']}": link for link in result.report["links"]}
@@ -36,7 +43,10 @@ def values(result: Result) -> dict[str, Any]:
 def value(tree: dict[str, Any], path: str) -> float:
     """The number that `path` names."""
     found: Any = tree
-    for step in path.split("."):
+    steps = path.split(".")
+    for place, step in enumerate(steps):
+        if isinstance(found, ClassSummary):
+            return attribute(found, ".".join(steps[place:]))
         found = found[step]
     return float(found)
 
@@ -75,3 +85,12 @@ def test_a_bound_that_is_not_kept_is_told() -> None:
     assert outside({"all.unfinished": [3, 4]}, tree) == []
     with pytest.raises(KeyError):
         outside({"all.no_such": [0, 0]}, tree)
+
+
+def test_bounds_know_traffic_entries_and_any_percentile() -> None:
+    tree = values(sw.run(TWO_ENTRIES))
+    assert value(tree, "traffic incast.all.flows") == 8
+    assert value(tree, "traffic incast.packets.timeouts") <= value(tree, "packets.timeouts")
+    assert value(tree, "traffic incast.all.fct_s.p98") >= value(tree, "traffic incast.all.fct_s.p12")
+    with pytest.raises(KeyError):
+        value(tree, "traffic web.all.flows")

@@ -27,12 +27,12 @@ def command(args: argparse.Namespace) -> int:
             cells = run_all(cases, measure, jobs=args.jobs, monitor=monitor)
         comparison = plan.comparison(cases, cells, skipped)
         if folder is not None:
-            write_files(comparison, folder)
+            write_files(comparison, folder, args.by)
     if args.json:
         print_json(record(comparison))
         return 0
     out = terminal.console()
-    out.print(tables.comparison_report(comparison))
+    out.print(tables.comparison_report(comparison, args.by))
     if args.out:
         out.print(f"tables and figures in {args.out}: table.txt, fct.png, slowdown.png, compare.json")
     return 0

@@ -79,6 +79,17 @@ def add_output(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--force", action="store_true", help="replace results that are there")
 
 
+def add_by(parser: argparse.ArgumentParser) -> None:
+    """Whose flows the tables tell of."""
+    parser.add_argument(
+        "--by",
+        choices=("entry", "class", "both"),
+        default="auto",
+        help="tell of each [[traffic]] entry, of size classes over all traffic, or both"
+        " [entry where there are several]",
+    )
+
+
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     """How many runs at once."""
     parser.add_argument("--jobs", type=whole(1, 1024), metavar="N", help="runs at once [one per core]")
@@ -95,6 +106,7 @@ def add_run(commands: Any) -> None:
         metavar="N,M,…",
         help="trace how these flows chose their paths, as trace.parquet; see `spinewise explain`",
     )
+    add_by(parser)
     add_output(parser, "run.json, flows.parquet and series.parquet")
 
 
@@ -132,6 +144,7 @@ def add_compare(commands: Any) -> None:
         metavar="N",
         help="repeats, each with its own traffic [compare.seeds, else 3]",
     )
+    add_by(parser)
     add_jobs(parser)
     add_output(parser, "tables and figures")
 

@@ -29,6 +29,6 @@ def command(args: argparse.Namespace) -> int:
         print_json(result.run_record())
         return 0
     out = terminal.console()
-    out.print(run_tables.run_report(result))
+    out.print(run_tables.run_report(result, args.by))
     out.print(f"results in {args.out}" if args.out else "results not kept (--out DIR keeps them)")
     return 0

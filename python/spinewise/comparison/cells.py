@@ -5,16 +5,18 @@ Intervals are 95 % Student-t over seeds; differences are taken seed by seed agai
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from spinewise.measures import stats
-from spinewise.measures.summary import ClassSummary, Summary
+from spinewise.measures.entries import By
+from spinewise.measures.summary import ALL, ClassSummary, EntrySummary, Summary
 from spinewise.specs.spec import Spec
 from spinewise.specs.variants import Variant
 
-# What `compare` shows of every size class, as attribute paths of ClassSummary.
+# What `compare` keeps of every size class, as paths below ClassSummary; any percentile may stand there.
 METRICS = {
     "mean FCT": "fct_s.mean",
     "p99 FCT": "fct_s.p99",
@@ -47,9 +49,9 @@ class Cell:
     wall_seconds: float
     packet_hops: int
 
-    def value(self, size_class: str, metric: str) -> float:
-        """A metric such as ``fct_s.p99`` of one size class."""
-        return attribute(self.summary.of(size_class), metric)
+    def value(self, size_class: str, metric: str, entry: str | None = None) -> float:
+        """A metric such as ``fct_s.p99`` of one size class: of one traffic entry, or of all traffic."""
+        return attribute(self.summary.of(size_class, entry), metric)
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,18 @@ class Skipped:
 
 
 def attribute(summary: ClassSummary, path: str) -> float:
-    """The number at an attribute path."""
-    found: Any = summary
-    for name in path.split("."):
-        found = getattr(found, name)
-    return float(found)
+    """The number that a path such as ``fct_s.p99``, ``slowdown.p98`` or ``unfinished`` names.
+
+    Raises:
+        KeyError: it names none.
+    """
+    quantity, dot, name = path.partition(".")
+    try:
+        found: Any = getattr(summary, quantity)
+        return float(found.get(name) if dot else found)
+    except (AttributeError, TypeError, ValueError):
+        known = "fct_s or slowdown, a dot, and mean or a percentile (fct_s.p98); flows; unfinished"
+        raise KeyError(f"no metric {path!r}; there are {known}") from None
 
 
 @dataclass(frozen=True)
@@ -104,33 +113,82 @@ class Comparison:
 
     @property
     def size_classes(self) -> list[str]:
-        """Names of the size classes, "all" last."""
+        """Names of the size classes of all traffic, "all" last."""
         return [found.name for found in self.cells[0].summary.classes]
 
+    @property
+    def entries(self) -> list[str]:
+        """Names of the traffic entries whose flows complete, in order; constant-rate UDP is none."""
+        return [found.name for found in self.cells[0].summary.asked]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the classes of all traffic throw the flows of several entries together."""
+        return self.cells[0].summary.mixed
+
+    def scopes(self, by: By = "auto") -> list[str | None]:
+        """Whose flows to tell of, one after the other: names of traffic entries; None stands for all traffic."""
+        if not self.entries or by == "class" or (by == "auto" and not self.mixed):
+            return [None]
+        return [*self.entries, *([None] if by == "both" else [])]
+
+    def classes_of(self, entry: str | None = None) -> list[str]:
+        """Size classes that have flows, "all" last; only "all" where no more than one has."""
+        summaries = [cell.summary for cell in self.cells]
+        found = summaries[0].classes if entry is None else summaries[0].entry(entry).classes
+        full = [one.name for one in found if any(each.of(one.name, entry).flows for each in summaries)]
+        parts = [name for name in full if name != ALL]
+        return [*parts, ALL] if len(parts) > 1 else [ALL]
+
     def at(self, label: str, load: float | None) -> list[Cell]:
-        """The cells of one scheme at one load, in order of seeds."""
+        """The cells of one scheme at one load, in order of seeds.
+
+        Raises:
+            KeyError: there is no such scheme or load.
+        """
+        if label not in self.labels:
+            raise KeyError(f"no scheme {label!r}; there are {', '.join(self.labels)}")
+        if load not in self.loads:
+            there = ", ".join("None (as given in the spec)" if one is None else f"{one:g}" for one in self.loads)
+            raise KeyError(f"no load {load!r}; there are {there}")
         return [self._by_key[label, load, seed] for seed in self.seeds]
 
-    def values(self, label: str, load: float | None, size_class: str, metric: str) -> list[float]:
+    def over(self, label: str, load: float | None, value: Callable[[Cell], float]) -> stats.Interval:
+        """Mean over seeds of what `value` finds in each run, with its 95 % interval."""
+        return stats.t_interval([value(cell) for cell in self.at(label, load)])
+
+    def against(
+        self, label: str, load: float | None, value: Callable[[Cell], float], other: str | None = None
+    ) -> stats.Interval:
+        """Paired difference of what `value` finds, to the first scheme or `other`, as a fraction of that one's mean."""
+        baseline = [value(cell) for cell in self.at(other or self.labels[0], load)]
+        return stats.relative_difference([value(cell) for cell in self.at(label, load)], baseline)
+
+    def values(
+        self, label: str, load: float | None, size_class: str, metric: str, entry: str | None = None
+    ) -> list[float]:
         """One metric over seeds."""
-        return [cell.value(size_class, metric) for cell in self.at(label, load)]
+        return [cell.value(size_class, metric, entry) for cell in self.at(label, load)]
 
-    def interval(self, label: str, load: float | None, size_class: str, metric: str) -> stats.Interval:
-        """Mean over seeds with its 95 % interval."""
-        return stats.t_interval(self.values(label, load, size_class, metric))
+    def interval(
+        self, label: str, load: float | None, size_class: str, metric: str, entry: str | None = None
+    ) -> stats.Interval:
+        """Mean over seeds with its 95 % interval: of one traffic entry, or of all traffic."""
+        return self.over(label, load, lambda cell: cell.value(size_class, metric, entry))
 
-    def difference(self, label: str, load: float | None, size_class: str, metric: str) -> stats.Interval:
+    def difference(
+        self, label: str, load: float | None, size_class: str, metric: str, entry: str | None = None
+    ) -> stats.Interval:
         """Paired difference to the first scheme, as a fraction of the first scheme's mean."""
-        baseline = self.values(self.labels[0], load, size_class, metric)
-        return stats.relative_difference(self.values(label, load, size_class, metric), baseline)
+        return self.against(label, load, lambda cell: cell.value(size_class, metric, entry))
 
-    def unfinished(self, label: str, load: float | None, size_class: str = "all") -> int:
+    def unfinished(self, label: str, load: float | None, size_class: str = ALL, entry: str | None = None) -> int:
         """Flows without an end, over all seeds."""
-        return sum(cell.summary.of(size_class).unfinished for cell in self.at(label, load))
+        return sum(cell.summary.of(size_class, entry).unfinished for cell in self.at(label, load))
 
-    def flows(self, load: float | None, size_class: str = "all") -> int:
+    def flows(self, load: float | None, size_class: str = ALL, entry: str | None = None) -> int:
         """Flows of one scheme at this load, over all seeds."""
-        return sum(cell.summary.of(size_class).flows for cell in self.at(self.labels[0], load))
+        return sum(cell.summary.of(size_class, entry).flows for cell in self.at(self.labels[0], load))
 
     def overloaded(self, load: float | None) -> bool:
         """Whether any run at this load offered more than the worst cut carries."""
@@ -145,22 +203,42 @@ class Comparison:
         return all(len(hashes) == 1 for hashes in seen.values())
 
     def rows(self) -> list[dict[str, Any]]:
-        """The comparison as one record per load, scheme, size class and metric."""
+        """The comparison as one record per load, scheme, traffic entry, size class and metric.
+
+        With several entries all traffic together is one more, called "all".
+        """
         return [
-            self.row(load, label, size_class, metric)
+            self.row(load, label, size_class, metric, entry)
             for load in self.loads
             for label in self.labels
-            for size_class in self.size_classes
+            for entry in self.scopes("both" if self.mixed else "entry")
+            for size_class in self.names_of(entry)
             for metric in METRICS.values()
         ]
 
-    def row(self, load: float | None, label: str, size_class: str, metric: str) -> dict[str, Any]:
+    def names_of(self, entry: str | None) -> list[str]:
+        """Names of all size classes of an entry, or of all traffic."""
+        return self.size_classes if entry is None else [one.name for one in self.entry(entry).classes]
+
+    def entry(self, name: str) -> EntrySummary:
+        """The traffic entry of this name in the first run.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self.cells[0].summary.entry(name)
+
+    def row(
+        self, load: float | None, label: str, size_class: str, metric: str, entry: str | None = None
+    ) -> dict[str, Any]:
         """One record: mean, interval and paired difference."""
-        own = self.interval(label, load, size_class, metric)
-        against = self.difference(label, load, size_class, metric)
+        own = self.interval(label, load, size_class, metric, entry)
+        against = self.difference(label, load, size_class, metric, entry)
         return {
             "load": load,
             "scheme": label,
+            "entry": ALL if entry is None else entry,
+            "mixes_entries": entry is None and self.mixed,
             "size_class": size_class,
             "metric": metric,
             "mean": own.mean,
@@ -168,6 +246,12 @@ class Comparison:
             "seeds": own.n,
             "vs_first": against.mean,
             "vs_first_ci95_half": against.half,
-            "unfinished": self.unfinished(label, load, size_class),
+            "unfinished": self.unfinished(label, load, size_class, entry),
             "overloaded": self.overloaded(load),
         }
+
+    def __repr__(self) -> str:
+        loads = "the spec's load" if self.loads == [None] else f"loads {', '.join(f'{load:g}' for load in self.loads)}"
+        of = f"; traffic {', '.join(self.entries)}" if self.mixed else ""
+        seeds = f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)}"
+        return f"<Comparison of {', '.join(self.labels)} at {loads}, {seeds}{of}>"

@@ -11,8 +11,10 @@ from spinewise import core
 from spinewise.comparison import tables
 from spinewise.comparison.cells import METRICS, Cell, Comparison
 from spinewise.measures import units
+from spinewise.measures.distribution import NAMED
+from spinewise.measures.entries import By
 from spinewise.measures.stats import Interval
-from spinewise.measures.summary import without_nan
+from spinewise.measures.summary import ALL, without_nan
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import write_json
 from spinewise.show import plot, style, terminal
@@ -33,12 +35,12 @@ def write(comparison: Comparison, folder: str | Path, *, force: bool = False) ->
     return Path(folder)
 
 
-def write_files(comparison: Comparison, target: Path) -> None:
-    """Write the files into an existing folder."""
+def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
+    """Write the files into an existing folder; the tables tell of the flows of `by`."""
     write_json(target / "compare.json", record(comparison))
     write_cells(comparison, target / "cells.parquet")
     with (target / "table.txt").open("w") as stream:
-        Console(file=stream, width=terminal.PLAIN_WIDTH).print(tables.comparison_report(comparison))
+        Console(file=stream, width=terminal.PLAIN_WIDTH).print(tables.comparison_report(comparison, by))
     for name, metrics in FIGURES.items():
         style.save(fct_figure(comparison, metrics), target, name)
 
@@ -51,6 +53,7 @@ def record(comparison: Comparison) -> dict[str, Any]:
             "version": core.version(),
             "schemes": comparison.labels,
             "skipped": [{"scheme": one.label, "reason": one.reason} for one in comparison.skipped],
+            "entries": comparison.entries,
             "loads": comparison.loads,
             "seeds": comparison.seeds,
             "paired": comparison.paired,
@@ -79,25 +82,31 @@ def cell_record(cell: Cell) -> dict[str, Any]:
 
 
 def write_cells(comparison: Comparison, path: Path) -> None:
-    """One row per run and size class, for further analysis."""
+    """One row per run, traffic entry and size class, for further analysis."""
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import parquet  # noqa: PLC0415
 
-    rows = [
+    rows = [row for cell in comparison.cells for row in cell_rows(cell, comparison)]
+    parquet.write_table(pa.Table.from_pylist(rows), path, compression="zstd")
+
+
+def cell_rows(cell: Cell, comparison: Comparison) -> list[dict[str, Any]]:
+    """The rows of one run: a traffic entry called "all" is all traffic."""
+    return [
         {
             "scheme": cell.label,
             "load": cell.load,
             "seed": cell.seed,
+            "entry": ALL if entry is None else entry,
             "size_class": found.name,
             "flows": found.flows,
             "unfinished": found.unfinished,
-            **{f"fct_{key}_s": value for key, value in vars(found.fct_s).items()},
-            **{f"slowdown_{key}": value for key, value in vars(found.slowdown).items()},
+            **{f"fct_{name}_s": found.fct_s.get(name) for name in ("mean", *NAMED)},
+            **{f"slowdown_{name}": found.slowdown.get(name) for name in ("mean", *NAMED)},
         }
-        for cell in comparison.cells
-        for found in cell.summary.classes
+        for entry in comparison.scopes("both" if comparison.mixed else "entry")
+        for found in (cell.summary.classes if entry is None else cell.summary.entry(entry).classes)
     ]
-    parquet.write_table(pa.Table.from_pylist(rows), path, compression="zstd")
 
 
 def fct_figure(comparison: Comparison, metrics: tuple[str, ...]) -> Figure:

@@ -11,6 +11,7 @@ from typing import Any
 
 from spinewise.comparison.cells import Cell, Comparison, Skipped
 from spinewise.errors import SpecError
+from spinewise.measures.entries import entries_of
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
 from spinewise.runs.result import Result
 from spinewise.specs.spec import Spec, as_spec
@@ -123,9 +124,15 @@ class Plan:
 
     def cases(self) -> list[Case[Key]]:
         """Every run, resolved and checked before the first one starts."""
-        return [
+        cases = [
             self.case(variant, load, seed) for load in self.loads for seed in self.seeds for variant in self.variants
         ]
+        first = told_apart(cases[0].spec)
+        for case in cases:
+            if told_apart(case.spec) != first:
+                allowed = f"variants whose traffic entries and size classes are those of {cases[0].key[0]}"
+                raise SpecError("--schemes", case.key[0], allowed, "their flows could not be compared")
+        return cases
 
     def case(self, variant: Variant, load: float | None, seed: int) -> Case[Key]:
         """One run, resolved and checked."""
@@ -135,6 +142,11 @@ class Plan:
     def comparison(self, cases: list[Case[Key]], cells: list[Cell], skipped: list[Skipped]) -> Comparison:
         """The comparison that its runs have come to."""
         return Comparison(cases[0].spec, self.variants, self.loads, self.seeds, cells, skipped)
+
+
+def told_apart(spec: Spec) -> list[tuple[str, list[str]]]:
+    """What flows are told apart by: names of traffic entries, and of the size classes of each."""
+    return [(entry.name, [str(one["name"]) for one in entry.size_classes]) for entry in entries_of(spec)]
 
 
 def check_compare_table(table: Any) -> None:

@@ -9,48 +9,80 @@ from rich.text import Text
 
 from spinewise.comparison.cells import Comparison
 from spinewise.measures import units
+from spinewise.measures.entries import By
 from spinewise.measures.stats import Interval
+from spinewise.measures.summary import ALL
 from spinewise.show.terminal import Grid, new_table
 
+SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
+"""The metrics of the tables, and how their titles call them."""
+SHORT = {"fct_s.mean": "mean", "fct_s.p99": "p99"}
 
-def comparison_report(comparison: Comparison) -> RenderableType:
+
+def comparison_report(comparison: Comparison, by: By = "auto") -> RenderableType:
     """Everything `spinewise compare` prints."""
     return Group(
-        comparison_table(comparison, "fct_s.mean", "Mean FCT"),
-        comparison_table(comparison, "fct_s.p99", "99th percentile of FCT"),
-        Text("\n".join(notes(comparison))),
+        *(table for entry in comparison.scopes(by) for table in scope_tables(comparison, entry)),
+        Text("\n".join(notes(comparison, by))),
     )
 
 
-def comparison_table(comparison: Comparison, metric: str, title: str) -> Grid:
-    """One metric: a row per load and scheme, two columns per size class."""
-    classes = comparison.size_classes
-    scale = {name: class_unit(comparison, name, metric) for name in classes}
+def scope_tables(comparison: Comparison, entry: str | None) -> list[Grid]:
+    """The tables of one traffic entry or of all traffic: one where its flows are all of one size class."""
+    classes = comparison.classes_of(entry)
+    if len(classes) == 1:
+        columns = [(SHORT[metric], classes[0], metric) for metric in SHOWN]
+        return [comparison_table(comparison, title(comparison, entry, "FCT"), columns, entry)]
+    return [
+        comparison_table(
+            comparison, title(comparison, entry, text), [(name, name, metric) for name in classes], entry
+        )
+        for metric, text in SHOWN.items()
+    ]  # fmt: skip
+
+
+def title(comparison: Comparison, entry: str | None, text: str) -> str:
+    """What stands above a table: whose flows it is about, and what it shows."""
+    if entry is None:
+        mixed = f"All traffic together ({', '.join(comparison.entries)}): " if comparison.mixed else ""
+        return f"{mixed}{text}" if mixed else text[0].upper() + text[1:]
+    return f"{entry}: {text}"
+
+
+def comparison_table(
+    comparison: Comparison, heading: str, columns: list[tuple[str, str, str]], entry: str | None
+) -> Grid:
+    """A row per load and scheme, two columns for each (header, size class, metric)."""
+    scale = [class_unit(comparison, name, metric, entry) for _, name, metric in columns]
     first = comparison.labels[0]
-    columns = [column for name in classes for column in (f"{name} [{scale[name][0]}]", f"vs {first}")]
-    table = new_table(title, ["load", "scheme"], [*columns, "unfinished"])
+    heads = [f"{head} [{unit}]" for (head, _, _), (unit, _) in zip(columns, scale, strict=True)]
+    table = new_table(
+        heading,
+        ["load", "scheme"],
+        [*(text for head in heads for text in (head, f"vs {first}")), "unfinished"],
+        together=2,
+    )
     for load in comparison.loads:
         for label in comparison.labels:
             cells = []
-            for name in classes:
-                own = comparison.interval(label, load, name, metric)
-                cells.append(plus_minus(own, scale[name][1]))
-                against = comparison.difference(label, load, name, metric)
+            for (_, name, metric), (_, size) in zip(columns, scale, strict=True):
+                cells.append(plus_minus(comparison.interval(label, load, name, metric, entry), size))
+                against = comparison.difference(label, load, name, metric, entry)
                 cells.append("" if label == first else difference(against))
             table.line(
                 load_name(comparison, load) if label == first else "",
                 label,
                 *cells,
-                str(comparison.unfinished(label, load)),
+                str(comparison.unfinished(label, load, ALL, entry)),
                 end_section=label == comparison.labels[-1],
             )
     return table
 
 
-def class_unit(comparison: Comparison, size_class: str, metric: str) -> tuple[str, float]:
+def class_unit(comparison: Comparison, size_class: str, metric: str, entry: str | None = None) -> tuple[str, float]:
     """The unit in which to print one column."""
     return units.time_unit(
-        comparison.interval(label, load, size_class, metric).mean
+        comparison.interval(label, load, size_class, metric, entry).mean
         for label in comparison.labels
         for load in comparison.loads
     )
@@ -68,11 +100,11 @@ def plus_minus(interval: Interval, size: float) -> str:
 
 
 def difference(interval: Interval) -> str:
-    """A paired difference in percent; in brackets when its interval includes zero."""
+    """A paired difference in percent; in brackets when its interval includes zero. One seed has no interval."""
     if not math.isfinite(interval.mean):
         return units.NOTHING
     text = f"{100 * interval.mean:+.1f}%"
-    return text if interval.excludes_zero else f"({text})"
+    return text if interval.excludes_zero or interval.n < 2 else f"({text})"
 
 
 def load_name(comparison: Comparison, load: float | None) -> str:
@@ -81,19 +113,15 @@ def load_name(comparison: Comparison, load: float | None) -> str:
     return f"{name} !" if comparison.overloaded(load) else name
 
 
-def notes(comparison: Comparison) -> list[str]:
+def notes(comparison: Comparison, by: By = "auto") -> list[str]:
     """How to read the tables."""
-    seeds = len(comparison.seeds)
-    flows = ", ".join(
-        f"{comparison.flows(load, name):,} {name}" for load in comparison.loads[-1:] for name in comparison.size_classes
-    )
-    lines = [
-        f"{seeds} seed{'s' * (seeds != 1)}, the same traffic for every scheme; ± is half a 95 %"
-        " Student-t interval over seeds.",
-        f"'vs {comparison.labels[0]}' is the mean paired difference; in (brackets) when its 95 %"
-        " interval includes zero.",
-        f"flows per scheme at the last load, all seeds: {flows}.",
-    ]
+    lines = [*reading(comparison), flow_line(comparison)]
+    if comparison.mixed:
+        lines.append(
+            "each traffic entry is told of by itself; --by class throws them together."
+            if None not in comparison.scopes(by)
+            else f"'all traffic' throws {', '.join(comparison.entries)} together: its tail may be that of one of them."
+        )
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in comparison.skipped]
     if not comparison.paired:
         lines.append("NOT PAIRED: some schemes saw different traffic; differences mean little.")
@@ -106,3 +134,32 @@ def notes(comparison: Comparison) -> list[str]:
     if lost:
         lines.append(f"{lost} flows did not finish; they are in no mean or percentile above.")
     return lines
+
+
+def reading(comparison: Comparison) -> list[str]:
+    """What ± and brackets mean; of one seed, that there is no interval."""
+    same = ", the same traffic for every scheme" if comparison.paired else ""
+    versus = f"'vs {comparison.labels[0]}' is the mean paired difference" if comparison.paired else ""
+    if len(comparison.seeds) == 1:
+        lines = [f"one seed{same}: no interval, so nothing says how far chance goes (--seeds N)."]
+        return [*lines, f"'vs {comparison.labels[0]}' is the difference on this seed."]
+    lines = [f"{len(comparison.seeds)} seeds{same}; ± is half a 95 % Student-t interval over seeds."]
+    versus = versus or f"'vs {comparison.labels[0]}' is the mean difference, seed by seed"
+    return [*lines, f"{versus}; in (brackets) when its 95 % interval includes zero."]
+
+
+def flow_line(comparison: Comparison) -> str:
+    """How many flows the numbers rest on."""
+    load = comparison.loads[-1]
+
+    def of(entry: str | None) -> str:
+        whole = f"{comparison.flows(load, ALL, entry):,}"
+        parts = [name for name in comparison.classes_of(entry) if name != ALL]
+        inner = ", ".join(f"{comparison.flows(load, name, entry):,} {name}" for name in parts)
+        return f"{whole} ({inner})" if inner else whole
+
+    scopes = comparison.scopes("entry") if comparison.mixed else [None]
+    counts = " · ".join(f"{entry} {of(entry)}" if entry else of(None) for entry in scopes)
+    at = "" if len(comparison.loads) == 1 else " at the last load"
+    seeds = ", all seeds" if len(comparison.seeds) > 1 else ""
+    return f"flows per scheme{at}{seeds}: {counts}."

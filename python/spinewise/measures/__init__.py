@@ -2,8 +2,12 @@
 
 | module | what it does |
 |---|---|
-| `summary` | completion times by size class, overheads, loads, links |
+| `summary` | a run in numbers: what stands below, overheads, loads, links |
+| `classes`, `distribution` | completion times by size class; means and percentiles |
+| `entries` | the same of each traffic entry |
+| `packets` | packets of flows, and what was said of them |
 | `stats` | percentiles, intervals, differences; each states its convention |
+| `plain` | measures as JSON has them |
 | `tables` | the engine's columns as Arrow tables |
 | `units` | numbers for people |
 """

@@ -39,7 +39,8 @@ def percentiles(values: Floats, ps: Sequence[float], method: Method = "nearest_r
         return [math.nan] * len(ps)
     if method == "linear":
         return [float(value) for value in np.quantile(ordered, list(ps))]
-    return [float(ordered[min(rank(p, ordered.size), ordered.size - 1)]) for p in ps]
+    last = ordered.size - 1
+    return [float(ordered[min(rank(p, ordered.size), last)]) for p in ps]
 
 
 def rank(p: float, n: int) -> int:

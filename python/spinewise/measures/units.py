@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+PS_PER_SECOND = 1e12
+
 _TIME_UNITS = [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)]
 _COUNT_UNITS = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)]
 NOTHING = "–"

@@ -64,9 +64,8 @@ class Result:
         return spec_hash(self.spec)
 
     def summary(self, method: stats.Method = "nearest_rank") -> Summary:
-        """Flow completion times by size class, overheads, loads and links."""
-        classes = self.spec.get("metrics", {}).get("size_classes", [])
-        return summarise(self.flows, self.report, classes, method)
+        """Flow completion times by traffic entry and size class, overheads, loads and links."""
+        return summarise(self.flows, self.report, self.spec, method)
 
     def series_of(self, name: str, entity: str | None = None) -> tuple[Any, Any]:
         """Times in seconds and values of one series, of all entities or of one.

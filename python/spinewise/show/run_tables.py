@@ -3,41 +3,61 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from spinewise.measures import units
-from spinewise.measures.summary import Distribution, Packets, Summary
+from spinewise.measures.entries import By
+from spinewise.measures.summary import ALL, ClassSummary, Distribution, Packets, Summary
 from spinewise.runs.result import Result
 from spinewise.show.terminal import Grid, new_table
 
 
-def run_report(result: Result) -> RenderableType:
-    """Everything `spinewise run` prints."""
+def run_report(result: Result, by: By = "auto") -> RenderableType:
+    """Everything `spinewise run` prints; its flows by traffic entry where there are several."""
     summary = result.summary()
-    parts: list[RenderableType] = [fct_table(summary)]
+    parts: list[RenderableType] = [fct_table(summary, by)]
     if summary.links:
         parts.append(link_table(summary))
     parts.append(Text("\n".join(run_lines(result, summary))))
     return Group(*parts)
 
 
-def fct_table(summary: Summary) -> Grid:
-    """Flow completion time and slowdown by size class."""
-    table = new_table(
-        "Flows by size class",
-        ["class", "quantity"],
-        ["flows", "unfinished", "mean", "p50", "p95", "p99", "p99.9"],
-    )
-    for found in summary.classes:
+def fct_table(summary: Summary, by: By = "auto") -> Grid:
+    """Flow completion time and slowdown by traffic entry and size class."""
+    shown: list[tuple[str, ClassSummary]] = []
+    apart = summary.asked and (by in ("entry", "both") or (by == "auto" and summary.mixed))
+    if apart:
+        shown += [(entry.name, found) for entry in summary.asked for found in with_flows(entry.classes)]
+    if not apart or by == "both":
+        name = "all of them" if summary.mixed else ""
+        shown += [(name, found) for found in with_flows(summary.classes)]
+    left = [*(["traffic"] if apart or summary.mixed else []), "class", "quantity"]
+    heading = "Flows by traffic entry and size class" if apart else "Flows by size class"
+    if not apart and summary.mixed:
+        heading += f", {', '.join(entry.name for entry in summary.asked)} together"
+    table = new_table(heading, left, ["flows", "unfinished", "mean", "p50", "p95", "p99", "p99.9"])
+    before = ""
+    for entry, found in shown:
         name, size = units.time_unit([found.fct_s.p50])
+        whose = [entry if entry != before else ""] * (len(left) - 2)
         table.line(
-            found.name, f"FCT [{name}]", str(found.flows), str(found.unfinished),
+            *whose, found.name, f"FCT [{name}]", str(found.flows), str(found.unfinished),
             *distribution(found.fct_s, size),
         )  # fmt: skip
-        table.line("", "slowdown", "", "", *distribution(found.slowdown, 1.0), end_section=True)
+        table.line(
+            *[""] * (len(left) - 1), "slowdown", "", "", *distribution(found.slowdown, 1.0), end_section=True
+        )  # fmt: skip
+        before = entry
     return table
+
+
+def with_flows(classes: Sequence[ClassSummary]) -> list[ClassSummary]:
+    """The classes that have flows; "all" alone where no more than one has."""
+    parts = [found for found in classes if found.name != ALL and found.flows]
+    return [*(parts if len(parts) > 1 else []), *(found for found in classes if found.name == ALL)]
 
 
 def distribution(values: Distribution, size: float) -> list[str]:

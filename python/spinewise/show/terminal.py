@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 PLAIN_WIDTH = 118
+
+# Padding on both sides and the gap behind, of one column; the edges of a table.
+AROUND = 3
+EDGES = 1
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -18,19 +24,79 @@ def console(*, stderr: bool = False) -> Console:
     return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
 
 
+@dataclass(frozen=True)
+class Line:
+    """A row of a table."""
+
+    cells: tuple[str, ...]
+    end_section: bool
+
+
 class Grid(Table):
-    """A table whose cells are shown as they are: brackets in a label are no markup."""
+    """A table whose cells are shown as they are: brackets in a label are no markup.
+
+    Where it is too wide, its right-aligned columns go into several tables one below the other, each with the left ones.
+    """
+
+    heading = ""
+    left: Sequence[str] = ()
+    right: Sequence[str] = ()
+    together = 1
+    lines: list[Line]
 
     def line(self, *cells: str, end_section: bool = False) -> None:
         """Add a row."""
+        self.lines.append(Line(cells, end_section))
         self.add_row(*(Text(cell) for cell in cells), end_section=end_section)
 
+    def widths(self) -> list[int]:
+        """What each column takes, its surroundings included."""
+        rows = [(*self.left, *self.right), *(line.cells for line in self.lines)]
+        return [AROUND + max(cell_len(row[k]) for row in rows if k < len(row)) for k in range(len(rows[0]))]
 
-def new_table(title: str, left: Sequence[str], right: Iterable[str]) -> Grid:
-    """An empty table: some left-aligned columns, then right-aligned ones."""
-    table = Grid(title=title or None, title_justify="left", title_style="bold", header_style="", box=SIMPLE_HEAD)
+    def parts(self, room: int) -> list[list[int]]:
+        """The right columns by table: as many as fit into `room`, columns that belong together in one."""
+        widths, first = self.widths(), len(self.left)
+        taken = EDGES + sum(widths[:first])
+        groups = [list(range(k, min(k + self.together, len(widths)))) for k in range(first, len(widths), self.together)]
+        parts: list[list[int]] = [[]]
+        left = room - taken
+        for group in groups:
+            need = sum(widths[k] for k in group)
+            if parts[-1] and need > left:
+                parts.append([])
+                left = room - taken
+            parts[-1] += group
+            left -= need
+        return parts
+
+    def part(self, columns: Sequence[int], heading: str) -> Grid:
+        """The same rows with some of the right columns."""
+        made = new_table(heading, self.left, [self.right[k - len(self.left)] for k in columns], self.together)
+        for column in made.columns[: len(self.left)]:
+            column.no_wrap = True
+        for line in self.lines:
+            cells = [line.cells[k] for k in (*range(len(self.left)), *columns) if k < len(line.cells)]
+            made.line(*cells, end_section=line.end_section)
+        return made
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        parts = self.parts(options.max_width)
+        if len(parts) == 1:
+            yield from super().__rich_console__(console, options)
+            return
+        for number, columns in enumerate(parts):
+            part = self.part(columns, f"{self.heading} (continued)" if number else self.heading)
+            yield from Table.__rich_console__(part, console, options)
+
+
+def new_table(title: str, left: Sequence[str], right: Iterable[str], together: int = 1) -> Grid:
+    """An empty table: some left-aligned columns, then right-aligned ones, of which so many at a time stay together."""
+    table = Grid(title=Text(title) if title else None, title_justify="left", title_style="bold", header_style="",
+                 box=SIMPLE_HEAD)  # fmt: skip
+    table.heading, table.left, table.right, table.together, table.lines = title, left, list(right), together, []
     for name in left:
         table.add_column(Text(name))
-    for name in right:
+    for name in table.right:
         table.add_column(Text(name), justify="right", no_wrap=True)
     return table

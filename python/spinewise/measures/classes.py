@@ -1,0 +1,92 @@
+"""Completion times and slowdowns of flows by size class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spinewise.measures import stats
+from spinewise.measures.distribution import Distribution
+from spinewise.measures.tables import numbers
+from spinewise.measures.units import PS_PER_SECOND
+
+ALL = "all"
+SizeClass = Mapping[str, Any]
+"""``name``, ``from_bytes``, ``below_bytes``, as in metrics.size_classes."""
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """One size class.
+
+    Attributes:
+        name: "short", "long", … or "all".
+        flows: flows of this class.
+        unfinished: those that had not finished when the run stopped.
+        fct_s: flow completion time in seconds, of finished flows.
+        slowdown: completion time over that of the same flow alone, of finished flows.
+    """
+
+    name: str
+    flows: int
+    unfinished: int
+    fct_s: Distribution
+    slowdown: Distribution
+
+
+def named(classes: Sequence[ClassSummary], name: str, what: str = "size class") -> ClassSummary:
+    """The class of this name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    for found in classes:
+        if found.name == name:
+            return found
+    raise KeyError(f"no {what} {name!r}; there are {', '.join(c.name for c in classes) or 'none'}")
+
+
+def summarise_rows(flows: Any, size_classes: Sequence[SizeClass], method: stats.Method) -> list[ClassSummary]:
+    """One `ClassSummary` per size class and one for all flows, from a row per flow."""
+    size = numbers(flows, "size_bytes")
+    tcp = numbers(flows, "tcp").astype(bool)
+    finished = numbers(flows, "finished").astype(bool)
+    fct_s = numbers(flows, "fct_ps") / PS_PER_SECOND
+    slowdown = numbers(flows, "slowdown")
+    result = []
+    for entry in [*size_classes, {"name": ALL}]:
+        inside = tcp & members(size, entry)
+        done = inside & finished
+        result.append(
+            ClassSummary(
+                name=str(entry["name"]),
+                flows=int(inside.sum()),
+                unfinished=int((inside & ~finished).sum()),
+                fct_s=Distribution.of(fct_s[done], method),
+                slowdown=Distribution.of(slowdown[done], method),
+            )
+        )
+    return result
+
+
+def members(size_bytes: Any, entry: SizeClass) -> Any:
+    """Which flows belong to a class: from_bytes ≤ size < below_bytes, each bound optional."""
+    lower = entry.get("from_bytes") or 0
+    upper = entry.get("below_bytes") or math.inf
+    return (size_bytes >= lower) & (size_bytes < upper)
+
+
+def summarise_histogram(entry: Mapping[str, Any]) -> ClassSummary:
+    """One class from the engine's exact counts and histograms."""
+    fct_ps, slowdown = entry["mean_fct_ps"], entry["mean_slowdown"]
+    return ClassSummary(
+        name=str(entry["name"]),
+        flows=int(entry["flows"]),
+        unfinished=int(entry["flows"]) - int(entry["finished"]),
+        fct_s=Distribution.of_histogram(
+            None if fct_ps is None else fct_ps / PS_PER_SECOND, entry["fct_ps_histogram"], 1 / PS_PER_SECOND
+        ),
+        slowdown=Distribution.of_histogram(slowdown, entry["slowdown_thousandths_histogram"], 1e-3),
+    )

@@ -1,0 +1,116 @@
+"""Mean and percentiles of one quantity over some flows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from spinewise.measures import stats
+
+Kept = npt.NDArray[np.float64]
+
+NAMED = ("p50", "p95", "p99", "p999")
+"""Percentiles that tables and files have."""
+STEPS: Kept = np.append(np.arange(1001) / 1000.0, 0.9999)
+"""Shares at which a distribution is kept; of what lies between two of them nothing is known."""
+UNWRITTEN = {"unwritten": True}
+"""Marks a field that no file has."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Mean and percentiles of one quantity over the finished flows of a class.
+
+    Any percentile is there by name: ``distribution.p98``, ``distribution.get("p99.9")``; see `quantile`.
+    """
+
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    p999: float
+    kept: Kept | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
+
+    @classmethod
+    def of(cls, values: stats.Floats, method: stats.Method = "nearest_rank") -> Distribution:
+        """Of a set of values; all NaN when it is empty."""
+        return cls.at_steps(stats.mean(values), np.array(stats.percentiles(values, STEPS.tolist(), method)))
+
+    @classmethod
+    def of_histogram(cls, mean: float | None, bins: Sequence[Sequence[int]], unit: float) -> Distribution:
+        """Of (lower edge, count) pairs in ascending order: a percentile is the lower edge of its bin.
+
+        The engine's bins are at most 1/32 wide, so a percentile is at most 3 % too low.
+        """
+        edges = np.array([edge for edge, _ in bins], dtype=np.float64)
+        ends = np.cumsum([count for _, count in bins])
+        total = int(ends[-1]) if len(bins) else 0
+        kept = np.full(len(STEPS), math.nan)
+        if total:
+            ranks = np.minimum([stats.rank(p, total) for p in STEPS.tolist()], total - 1)
+            kept = edges[np.searchsorted(ends, ranks, side="right")] * unit
+        return cls.at_steps(math.nan if mean is None else mean, kept)
+
+    @classmethod
+    def at_steps(cls, mean: float, kept: Kept) -> Distribution:
+        """From the values at each of `STEPS`."""
+        p50, p95, p99, p999 = (float(kept[step(share(name))]) for name in NAMED)
+        return cls(mean, p50, p95, p99, p999, kept)
+
+    def percentile(self, p: float) -> float:
+        """The `p`-quantile, 0 ≤ p ≤ 1, in steps of a thousandth; NaN when there are no values.
+
+        Raises:
+            ValueError: `p` lies between two steps, or this distribution was read from a file.
+        """
+        place = step(p)
+        if self.kept is None:
+            known = {share(name): float(getattr(self, name)) for name in NAMED}
+            if p in known:
+                return known[p]
+            raise ValueError(f"only {', '.join(NAMED)} are kept here, not the quantile {p:g}")
+        return float(self.kept[place])
+
+    def get(self, name: str) -> float:
+        """``"mean"`` or a percentile by name, such as ``"p98"``, ``"p999"`` or ``"p99.9"``.
+
+        Raises:
+            ValueError: there is no such quantity.
+        """
+        return self.mean if name == "mean" else self.percentile(share(name))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> float:
+            """Percentiles that are no fields: ``p98``."""
+            try:
+                return self.percentile(share(name))
+            except ValueError as error:
+                raise AttributeError(f"a distribution has no {name!r}: {error}") from None
+
+
+def share(name: str) -> float:
+    """The share that the name of a percentile says: p5 0.05, p98 0.98, p999 and p99.9 0.999.
+
+    Raises:
+        ValueError: it is no such name.
+    """
+    digits = name.removeprefix("p")
+    whole, dot, _ = digits.partition(".")
+    if not name.startswith("p") or not digits.replace(".", "", 1).isdecimal() or not whole:
+        raise ValueError(f"{name!r} is neither mean nor a percentile such as p50, p98, p999 or p99.9")
+    exact = float(digits) / 100.0 if dot or len(digits) < 3 or digits == "100" else float(f"0.{digits}")
+    return round(exact, 6)
+
+
+def step(p: float) -> int:
+    """Where the `p`-quantile stands among `STEPS`."""
+    near = np.flatnonzero(np.isclose(STEPS, p, rtol=0.0, atol=1e-9))
+    if not len(near):
+        raise ValueError(f"quantiles are from 0 to 1 in steps of 0.001 (and 0.9999), not {p:g}")
+    return int(near[0])

@@ -1,0 +1,131 @@
+"""Whose flows: traffic entries by name, and what each comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from spinewise.measures import stats
+from spinewise.measures.classes import ALL, ClassSummary, SizeClass, named, summarise_histogram, summarise_rows
+from spinewise.measures.packets import Packets, sum_packets
+from spinewise.measures.tables import numbers
+
+By = Literal["auto", "entry", "class", "both"]
+"""Whose flows are told of: those of each traffic entry, of all traffic, or both; auto: of each if there are several."""
+
+UDP = "udp"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A [[traffic]] entry.
+
+    Attributes:
+        name: its own, or what it is called without one.
+        kind: of traffic.
+        size_classes: of its flows.
+    """
+
+    name: str
+    kind: str
+    size_classes: Sequence[SizeClass]
+
+
+@dataclass(frozen=True)
+class EntrySummary:
+    """What the flows of one traffic entry come to.
+
+    Attributes:
+        name: of the entry.
+        kind: of traffic.
+        classes: one per size class of the entry, "all" last; empty where nothing is known of them.
+        packets: sums over its flows.
+        udp: whether its flows are constant-rate sources, which belong to no class.
+    """
+
+    name: str
+    kind: str
+    classes: list[ClassSummary]
+    packets: Packets
+    udp: bool = False
+
+    def of(self, name: str = ALL) -> ClassSummary:
+        """The class of this name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return named(self.classes, name, f"size class of traffic {self.name!r}")
+
+
+def entries_of(spec: Mapping[str, Any]) -> list[Entry]:
+    """The traffic entries of a resolved spec, named as the engine names them."""
+    traffic = spec.get("traffic") or []
+    classes = spec.get("metrics", {}).get("size_classes", [])
+    return [
+        Entry(name, str(entry.get("kind", "")), entry.get("size_classes") or classes)
+        for name, entry in zip(names(traffic), traffic, strict=True)
+    ]
+
+
+def names(traffic: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What each entry is called: its own name; else its kind, with its place where that is not its alone."""
+    kinds = [str(entry.get("kind", "")) for entry in traffic]
+    given = [entry.get("name") for entry in traffic]
+    taken = {str(name) for name in given if name is not None}
+    return [
+        str(name) if name is not None else kind if kinds.count(kind) == 1 and kind not in taken else f"{kind}-{place}"
+        for place, (name, kind) in enumerate(zip(given, kinds, strict=True))
+    ]
+
+
+def summarise_entries(
+    flows: Any, report: Mapping[str, Any], entries: Sequence[Entry], method: stats.Method
+) -> list[EntrySummary]:
+    """Every entry in its order; from a row per flow, or from what the engine counted."""
+    if flows.num_rows > 0 and "entry" in flows.column_names:
+        of = numbers(flows, "entry")
+        return [of_rows(flows, of == place, entry, method) for place, entry in enumerate(entries)]
+    if report.get("entries"):
+        return [of_report(entry) for entry in report["entries"]]
+    if len(entries) == 1 and flows.num_rows == 0:
+        # An older result without rows: what was counted of all flows was counted of these.
+        only, classes = entries[0], [summarise_histogram(found) for found in report.get("classes", [])]
+        if classes:
+            return [EntrySummary(only.name, only.kind, classes, Packets.of_totals(report["totals"]))]
+    return []
+
+
+def of_rows(flows: Any, inside: Any, entry: Entry, method: stats.Method) -> EntrySummary:
+    """One entry from a row per flow."""
+    mine = flows.filter(mask(inside))
+    udp = bool(mine.num_rows) and not numbers(mine, "tcp").any()
+    return EntrySummary(
+        name=entry.name,
+        kind=entry.kind,
+        classes=[] if udp else summarise_rows(mine, entry.size_classes, method),
+        packets=sum_packets(mine),
+        udp=udp or (not mine.num_rows and entry.kind == UDP),
+    )
+
+
+def mask(inside: Any) -> Any:
+    """Which rows, as Arrow wants it."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import
+
+    return pa.array(np.asarray(inside, dtype=np.bool_))
+
+
+def of_report(entry: Mapping[str, Any]) -> EntrySummary:
+    """One entry from what the engine counted."""
+    udp = bool(entry["udp"])
+    return EntrySummary(
+        name=str(entry["name"]),
+        kind=str(entry["kind"]),
+        classes=[] if udp else [summarise_histogram(found) for found in entry["classes"]],
+        packets=Packets.of_totals(entry["totals"]),
+        udp=udp,
+    )
