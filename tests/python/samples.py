@@ -10,10 +10,14 @@ from spinewise.measures import tables
 from spinewise.runs.result import Result
 
 DTYPES = {
+    "flow": "u32",
+    "src": "u32",
+    "dst": "u32",
     "entry": "u8",
     "size_bytes": "u64",
     "start_ps": "u64",
     "fct_ps": "u64",
+    "sender_fct_ps": "u64",
     "finished": "bool",
     "tcp": "bool",
     "slowdown": "f64",
@@ -85,8 +89,10 @@ def report(**changes: Any) -> dict[str, Any]:
 
 def result(**columns: Any) -> Result:
     """A result with these flow columns."""
-    spec = {"name": "sample", "seed": 1, "metrics": {"size_classes": CLASSES}, "traffic": []}
-    return Result(spec=spec, flows=flows(**columns), series=series([]), report=report())
+    tables_of_spec: dict[str, Any] = {"topology": {}, "scheme": {}, "run": {}, "traffic": []}
+    spec = {"name": "sample", "seed": 1, "metrics": {"size_classes": CLASSES}, **tables_of_spec}
+    made = flows(**columns)
+    return Result(spec=spec, flows=made, series=series([]), report=report(flows=made.num_rows))
 
 
 TINY_SPEC: dict[str, Any] = {

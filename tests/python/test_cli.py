@@ -250,7 +250,7 @@ def test_a_stopped_command_leaves_nothing_half_written(
         text=True,
     )
     deadline = time.monotonic() + 60
-    while not list(out.parent.glob(".out.partial-*")) and time.monotonic() < deadline:
+    while not list(out.parent.glob(".out.spinewise-partial-*")) and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.5)
     assert process.poll() is None

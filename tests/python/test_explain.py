@@ -161,8 +161,8 @@ def test_a_trace_in_the_folder_is_used(tmp_path: Path, capsys: pytest.CaptureFix
     # Were it run again, this would be noticed.
     record["outcome_hash"] = "0" * 16
     (tmp_path / "out" / "run.json").write_text(json.dumps(record))
-    code, out, _ = run(capsys, "explain", tmp_path / "out", "--flow", 0)
-    assert code == 0
+    code, out, err = run(capsys, "explain", tmp_path / "out", "--flow", 0)
+    assert code == 0, err
     assert "under drill" in out
 
 
@@ -205,7 +205,7 @@ def test_a_folder_that_is_no_run(folder: Path, capsys: pytest.CaptureFixture[str
         (folder / "run.json").write_text(content)
     code, _, err = run(capsys, "explain", folder, "--flow", 0)
     assert code == 2
-    assert "a results folder of one run" in err
+    assert "run.json" in err
 
 
 def test_numbers_of_flows_are_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import spinewise
 from spinewise.errors import SpecError
-from spinewise.runs import folder
+from spinewise.runs import folder, hidden
 from spinewise.runs.folder import new_results
 
-SRC = str(Path(folder.__file__).parents[1])
+SRC = str(Path(spinewise.__file__).parents[1])
 
 
 def child(code: str, *args: str) -> subprocess.Popen[str]:
@@ -30,11 +33,18 @@ def child(code: str, *args: str) -> subprocess.Popen[str]:
     )
 
 
-def write(destination: Path, content: str = "{}", *, force: bool = False) -> None:
+def write(destination: Path, content: str = "new", *, force: bool = False) -> None:
     with new_results(destination, force=force) as target:
-        (target / "run.json").write_text(content)
+        (target / "run.json").write_text(json.dumps({"format": "spinewise-run-1", "content": content}))
         (target / "sub").mkdir()
         (target / "sub" / "more").write_text(content)
+
+
+def content(destination: Path) -> str:
+    """What `write` has written there, which must be whole."""
+    written = str(json.loads((destination / "run.json").read_text())["content"])
+    assert (destination / "sub" / "more").read_text() == written
+    return written
 
 
 def names(path: Path) -> set[str]:
@@ -64,14 +74,14 @@ def test_existing_results_are_never_replaced_unasked(tmp_path: Path) -> None:
         write(tmp_path / "out", "new")
     assert caught.value.key == "--out"
     assert "--force" in str(caught.value.hint)
-    assert (tmp_path / "out" / "run.json").read_text() == "old"
+    assert content(tmp_path / "out") == "old"
 
 
 def test_results_that_appear_while_running_are_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(SpecError), new_results(tmp_path / "out") as target:
         (target / "run.json").write_text("late")
         write(tmp_path / "out", "early")
-    assert (tmp_path / "out" / "run.json").read_text() == "early"
+    assert content(tmp_path / "out") == "early"
     assert names(tmp_path) == {"out"}
 
 
@@ -80,9 +90,8 @@ def test_force_replaces_results_whole(tmp_path: Path, renameat2: bool, monkeypat
     if not renameat2:
         monkeypatch.setattr("ctypes.CDLL", lambda *_args, **_kwargs: object())
     write(tmp_path / "out", "old")
-    (tmp_path / "out" / "extra").write_text("stays only in the old one")
     write(tmp_path / "out", "new", force=True)
-    assert (tmp_path / "out" / "run.json").read_text() == "new"
+    assert content(tmp_path / "out") == "new"
     assert names(tmp_path / "out") == {"run.json", "sub"}
     assert names(tmp_path) == {"out"}
 
@@ -99,6 +108,157 @@ def test_force_never_replaces_anything_but_results(tmp_path: Path) -> None:
     assert names(tmp_path) == {"home", "file"}
 
 
+OURS = {"format": "spinewise-run-1", "files": ["run.json"]}
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ("{}", "names no format"),
+        ("no JSON", "names no format"),
+        ("[1]", "names no format"),
+        (json.dumps({"format": "other-1"}), "'other-1'"),
+        (json.dumps({"format": "spinewise-run-99"}), "spinewise-run-99"),
+        (json.dumps({"format": "spinewise-run-1"}), "does not list"),
+        (json.dumps({"format": "spinewise-run-1", "files": 5}), "does not list"),
+        (json.dumps({"format": "spinewise-run-1", "files": ["run.json", 5]}), "does not list"),
+        (json.dumps(OURS), "thesis.tex"),
+    ],
+)
+def test_a_file_called_run_json_makes_no_results_folder(tmp_path: Path, record: str, said: str) -> None:
+    """A folder with a foreign run.json was replaced, and all else in it lost."""
+    (tmp_path / "run.json").write_text(record)
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(SpecError) as caught:
+        write(tmp_path, force=True)
+    assert said in str(caught.value.hint)
+    assert names(tmp_path) == {"run.json", "thesis.tex"}
+
+
+def foreign_file(folder: Path) -> str:
+    (folder / "notes.md").write_text("mine")
+    return "notes.md"
+
+
+def foreign_file_below(folder: Path) -> str:
+    (folder / "sub" / "notes.md").write_text("mine")
+    return "sub/notes.md"
+
+
+def foreign_folder(folder: Path) -> str:
+    (folder / "mine").mkdir()
+    (folder / "mine" / "notes.md").write_text("mine")
+    return "mine/"
+
+
+def foreign_link(folder: Path) -> str:
+    (folder / "sub" / "more").unlink()
+    (folder / "sub" / "more").symlink_to("/etc/passwd")
+    return "sub/more"
+
+
+def foreign_in_place_of_a_file(folder: Path) -> str:
+    (folder / "sub" / "more").unlink()
+    (folder / "sub" / "more").mkdir()
+    return "sub/more/"
+
+
+@pytest.mark.parametrize(
+    "add", [foreign_file, foreign_file_below, foreign_folder, foreign_link, foreign_in_place_of_a_file]
+)
+def test_what_was_put_beside_results_is_named_and_kept(tmp_path: Path, add: Callable[[Path], str]) -> None:
+    write(tmp_path / "out", "old")
+    name = add(tmp_path / "out")
+    before = sorted(str(path) for path in (tmp_path / "out").rglob("*"))
+    with pytest.raises(SpecError) as caught:
+        write(tmp_path / "out", "new", force=True)
+    assert caught.value.hint == f"found {name}, which Spinewise did not write there"
+    assert sorted(str(path) for path in (tmp_path / "out").rglob("*")) == before
+    assert names(tmp_path) == {"out"}
+
+
+def test_results_within_results_are_ours_as_well(tmp_path: Path) -> None:
+    """`spinewise plot` puts its figures into the folder of the run."""
+    write(tmp_path / "out", "old")
+    with new_results(tmp_path / "out" / "figures") as target:
+        (target / "plot.json").write_text('{"format": "spinewise-plot-1"}')
+        (target / "cdf.png").write_text("")
+    (tmp_path / "out" / "figures" / "mine.png").write_text("")
+    with pytest.raises(SpecError, match="found figures/, which"):
+        write(tmp_path / "out", force=True)
+    (tmp_path / "out" / "figures" / "mine.png").unlink()
+    write(tmp_path / "out", "new", force=True)
+    assert content(tmp_path / "out") == "new"
+
+
+def test_many_foreign_files_are_counted(tmp_path: Path) -> None:
+    write(tmp_path / "out")
+    for k in range(9):
+        (tmp_path / "out" / f"photo{k}").write_text("")
+    with pytest.raises(SpecError, match="photo0, photo1, photo2, photo3, photo4 and 4 more"):
+        write(tmp_path / "out", force=True)
+
+
+@pytest.mark.parametrize("renameat2", [True, False])
+def test_a_file_that_appears_at_the_last_moment_is_kept(
+    tmp_path: Path, renameat2: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not renameat2:
+        monkeypatch.setattr("ctypes.CDLL", lambda *_args, **_kwargs: object())
+    write(tmp_path / "out", "old")
+    usual = folder.exchange
+
+    def late(new: Path, old: Path) -> None:
+        if not (new / "thesis.tex").exists():
+            (old / "thesis.tex").write_text("precious")
+        usual(new, old)
+
+    monkeypatch.setattr(folder, "exchange", late)
+    with pytest.raises(SpecError, match=r"thesis\.tex"):
+        write(tmp_path / "out", "new", force=True)
+    assert (tmp_path / "out" / "thesis.tex").read_text() == "precious"
+    assert content(tmp_path / "out") == "old"
+    assert names(tmp_path) == {"out"}
+
+
+@pytest.mark.parametrize("force", [True, False])
+@pytest.mark.parametrize("target", ["results", "empty", "nothing", "link"])
+def test_a_link_is_never_replaced(tmp_path: Path, target: str, force: bool) -> None:
+    """It was, and its end was left behind under a hidden name."""
+    write(tmp_path / "results", "old")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(target)
+    with pytest.raises(SpecError, match="symbolic link"):
+        write(tmp_path / "link", force=force)
+    assert names(tmp_path) == {"results", "empty", "link"}
+    assert os.readlink(tmp_path / "link") == target
+
+
+def test_links_on_the_way_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real/deep")
+    write(tmp_path / "link" / "out")
+    write(tmp_path / "link" / ".." / "beside")
+    assert names(tmp_path / "real" / "deep") == {"out"}
+    assert names(tmp_path / "real") == {"deep", "beside"}
+
+
+def test_the_folder_one_is_in_is_not_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    for name in (".", "..", str(tmp_path / "empty"), "../empty"):
+        with pytest.raises(SpecError, match="you are in"):
+            write(Path(name))
+    assert names(tmp_path) == {"empty"}
+
+
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_no_name_and_an_impossible_name_are_refused(name: str) -> None:
+    with pytest.raises(SpecError) as caught, new_results(name):
+        pass
+    assert caught.value.key == "--out"
+
+
 def test_an_error_while_running_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), new_results(tmp_path / "out") as target:
         (target / "run.json").write_text("half")
@@ -111,7 +271,7 @@ def test_an_error_with_force_leaves_the_old_results(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), new_results(tmp_path / "out", force=True) as target:
         (target / "run.json").write_text("half")
         raise KeyboardInterrupt
-    assert (tmp_path / "out" / "run.json").read_text() == "old"
+    assert content(tmp_path / "out") == "old"
     assert names(tmp_path) == {"out"}
 
 
@@ -184,6 +344,98 @@ except SpecError as error:
             subprocess.run(["umount", str(small)], check=True)
 
 
+def test_what_killed_writers_left_for_other_places_is_cleaned_up_too(tmp_path: Path) -> None:
+    writers = [child(HOLD, str(tmp_path / f"out{k}")) for k in range(3)]
+    for killed in writers:
+        assert killed.stdout is not None
+        assert killed.stdout.readline() == "open\n"
+    for killed in writers:
+        killed.kill()
+        killed.communicate()
+    foreign = {".out0.spinewise-partial-notes", ".out0.partial-abcdefgh", ".x.spinewise-partial-12345678.txt"}
+    for name in foreign:
+        (tmp_path / name).mkdir()
+    (tmp_path / ".lnk.spinewise-partial-abcdefgh").symlink_to("/nowhere")
+    assert len(names(tmp_path)) == 7
+    write(tmp_path / "another")
+    assert names(tmp_path) == {"another", ".lnk.spinewise-partial-abcdefgh", *foreign}
+
+
+@pytest.mark.parametrize("step", ["made", "listed", "synced"])
+def test_a_writer_killed_at_any_step_leaves_nothing_that_stays(tmp_path: Path, step: str) -> None:
+    """Folders without the lock in them, as for the time of syncing, were left for good."""
+    place = {"made": "tempfile.mkdtemp", "listed": "folder.sync_tree", "synced": "os.rename"}[step]
+    code = f"""
+import os, signal, sys, tempfile
+from spinewise.runs import folder, hidden
+usual = {place}
+def die(*args, **options):
+    if {step == "made"}:
+        usual(*args, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+{place} = die
+with folder.new_results(sys.argv[1]) as target:
+    (target / "run.json").write_text('{{"format": "spinewise-run-1"}}')
+"""
+    killed = child(code, str(tmp_path / "out"))
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    assert len(names(tmp_path)) == 1
+    assert "out" not in names(tmp_path)
+    write(tmp_path / "out")
+    assert names(tmp_path) == {"out"}
+
+
+def test_a_writer_killed_between_two_steps_loses_no_old_results(tmp_path: Path) -> None:
+    write(tmp_path / "out", "old")
+    code = """
+import ctypes, os, signal, sys
+from spinewise.runs import folder, hidden
+ctypes.CDLL = lambda *args, **options: object()
+usual = os.rename
+def rename(source, target):
+    if "aside" in str(source):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if str(target) == sys.argv[1] and "partial" in str(source) and not os.path.exists(target):
+        os.kill(os.getpid(), signal.SIGKILL)
+    usual(source, target)
+os.rename = rename
+with folder.new_results(sys.argv[1], force=True) as target:
+    (target / "run.json").write_text('{"format": "spinewise-run-1"}')
+"""
+    killed = child(code, str(tmp_path / "out"))
+    _, err = killed.communicate()
+    assert killed.returncode == -signal.SIGKILL, err
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(SpecError, match="--force replaces the results"):
+        write(tmp_path / "out")
+    assert content(tmp_path / "out") == "old"
+    write(tmp_path / "out", "new", force=True)
+    assert content(tmp_path / "out") == "new"
+    assert names(tmp_path) == {"out"}
+
+
+def test_scratch_of_a_killed_process_is_cleaned_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with hidden.scratch() as own:
+        (own / "flows.csv").write_text("")
+        code = """
+import os, sys, tempfile
+from spinewise.runs.hidden import scratch
+tempfile.tempdir = sys.argv[1]
+with scratch() as folder:
+    (folder / "flows.csv").write_text("")
+    os.kill(os.getpid(), 9)
+"""
+        killed = child(code, str(tmp_path))
+        killed.communicate()
+        assert len(names(tmp_path)) == 2
+        with hidden.scratch():
+            assert own.exists()
+            assert len(names(tmp_path)) == 2
+    assert names(tmp_path) == set()
+
+
 HOLD = """
 import sys, time
 from spinewise.runs.folder import new_results
@@ -201,7 +453,7 @@ def test_a_killed_writer_leaves_the_destination_alone_and_is_cleaned_up(tmp_path
     assert killed.stdout.readline() == "open\n"
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
-    assert (tmp_path / "out" / "run.json").read_text() == "old"
+    assert content(tmp_path / "out") == "old"
     assert len(names(tmp_path)) == 2
     write(tmp_path / "out", "new", force=True)
     assert names(tmp_path) == {"out"}
@@ -228,7 +480,7 @@ from spinewise.runs.folder import new_results
 from spinewise.errors import SpecError
 try:
     with new_results(sys.argv[1]) as target:
-        for name in ("run.json", "a", "b"):
+        for name in ("a", "b", "c"):
             (target / name).write_text(sys.argv[2])
 except SpecError:
     sys.exit(2)

@@ -15,6 +15,7 @@ from spinewise.resilience import files, setting, show
 from spinewise.resilience.measures import NEVER, goodput, lost_share, recovery
 from spinewise.resilience.setting import FABRICS, FAULTS, FULL, QUICK
 from spinewise.resilience.study import Plan, Recording, Study, outcome, study
+from spinewise.runs import formats
 from spinewise.runs.jobs import run_all
 from spinewise.show.terminal import console
 from spinewise.specs.spec import resolve
@@ -170,7 +171,7 @@ def printed(found: Study) -> str:
 def test_files(tiny: Study, tmp_path: Path) -> None:
     files.write_files(tiny, tmp_path)
     record = json.loads((tmp_path / "resilience.json").read_text())
-    assert record["format"] == files.FORMAT
+    assert record["format"] == formats.RESILIENCE.name
     assert [one["never_recovered"] for one in record["cells"] if one["scheme"] == "ecmp"] == [0, 2]
     with (tmp_path / "cells.csv").open() as stream:
         assert len(list(csv.DictReader(stream))) == 2 * 2 * 2

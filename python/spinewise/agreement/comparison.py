@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from spinewise.agreement.setting import Fabric
 from spinewise.agreement.verdict import problems
 from spinewise.errors import SpecError
 from spinewise.measures.tables import numbers
+from spinewise.runs.hidden import scratch
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
 from spinewise.runs.result import Result
 from spinewise.specs.spec import Spec
@@ -182,8 +182,8 @@ def compare(planned: Plan, runner: Runner) -> list[Agreement]:
         theirs = way.values(flows.fct_ns, flows.ideal_fct_ns)
         return Sample(way.statistics(flows.size_bytes, ours), int(np.isfinite(ours).sum()), scores.ks(ours, theirs))
 
-    with TemporaryDirectory(prefix="spinewise-") as folder:
-        tasks = planned.tasks(Path(folder))
+    with scratch() as folder:
+        tasks = planned.tasks(folder)
         samples = runner(tasks, measure)
     by_case: dict[str, list[Sample]] = {case.name: [] for case in planned.running}
     for task, sample in zip(tasks, samples, strict=True):

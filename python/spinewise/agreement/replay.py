@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from spinewise.agreement.recorded import BASELINE, TCP, Flows, Recorded
 from spinewise.agreement.setting import Fabric
 from spinewise.errors import SpecError
 from spinewise.runs import api
+from spinewise.runs.hidden import scratch
 from spinewise.specs.spec import Spec
 
 #: Most relative difference, ours against theirs.
@@ -126,8 +126,8 @@ def ambiguous(flows: Flows, case: Recorded) -> list[int]:
 
 def run_once(case: Recorded, flows: Flows, swapped: list[int], follow: Follow, fabric: Fabric) -> Any:
     """Our completion times in ns, in the order of `flows`, with some neighbours listed the other way round."""
-    with TemporaryDirectory(prefix="spinewise-") as folder:
-        path = Path(folder) / "flows.csv"
+    with scratch() as folder:
+        path = folder / "flows.csv"
         path.write_text(setting.flow_csv(ties.in_order(flows, swapped)))
         spec = setting.spec_of(case, fabric, path, 0, {"name": case.scheme})
         table = follow({**spec, "run": {"follow": "conweave-ns3"}})

@@ -6,13 +6,13 @@ import json
 import resource
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from spinewise import core
 from spinewise.agreement import recorded, setting
 from spinewise.errors import SpecError
 from spinewise.interop import embed
+from spinewise.runs.hidden import scratch
 
 
 def measure(file: str | Path, rounds: int, share: float) -> dict[str, Any]:
@@ -35,8 +35,8 @@ def measure(file: str | Path, rounds: int, share: float) -> dict[str, Any]:
         raise SpecError("--recorded", file, f"a file named {recorded.FORM}") from None
     flows = recorded.read(case)
     scheme = setting.scheme_of(case, core.registry()["schemes"])
-    with TemporaryDirectory(prefix="spinewise-") as folder:
-        listed = Path(folder) / "flows.csv"
+    with scratch() as folder:
+        listed = folder / "flows.csv"
         listed.write_text(setting.flow_csv(flows))
         spec = setting.spec_of(case, setting.fabric_of(flows, case), listed, 1, scheme)
         embed.expand(spec)

@@ -10,10 +10,10 @@ from spinewise.cli.output import print_json
 from spinewise.errors import SpecError, nearest
 from spinewise.figures.kinds import KINDS, UnfitError
 from spinewise.runs.folder import new_results
+from spinewise.runs.formats import PLOT
 from spinewise.runs.result import Result, write_json
 from spinewise.show import style, terminal
 
-FORMAT = "spinewise-plot-1"
 FOLDER = "figures"
 
 
@@ -36,8 +36,8 @@ def command(args: argparse.Namespace) -> int:
                 left_out[name] = str(reason)
                 continue
             written += [path.name for path in style.save(made, target, name, formats)]
-        record = {"format": FORMAT, "version": core.version(), "of": str(source), "figures": written}
-        write_json(target / "plot.json", record | {"left_out": left_out})
+        record = {"format": PLOT.name, "version": core.version(), "of": str(source), "figures": written}
+        write_json(target / PLOT.record, record | {"left_out": left_out})
     if args.json:
         print_json(record | {"folder": str(out), "left_out": left_out})
         return 0

@@ -58,4 +58,4 @@ def show(done: reproduce.Reproduction, out: str) -> None:
         table.line(claim.id, claim.figure, claim.statement, verdict.status.value)
     console = terminal.console()
     console.print(table)
-    console.print(f"figures, evidence and measurements in {out}: run.md", markup=False)
+    console.print(f"figures, evidence and measurements in {out}: report.md", markup=False)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from spinewise.cli.output import print_json
 from spinewise.resilience import files, show
 from spinewise.resilience.study import Plan
 from spinewise.runs.folder import new_results
+from spinewise.runs.hidden import scratch
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars
 
@@ -20,7 +19,7 @@ def command(args: argparse.Namespace) -> int:
     plan = Plan.of(args.schemes, args.faults, args.fabrics, args.seeds, quick=args.quick)
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
-        cases = plan.cases(Path(stack.enter_context(TemporaryDirectory(prefix="spinewise-"))))
+        cases = plan.cases(stack.enter_context(scratch()))
         with bars() as bar:
             study = plan.run(cases, args.jobs, BatchProgress(bar, len(cases), "resilience"))
         if folder is not None:

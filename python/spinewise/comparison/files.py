@@ -15,6 +15,7 @@ from spinewise.measures.distribution import NAMED
 from spinewise.measures.entries import By
 from spinewise.measures.stats import Interval
 from spinewise.measures.summary import ALL, without_nan
+from spinewise.runs import formats
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import write_json
 from spinewise.show import plot, style, terminal
@@ -23,7 +24,6 @@ from spinewise.specs.spec import spec_hash
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMAT = "spinewise-compare-1"
 FIGURES = {"fct": ("fct_s.mean", "fct_s.p99"), "slowdown": ("slowdown.mean", "slowdown.p99")}
 TITLES = {path: name for name, path in METRICS.items()}
 
@@ -49,7 +49,7 @@ def record(comparison: Comparison) -> dict[str, Any]:
     """The comparison as plain values for JSON."""
     plain = without_nan(
         {
-            "format": FORMAT,
+            "format": formats.COMPARE.name,
             "version": core.version(),
             "schemes": comparison.labels,
             "skipped": [{"scheme": one.label, "reason": one.reason} for one in comparison.skipped],

@@ -12,7 +12,8 @@ from typing import Any
 from spinewise import core
 from spinewise.docs import compared
 from spinewise.measures.units import plain
-from spinewise.runs.result import FLOWS_FILE, RUN_FILE, SERIES_FILE, TRACE_FILE
+from spinewise.runs import formats
+from spinewise.runs.result import FLOWS_FILE, SERIES_FILE, TRACE_FILE
 from spinewise.show.markdown import cell
 
 FOLDER = Path("docs")
@@ -30,7 +31,7 @@ def results_page() -> str:
         "",
         "`spinewise run SPEC.toml --out DIR` writes a folder, whole or not at all:",
         "",
-        f"- `{RUN_FILE}`: what was run and what it came to (below);",
+        f"- `{formats.RUN.record}`: what was run and what it came to (below);",
         f"- `{FLOWS_FILE}`: one row per flow;",
         f"- `{SERIES_FILE}`: quantities over time, one row per time, series and entity;",
         f"- `{TRACE_FILE}`: with `--trace N,M,…`, how these flows chose their paths.",
@@ -47,7 +48,8 @@ def results_page() -> str:
         *column_table(described["series"]),
         "",
         "`series` and `entity` are positions in `report.series_names` and `report.entity_names` of "
-        f"`{RUN_FILE}`; `Result.series_of(name, entity)` looks them up. Links and hosts have these series (with",
+        f"`{formats.RUN.record}`; `Result.series_of(name, entity)` looks them up. Links and hosts have these series "
+        "(with",
         "`metrics.series_interval_us`); those of a scheme are called `<scheme>.<series>` and stand with it in",
         "[registry.md](registry.md).",
         "",
@@ -56,7 +58,7 @@ def results_page() -> str:
         *(f"| `{one['name']}` | {cell(one['meaning'])} |" for one in described["series_names"]),
         "",
         *trace_section(described),
-        f"## {RUN_FILE}",
+        f"## {formats.RUN.record}",
         "",
         *record_table(),
         "",
@@ -115,6 +117,7 @@ def stored(column: Mapping[str, str]) -> str:
 
 RECORD = {
     "format": "name and version of this layout",
+    "files": "all files of the folder: `--force` replaces a folder only if it holds no other",
     "spec_hash": "SHA-256 of the resolved spec as canonical JSON; files named in it count by content",
     "seed": "seed of every random stream",
     "version": "version of Spinewise",

@@ -15,8 +15,8 @@ from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.measures.tables import numbers
-from spinewise.runs import api
-from spinewise.runs.result import RUN_FILE, Result
+from spinewise.runs import api, formats
+from spinewise.runs.result import Result
 
 PS_PER_US = 1e6
 # What stands in a trace besides what schemes saw.
@@ -136,7 +136,7 @@ def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None
     except SpecError as error:
         if error.key == "trace":
             raise SpecError("--flow", error.value, error.allowed, error.hint) from None
-        raise error.with_file(f"{folder}/{RUN_FILE}") from None
+        raise error.with_file(f"{folder}/{formats.RUN.record}") from None
     old, new = (each.report["outcome_hash"] for each in (result, again))
     if old != new:
         made, now = result.report.get("version", "another version"), core.version()

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from spinewise.errors import SpecError
-from spinewise.runs.folder import as_spec_error, current_umask
+from spinewise.reading import kind, printable
+from spinewise.runs import hidden
+from spinewise.runs.folder import as_spec_error, current_umask, sync
 
 
 def write_file(destination: str | Path, content: bytes, *, force: bool = False, option: str = "--out") -> None:
     """Write `content` to `destination` in one step; an existing file is replaced only with `force`.
 
-    `option` is where the name was given.
+    A symbolic link to a file is followed: the file is replaced, the link stays. `option` is where the name was given.
 
     Raises:
-        SpecError: the file exists, or cannot be written.
+        SpecError: the file exists, is no ordinary file, or cannot be written.
     """
-    destination = Path(destination)
-    if destination.is_dir():
-        raise SpecError(option, destination, "the name of a file; this is a folder")
-    if os.path.lexists(destination) and not force:
-        raise SpecError(option, destination, "a file that does not exist yet", "--force replaces it")
+    if not str(destination) or "\0" in str(destination):
+        raise SpecError(option, f'"{printable(destination)}"', "the name of a file, of 1 to 255 characters")
     with as_spec_error(destination, option):
-        handle, partial = tempfile.mkstemp(prefix=f".{destination.name}.partial-", dir=destination.parent)
-        try:
-            with os.fdopen(handle, "wb") as stream:
+        place = Path(os.path.realpath(destination))
+        if place.is_symlink():
+            raise SpecError(option, printable(destination), "the name of a file", "this link leads to itself")
+        if place.is_dir():
+            raise SpecError(option, printable(destination), "the name of a file; this is a folder")
+        if place.exists() and not place.is_file():
+            raise SpecError(option, printable(destination), f"the name of a file; this is {kind(place.stat().st_mode)}")
+        if os.path.lexists(destination) and not force:
+            raise SpecError(option, printable(destination), "a file that does not exist yet", "--force replaces it")
+        hidden.remove_abandoned(place.parent)
+        with hidden.hidden_file(place) as (partial, handle):
+            with os.fdopen(os.dup(handle), "wb") as stream:
                 stream.write(content)
-            os.chmod(partial, 0o666 & ~current_umask())
-            os.replace(partial, destination)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(partial)
+            os.fchmod(handle, 0o666 & ~current_umask())
+            os.fsync(handle)
+            os.replace(partial, place)
+        sync(place.parent)

@@ -11,13 +11,12 @@ from spinewise.measures.stats import Interval
 from spinewise.measures.summary import without_nan
 from spinewise.reproduction.experiment import Measured, Measurement, Panel, Timeline
 from spinewise.reproduction.reproduce import Reproduction
+from spinewise.runs import formats
 from spinewise.runs.result import write_json
 from spinewise.show import plot, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FORMAT = "spinewise-reproduce-1"
 
 
 def write_files(done: Reproduction, target: Path) -> None:
@@ -114,7 +113,7 @@ def record(done: Reproduction) -> dict[str, Any]:
     experiment = done.experiment
     plain = without_nan(
         {
-            "format": FORMAT,
+            "format": formats.REPRODUCE.name,
             "version": core.version(),
             "id": experiment.id,
             "title": experiment.title,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from spinewise.measures import stats
 from spinewise.reproduction.experiment import Measured, Measurement, Run
+from spinewise.runs import formats
 
 # Head of a column, metric, scale.
 Column = tuple[str, str, float]
@@ -17,8 +17,13 @@ Column = tuple[str, str, float]
 
 def read(folder: Path) -> tuple[str, Measured]:
     """Name and measurements of an experiment, timelines left out."""
-    record = json.loads((folder / "reproduce.json").read_text())
+    record = read_record(folder)
     return record["id"], Measured([measurement(one) for one in record["measurements"]])
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """What ``reproduce`` wrote, of a format that is known."""
+    return formats.read(folder / formats.REPRODUCE.record, formats.REPRODUCE, "folder", "results of `reproduce`")
 
 
 def measurement(one: dict[str, Any]) -> Measurement:
@@ -34,7 +39,7 @@ def measurement(one: dict[str, Any]) -> Measurement:
 
 def verdicts(folder: Path) -> str:
     """The claims of an experiment with their verdicts."""
-    record = json.loads((folder / "reproduce.json").read_text())
+    record = read_record(folder)
     found = [[one["id"], one["figure"], one["statement"], one["verdict"]] for one in record["claims"]]
     return table(["claim", "figure", "the paper states", "verdict"], found)
 

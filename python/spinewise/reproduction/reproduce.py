@@ -51,7 +51,7 @@ def papers_folder(given: str | None = None) -> Path:
         SpecError: there is none.
     """
     here = Path.cwd()
-    checkout = Path(__file__).resolve().parents[2]
+    checkout = Path(__file__).resolve().parents[3]
     wanted = given or os.environ.get(PAPERS_VARIABLE)
     candidates = [Path(wanted)] if wanted else [*(d / "papers" for d in (here, *here.parents, checkout))]
     for folder in candidates:

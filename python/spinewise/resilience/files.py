@@ -13,18 +13,17 @@ from spinewise.measures import stats
 from spinewise.measures.summary import without_nan
 from spinewise.resilience import show
 from spinewise.resilience.study import Study
+from spinewise.runs import formats
 from spinewise.runs.result import write_json
 from spinewise.show import style
 from spinewise.show.terminal import PLAIN_WIDTH
 
-FORMAT = "spinewise-resilience-1"
-RECORD = "resilience.json"
 METRICS = ("goodput_lost", "recovery_ms", "after_repair_ms", "p999_ms", "p999_whole_ms", "lost", "dropped")
 
 
 def write_files(study: Study, target: Path) -> None:
     """Write resilience.json, cells.csv, table.txt, table.md and the figure into an existing folder."""
-    write_json(target / RECORD, record(study))
+    write_json(target / formats.RESILIENCE.record, record(study))
     rows = study.rows()
     with (target / "cells.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
@@ -41,7 +40,7 @@ def record(study: Study) -> dict[str, Any]:
     plan = study.plan
     plain = without_nan(
         {
-            "format": FORMAT,
+            "format": formats.RESILIENCE.name,
             "version": core.version(),
             "seeds": plan.seeds,
             "timing": vars(plan.timing),

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from spinewise import core
@@ -18,6 +17,7 @@ from spinewise.measures import stats
 from spinewise.resilience import setting
 from spinewise.resilience.measures import Floats, goodput, lost_share, recovery
 from spinewise.resilience.setting import FABRICS, FAULTS, FULL, INTERVAL_US, QUICK, Fabric, Fault, Timing
+from spinewise.runs.hidden import scratch
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
 from spinewise.runs.result import Result
 from spinewise.specs.spec import resolve
@@ -328,5 +328,5 @@ def study(
         monitor: told about progress.
     """
     plan = Plan.of(schemes, faults, fabrics, seeds, quick=quick)
-    with TemporaryDirectory(prefix="spinewise-") as folder:
-        return plan.run(plan.cases(Path(folder)), jobs, monitor)
+    with scratch() as folder:
+        return plan.run(plan.cases(folder), jobs, monitor)

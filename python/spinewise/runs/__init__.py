@@ -4,7 +4,11 @@
 |---|---|
 | `api` | `spinewise.run` |
 | `result` | what a run gave; its folder is written and read here |
+| `kept` | reading that folder, and refusing what is none |
 | `folder` | results folders that are there whole or not at all |
+| `owned` | whose a folder is: what `--force` may replace |
+| `hidden` | what is being written, and what killed writers left |
+| `formats` | the formats of results, and which can be read |
 | `jobs` | many runs at once |
 | `trace` | the choice trace as an Arrow table |
 """

@@ -2,28 +2,22 @@
 
 Everything is written into a hidden folder beside the destination, synced to disk, and renamed in one
 step. Whatever happens before that step (error, full disk, Ctrl-C, kill -9, power loss) leaves the
-destination as it was. The hidden folder is locked while its writer lives; one left by a killed writer
-is removed by the next writer that comes by.
+destination as it was. What a killed writer leaves hidden is removed by the next one (see `hidden`).
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from spinewise.errors import SpecError
+from spinewise.reading import printable
+from spinewise.runs import hidden, owned
 
-# Each kind of results folder holds one of these; only such a folder is ever replaced.
-MARKERS = ("run.json", "compare.json", "reproduce.json", "resilience.json", "plot.json")
-
-_LOCK = ".lock"
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
@@ -37,49 +31,62 @@ _ADVICE = {
     errno.ENOTDIR: "a part of the path is a file, not a folder",
 }
 
+# What this process has put in its place so far.
+published: list[Path] = []
+
 
 @contextmanager
 def new_results(destination: str | Path, *, force: bool = False) -> Iterator[Path]:
     """A folder to write into, which becomes `destination` when the block ends without an error.
 
     The checks come first, so that a long run does not end at an unwritable place. With `force` an
-    existing results folder is replaced in one step; a folder that holds anything else never is.
+    existing results folder is replaced in one step; one that holds anything else never is, nor is a link.
 
     Raises:
         SpecError: the destination exists, or cannot be written, or the disk is full.
     """
-    destination = Path(os.path.abspath(destination))
-    refuse_existing(destination, force=force)
     with as_spec_error(destination):
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(destination)
-        hidden = Path(tempfile.mkdtemp(prefix=prefix(destination), dir=destination.parent))
-    lock = -1
-    try:
-        with as_spec_error(destination):
-            lock = os.open(hidden / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield hidden
-            publish(hidden, destination, force=force)
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
-        if lock >= 0:
-            os.close(lock)
+        place = located(destination)
+        hidden.restore_set_aside(place)
+        refuse_existing(place, force=force)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        hidden.remove_abandoned(place.parent)
+    with as_spec_error(destination), hidden.hidden_folder(place) as target:
+        yield target
+        publish(target, place, force=force)
+
+
+def located(destination: str | Path) -> Path:
+    """The absolute place of a destination: links on the way are followed, one at its end is not."""
+    path = Path(destination)
+    if not str(destination) or "\0" in str(destination):
+        raise SpecError("--out", f'"{printable(destination)}"', "the name of a folder, of 1 to 255 characters")
+    if path.name in ("", ".."):
+        return Path(os.path.realpath(path))
+    return Path(os.path.realpath(path.parent)) / path.name
 
 
 def refuse_existing(destination: Path, *, force: bool) -> None:
     """Raise unless `destination` is free, or holds results that may be replaced."""
-    if not os.path.lexists(destination) or is_empty_folder(destination):
+    if destination.is_symlink():
+        hint = f"this is a symbolic link to {os.readlink(destination)}: name that folder itself"
+        raise SpecError("--out", printable(destination), "the name of a folder, not of a link", hint)
+    if not os.path.lexists(destination):
         return
+    here = Path.cwd()
+    if destination in (here, *here.parents):
+        raise SpecError("--out", printable(destination), "another folder than the one you are in")
+    if is_empty_folder(destination):
+        return
+    if not destination.is_dir():
+        raise SpecError("--out", printable(destination), "a folder that does not exist yet", "this is a file")
+    foreign = owned.why_foreign(destination)
+    if foreign is not None:
+        allowed = "a new folder, or with --force one that holds nothing but results of Spinewise"
+        raise SpecError("--out", printable(destination), allowed, foreign)
     if not force:
-        raise SpecError("--out", destination, "a folder that does not exist yet", "--force replaces old results")
-    if not any((destination / marker).is_file() for marker in MARKERS):
-        raise SpecError(
-            "--out",
-            destination,
-            "a new folder or one with results of Spinewise",
-            "--force does not replace anything else",
-        )
+        hint = "--force replaces the results in it"
+        raise SpecError("--out", printable(destination), "a folder that does not exist yet", hint)
 
 
 def is_empty_folder(path: Path) -> bool:
@@ -87,21 +94,32 @@ def is_empty_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
 
 
-def publish(hidden: Path, destination: Path, *, force: bool) -> None:
+def publish(target: Path, destination: Path, *, force: bool) -> None:
     """Sync what was written and move it to its place in one step."""
-    (hidden / _LOCK).unlink()
-    hidden.chmod(0o777 & ~current_umask())
-    sync_tree(hidden)
+    owned.list_files(target)
+    target.chmod(0o777 & ~current_umask())
+    sync_tree(target)
     refuse_existing(destination, force=force)
     try:
         # A folder with something in it is never overwritten by this, whoever was faster.
-        os.rename(hidden, destination)
+        os.rename(target, destination)
     except OSError:
         refuse_existing(destination, force=force)
         if not (force and destination.is_dir()):
             raise
-        exchange(hidden, destination)
+        replace(target, destination)
+    published.append(destination)
     sync(destination.parent)
+
+
+def replace(new: Path, old: Path) -> None:
+    """Put `new` in the place of `old`, unless something else has got into `old` at the last moment."""
+    with hidden.held(old):
+        exchange(new, old)
+        foreign = owned.why_foreign(new)
+        if foreign is not None:
+            exchange(new, old)
+            raise SpecError("--out", printable(old), "a folder that nobody else writes into", foreign)
 
 
 def exchange(new: Path, old: Path) -> None:
@@ -117,31 +135,14 @@ def exchange(new: Path, old: Path) -> None:
         )
         if done == 0:
             return
-    aside = new.with_name(new.name + ".old")
+    aside = hidden.aside(old)
     os.rename(old, aside)
     try:
         os.rename(new, old)
-    except OSError:
+    except BaseException:
         os.rename(aside, old)
         raise
     os.rename(aside, new)
-
-
-def prefix(destination: Path) -> str:
-    """How the hidden folders of `destination` begin."""
-    return f".{destination.name}.partial-"
-
-
-def remove_abandoned(destination: Path) -> None:
-    """Remove hidden folders of `destination` whose writer is gone (its lock is free)."""
-    for candidate in destination.parent.glob(prefix(destination) + "*"):
-        with suppress(OSError):
-            lock = os.open(candidate / _LOCK, os.O_RDWR)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(candidate, ignore_errors=True)
-            finally:
-                os.close(lock)
 
 
 def sync_tree(folder: Path) -> None:
@@ -169,10 +170,12 @@ def current_umask() -> int:
 
 
 @contextmanager
-def as_spec_error(destination: Path, option: str = "--out") -> Iterator[None]:
+def as_spec_error(destination: str | Path, option: str = "--out") -> Iterator[None]:
     """Say what the operating system refused, and what helps; `option` named the destination."""
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         reason = _ADVICE.get(error.errno or 0, error.strerror or str(error))
-        raise SpecError(option, destination, "a place that can be written", reason) from error
+        raise SpecError(option, printable(destination), "a place that can be written", reason) from error

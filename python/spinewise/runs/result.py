@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 
 from spinewise import core
-from spinewise.errors import SpecError
 from spinewise.measures import stats, tables
 from spinewise.measures.summary import PS_PER_SECOND, Summary, summarise
-from spinewise.runs import trace
+from spinewise.runs import formats, kept, trace
 from spinewise.runs.folder import new_results
 from spinewise.specs.spec import Spec, spec_hash
 
-RUN_FILE = "run.json"
 FLOWS_FILE = "flows.parquet"
 SERIES_FILE = "series.parquet"
 TRACE_FILE = "trace.parquet"
@@ -95,7 +93,7 @@ class Result:
     def run_record(self) -> dict[str, Any]:
         """What run.json holds."""
         report = dict(self.report)
-        record: dict[str, Any] = {"format": "spinewise-run-1", "spec_hash": self.spec_hash}
+        record: dict[str, Any] = {"format": formats.RUN.name, "spec_hash": self.spec_hash}
         record |= {key: report.pop(key) for key in HEADLINE if key in report}
         record["summary"] = self.summary().as_dict()
         record["report"] = report
@@ -114,28 +112,21 @@ class Result:
         write_parquet(self.series, target / SERIES_FILE)
         if self.trace is not None:
             write_parquet(self.trace, target / TRACE_FILE)
-        write_json(target / RUN_FILE, self.run_record())
+        write_json(target / formats.RUN.record, self.run_record())
 
     @classmethod
     def read(cls, folder: str | Path) -> Result:
         """Read a folder written by `write`.
 
         Raises:
-            SpecError: it is not such a folder.
+            SpecError: it is not such a folder, of another format, or was changed.
         """
-        from pyarrow import parquet  # noqa: PLC0415
-
         folder = Path(folder)
-        try:
-            record = json.loads((folder / RUN_FILE).read_text())
-            flows = parquet.read_table(folder / FLOWS_FILE)
-            series = parquet.read_table(folder / SERIES_FILE)
-            traced = folder / TRACE_FILE
-            choices = parquet.read_table(traced) if traced.is_file() else None
-        except (OSError, ValueError) as error:
-            raise SpecError("folder", folder, "a results folder of one run", str(error)) from None
-        if not isinstance(record, dict) or not all(isinstance(record.get(key), dict) for key in ("report", "spec")):
-            raise SpecError("folder", folder, "a results folder of one run", f"its {RUN_FILE} is none of a run")
+        record = kept.read_record(folder)
+        flows = kept.read_table(folder / FLOWS_FILE, kept.FLOW_COLUMNS, record["report"]["flows"])
+        series = kept.read_table(folder / SERIES_FILE, kept.SERIES_COLUMNS)
+        traced = folder / TRACE_FILE
+        choices = kept.read_table(traced, kept.TRACE_COLUMNS) if traced.exists() else None
         report = record["report"] | {key: record[key] for key in HEADLINE if key in record}
         return cls(spec=record["spec"], flows=flows, series=series, report=report, trace=choices)
 

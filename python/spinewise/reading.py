@@ -1,0 +1,97 @@
+"""Reading the files that people name: ordinary files only, and no more than is sensible."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from spinewise.errors import SpecError
+
+MB = 1_000_000
+SPEC_BYTES = 64 * MB
+TABLE_BYTES = 1_000 * MB
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def read_bytes(path: str | Path, key: str, *, most: int, allowed: str = "a file that can be read") -> bytes:
+    """The content of an ordinary file of at most `most` bytes; `key` is where its name was given.
+
+    Raises:
+        SpecError: it is not there, cannot be read, is a folder, device or pipe, or is longer.
+    """
+    try:
+        # A pipe without a writer would be waited for, for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        raise refused(path, key, allowed, reason(error)) from None
+    with open(handle, "rb") as stream:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise refused(path, key, f"{allowed}: an ordinary file", f"this is {kind(found.st_mode)}")
+        limit = f"{allowed}, of 0 to {most:,} bytes"
+        if found.st_size > most:
+            raise refused(path, key, limit, f"it has {found.st_size:,}")
+        try:
+            content = stream.read(most + 1)
+        except OSError as error:
+            raise refused(path, key, allowed, reason(error)) from None
+    if len(content) > most:
+        # Files of /proc tell no size.
+        raise refused(path, key, limit, "it is longer")
+    return content
+
+
+def ordinary(path: str | Path, key: str, allowed: str) -> None:
+    """Refuse what is no ordinary file, before something else reads it.
+
+    Raises:
+        SpecError: it is not there, or is a folder, device or pipe.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError) as error:
+        raise refused(path, key, allowed, reason(error)) from None
+    if not stat.S_ISREG(mode):
+        raise refused(path, key, f"{allowed}: an ordinary file", f"this is {kind(mode)}")
+
+
+def read_text(path: str | Path, key: str, *, most: int, allowed: str = "a text file that can be read") -> str:
+    """The text of an ordinary file in UTF-8; a byte order mark at its beginning is left out.
+
+    Raises:
+        SpecError: as `read_bytes`; or it is no UTF-8.
+    """
+    content = read_bytes(path, key, most=most, allowed=allowed)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        at = f"byte {error.start + 1:,} (0x{content[error.start]:02x}) is none: {error.reason}"
+        raise SpecError("(whole file)", at, "UTF-8 text", file=printable(path)) from None
+
+
+def refused(path: str | Path, key: str, allowed: str, hint: str) -> SpecError:
+    """The error about a file named under `key`; a file of its own is the one to blame."""
+    return SpecError(key, printable(path), allowed, hint)
+
+
+def reason(error: Exception) -> str:
+    """Why a file could not be opened, in words."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def kind(mode: int) -> str:
+    """What is there in the place of a file."""
+    return _KINDS.get(stat.S_IFMT(mode), "no ordinary file")
+
+
+def printable(path: str | os.PathLike[str]) -> str:
+    """A name as it can be shown: control characters are escaped."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in os.fsdecode(path))

@@ -1,0 +1,86 @@
+"""The formats of results: each record names its own, and only what is known is read or replaced."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spinewise.errors import SpecError
+from spinewise.reading import TABLE_BYTES, printable, read_text
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of results.
+
+    Attributes:
+        kind: what the results are of.
+        newest: the version that is written.
+        record: the file that makes a folder one of these results.
+    """
+
+    kind: str
+    newest: int
+    record: str
+
+    @property
+    def name(self) -> str:
+        """What a record says of itself."""
+        return f"spinewise-{self.kind}-{self.newest}"
+
+    @property
+    def allowed(self) -> str:
+        """The names that can be read, as a phrase."""
+        return " or ".join(f'"spinewise-{self.kind}-{version}"' for version in range(1, self.newest + 1))
+
+    def knows(self, name: object) -> bool:
+        """Whether `name` is a version of this format that can be read."""
+        found = re.fullmatch(rf"spinewise-{self.kind}-([1-9][0-9]{{0,8}})", name) if isinstance(name, str) else None
+        return found is not None and int(found[1]) <= self.newest
+
+
+RUN = Format("run", 1, "run.json")
+COMPARE = Format("compare", 1, "compare.json")
+REPRODUCE = Format("reproduce", 1, "reproduce.json")
+RESILIENCE = Format("resilience", 1, "resilience.json")
+PLOT = Format("plot", 1, "plot.json")
+ALL = (RUN, COMPARE, REPRODUCE, RESILIENCE, PLOT)
+
+
+def read(file: Path, wanted: Format, key: str, allowed: str) -> dict[str, Any]:
+    """The record in a file, of the format `wanted`; `key` is where its folder was named, `allowed` what it should be.
+
+    Raises:
+        SpecError: it cannot be read, is no JSON, or of another format.
+    """
+    text = read_text(file, key, most=TABLE_BYTES, allowed=allowed)
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SpecError("(whole file)", str(error), "a record, as JSON", file=printable(file)) from None
+    if not isinstance(record, dict):
+        raise SpecError("(whole file)", type(record).__name__, "a record with a format", file=printable(file))
+    check(record, wanted, printable(file))
+    return record
+
+
+def check(record: Mapping[str, Any], wanted: Format, file: object) -> None:
+    """Refuse a record that is not of the format `wanted`; `file` is where it was read.
+
+    Raises:
+        SpecError: another kind of results, a newer version, or none of ours.
+    """
+    given = record.get("format", "(nothing)")
+    if wanted.knows(given):
+        return
+    kind = re.fullmatch(r"spinewise-([a-z]+)-([0-9]+)", given) if isinstance(given, str) else None
+    hint = None
+    if kind is not None and kind[1] == wanted.kind:
+        hint = "a newer Spinewise has written it"
+    elif kind is not None and any(kind[1] == other.kind for other in ALL):
+        hint = f"these are results of `spinewise {kind[1]}`"
+    raise SpecError("format", given, wanted.allowed, hint, file=str(file))

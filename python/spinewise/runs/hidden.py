@@ -1,0 +1,153 @@
+"""Hidden files and folders that are being written, and what killed writers left of them.
+
+Each is locked while its writer lives. One whose lock is free was left by a writer that was killed, and
+is removed by the next writer in the same place, whatever that one writes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+# The end of the name of everything hidden; what ends otherwise is never touched.
+_PARTIAL = ".spinewise-partial-"
+_ASIDE = ".spinewise-aside-"
+_NAME = re.compile(rf"\..*{re.escape(_PARTIAL)}[a-z0-9_]{{8}}")
+
+# So much of the destination's name stands in the hidden one, which must not become too long.
+_NAME_CHARS = 60
+_TRIES = 16
+
+
+@contextmanager
+def hidden_folder(destination: Path) -> Iterator[Path]:
+    """A locked hidden folder beside `destination`, removed in the end if it is still there."""
+    path, lock = locked(lambda: tempfile.mkdtemp(prefix=prefix(destination), dir=destination.parent))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
+
+
+@contextmanager
+def hidden_file(destination: Path) -> Iterator[tuple[Path, int]]:
+    """A locked hidden file beside `destination` and its handle, removed in the end if it is still there."""
+
+    def make() -> str:
+        handle, name = tempfile.mkstemp(prefix=prefix(destination), dir=destination.parent)
+        os.close(handle)
+        return name
+
+    path, handle = locked(make)
+    try:
+        yield path, handle
+    finally:
+        with suppress(FileNotFoundError):
+            path.unlink()
+        os.close(handle)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for what is not kept, among the system's temporary files."""
+    place = Path(tempfile.gettempdir()) / "scratch"
+    remove_abandoned(place.parent)
+    with hidden_folder(place) as path:
+        yield path
+
+
+def prefix(destination: Path) -> str:
+    """How what is hidden for `destination` begins."""
+    return f".{destination.name[:_NAME_CHARS]}{_PARTIAL}"
+
+
+def locked(make: Callable[[], str]) -> tuple[Path, int]:
+    """Something new and hidden, and the handle that keeps it locked."""
+    for _ in range(_TRIES):
+        path = Path(make())
+        with suppress(FileNotFoundError):
+            handle = opened(path)
+            # Where the file system has no locks nothing is ever taken for abandoned.
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if is_at(handle, path):
+                return path, handle
+            os.close(handle)
+    raise OSError(f"somebody removes new files in {path.parent}")
+
+
+def opened(path: Path) -> int:
+    """A handle of a folder or file; a link is not followed."""
+    mode = os.O_RDONLY if path.is_dir() else os.O_RDWR
+    return os.open(path, mode | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def is_at(handle: int, path: Path) -> bool:
+    """Whether `handle` is of what is at `path` now."""
+    try:
+        there = path.lstat()
+    except OSError:
+        return False
+    return os.path.samestat(os.fstat(handle), there)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Lock a folder or file that is there; whether nobody else holds it."""
+    handle = -1
+    free = False
+    with suppress(OSError):
+        handle = opened(path)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        free = is_at(handle, path)
+    try:
+        yield free
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove what killed writers of ours left hidden in `folder`."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if _NAME.fullmatch(name):
+                remove_if_abandoned(folder / name)
+
+
+def remove_if_abandoned(path: Path) -> None:
+    """Remove a hidden file or folder of this user's that no writer holds."""
+    with suppress(OSError):
+        found = path.lstat()
+        if found.st_uid != os.geteuid() or not (stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)):
+            return
+        with held(path) as free:
+            if free and stat.S_ISDIR(found.st_mode):
+                shutil.rmtree(path, ignore_errors=True)
+            elif free:
+                path.unlink()
+
+
+def aside(destination: Path) -> Path:
+    """Where old results stand for a moment while new ones take their place in two steps."""
+    return destination.with_name(f".{destination.name}{_ASIDE}{os.getpid():08d}")
+
+
+def restore_set_aside(destination: Path) -> None:
+    """Bring back old results that a writer killed between two steps had set aside."""
+    for name in glob.glob(f".{glob.escape(destination.name)}{_ASIDE}*", root_dir=destination.parent):
+        path = destination.parent / name
+        with held(path) as free, suppress(OSError):
+            if free and not os.path.lexists(destination):
+                os.rename(path, destination)
+            elif free:
+                shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,107 @@
+"""Reading the folder of a run, and refusing what is none: other formats, changed or foreign files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from spinewise.errors import SpecError
+from spinewise.reading import ordinary, printable
+from spinewise.runs import formats
+from spinewise.specs.spec import spec_hash
+
+ALLOWED = "a results folder of one run"
+
+# Columns that every version of the format has had.
+FLOW_COLUMNS = (
+    "flow", "src", "dst", "entry", "tcp", "size_bytes", "start_ps", "finished", "fct_ps", "sender_fct_ps", "slowdown",
+    "packets", "retransmits", "timeouts", "dupack3_events", "out_of_order", "marks", "nacks", "cnps",
+)  # fmt: skip
+SERIES_COLUMNS = ("time_ps", "series", "entity", "value")
+TRACE_COLUMNS = ("choice", "time_ps", "flow", "device", "scheme", "way", "chosen")
+
+# What the report of every version holds, and of which type.
+REPORT = {"counters": dict, "links": list, "series_names": list, "entity_names": list, "flows": int}
+# Beside the report in the record.
+BESIDE = {"seed": int, "outcome_hash": str, "traffic_hash": str}
+# Tables of every resolved spec.
+SPEC = {"topology": dict, "traffic": list, "metrics": dict, "scheme": dict, "run": dict}
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """The record of a run, checked.
+
+    Raises:
+        SpecError: there is none, it is of another format, lacks something, or was changed.
+    """
+    file = folder / formats.RUN.record
+    if not folder.is_dir():
+        raise SpecError("RUN", printable(folder), ALLOWED, "this is a file" if folder.exists() else "there is none")
+    refuse_others(folder)
+    record = formats.read(file, formats.RUN, "RUN", ALLOWED)
+    check_types(record, "", BESIDE | {"report": dict, "spec": dict}, file)
+    check_types(record["report"], "report.", REPORT, file)
+    check_types(record["spec"], "spec.", SPEC, file)
+    if record.get("spec_hash") != spec_hash(record["spec"]):
+        hint = "the spec in it was changed after the run"
+        raise SpecError("spec_hash", record.get("spec_hash"), spec_hash(record["spec"]), hint, file=printable(file))
+    return record
+
+
+def refuse_others(folder: Path) -> None:
+    """Say so when a folder holds results of another kind."""
+    if (folder / formats.RUN.record).exists():
+        return
+    for kind in formats.ALL:
+        if (folder / kind.record).exists():
+            hint = f"these are results of `spinewise {kind.kind}`: {kind.record}"
+            raise SpecError("RUN", printable(folder), ALLOWED, hint)
+
+
+def check_types(record: Mapping[str, Any], prefix: str, wanted: Mapping[str, type], file: Path) -> None:
+    """Refuse a table of the record in which something is missing or of another type."""
+    words = {dict: "a table", list: "a list", int: "a whole number", str: "a text"}
+    for key, kind in wanted.items():
+        value = record.get(key)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            given = "(nothing)" if key not in record else json.dumps(value)
+            raise SpecError(f"{prefix}{key}", given, words[kind], file=printable(file))
+
+
+def read_table(path: Path, columns: tuple[str, ...], rows: int | None = None) -> Any:
+    """A Parquet table with at least these columns; with `rows`, of none or so many rows.
+
+    Raises:
+        SpecError: it cannot be read, or is not the table that was written.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
+
+    ordinary(path, "RUN", ALLOWED)
+    try:
+        table = parquet.read_table(path)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise SpecError("(whole file)", str(error), "a Parquet file", file=printable(path)) from None
+    missing = [name for name in columns if name not in table.schema.names]
+    if missing:
+        found = ", ".join(table.schema.names) or "none"
+        raise SpecError("columns", found, ", ".join(columns), f"missing: {', '.join(missing)}", file=printable(path))
+    refuse_types(table, columns, path)
+    if rows is not None and table.num_rows not in (0, rows):
+        raise SpecError("rows", table.num_rows, f"0 or {rows}, as the record says", file=printable(path))
+    return table
+
+
+def refuse_types(table: Any, columns: tuple[str, ...], path: Path) -> None:
+    """Refuse columns that hold no numbers, words or booleans, or have gaps."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    for name in columns:
+        kind = table.schema.field(name).type
+        known = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+        if not (known or pa.types.is_dictionary(kind)):
+            raise SpecError(f"column {name}", kind, "numbers", file=printable(path))
+        if known and table.column(name).null_count:
+            raise SpecError(f"column {name}", "empty cells", "a number in every row", file=printable(path))

@@ -1,0 +1,110 @@
+"""Whose a folder is: only one with nothing in it but what Spinewise wrote there is ever replaced.
+
+The record of a results folder (``run.json``, ``compare.json``, …) lists the files that were written with
+it. A folder is Spinewise's own when its record is of a known format and every file below it is listed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TypedDict, cast
+
+from spinewise.errors import SpecError
+from spinewise.reading import TABLE_BYTES, printable, read_text
+from spinewise.runs import formats
+
+# The key of the list in a record.
+FILES = "files"
+# So many names are told.
+_FEW = 5
+
+
+class Record(TypedDict):
+    """What is looked at in the record of a folder."""
+
+    format: object
+    files: object
+
+
+def list_files(folder: Path) -> None:
+    """Write into the record of new results which files they are."""
+    for kind in formats.ALL:
+        path = folder / kind.record
+        record = read_record(path)
+        if record is None:
+            continue
+        names = sorted(name for name, _ in entries(folder) if not name.endswith("/"))
+        listed = {"format": record["format"], FILES: names} | {k: v for k, v in record.items() if k != "format"}
+        path.write_text(json.dumps(listed, indent=2, allow_nan=False) + "\n")
+        return
+
+
+def read_record(path: Path) -> Record | None:
+    """The record in a file; None when there is none."""
+    try:
+        found = json.loads(read_text(path, "record", most=TABLE_BYTES))
+    except (SpecError, ValueError, RecursionError):
+        return None
+    return cast(Record, found) if isinstance(found, dict) and "format" in found else None
+
+
+def why_foreign(folder: Path) -> str | None:
+    """What a folder holds that Spinewise did not write there, in words; None when there is nothing."""
+    try:
+        found = dict(entries(folder))
+    except OSError as error:
+        return f"it cannot be looked into: {error.strerror}"
+    records = [kind for kind in formats.ALL if kind.record in found]
+    if not records:
+        return f"found {told(list(found))}, and none of {', '.join(kind.record for kind in formats.ALL)}"
+    kind = records[0]
+    record = read_record(folder / kind.record)
+    if record is None:
+        return f"found {told(list(found))}; {kind.record} is not of Spinewise: it names no format"
+    if not kind.knows(record["format"]):
+        return f"found {kind.record} of format {record['format']!r}; this version knows {kind.allowed}"
+    listed = record.get(FILES)
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        return f"found {told(list(found))}; {kind.record} does not list what was written with it: remove it yourself"
+    ours = set(listed) | {f"{parent}/" for name in listed for parent in PurePosixPath(name).parents}
+    ours |= figures_of(folder, found)
+    foreign = [name for name, mode in found.items() if name not in ours or not is_plain(mode)]
+    return f"found {told(foreign)}, which Spinewise did not write there" if foreign else None
+
+
+def figures_of(folder: Path, found: Mapping[str, int]) -> set[str]:
+    """What is in folders of results that were put into this one later, as `spinewise plot` does."""
+    below = {name for name in found if name.count("/") == 1 and name.endswith("/")}
+    owned = {name for name in below if any(folder.joinpath(name).iterdir()) and why_foreign(folder / name) is None}
+    return {name for name in found if f"{name.partition('/')[0]}/" in owned}
+
+
+def is_plain(mode: int) -> bool:
+    """Whether something is a folder or an ordinary file, as all that is written here."""
+    return stat.S_ISDIR(mode) or stat.S_ISREG(mode)
+
+
+def entries(folder: Path, within: str = "") -> Iterator[tuple[str, int]]:
+    """Everything below a folder: its name, which for a folder ends in a slash, and its mode."""
+    with os.scandir(folder) as found:
+        inside = sorted(found, key=lambda entry: entry.name)
+    for entry in inside:
+        name = within + entry.name
+        mode = entry.stat(follow_symlinks=False).st_mode
+        if stat.S_ISDIR(mode):
+            yield f"{name}/", mode
+            yield from entries(folder / entry.name, f"{name}/")
+        else:
+            yield name, mode
+
+
+def told(names: list[str]) -> str:
+    """Some names, and how many there are beside them; what is in a named folder is not named itself."""
+    folders = {name for name in names if name.endswith("/")}
+    names = [name for name in names if not any(f"{parent}/" in folders for parent in PurePosixPath(name).parents)]
+    shown = ", ".join(printable(name) for name in names[:_FEW])
+    return shown + (f" and {len(names) - _FEW} more" if len(names) > _FEW else "")

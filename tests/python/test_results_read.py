@@ -1,0 +1,139 @@
+"""Reading results: only what is of a known format, complete and unchanged; the rest is refused in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from samples import TINY_SPEC
+from spinewise import Result, SpecError, run
+from spinewise.cli import main
+from spinewise.runs import formats
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small run."""
+    folder = tmp_path_factory.mktemp("kept") / "run"
+    short: dict[str, Any] = {**TINY_SPEC, "traffic": [{**TINY_SPEC["traffic"][0], "duration_us": 2000}]}
+    return run(short).write(folder)
+
+
+@pytest.fixture
+def folder(kept: Path, tmp_path: Path) -> Path:
+    """A copy to spoil."""
+    copy = tmp_path / "run"
+    copy.mkdir()
+    for path in kept.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    return copy
+
+
+def changed(folder: Path, change: Callable[[Any], object]) -> None:
+    """Change the record."""
+    record = json.loads((folder / "run.json").read_text())
+    change(record)
+    (folder / "run.json").write_text(json.dumps(record))
+
+
+def test_what_was_written_is_read(folder: Path) -> None:
+    found = Result.read(folder)
+    assert found.flows.num_rows == found.report["flows"]
+    assert json.loads((folder / "run.json").read_text())["files"] == ["flows.parquet", "run.json", "series.parquet"]
+
+
+RECORDS: dict[str, tuple[Callable[[Any], object], str, str]] = {
+    "newer": (lambda r: r.update(format="spinewise-run-99"), "format", "a newer Spinewise"),
+    "other": (lambda r: r.update(format="spinewise-compare-1"), "format", "spinewise compare"),
+    "odd": (lambda r: r.update(format=["spinewise-run-1"]), "format", '"spinewise-run-1"'),
+    "none": (lambda r: r.pop("format"), "format", "(nothing)"),
+    "no report": (lambda r: r.pop("report"), "report", "a table"),
+    "empty report": (lambda r: r.update(report={}), "report.counters", "a table"),
+    "report of another type": (lambda r: r["report"].update(links=5), "report.links", "a list"),
+    "empty spec": (lambda r: r.update(spec={}), "spec.topology", "a table"),
+    "changed spec": (lambda r: r["spec"]["topology"].update(leaves=99_999), "spec_hash", "changed after"),
+    "other flows": (lambda r: r["report"].update(flows=3), "rows", "as the record says"),
+    "no seed": (lambda r: r.pop("seed"), "seed", "a whole number"),
+}
+
+
+@pytest.mark.parametrize("case", RECORDS)
+def test_a_record_of_another_format_is_refused(folder: Path, case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    change, key, said = RECORDS[case]
+    changed(folder, change)
+    with pytest.raises(SpecError) as caught:
+        Result.read(folder)
+    assert caught.value.key == key
+    assert said in str(caught.value)
+    assert main(["export", str(folder), "--fct", str(folder / "fct.txt")]) == 2
+    assert main(["explain", str(folder), "--flow", "1"]) == 2
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    assert "run.json" in err or "parquet" in err
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "5", '"text"', "[" * 100_000, "\0"])
+def test_what_is_no_record_is_refused(folder: Path, content: str) -> None:
+    (folder / "run.json").write_text(content)
+    with pytest.raises(SpecError):
+        Result.read(folder)
+
+
+def test_missing_columns_are_named(folder: Path) -> None:
+    table = parquet.read_table(folder / "flows.parquet")
+    parquet.write_table(table.drop_columns(["tcp", "src"]), folder / "flows.parquet")
+    with pytest.raises(SpecError, match="missing: src, tcp"):
+        Result.read(folder)
+
+
+def test_columns_of_another_type_or_with_gaps_are_refused(folder: Path) -> None:
+    table = parquet.read_table(folder / "flows.parquet")
+    at = table.schema.names.index("src")
+    words = table.set_column(at, "src", pa.array(["x"] * table.num_rows))
+    parquet.write_table(words, folder / "flows.parquet")
+    with pytest.raises(SpecError, match="column src"):
+        Result.read(folder)
+    gaps = table.set_column(at, "src", pa.array([None] * table.num_rows, pa.uint32()))
+    parquet.write_table(gaps, folder / "flows.parquet")
+    with pytest.raises(SpecError, match="empty cells"):
+        Result.read(folder)
+
+
+@pytest.mark.parametrize("name", ["flows.parquet", "series.parquet"])
+@pytest.mark.parametrize("spoil", ["gone", "empty", "folder", "text", "device"])
+def test_spoilt_tables_are_refused(folder: Path, name: str, spoil: str) -> None:
+    path = folder / name
+    path.unlink()
+    if spoil == "folder":
+        path.mkdir()
+    elif spoil == "device":
+        path.symlink_to("/dev/zero")
+    elif spoil != "gone":
+        path.write_text("" if spoil == "empty" else "no Parquet")
+    with pytest.raises(SpecError, match=name):
+        Result.read(folder)
+
+
+@pytest.mark.parametrize("kind", formats.ALL)
+def test_folders_of_other_results_are_told_apart(tmp_path: Path, kind: formats.Format) -> None:
+    if kind is formats.RUN:
+        (tmp_path / "run.json").symlink_to("/dev/zero")
+    else:
+        (tmp_path / kind.record).write_text("{}")
+    with pytest.raises(SpecError) as caught:
+        Result.read(tmp_path)
+    assert caught.value.key == "RUN"
+    assert ("a device" if kind is formats.RUN else f"spinewise {kind.kind}") in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", ["none", "file"])
+def test_what_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SpecError, match="a results folder of one run"):
+        Result.read(tmp_path / name)
