@@ -10,7 +10,7 @@ import pytest
 import samples
 import spinewise as sw
 from samples import TINY_SPEC
-from spinewise.comparison import cells, tables
+from spinewise.comparison import cells, figures, tables
 from spinewise.comparison import files as comparison_files
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.plan import Plan
@@ -67,7 +67,7 @@ def test_unfinished_flows_are_counted_and_shown() -> None:
     assert found.unfinished("a", 0.3) == 3
     assert found.unfinished("a", 0.3, "short") == 0
     assert "12 flows did not finish" in printed(found)
-    assert "hollow" in comparison_files.caption(found)
+    assert "hollow" in figures.caption(found, "auto")
     assert math.isnan(found.interval("a", 0.3, "long", "fct_s.mean").mean)
 
 
@@ -234,3 +234,28 @@ def test_files_of_a_comparison(tmp_path: Any) -> None:
     first = (tmp_path / "out" / "fct.svg").read_bytes()
     sw.write(comparison(), tmp_path / "out", force=True)
     assert (tmp_path / "out" / "fct.svg").read_bytes() == first
+
+
+# ---- figures ----
+
+
+def panels(found: Comparison) -> list[str]:
+    return [axes.get_title(loc="left") for axes in figures.figures(found)["fct"].axes if axes.axison]
+
+
+def test_without_loads_there_are_bars_by_scheme() -> None:
+    found = comparison()
+    alone = Comparison(found.spec, found.variants, [None], found.seeds, [
+        Cell(**{**vars(c), "load": None}) for c in found.cells if c.load == found.loads[0]
+    ])  # fmt: skip
+    (first, *_) = figures.figures(alone)["fct"].axes
+    assert [text.get_text() for text in first.get_yticklabels()] == found.labels
+    assert first.get_xlabel().startswith("mean FCT [")
+    (against_load, *_) = figures.figures(found)["fct"].axes
+    assert against_load.get_xlabel() == "offered load"
+
+
+def test_every_panel_of_a_comparison_is_filled_and_named() -> None:
+    titles = panels(comparison())
+    assert len(titles) == len(set(titles))
+    assert {title.partition(": ")[2] for title in titles} == {"mean FCT", "p99 FCT"}

@@ -34,5 +34,5 @@ def command(args: argparse.Namespace) -> int:
     out = terminal.console()
     out.print(tables.comparison_report(comparison, args.by))
     if args.out:
-        out.print(f"tables and figures in {args.out}: table.txt, fct.png, slowdown.png, compare.json")
+        out.print(f"tables and figures in {args.out}: table.txt, compare.json, cells.parquet, fct.png, slowdown.png, …")
     return 0

@@ -5,5 +5,6 @@
 | `plan` | which runs a comparison consists of; `spinewise.compare` |
 | `cells` | what it keeps of each run, and what follows from all |
 | `tables` | what ``compare`` prints |
+| `figures` | its figures |
 | `files` | what ``compare --out`` writes |
 """

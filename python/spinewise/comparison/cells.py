@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from spinewise.measures import stats
+from spinewise.measures.curves import Curves
 from spinewise.measures.entries import By
 from spinewise.measures.summary import ALL, ClassSummary, EntrySummary, Summary
 from spinewise.specs.spec import Spec
@@ -38,6 +39,7 @@ class Cell:
         traffic_hash: the engine's hash of the offered traffic.
         wall_seconds: how long it took.
         packet_hops: how many packets crossed how many links.
+        curves: how completion times are spread, by traffic entry; "all" is all traffic.
     """
 
     label: str
@@ -48,6 +50,7 @@ class Cell:
     traffic_hash: str
     wall_seconds: float
     packet_hops: int
+    curves: dict[str, Curves] = field(default_factory=dict)
 
     def value(self, size_class: str, metric: str, entry: str | None = None) -> float:
         """A metric such as ``fct_s.p99`` of one size class: of one traffic entry, or of all traffic."""

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
 from spinewise import core
-from spinewise.comparison import tables
-from spinewise.comparison.cells import METRICS, Cell, Comparison
-from spinewise.measures import units
+from spinewise.comparison import figures, tables
+from spinewise.comparison.cells import Cell, Comparison
 from spinewise.measures.distribution import NAMED
 from spinewise.measures.entries import By
-from spinewise.measures.stats import Interval
 from spinewise.measures.summary import ALL, without_nan
 from spinewise.runs import formats
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import write_json
-from spinewise.show import plot, style, terminal
+from spinewise.show import style, terminal
 from spinewise.specs.spec import spec_hash
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-FIGURES = {"fct": ("fct_s.mean", "fct_s.p99"), "slowdown": ("slowdown.mean", "slowdown.p99")}
-TITLES = {path: name for name, path in METRICS.items()}
 
 
 def write(comparison: Comparison, folder: str | Path, *, force: bool = False) -> Path:
@@ -41,8 +33,8 @@ def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
     write_cells(comparison, target / "cells.parquet")
     with (target / "table.txt").open("w") as stream:
         Console(file=stream, width=terminal.PLAIN_WIDTH).print(tables.comparison_report(comparison, by))
-    for name, metrics in FIGURES.items():
-        style.save(fct_figure(comparison, metrics), target, name)
+    for name, figure in figures.figures(comparison, by).items():
+        style.save(figure, target, name)
 
 
 def record(comparison: Comparison) -> dict[str, Any]:
@@ -107,56 +99,3 @@ def cell_rows(cell: Cell, comparison: Comparison) -> list[dict[str, Any]]:
         for entry in comparison.scopes("both" if comparison.mixed else "entry")
         for found in (cell.summary.classes if entry is None else cell.summary.entry(entry).classes)
     ]
-
-
-def fct_figure(comparison: Comparison, metrics: tuple[str, ...]) -> Figure:
-    """One row of panels per metric, one column per size class."""
-    classes = comparison.size_classes
-    panels = [panel(comparison, metric, name) for metric in metrics for name in classes]
-    return plot.figure(panels, columns=len(classes), caption=caption(comparison))
-
-
-def panel(comparison: Comparison, metric: str, size_class: str) -> plot.Panel:
-    """One metric of one size class against load."""
-    is_time = metric.startswith("fct")
-    unit, size = tables.class_unit(comparison, size_class, metric) if is_time else ("", 1.0)
-    loads = comparison.loads
-    curves = [
-        plot.Curve(
-            label=label,
-            x=[load or 0.0 for load in loads],
-            y=[scaled(comparison.interval(label, load, size_class, metric), size) for load in loads],
-            hollow=[comparison.unfinished(label, load, size_class) > 0 for load in loads],
-        )
-        for label in comparison.labels
-    ]
-    return plot.Panel(
-        title=f"{size_class}: {TITLES[metric]}",
-        x_label="offered load" if loads != [None] else "load as given in the spec",
-        y_label=f"{TITLES[metric]} [{unit}]" if is_time else TITLES[metric],
-        curves=curves,
-        shaded=[load for load in loads if load is not None and comparison.overloaded(load)],
-    )
-
-
-def scaled(found: Interval, size: float) -> Interval:
-    """An interval in units of `size`."""
-    return Interval(found.mean / size, found.half / size, found.n)
-
-
-def caption(comparison: Comparison) -> str:
-    """What a reader must know about the figure."""
-    classes = ", ".join(
-        f"{name} {units.count(comparison.flows(comparison.loads[-1], name))}" for name in comparison.size_classes
-    )
-    lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
-    text = (
-        f"{comparison.spec.get('name', 'run')}: {len(comparison.seeds)} seeds, the same traffic for"
-        f" every scheme; bars: 95 % Student-t intervals over seeds. Flows per scheme at the last"
-        f" load: {classes}."
-    )
-    if lost:
-        text += f" {lost} flows did not finish and are left out (hollow markers)."
-    if any(comparison.overloaded(load) for load in comparison.loads):
-        text += " Shaded: overloaded, depends on run length."
-    return text

@@ -11,7 +11,9 @@ from typing import Any
 
 from spinewise.comparison.cells import Cell, Comparison, Skipped
 from spinewise.errors import SpecError
+from spinewise.measures.curves import Curves
 from spinewise.measures.entries import entries_of
+from spinewise.measures.summary import ALL
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
 from spinewise.runs.result import Result
 from spinewise.specs.spec import Spec, as_spec
@@ -66,11 +68,18 @@ def measure(case: Case[Key], result: Result) -> Cell:
         load=load,
         seed=seed,
         summary=result.summary(),
+        curves=curves_of(result),
         outcome_hash=str(report["outcome_hash"]),
         traffic_hash=str(report["traffic_hash"]),
         wall_seconds=float(report["wall_seconds"]),
         packet_hops=int(report["packet_hops"]),
     )
+
+
+def curves_of(result: Result) -> dict[str, Curves]:
+    """How the completion times of each traffic entry, and of all traffic, are spread."""
+    entries = [entry.name for entry in entries_of(result.spec)]
+    return {ALL: Curves.of(result.flows)} | {name: Curves.of(result.flows, n) for n, name in enumerate(entries)}
 
 
 @dataclass(frozen=True)

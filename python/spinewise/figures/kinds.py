@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 
 from spinewise.figures import faults, heat, spread
 from spinewise.measures.curves import Curves
+from spinewise.measures.entries import names
 from spinewise.measures.tables import numbers
 from spinewise.runs.api import run
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
 
 
 class UnfitError(Exception):
@@ -34,13 +34,7 @@ class Kind:
     draw: Callable[[Result], Figure]
 
 
-def entry_names(spec: Spec) -> list[str]:
-    """What the traffic entries of a resolved spec are called."""
-    entries = spec.get("traffic") or []
-    return [str(entry.get("name") or f"{entry.get('kind', 'traffic')}-{n}") for n, entry in enumerate(entries)]
-
-
-def entries_of(result: Result) -> dict[str, Curves]:
+def spreads(result: Result) -> dict[str, Curves]:
     """The spread of the flows of each traffic entry that has finished flows.
 
     Raises:
@@ -48,7 +42,9 @@ def entries_of(result: Result) -> dict[str, Curves]:
     """
     known = set(numbers(result.flows, "entry").tolist())
     curves = {
-        name: Curves.of(result.flows, number) for number, name in enumerate(entry_names(result.spec)) if number in known
+        name: Curves.of(result.flows, number)
+        for number, name in enumerate(names(result.spec["traffic"]))
+        if number in known
     }
     found = {name: one for name, one in curves.items() if one.flows}
     if not found:
@@ -64,7 +60,7 @@ def title_of(result: Result) -> str:
 
 def cdf(result: Result) -> Figure:
     """Distributions of completion time and slowdown, a curve for each traffic entry."""
-    curves = entries_of(result)
+    curves = spreads(result)
     flows = ", ".join(f"{name} {one.flows:,}" for name, one in curves.items())
     return spread.cdf(
         {"": {name: [one] for name, one in curves.items()}}, f"{title_of(result)}. Finished flows: {flows}."
@@ -73,7 +69,7 @@ def cdf(result: Result) -> Figure:
 
 def size(result: Result) -> Figure:
     """Slowdown against flow size, a row for each traffic entry."""
-    rows = {name: {name: [one]} for name, one in entries_of(result).items()}
+    rows = {name: {name: [one]} for name, one in spreads(result).items()}
     made = spread.by_size(rows, f"{title_of(result)}. Sizes in bins, four a decade.")
     if made is None:
         raise UnfitError("needs flows of three sizes or more, ten of each")

@@ -1,0 +1,150 @@
+"""Figures of a comparison: against load, or a bar a scheme where no loads were asked for; spreads; jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from spinewise.comparison import tables
+from spinewise.comparison.cells import METRICS, Comparison
+from spinewise.figures import bars, spread
+from spinewise.measures import units
+from spinewise.measures.curves import Curves
+from spinewise.measures.entries import By
+from spinewise.measures.stats import Interval
+from spinewise.measures.summary import ALL
+from spinewise.show import plot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TITLES = {path: name for name, path in METRICS.items()}
+METRICS_OF = {"fct": ("fct_s.mean", "fct_s.p99"), "slowdown": ("slowdown.mean", "slowdown.p99")}
+MOST_COLUMNS = 4
+
+Scope = str | None
+"""A traffic entry, or None for all traffic."""
+
+
+def figures(comparison: Comparison, by: By = "auto") -> dict[str, Figure]:
+    """Every figure that this comparison has something for, by the name of its file."""
+    made: dict[str, Figure | None] = {name: levels(comparison, metrics, by) for name, metrics in METRICS_OF.items()}
+    load = comparison.loads[-1]
+    rows = spreads(comparison, load, by)
+    if rows:
+        note = caption(comparison, by) + ("" if load is None else f" At load {load:g}.")
+        made["cdf"] = spread.cdf(rows, note + " Means over seeds at each share of flows.")
+        made["size"] = spread.by_size(rows, note + " Sizes in bins, four a decade; means over seeds.")
+    return {name: figure for name, figure in made.items() if figure is not None}
+
+
+def scopes(comparison: Comparison, by: By) -> list[tuple[Scope, str]]:
+    """Entry and size class of each panel."""
+    return [(entry, name) for entry in comparison.scopes(by) for name in comparison.classes_of(entry)]
+
+
+def panel_title(entry: Scope, size_class: str, metric: str) -> str:
+    """What a panel shows."""
+    words = [entry] if entry is not None else []
+    words += [size_class] if size_class != ALL or entry is None else []
+    return f"{', '.join(words)}: {TITLES[metric]}"
+
+
+def levels(comparison: Comparison, metrics: Sequence[str], by: By) -> Figure:
+    """A panel for each metric of each class: against load, or as bars."""
+    wanted = [
+        (metric, entry, name)
+        for entry in comparison.scopes(by)
+        for metric in metrics
+        for name in comparison.classes_of(entry)
+    ]
+    # The classes of an entry stand side by side; an entry with one class has its metrics side by side.
+    widest = max(len(comparison.classes_of(entry)) for entry in comparison.scopes(by))
+    columns = min(max(widest, len(metrics)), MOST_COLUMNS)
+    if len(comparison.loads) == 1:
+        panels = [bar_panel(comparison, *one) for one in wanted]
+        return bars.bars(panels, columns=columns, caption=caption(comparison, by))
+    curves = [load_panel(comparison, *one) for one in wanted]
+    return plot.figure(curves, columns=columns, caption=caption(comparison, by))
+
+
+def unit_of(comparison: Comparison, metric: str, entry: Scope, size_class: str) -> tuple[str, float]:
+    """The label of an axis of this metric, and its unit in seconds; 1 for ratios."""
+    if not metric.startswith("fct"):
+        return TITLES[metric], 1.0
+    unit, size = tables.class_unit(comparison, size_class, metric, entry)
+    return f"{TITLES[metric]} [{unit}]", size
+
+
+def bar_panel(comparison: Comparison, metric: str, entry: Scope, size_class: str) -> bars.Panel:
+    """One metric of one class at the only load, a bar a scheme."""
+    (load,) = comparison.loads
+    label, size = unit_of(comparison, metric, entry, size_class)
+    values = {
+        scheme: scaled(comparison.interval(scheme, load, size_class, metric, entry), size)
+        for scheme in comparison.labels
+    }
+    hollow = [scheme for scheme in comparison.labels if comparison.unfinished(scheme, load, size_class, entry)]
+    return bars.Panel(panel_title(entry, size_class, metric), label, values, hollow)
+
+
+def load_panel(comparison: Comparison, metric: str, entry: Scope, size_class: str) -> plot.Panel:
+    """One metric of one class against load."""
+    label, size = unit_of(comparison, metric, entry, size_class)
+    loads = [load or 0.0 for load in comparison.loads]
+    curves = [
+        plot.Curve(
+            label=scheme,
+            x=loads,
+            y=[scaled(comparison.interval(scheme, load, size_class, metric, entry), size) for load in comparison.loads],
+            hollow=[comparison.unfinished(scheme, load, size_class, entry) > 0 for load in comparison.loads],
+        )
+        for scheme in comparison.labels
+    ]
+    return plot.Panel(
+        title=panel_title(entry, size_class, metric),
+        x_label="offered load",
+        y_label=label,
+        curves=curves,
+        shaded=[load for load in comparison.loads if load is not None and comparison.overloaded(load)],
+    )
+
+
+def scaled(found: Interval, size: float) -> Interval:
+    """An interval in units of `size`."""
+    return Interval(found.mean / size, found.half / size, found.n)
+
+
+def spreads(comparison: Comparison, load: float | None, by: By) -> spread.Rows:
+    """The curves of every scheme at one load, a row for each entry; empty where none were kept."""
+    rows: dict[str, dict[str, Sequence[Curves]]] = {}
+    for entry in comparison.scopes(by):
+        name = ALL if entry is None else entry
+        kept = {
+            scheme: [cell.curves[name] for cell in comparison.at(scheme, load) if name in cell.curves]
+            for scheme in comparison.labels
+        }
+        kept = {scheme: found for scheme, found in kept.items() if found and any(one.flows for one in found)}
+        if kept:
+            rows["" if entry is None else entry] = dict(kept)
+    return rows
+
+
+def caption(comparison: Comparison, by: By) -> str:
+    """What a reader must know about the figure."""
+    counts = [
+        (panel_title(entry, name, "fct_s.mean").partition(":")[0], comparison.flows(comparison.loads[-1], name, entry))
+        for entry, name in scopes(comparison, by)
+    ]
+    seeds = len(comparison.seeds)
+    text = f"{comparison.spec.get('name', 'run')}: "
+    text += f"{seeds} seeds, bars are 95 % Student-t intervals over seeds" if seeds > 1 else "one seed: no intervals"
+    text += ", the same traffic for every scheme." if comparison.paired else ", schemes saw DIFFERENT traffic."
+    at_last = " at the last load" if len(comparison.loads) > 1 else ""
+    text += f" Flows per scheme{at_last}: {', '.join(f'{what} {units.count(n)}' for what, n in counts)}."
+    lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
+    if lost:
+        text += f" {lost} flows did not finish and are left out (hollow)."
+    if any(comparison.overloaded(load) for load in comparison.loads):
+        text += " OVERLOADED loads (shaded) depend on run length."
+    return text

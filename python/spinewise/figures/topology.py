@@ -1,0 +1,206 @@
+"""The fabric as it was built: its tiers, how busy each link was, which were slow, down or hit by a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from spinewise.measures import units
+from spinewise.show.style import STYLE, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_HOSTS = 96
+"""With more hosts one mark stands for all of a leaf."""
+MOST_NAMES = 24
+"""A tier with more switches is named at its ends only."""
+MOST_LINKS = 30_000
+TIERS = ("host", "leaf", "aggregation", "spine", "core")
+DEAD, FAULTY = "#B00020", "#D55E00"
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Cable:
+    """Both directions between two nodes.
+
+    Attributes:
+        ends: names of the nodes.
+        use: the greater mean utilisation of its directions; 0 where it is not known.
+        slow: the least rate of its directions in bit/s if it is below what links of its tier have, else None.
+        dead: down from the start, in one direction at least.
+        faulty: hit by a fault of the schedule.
+    """
+
+    ends: tuple[str, str]
+    use: float
+    slow: float | None
+    dead: bool
+    faulty: bool
+
+
+def cables(fabric: Mapping[str, Any], use: Mapping[str, float]) -> list[Cable]:
+    """The cables of a fabric, as `spinewise.core` tells it; `use` is utilisation by the name of a link."""
+    hit = {name for fault in fabric["faults"] for name in fault["links"]}
+    made: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for link in fabric["links"]:
+        number = str(link["name"]).partition("#")[2]
+        first, second = sorted((str(link["from"]), str(link["to"])))
+        made.setdefault((first, f"{second}#{number}"), []).append(link)
+    return [
+        Cable(
+            ends=(first, second.partition("#")[0]),
+            use=max(use.get(str(link["name"]), 0.0) for link in both),
+            slow=min((float(link["rate_bps"]) for link in both if link["slow"]), default=None),
+            dead=not all(link["up"] for link in both),
+            faulty=any(link["name"] in hit for link in both),
+        )
+        for (first, second), both in made.items()
+    ]
+
+
+def positions(nodes: Sequence[Mapping[str, Any]]) -> dict[str, Point]:
+    """Where each node stands: tiers above each other, each spread over the whole width, hosts below their leaves."""
+    present = [tier for tier in TIERS if any(node["tier"] == tier for node in nodes)]
+    of_tier = {tier: [node for node in nodes if node["tier"] == tier] for tier in present}
+    placed: dict[str, Point] = {}
+    for height, tier in enumerate(present):
+        if tier == "host":
+            continue
+        row = of_tier[tier]
+        for n, node in enumerate(row):
+            placed[str(node["name"])] = ((n + 0.5) / len(row), float(height))
+    below: dict[str, list[str]] = {}
+    for node in of_tier.get("host", []):
+        below.setdefault(str(node["leaf"]), []).append(str(node["name"]))
+    width = 0.86 / max(len(below), 1)
+    for leaf, hosts in below.items():
+        centre = placed[leaf][0]
+        for n, host in enumerate(hosts):
+            placed[host] = (centre + width * ((n + 0.5) / len(hosts) - 0.5), 0.0)
+    return placed
+
+
+def topology(fabric: Mapping[str, Any], use: Mapping[str, float], caption: str) -> Figure:
+    """Draw it; links are coloured by how busy they were."""
+    nodes = fabric["nodes"]
+    placed = positions(nodes)
+    hosts = [str(node["name"]) for node in nodes if node["tier"] == "host"]
+    bundled = len(hosts) > MOST_HOSTS
+    found = cables(fabric, use)
+    switches = max(sum(node["tier"] == tier for node in nodes) for tier in TIERS[1:])
+    with mpl.rc_context({**STYLE, "axes.grid": False}):
+        made = Figure(figsize=(min(max(6.0, 0.42 * switches + 2.0), 14.0), 4.6), layout="constrained")
+        axes = made.subplots()
+        axes.set_axis_off()
+        drawn = [cable for cable in found if not (bundled and is_host_cable(cable, placed))]
+        draw_cables(axes, drawn, placed)
+        draw_nodes(axes, nodes, placed, bundled=bundled)
+        axes.margins(0.03, 0.14)
+        bar = made.colorbar(
+            ScalarMappable(Normalize(0.0, 1.0), "viridis"), ax=axes, shrink=0.6, aspect=25, pad=0.01,
+            label="share of the run in use, the busier direction",
+        )  # fmt: skip
+        bar.outline.set_visible(False)
+        kinds = line_kinds(drawn)
+        if kinds:
+            axes.legend(handles=kinds, loc="upper center", bbox_to_anchor=(0.5, 1.08), ncols=3, fontsize=8)
+        made.supxlabel(wrapped(f"{caption} {told(fabric, found, use)}", 2), fontsize=7, color="#444444")
+    return made
+
+
+def is_host_cable(cable: Cable, placed: Mapping[str, Point]) -> bool:
+    """Does it end at a host?"""
+    return any(placed[end][1] == 0.0 for end in cable.ends)
+
+
+def draw_cables(axes: Axes, found: Sequence[Cable], placed: Mapping[str, Point]) -> None:
+    """The busiest on top, then what is slow, faulty or dead."""
+    ordered = sorted(found, key=lambda cable: (cable.dead, cable.faulty, cable.slow is not None, cable.use))
+    colours = mpl.colormaps["viridis"]
+    crowd = 1.0 if len(found) < 400 else 0.5
+    axes.add_collection(
+        LineCollection(
+            [[placed[end] for end in cable.ends] for cable in ordered],
+            colors=[DEAD if cable.dead else colours(min(cable.use, 1.0)) for cable in ordered],
+            linestyles=[style_of(cable) for cable in ordered],
+            linewidths=[2.4 * crowd if cable.slow or cable.dead else 1.4 * crowd for cable in ordered],
+            zorder=1,
+        )
+    )
+    for cable in ordered:
+        if cable.faulty:
+            (x0, y0), (x1, y1) = (placed[end] for end in cable.ends)
+            axes.plot((x0 + x1) / 2, (y0 + y1) / 2, marker="X", color=FAULTY, markersize=6, zorder=3)
+
+
+def style_of(cable: Cable) -> str:
+    """Dotted: dead; dashed: slow."""
+    return ":" if cable.dead else "--" if cable.slow is not None else "-"
+
+
+def line_kinds(found: Sequence[Cable]) -> list[Line2D]:
+    """What the lines mean, of those that are there."""
+    kinds = []
+    if any(cable.slow is not None for cable in found):
+        kinds.append(Line2D([], [], color="#444444", linestyle="--", linewidth=2, label="slower than its tier"))
+    if any(cable.dead for cable in found):
+        kinds.append(Line2D([], [], color=DEAD, linestyle=":", linewidth=2, label="down from the start"))
+    if any(cable.faulty for cable in found):
+        kinds.append(Line2D([], [], color=FAULTY, marker="X", linestyle="", label="hit by a fault during the run"))
+    return kinds
+
+
+def draw_nodes(axes: Axes, nodes: Sequence[Mapping[str, Any]], placed: Mapping[str, Point], *, bundled: bool) -> None:
+    """Switches as squares with names, hosts as dots, or as one mark a leaf."""
+    for tier in TIERS[1:]:
+        row = [str(node["name"]) for node in nodes if node["tier"] == tier]
+        for n, name in enumerate(row):
+            x, y = placed[name]
+            axes.plot(x, y, marker="s", color="#333333", markersize=7 if len(row) <= 32 else 4, zorder=4)
+            if len(row) <= MOST_NAMES or n in (0, len(row) - 1):
+                axes.annotate(
+                    name, (x, y), xytext=(0, 8), textcoords="offset points", fontsize=7, zorder=5,
+                    ha="center", rotation=0 if len(row) <= 10 else 40,
+                )  # fmt: skip
+    of_leaf: dict[str, list[str]] = {}
+    for node in nodes:
+        if node["tier"] == "host":
+            of_leaf.setdefault(str(node["leaf"]), []).append(str(node["name"]))
+    for leaf, hosts in of_leaf.items():
+        if bundled:
+            x, y = placed[leaf][0], 0.55
+            axes.plot([x, x], [y, placed[leaf][1]], color="#999999", linewidth=3, zorder=0)
+            axes.annotate(
+                f"{len(hosts)}", (x, y), xytext=(0, -3), textcoords="offset points", fontsize=7, ha="center", va="top"
+            )
+        else:
+            axes.plot([placed[h][0] for h in hosts], [0.0] * len(hosts), "o", color="#333333", markersize=3, zorder=4)
+
+
+def told(fabric: Mapping[str, Any], found: Sequence[Cable], use: Mapping[str, float]) -> str:
+    """The same in words."""
+    hosts = sum(node["tier"] == "host" for node in fabric["nodes"])
+    parts = [f"{hosts} hosts" + (", as many below each leaf as written" if hosts > MOST_HOSTS else "")]
+    slow = [cable for cable in found if cable.slow is not None]
+    if slow:
+        names = ", ".join(f"{a}–{b} {units.digits((rate or 0.0) / 1e9, 3)} Gbps" for a, b, rate in
+                          ((*cable.ends, cable.slow) for cable in slow[:4]))  # fmt: skip
+        parts.append(f"slow: {names}{' …' * (len(slow) > 4)}")
+    dead = [cable for cable in found if cable.dead]
+    if dead:
+        parts.append(f"down: {', '.join('–'.join(cable.ends) for cable in dead[:4])}{' …' * (len(dead) > 4)}")
+    if use:
+        busiest = max(use, key=lambda name: use[name])
+        parts.append(f"busiest: {busiest}, {units.percent(use[busiest])}")
+    return "; ".join(parts) + "."

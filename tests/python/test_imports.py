@@ -1,0 +1,58 @@
+"""The Python package is a graph without circles: a reader can begin at the bottom and meet nothing unread."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2] / "python"
+PACKAGE = "spinewise"
+
+
+def module_name(path: Path) -> str:
+    """As it is imported; a package by its own name."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path, known: set[str]) -> set[str]:
+    """Modules of the package that a file imports, in functions too; what only types need does not count."""
+    tree = ast.parse(path.read_text())
+    typed = {
+        id(node)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
+        for node in ast.walk(branch)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in typed:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                longer = f"{node.module}.{alias.name}"
+                found.add(longer if longer in known else node.module)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & known
+
+
+def graph() -> dict[str, set[str]]:
+    """Which module imports which."""
+    files = {module_name(path): path for path in (ROOT / PACKAGE).rglob("*.py")}
+    # Importing the package itself is how its submodules, the engine among them, are found.
+    return {name: imports(path, set(files)) - {PACKAGE} for name, path in files.items()}
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    try:
+        order = list(TopologicalSorter(graph()).static_order())
+    except CycleError as error:
+        raise AssertionError(f"a circle of imports: {' <- '.join(error.args[1])}") from None
+    assert order.index("spinewise.errors") < order.index("spinewise.core") < order.index("spinewise.cli")
+
+
+def test_a_circle_would_be_found(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def f():\n    from spinewise.b import g\n")
+    assert imports(tmp_path / "a.py", {"spinewise.a", "spinewise.b"}) == {"spinewise.b"}
