@@ -11,9 +11,9 @@ from spinewise.comparison.cells import Comparison
 from spinewise.comparison.plan import compare
 from spinewise.errors import SpecError
 from spinewise.measures.summary import Summary
+from spinewise.results import read, write
 from spinewise.runs.api import run
 from spinewise.runs.result import Result
 from spinewise.specs.spec import load, resolve
-from spinewise.writing import write
 
-__all__ = ["Comparison", "Result", "SpecError", "Summary", "compare", "load", "resolve", "run", "write"]
+__all__ = ["Comparison", "Result", "SpecError", "Summary", "compare", "load", "read", "resolve", "run", "write"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 import threading
 import time
@@ -228,7 +229,7 @@ def test_a_run_stops_when_its_progress_hook_raises() -> None:
 def test_files_of_a_comparison(tmp_path: Any) -> None:
     sw.write(comparison(), tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "compare.json", "cells.parquet", "table.txt",
+        "compare.json", "cells.parquet", "curves.parquet", "table.txt",
         "fct.png", "fct.svg", "slowdown.png", "slowdown.svg",
     }  # fmt: skip
     first = (tmp_path / "out" / "fct.svg").read_bytes()
@@ -259,3 +260,33 @@ def test_every_panel_of_a_comparison_is_filled_and_named() -> None:
     titles = panels(comparison())
     assert len(titles) == len(set(titles))
     assert {title.partition(": ")[2] for title in titles} == {"mean FCT", "p99 FCT"}
+
+
+def test_a_comparison_is_read_back_as_it_was(tmp_path: Any) -> None:
+    found = sw.compare(TINY_SPEC, "ecmp,rps:transport.dupack_threshold=0@rps 0", seeds=2)
+    sw.write(found, tmp_path / "out")
+    again = sw.read(tmp_path / "out")
+    assert isinstance(again, Comparison)
+    assert again.variants == found.variants
+    assert repr(again.rows()) == repr(found.rows())
+    assert [cell.summary.as_dict() for cell in again.cells] == [cell.summary.as_dict() for cell in found.cells]
+    assert repr(again.cells[0].curves) == repr(found.cells[0].curves)
+    sw.write(again, tmp_path / "again")
+    assert (tmp_path / "again" / "cdf.svg").read_bytes() == (tmp_path / "out" / "cdf.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"cells": 5}, "not iterable"),
+        ({"loads": ["x"]}, "loads[0]: 'x' is not a float"),
+        ({"format": "spinewise-compare-99"}, "spinewise-compare-99"),
+    ],
+)
+def test_a_damaged_comparison_is_refused_in_words(tmp_path: Any, change: dict[str, Any], says: str) -> None:
+    sw.write(sw.compare(TINY_SPEC, "ecmp,rps", seeds=1), tmp_path / "out")
+    path = tmp_path / "out" / "compare.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(SpecError) as error:
+        sw.read(tmp_path / "out")
+    assert says in str(error.value)

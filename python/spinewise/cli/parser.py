@@ -152,7 +152,7 @@ def add_compare(commands: Any) -> None:
 def add_plot(commands: Any) -> None:
     """``plot``."""
     parser = new_command(commands, "plot", "plot", "Draw the figures of a results folder.")
-    parser.add_argument("results", metavar="RESULTS", help="the folder of a run")
+    parser.add_argument("results", metavar="RESULTS", help="the folder of a run or of a comparison")
     parser.add_argument("kind", metavar="KIND", nargs="*", help="which figures, such as cdf or links [all that fit]")
     parser.add_argument("--format", default="png,svg", metavar="A,B", help="of png, svg, pdf [png,svg]")
     parser.add_argument("--out", metavar="DIR", help="write them into this new folder [RESULTS/figures]")

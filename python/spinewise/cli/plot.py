@@ -4,42 +4,62 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TypeVar
 
 from spinewise import core
 from spinewise.cli.output import print_json
+from spinewise.comparison.figures import kinds as comparison_kinds
+from spinewise.comparison.kept import read_comparison
 from spinewise.errors import SpecError, nearest
-from spinewise.figures.kinds import KINDS, UnfitError
+from spinewise.figures.kinds import Kind, UnfitError
+from spinewise.figures.of_run import KINDS as RUN_KINDS
+from spinewise.runs import formats
 from spinewise.runs.folder import new_results
-from spinewise.runs.formats import PLOT
 from spinewise.runs.result import Result, write_json
 from spinewise.show import style, terminal
 
 FOLDER = "figures"
 
 
+Results = TypeVar("Results")
+
+
 def command(args: argparse.Namespace) -> int:
     """Draw the figures of a results folder."""
     source = Path(args.results)
-    result = Result.read(source)
-    kinds = [known(name) for name in args.kind] or list(KINDS)
-    formats = formats_of(args.format)
+    if (source / formats.COMPARE.record).is_file():
+        return draw(args, read_comparison(source), comparison_kinds())
+    return draw(args, Result.read(source), RUN_KINDS)
+
+
+def draw(args: argparse.Namespace, results: Results, kinds: dict[str, Kind[Results]]) -> int:
+    """Draw some of `kinds`, or all that fit."""
+    source = Path(args.results)
+    wanted = [known(name, kinds) for name in args.kind] or list(kinds)
+    endings = formats_of(args.format)
     out = Path(args.out) if args.out is not None else source / FOLDER
     written: list[str] = []
     left_out: dict[str, str] = {}
     with new_results(out, force=args.force) as target:
-        for name in kinds:
+        for name in wanted:
             try:
-                made = KINDS[name].draw(result)
+                made = kinds[name].draw(results)
             except UnfitError as reason:
                 if args.kind:
                     raise SpecError("kind", name, f"a figure that fits {source}", f"{name} {reason}") from None
                 left_out[name] = str(reason)
                 continue
-            written += [path.name for path in style.save(made, target, name, formats)]
-        record = {"format": PLOT.name, "version": core.version(), "of": str(source), "figures": written}
-        write_json(target / PLOT.record, record | {"left_out": left_out})
+            written += [path.name for path in style.save(made, target, name, endings)]
+        record = {
+            "format": formats.PLOT.name,
+            "version": core.version(),
+            "of": str(source),
+            "figures": written,
+            "left_out": left_out,
+        }
+        write_json(target / formats.PLOT.record, record)
     if args.json:
-        print_json(record | {"folder": str(out), "left_out": left_out})
+        print_json(record | {"folder": str(out)})
         return 0
     console = terminal.console()
     console.print(f"in {out}: {', '.join(written) or 'nothing'}", markup=False)
@@ -48,12 +68,12 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def known(name: str) -> str:
+def known(name: str, kinds: dict[str, Kind[Results]]) -> str:
     """A kind of figure that there is."""
-    if name in KINDS:
+    if name in kinds:
         return name
-    allowed = "; ".join(f"{kind.name} ({kind.about})" for kind in KINDS.values())
-    raise SpecError("kind", name, allowed, nearest(name, list(KINDS)))
+    allowed = "; ".join(f"{kind.name} ({kind.about})" for kind in kinds.values())
+    raise SpecError("kind", name, allowed, nearest(name, list(kinds)))
 
 
 def formats_of(text: str) -> list[str]:

@@ -6,5 +6,6 @@
 | `cells` | what it keeps of each run, and what follows from all |
 | `tables` | what ``compare`` prints |
 | `figures` | its figures |
+| `kept` | a comparison read back from its folder |
 | `files` | what ``compare --out`` writes |
 """

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from spinewise.comparison import tables
 from spinewise.comparison.cells import METRICS, Comparison
 from spinewise.figures import bars, spread
+from spinewise.figures.kinds import Kind, UnfitError, by_name
 from spinewise.measures import units
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import By
@@ -28,14 +30,46 @@ Scope = str | None
 
 def figures(comparison: Comparison, by: By = "auto") -> dict[str, Figure]:
     """Every figure that this comparison has something for, by the name of its file."""
-    made: dict[str, Figure | None] = {name: levels(comparison, metrics, by) for name, metrics in METRICS_OF.items()}
+    made = {}
+    for name, kind in kinds(by).items():
+        with suppress(UnfitError):
+            made[name] = kind.draw(comparison)
+    return made
+
+
+def kinds(by: By = "auto") -> dict[str, Kind[Comparison]]:
+    """The figures of a comparison; `by` says whose flows."""
+    return by_name(
+        [
+            Kind("fct", "completion time of every scheme, mean and 99th percentile",
+                 lambda found: levels(found, METRICS_OF["fct"], by)),
+            Kind("slowdown", "slowdown of every scheme, mean and 99th percentile",
+                 lambda found: levels(found, METRICS_OF["slowdown"], by)),
+            Kind("cdf", "cumulative distributions of completion time and slowdown", lambda found: cdf(found, by)),
+            Kind("size", "slowdown against flow size: median and 99th percentile", lambda found: size(found, by)),
+        ]
+    )  # fmt: skip
+
+
+def cdf(comparison: Comparison, by: By) -> Figure:
+    """Distributions at the last load."""
+    note = f"{caption(comparison, by)}{at_last(comparison)} Means over seeds at each share of flows."
+    return spread.cdf(spreads(comparison, comparison.loads[-1], by), note)
+
+
+def size(comparison: Comparison, by: By) -> Figure:
+    """Slowdown against flow size at the last load."""
+    note = f"{caption(comparison, by)}{at_last(comparison)} Sizes in bins, four a decade; means over seeds."
+    made = spread.by_size(spreads(comparison, comparison.loads[-1], by), note)
+    if made is None:
+        raise UnfitError("needs flows of three sizes or more, ten of each")
+    return made
+
+
+def at_last(comparison: Comparison) -> str:
+    """Of which load a figure is, that shows one."""
     load = comparison.loads[-1]
-    rows = spreads(comparison, load, by)
-    if rows:
-        note = caption(comparison, by) + ("" if load is None else f" At load {load:g}.")
-        made["cdf"] = spread.cdf(rows, note + " Means over seeds at each share of flows.")
-        made["size"] = spread.by_size(rows, note + " Sizes in bins, four a decade; means over seeds.")
-    return {name: figure for name, figure in made.items() if figure is not None}
+    return "" if load is None else f" At load {load:g}."
 
 
 def scopes(comparison: Comparison, by: By) -> list[tuple[Scope, str]]:
@@ -116,7 +150,11 @@ def scaled(found: Interval, size: float) -> Interval:
 
 
 def spreads(comparison: Comparison, load: float | None, by: By) -> spread.Rows:
-    """The curves of every scheme at one load, a row for each entry; empty where none were kept."""
+    """The curves of every scheme at one load, a row for each entry.
+
+    Raises:
+        UnfitError: none were kept, or nothing has finished.
+    """
     rows: dict[str, dict[str, Sequence[Curves]]] = {}
     for entry in comparison.scopes(by):
         name = ALL if entry is None else entry
@@ -127,6 +165,8 @@ def spreads(comparison: Comparison, load: float | None, by: By) -> spread.Rows:
         kept = {scheme: found for scheme, found in kept.items() if found and any(one.flows for one in found)}
         if kept:
             rows["" if entry is None else entry] = dict(kept)
+    if not rows:
+        raise UnfitError("needs finished flows, and a comparison that kept how they are spread (curves.parquet)")
     return rows
 
 

@@ -8,11 +8,12 @@ from typing import Any
 from rich.console import Console
 
 from spinewise import core
-from spinewise.comparison import figures, tables
+from spinewise.comparison import figures, kept, tables
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.measures.distribution import NAMED
 from spinewise.measures.entries import By
-from spinewise.measures.summary import ALL, without_nan
+from spinewise.measures.plain import plain, without_nan
+from spinewise.measures.summary import ALL
 from spinewise.runs import formats
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import write_json
@@ -31,6 +32,7 @@ def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
     """Write the files into an existing folder; the tables tell of the flows of `by`."""
     write_json(target / "compare.json", record(comparison))
     write_cells(comparison, target / "cells.parquet")
+    kept.write_curves(comparison, target / kept.CURVES_FILE)
     with (target / "table.txt").open("w") as stream:
         Console(file=stream, width=terminal.PLAIN_WIDTH).print(tables.comparison_report(comparison, by))
     for name, figure in figures.figures(comparison, by).items():
@@ -39,11 +41,12 @@ def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
 
 def record(comparison: Comparison) -> dict[str, Any]:
     """The comparison as plain values for JSON."""
-    plain = without_nan(
+    found = without_nan(
         {
             "format": formats.COMPARE.name,
             "version": core.version(),
             "schemes": comparison.labels,
+            "variants": [plain(variant) for variant in comparison.variants],
             "skipped": [{"scheme": one.label, "reason": one.reason} for one in comparison.skipped],
             "entries": comparison.entries,
             "loads": comparison.loads,
@@ -55,8 +58,8 @@ def record(comparison: Comparison) -> dict[str, Any]:
             "spec_of_first_cell": comparison.spec,
         }
     )
-    assert isinstance(plain, dict)
-    return plain
+    assert isinstance(found, dict)
+    return found
 
 
 def cell_record(cell: Cell) -> dict[str, Any]:

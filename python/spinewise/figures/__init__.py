@@ -8,5 +8,6 @@
 | `faults` | goodput around faults, and when it was back |
 | `steps` | the steps of collective operations |
 | `topology` | the fabric as it was built: slow links, dead links, how busy each was |
-| `kinds` | which figure fits which results; `spinewise plot` |
+| `kinds` | what a figure is, by name |
+| `of_run` | the figures of a run; those of a comparison are in `spinewise.comparison.figures` |
 """

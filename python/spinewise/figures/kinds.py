@@ -1,18 +1,14 @@
-"""Which figures fit the results of a run."""
+"""What a figure is, by name: which results it fits, and how it is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from matplotlib.figure import Figure
 
-from spinewise.figures import faults, heat, spread
-from spinewise.measures.curves import Curves
-from spinewise.measures.entries import names
-from spinewise.measures.tables import numbers
-from spinewise.runs.api import run
-from spinewise.runs.result import Result
+Results = TypeVar("Results")
 
 
 class UnfitError(Exception):
@@ -20,94 +16,20 @@ class UnfitError(Exception):
 
 
 @dataclass(frozen=True)
-class Kind:
+class Kind(Generic[Results]):
     """A figure by name.
 
     Attributes:
         name: what `spinewise plot RESULTS NAME` draws, and the name of its file.
         about: what it shows.
-        draw: makes it from a run; raises `UnfitError`.
+        draw: makes it; raises `UnfitError`.
     """
 
     name: str
     about: str
-    draw: Callable[[Result], Figure]
+    draw: Callable[[Results], Figure]
 
 
-def spreads(result: Result) -> dict[str, Curves]:
-    """The spread of the flows of each traffic entry that has finished flows.
-
-    Raises:
-        UnfitError: none has.
-    """
-    known = set(numbers(result.flows, "entry").tolist())
-    curves = {
-        name: Curves.of(result.flows, number)
-        for number, name in enumerate(names(result.spec["traffic"]))
-        if number in known
-    }
-    found = {name: one for name, one in curves.items() if one.flows}
-    if not found:
-        raise UnfitError("needs finished flows, and flows.parquet has none")
-    return found
-
-
-def title_of(result: Result) -> str:
-    """Which run it was."""
-    scheme = result.spec.get("scheme", {}).get("name", "")
-    return f"{result.spec.get('name', 'run')}, {scheme}, seed {result.report['seed']}"
-
-
-def cdf(result: Result) -> Figure:
-    """Distributions of completion time and slowdown, a curve for each traffic entry."""
-    curves = spreads(result)
-    flows = ", ".join(f"{name} {one.flows:,}" for name, one in curves.items())
-    return spread.cdf(
-        {"": {name: [one] for name, one in curves.items()}}, f"{title_of(result)}. Finished flows: {flows}."
-    )
-
-
-def size(result: Result) -> Figure:
-    """Slowdown against flow size, a row for each traffic entry."""
-    rows = {name: {name: [one]} for name, one in spreads(result).items()}
-    made = spread.by_size(rows, f"{title_of(result)}. Sizes in bins, four a decade.")
-    if made is None:
-        raise UnfitError("needs flows of three sizes or more, ten of each")
-    return made
-
-
-def links(result: Result) -> Figure:
-    """Links against time."""
-    for name in (heat.USE, heat.QUEUE):
-        if name not in result.report["series_names"] or not result.entities_of(name):
-            raise UnfitError("needs series of links: run with --set metrics.series_interval_us=100, say")
-    return heat.heat(result)
-
-
-def around_faults(result: Result) -> Figure:
-    """Goodput around faults; the same spec runs once more without them."""
-    if not result.spec.get("fault"):
-        raise UnfitError("needs a run with [[fault]] tables")
-    if not result.spec.get("metrics", {}).get("series_interval_us"):
-        raise UnfitError("needs goodput over time: run with --set metrics.series_interval_us=100, say")
-    return faults.around_faults(result, run(faults.without_faults(result.spec)))
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("cdf", "cumulative distributions of completion time and slowdown, by traffic entry", cdf),
-        Kind("size", "slowdown against flow size: median and 99th percentile", size),
-        Kind("links", "links against time: how busy, how long their queues", links),
-        Kind("faults", "goodput around faults, beside the same run without them", around_faults),
-    )
-}
-
-
-def fitting(result: Result) -> Iterator[tuple[Kind, Figure | UnfitError]]:
-    """Every kind: its figure, or why there is none."""
-    for kind in KINDS.values():
-        try:
-            yield kind, kind.draw(result)
-        except UnfitError as reason:
-            yield kind, reason
+def by_name(kinds: list[Kind[Results]]) -> dict[str, Kind[Results]]:
+    """The kinds, each under its name."""
+    return {kind.name: kind for kind in kinds}

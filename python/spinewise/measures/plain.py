@@ -1,10 +1,11 @@
-"""Measures as plain values, which JSON can say."""
+"""Measures as plain values, which JSON can say, and back."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields, is_dataclass
-from typing import Any
+from dataclasses import MISSING, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
 def plain(value: Any) -> Any:
@@ -22,3 +23,51 @@ def plain(value: Any) -> Any:
 def without_nan(value: Any) -> Any:
     """`value` with every NaN and infinity below it replaced by None, which JSON can say."""
     return plain(value)
+
+
+class NotPlainError(ValueError):
+    """A plain value that does not have the shape of a type; its text says where."""
+
+
+def read(wanted: Any, value: Any, where: str = "value") -> Any:
+    """The reverse of `plain`: a value of the type `wanted`, which may be a dataclass or hold some.
+
+    None stands for NaN where a float is wanted. A field that is missing takes its default.
+
+    Raises:
+        NotPlainError: `value` has not the shape of `wanted`.
+    """
+    origin, args = get_origin(wanted), get_args(wanted)
+    if is_dataclass(wanted) and isinstance(wanted, type):
+        return read_fields(wanted, value, where)
+    if origin in (UnionType, Union):
+        (only,) = (arg for arg in args if arg is not NoneType)
+        return None if value is None and NoneType in args else read(only, value, where)
+    if origin in (list, tuple) and isinstance(value, list):
+        return origin(read(args[0], item, f"{where}[{n}]") for n, item in enumerate(value))
+    if origin is dict and isinstance(value, dict):
+        return {key: read(args[1], item, f"{where}.{key}") for key, item in value.items()}
+    return value if wanted is Any else read_scalar(wanted, value, where)
+
+
+def read_scalar(wanted: Any, value: Any, where: str) -> Any:
+    """A number, a word or a truth value."""
+    if wanted is float and (value is None or (isinstance(value, int | float) and not isinstance(value, bool))):
+        return math.nan if value is None else float(value)
+    if wanted in (int, str, bool) and type(value) is wanted:
+        return value
+    raise NotPlainError(f"{where}: {str(value)[:60]!r} is not a {getattr(wanted, '__name__', wanted)}")
+
+
+def read_fields(wanted: type, value: Any, where: str) -> Any:
+    """A dataclass from a dict of its fields."""
+    if not isinstance(value, dict):
+        raise NotPlainError(f"{where}: {str(value)[:60]!r} is not a table")
+    types = get_type_hints(wanted)
+    found = {}
+    for one in fields(wanted):
+        if one.name in value:
+            found[one.name] = read(types[one.name], value[one.name], f"{where}.{one.name}")
+        elif one.default is MISSING and one.default_factory is MISSING:
+            raise NotPlainError(f"{where}.{one.name} is missing")
+    return wanted(**found)

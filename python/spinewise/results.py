@@ -1,10 +1,12 @@
-"""Keeping results, whatever they are of."""
+"""Keeping results and reading them back, whatever they are of."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from spinewise.comparison.cells import Comparison
+from spinewise.comparison.kept import read_comparison
+from spinewise.runs import formats
 from spinewise.runs.result import Result
 
 
@@ -19,3 +21,14 @@ def write(results: Result | Comparison, folder: str | Path, *, force: bool = Fal
     from spinewise.comparison import files  # noqa: PLC0415 - imports matplotlib
 
     return files.write(results, folder, force=force)
+
+
+def read(folder: str | Path) -> Result | Comparison:
+    """The results of a run or of a comparison that `folder` keeps.
+
+    Raises:
+        SpecError: it is no such folder, of another format, or was changed.
+    """
+    if (Path(folder) / formats.COMPARE.record).is_file():
+        return read_comparison(folder)
+    return Result.read(folder)

@@ -1,0 +1,130 @@
+"""A comparison read back from its folder, and the table of how completion times are spread."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spinewise.comparison.cells import Cell, Comparison, Skipped
+from spinewise.errors import SpecError
+from spinewise.measures.curves import Curves, SizeBin
+from spinewise.measures.plain import NotPlainError, read
+from spinewise.measures.summary import Summary
+from spinewise.reading import printable
+from spinewise.runs import formats
+from spinewise.specs.variants import Variant
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CURVES_FILE = "curves.parquet"
+Key = tuple[str, float | None, int]
+
+
+def write_curves(comparison: Comparison, path: Path) -> None:
+    """One row per run and traffic entry: distributions at fixed shares of flows, and percentiles by flow size."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import
+    from pyarrow import parquet  # noqa: PLC0415
+
+    rows = [
+        {
+            "scheme": cell.label,
+            "load": cell.load,
+            "seed": cell.seed,
+            "entry": entry,
+            "flows": curves.flows,
+            "fct_s": list(curves.fct_s),
+            "slowdown": list(curves.slowdown),
+            **{f"size_{one.name}": [getattr(found, one.name) for found in curves.sizes] for one in fields(SizeBin)},
+        }
+        for cell in comparison.cells
+        for entry, curves in cell.curves.items()
+    ]
+    table = pa.Table.from_pylist(rows, schema()) if rows else schema().empty_table()
+    parquet.write_table(table, path, compression="zstd")
+
+
+def schema() -> pa.Schema:
+    """Columns of `CURVES_FILE`."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    number, numbers = pa.float64(), pa.list_(pa.float64())
+    return pa.schema(
+        {
+            "scheme": pa.string(),
+            "load": number,
+            "seed": pa.uint64(),
+            "entry": pa.string(),
+            "flows": pa.int64(),
+            "fct_s": numbers,
+            "slowdown": numbers,
+            "size_size_bytes": numbers,
+            "size_flows": pa.list_(pa.int64()),
+            "size_p50": numbers,
+            "size_p99": numbers,
+        }
+    )
+
+
+def read_curves(path: Path) -> dict[Key, dict[str, Curves]]:
+    """By run and traffic entry; empty where an older comparison has none."""
+    from pyarrow import parquet  # noqa: PLC0415
+
+    if not path.exists():
+        return {}
+    found: dict[Key, dict[str, Curves]] = {}
+    for row in parquet.read_table(path, schema=schema()).to_pylist():
+        sizes = zip(*(row[f"size_{one.name}"] for one in fields(SizeBin)), strict=True)
+        curves = Curves(
+            row["flows"], tuple(row["fct_s"]), tuple(row["slowdown"]), tuple(SizeBin(*size) for size in sizes)
+        )
+        found.setdefault((row["scheme"], row["load"], row["seed"]), {})[row["entry"]] = curves
+    return found
+
+
+def read_comparison(folder: str | Path) -> Comparison:
+    """The comparison that `compare --out` or `sw.write` kept in `folder`.
+
+    Raises:
+        SpecError: it is not such a folder, of another format, or was changed.
+    """
+    folder = Path(folder)
+    file = folder / formats.COMPARE.record
+    record = formats.read(file, formats.COMPARE, "folder", "a results folder of a comparison")
+    try:
+        return comparison_of(record, read_curves(folder / CURVES_FILE))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        why = str(error) if isinstance(error, NotPlainError) else f"{type(error).__name__}: {error}"
+        allowed = "a comparison as Spinewise wrote it"
+        raise SpecError("(whole file)", why[:300], allowed, file=printable(file)) from None
+
+
+def comparison_of(record: dict[str, Any], curves: dict[Key, dict[str, Curves]]) -> Comparison:
+    """From what compare.json holds."""
+    variants = [
+        Variant(one["label"], one["name"], tuple((key, value) for key, value in one["settings"]))
+        for one in record.get("variants") or [{"label": x, "name": x, "settings": ()} for x in record["schemes"]]
+    ]
+    cells = [
+        Cell(
+            label=read(str, one["scheme"], "scheme"),
+            load=read(float | None, one["load"], "load"),
+            seed=read(int, one["seed"], "seed"),
+            summary=read(Summary, one["summary"], "summary"),
+            outcome_hash=read(str, one["outcome_hash"]),
+            traffic_hash=read(str, one["traffic_hash"]),
+            wall_seconds=read(float, one["wall_seconds"]),
+            packet_hops=read(int, one["packet_hops"]),
+            curves=curves.get((one["scheme"], one["load"], one["seed"]), {}),
+        )
+        for one in record["cells"]
+    ]
+    return Comparison(
+        spec=record["spec_of_first_cell"],
+        variants=variants,
+        loads=read(list[float | None], record["loads"], "loads"),
+        seeds=read(list[int], record["seeds"], "seeds"),
+        cells=cells,
+        skipped=[Skipped(one["scheme"], one["reason"]) for one in record["skipped"]],
+    )
