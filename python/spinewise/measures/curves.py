@@ -82,7 +82,7 @@ def by_size(size: Floats, slowdown: Floats) -> list[SizeBin]:
         return []
     number = np.floor(np.log10(np.maximum(size, 1.0)) * BINS_PER_DECADE).astype(np.int64)
     made = []
-    for one in np.unique(number):
+    for one in np.unique(number).tolist():
         inside = slowdown[number == one]
         p50, p99 = stats.percentiles(inside, [0.5, 0.99])
         made.append(
