@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from spinewise.errors import SpecError
+from spinewise.plain import plain
 
 if TYPE_CHECKING:
     from spinewise._core import RawOutcome
@@ -69,25 +69,7 @@ def version() -> str:
 
 def encode(spec: Mapping[str, Any]) -> str:
     """`spec` as JSON; refuses what JSON cannot say (dates, NaN, infinities), naming the key."""
-    refuse_unspeakable(spec, "")
-    return json.dumps(spec, allow_nan=False)
-
-
-def refuse_unspeakable(node: object, path: str) -> None:
-    """Raise `SpecError` at the first value below `node` that is not JSON."""
-    if isinstance(node, Mapping):
-        for key, value in node.items():
-            if not isinstance(key, str):
-                raise SpecError(path or "spec", key, "keys that are strings")
-            refuse_unspeakable(value, f"{path}.{key}" if path else key)
-    elif isinstance(node, list | tuple):
-        for index, value in enumerate(node):
-            refuse_unspeakable(value, f"{path}[{index}]")
-    elif isinstance(node, float):
-        if not math.isfinite(node):
-            raise SpecError(path, node, "a finite number")
-    elif node is not None and not isinstance(node, bool | int | str):
-        raise SpecError(path, f"{node} ({type(node).__name__})", "a string, number, boolean, list")
+    return json.dumps(plain(spec), allow_nan=False)
 
 
 def resolve(spec: Mapping[str, Any]) -> Spec:

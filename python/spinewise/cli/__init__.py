@@ -13,13 +13,15 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
+from spinewise.cli import streams
 from spinewise.cli.parser import build_parser
 from spinewise.errors import SpecError
 from spinewise.interop.text import InteropWarning
+from spinewise.reading import printable
 
 # The allocators that pyarrow brings keep 20 MB for themselves. It reads this as it is imported, which is later.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -31,22 +33,55 @@ EXIT_TERMINATED = 143
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; never shows a traceback for bad input."""
-    args = build_parser().parse_args(argv)
-    signal.signal(signal.SIGTERM, terminate)
+    words = list(sys.argv[1:] if argv is None else argv)
+    streams.prepare()
+    args = argparse.Namespace(json=asks_for_json(words))
     try:
+        args = build_parser().parse(words)
+        signal.signal(signal.SIGTERM, terminate)
         with notes_on_stderr():
             code: int = args.command(args)
-        sys.stdout.flush()
+        refusal = streams.failure()
+        if refusal is not None:
+            code = refuse(refusal, as_json=args.json)
     except SpecError as error:
-        return refuse(blame(error, args), as_json=args.json)
+        code = refuse(blame(error, args), as_json=args.json)
+    except SystemExit as left:
+        code = leave(left, args)
     except KeyboardInterrupt:
-        print("spinewise: interrupted; nothing was written", file=sys.stderr)
-        return EXIT_INTERRUPTED
+        streams.complain(f"spinewise: interrupted; {written()}")
+        code = EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone, as `| head` does. That is no error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        streams.silence()
+        code = 0
+    except OSError:
+        refusal = streams.failure()
+        if refusal is None:
+            raise
+        code = refuse(refusal, as_json=args.json)
     return code
+
+
+def asks_for_json(words: Sequence[str]) -> bool:
+    """Whether a refusal of these words is wanted as JSON."""
+    return any(word == "--json" or word.startswith("--json=") for word in words)
+
+
+def leave(left: SystemExit, args: argparse.Namespace) -> int:
+    """The exit code when a command was left before its end: after --help, or terminated."""
+    code = left.code if isinstance(left.code, int) else 0
+    if code == EXIT_TERMINATED:
+        streams.complain(f"spinewise: terminated; {written()}")
+    refusal = streams.failure()
+    return code if refusal is None else refuse(refusal, as_json=args.json)
+
+
+def written() -> str:
+    """What a stopped command has left."""
+    folder = sys.modules.get("spinewise.runs.folder")
+    places = [] if folder is None else [printable(place) for place in folder.published]
+    return f"written: {', '.join(places)}" if places else "nothing was written"
 
 
 @contextmanager
@@ -56,7 +91,7 @@ def notes_on_stderr() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, InteropWarning):
-            print(f"spinewise: note: {message}", file=sys.stderr)
+            streams.complain(f"spinewise: note: {message}")
         else:
             usual(message, category, *place, **more)
 
@@ -89,10 +124,11 @@ def normal(path: str) -> str:
 def refuse(error: SpecError, *, as_json: bool) -> int:
     """Print bad input on one screen."""
     if as_json:
-        print(json.dumps({"error": error.as_dict()}, indent=2))
+        with suppress(OSError):
+            print(json.dumps({"error": error.as_dict()}, indent=2), flush=True)
     lines = [f"spinewise: bad input in {error.file}" if error.file else "spinewise: bad input"]
     lines += [f"  key      {error.key}", f"  value    {error.value}", f"  allowed  {error.allowed}"]
     if error.hint:
         lines.append(f"  hint     {error.hint}")
-    print("\n".join(lines), file=sys.stderr)
+    streams.complain("\n".join(lines))
     return EXIT_BAD_INPUT

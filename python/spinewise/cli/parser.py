@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module, metadata
 from typing import Any
+
+from spinewise.cli.arguments import Parser, flow_numbers, moment, numbers, place, positive, whole
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -20,15 +22,15 @@ def lazily(module: str, function: str = "command") -> Command:
     return call
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Root:
     """The parser of the ``spinewise`` command."""
-    parser = argparse.ArgumentParser(
+    parser = Root(
         prog="spinewise",
         description="A packet-level simulator of datacenter load balancing.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=package_version())
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     add_run(commands)
     add_explain(commands)
     add_compare(commands)
@@ -45,6 +47,22 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+class Root(Parser):
+    """The parser of all commands."""
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """The arguments of a command line.
+
+        Raises:
+            SpecError: naming the option, its value and what is allowed.
+        """
+        args, unknown = self.parse_known_args(list(words))
+        if unknown:
+            of: Parser = getattr(args, "parser", self)
+            raise of.unknown(unknown)
+        return args
+
+
 def package_version() -> str:
     """The installed version."""
     try:
@@ -55,9 +73,9 @@ def package_version() -> str:
 
 def new_command(commands: Any, name: str, module: str, about: str) -> argparse.ArgumentParser:
     """A subparser with what all commands share."""
-    made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+    made: Parser = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
     made.add_argument("--json", action="store_true", help="print the result as JSON")
-    made.set_defaults(command=lazily(module))
+    made.set_defaults(command=lazily(module), parser=made)
     return made
 
 
@@ -75,7 +93,7 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
 
 def add_output(parser: argparse.ArgumentParser, what: str) -> None:
     """Where results go."""
-    parser.add_argument("--out", metavar="DIR", help=f"write {what} into this new folder")
+    parser.add_argument("--out", type=place, metavar="DIR", help=f"write {what} into this new folder")
     parser.add_argument("--force", action="store_true", help="replace results that are there")
 
 
@@ -155,7 +173,7 @@ def add_plot(commands: Any) -> None:
     parser.add_argument("results", metavar="RESULTS", help="the folder of a run or of a comparison")
     parser.add_argument("kind", metavar="KIND", nargs="*", help="which figures, such as cdf or links [all that fit]")
     parser.add_argument("--format", default="png,svg", metavar="A,B", help="of png, svg, pdf [png,svg]")
-    parser.add_argument("--out", metavar="DIR", help="write them into this new folder [RESULTS/figures]")
+    parser.add_argument("--out", type=place, metavar="DIR", help="write them into this new folder [RESULTS/figures]")
     parser.add_argument("--force", action="store_true", help="replace figures that are there")
 
 
@@ -212,7 +230,7 @@ def add_import(commands: Any) -> None:
     """``import`` and its four kinds of files."""
     about = "Read a file made for the HPCC and ConWeave simulators, and write it as Spinewise reads it."
     kinds = commands.add_parser("import", help=about, description=about, allow_abbrev=False)
-    kinds = kinds.add_subparsers(required=True, metavar="WHAT")
+    kinds = kinds.add_subparsers(required=True, metavar="WHAT", parser_class=Parser)
     for what, of in (
         ("topology", "A topology: nodes and links, as the [topology] table of a spec."),
         ("flows", 'A flow list, five or six numbers a line, as the CSV file of traffic of kind "flows".'),
@@ -222,7 +240,7 @@ def add_import(commands: Any) -> None:
         parser = new_command(kinds, what, "import_", of)
         parser.set_defaults(what=what)
         parser.add_argument("file", metavar="FILE", help="what to read")
-        parser.add_argument("--out", metavar="FILE", help="where to write [standard output]")
+        parser.add_argument("--out", type=place, metavar="FILE", help="where to write [standard output]")
         parser.add_argument("--force", action="store_true", help="replace the file that is there")
         if what in ("flows", "fct"):
             parser.add_argument("--topology", metavar="FILE", help="the topology file whose node ids are used")
@@ -246,7 +264,9 @@ def add_export(commands: Any) -> None:
         commands, "export", "export", "Write results in a format that scripts of another simulator read."
     )
     parser.add_argument("run", metavar="RUN", help="the folder of a run")
-    parser.add_argument("--fct", required=True, metavar="FILE", help="completion times as ConWeave writes them")
+    parser.add_argument(
+        "--fct", type=place, required=True, metavar="FILE", help="completion times as ConWeave writes them"
+    )
     parser.add_argument("--topology", metavar="FILE", help="give hosts the ids of this topology file")
     parser.add_argument(
         "--later-ns",
@@ -264,7 +284,7 @@ def add_validate_against(commands: Any) -> None:
         "Run again what the ns-3 codes of ConWeave and Hermes have run, and compare; exit code 1 when a case disagrees."
     )
     parser = commands.add_parser("validate-against", help=about, description=about, allow_abbrev=False)
-    parser.set_defaults(command=lazily("validate_against"))
+    parser.set_defaults(command=lazily("validate_against"), parser=parser)
     parser.add_argument(
         "folder",
         metavar="DIR",
@@ -298,7 +318,7 @@ def add_bench(commands: Any) -> None:
     parser.add_argument("--rounds", type=whole(1, 1000), default=5, metavar="N", help="the best of so many counts [5]")
     parser.add_argument(
         "--share",
-        type=positive,
+        type=positive(100.0),
         default=1.0,
         metavar="X",
         help="length of a round as a share of the full one, which takes 3 s or more [1]",
@@ -306,47 +326,3 @@ def add_bench(commands: Any) -> None:
     parser.add_argument(
         "--recorded", metavar="FILE", help="instead: the run of a recorded case, as validate-against makes it"
     )
-
-
-def whole(least: int, most: int) -> Callable[[str], int]:
-    """A converter to whole numbers in a range."""
-
-    def convert(text: str) -> int:
-        if text.isdecimal() and least <= int(text) <= most:
-            return int(text)
-        raise argparse.ArgumentTypeError(f"{text!r}: allowed is a whole number, {least} to {most}")
-
-    return convert
-
-
-def positive(text: str) -> float:
-    """A number above zero."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if 0.0 < value < float("inf"):
-        return value
-    raise argparse.ArgumentTypeError(f"{text!r}: allowed is a number above 0")
-
-
-def moment(text: str) -> float:
-    """A time from zero on."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if 0.0 <= value < float("inf"):
-        return value
-    raise argparse.ArgumentTypeError(f"{text!r}: allowed is a number from 0")
-
-
-def flow_numbers(text: str) -> list[int]:
-    """Numbers of flows, separated by commas."""
-    convert = whole(0, 2**32 - 1)
-    return [convert(part.strip()) for part in text.split(",")]
-
-
-def numbers(text: str) -> list[float]:
-    """Numbers above zero, separated by commas."""
-    return [positive(part.strip()) for part in text.split(",")]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from spinewise import core
 from spinewise.comparison import figures, kept, tables
 from spinewise.comparison.cells import Cell, Comparison
@@ -33,8 +31,8 @@ def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
     write_json(target / "compare.json", record(comparison))
     write_cells(comparison, target / "cells.parquet")
     kept.write_curves(comparison, target / kept.CURVES_FILE)
-    with (target / "table.txt").open("w") as stream:
-        Console(file=stream, width=terminal.PLAIN_WIDTH).print(tables.comparison_report(comparison, by))
+    with (target / "table.txt").open("w", encoding="utf-8") as stream:
+        terminal.paper(stream).print(tables.comparison_report(comparison, by))
     for name, figure in figures.figures(comparison, by).items():
         style.save(figure, target, name)
 

@@ -14,12 +14,14 @@ from spinewise.errors import SpecError
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import entries_of
 from spinewise.measures.summary import ALL
+from spinewise.plain import as_number, as_whole, shown
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
 from spinewise.runs.result import Result
 from spinewise.specs.spec import Spec, as_spec
 from spinewise.specs.variants import Variant, parse_list
 
 DEFAULT_SEEDS = 3
+LOADS = "numbers above 0, such as 0.3,0.5,0.8"
 
 
 def compare(
@@ -109,7 +111,7 @@ class Plan:
         return cls(
             spec,
             parse_list(schemes),
-            [check_load(load) for load in loads] if loads else [None],
+            [check_load(load) for load in listed([] if loads is None else loads, "--loads", LOADS)] or [None],
             seed_list(seeds if seeds is not None else table.get("seeds"), spec),
         )
 
@@ -172,9 +174,10 @@ def check_compare_table(table: Any) -> None:
 
 def check_load(load: Any) -> float:
     """A load as a number above zero."""
-    if isinstance(load, bool) or not isinstance(load, int | float) or not 0 < load < math.inf:
-        raise SpecError("--loads", load, "numbers above 0, such as 0.3,0.5,0.8")
-    return float(load)
+    number = as_number(load)
+    if number is None or not 0 < number < math.inf:
+        raise SpecError("--loads", shown(load), LOADS)
+    return number
 
 
 def seed_list(seeds: Any, spec: Spec) -> list[int]:
@@ -182,14 +185,22 @@ def seed_list(seeds: Any, spec: Spec) -> list[int]:
     allowed = "a number of seeds from 1 to 10000, or a list of different seeds"
     if seeds is None:
         seeds = DEFAULT_SEEDS
-    if isinstance(seeds, int) and not isinstance(seeds, bool) and 1 <= seeds <= 10_000:
+    many = as_whole(seeds)
+    if many is not None and 1 <= many <= 10_000:
         first = spec.get("seed", 1)
-        return [first + i for i in range(seeds)] if isinstance(first, int) else [first]
-    if isinstance(seeds, Sequence) and seeds and not isinstance(seeds, str):
-        chosen = list(seeds)
-        if all(isinstance(seed, int) for seed in chosen) and len(set(chosen)) == len(chosen):
-            return chosen
-    raise SpecError("--seeds", seeds, allowed)
+        return [first + i for i in range(many)] if isinstance(first, int) else [first]
+    chosen = listed(seeds, "--seeds", allowed) if many is None else []
+    found = [number for number in map(as_whole, chosen) if number is not None]
+    if found and len(set(found)) == len(chosen):
+        return found
+    raise SpecError("--seeds", shown(seeds), allowed)
+
+
+def listed(values: Any, key: str, allowed: str) -> list[Any]:
+    """The items of a list of any kind; a text is none."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise SpecError(key, shown(values), allowed)
+    return list(values)
 
 
 def with_load(spec: Spec, load: float | None) -> Spec:
@@ -197,7 +208,8 @@ def with_load(spec: Spec, load: float | None) -> Spec:
     if load is None:
         return spec
     changed = deepcopy(spec)
-    entries = [entry for entry in changed.get("traffic") or [] if "load" in entry]
+    traffic = changed.get("traffic")
+    entries = [one for one in traffic if isinstance(one, dict) and "load" in one] if isinstance(traffic, list) else []
     if not entries:
         raise SpecError(
             "--loads",

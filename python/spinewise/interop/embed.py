@@ -25,6 +25,7 @@ from spinewise.interop import flows, topology
 from spinewise.interop.flows import FlowList
 from spinewise.interop.text import InteropWarning, ns_number
 from spinewise.interop.topology import Topology
+from spinewise.reading import ordinary
 
 FORMATS = ("hpcc", "csv")
 
@@ -106,10 +107,8 @@ def stamped(file: str, key: str) -> Stamp:
     Raises:
         SpecError: it is not there.
     """
-    try:
-        found = Path(file).stat()
-    except OSError as error:
-        raise SpecError(key, file, "a file that can be read", error.strerror) from None
+    ordinary(file, key, "a file that can be read")
+    found = Path(file).stat()
     return file, found.st_size, found.st_mtime_ns
 
 

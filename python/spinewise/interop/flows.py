@@ -19,6 +19,8 @@ from spinewise.interop.topology import Topology
 FORM = 'a flow, "src dst pg size start" or "src dst pg dport size start", the start in seconds'
 CSV_COLUMNS = ("src", "dst", "size_bytes", "start_ns", "pg", "dport")
 
+# Of the first line, which is one number, no more is read.
+_LONGEST_LINE = 1_000
 _PLAIN_SECONDS = re.compile(r"([0-9]{1,9})(?:\.([0-9]{0,12}))?")
 
 
@@ -89,7 +91,8 @@ def is_hpcc(path: str | Path) -> bool:
     """Whether a file looks like a flow list of this format: its first line that is not blank is one number."""
     try:
         with Path(path).open(encoding="utf-8-sig") as stream:
-            first = next((line for line in stream if line.strip()), "")
+            # A line without an end is no number.
+            first = next(filter(str.strip, iter(lambda: stream.readline(_LONGEST_LINE), "")), "")
     except (OSError, UnicodeDecodeError):
         return False
     return first.strip().isdecimal()

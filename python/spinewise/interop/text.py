@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from spinewise.errors import SpecError
+from spinewise.reading import TABLE_BYTES, printable, read_text
 
 PS_PER_SECOND = 10**12
 PS_PER_NS = 1_000
@@ -69,13 +70,11 @@ def read_lines(path: str | Path) -> list[Line]:
     Raises:
         SpecError: it cannot be read, is no text, or has no such line.
     """
-    file = str(path)
+    file = printable(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SpecError("(whole file)", str(error), "UTF-8 text", file=file) from None
-    except OSError as error:
-        raise SpecError("(whole file)", file, "a text file that can be read", error.strerror, file=file) from None
+        text = read_text(path, "(whole file)", most=TABLE_BYTES)
+    except SpecError as error:
+        raise error.with_file(file) from None
     split = ((number, line.split()) for number, line in enumerate(text.splitlines(), start=1))
     lines = [Line(file, number, tokens) for number, tokens in split if tokens]
     if not lines:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def write_files(done: Reproduction, target: Path) -> None:
     """Write reproduce.json, report.md and the figures into an existing folder."""
     write_json(target / "reproduce.json", record(done))
-    (target / "report.md").write_text(page(done))
+    (target / "report.md").write_text(page(done), encoding="utf-8")
     for name in variants(done):
         style.save(figure(done, name), target, figure_name(done, name))
 

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from spinewise.errors import SpecError, nearest
+from spinewise.reading import SPEC_BYTES, printable, read_text
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Verdict
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
 from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec, parse_toml
 
 PAPERS_FILE = "papers.toml"
 PAPERS_VARIABLE = "SPINEWISE_PAPERS"
@@ -69,9 +71,17 @@ def listed(folder: Path) -> list[Listed]:
     """The experiments of papers.toml, in its order."""
     path = folder / PAPERS_FILE
     try:
-        content = tomllib.loads(path.read_text())
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise SpecError("(whole file)", error, "valid TOML", file=str(path)) from None
+        content = parse_toml(read_text(path, "--papers", most=SPEC_BYTES))
+        return entries_of(content, folder)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError("(whole file)", error, "valid TOML", file=printable(path)) from None
+    except (KeyError, TypeError, AttributeError) as error:
+        allowed = "[[paper]] tables with a key, each with [[paper.experiment]] tables of id, figures, title, file"
+        raise SpecError("(whole file)", repr(error), allowed, file=printable(path)) from None
+
+
+def entries_of(content: Spec, folder: Path) -> list[Listed]:
+    """The experiments in the tables of papers.toml."""
     return [
         Listed(
             id=entry["id"],

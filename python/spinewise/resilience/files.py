@@ -6,8 +6,6 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from spinewise import core
 from spinewise.measures import stats
 from spinewise.measures.summary import without_nan
@@ -16,7 +14,7 @@ from spinewise.resilience.study import Study
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
 from spinewise.show import style
-from spinewise.show.terminal import PLAIN_WIDTH
+from spinewise.show.terminal import paper
 
 METRICS = ("goodput_lost", "recovery_ms", "after_repair_ms", "p999_ms", "p999_whole_ms", "lost", "dropped")
 
@@ -25,13 +23,13 @@ def write_files(study: Study, target: Path) -> None:
     """Write resilience.json, cells.csv, table.txt, table.md and the figure into an existing folder."""
     write_json(target / formats.RESILIENCE.record, record(study))
     rows = study.rows()
-    with (target / "cells.csv").open("w", newline="") as stream:
+    with (target / "cells.csv").open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    with (target / "table.txt").open("w") as stream:
-        Console(file=stream, width=PLAIN_WIDTH).print(show.report(study))
-    (target / "table.md").write_text(show.markdown(study))
+    with (target / "table.txt").open("w", encoding="utf-8") as stream:
+        paper(stream).print(show.report(study))
+    (target / "table.md").write_text(show.markdown(study), encoding="utf-8")
     style.save(show.figure(study), target, "resilience")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
+from spinewise.plain import as_whole, shown
 from spinewise.runs.result import Result
 from spinewise.specs.spec import resolve
 
@@ -33,8 +34,10 @@ def run(
     Raises:
         SpecError: naming the key, the value given and what is allowed.
     """
-    file = None if isinstance(spec, Mapping) else str(spec)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress: a function of a Progress is needed, not {type(progress).__name__}")
     resolved = resolve(spec, seed=seed)
+    file = None if isinstance(spec, Mapping) else str(spec)
     try:
         return Result.from_outcome(resolved, core.run(resolved, progress, traced(trace)))
     except SpecError as error:
@@ -49,9 +52,12 @@ def traced(flows: Iterable[int] | None) -> list[int] | None:
     """
     if flows is None:
         return None
+    if not isinstance(flows, Iterable):
+        raise TypeError(f"trace: a list of numbers of flows is needed, not {type(flows).__name__}")
     numbers = []
     for flow in flows:
-        if isinstance(flow, bool) or not isinstance(flow, int) or not 0 <= flow < 2**32:
-            raise SpecError("trace", flow, "numbers of flows, from 0")
-        numbers.append(flow)
+        number = as_whole(flow)
+        if number is None or not 0 <= number < 2**32:
+            raise SpecError("trace", shown(flow), "numbers of flows, 0 to 4294967295")
+        numbers.append(number)
     return sorted(set(numbers)) or None

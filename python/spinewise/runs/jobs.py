@@ -12,8 +12,11 @@ from typing import Any, Generic, Protocol, TypeVar
 from spinewise import core
 from spinewise.core import Progress
 from spinewise.errors import Cancelled, SpecError
+from spinewise.plain import as_whole, shown
 from spinewise.runs.result import Result
 from spinewise.specs.spec import Spec, resolve
+
+MOST_JOBS = 1024
 
 K = TypeVar("K")
 M = TypeVar("M")
@@ -58,6 +61,18 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def checked_jobs(jobs: object) -> int:
+    """How many runs at once, as asked for.
+
+    Raises:
+        SpecError: no such number.
+    """
+    number = as_whole(jobs)
+    if number is not None and 1 <= number <= MOST_JOBS:
+        return number
+    raise SpecError("jobs", shown(jobs), f"a whole number, 1 to {MOST_JOBS}, or None for one per core")
+
+
 def resolved_case(key: K, spec: Spec, seed: int, what: str) -> Case[K]:
     """A case with its spec checked and its seed set; an error says which case it was."""
     try:
@@ -81,6 +96,7 @@ def run_all(
     `measure` sees each result once, after which it is dropped: memory holds `jobs` results at most.
     The first error, or Ctrl-C, stops all runs.
     """
+    workers = default_jobs() if jobs is None else checked_jobs(jobs)
     watch: Monitor = monitor or Silent()
     stop = threading.Event()
 
@@ -98,7 +114,7 @@ def run_all(
         watch.finished(index, result)
         return measured
 
-    with ThreadPoolExecutor(max_workers=jobs or default_jobs()) as pool:
+    with ThreadPoolExecutor(max_workers=workers) as pool:
         futures = [pool.submit(one, index, case) for index, case in enumerate(cases)]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)

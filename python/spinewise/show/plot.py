@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from spinewise.measures.stats import Interval
-from spinewise.show.style import STYLE, look, wrapped
+from spinewise.show.style import STYLE, legible, look, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +85,7 @@ def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = 
         }
         if labels:
             made.legend(
-                [handles[label] for label in labels], labels,
+                [handles[legible(label)] for label in labels], [legible(label) for label in labels],
                 title=title or None,
                 loc="outside upper center", ncols=min(len(labels), 2 * columns if columns > 1 else 3),
             )  # fmt: skip
@@ -103,7 +103,7 @@ def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, Any]]) -> No
         style = dict(looks[curve.label])
         if panel.lines:
             style.pop("marker")
-            axes.plot(curve.x, [point.mean for point in curve.y], label=curve.label, **style)
+            axes.plot(curve.x, [point.mean for point in curve.y], label=legible(curve.label), **style)
             continue
         # Neighbours are set apart by a hair, so that their error bars can be told apart.
         shift = spread * (index - (len(panel.curves) - 1) / 2.0)
@@ -124,7 +124,7 @@ def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: dict[str, A
     """A line with markers at `x` and error bars; hollow markers where something is left out."""
     y = [point.mean for point in curve.y]
     half = [point.half if math.isfinite(point.half) else 0.0 for point in curve.y]
-    axes.errorbar(x, y, yerr=half, label=curve.label, capsize=2, elinewidth=0.9, **style)
+    axes.errorbar(x, y, yerr=half, label=legible(curve.label), capsize=2, elinewidth=0.9, **style)
     for index, hollow in enumerate(curve.hollow):
         if hollow:
             axes.plot(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn
@@ -113,7 +113,9 @@ class BatchProgress:
 
 def say(line: str) -> None:
     """Print one line to standard error."""
-    terminal.console(stderr=True).print(line, markup=False)
+    # Nobody may read it: a run does not end for that.
+    with suppress(OSError):
+        terminal.console(stderr=True).print(line)
 
 
 @contextmanager
@@ -124,9 +126,9 @@ def bars() -> Iterator[Progress | None]:
         yield None
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
-        TextColumn("{task.fields[detail]}"),
+        TextColumn("{task.fields[detail]}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bar:
         yield bar

@@ -10,6 +10,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter
 
 # Okabe & Ito's palette, which readers with any colour vision can tell apart, without its yellow (too pale on white).
 # A purple that is darker than all of it but black makes eight.
@@ -79,12 +81,31 @@ def legend(made: Figure, labels: Sequence[str], looks: Mapping[str, Mapping[str,
     """One legend above all panels; none for a single curve."""
     if len(labels) > 1:
         handles = [Line2D([], [], **looks[label]) for label in labels]
-        made.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), columns))
+        made.legend(
+            handles, [legible(label) for label in labels], loc="outside upper center", ncols=min(len(labels), columns)
+        )
 
 
 def wrapped(text: str, columns: int) -> str:
     """The caption in lines that fit below `columns` panels."""
     return "\n".join(textwrap.wrap(text, width=max(58 * columns, 86)))
+
+
+def as_they_stand(made: Figure) -> None:
+    """Show `$` in names as it is: only ticks of numbers are written as formulas, by matplotlib itself."""
+    ticks: set[Text] = set()
+    for axes in made.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if not isinstance(axis.get_major_formatter(), FixedFormatter):
+                ticks |= {*axis.get_majorticklabels(), *axis.get_minorticklabels()}
+    for text in made.findobj(Text):
+        if isinstance(text, Text) and text not in ticks:
+            text.set_parse_math(False)
+
+
+def legible(label: str) -> str:
+    """A label that a legend shows: matplotlib leaves out what begins with an underscore."""
+    return f" {label}" if label.startswith("_") else label
 
 
 FORMATS = ("png", "svg", "pdf")
@@ -93,6 +114,7 @@ FORMATS = ("png", "svg", "pdf")
 def save(made: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS[:2]) -> list[Path]:
     """Write a figure in some of `FORMATS`; the same figure gives the same bytes."""
     paths = [folder / f"{name}.{ending}" for ending in formats]
+    as_they_stand(made)
     dated = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with mpl.rc_context(STYLE):
         for path, ending in zip(paths, formats, strict=True):

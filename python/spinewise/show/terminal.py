@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import IO
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -20,8 +22,13 @@ EDGES = 1
 
 def console(*, stderr: bool = False) -> Console:
     """A console that does not squeeze its tables when nobody's terminal is attached."""
-    found = Console(stderr=stderr, highlight=False)
-    return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+    found = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    return found if found.is_terminal else paper(sys.stderr if stderr else None)
+
+
+def paper(stream: IO[str] | None = None) -> Console:
+    """A console that writes into a file; as on every one, what stands in brackets is no markup."""
+    return Console(file=stream, highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,8 @@ from typing import Any
 from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.interop import embed
+from spinewise.plain import NUMBERS, plain, too_deep
+from spinewise.reading import SPEC_BYTES, printable, read_text, reason
 
 Spec = dict[str, Any]
 
@@ -34,20 +37,36 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
     Raises:
         SpecError: the file cannot be read or parsed, or an override is malformed.
     """
-    path = Path(path)
+    file = printable(path)
     try:
-        with path.open("rb") as stream:
-            spec = tomllib.load(stream)
+        text = read_text(path, "SPEC.toml", most=SPEC_BYTES, allowed="a spec file")
+        spec: Spec = parse_toml(text)
+        spec = plain(spec)
+        anchor_files(spec, Path(path).parent)
     except tomllib.TOMLDecodeError as error:
-        raise SpecError("(whole file)", str(error), "valid TOML", file=str(path)) from None
-    except UnicodeDecodeError as error:
-        raise SpecError("(whole file)", str(error), "UTF-8 text", file=str(path)) from None
-    except OSError as error:
-        raise SpecError("SPEC.toml", path, "a file that can be read", error.strerror, file=str(path)) from None
-    anchor_files(spec, path.parent)
+        raise SpecError("(whole file)", str(error), "valid TOML", file=file) from None
+    except SpecError as error:
+        raise error.with_file(file) from None
     for override in overrides:
         apply_override(spec, override)
     return spec
+
+
+def parse_toml(text: str) -> Spec:
+    """The tables of a TOML text.
+
+    Raises:
+        tomllib.TOMLDecodeError: it is no TOML.
+        SpecError: it is deeper than anything here, or has a number that is longer.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise too_deep("(whole file)") from None
+    except ValueError as error:
+        raise SpecError("(whole file)", str(error), NUMBERS) from None
 
 
 def anchor_files(spec: Spec, folder: Path) -> None:
@@ -57,14 +76,29 @@ def anchor_files(spec: Spec, folder: Path) -> None:
         for key in FILE_KEYS:
             name = entry.get(key) if isinstance(entry, dict) else None
             if isinstance(entry, dict) and isinstance(name, str) and name and not Path(name).is_absolute():
-                entry[key] = str((folder / name).resolve())
+                entry[key] = anchored(folder, name, key)
+
+
+def anchored(folder: Path, name: str, key: str) -> str:
+    """The absolute name of a file that is named relative to `folder`."""
+    try:
+        return str((folder / name).resolve())
+    except (OSError, RuntimeError, ValueError) as error:
+        raise SpecError(key, printable(name), "the name of a file", reason(error)) from None
 
 
 def as_spec(spec: Mapping[str, Any] | str | Path) -> Spec:
-    """A private copy of a dict, or the content of a file."""
+    """A private copy of a dict, or the content of a file.
+
+    Raises:
+        TypeError: it is neither.
+    """
     if isinstance(spec, Mapping):
-        return deepcopy(dict(spec))
-    return load(spec)
+        copy: Spec = plain(spec)
+        return copy
+    if isinstance(spec, str | os.PathLike):
+        return load(spec)
+    raise TypeError(f"spec: a dict or the path of a TOML file is needed, not {type(spec).__name__}")
 
 
 def apply_override(spec: Spec, text: str) -> None:
@@ -78,11 +112,15 @@ def apply_override(spec: Spec, text: str) -> None:
 def parse_value(path: str, text: str) -> Any:
     """A TOML value, or a bare word taken as a string."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        found = parse_toml(f"value = {text}")
+        if len(found) == 1:
+            return found["value"]
+    except SpecError as error:
+        raise SpecError(f"--set {path}", text, error.allowed, error.hint) from None
     except tomllib.TOMLDecodeError:
         if _BARE_WORD.fullmatch(text):
             return text
-        raise SpecError(f"--set {path}", text, 'a TOML value (12, 0.5, true, [1, 2], "text")') from None
+    raise SpecError(f"--set {path}", text, 'a TOML value (12, 0.5, true, [1, 2], "text")')
 
 
 def set_path(spec: Spec, path: str, value: Any) -> None:
@@ -136,15 +174,15 @@ def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) ->
     Raises:
         SpecError: naming the key, the value given and what is allowed.
     """
-    file = None if isinstance(spec, Mapping) else str(spec)
-    plain = as_spec(spec)
+    given = as_spec(spec)
+    file = None if isinstance(spec, Mapping) else printable(spec)
     for table in BESIDE_THE_RUN:
-        plain.pop(table, None)
+        given.pop(table, None)
     if seed is not None:
-        plain["seed"] = seed
+        given["seed"] = seed
     try:
-        embed.expand(plain)
-        return core.resolve(plain)
+        embed.expand(given)
+        return core.resolve(given)
     except SpecError as error:
         raise error.with_file(file) from None
 

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from spinewise.errors import SpecError
+from spinewise.plain import shown
 from spinewise.specs.spec import Spec, parse_value, set_path
 
 SCHEME_KEYS = ("path_tag", "fabric", "header_bytes")
 # How bytes on the wire are counted is a choice of the experiment, not of one scheme.
 SHARED_KEYS = ("header_bytes",)
+LABEL_CHARS = 60
 FORM = 'NAME, NAME:key=value or NAME:key=value@label, such as "letflow:flowlet_gap_us=100@LetFlow 100"'
 
 # Commas inside brackets belong to a value: rps:metrics.size_classes=[...].
@@ -59,28 +61,39 @@ class Variant:
             elif key in SCHEME_KEYS:
                 scheme[key] = value
             else:
-                scheme.setdefault("params", {})[key] = value
+                set_path(changed, f"scheme.params.{key}", value)
         return changed
 
 
 def parse(text: str) -> Variant:
     """One variant from its text."""
-    body, _, label = text.partition("@")
+    body, at, label = text.partition("@")
     name, *pairs = (part.strip() for part in body.split(":"))
     if not name:
         raise SpecError("--schemes", text, FORM)
+    label = label.strip()
+    if at and not (1 <= len(label) <= LABEL_CHARS and label.isprintable()):
+        raise SpecError("--schemes", text, f"a label of 1 to {LABEL_CHARS} printable characters after the @", FORM)
     settings = []
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             raise SpecError("--schemes", text, FORM, f'"{pair}" has no "="')
-        settings.append((key.strip(), parse_value(key.strip(), value.strip())))
-    return Variant(label.strip() or " ".join([name, *pairs]), name, tuple(settings))
+        try:
+            settings.append((key.strip(), parse_value(key.strip(), value.strip())))
+        except SpecError as error:
+            raise SpecError("--schemes", text, f"for {key.strip()} {error.allowed}", error.hint) from None
+    return Variant(label or " ".join([name, *pairs]), name, tuple(settings))
 
 
 def parse_list(schemes: str | Iterable[str]) -> list[Variant]:
     """Several variants from one comma-separated text or from a list; labels must differ."""
+    if not isinstance(schemes, Iterable):
+        raise TypeError(f"schemes: a text or a list of texts is needed, not {type(schemes).__name__}")
     texts: Sequence[str] = _COMMA.split(schemes) if isinstance(schemes, str) else list(schemes)
+    for text in texts:
+        if not isinstance(text, str):
+            raise SpecError("--schemes", shown(text), FORM)
     found = [parse(text.strip()) for text in texts if text.strip()]
     if not found:
         raise SpecError("--schemes", schemes, FORM)

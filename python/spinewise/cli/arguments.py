@@ -1,0 +1,160 @@
+"""Arguments are refused like anything else: option, value, what is allowed, and the nearest right word."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from spinewise.errors import SpecError, nearest
+
+NOTHING = "(nothing)"
+
+
+class UnfitError(argparse.ArgumentTypeError):
+    """A word that an option does not take."""
+
+    def __init__(self, value: str, allowed: str) -> None:
+        super().__init__(f"{value!r}: allowed is {allowed}")
+        self.value = value
+        self.allowed = allowed
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose refusals are `SpecError`."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse what argparse does not like; it tells so while its own error is being handled."""
+        caught = sys.exc_info()[1]
+        if isinstance(caught, argparse.ArgumentError):
+            raise self.refused(caught) from None
+        raise self.missing(message)
+
+    def refused(self, error: argparse.ArgumentError) -> SpecError:
+        """The error about one argument."""
+        name = error.argument_name or "(arguments)"
+        unfit = error.__context__
+        if isinstance(unfit, UnfitError):
+            return SpecError(name, unfit.value or '""', unfit.allowed, self.way_out())
+        action = self.action_of(name)
+        words = list(action.choices) if action is not None and action.choices is not None else []
+        message = error.message
+        if words and message.startswith("invalid choice: "):
+            given = message.removeprefix("invalid choice: ").partition(" (")[0].strip("'\"")
+            return SpecError(name, given, ", ".join(map(str, words)), nearest(given, map(str, words)))
+        if message.startswith("ignored explicit argument "):
+            value = message.removeprefix("ignored explicit argument ").strip("'\"")
+            return SpecError(name, value, "no value: the option stands alone", self.way_out())
+        if message.startswith("not allowed with argument "):
+            other = message.removeprefix("not allowed with argument ")
+            return SpecError(name, f"together with {other}", f"one of the two: {name} or {other}", self.way_out())
+        if message.startswith("expected "):
+            return SpecError(name, NOTHING, self.meant(action), self.way_out())
+        return SpecError(name, message, self.meant(action), self.way_out())
+
+    def missing(self, message: str) -> SpecError:
+        """The error about arguments that must be there."""
+        start = "the following arguments are required: "
+        if not message.startswith(start):
+            return SpecError("(arguments)", message, "what --help tells", self.way_out())
+        names = message.removeprefix(start).split(", ")
+        action = self.action_of(names[0])
+        if action is not None and action.choices is not None:
+            return SpecError(names[0], NOTHING, ", ".join(map(str, action.choices)), self.way_out())
+        return SpecError(", ".join(names), NOTHING, self.meant(action), self.way_out())
+
+    def unknown(self, words: Sequence[str]) -> SpecError:
+        """The error about words that no argument takes."""
+        word = words[0]
+        if not word.startswith("-"):
+            known = [self.shown(action) for action in self._actions if not action.option_strings]
+            return SpecError("(arguments)", word, ", ".join(known) or "options alone", self.way_out())
+        options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+        option = word.partition("=")[0]
+        return SpecError(option, "no option of this command", ", ".join(options), nearest(option, options))
+
+    def action_of(self, name: str) -> argparse.Action | None:
+        """The argument that errors call `name`."""
+        for action in self._actions:
+            if name in (self.shown(action), *action.option_strings, "/".join(action.option_strings), action.dest):
+                return action
+        return None
+
+    def shown(self, action: argparse.Action) -> str:
+        """What an argument is called in messages."""
+        return "/".join(action.option_strings) or str(action.metavar or action.dest)
+
+    def meant(self, action: argparse.Action | None) -> str:
+        """What an argument is for, in the words of --help."""
+        if action is None:
+            return "what --help tells"
+        value = str(action.metavar or action.dest)
+        return f"{value}: {action.help}" if action.help else value
+
+    def way_out(self) -> str:
+        """Where more is told."""
+        return f"`{self.prog} --help` tells more"
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """A converter to whole numbers in a range."""
+
+    def convert(text: str) -> int:
+        # No more digits than the greatest has: longer ones cost time, or are refused by Python itself.
+        if text.isascii() and text.isdecimal() and len(text) <= 20 and least <= int(text) <= most:
+            return int(text)
+        raise UnfitError(text, f"a whole number, {least} to {most}")
+
+    return convert
+
+
+def positive(most: float) -> Callable[[str], float]:
+    """A converter to numbers above zero."""
+
+    def convert(text: str) -> float:
+        value = number(text)
+        if 0.0 < value <= most:
+            return value
+        raise UnfitError(text, f"a number above 0, at most {most:g}")
+
+    return convert
+
+
+def moment(text: str) -> float:
+    """A time from zero on, in microseconds."""
+    value = number(text)
+    if 0.0 <= value <= LATEST_US:
+        return value
+    raise UnfitError(text, f"a number of microseconds, 0 to {LATEST_US:g}")
+
+
+# Simulated time ends long before.
+LATEST_US = 1e12
+
+
+def number(text: str) -> float:
+    """A number; less than any when it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("-inf")
+
+
+def place(text: str) -> str:
+    """The name of a file or folder."""
+    if not text.strip():
+        raise UnfitError(text, "a name of 1 to 255 characters")
+    return text
+
+
+def flow_numbers(text: str) -> list[int]:
+    """Numbers of flows, separated by commas."""
+    convert = whole(0, 2**32 - 1)
+    return [convert(part.strip()) for part in text.split(",")]
+
+
+def numbers(text: str) -> list[float]:
+    """Loads, separated by commas."""
+    convert = positive(2.0)
+    return [convert(part.strip()) for part in text.split(",")]
