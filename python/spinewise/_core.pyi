@@ -36,6 +36,7 @@ class InternalError(RuntimeError):
 __version__: str
 
 def resolve(spec_json: str, /) -> str: ...
+def topology(spec_json: str, /) -> str: ...
 def run(
     spec_json: str,
     progress: Callable[[int, int, int], object] | None = None,

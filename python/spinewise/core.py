@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from spinewise.errors import SpecError
 from spinewise.plain import plain
@@ -49,6 +49,54 @@ class Progress:
 ProgressHook = Callable[[Progress], object]
 
 
+class FabricNode(TypedDict):
+    """A node: `tier` is host, leaf, aggregation, spine or core; `position` its place among those of the tier."""
+
+    name: str
+    tier: str
+    position: int
+    leaf: str | None  # of a host: where it is attached
+
+
+FabricLink = TypedDict(
+    "FabricLink",
+    {
+        "name": str,
+        "from": str,
+        "to": str,
+        "rate_bps": int,
+        "nominal_rate_bps": int,
+        "delay_ps": int,
+        "up": bool,
+        "slow": bool,
+    },
+)
+"""One direction of a cable; `slow`: below the rate it has without overrides; not `up`: down for the whole run."""
+
+
+class FabricFault(TypedDict):
+    """A fault: the links it hits, the switch if one fails, and when it holds, [from, until] in ps (None: for good)."""
+
+    kind: str
+    links: list[str]
+    switch: str | None
+    intervals: list[list[int | None]]
+    probability: NotRequired[float]
+    fraction: NotRequired[float]
+    pairs: NotRequired[list[list[int]]]
+    rate_bps: NotRequired[int]
+    added_ps: NotRequired[int]
+
+
+class Fabric(TypedDict):
+    """A fabric as it is built: `kind` is that of [topology]; links come by number, as reports list them."""
+
+    kind: str
+    nodes: list[FabricNode]
+    links: list[FabricLink]
+    faults: list[FabricFault]
+
+
 @cache
 def engine() -> ModuleType:
     """The extension module, imported on first use so that `--help` needs no engine."""
@@ -77,6 +125,19 @@ def resolve(spec: Mapping[str, Any]) -> Spec:
     core = engine()
     try:
         return cast(Spec, json.loads(core.resolve(encode(spec))))
+    except core.SpecError as error:
+        raise translated(error) from None
+
+
+def topology(spec: Mapping[str, Any]) -> Fabric:
+    """The fabric of a spec as it is built, overrides and faults included.
+
+    Raises:
+        SpecError: the spec does not hold, or a fault or an override names what is not there.
+    """
+    core = engine()
+    try:
+        return cast(Fabric, json.loads(core.topology(encode(spec))))
     except core.SpecError as error:
         raise translated(error) from None
 

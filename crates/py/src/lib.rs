@@ -67,6 +67,14 @@ fn resolve(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     Ok(read(py, spec_json)?.resolved.to_string())
 }
 
+/// The fabric of a spec as it is built, with the schedule of its faults, as JSON.
+#[pyfunction]
+fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    let spec = read(py, spec_json)?;
+    let told = py.detach(|| guarded(|| spinewise_sim::topology::told(&spec)))?;
+    told.map(|told| told.to_string()).map_err(|error| spec_error(py, &error))
+}
+
 /// How often the watch attaches the interpreter.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -241,6 +249,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InternalError", module.py().get_type::<InternalError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(topology, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;

@@ -20,6 +20,7 @@ use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
 use crate::packet::InHand;
+use crate::samples::Samples;
 use crate::switch::{self, Switch};
 use crate::timers::{Class, What};
 use spinewise_policy::{Span, Time};
@@ -45,6 +46,8 @@ pub struct Sim {
     /// For schemes that ask an oracle: free held queues at the port of every host, by the last instant of the grid; empty
     /// if none asks.
     pub free_queues: Vec<u16>,
+    /// What is seen of links at fixed intervals, if it is.
+    pub samples: Option<Box<Samples>>,
     /// When and how to stop.
     pub limits: Limits,
 }
@@ -96,10 +99,19 @@ impl Sim {
         hand
     }
 
+    /// An event of `node`.
+    #[inline]
+    fn note_event(&mut self, node: u32) {
+        self.log.events += 1;
+        if let Some(samples) = &mut self.samples {
+            samples.touch(node);
+        }
+    }
+
     /// A packet arrives at `node` by its in-link of number `link`.
     #[inline]
     fn arrive(&mut self, node: u32, link: u32, now: Time, hand: &mut InHand) {
-        self.log.events += 1;
+        self.note_event(node);
         if node < self.net.topology.hosts {
             let (host, mut world) = self.host(node);
             host.arrive(&mut world, now, hand);
@@ -112,7 +124,7 @@ impl Sim {
 
     /// What `node` planned is due.
     fn fire(&mut self, node: u32, now: Time, what: What) {
-        self.log.events += 1;
+        self.note_event(node);
         if node < self.net.topology.hosts {
             let (host, mut world) = self.host(node);
             host.fire(&mut world, now, what);
@@ -124,7 +136,7 @@ impl Sim {
 
     /// The NIC of a host is free for data.
     fn pull(&mut self, node: u32, now: Time) {
-        self.log.events += 1;
+        self.note_event(node);
         let (host, mut world) = self.host(node);
         host.pull(&mut world, now);
     }

@@ -11,6 +11,7 @@
 //! | `detect.rs`, `hellos.rs` | when the ends of a link find what has become of it |
 //! | `news.rs` | when each switch hears of that |
 //! | `repair.rs` | which routes it uses from then on |
+//! | `told.rs` | the schedule for people |
 
 mod detect;
 mod hellos;
@@ -20,6 +21,7 @@ mod outlet;
 mod repair;
 mod schedule;
 mod select;
+mod told;
 
 use crate::spec::{DetectionMode, Nics, Spec, SpecError, SwitchSpec};
 use crate::topology::{LinkSpec, Topology};
@@ -31,6 +33,7 @@ use schedule::Schedule;
 use serde_json::json;
 use spinewise_policy::{Span, Time};
 use std::collections::BTreeSet;
+pub use told::told;
 
 /// From an instant to another, which does not belong to it.
 type Interval = (Time, Time);

@@ -44,6 +44,8 @@ pub struct Record {
     pub spurious_retransmits: u32,
     /// Data packets that took another way than the one before (host schemes only).
     pub path_changes: u32,
+    /// Data packets that left the leaf of their host by another uplink than the one before; 0 if nobody counts.
+    pub reroutes: u32,
     /// Data packets that arrived.
     pub arrived: u32,
     /// Payload bytes that arrived, each byte once.
@@ -186,6 +188,8 @@ pub struct Flows {
     pub first: Vec<u32>,
     /// Subflows of each, 0 without MPTCP.
     pub subflows: u32,
+    /// By which port the last data packet of each number left the leaf of its host; empty if nobody counts.
+    uplinks: Vec<u16>,
     /// What the other flows wait for.
     pub gates: Gates,
     /// Hash of the traffic: equal for two runs exactly if they were offered the same.
@@ -195,6 +199,13 @@ pub struct Flows {
     /// Packets of such flows in the network.
     pub alive: i64,
 }
+
+/// "Reroutes are counted", which takes a little time.
+#[derive(Clone, Copy, Debug)]
+pub struct Reroutes;
+
+/// In `uplinks`: no packet has left yet.
+const NO_UPLINK: u16 = u16::MAX;
 
 /// In `udp_of`: a TCP flow.
 pub const TCP: u32 = u32::MAX;
@@ -230,6 +241,31 @@ impl Flows {
     /// The same with so many subflows each, 0 without MPTCP.
     pub fn with_subflows(self, subflows: u32) -> Self {
         Flows { subflows, ..self }
+    }
+
+    /// The same with reroutes counted, if they are.
+    pub fn with_reroutes(mut self, counted: Option<Reroutes>) -> Self {
+        self.uplinks = vec![NO_UPLINK; counted.map_or(0, |Reroutes| self.count())];
+        self
+    }
+
+    /// Are reroutes counted?
+    pub fn counts_reroutes(&self) -> bool {
+        !self.uplinks.is_empty()
+    }
+
+    /// A data packet of this number leaves the leaf of its host by this port.
+    #[inline(always)]
+    pub fn leaves_rack(&mut self, number: u32, port: u16) {
+        if let Some(last) = self.uplinks.get_mut(number as usize)
+            && *last != port
+        {
+            let first = std::mem::replace(last, port) == NO_UPLINK;
+            if !first {
+                let (flow, _) = self.flow_of(number);
+                self.records[flow as usize].reroutes += 1;
+            }
+        }
     }
 
     fn hash_traffic(&self) -> u64 {

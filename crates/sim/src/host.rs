@@ -25,6 +25,7 @@ use crate::log::Log;
 use crate::net::Net;
 use crate::packet::{CWR, ECT, InHand, Packet, RETRANSMIT, SWITCH};
 use crate::port::{Counters, Pausing, Port, Rules};
+use crate::series::{self, Counted};
 use crate::timers::{Timers, What};
 use crate::transport::Transport;
 use crate::transport::tcp::Segment;
@@ -32,7 +33,7 @@ pub use account::keep_account;
 use account::{lost_way, note_way};
 use nic::Nic;
 use scheme::call;
-use spinewise_policy::{Event, Hooks, Kind, Time, Verdict, Way};
+use spinewise_policy::{Event, Hooks, Kind, Span, Time, Verdict, Way};
 use std::collections::{BTreeMap, VecDeque};
 use turns::Turns;
 
@@ -89,6 +90,8 @@ pub struct Host {
     /// Probes that wait to be pulled: where data can be paused, they go by its rules.
     parked: VecDeque<Packet>,
     tally: Tally,
+    /// What its NIC had counted at the last sample.
+    before: Counted,
     /// Room for data that is passed on to TCP, and when it arrived.
     ready: Vec<(Packet, Time)>,
 }
@@ -141,6 +144,7 @@ impl Host {
             next_probe: 0,
             parked: VecDeque::new(),
             tally: Tally::default(),
+            before: Counted::default(),
             ready: Vec::new(),
         }
     }
@@ -165,13 +169,29 @@ impl Host {
         if let Some(queue) = &mut self.nic.queue {
             return queue.finish(stop, rules, wires);
         }
+        Counters { busy: self.busy_by(stop), paused: self.paused_by(stop), ..self.nic.counters }
+    }
+
+    /// For how long, in ps, and how often its data priorities have been paused by `now`.
+    fn paused_by(&self, now: Time) -> (u64, u64) {
         let (paused, pauses) = self.nic.counters.paused;
-        let running: u64 = self.nic.pausing.iter().map(|pausing| pausing.running(stop)).sum();
-        Counters {
-            busy: self.nic.counters.busy - self.nic.busy_until.since(stop),
-            paused: (paused + running, pauses),
-            ..self.nic.counters
-        }
+        let running: u64 = self.nic.pausing.iter().map(|pausing| pausing.running(now)).sum();
+        (paused + running, pauses)
+    }
+
+    /// The queue of a NIC that has one.
+    pub fn nic_queue(&self) -> Option<&Port> {
+        self.nic.queue.as_deref()
+    }
+
+    /// Time that a NIC without a queue has spent sending up to `now`, exactly.
+    pub fn busy_by(&self, now: Time) -> Span {
+        self.nic.counters.busy - self.nic.busy_until.since(now)
+    }
+
+    /// When the line of a NIC without a queue is free.
+    pub fn free_at(&self) -> Time {
+        self.nic.busy_until
     }
 
     /// A NIC that queues takes all that the transport gives now.
@@ -480,9 +500,22 @@ impl Host {
                 w.log.point(now, series, self.id, value as f64);
             }
         }
-        if let Some(interval) = w.net.series_interval {
-            self.timers.plan(now + interval, What::Sample);
+        let Some(interval) = w.net.series_interval else { return };
+        let link = self.nic.link;
+        if w.net.series_links.has(&w.net.topology, link) {
+            let seen = self.seen(w, now);
+            series::write(w.log, (w.net, now, interval), link, &mut self.before, seen);
         }
+        self.timers.plan(now + interval, What::Sample);
+    }
+
+    /// What its NIC has counted, and the bytes that wait there, if it has a queue.
+    fn seen(&mut self, w: &mut World<'_>, now: Time) -> (Counted, Option<u64>) {
+        if let Some(queue) = self.nic.queue.as_deref_mut() {
+            let counted = queue.counted(now, &w.net.rules, w.wires);
+            return (counted, Some(queue.queue(now, true, &w.net.rules, w.wires).0));
+        }
+        (Counted { busy: self.busy_by(now), paused: self.paused_by(now).0, ..Counted::default() }, None)
     }
 }
 

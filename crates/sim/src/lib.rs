@@ -23,6 +23,8 @@ pub mod packet;
 pub mod port;
 pub mod ring;
 pub mod rows;
+pub mod samples;
+pub mod series;
 pub mod setup;
 pub mod spec;
 pub mod summary;

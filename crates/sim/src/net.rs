@@ -3,6 +3,7 @@
 use crate::faults::Faults;
 use crate::packet::{Clock, Hashing, Serializer, Tags};
 use crate::port::Rules;
+use crate::series::Recorded;
 use crate::spec::{
     AckPaths, Follow, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
 };
@@ -56,6 +57,8 @@ pub struct Net {
     pub keeps_control: bool,
     /// Period of the series.
     pub series_interval: Option<Span>,
+    /// Of which links.
+    pub series_links: Recorded,
     /// Nominal rate of host links, bits per second.
     pub host_rate: u64,
     /// Nominal rate of an unloaded path, bits per second.
@@ -125,6 +128,7 @@ impl Net {
                 || clock != Clock::Exact
                 || matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.ports == PortKind::CommitAtStart),
             series_interval: spec.metrics.series_interval,
+            series_links: Recorded::default(),
             salt: hash::mix2(spec.seed, hash::name("ties")),
             hash_salt: spec.scheme.hash_salt,
         }

@@ -15,6 +15,7 @@ use crate::faults::Outlet;
 use crate::link::Wires;
 use crate::packet::{CE, ECT, InHand, Packet, Serializer};
 use crate::ring::Ring;
+use crate::series::Counted;
 pub use lanes::{Drained, Lane, Lanes, Lost, Next, Released};
 pub use pausing::Pausing;
 pub use rules::{Ramp, Rules};
@@ -375,6 +376,13 @@ impl Port {
         self.busy_until
     }
 
+    /// Does the port send nothing from `from` on, and does nothing wait there?
+    #[inline]
+    pub fn rests_from(&self, from: Time) -> bool {
+        // What waits at a FIFO port starts before the line is free; it may not have been looked at since.
+        self.busy_until <= from && (self.lanes.is_none() || self.waiting.packets == 0)
+    }
+
     /// Does anything wait at a commit-at-start port that is not held?
     #[inline]
     pub fn waits(&self) -> bool {
@@ -506,6 +514,19 @@ impl Port {
             busy: self.busy_by(stop),
             longest_queue: self.longest_queue,
             paused: self.lanes.as_ref().map_or((0, 0), |lanes| lanes.paused_by(stop)),
+        }
+    }
+
+    /// What has been counted by `now`, behind all else of that instant.
+    pub fn counted(&mut self, now: Time, rules: &Rules, wires: &mut Wires) -> Counted {
+        if rules.mark_at_dequeue {
+            self.settle(now, rules, wires);
+        }
+        Counted {
+            busy: self.busy_by(now),
+            marks: self.rare.marks,
+            drops: self.rare.drops,
+            paused: self.lanes.as_ref().map_or(0, |lanes| lanes.paused_by(now).0),
         }
     }
 

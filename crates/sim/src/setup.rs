@@ -3,12 +3,14 @@
 use crate::bank::{Bank, Places};
 use crate::engine::{Interrupted, Limits, Sim, Watch, events, planned, windows};
 use crate::faults::Faults;
-use crate::flows::{Flows, Listed};
+use crate::flows::{Flows, Listed, Reroutes};
 use crate::host::Host;
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
 use crate::outcome::Outcome;
+use crate::samples::Samples;
+use crate::series::Recorded;
 use crate::spec::{EngineKind, HashKind, Spec, SpecError, Stop, Traffic, TrafficEntry, workload_error};
 use crate::switch::Switch;
 use crate::topology::{Components, Topology};
@@ -50,8 +52,10 @@ impl Sim {
         let subflows = subflows(spec, list.len())?;
         let flows =
             Flows::new(list, gates, topology.hosts, spec.scheme.hash == HashKind::Murmur3).with_subflows(subflows);
+        let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
         net.faults = faults;
+        net.series_links = Recorded::new(&spec.metrics.series_links, &net.topology)?;
         let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks);
         if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {
             net.path_rates = net.topology.path_rates();
@@ -68,7 +72,9 @@ impl Sim {
         let log = Log::default();
         let asks = (0..net.topology.switches()).any(|switch| fabric.layout(switch).free_queues);
         let free_queues = vec![0; if asks { net.topology.hosts as usize } else { 0 }];
-        let mut sim = Sim { net, wires, hosts, switches, edge, fabric, flows, log, free_queues, limits };
+        let samples =
+            spec.metrics.facts.then(|| Box::new(Samples::new(spec.metrics.sample_interval, &net, spec.run.grid)));
+        let mut sim = Sim { net, wires, hosts, switches, edge, fabric, flows, log, free_queues, samples, limits };
         sim.publish();
         if sim.net.follows_ns3 {
             sim.follow_ns3();

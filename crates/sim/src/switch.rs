@@ -18,6 +18,7 @@ use crate::log::Log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH, Tags};
 use crate::port::{Lanes, Port};
+use crate::series::{self, Counted};
 use crate::timers::{Timers, What};
 use crate::trace::Looks;
 pub use buffer::SharedBuffer;
@@ -26,7 +27,7 @@ use own_ports::OwnPorts;
 use scheme::{discards, take_asked};
 use sizes::cables;
 pub use sizes::{Cable, check as check_buffers, largest_packet, least_buffer, needed_headroom};
-use spinewise_policy::{Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Rng, Span, Tier, Time, Verdict, Way};
+use spinewise_policy::{Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Rng, Tier, Time, Verdict, Way};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a switch touches besides itself.
@@ -83,7 +84,8 @@ pub struct Switch {
     pub timers: Timers,
     probes: BTreeMap<u32, (u32, Way)>,
     next_probe: u32,
-    busy: Vec<Span>,
+    /// What its ports had counted at the last sample, if series are kept.
+    before: Vec<Counted>,
     /// Whom the scheme keeps peer rows for.
     peers: Peers,
     /// What is looked at for the choice trace.
@@ -156,7 +158,7 @@ impl Switch {
                     Dice::PerPort(ports.iter().map(|port| Rng::stream(net.seed, "ecn", u64::from(port.link))).collect())
                 }
             },
-            busy: vec![Span::ZERO; ports.len()],
+            before: vec![Counted::default(); if net.has_series() { ports.len() } else { 0 }],
             peers: fabric.layout(id).peers,
             ports,
             timers,
@@ -358,6 +360,9 @@ impl Switch {
     /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
     #[inline(always)]
     fn queue_inside(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+        if in_port < self.host_ports && hand.packet.kind == Kind::Data {
+            w.flows.leaves_rack(hand.packet.flow, out);
+        }
         if w.net.topology.as_wired && self.down.contains(&out) {
             self.lose(w, &hand.packet);
             return;
@@ -519,13 +524,12 @@ impl Switch {
 
     fn sample(&mut self, w: &mut World<'_>, now: Time) {
         let Some(interval) = w.net.series_interval else { return };
-        for (n, port) in self.ports.iter().enumerate().skip(usize::from(self.host_ports)) {
-            let busy = port.busy_by(now);
-            let entity = w.net.topology.nodes() + port.link;
-            let sent = busy - self.busy[n];
-            self.busy[n] = busy;
-            w.log.point(now, 0, entity, sent.0 as f64 / interval.0 as f64);
-            w.log.point(now, 1, entity, port.queue(now, true, &w.net.rules, w.wires).0 as f64);
+        for (port, before) in self.ports.iter_mut().zip(&mut self.before) {
+            if w.net.series_links.has(&w.net.topology, port.link) {
+                let counted = port.counted(now, &w.net.rules, w.wires);
+                let queue = port.queue(now, true, &w.net.rules, w.wires).0;
+                series::write(w.log, (w.net, now, interval), port.link, before, (counted, Some(queue)));
+            }
         }
         self.timers.plan(now + interval, What::Sample);
     }

@@ -10,12 +10,14 @@
 //! | `fat_tree.rs` | fat-trees |
 //! | `routes.rs` | shortest paths and static routes; the numbering of ways |
 //! | `components.rs` | which paths between two leaves are alike |
+//! | `told.rs` | the fabric as data for people |
 //! | `paths.rs` | whole paths: by way, all that differ, the nominal one |
 
 mod components;
 mod fat_tree;
 mod paths;
 mod routes;
+mod told;
 mod wiring;
 
 use crate::spec::{SpecError, TopologySpec, Wiring};
@@ -24,6 +26,7 @@ use std::collections::BTreeMap;
 
 pub use components::{Component, Components};
 pub use paths::BestPaths;
+pub use told::told;
 
 /// One direction of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,6 +237,12 @@ impl Topology {
     /// The switch behind a port that leads to one.
     fn behind(&self, switch: u32, port: u16) -> u32 {
         self.out(self.hosts + switch, port).to.0 - self.hosts
+    }
+
+    /// Does a link lead from switch to switch?
+    pub fn joins_switches(&self, number: u32) -> bool {
+        let link = &self.links[number as usize];
+        link.from.0 >= self.hosts && link.to.0 >= self.hosts
     }
 
     /// A link's name for people: `leaf0->spine3`, `host12->leaf0`, with `#1` for parallel ones.

@@ -5,6 +5,7 @@
 | `summary` | a run in numbers: what stands below, overheads, loads, links |
 | `classes`, `distribution` | completion times by size class; means and percentiles |
 | `entries` | the same of each traffic entry |
+| `links` | the hottest links and the longest queues |
 | `packets` | packets of flows, and what was said of them |
 | `stats` | percentiles, intervals, differences; each states its convention |
 | `plain` | measures as JSON has them |

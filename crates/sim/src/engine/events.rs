@@ -33,8 +33,10 @@ pub fn run(sim: &mut Sim, watch: Watch<'_>) -> Result<Time, Interrupted> {
             sim.publish();
         }
         if let Some(stop) = grid.over(now, sim) {
+            sim.sample_until(stop);
             return Ok(stop);
         }
+        sim.sample_until(now);
         let Some(top) = heap.peek_mut() else { return Ok(sim.limits.until) };
         let Reverse((_, class, _, what)) = *top;
         let node = if class == Class::Arrival {

@@ -100,8 +100,10 @@ pub fn run(sim: &mut Sim, watch: Watch<'_>) -> Result<Time, Interrupted> {
             sim.publish();
         }
         if let Some(stop) = grid.over(now, sim) {
+            sim.sample_until(stop);
             return Ok(stop);
         }
+        sim.sample_until(now);
         let Some(Reverse((_, number, event))) = this.plans.heap.pop() else { return Ok(sim.limits.until) };
         this.happen(sim, now, number, event);
         count += 1;

@@ -42,11 +42,16 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
         }
         if let Some(stop) = grid.over(start, sim) {
             std::hint::black_box(touched);
+            sim.sample_until(stop);
             return Ok(stop);
         }
-        let end = (start + window).min(grid.barrier());
+        sim.sample_until(start);
+        let end = (start + window).min(grid.barrier()).min(sim.next_sample());
         todo.clear();
         todo.extend((0..nodes).filter(|&node| sim.wires.due[node as usize] < end));
+        if let Some(samples) = &mut sim.samples {
+            todo.iter().for_each(|&node| samples.touch(node));
+        }
         for (i, &node) in todo.iter().enumerate() {
             if ahead && let Some(&next) = todo.get(i + 1) {
                 touched ^= touch(sim, next, end);

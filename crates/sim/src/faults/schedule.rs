@@ -186,8 +186,8 @@ fn settled(
     })
 }
 
-/// When a fault holds.
-fn times(n: usize, fault: &Fault, end: Time) -> Result<Vec<Interval>, SpecError> {
+/// When a fault holds, in a run that lasts until `end`.
+pub fn times(n: usize, fault: &Fault, end: Time) -> Result<Vec<Interval>, SpecError> {
     let Effect::Flap { period, down } = fault.effect else { return Ok(vec![(fault.from, fault.until)]) };
     let last = fault.until.min(end);
     let outages = last.since(fault.from).0.div_ceil(period.0);

@@ -1,7 +1,9 @@
-//! What every link has carried.
+//! What every link has carried, and what it looked like at the samples.
 
 use crate::engine::Sim;
 use crate::port::Counters;
+use crate::samples::Samples;
+use serde_json::{Value, json};
 use spinewise_policy::Time;
 
 /// What a link has carried.
@@ -37,4 +39,76 @@ pub(super) fn close(sim: &mut Sim, stop: Time) -> Vec<LinkAccount> {
         link.lost = frail.as_deref().map_or(0, |frail| frail.lost(port));
     }
     links
+}
+
+/// What is told of each link, in the order of their numbers.
+pub(super) fn told(sim: &Sim, links: &[LinkAccount], stop: Time) -> Value {
+    links.iter().map(|link| link_told(sim, link, stop)).collect()
+}
+
+fn link_told(sim: &Sim, link: &LinkAccount, stop: Time) -> Value {
+    let (topology, c) = (&sim.net.topology, &link.counters);
+    let (queue_bytes, use_max) = sampled(sim, link, stop);
+    json!({
+        "name": topology.link_name(link.number),
+        "fabric": topology.joins_switches(link.number),
+        "rate_bps": topology.links[link.number as usize].rate,
+        "packets": c.packets,
+        "bytes": c.bytes,
+        "lost": link.lost,
+        "drops": c.drops,
+        "dropped_bytes": c.dropped_bytes,
+        "marks": c.marks,
+        "longest_queue_bytes": c.longest_queue,
+        "queue_bytes": queue_bytes,
+        "paused_ps": c.paused.0,
+        "pauses": c.paused.1,
+        "utilisation": if stop == Time::ZERO { 0.0 } else { c.busy.0 as f64 / stop.0 as f64 },
+        "use_max": use_max,
+    })
+}
+
+/// Bytes that waited for a link, and its greatest use in an interval. Null where nothing was sampled; a NIC that makes
+/// packets only as it sends them has no queue.
+fn sampled(sim: &Sim, link: &LinkAccount, stop: Time) -> (Value, Value) {
+    let Some((samples, taken)) = taken(sim, stop) else { return (Value::Null, Value::Null) };
+    let from = sim.net.topology.links[link.number as usize].from;
+    let seen = samples.of(&sim.net, from);
+    let lengths = &seen.lengths;
+    let percentile = |percent| lengths.percentile(percent, taken);
+    let queue = json!({
+        "mean": lengths.mean(taken),
+        "p50": percentile(50),
+        "p95": percentile(95),
+        "p99": percentile(99),
+        "max": lengths.longest().max(link.counters.longest_queue),
+    });
+    let queues = sim.hosts.get(from.0 as usize).is_none_or(|host| host.nic_queue().is_some());
+    let most = seen.most_busy.0 as f64 / samples.interval().0 as f64;
+    (if queues { queue } else { Value::Null }, json!(most))
+}
+
+/// How often links were looked at; null if never.
+pub(super) fn samples(sim: &Sim, stop: Time) -> Value {
+    taken(sim, stop)
+        .map_or(Value::Null, |(samples, taken)| json!({"interval_ps": samples.interval().0, "taken": taken}))
+}
+
+/// How unevenly switches used links of equal cost; null if nobody looked, or nothing was sent over any.
+pub(super) fn balance(sim: &Sim, stop: Time) -> Value {
+    let imbalance = taken(sim, stop).and_then(|(samples, _)| samples.imbalance());
+    imbalance.map_or(Value::Null, |found| {
+        json!({
+            "imbalance_mean": found.mean,
+            "imbalance_max": found.greatest,
+            "most_uneven": sim.net.topology.node_name(sim.net.topology.hosts + found.switch),
+        })
+    })
+}
+
+/// The samples of a run that stopped at `stop`, and how many, if any were taken.
+fn taken(sim: &Sim, stop: Time) -> Option<(&Samples, u64)> {
+    let samples = sim.samples.as_deref()?;
+    let taken = samples.taken(stop);
+    (taken > 0).then_some((samples, taken))
 }

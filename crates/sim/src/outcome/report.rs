@@ -1,6 +1,6 @@
 //! The report: counters, sums, links.
 
-use super::links::LinkAccount;
+use super::links::{self, LinkAccount};
 use super::series;
 use crate::deadlock;
 use crate::engine::Sim;
@@ -60,24 +60,9 @@ pub(super) fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option
         "deadlock": deadlock.map(|links| links.into_iter().map(|link| topology.link_name(link)).collect::<Vec<_>>()),
         "series_names": series::names(sim),
         "entity_names": if log.points.is_empty() { Vec::new() } else { entities },
-        "links": links.iter().map(|link| {
-            let c = &link.counters;
-            json!({
-                "name": topology.link_name(link.number),
-                "fabric": topology.links[link.number as usize].from.0 >= topology.hosts
-                    && topology.links[link.number as usize].to.0 >= topology.hosts,
-                "packets": c.packets,
-                "bytes": c.bytes,
-                "lost": link.lost,
-                "drops": c.drops,
-                "dropped_bytes": c.dropped_bytes,
-                "marks": c.marks,
-                "longest_queue_bytes": c.longest_queue,
-                "paused_ps": c.paused.0,
-                "pauses": c.paused.1,
-                "utilisation": if stop == Time::ZERO { 0.0 } else { c.busy.0 as f64 / stop.0 as f64 },
-            })
-        }).collect::<Vec<_>>(),
+        "samples": links::samples(sim, stop),
+        "balance": links::balance(sim, stop),
+        "links": links::told(sim, links, stop),
     })
 }
 
@@ -105,12 +90,14 @@ fn totals(sim: &Sim) -> Value {
         let tcp = sim.flows.records.iter().enumerate().filter(|&(flow, _)| sim.flows.is_tcp(flow as u32));
         tcp.map(|(_, record)| u64::from(of(record))).sum()
     };
+    let reroutes = sim.flows.counts_reroutes().then(|| sum(|record| record.reroutes));
     json!({
         "sent": sum(|record| record.packets),
         "retransmits": sum(|record| record.retransmits),
         "timeouts": sum(|record| record.timeouts),
         "out_of_order": sum(|record| record.out_of_order),
         "dupack3_events": sum(|record| record.dupack3_events),
+        "reroutes": reroutes,
         "marks": sum(|record| record.marks),
         "nacks": sum(|record| record.nacks),
         "cnps": sum(|record| record.cnps),

@@ -9,6 +9,9 @@ use super::reader::{Reader, keys};
 
 /// PDLB's split: short flows are below 100 KB.
 const SHORT_BELOW: u64 = 100_000;
+/// More samples would cost more time than they are worth.
+const SHORTEST_SAMPLE: Span = Span::from_us(1);
+const SERIES_LINKS: &str = "\"fabric\", \"all\", or a list of names of links, such as [\"leaf0->host0\"]";
 
 keys! {
     /// `[metrics]`.
@@ -19,6 +22,15 @@ keys! {
             Default::Nothing("short and long, split at 100000 bytes");
         /// Interval of the time series of links and queues; 0 = none.
         series_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
+        /// Of which links the time series are: "fabric" (use and queue of links between switches), "all" (of all links, with
+        /// marks, drops and pauses), or the names of some, such as ["leaf0->host0"], with marks, drops and pauses too.
+        series_links: Value, Kind::Either(SERIES_LINKS), Default::Word("fabric");
+        /// Are facts kept that take a little time: how long the queue of each link is over time, its greatest use in an
+        /// interval, how evenly equal paths are used, and how often flows are rerouted? They change no result.
+        facts: bool, Kind::Bool, Default::Bool(false);
+        /// With facts: the time between two looks at each link.
+        sample_interval_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused),
+            Default::Nothing("4 round trips on an empty path or 128 full packets of the fastest link, whichever is longer");
         /// With more flows than this a run keeps exact counts and a histogram instead of a row per flow.
         keep_flows_up_to: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(1_000_000.0);
     }
@@ -34,6 +46,17 @@ keys! {
         /// Flows from this size on are beyond the class.
         below_bytes: Option<u64>, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Nothing("no bound");
     }
+}
+
+/// Of which links the time series are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SeriesLinks {
+    /// Of those between switches: use and queue.
+    Fabric,
+    /// Of all: with marks, drops and pauses.
+    All,
+    /// Of those with these names, likewise.
+    Named(Vec<String>),
 }
 
 /// A class of flow sizes.
@@ -54,6 +77,12 @@ pub struct MetricsSpec {
     pub size_classes: Vec<SizeClass>,
     /// Interval of link and queue series; `None` = none.
     pub series_interval: Option<Span>,
+    /// Of which links.
+    pub series_links: SeriesLinks,
+    /// Are links sampled and reroutes counted?
+    pub facts: bool,
+    /// How often; `None` = as the fabric calls for.
+    pub sample_interval: Option<Span>,
     /// Most flows for which rows are kept.
     pub keep_flows_up_to: u64,
 }
@@ -74,7 +103,27 @@ pub(crate) fn read(given: &Map<String, Value>) -> Result<(MetricsSpec, Value), S
     }
     reader.set_resolved("size_classes", Value::Array(resolved));
     let series_interval = (keys.series_interval_us > Span::ZERO).then_some(keys.series_interval_us);
-    Ok((MetricsSpec { size_classes, series_interval, keep_flows_up_to: keys.keep_flows_up_to }, reader.finish()))
+    let sample_interval = keys.sample_interval_us;
+    if sample_interval.is_some_and(|interval| interval < SHORTEST_SAMPLE) {
+        return Err(reader.refuse("sample_interval_us", "a number of microseconds, 1 or more, at most 9000000000"));
+    }
+    let series_links = read_series_links(&keys.series_links, &reader)?;
+    let (facts, keep_flows_up_to) = (keys.facts, keys.keep_flows_up_to);
+    let metrics = MetricsSpec { size_classes, series_interval, series_links, facts, sample_interval, keep_flows_up_to };
+    Ok((metrics, reader.finish()))
+}
+
+fn read_series_links(given: &Value, reader: &Reader<'_>) -> Result<SeriesLinks, SpecError> {
+    match given {
+        Value::String(word) if word == "fabric" => Ok(SeriesLinks::Fabric),
+        Value::String(word) if word == "all" => Ok(SeriesLinks::All),
+        Value::String(word) => Err(reader.refuse("series_links", SERIES_LINKS).did_you_mean(word, ["fabric", "all"])),
+        Value::Array(list) => {
+            let names: Option<Vec<String>> = list.iter().map(|name| name.as_str().map(String::from)).collect();
+            names.map(SeriesLinks::Named).ok_or_else(|| reader.refuse("series_links", SERIES_LINKS))
+        }
+        _ => Err(reader.refuse("series_links", SERIES_LINKS)),
+    }
 }
 
 fn read_class(path: &str, value: &Value, before: &[SizeClass]) -> Result<(SizeClass, Value), SpecError> {

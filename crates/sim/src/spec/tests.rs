@@ -79,7 +79,7 @@ fn everything() -> Vec<Value> {
                 "follow": "nothing"},
             "metrics": {
                 "size_classes": [{"name": "mice", "from_bytes": 1, "below_bytes": 10}], "series_interval_us": 100,
-                "keep_flows_up_to": 5,
+                "series_links": ["leaf0->host0"], "facts": true, "sample_interval_us": 20, "keep_flows_up_to": 5,
             },
         }),
         json!({

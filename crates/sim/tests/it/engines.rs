@@ -41,7 +41,7 @@ fn small(change: Value) -> Value {
             "host_delay_ns": 1000, "fabric_delay_ns": 2000,
         },
         "traffic": [{"kind": "poisson", "cdf": "ali_storage", "load": 0.8, "duration_us": 3000}],
-        "metrics": {"series_interval_us": 100},
+        "metrics": {"series_interval_us": 100, "series_links": "all", "facts": true, "sample_interval_us": 13},
     });
     merge(&mut spec, &change);
     spec
@@ -127,7 +127,8 @@ fn specs() -> Vec<(String, Value)> {
     {
         let rates = json!({"host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "fabric_delay_ns": 1000});
         let mut spec = small(json!({"preset": preset, "scheme": {"name": scheme}, "topology": rates}));
-        spec["metrics"] = json!({"series_interval_us": 10});
+        spec["metrics"] =
+            json!({"series_interval_us": 10, "series_links": "all", "facts": true, "sample_interval_us": 7});
         spec["traffic"] = json!([
             {"kind": "poisson", "cdf": "ali_storage", "load": 0.8, "load_of": "host_links", "pairs": "any",
              "duration_us": 400},
@@ -150,7 +151,9 @@ fn every_spec_gives_one_outcome_whatever_the_engine() {
             let other = run(&spec, tuning);
             assert_eq!(reference.records, other.records, "{name}: {what}: flows");
             assert_eq!(reference.series, other.series, "{name}: {what}: series");
-            assert_eq!(reference.report["links"], other.report["links"], "{name}: {what}: links");
+            for part in ["links", "samples", "balance", "totals"] {
+                assert_eq!(reference.report[part], other.report[part], "{name}: {what}: {part}");
+            }
             assert_eq!(reference.hash, other.hash, "{name}: {what}: hash");
         }
     }

@@ -25,6 +25,7 @@ mod hermes_preset;
 mod hula;
 mod lbsp;
 mod lbsp_faults;
+mod links;
 mod lossless;
 mod luopan;
 mod meet;

@@ -419,7 +419,13 @@ fn steps(hosts: u32) -> impl Strategy<Value = Value> {
 }
 
 fn metrics() -> impl Strategy<Value = Value> {
-    prop_oneof![Just(json!({})), (20u32..300).prop_map(|us| json!({"series_interval_us": us}))]
+    let every = |us: u32, sample: u32| json!({"series_interval_us": us, "series_links": "all", "facts": true, "sample_interval_us": sample});
+    prop_oneof![
+        Just(json!({})),
+        Just(json!({"facts": true})),
+        (20u32..300).prop_map(|us| json!({"series_interval_us": us})),
+        (20u32..300, 1u32..200).prop_map(move |(us, sample)| every(us, sample)),
+    ]
 }
 
 /// Any small network with traffic; it ends when all flows are done, or at some instant in between.

@@ -1,0 +1,201 @@
+//! What links look like at fixed intervals: how long their queues are, and how much of each interval they send.
+//!
+//! A sample is taken between events, at an instant before which everything has been done and at which nothing has: so it
+//! plans nothing, wakes nobody and changes nothing, and both engines, all windows and both kinds of port give the same.
+//! Only nodes at which something has happened since the last sample, or goes on, are looked at.
+
+mod balance;
+mod queue;
+
+use balance::Balance;
+pub use balance::Imbalance;
+pub use queue::Lengths;
+
+use crate::engine::Sim;
+use crate::host::Host;
+use crate::link::Wires;
+use crate::net::Net;
+use crate::port::Port;
+use crate::switch::Switch;
+use spinewise_policy::{Span, Time};
+
+/// What has been seen of one link.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Time it had spent sending by the last sample at which it was looked at.
+    busy: Span,
+    /// Most that it has spent sending in one interval.
+    pub most_busy: Span,
+    /// Bytes that waited for it.
+    pub lengths: Lengths,
+}
+
+/// Samples of all links.
+#[derive(Debug)]
+pub struct Samples {
+    interval: Span,
+    /// When the next is taken.
+    next: Time,
+    /// By node: something has happened there since the last sample, or goes on.
+    active: Vec<bool>,
+    /// By the place of a link in [`Topology::out_link`](crate::topology::Topology::out_link): by sender and port.
+    seen: Vec<Seen>,
+    balance: Balance,
+    /// What each port of a node has spent sending in an interval; room that is used again and again.
+    sent: Vec<Span>,
+}
+
+/// An interval between two samples holds so many round trips on an empty path between racks,
+const ROUND_TRIPS: u64 = 4;
+/// and so many full packets of the fastest link: then a look at a port costs next to nothing beside what it has sent.
+const PACKETS: u64 = 128;
+
+impl Samples {
+    /// At this interval, or at one that follows from the fabric.
+    pub fn new(interval: Option<Span>, net: &Net, grid: Span) -> Samples {
+        let topology = &net.topology;
+        let interval = interval.unwrap_or_else(|| fitting_interval(net, grid));
+        Samples {
+            interval,
+            next: Time::ZERO + interval,
+            active: vec![false; topology.nodes() as usize],
+            seen: vec![Seen::default(); topology.links.len()],
+            balance: Balance::new(topology),
+            sent: Vec::new(),
+        }
+    }
+
+    /// The time from one sample to the next.
+    pub fn interval(&self) -> Span {
+        self.interval
+    }
+
+    /// How many have been taken by `stop`.
+    pub fn taken(&self, stop: Time) -> u64 {
+        stop.0 / self.interval.0
+    }
+
+    /// What has been seen of the link that this port of this node feeds.
+    pub fn of(&self, net: &Net, (node, port): (u32, u16)) -> &Seen {
+        &self.seen[net.topology.first_link[node as usize] as usize + usize::from(port)]
+    }
+
+    /// How unevenly nodes have used their equal-cost links.
+    pub fn imbalance(&self) -> Option<Imbalance> {
+        self.balance.imbalance()
+    }
+
+    /// Something happens at this node.
+    #[inline]
+    pub fn touch(&mut self, node: u32) {
+        self.active[node as usize] = true;
+    }
+
+    /// Takes all samples up to `until`, before which everything has been done.
+    fn catch_up(&mut self, until: Time, sim: &Sim) {
+        while self.next <= until {
+            let goes_on = self.take(self.next, sim);
+            self.next += self.interval;
+            if !goes_on && self.next <= until {
+                // Until the next event all links rest and nothing waits, and nodes that rest need not be looked at.
+                let skipped = until.since(self.next).0 / self.interval.0 + 1;
+                self.next += self.interval * skipped;
+            }
+        }
+    }
+
+    /// Takes the sample of `at`. Does anything go on at any node?
+    fn take(&mut self, at: Time, sim: &Sim) -> bool {
+        let topology = &sim.net.topology;
+        let mut goes_on = false;
+        for node in 0..topology.nodes() {
+            if !self.active[node as usize] {
+                continue;
+            }
+            let first = topology.first_link[node as usize] as usize;
+            let active = match node.checked_sub(topology.hosts) {
+                None => self.look_at_host(&sim.hosts[node as usize], first, at, sim),
+                Some(switch) => self.look_at_switch(switch, &sim.switches[switch as usize], first, at, sim),
+            };
+            self.active[node as usize] = active;
+            goes_on |= active;
+        }
+        goes_on
+    }
+
+    fn look_at_host(&mut self, host: &Host, first: usize, at: Time, sim: &Sim) -> bool {
+        let seen = &mut self.seen[first];
+        match host.nic_queue() {
+            Some(port) => {
+                look_at(port, seen, self.interval, at, &sim.net, &sim.wires);
+                !port.rests_from(at)
+            }
+            None => {
+                note_sent(seen, host.busy_by(at));
+                host.free_at() > at
+            }
+        }
+    }
+
+    fn look_at_switch(&mut self, number: u32, switch: &Switch, first: usize, at: Time, sim: &Sim) -> bool {
+        let seen = &mut self.seen[first..first + switch.ports.len()];
+        let mut active = false;
+        self.sent.clear();
+        for (port, seen) in switch.ports.iter().zip(seen) {
+            self.sent.push(look_at(port, seen, self.interval, at, &sim.net, &sim.wires));
+            active |= !port.rests_from(at);
+        }
+        self.balance.add(number, &self.sent);
+        active
+    }
+}
+
+/// Looks at a port at `at`. How long has it been sending in the interval before?
+#[inline]
+fn look_at(port: &Port, seen: &mut Seen, interval: Span, at: Time, net: &Net, wires: &Wires) -> Span {
+    if port.rests_from(at - interval) {
+        return Span::ZERO;
+    }
+    // As events of `at` will find it: what starts then has not.
+    let (waiting, _) = port.queue(at - Span(1), true, &net.rules, wires);
+    if waiting > 0 {
+        seen.lengths.add(waiting);
+    }
+    note_sent(seen, port.busy_by(at))
+}
+
+/// Notes that a link has spent so long sending. How much of that since the last sample?
+#[inline]
+fn note_sent(seen: &mut Seen, busy: Span) -> Span {
+    let sent = busy - seen.busy;
+    seen.busy = busy;
+    seen.most_busy = seen.most_busy.max(sent);
+    sent
+}
+
+/// On the grid of the run, where engines look up anyway.
+fn fitting_interval(net: &Net, grid: Span) -> Span {
+    let fastest = net.topology.links.iter().map(|link| link.rate).max().unwrap_or(1);
+    let packets = Span(net.clock.tx_time(u64::from(net.frame.mtu()), fastest)) * PACKETS;
+    let least = (net.base_rtt * ROUND_TRIPS).max(packets);
+    Span(least.0.div_ceil(grid.0).saturating_mul(grid.0))
+}
+
+impl Sim {
+    /// Everything before `now` has been done: takes the samples that are due by then.
+    #[inline]
+    pub(crate) fn sample_until(&mut self, now: Time) {
+        if self.next_sample() <= now
+            && let Some(mut samples) = self.samples.take()
+        {
+            samples.catch_up(now, self);
+            self.samples = Some(samples);
+        }
+    }
+
+    /// No window reaches beyond the next sample.
+    #[inline]
+    pub(crate) fn next_sample(&self) -> Time {
+        self.samples.as_ref().map_or(Time::NEVER, |samples| samples.next)
+    }
+}

@@ -1,0 +1,82 @@
+"""The hottest links, and the queues that were longest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+FEW = 3
+"""How many are named unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class HotLink:
+    """A link of which there is something to say.
+
+    Attributes:
+        name: such as leaf0->spine1.
+        rate_bps: its rate, bits per second; 0 where a report of an older version does not tell it.
+        mean_use: share of the run for which it was sending.
+        max_use: the greatest share of one sample interval; None without `metrics.facts`.
+        longest_queue_bytes: the longest queue that a packet found at its port.
+        queue_p50_bytes: half of the samples of the queue are no longer; None without `metrics.facts`, and at NICs that
+            have no queue.
+        queue_p99_bytes: likewise 99 in 100.
+        marks: packets marked CE at its port.
+        drops: packets dropped there.
+    """
+
+    name: str
+    rate_bps: int
+    mean_use: float
+    max_use: float | None
+    longest_queue_bytes: int
+    queue_p50_bytes: int | None
+    queue_p99_bytes: int | None
+    marks: int
+    drops: int
+
+
+@dataclass(frozen=True)
+class Hottest:
+    """The links that had most to do.
+
+    Attributes:
+        links: by mean use, the greatest first; only such as have sent.
+        queues: by the longest queue (with `metrics.facts`: by its 99th percentile, then the longest), the greatest
+            first; only such as had one.
+    """
+
+    links: list[HotLink]
+    queues: list[HotLink]
+
+
+def hottest(links: Sequence[Mapping[str, Any]], most: int = FEW) -> Hottest:
+    """The links of a report (`report["links"]`) with the greatest use and with the longest queues, `most` of each.
+
+    Links that are equal stand in the order of the report.
+    """
+    all_ = [hot_link(link) for link in links]
+    used = sorted((link for link in all_ if link.mean_use > 0), key=lambda link: -link.mean_use)
+    queued = sorted(
+        (link for link in all_ if link.longest_queue_bytes > 0),
+        key=lambda link: (-(link.queue_p99_bytes or 0), -link.longest_queue_bytes),
+    )
+    return Hottest(used[:most], queued[:most])
+
+
+def hot_link(link: Mapping[str, Any]) -> HotLink:
+    """A link of a report."""
+    queue = link.get("queue_bytes")
+    return HotLink(
+        name=str(link["name"]),
+        rate_bps=int(link.get("rate_bps", 0)),
+        mean_use=float(link["utilisation"]),
+        max_use=link.get("use_max"),
+        longest_queue_bytes=int(queue["max"] if queue else link["longest_queue_bytes"]),
+        queue_p50_bytes=int(queue["p50"]) if queue else None,
+        queue_p99_bytes=int(queue["p99"]) if queue else None,
+        marks=int(link["marks"]),
+        drops=int(link["drops"]),
+    )
