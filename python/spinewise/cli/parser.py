@@ -185,7 +185,17 @@ def add_resilience(commands: Any) -> None:
         "resilience",
         "Break links and switches under every scheme, and measure what it costs and when goodput is back.",
     )
-    parser.add_argument("--schemes", metavar="A,B,…", help="schemes or variants, as in compare [all, and MPTCP]")
+    parser.add_argument(
+        "spec", metavar="SPEC.toml", nargs="?", help="your own spec with [[fault]] tables [two fabrics, ten faults]"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="override one key of the spec; may be repeated"
+    )
+    parser.add_argument(
+        "--schemes",
+        metavar="A,B,…",
+        help="schemes or variants, as in compare [all, and MPTCP; of a spec, its compare.schemes or its own]",
+    )
     parser.add_argument("--faults", metavar="A,B,…", help="kinds of fault, such as link,switch,loss [all]")
     parser.add_argument("--fabrics", metavar="A,B", help="leaf-spine, fat-tree [both]")
     parser.add_argument(

@@ -6,16 +6,47 @@ import argparse
 from contextlib import ExitStack
 
 from spinewise.cli.output import print_json
-from spinewise.resilience import files, show
+from spinewise.errors import SpecError
+from spinewise.resilience import files, own, own_files, show
 from spinewise.resilience.study import Plan
 from spinewise.runs.folder import new_results
 from spinewise.runs.hidden import scratch
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars
+from spinewise.specs.spec import load
 
 
 def command(args: argparse.Namespace) -> int:
-    """Run every scheme under every fault, print the table, write tables and the figure when asked to."""
+    """Run every scheme under faults, print the tables, write them and the figure when asked to."""
+    return own_spec(args) if args.spec else whole_study(args)
+
+
+def own_spec(args: argparse.Namespace) -> int:
+    """The faults of a user's own spec."""
+    for option in ("faults", "fabrics"):
+        if getattr(args, option):
+            allowed = "nothing beside a spec, which has its own [[fault]] tables and [topology]"
+            raise SpecError(f"--{option}", getattr(args, option), allowed)
+    plan = own.Plan.of(load(args.spec, args.set), args.schemes, 1 if args.quick and not args.seeds else args.seeds)
+    with ExitStack() as stack:
+        folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
+        cases = plan.cases()
+        with bars() as bar:
+            study = plan.run(cases, args.jobs, BatchProgress(bar, len(cases), "resilience"))
+        if folder is not None:
+            own_files.write_files(study, folder)
+    if args.json:
+        print_json(own_files.record(study))
+        return 0
+    out = terminal.console()
+    out.print(own_files.report(study))
+    if args.out:
+        out.print(f"tables in {args.out}: table.txt, resilience.json", markup=False)
+    return 0
+
+
+def whole_study(args: argparse.Namespace) -> int:
+    """Ten kinds of fault on two fabrics."""
     plan = Plan.of(args.schemes, args.faults, args.fabrics, args.seeds, quick=args.quick)
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None

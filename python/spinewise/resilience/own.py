@@ -1,0 +1,236 @@
+"""The same question of a user's own spec: what do its [[fault]] tables cost, scheme by scheme and entry by entry?
+
+Every scheme runs the spec as it is and once more without its faults, on the same traffic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spinewise.comparison.cells import Skipped
+from spinewise.comparison.plan import Plan as ComparisonPlan
+from spinewise.comparison.plan import seed_list
+from spinewise.errors import SpecError
+from spinewise.measures import stats
+from spinewise.measures.summary import ALL
+from spinewise.resilience.measures import Floats, goodput, lost_share, recovery
+from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
+from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec, as_spec
+from spinewise.specs.variants import Variant
+
+SLICES = 200
+"""Intervals of the goodput series between the first fault and the last repair, at most."""
+WINDOW = 4
+"""The shortest time that counts as being back, in intervals."""
+
+Key = tuple[str, int, bool]
+"""Scheme, seed, and whether its faults happen."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is kept of a run.
+
+    Attributes:
+        goodput: bytes that hosts received in each interval until the run's end.
+        p99_s: 99th percentile of the completion times of each traffic entry, in seconds; "all" is all traffic.
+        unfinished: flows of each entry that did not finish.
+        lost: packets lost on links, and in switches that died.
+        dropped: packets dropped at full queues.
+        unroutable: packets no port was left for.
+        timeouts: retransmission timeouts.
+        outcome_hash: the engine's hash of everything that happened.
+        traffic_hash: the engine's hash of the offered traffic.
+    """
+
+    goodput: Floats
+    p99_s: dict[str, float]
+    unfinished: dict[str, int]
+    lost: int
+    dropped: int
+    unroutable: int
+    timeouts: int
+    outcome_hash: str
+    traffic_hash: str
+
+
+def measure(result: Result, interval_us: float) -> Recording:
+    """What the study keeps of a run."""
+    summary, report = result.summary(), result.report
+    of_entry = {entry.name: entry.of(ALL) for entry in summary.asked} | {ALL: summary.of(ALL)}
+    count = math.ceil(float(report["stop_ps"]) / (interval_us * 1e6))
+    return Recording(
+        goodput=goodput(result, interval_us, count),
+        p99_s={name: found.fct_s.p99 for name, found in of_entry.items()},
+        unfinished={name: found.unfinished for name, found in of_entry.items()},
+        lost=summary.faults.get("lost", 0),
+        dropped=int(report["counters"]["dropped"]["packets"]),
+        unroutable=summary.faults.get("unroutable", 0),
+        timeouts=summary.packets.timeouts,
+        outcome_hash=str(report["outcome_hash"]),
+        traffic_hash=str(report["traffic_hash"]),
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the faults cost one scheme on one seed.
+
+    Attributes:
+        goodput_lost: share of bytes not received between the first fault and the last repair.
+        recovery_ms: from the first fault until 95 % of goodput are back for good; `inf` if never.
+        p99_ms: 99th percentile of completion times, by entry.
+        p99_whole_ms: the same without the faults.
+    """
+
+    goodput_lost: float
+    recovery_ms: float
+    p99_ms: dict[str, float]
+    p99_whole_ms: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which runs it consists of.
+
+    Attributes:
+        spec: as written, with the interval of its goodput series.
+        variants: schemes that can serve the fabric.
+        skipped: those that cannot, and why.
+        seeds: of each scheme.
+        first_us, last_us: first fault and last repair; `inf` without a repair.
+    """
+
+    spec: Spec
+    variants: list[Variant]
+    skipped: list[Skipped]
+    seeds: list[int]
+    first_us: float
+    last_us: float
+
+    @classmethod
+    def of(cls, spec: Any, schemes: str | Iterable[str] | None, seeds: int | Sequence[int] | None) -> Plan:
+        """From a spec with [[fault]] tables; schemes and seeds as in `spinewise.compare`, else the spec's own scheme.
+
+        Raises:
+            SpecError: there is no fault, or no scheme is left, or the spec is wrong.
+        """
+        plain = as_spec(spec)
+        faults = plain.get("fault")
+        if not isinstance(faults, list) or not faults:
+            hint = "without a spec, `spinewise resilience` breaks two fabrics of its own in ten ways"
+            raise SpecError("fault", faults or "(nothing)", "a spec with [[fault]] tables", hint)
+        if schemes is None and not isinstance(plain.get("compare", {}).get("schemes"), list):
+            schemes = [str(plain.get("scheme", {}).get("name", "ecmp"))]
+        numbers = seeds if seeds is not None else plain.get("compare", {}).get("seeds")
+        chosen = seed_list(numbers, plain)
+        plan, skipped = ComparisonPlan.of(plain, schemes, None, chosen).served()
+        first, last = span(faults)
+        timed = {**plan.spec, "metrics": {**plan.spec.get("metrics", {}), "series_interval_us": interval(first, last)}}
+        return cls(timed, plan.variants, skipped, chosen, first, last)
+
+    @property
+    def interval_us(self) -> float:
+        """Length of an interval of the goodput series."""
+        return float(self.spec["metrics"]["series_interval_us"])
+
+    def cases(self) -> list[Case[Key]]:
+        """Every run, resolved and checked before the first one starts."""
+        whole = {key: value for key, value in self.spec.items() if key not in ("fault", "detection")}
+        return [
+            resolved_case(
+                (variant.label, seed, broken), variant.apply(self.spec if broken else whole), seed,
+                f"scheme {variant.label}",
+            )
+            for seed in self.seeds
+            for variant in self.variants
+            for broken in (True, False)
+        ]  # fmt: skip
+
+    def run(self, cases: list[Case[Key]], jobs: int | None, monitor: Monitor | None) -> Study:
+        """Run every case and pair the results."""
+        found = run_all(cases, lambda _, result: measure(result, self.interval_us), jobs=jobs, monitor=monitor)
+        return Study(self, {case.key: one for case, one in zip(cases, found, strict=True)})
+
+
+def span(faults: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """The first instant at which something breaks and the last at which something is repaired, in µs."""
+    begins = [float(fault.get("at_us") or 0.0) for fault in faults]
+    ends = [math.inf if fault.get("until_us") is None else float(fault["until_us"]) for fault in faults]
+    return min(begins), max(ends)
+
+
+def interval(first_us: float, last_us: float) -> float:
+    """A length of intervals that shows what happens between two instants, and is not finer than 10 µs."""
+    length = last_us - first_us if math.isfinite(last_us) else max(first_us, 10_000.0)
+    return float(max(10, round(length / SLICES)))
+
+
+@dataclass(frozen=True)
+class Study:
+    """All runs, and what pairs of them come to."""
+
+    plan: Plan
+    recordings: dict[Key, Recording] = field(repr=False)
+
+    @property
+    def labels(self) -> list[str]:
+        """The schemes that take part."""
+        return [variant.label for variant in self.plan.variants]
+
+    @property
+    def entries(self) -> list[str]:
+        """Names of the traffic entries, and "all" behind several."""
+        names = list(next(iter(self.recordings.values())).p99_s)
+        return names if len(names) > 2 else [ALL]
+
+    def broken(self, label: str) -> list[Recording]:
+        """The runs of a scheme with the faults, in order of seeds."""
+        return [self.recordings[label, seed, True] for seed in self.plan.seeds]
+
+    def outcomes(self, label: str) -> list[Outcome]:
+        """What the faults cost a scheme, in order of seeds."""
+        return [
+            outcome(self.recordings[label, seed, True], self.recordings[label, seed, False], self.plan)
+            for seed in self.plan.seeds
+        ]
+
+    def interval(self, label: str, metric: str) -> stats.Interval:
+        """Mean over seeds of `goodput_lost` or `recovery_ms` with its 95 % interval."""
+        return stats.t_interval([getattr(one, metric) for one in self.outcomes(label)])
+
+    def never(self, label: str) -> int:
+        """On how many seeds goodput did not come back."""
+        return sum(math.isinf(one.recovery_ms) for one in self.outcomes(label))
+
+    def tail(self, label: str, entry: str) -> stats.Interval:
+        """99th percentile of the completion times of an entry with the faults, in ms."""
+        return stats.t_interval([one.p99_ms[entry] for one in self.outcomes(label)])
+
+    def slower(self, label: str, entry: str) -> stats.Interval:
+        """Paired difference of that percentile to the run without faults, as a fraction of that."""
+        found = self.outcomes(label)
+        return stats.relative_difference(
+            [one.p99_ms[entry] for one in found], [one.p99_whole_ms[entry] for one in found]
+        )
+
+
+def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
+    """What the faults cost, from a run with them and one without."""
+    length = max(len(broken.goodput), len(whole.goodput))
+    with_, without = (np.pad(one.goodput, (0, length - len(one.goodput))) for one in (broken, whole))
+    first = int(plan.first_us // plan.interval_us)
+    last = length if math.isinf(plan.last_us) else min(length, math.ceil(plan.last_us / plan.interval_us))
+    took = recovery(with_[first:], without[first:], window=WINDOW, hold=WINDOW)
+    return Outcome(
+        goodput_lost=lost_share(with_[first:last], without[first:last]),
+        recovery_ms=took * plan.interval_us / 1000.0,
+        p99_ms={name: 1e3 * value for name, value in broken.p99_s.items()},
+        p99_whole_ms={name: 1e3 * value for name, value in whole.p99_s.items()},
+    )

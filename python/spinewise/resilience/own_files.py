@@ -1,0 +1,122 @@
+"""What ``resilience SPEC.toml`` prints and writes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from spinewise import core
+from spinewise.measures import stats
+from spinewise.measures.plain import plain
+from spinewise.resilience.measures import SHARE
+from spinewise.resilience.own import Study
+from spinewise.resilience.show import fixed, slower
+from spinewise.runs import formats
+from spinewise.runs.result import write_json
+from spinewise.show.terminal import PLAIN_WIDTH, Grid, new_table
+from spinewise.specs.spec import spec_hash
+
+
+def report(study: Study) -> RenderableType:
+    """Everything ``spinewise resilience SPEC.toml`` prints."""
+    return Group(goodput_table(study), tail_table(study), Text("\n".join(notes(study))))
+
+
+def goodput_table(study: Study) -> Grid:
+    """What became of goodput, and of packets."""
+    made = new_table(
+        "What the faults cost, against the same runs without them",
+        ["scheme"],
+        ["goodput lost [%]", "95 % after [ms]", "gone", "dropped", "no way", "timeouts"],
+    )
+    for label in study.labels:
+        runs = study.broken(label)
+        counts = [[one.lost for one in runs], [one.dropped for one in runs], [one.unroutable for one in runs]]
+        counts.append([one.timeouts for one in runs])
+        lost = fixed(study.interval(label, "goodput_lost"), 100.0)
+        made.line(label, lost, back(study, label), *(f"{stats.t_interval(one).mean:,.0f}" for one in counts))
+    return made
+
+
+def back(study: Study, label: str) -> str:
+    """When goodput was back."""
+    never, seeds = study.never(label), len(study.plan.seeds)
+    if never == seeds:
+        return "never"
+    found = study.interval(label, "recovery_ms")
+    return f"{found.mean:.1f}, {never}/{seeds} never" if never else fixed(found)
+
+
+def tail_table(study: Study) -> Grid:
+    """The tail of each traffic entry, with and without the faults."""
+    made = new_table(
+        "99th percentile of FCT, by traffic entry", ["traffic", "scheme"], ["[ms]", "vs none", "unfinished"]
+    )
+    for entry in study.entries:
+        for label in study.labels:
+            open_ = sum(one.unfinished[entry] for one in study.broken(label))
+            made.line(
+                entry if label == study.labels[0] else "", label,
+                fixed(study.tail(label, entry)), slower(study.slower(label, entry)), str(open_),
+                end_section=label == study.labels[-1],
+            )  # fmt: skip
+    return made
+
+
+def notes(study: Study) -> list[str]:
+    """How to read the tables."""
+    plan, seeds = study.plan, len(study.plan.seeds)
+    last = "the end (no repair)" if math.isinf(plan.last_us) else f"{plan.last_us / 1000:g} ms"
+    lines = [
+        f"goodput lost: bytes not received from {plan.first_us / 1000:g} ms to {last}, of those that arrive meanwhile"
+        " without the faults.",
+        f"95 % after: from the first fault until goodput is {100 * SHARE:g} % of that without faults for good.",
+        "gone: packets lost to the fault; dropped: at full queues; no way: no port was left; means over seeds.",
+        "vs none: paired difference to the runs without faults"
+        + (", in (brackets) when its 95 % interval includes zero." if seeds > 1 else "; one seed: no interval."),
+        f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults.",
+    ]
+    lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in plan.skipped]
+    return lines
+
+
+def write_files(study: Study, target: Path) -> None:
+    """Write resilience.json and table.txt into an existing folder."""
+    write_json(target / formats.RESILIENCE.record, record(study))
+    with (target / "table.txt").open("w") as stream:
+        Console(file=stream, width=PLAIN_WIDTH).print(report(study))
+
+
+def record(study: Study) -> dict[str, Any]:
+    """The study as plain values for JSON; a time that never comes is null."""
+    plan = study.plan
+    found = plain(
+        {
+            "format": formats.RESILIENCE.name,
+            "version": core.version(),
+            "spec": plan.spec,
+            "spec_hash": spec_hash(plan.spec),
+            "seeds": plan.seeds,
+            "first_fault_us": plan.first_us,
+            "last_repair_us": plan.last_us,
+            "skipped": plan.skipped,
+            "entries": study.entries,
+            "runs": [
+                {
+                    "scheme": label,
+                    "seed": seed,
+                    **plain(one),
+                    "outcome_hash": study.recordings[label, seed, True].outcome_hash,
+                    "outcome_hash_without": study.recordings[label, seed, False].outcome_hash,
+                }
+                for label in study.labels
+                for seed, one in zip(plan.seeds, study.outcomes(label), strict=True)
+            ],
+        }
+    )
+    assert isinstance(found, dict)
+    return found
