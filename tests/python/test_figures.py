@@ -14,8 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 import spinewise
+from spinewise import core
 from spinewise.cli import main
-from spinewise.figures import bars, faults, spread
+from spinewise.figures import bars, faults, heat, spread, topology
 from spinewise.measures import units
 from spinewise.measures.curves import LEVELS, Curves
 from spinewise.measures.stats import Interval
@@ -256,3 +257,63 @@ def test_a_fault_that_costs_nothing_is_back_at_once() -> None:
     assert "100 % fewer bytes" in late
     # As sharp as the window over which goodput must be back: a twentieth of 500 µs.
     assert "280 µs after the first fault" in late
+
+
+# ---- links over time ----
+
+
+def grid(values: dict[str, list[float]]) -> heat.Grid:
+    columns = len(next(iter(values.values())))
+    return heat.Grid(list(values), np.arange(columns + 1.0), np.array(list(values.values())))
+
+
+def test_every_tier_has_its_busiest_link_and_its_longest_queue_in_the_heat_map() -> None:
+    hosts = {f"leaf0->host{n}": [0.5, 0.5] for n in range(100)}
+    use = grid({**hosts, "leaf0->spine0": [0.1, 0.0], "leaf0->spine1": [0.0, 0.0]})
+    queue = grid({"leaf0->host99": [9.0, 0.0], "leaf0->spine1": [0.0, 1.0]})
+    drawn = [use.links[row] for row in heat.rows_of(use, queue)]
+    assert len(drawn) == heat.MOST_LINKS
+    assert "leaf0->host99" in drawn
+    assert drawn[-2:] == ["leaf0->spine0", "leaf0->spine1"]
+
+
+def test_many_intervals_are_joined_into_means() -> None:
+    many = heat.joined(grid({"a": [1.0, 3.0] * heat.MOST_COLUMNS}))
+    assert many.values.tolist() == [[2.0] * heat.MOST_COLUMNS]
+    assert many.edges_s[-1] == 2.0 * heat.MOST_COLUMNS
+
+
+# ---- the topology ----
+
+
+def test_slow_dead_and_faulty_links_are_told_apart() -> None:
+    fabric = core.topology(
+        {
+            "topology": {
+                "leaves": 2, "spines": 3, "hosts_per_leaf": 2,
+                "override": [{"leaf": 0, "spine": 0, "rate_gbps": 4}, {"leaf": 1, "spine": 1, "up": False}],
+            },
+            "traffic": [{"kind": "permutation", "size_bytes": 1000}],
+            "fault": [{"kind": "down", "ends": ["leaf0", "spine2"], "at_us": 10}],
+        }
+    )  # fmt: skip
+    use = {"leaf0->spine0": 0.2, "spine0->leaf0": 0.7}
+    found = {cable.ends: cable for cable in topology.cables(fabric, use)}
+    assert found["leaf0", "spine0"] == topology.Cable(("leaf0", "spine0"), 0.7, 4e9, dead=False, faulty=False)
+    assert found["leaf1", "spine1"].dead
+    assert found["leaf0", "spine2"].faulty
+    assert not found["leaf1", "spine2"].faulty
+    made = topology.topology(fabric, use, "two leaves")
+    texts = [text.get_text() for text in made.axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
+    assert texts == ["slower than its tier", "down from the start", "hit by a fault during the run"]
+
+
+def test_parallel_cables_stay_apart() -> None:
+    fabric = core.topology(
+        {
+            "topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 1, "parallel_links": 2},
+            "traffic": [{"kind": "permutation", "size_bytes": 1000}],
+        }
+    )
+    between = [cable for cable in topology.cables(fabric, {}) if "spine0" in cable.ends]
+    assert len(between) == 4

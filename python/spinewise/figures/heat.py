@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -69,26 +70,45 @@ def joined(grid: Grid) -> Grid:
     return Grid(grid.links, grid.edges_s[[*starts, columns]], values)
 
 
-def rows_of(use: Grid) -> list[int]:
-    """The busiest links, tier by tier as they are named, the busiest of a tier first."""
+def rows_of(use: Grid, queue: Grid) -> list[int]:
+    """Up to `MOST_LINKS` links: of each tier as many, the busiest and those with the longest queues by turns.
+
+    They come tier by tier as links are named, the busiest of a tier first.
+    """
     mean = use.values.mean(axis=1)
-    busiest = np.argsort(-mean, kind="stable")[:MOST_LINKS]
-    tiers = list(dict.fromkeys(tier(name) for name in use.links))
-    return sorted((int(row) for row in busiest), key=lambda row: (tiers.index(tier(use.links[row])), -mean[row]))
+    longest = rows_named(queue, use.links).max(axis=1, initial=0.0)
+    of_tier: dict[str, list[int]] = {}
+    for row, name in enumerate(use.links):
+        of_tier.setdefault(tier(name), []).append(row)
+    ranked = [
+        by_turns(
+            sorted(rows, key=lambda row: -mean[row]),
+            sorted((row for row in rows if longest[row] > 0.0), key=lambda row: -longest[row]),
+        )
+        for rows in of_tier.values()
+    ]
+    # The first of every tier, then the second of every tier, and so on.
+    dealt = [row for turn in zip_longest(*ranked) for row in turn if row is not None][:MOST_LINKS]
+    tiers = list(of_tier)
+    return sorted(dealt, key=lambda row: (tiers.index(tier(use.links[row])), -mean[row]))
+
+
+def by_turns(first: list[int], second: list[int]) -> list[int]:
+    """The first of each list, the second of each, and so on, each number once."""
+    return list(dict.fromkeys(row for pair in zip_longest(first, second) for row in pair if row is not None))
 
 
 def heat(result: Result) -> Figure:
     """Two panels over the same links: utilisation, and bytes queued."""
     use, queue = read(result, USE), read(result, QUEUE)
-    rows = rows_of(use)
+    rows = rows_of(use, queue)
     names = [use.links[row] for row in rows]
-    queue_rows = [queue.links.index(name) for name in names]
     unit, size = units.time_unit([float(use.edges_s[-1])])
     with mpl.rc_context({**STYLE, "axes.grid": False}):
         made = Figure(figsize=(9.6, 0.155 * len(rows) + 1.7), layout="constrained")
         left, right = made.subplots(1, 2, sharey=True)
         draw(made, left, Grid(names, use.edges_s / size, use.values[rows]), "share of the interval in use", 1.0)
-        kilobytes = queue.values[queue_rows] / 1e3
+        kilobytes = rows_named(queue, names) / 1e3
         draw(made, right, Grid(names, queue.edges_s / size, kilobytes), "bytes queued [kB]", None)
         left.set_yticks(np.arange(len(names)) + 0.5, names, fontsize=6.5)
         left.invert_yaxis()
@@ -100,6 +120,13 @@ def heat(result: Result) -> Figure:
         right.set_title(f"longest queue: {peak(names, kilobytes)}", loc="left")
         made.supxlabel(wrapped(caption(result, use, rows), 3), fontsize=7, color="#444444")
     return made
+
+
+def rows_named(grid: Grid, names: list[str]) -> Floats:
+    """The rows of these links; zero where a link has none, as the line of a host whose flows wait for it."""
+    places = {name: row for row, name in enumerate(grid.links)}
+    nothing = np.zeros(grid.values.shape[1])
+    return np.array([grid.values[places[name]] if name in places else nothing for name in names])
 
 
 def draw(made: Figure, axes: Axes, grid: Grid, label: str, most: float | None) -> None:
@@ -147,6 +174,6 @@ def caption(result: Result, use: Grid, rows: list[int]) -> str:
     scheme = result.spec.get("scheme", {}).get("name", "")
     text = f"{result.spec.get('name', 'run')}, {scheme}: "
     if len(rows) < len(use.links):
-        text += f"the {len(rows)} busiest of {len(use.links)} links; "
+        text += f"{len(rows)} of {len(use.links)} links, the busiest and those with the longest queues of each tier; "
     text += "rows in order of tiers, the busiest of a tier first. Queues as found at the ends of intervals."
     return text + " Lines: a fault begins (solid), ends (dotted)." * bool(result.spec.get("fault"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from spinewise.figures import faults, heat, spread
+from spinewise import core
+from spinewise.figures import faults, heat, spread, topology
 from spinewise.figures.kinds import Kind, UnfitError, by_name
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import names
@@ -72,11 +73,23 @@ def around_faults(result: Result) -> Figure:
     return faults.around_faults(result, run(faults.without_faults(result.spec)))
 
 
+def fabric(result: Result) -> Figure:
+    """The topology with its links as busy as they were."""
+    found = core.topology(result.spec)
+    if len(found["links"]) > topology.MOST_LINKS:
+        raise UnfitError(
+            f"needs a fabric of at most {topology.MOST_LINKS:,} links, and this one has {len(found['links']):,}"
+        )
+    use = {str(link["name"]): float(link["utilisation"]) for link in result.report["links"]}
+    return topology.topology(found, use, f"{title_of(result)}.")
+
+
 KINDS = by_name(
     [
         Kind("cdf", "cumulative distributions of completion time and slowdown, by traffic entry", cdf),
         Kind("size", "slowdown against flow size: median and 99th percentile", size),
         Kind("links", "links against time: how busy, how long their queues", links),
+        Kind("topology", "the fabric: slow, dead and faulty links, and how busy each was", fabric),
         Kind("faults", "goodput around faults, beside the same run without them", around_faults),
     ]
 )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
-from matplotlib.colors import Normalize
+from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from spinewise.core import Fabric, FabricLink, FabricNode
 from spinewise.measures import units
 from spinewise.show.style import STYLE, wrapped
 
@@ -25,6 +26,8 @@ MOST_NAMES = 24
 """A tier with more switches is named at its ends only."""
 MOST_LINKS = 30_000
 TIERS = ("host", "leaf", "aggregation", "spine", "core")
+COLOURS = LinearSegmentedColormap.from_list("use", ["#C9D7E4", "#4A90C2", "#08264A"])
+"""Pale where nothing happens, dark where a link is full."""
 DEAD, FAULTY = "#B00020", "#D55E00"
 
 Point = tuple[float, float]
@@ -49,10 +52,10 @@ class Cable:
     faulty: bool
 
 
-def cables(fabric: Mapping[str, Any], use: Mapping[str, float]) -> list[Cable]:
+def cables(fabric: Fabric, use: Mapping[str, float]) -> list[Cable]:
     """The cables of a fabric, as `spinewise.core` tells it; `use` is utilisation by the name of a link."""
     hit = {name for fault in fabric["faults"] for name in fault["links"]}
-    made: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    made: dict[tuple[str, str], list[FabricLink]] = {}
     for link in fabric["links"]:
         number = str(link["name"]).partition("#")[2]
         first, second = sorted((str(link["from"]), str(link["to"])))
@@ -69,7 +72,7 @@ def cables(fabric: Mapping[str, Any], use: Mapping[str, float]) -> list[Cable]:
     ]
 
 
-def positions(nodes: Sequence[Mapping[str, Any]]) -> dict[str, Point]:
+def positions(nodes: Sequence[FabricNode]) -> dict[str, Point]:
     """Where each node stands: tiers above each other, each spread over the whole width, hosts below their leaves."""
     present = [tier for tier in TIERS if any(node["tier"] == tier for node in nodes)]
     of_tier = {tier: [node for node in nodes if node["tier"] == tier] for tier in present}
@@ -91,16 +94,15 @@ def positions(nodes: Sequence[Mapping[str, Any]]) -> dict[str, Point]:
     return placed
 
 
-def topology(fabric: Mapping[str, Any], use: Mapping[str, float], caption: str) -> Figure:
+def topology(fabric: Fabric, use: Mapping[str, float], caption: str) -> Figure:
     """Draw it; links are coloured by how busy they were."""
     nodes = fabric["nodes"]
     placed = positions(nodes)
     hosts = [str(node["name"]) for node in nodes if node["tier"] == "host"]
     bundled = len(hosts) > MOST_HOSTS
     found = cables(fabric, use)
-    switches = max(sum(node["tier"] == tier for node in nodes) for tier in TIERS[1:])
     with mpl.rc_context({**STYLE, "axes.grid": False}):
-        made = Figure(figsize=(min(max(6.0, 0.42 * switches + 2.0), 14.0), 4.6), layout="constrained")
+        made = Figure(figsize=(min(max(6.0, width(nodes) + 1.2), 16.0), 4.6), layout="constrained")
         axes = made.subplots()
         axes.set_axis_off()
         drawn = [cable for cable in found if not (bundled and is_host_cable(cable, placed))]
@@ -108,7 +110,7 @@ def topology(fabric: Mapping[str, Any], use: Mapping[str, float], caption: str) 
         draw_nodes(axes, nodes, placed, bundled=bundled)
         axes.margins(0.03, 0.14)
         bar = made.colorbar(
-            ScalarMappable(Normalize(0.0, 1.0), "viridis"), ax=axes, shrink=0.6, aspect=25, pad=0.01,
+            ScalarMappable(Normalize(0.0, 1.0), COLOURS), ax=axes, shrink=0.6, aspect=25, pad=0.01,
             label="share of the run in use, the busier direction",
         )  # fmt: skip
         bar.outline.set_visible(False)
@@ -119,6 +121,12 @@ def topology(fabric: Mapping[str, Any], use: Mapping[str, float], caption: str) 
     return made
 
 
+def width(nodes: Sequence[FabricNode]) -> float:
+    """Inches in which the names of every tier stand side by side."""
+    rows = [[len(node["name"]) for node in nodes if node["tier"] == tier] for tier in TIERS[1:]]
+    return max((len(row) * (0.07 * max(row) + 0.14) for row in rows if 0 < len(row) <= MOST_NAMES), default=12.0)
+
+
 def is_host_cable(cable: Cable, placed: Mapping[str, Point]) -> bool:
     """Does it end at a host?"""
     return any(placed[end][1] == 0.0 for end in cable.ends)
@@ -127,12 +135,11 @@ def is_host_cable(cable: Cable, placed: Mapping[str, Point]) -> bool:
 def draw_cables(axes: Axes, found: Sequence[Cable], placed: Mapping[str, Point]) -> None:
     """The busiest on top, then what is slow, faulty or dead."""
     ordered = sorted(found, key=lambda cable: (cable.dead, cable.faulty, cable.slow is not None, cable.use))
-    colours = mpl.colormaps["viridis"]
     crowd = 1.0 if len(found) < 400 else 0.5
     axes.add_collection(
         LineCollection(
             [[placed[end] for end in cable.ends] for cable in ordered],
-            colors=[DEAD if cable.dead else colours(min(cable.use, 1.0)) for cable in ordered],
+            colors=[DEAD if cable.dead else COLOURS(min(cable.use, 1.0)) for cable in ordered],
             linestyles=[style_of(cable) for cable in ordered],
             linewidths=[2.4 * crowd if cable.slow or cable.dead else 1.4 * crowd for cable in ordered],
             zorder=1,
@@ -161,7 +168,7 @@ def line_kinds(found: Sequence[Cable]) -> list[Line2D]:
     return kinds
 
 
-def draw_nodes(axes: Axes, nodes: Sequence[Mapping[str, Any]], placed: Mapping[str, Point], *, bundled: bool) -> None:
+def draw_nodes(axes: Axes, nodes: Sequence[FabricNode], placed: Mapping[str, Point], *, bundled: bool) -> None:
     """Switches as squares with names, hosts as dots, or as one mark a leaf."""
     for tier in TIERS[1:]:
         row = [str(node["name"]) for node in nodes if node["tier"] == tier]
@@ -170,8 +177,8 @@ def draw_nodes(axes: Axes, nodes: Sequence[Mapping[str, Any]], placed: Mapping[s
             axes.plot(x, y, marker="s", color="#333333", markersize=7 if len(row) <= 32 else 4, zorder=4)
             if len(row) <= MOST_NAMES or n in (0, len(row) - 1):
                 axes.annotate(
-                    name, (x, y), xytext=(0, 8), textcoords="offset points", fontsize=7, zorder=5,
-                    ha="center", rotation=0 if len(row) <= 10 else 40,
+                    name, (x, y), xytext=(0, 8), textcoords="offset points", fontsize=7, zorder=5, ha="center",
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
                 )  # fmt: skip
     of_leaf: dict[str, list[str]] = {}
     for node in nodes:
@@ -188,7 +195,7 @@ def draw_nodes(axes: Axes, nodes: Sequence[Mapping[str, Any]], placed: Mapping[s
             axes.plot([placed[h][0] for h in hosts], [0.0] * len(hosts), "o", color="#333333", markersize=3, zorder=4)
 
 
-def told(fabric: Mapping[str, Any], found: Sequence[Cable], use: Mapping[str, float]) -> str:
+def told(fabric: Fabric, found: Sequence[Cable], use: Mapping[str, float]) -> str:
     """The same in words."""
     hosts = sum(node["tier"] == "host" for node in fabric["nodes"])
     parts = [f"{hosts} hosts" + (", as many below each leaf as written" if hosts > MOST_HOSTS else "")]
