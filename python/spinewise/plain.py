@@ -104,9 +104,9 @@ def shown(value: object) -> str:
 
 def as_whole(value: object) -> int | None:
     """A whole number of any kind but a boolean; None for anything else."""
-    return int(value) if isinstance(value, Integral) and type(value) is not bool else None
+    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
 
 
 def as_number(value: object) -> float | None:
     """A number of any kind but a boolean; None for anything else."""
-    return float(value) if isinstance(value, Real) and type(value) is not bool else None
+    return None if isinstance(value, bool) or not isinstance(value, Real) else float(value)
