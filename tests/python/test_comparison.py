@@ -11,7 +11,7 @@ import pytest
 import samples
 import spinewise as sw
 from samples import TINY_SPEC
-from spinewise.comparison import cells, figures, tables
+from spinewise.comparison import cells, figures, report, tables
 from spinewise.comparison import files as comparison_files
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.plan import Plan
@@ -85,7 +85,7 @@ def test_different_traffic_is_reported() -> None:
 def printed(found: Comparison) -> str:
     out = console()
     with out.capture() as capture:
-        out.print(tables.comparison_report(found))
+        out.print(report.comparison_report(found))
     return capture.get()
 
 

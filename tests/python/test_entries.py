@@ -14,7 +14,7 @@ import samples
 import spinewise as sw
 from samples import TINY_SPEC, TWO_ENTRIES
 from spinewise.cli import main
-from spinewise.comparison import tables
+from spinewise.comparison import report
 from spinewise.measures import entries
 from spinewise.measures.entries import By
 from spinewise.runs.result import Result
@@ -156,21 +156,21 @@ def test_summaries_by_entry_are_those_of_its_flows(comparison: sw.Comparison) ->
 
 
 def test_tables_of_a_comparison_by_entry(comparison: sw.Comparison) -> None:
-    text = plain_text(tables.comparison_report(comparison))
+    text = plain_text(report.comparison_report(comparison))
     for part in ("poisson: mean FCT", "poisson: 99th", "incast: FCT", "p99 [ms]", "incast 16", "by itself; --by class"):
         assert part in text, text
     assert "together" not in text.replace("throws them together", "")
-    mixed = plain_text(tables.comparison_report(comparison, "both"))
+    mixed = plain_text(report.comparison_report(comparison, "both"))
     assert "All traffic together (poisson, incast): 99th" in mixed
     assert "'all traffic' throws poisson, incast together" in mixed
-    assert "incast: FCT" not in plain_text(tables.comparison_report(comparison, "class"))
+    assert "incast: FCT" not in plain_text(report.comparison_report(comparison, "class"))
 
 
 def test_one_entry_is_told_as_before() -> None:
     found = sw.compare(TINY_SPEC, "ecmp,rps", seeds=1)
     assert (found.entries, found.scopes(), found.mixed) == (["poisson"], [None], False)
     assert {row["entry"] for row in found.rows()} == {"poisson"}
-    text = plain_text(tables.comparison_report(found))
+    text = plain_text(report.comparison_report(found))
     assert "Mean FCT" in text
     assert "one seed, the same traffic for every scheme: no interval" in text
     assert "(" not in next(line for line in text.splitlines() if " rps " in line), "nothing is in brackets"
@@ -211,10 +211,10 @@ def test_variants_must_have_the_same_entries() -> None:
 
 
 def test_wide_tables_are_told_in_parts(comparison: sw.Comparison) -> None:
-    text = plain_text(tables.comparison_report(comparison), 80)
+    text = plain_text(report.comparison_report(comparison), 80)
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
-    assert "poisson: mean FCT (continued)" in text
+    assert "poisson: mean FCT, continued" in text
     for heading in ("short [", "long [", "all [", "unfinished"):
         assert heading in text
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
+from functools import partial
 
 from spinewise.cli.output import print_json
-from spinewise.comparison import tables
+from spinewise.comparison import report
 from spinewise.comparison.files import record, write_files
-from spinewise.comparison.plan import Plan, measure
+from spinewise.comparison.plan import RUNS, Plan, measure, measure_and_keep
+from spinewise.errors import SpecError
 from spinewise.runs.folder import new_results
 from spinewise.runs.jobs import run_all
 from spinewise.show import terminal
@@ -18,13 +20,16 @@ from spinewise.specs.spec import load
 
 def command(args: argparse.Namespace) -> int:
     """Run all cells, print the tables, write tables and figures when asked to."""
+    if args.keep_runs and not args.out:
+        raise SpecError("--keep-runs", "(given)", "together with --out", "runs are kept in the comparison's folder")
     plan, skipped = Plan.of(load(args.spec, args.set), args.schemes, args.loads, args.seeds).served()
     cases = plan.cases()
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         with bars() as bar:
             monitor = BatchProgress(bar, len(cases), "compare")
-            cells = run_all(cases, measure, jobs=args.jobs, monitor=monitor)
+            keep = partial(measure_and_keep, folder=folder) if folder is not None and args.keep_runs else measure
+            cells = run_all(cases, keep, jobs=args.jobs, monitor=monitor)
         comparison = plan.comparison(cases, cells, skipped)
         if folder is not None:
             write_files(comparison, folder, args.by)
@@ -32,7 +37,11 @@ def command(args: argparse.Namespace) -> int:
         print_json(record(comparison))
         return 0
     out = terminal.console()
-    out.print(tables.comparison_report(comparison, args.by))
+    out.print(report.comparison_report(comparison, args.by))
     if args.out:
-        out.print(f"tables and figures in {args.out}: table.txt, compare.json, cells.parquet, fct.png, slowdown.png, …")
+        kept = f"; every run in {RUNS}/" if args.keep_runs else ""
+        out.print(
+            f"tables and figures in {args.out}: table.txt, compare.json, cells.parquet, fct.png, slowdown.png, …{kept}",
+            markup=False,
+        )
     return 0

@@ -164,6 +164,9 @@ def add_compare(commands: Any) -> None:
     )
     add_by(parser)
     add_jobs(parser)
+    parser.add_argument(
+        "--keep-runs", action="store_true", help="keep the results of every run too, in DIR/runs (needs --out)"
+    )
     add_output(parser, "tables and figures")
 
 

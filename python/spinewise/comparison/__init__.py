@@ -4,7 +4,8 @@
 |---|---|
 | `plan` | which runs a comparison consists of; `spinewise.compare` |
 | `cells` | what it keeps of each run, and what follows from all |
-| `tables` | what ``compare`` prints |
+| `verdict`, `reasons` | which scheme is best at what, how surely, and what else differs |
+| `report` | all that ``compare`` prints: `answers`, `tables` of completion times, what `happened` |
 | `figures` | its figures |
 | `kept` | a comparison read back from its folder |
 | `files` | what ``compare --out`` writes |

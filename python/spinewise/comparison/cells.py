@@ -13,6 +13,7 @@ from typing import Any
 from spinewise.measures import stats
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import By
+from spinewise.measures.facts import Facts, mean_facts
 from spinewise.measures.summary import ALL, ClassSummary, EntrySummary, Summary
 from spinewise.specs.spec import Spec
 from spinewise.specs.variants import Variant
@@ -40,6 +41,8 @@ class Cell:
         wall_seconds: how long it took.
         packet_hops: how many packets crossed how many links.
         curves: how completion times are spread, by traffic entry; "all" is all traffic.
+        folder: where its results are kept, below the folder of the comparison; None if they are not.
+        min_rto_s: the least retransmission timeout of its transport; None where it has none.
     """
 
     label: str
@@ -51,6 +54,8 @@ class Cell:
     wall_seconds: float
     packet_hops: int
     curves: dict[str, Curves] = field(default_factory=dict)
+    min_rto_s: float | None = None
+    folder: str | None = None
 
     def value(self, size_class: str, metric: str, entry: str | None = None) -> float:
         """A metric such as ``fct_s.p99`` of one size class: of one traffic entry, or of all traffic."""
@@ -192,6 +197,14 @@ class Comparison:
     def flows(self, load: float | None, size_class: str = ALL, entry: str | None = None) -> int:
         """Flows of one scheme at this load, over all seeds."""
         return sum(cell.summary.of(size_class, entry).flows for cell in self.at(self.labels[0], load))
+
+    def facts(self, label: str, load: float | None = None) -> Facts:
+        """What happened under a scheme besides completion times: means over seeds, and the names met most often."""
+        return mean_facts([cell.summary.facts for cell in self.at(label, load)])
+
+    def fact(self, label: str, load: float | None, name: str) -> stats.Interval:
+        """One number of `facts`, such as ``timeouts`` or ``hottest.max_use``, with its 95 % interval over seeds."""
+        return self.over(label, load, lambda cell: cell.summary.facts.get(name))
 
     def overloaded(self, load: float | None) -> bool:
         """Whether any run at this load offered more than the worst cut carries."""

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from spinewise import core
-from spinewise.comparison import figures, kept, tables
+from spinewise.comparison import figures, kept, report
 from spinewise.comparison.cells import Cell, Comparison
+from spinewise.comparison.verdict import Verdict, verdicts
 from spinewise.measures.distribution import NAMED
 from spinewise.measures.entries import By
 from spinewise.measures.plain import plain, without_nan
@@ -32,7 +33,7 @@ def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
     write_cells(comparison, target / "cells.parquet")
     kept.write_curves(comparison, target / kept.CURVES_FILE)
     with (target / "table.txt").open("w", encoding="utf-8") as stream:
-        terminal.paper(stream).print(tables.comparison_report(comparison, by))
+        terminal.paper(stream).print(report.comparison_report(comparison, by))
     for name, figure in figures.figures(comparison, by).items():
         style.save(figure, target, name)
 
@@ -50,6 +51,7 @@ def record(comparison: Comparison) -> dict[str, Any]:
             "loads": comparison.loads,
             "seeds": comparison.seeds,
             "paired": comparison.paired,
+            "verdicts": [verdict_record(found) for found in verdicts(comparison)],
             "rows": comparison.rows(),
             "cells": [cell_record(cell) for cell in comparison.cells],
             "spec_hash_of_first_cell": spec_hash(comparison.spec),
@@ -70,12 +72,36 @@ def cell_record(cell: Cell) -> dict[str, Any]:
         "traffic_hash": cell.traffic_hash,
         "wall_seconds": cell.wall_seconds,
         "packet_hops": cell.packet_hops,
+        "min_rto_s": cell.min_rto_s,
+        "folder": cell.folder,
         "summary": cell.summary.as_dict(),
     }
 
 
+def verdict_record(found: Verdict) -> dict[str, Any]:
+    """An answer: which scheme is best at what, how surely, and what else differs."""
+    return {
+        "load": found.load,
+        "entry": ALL if found.question.entry is None else found.question.entry,
+        "size_class": found.question.size_class,
+        "question": found.question.words,
+        "best": found.best,
+        "mean": found.value.mean,
+        "ci95_half": found.value.half,
+        "not_told_apart": found.ties,
+        "all_alike": found.alike,
+        "other": found.other,
+        "difference": found.against.mean,
+        "difference_ci95_half": found.against.half,
+        "worst": found.worst[0] if found.worst else None,
+        "worst_to_best": found.worst[1].mean if found.worst else None,
+        "why": [vars(one) for one in found.why],
+        "price": [vars(one) for one in found.price],
+    }
+
+
 def write_cells(comparison: Comparison, path: Path) -> None:
-    """One row per run, traffic entry and size class, for further analysis."""
+    """One row per run, traffic entry and size class, for further analysis; each has what happened in the run."""
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import parquet  # noqa: PLC0415
 
@@ -96,6 +122,7 @@ def cell_rows(cell: Cell, comparison: Comparison) -> list[dict[str, Any]]:
             "unfinished": found.unfinished,
             **{f"fct_{name}_s": found.fct_s.get(name) for name in ("mean", *NAMED)},
             **{f"slowdown_{name}": found.slowdown.get(name) for name in ("mean", *NAMED)},
+            **cell.summary.facts.flat(),
         }
         for entry in comparison.scopes("both" if comparison.mixed else "entry")
         for found in (cell.summary.classes if entry is None else cell.summary.entry(entry).classes)

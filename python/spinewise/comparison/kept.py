@@ -116,6 +116,8 @@ def comparison_of(record: dict[str, Any], curves: dict[Key, dict[str, Curves]]) 
             traffic_hash=read(str, one["traffic_hash"]),
             wall_seconds=read(float, one["wall_seconds"]),
             packet_hops=read(int, one["packet_hops"]),
+            min_rto_s=read(float | None, one.get("min_rto_s")),
+            folder=read(str | None, one.get("folder")),
             curves=curves.get((one["scheme"], one["load"], one["seed"]), {}),
         )
         for one in record["cells"]

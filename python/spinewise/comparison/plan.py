@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from spinewise.specs.variants import Variant, parse_list
 
 DEFAULT_SEEDS = 3
 LOADS = "numbers above 0, such as 0.3,0.5,0.8"
+RUNS = "runs"
+"""The folder for the results of single runs, below that of a comparison."""
 
 
 def compare(
@@ -75,13 +79,39 @@ def measure(case: Case[Key], result: Result) -> Cell:
         traffic_hash=str(report["traffic_hash"]),
         wall_seconds=float(report["wall_seconds"]),
         packet_hops=int(report["packet_hops"]),
+        min_rto_s=min_rto_s(case.spec),
     )
+
+
+def measure_and_keep(case: Case[Key], result: Result, folder: Path) -> Cell:
+    """What a comparison keeps of a run, and its results in a folder of their own below `folder`."""
+    name = f"{RUNS}/{run_name(case.key)}"
+    target = folder / name
+    target.mkdir(parents=True)
+    result.write_files(target)
+    return replace(measure(case, result), folder=name)
+
+
+def run_name(key: Key) -> str:
+    """A name for the folder of a run that is safe everywhere, and no two runs share."""
+    label, load, seed = key
+    words = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip(".-")[:40] or "scheme"
+    # What was replaced or cut may have been all that told two labels apart.
+    mark = "" if words == label else f"-{hashlib.sha256(label.encode()).hexdigest()[:8]}"
+    at = "" if load is None else f"-load{load!r}"
+    return f"{words}{mark}{at}-seed{seed}"
 
 
 def curves_of(result: Result) -> dict[str, Curves]:
     """How the completion times of each traffic entry, and of all traffic, are spread."""
     entries = [entry.name for entry in entries_of(result.spec)]
     return {ALL: Curves.of(result.flows)} | {name: Curves.of(result.flows, n) for n, name in enumerate(entries)}
+
+
+def min_rto_s(spec: Spec) -> float | None:
+    """The least retransmission timeout of a resolved spec; None where it has none."""
+    found = spec.get("transport", {}).get("min_rto_us")
+    return float(found) / 1e6 if isinstance(found, int | float) and found > 0 else None
 
 
 @dataclass(frozen=True)
@@ -148,11 +178,23 @@ class Plan:
     def case(self, variant: Variant, load: float | None, seed: int) -> Case[Key]:
         """One run, resolved and checked."""
         what = f"scheme {variant.label}" + ("" if load is None else f" at load {load:g}")
-        return resolved_case((variant.label, load, seed), with_load(variant.apply(self.spec), load), seed, what)
+        made = resolved_case((variant.label, load, seed), with_load(variant.apply(self.spec), load), seed, what)
+        return with_facts(made, asked="facts" in self.spec.get("metrics", {}))
 
     def comparison(self, cases: list[Case[Key]], cells: list[Cell], skipped: list[Skipped]) -> Comparison:
         """The comparison that its runs have come to."""
         return Comparison(cases[0].spec, self.variants, self.loads, self.seeds, cells, skipped)
+
+
+def with_facts(case: Case[Key], *, asked: bool) -> Case[Key]:
+    """The case with what a comparison tells of besides completion times: samples of links, reroutes.
+
+    They change no outcome, and cost a little time; who asks for them, or against them, in the spec is heard.
+    """
+    metrics = case.spec.get("metrics", {})
+    if asked or "facts" not in metrics:
+        return case
+    return Case(case.key, case.spec | {"metrics": metrics | {"facts": True}})
 
 
 def told_apart(spec: Spec) -> list[tuple[str, list[str]]]:

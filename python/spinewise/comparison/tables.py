@@ -1,11 +1,8 @@
-"""Tables of a comparison."""
+"""Tables of completion times, and how to read them."""
 
 from __future__ import annotations
 
 import math
-
-from rich.console import Group, RenderableType
-from rich.text import Text
 
 from spinewise.comparison.cells import Comparison
 from spinewise.measures import units
@@ -17,14 +14,6 @@ from spinewise.show.terminal import Grid, new_table
 SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
 """The metrics of the tables, and how their titles call them."""
 SHORT = {"fct_s.mean": "mean", "fct_s.p99": "p99"}
-
-
-def comparison_report(comparison: Comparison, by: By = "auto") -> RenderableType:
-    """Everything `spinewise compare` prints."""
-    return Group(
-        *(table for entry in comparison.scopes(by) for table in scope_tables(comparison, entry)),
-        Text("\n".join(notes(comparison, by))),
-    )
 
 
 def scope_tables(comparison: Comparison, entry: str | None) -> list[Grid]:

@@ -6,6 +6,7 @@
 | `classes`, `distribution` | completion times by size class; means and percentiles |
 | `entries` | the same of each traffic entry |
 | `links` | the hottest links and the longest queues |
+| `facts` | what happened besides: drops, timeouts, the hottest link |
 | `packets` | packets of flows, and what was said of them |
 | `stats` | percentiles, intervals, differences; each states its convention |
 | `plain` | measures as JSON has them |

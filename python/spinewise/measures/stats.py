@@ -131,6 +131,34 @@ def relative_difference(values: Floats, baseline: Floats) -> Interval:
     return Interval(difference.mean / scale, difference.half / scale, difference.n)
 
 
+def paired_p(values: Floats, baseline: Floats) -> float:
+    """Two-sided p of Student's paired t test that both have one mean; NaN with fewer than two pairs."""
+    found = paired_difference(values, baseline, CONFIDENCE)
+    if found.n < 2:
+        return math.nan
+    if found.half == 0.0:
+        return 1.0 if found.mean == 0.0 else 0.0
+    from scipy.special import stdtr  # noqa: PLC0415 - scipy is slow to import
+
+    t = abs(found.mean) / (found.half / t_quantile(0.5 + CONFIDENCE / 2.0, found.n - 1))
+    return 2.0 * float(stdtr(found.n - 1, -t))
+
+
+def holm(ps: Sequence[float], alpha: float = 1.0 - CONFIDENCE) -> list[bool]:
+    """Which hypotheses are rejected, with a chance of at most `alpha` of rejecting any that is true.
+
+    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6(2), 1979,
+    section 3: the smallest p against alpha / n, the next against alpha / (n - 1), …, until one is above.
+    """
+    rejected = [False] * len(ps)
+    order = sorted(range(len(ps)), key=lambda k: ps[k] if math.isfinite(ps[k]) else math.inf)
+    for place, k in enumerate(order):
+        if not ps[k] <= alpha / (len(ps) - place):
+            break
+        rejected[k] = True
+    return rejected
+
+
 def jain(shares: Floats) -> float:
     """Jain's fairness index (Σx)² / (n·Σx²): 1 when all are equal, 1/n when one takes all."""
     array = np.asarray(shares, dtype=np.float64)

@@ -19,6 +19,7 @@ from spinewise.measures import stats
 from spinewise.measures.classes import ALL, ClassSummary, named, summarise_histogram, summarise_rows
 from spinewise.measures.distribution import Distribution
 from spinewise.measures.entries import EntrySummary, entries_of, summarise_entries
+from spinewise.measures.facts import Facts, facts_of
 from spinewise.measures.notices import Notice, notices
 from spinewise.measures.packets import Packets, ratio, sum_packets
 from spinewise.measures.plain import plain, without_nan
@@ -47,6 +48,7 @@ class Summary:
     Attributes:
         classes: one for each size class of metrics.size_classes, "all" last; over all traffic entries.
         packets: sums over flows.
+        facts: what happened besides: drops, timeouts, the hottest link.
         entries: the same of each traffic entry, in order; empty where nothing is known of them.
         overhead_bytes: bytes on the wire that carry no data, by kind, each counted once.
         created_bytes: all bytes that hosts and switches made.
@@ -65,6 +67,7 @@ class Summary:
     created_bytes: int
     loads: dict[str, float]
     overloaded: bool
+    facts: Facts = field(default_factory=Facts)
     entries: list[EntrySummary] = field(default_factory=list)
     links: list[dict[str, Any]] = field(default_factory=list)
     deadlock: list[str] = field(default_factory=list)
@@ -124,20 +127,16 @@ def summarise(
     loads = report.get("loads") or {}
     counters = report["counters"]
     has_rows = flows.num_rows > 0 or not report["flows"]
+    packets = sum_packets(flows) if has_rows else Packets.of_totals(report["totals"])
+    facts = facts_of(report, packets)
     return Summary(
         classes=summarise_rows(flows, spec.get("metrics", {}).get("size_classes", []), method)
         if has_rows
         else [summarise_histogram(entry) for entry in report["classes"]],
-        packets=sum_packets(flows) if has_rows else Packets.of_totals(report["totals"]),
+        packets=packets,
+        facts=facts,
         entries=summarise_entries(flows, report, entries_of(spec), method),
-        overhead_bytes={
-            "acks": int(counters["acks"]["bytes"]),
-            "handshakes": int(counters.get("handshakes", {}).get("bytes", 0)),
-            "probes": int(counters["probes"]["bytes"]),
-            "messages": int(counters["messages"]["bytes"]),
-            "pause frames": int(counters["pause_frames"]["bytes"]),
-            "scheme headers": int(counters["scheme_header_bytes"]),
-        },
+        overhead_bytes={kind: int(size) for kind, size in facts.overhead_bytes.items()},
         created_bytes=int(counters["created"]["bytes"]),
         loads={k: float(v) for k, v in loads.items() if k != "overloaded" and v is not None},
         overloaded=bool(loads.get("overloaded", False)),

@@ -93,7 +93,7 @@ class Grid(Table):
             yield from super().__rich_console__(console, options)
             return
         for number, columns in enumerate(parts):
-            part = self.part(columns, f"{self.heading} (continued)" if number else self.heading)
+            part = self.part(columns, f"{self.heading}, continued" if number else self.heading)
             yield from Table.__rich_console__(part, console, options)
 
 

@@ -1,0 +1,94 @@
+"""What `compare` says first: which scheme is best at what, how surely, and what differs in its runs."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from spinewise.comparison.cells import Comparison
+from spinewise.comparison.reasons import Reason
+from spinewise.comparison.tables import difference, load_name, plus_minus
+from spinewise.comparison.verdict import Verdict, verdicts
+from spinewise.measures import units
+
+HEADING = "Which is best, and what goes with it"
+
+
+def answers(comparison: Comparison) -> RenderableType:
+    """The verdicts, load by load; nothing where there is nothing to compare."""
+    if len(comparison.labels) < 2:
+        return Group()
+    parts: list[RenderableType] = [Text(HEADING, style="bold"), Text("")]
+    before: float | str | None = "none yet"
+    for found in verdicts(comparison):
+        if found.load != before and len(comparison.loads) > 1:
+            parts.append(Text(f"  at load {load_name(comparison, found.load)}"))
+        before = found.load
+        parts += [indented(text, 2 if number == 0 else 6) for number, text in enumerate(lines(comparison, found))]
+    return Group(*parts, Text(""))
+
+
+def indented(text: str, by: int) -> Padding:
+    """A paragraph that stands in by so much, wherever it is broken."""
+    return Padding(Text(text), (0, 0, 0, by))
+
+
+def lines(comparison: Comparison, found: Verdict) -> list[str]:
+    """A verdict in words: the answer, who ties, and what differs."""
+    asked = found.question
+    what = asked.words if asked.entry is None else f"{asked.entry}, {asked.words}"
+    if found.best is None:
+        return [f"{what}: no flow has finished"]
+    if found.alike and len(comparison.labels) > 1:
+        lines = [f"{what}: all schemes alike, {units.duration(found.value.mean)}{spread(found)}"]
+    else:
+        lines = [f"{what}: {answer(comparison, found)}"]
+        if found.ties:
+            everyone = len(found.ties) == len(comparison.labels) - 1
+            who = "any other" if everyone else ", ".join(found.ties)
+            lines.append(f"not told apart from {who} ({len(comparison.seeds)} seeds)")
+    return [*lines, *told("why", found.why), *told("price", found.price), *unexplained(found)]
+
+
+def spread(found: Verdict) -> str:
+    """How far the last is behind the first of schemes that are alike."""
+    behind = found.worst[1].mean if found.worst else 0.0
+    return f", the last {units.percent(behind, 2)} above" if behind > 0.0 else ""
+
+
+def answer(comparison: Comparison, found: Verdict) -> str:
+    """The best scheme, its number, and the difference that counts."""
+    name, size = units.time_unit([found.value.mean])
+    first = comparison.labels[0]
+    said = f"{found.best}, {plus_minus(found.value, size)} {name}"
+    if found.other is not None:
+        change = difference(found.against)
+        said += f", {change} against {first}" if found.best != first else f"; next {found.other}, {change}"
+    if found.worst and found.worst[0] != found.other and found.worst[0] not in found.ties:
+        said += f"; last {found.worst[0]}, {difference(found.worst[1])} to {found.best}"
+    return said
+
+
+def told(what: str, reasons: list[Reason]) -> list[str]:
+    """Reasons one to a line, behind a word."""
+    return [f"{what + ':' if number == 0 else ' ' * len(what) + ' '} {one.text}" for number, one in enumerate(reasons)]
+
+
+def unexplained(found: Verdict) -> list[str]:
+    """That nothing is seen to differ, where it is so."""
+    if found.why or found.price or found.alike or found.other is None:
+        return []
+    chance = " by more than chance" if found.value.n > 1 else ""
+    return [f"why: not seen; no fact that is kept differs from {found.other}{chance}"]
+
+
+def how_told(comparison: Comparison) -> str | None:
+    """How verdicts are found."""
+    others = len(comparison.labels) - 1
+    if others < 1 or len(comparison.seeds) < 2:
+        return None
+    return (
+        f"'not told apart': paired t tests over seeds against the best, 5 % with Holm's correction for {others}"
+        f" comparison{'s' * (others != 1)}. 'why' and 'price' are facts that differ, tested alike; not proven causes."
+    )

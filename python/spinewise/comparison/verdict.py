@@ -1,0 +1,161 @@
+"""Which scheme is best at what, how surely, and what else differs in its runs.
+
+For each question (a quantity of a traffic entry at a load) the scheme with the least mean over seeds is the best. Every
+other one is held against it by a paired t test over seeds, with Holm's correction; those it does not tell apart tie.
+What is called a reason is a fact of the runs that differs between two schemes by more than chance does; that it is the
+cause is not tested.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from spinewise.comparison.cells import Cell, Comparison
+from spinewise.comparison.reasons import Reason, reasons, shared_timeouts
+from spinewise.measures import stats
+from spinewise.measures.summary import ALL
+
+ALIKE = 0.01
+"""Schemes whose means lie within this share of each other are called alike, however sure the difference."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A quantity of which less is better.
+
+    Attributes:
+        entry: the traffic entry it is of; None for all traffic.
+        words: what it is called: "p99 FCT of short flows".
+        value: finds it in a run.
+        size_class: of which flows.
+        tail: whether it is a time that one flow in a hundred takes.
+    """
+
+    entry: str | None
+    words: str
+    value: Callable[[Cell], float]
+    size_class: str = ALL
+    tail: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer to a question at one load.
+
+    Attributes:
+        question: what was asked.
+        load: at which load; None for the spec's own.
+        best: the scheme with the least mean; None where no scheme has any.
+        value: its mean over seeds.
+        ties: schemes that are not told apart from it, in order of their means.
+        against: paired difference to the first scheme, or, if that is the best, that of the next one to it.
+        other: the scheme that `against` and `why` are about.
+        alike: whether all schemes lie within `ALIKE` of each other.
+        worst: the scheme with the greatest mean, and its paired difference to the best.
+        why: facts of the runs by which `best` does better than `other`, or that all schemes share.
+        price: facts of the runs by which it does worse.
+    """
+
+    question: Question
+    load: float | None
+    best: str | None
+    value: stats.Interval
+    ties: list[str]
+    against: stats.Interval
+    other: str | None
+    alike: bool
+    worst: tuple[str, stats.Interval] | None
+    why: list[Reason]
+    price: list[Reason]
+
+
+def questions(comparison: Comparison) -> list[Question]:
+    """What is asked by default: of each entry the tail of its smallest size class and the mean of its largest."""
+    return [one for entry in comparison.scopes() for one in of_entry(comparison, entry)]
+
+
+def of_entry(comparison: Comparison, entry: str | None) -> list[Question]:
+    """The questions about one traffic entry, or about all traffic."""
+    parts = [name for name in comparison.classes_of(entry) if name != ALL]
+    if not parts:
+        return [flows_question(entry, ALL, "fct_s.p99", "p99 FCT")]
+    small, large = parts[0], parts[-1]
+    return [
+        flows_question(entry, small, "fct_s.p99", f"p99 FCT of {small} flows"),
+        flows_question(entry, large, "fct_s.mean", f"mean FCT of {large} flows"),
+    ]
+
+
+def flows_question(entry: str | None, size_class: str, metric: str, words: str) -> Question:
+    """A question about the flows of a size class."""
+    return Question(
+        entry, words, lambda cell: cell.value(size_class, metric, entry), size_class, metric.endswith("p99")
+    )
+
+
+def verdicts(comparison: Comparison) -> list[Verdict]:
+    """The answers at every load, entry by entry."""
+    return [verdict(comparison, asked, load) for load in comparison.loads for asked in questions(comparison)]
+
+
+def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verdict:
+    """The answer to one question at one load."""
+    means = {label: comparison.over(label, load, asked.value).mean for label in comparison.labels}
+    order = sorted((label for label in means if math.isfinite(means[label])), key=lambda label: means[label])
+    if not order:
+        nothing = stats.Interval(math.nan, math.nan, 0)
+        return Verdict(asked, load, None, nothing, [], nothing, None, alike=False, worst=None, why=[], price=[])
+    best, last = order[0], order[-1]
+    first = comparison.labels[0]
+    other = first if first != best and first in order else (order[1] if len(order) > 1 else None)
+    alike = means[last] - means[best] <= ALIKE * means[best]
+    why, price = ([], []) if other is None or alike else reasons(comparison, asked.entry, load, best, other)
+    shared = timeouts_everywhere(comparison, asked, load) if asked.tail else None
+    against = stats.Interval(math.nan, math.nan, 0)
+    if other is not None:
+        shown, to = (best, other) if other == first else (other, best)
+        against = comparison.against(shown, load, asked.value, to)
+    return Verdict(
+        question=asked,
+        load=load,
+        best=best,
+        value=comparison.over(best, load, asked.value),
+        ties=ties(comparison, asked, load, order),
+        against=against,
+        other=other,
+        alike=alike,
+        worst=(last, comparison.against(last, load, asked.value, best)) if last != best else None,
+        why=[*([shared] if shared else []), *why],
+        price=price,
+    )
+
+
+def timeouts_everywhere(comparison: Comparison, asked: Question, load: float | None) -> Reason | None:
+    """That a tail is no shorter than a timeout in any run of any scheme, and one flow in a hundred or more had one."""
+    counts: list[float] = []
+    waits: set[float] = set()
+    for label in comparison.labels:
+        for cell in comparison.at(label, load):
+            timeouts, flows = timed_out(cell, asked.entry)
+            if cell.min_rto_s is None or 100 * timeouts < flows or not asked.value(cell) >= cell.min_rto_s:
+                return None
+            counts.append(float(timeouts))
+            waits.add(cell.min_rto_s)
+    return shared_timeouts(comparison, load, counts, waits)
+
+
+def timed_out(cell: Cell, entry: str | None) -> tuple[int, int]:
+    """Timeouts and flows of one traffic entry, or of all traffic."""
+    packets = cell.summary.packets if entry is None else cell.summary.entry(entry).packets
+    return packets.timeouts, cell.summary.of(ALL, entry).flows
+
+
+def ties(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> list[str]:
+    """The schemes that are not told apart from the first of `order`; none of one seed, of which nothing is known."""
+    if len(comparison.seeds) < 2:
+        return []
+    values = {label: [asked.value(cell) for cell in comparison.at(label, load)] for label in order}
+    apart = stats.holm([stats.paired_p(values[label], values[order[0]]) for label in order[1:]])
+    return [label for label, rejected in zip(order[1:], apart, strict=True) if not rejected]

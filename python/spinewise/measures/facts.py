@@ -1,0 +1,204 @@
+"""What happened in a run, besides completion times: drops, timeouts, the hottest link, how even paths were used.
+
+What an engine does not tell (an older one, or one that was not asked for samples) is NaN or None, and never zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from spinewise.measures import links as links_
+from spinewise.measures.links import HotLink
+from spinewise.measures.packets import Packets, ratio
+from spinewise.measures.units import PS_PER_SECOND
+
+OVERHEAD = {
+    "acks": "acks",
+    "handshakes": "handshakes",
+    "probes": "probes",
+    "messages": "messages",
+    "pause frames": "pause_frames",
+}
+"""What carries no data, as people call it, by its counter in the report."""
+HEADERS = "scheme headers"
+
+
+@dataclass(frozen=True)
+class LinkUse:
+    """The link of a kind that was in use longest; over several runs, the name met most often, and means.
+
+    Attributes:
+        name: of the link.
+        mean_use: share of the whole run for which it was sending.
+        max_use: the greatest share of any interval between two samples.
+        queue_p50, queue_p99: bytes that waited for it, over the samples.
+    """
+
+    name: str
+    mean_use: float
+    max_use: float = math.nan
+    queue_p50: float = math.nan
+    queue_p99: float = math.nan
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What happened in a run, or on average in several; counts of packets are of all flows but UDP, a run.
+
+    Attributes:
+        drops: packets dropped at full queues, control and UDP included.
+        marks: data packets that arrived marked CE.
+        timeouts: retransmission timeouts.
+        retransmits: data packets sent again; spurious: of these, what had arrived, as far as duplicate SACK told.
+        out_of_order_share: arrivals behind a later byte of their flow, over packets sent.
+        reroutes: packets that left their first leaf by another uplink than the one before of their flow.
+        overhead_bytes: bytes that carry no data, by kind.
+        overhead_share: all of them, over all bytes that hosts and switches made.
+        paused_s: seconds for which queues stood still by flow control, all added up.
+        hottest: of the links between switches, the one in use longest.
+        hottest_edge: of the links to and from hosts; no scheme has a choice there.
+        dropped_at: the link at which most was dropped; None if nothing was.
+        dropped_there: packets dropped there.
+        imbalance: (most - least) / mean use of the links of equal cost of a switch, over its samples (CONGA §5.2.4).
+    """
+
+    drops: float = math.nan
+    marks: float = math.nan
+    timeouts: float = math.nan
+    retransmits: float = math.nan
+    spurious: float = math.nan
+    out_of_order_share: float = math.nan
+    reroutes: float = math.nan
+    overhead_bytes: dict[str, float] = field(default_factory=dict)
+    overhead_share: float = math.nan
+    paused_s: float = math.nan
+    hottest: LinkUse | None = None
+    hottest_edge: LinkUse | None = None
+    dropped_at: str | None = None
+    dropped_there: float = math.nan
+    imbalance: float = math.nan
+
+    def get(self, name: str) -> float:
+        """A number by name: ``timeouts``, ``hottest.max_use``, ``overhead_bytes.probes``; NaN where it is not known.
+
+        Raises:
+            KeyError: there is no such fact.
+        """
+        head, dot, rest = name.partition(".")
+        if head == "overhead_bytes" and rest in self.overhead_bytes:
+            return self.overhead_bytes[rest]
+        if head in ("hottest", "hottest_edge") and dot and rest in LINK_NUMBERS:
+            link = getattr(self, head)
+            return math.nan if link is None else float(getattr(link, rest))
+        if not dot and head in NUMBERS:
+            return float(getattr(self, head))
+        known = [
+            *NUMBERS,
+            *(f"hottest.{one}" for one in LINK_NUMBERS),
+            *map("overhead_bytes.{}".format, self.overhead_bytes),
+        ]
+        raise KeyError(f"no fact {name!r}; there are {', '.join(known)}")
+
+    def flat(self) -> dict[str, float | str | None]:
+        """One number or word by name, as columns of a table have them."""
+        made: dict[str, float | str | None] = {name: self.get(name) for name in NUMBERS}
+        made |= {f"overhead_{kind.replace(' ', '_')}_bytes": size for kind, size in self.overhead_bytes.items()}
+        for which in ("hottest", "hottest_edge"):
+            link = getattr(self, which)
+            made |= {f"{which}_name": None if link is None else link.name}
+            made |= {f"{which}_{name}": self.get(f"{which}.{name}") for name in LINK_NUMBERS}
+        return made | {"dropped_at": self.dropped_at}
+
+
+NUMBERS = tuple(one.name for one in fields(Facts) if one.type == "float")
+LINK_NUMBERS = tuple(one.name for one in fields(LinkUse) if one.type == "float")
+
+
+def facts_of(report: Mapping[str, Any], packets: Packets) -> Facts:
+    """The facts of a run from its report and the sums over its flows."""
+    counters, links, totals = report["counters"], report["links"], report.get("totals") or {}
+    overhead = {name: float(counters.get(key, {}).get("bytes", 0)) for name, key in OVERHEAD.items()}
+    overhead[HEADERS] = float(counters["scheme_header_bytes"])
+    reroutes = totals.get("reroutes")
+    imbalance = (report.get("balance") or {}).get("imbalance_mean")
+    worst = max(links, key=lambda link: int(link["drops"]), default=None)
+    dropped = int(worst["drops"]) if worst else 0
+    return Facts(
+        drops=float(counters.get("dropped", {}).get("packets", math.nan)),
+        marks=float(packets.marks),
+        timeouts=float(packets.timeouts),
+        retransmits=float(packets.retransmits),
+        spurious=float(packets.spurious_retransmits),
+        out_of_order_share=packets.out_of_order_ratio,
+        reroutes=math.nan if reroutes is None else float(reroutes),
+        overhead_bytes=overhead,
+        overhead_share=ratio(int(sum(overhead.values())), int(counters["created"]["bytes"])),
+        paused_s=sum(int(link.get("paused_ps", 0)) for link in links) / PS_PER_SECOND,
+        hottest=hottest(link for link in links if between_switches(link)),
+        hottest_edge=hottest(link for link in links if not between_switches(link)),
+        dropped_at=str(worst["name"]) if worst and dropped else None,
+        dropped_there=float(dropped),
+        imbalance=math.nan if imbalance is None else float(imbalance),
+    )
+
+
+def between_switches(link: Mapping[str, Any]) -> bool:
+    """Whether a link joins two switches."""
+    return bool(link.get("fabric", "host" not in str(link["name"])))
+
+
+def hottest(links: Iterable[Mapping[str, Any]]) -> LinkUse | None:
+    """The link in use longest; None of none, or if none was used."""
+    found = links_.hottest(list(links), 1).links
+    return link_use(found[0]) if found else None
+
+
+def link_use(link: HotLink) -> LinkUse:
+    """What is told of a link, as numbers that can be averaged."""
+
+    def known(value: float | None) -> float:
+        return math.nan if value is None else float(value)
+
+    return LinkUse(
+        link.name, link.mean_use, known(link.max_use), known(link.queue_p50_bytes), known(link.queue_p99_bytes)
+    )
+
+
+def mean_facts(found: Sequence[Facts]) -> Facts:
+    """Means over runs; of links and places the one met most often, with means over all."""
+    numbers = {name: mean([one.get(name) for one in found]) for name in NUMBERS}
+    kinds = found[0].overhead_bytes
+    return Facts(
+        **numbers,
+        overhead_bytes={kind: mean([one.overhead_bytes.get(kind, 0.0) for one in found]) for kind in kinds},
+        hottest=mean_link([one.hottest for one in found]),
+        hottest_edge=mean_link([one.hottest_edge for one in found]),
+        dropped_at=most_common([one.dropped_at for one in found]),
+    )
+
+
+def mean_link(found: Sequence[LinkUse | None]) -> LinkUse | None:
+    """The name met most often, and means over all."""
+    links = [link for link in found if link is not None]
+    name = most_common([link.name for link in links])
+    if name is None:
+        return None
+    return LinkUse(name, **{number: mean([getattr(link, number) for link in links]) for number in LINK_NUMBERS})
+
+
+def most_common(found: Sequence[str | None]) -> str | None:
+    """The word met most often, the first of several; None if there is none."""
+    words = Counter(word for word in found if word is not None)
+    return words.most_common(1)[0][0] if words else None
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean of what is known."""
+    known = [value for value in values if math.isfinite(value)]
+    return float(np.mean(known)) if known else math.nan
