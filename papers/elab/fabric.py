@@ -78,6 +78,7 @@ def spec(name: str, topology: Mapping[str, Any], buffer_bytes: int, ecn_bytes: i
     """A spec without scheme and traffic: every hop 20 µs."""
     return {
         "name": f"ELAB {name}, {transport}",
+        "preset": "datacenter",
         "topology": {"host_delay_ns": HOP_NS, "fabric_delay_ns": HOP_NS, "host_rate_gbps": 10, **topology},
         "switch": {"buffer_bytes": buffer_bytes, "ecn_threshold_bytes": ecn_bytes},
         "transport": dict(TRANSPORTS[transport]),

@@ -112,6 +112,7 @@ def spec(name: str, topology: Mapping[str, Any], transport: str) -> dict[str, An
     """A spec without scheme and traffic: queues of 250 packets, a timer of 20 ms."""
     return {
         "name": f"LBSP {name}, {transport}",
+        "preset": "datacenter",
         "topology": deepcopy(dict(topology)),
         "switch": {"buffer_packets": 250},
         "transport": {

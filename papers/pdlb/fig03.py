@@ -60,6 +60,7 @@ def spec(bad: int, bad_rtt_us: int, gran: int, transport: Mapping[str, Any]) -> 
     flows = [{"src": k, "dst": FLOWS + k, "size_bytes": size} for k in range(FLOWS)]
     return {
         "name": f"PDLB Figs. 3 and 4, {curve(bad, bad_rtt_us)}",
+        "preset": "datacenter",
         "topology": {
             "leaves": 2,
             "spines": PATHS,

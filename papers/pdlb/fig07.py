@@ -42,6 +42,7 @@ def base(hot_paths: int) -> dict[str, Any]:
     """The spec with so many hot paths; the spines with the lowest numbers are hot."""
     return {
         "name": f"PDLB Fig. 7, {hot_paths} hot paths",
+        "preset": "datacenter",
         "topology": {
             "leaves": 2,
             "spines": 8,

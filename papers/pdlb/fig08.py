@@ -48,6 +48,7 @@ def spec(ratio: float, seed: int, transport: Mapping[str, Any]) -> dict[str, Any
     bad = sorted(random.Random(seed).sample(range(PATHS), BAD_PATHS))
     return {
         "name": f"PDLB Figs. 8 and 9, ratio {ratio:g}",
+        "preset": "datacenter",
         "topology": {
             "leaves": 2,
             "spines": PATHS,

@@ -81,6 +81,7 @@ def spec(rate_gbps: int, seed: int) -> dict[str, Any]:
     flows = [{"src": k, "dst": HOSTS_PER_LEAF + k, "size_bytes": 30_000_000} for k in range(2)]
     return {
         "name": f"PDLB Fig. 10, {rate_gbps} Gbps",
+        "preset": "datacenter",
         "topology": {
             "leaves": 2 + PATHS,
             "spines": PATHS,

@@ -56,6 +56,7 @@ def spec(cdf: str, load: float, seed: int, duration_us: float, transport: Mappin
     slow = random.Random(seed).randrange(SPINES)
     return {
         "name": f"PDLB large scale, {cdf} at {load:g}",
+        "preset": "datacenter",
         "topology": {
             "leaves": LEAVES,
             "spines": SPINES,

@@ -97,6 +97,7 @@ def result(**columns: Any) -> Result:
 
 TINY_SPEC: dict[str, Any] = {
     "name": "tiny",
+    "preset": "datacenter",
     "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
     "traffic": [
         {
@@ -123,6 +124,7 @@ TWO_ENTRIES: dict[str, Any] = {
 
 TINY_TOML = """
 name = "tiny"
+preset = "datacenter"
 
 [topology]
 leaves = 2

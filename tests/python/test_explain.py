@@ -15,6 +15,7 @@ from spinewise.explanation import explain, story
 from spinewise.measures import tables
 
 SPEC: dict[str, Any] = {
+    "preset": "datacenter",
     "topology": {"leaves": 2, "spines": 3, "hosts_per_leaf": 2, "override": [{"spine": 1, "rate_gbps": 2.0}]},
     "traffic": [
         {"kind": "flows", "list": [

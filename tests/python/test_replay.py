@@ -82,6 +82,7 @@ def test_the_prediction_loses_no_byte() -> None:
 
 # Frames, acknowledgements and paths as recorded, under a transport that loses and repeats nothing in a large buffer.
 TCP_ON_THESE_PATHS: dict[str, Any] = {
+    "preset": "datacenter",
     "topology": {"leaves": 8, "spines": 8, "hosts_per_leaf": 16, "host_rate_gbps": 100, "fabric_rate_gbps": 100},
     "transport": {"kind": "dctcp", "mss_bytes": 1000, "header_bytes": 48, "ack_bytes": 60},
     "switch": {"buffer_bytes": 10**9, "ecn_threshold_bytes": 100_000},

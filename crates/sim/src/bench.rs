@@ -70,6 +70,7 @@ impl Case {
     fn spec(&self, share: f64) -> Value {
         let mut spec = match self.work {
             Work::Spray { size } => json!({
+                "preset": "datacenter",
                 "switch": {"buffer_bytes": 1_000_000, "ecn_threshold_bytes": 65_536},
                 "transport": {"kind": "dctcp", "mss_bytes": 4056, "header_bytes": 40, "ack_bytes": 64,
                     "dupack_threshold": 0, "min_rto_us": 10_000.0},

@@ -171,6 +171,7 @@ def spec_of(fabric: Fabric, fault: Fault | None, timing: Timing, seed: int, flow
     spec: Spec = {
         "name": f"resilience {fabric.name} {fault.name if fault else 'whole'}",
         "seed": seed,
+        "preset": "datacenter",
         "topology": dict(fabric.topology),
         "transport": dict(TRANSPORT),
         "traffic": [{"kind": "flows", **flows}],

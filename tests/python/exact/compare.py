@@ -37,6 +37,7 @@ class Case:
     def spec(self) -> Spec:
         """For the engine."""
         return {
+            "preset": "datacenter",
             "topology": two_racks(self.gbps, self.delays_ps, self.back_gbps),
             "transport": self.options.spec(),
             "switch": self.rules.spec(),

@@ -24,6 +24,7 @@ TUNINGS: dict[str, dict[str, Any]] = {
 def web_search(scheme: str, **transport: Any) -> Spec:
     """A small asymmetric fabric at a high load, with small buffers, so that much happens in a short time."""
     return {
+        "preset": "datacenter",
         "topology": {
             "leaves": 3,
             "spines": 2,

@@ -57,6 +57,7 @@ def test_every_wait_is_lindleys_and_the_mean_is_theory(load: float, gbps: int, p
     }
     outcome = simulate(
         {
+            "preset": "datacenter",
             "topology": topology,
             "switch": {"buffer_bytes": 1 << 40, "ecn_threshold_bytes": 0},
             "transport": {"mss_bytes": payload, "header_bytes": 40},

@@ -20,6 +20,7 @@ def two_into_one(fabric_gbps: float, source_gbps: float, room: int, seed: int) -
     }
     return {
         "seed": seed,
+        "preset": "datacenter",
         "topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 2, "fabric_rate_gbps": fabric_gbps},
         "switch": {"buffer_packets": room},
         "traffic": [{**source, "src": 0, "dst": 2}, {**source, "src": 1, "dst": 3}],
@@ -61,6 +62,7 @@ def test_the_winner_of_a_tie_is_drawn_afresh(period_ns: float) -> None:
         for host in (0, 1)
     ]
     spec = {
+        "preset": "datacenter",
         "topology": {"leaves": 1, "spines": 1, "hosts_per_leaf": 3},
         "traffic": [{"kind": "flows", "list": flows}],
     }

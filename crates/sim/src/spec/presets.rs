@@ -26,6 +26,8 @@ pub(crate) struct Preset {
 enum Switch {
     /// Output queues of so many bytes that mark from so many on.
     Queues { buffer: u64, ecn: u64 },
+    /// The same under TCP; under RDMA a shared buffer, so that nothing is dropped unless that is meant.
+    Today { buffer: u64, ecn: u64 },
     /// The same above a queue of ten packets in the device, at hosts too: the public ns-3 code of Hermes.
     Hermes,
     /// A shared buffer of the sizes of the public ns-3 code of ConWeave.
@@ -48,14 +50,24 @@ enum Schemes {
 }
 
 /// The preset of a spec that names none.
-pub(crate) const DEFAULT: &str = "datacenter";
+pub(crate) const DEFAULT: &str = PRESETS[0].name;
 
 /// All presets. Thresholds and buffers are in bytes, so that small acknowledgements and jumbo packets count for what
 /// they are.
 pub(crate) const PRESETS: &[Preset] = &[
     Preset {
+        name: "linux",
+        doc: "hosts of today: DCTCP with RACK-TLP and SACK, as Linux recovers losses; RDMA over a lossless fabric",
+        source: "recovery: RFC 8985 as Linux has it (net/ipv4/tcp_recovery.c), on by default since Linux 4.18; the rest as \
+                 datacenter. With transport.kind = \"rdma\": DCQCN and a shared buffer as selb, priority flow control unless \
+                 recovery = \"irn\"",
+        switch: Switch::Today { buffer: 250_000, ecn: 97_500 },
+        schemes: Schemes::Published,
+        transport: TransportPreset::Tcp(TcpConfig::linux),
+    },
+    Preset {
         name: "datacenter",
-        doc: "DCTCP as a tuned 10 Gbps datacenter runs it",
+        doc: "the world of most load-balancing papers: DCTCP at 10 Gbps, losses found by three duplicate acknowledgements",
         // 65 packets of 1500 bytes mark at 10 Gbps (DCTCP, section 3.4); 250 KB is the buffer of PDLB's large runs.
         source: "K = 65 packets of 1500 bytes: DCTCP (SIGCOMM 2010) at 10 Gbps; buffer 250 KB a port: PDLB, \
                  \"Large-scale simulation test\"",
@@ -114,15 +126,22 @@ pub(crate) const PRESETS: &[Preset] = &[
 ];
 
 /// The words for [`PRESETS`].
-pub(crate) const NAMES: &[&str] =
-    &[PRESETS[0].name, PRESETS[1].name, PRESETS[2].name, PRESETS[3].name, PRESETS[4].name, PRESETS[5].name];
+pub(crate) const NAMES: &[&str] = &[
+    PRESETS[0].name,
+    PRESETS[1].name,
+    PRESETS[2].name,
+    PRESETS[3].name,
+    PRESETS[4].name,
+    PRESETS[5].name,
+    PRESETS[6].name,
+];
 const _: () = assert!(PRESETS.len() == NAMES.len(), "a preset without its word");
 
 impl Preset {
     /// What it says of `[switch]`.
     pub fn switch(&self) -> Map<String, Value> {
         match self.switch {
-            Switch::Queues { buffer, ecn } => queues(buffer, ecn),
+            Switch::Queues { buffer, ecn } | Switch::Today { buffer, ecn } => queues(buffer, ecn),
             Switch::Hermes => {
                 let mut queues = queues(600 * 1400, 65 * 1400);
                 queues.insert("device_queue_packets".into(), 10.into());
@@ -155,13 +174,16 @@ impl Preset {
     pub fn topology(&self) -> Map<String, Value> {
         match self.switch {
             Switch::ConWeave => table([("tx_time_rounding", "floor_1ns".into())]),
-            Switch::Queues { .. } | Switch::Hermes | Switch::Shared | Switch::Dcqcn => Map::new(),
+            Switch::Queues { .. } | Switch::Today { .. } | Switch::Hermes | Switch::Shared | Switch::Dcqcn => {
+                Map::new()
+            }
         }
     }
 
     /// What it says of `[switch]` under a transport: IRN is there to do without priority flow control.
     pub fn switch_under(&self, transport: &Transport) -> Map<String, Value> {
-        let mut switch = self.switch();
+        let lossless = matches!((&self.switch, transport), (Switch::Today { .. }, Transport::Rdma(_)));
+        let mut switch = if lossless { shared_buffer() } else { self.switch() };
         if matches!(transport, Transport::Rdma(rdma) if rdma.recovery == Recovery::Irn) && switch.contains_key("pfc") {
             switch.insert("pfc".into(), false.into());
             switch.remove("headroom_bytes");
@@ -180,8 +202,13 @@ impl Preset {
     }
 }
 
+/// What stands in where a preset says nothing of output queues: those of [`TcpConfig::datacenter`].
+pub(super) fn stand_in_queues() -> Map<String, Value> {
+    queues(250_000, 97_500)
+}
+
 /// Output queues.
-pub(super) fn queues(buffer: u64, ecn: u64) -> Map<String, Value> {
+fn queues(buffer: u64, ecn: u64) -> Map<String, Value> {
     table([
         ("model", "output_queued".into()),
         ("buffer_bytes", buffer.into()),

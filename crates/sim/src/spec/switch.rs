@@ -143,7 +143,7 @@ pub(crate) fn of_model(model: &str, preset: Map<String, Value>) -> Map<String, V
     } else if model == SHARED_BUFFER {
         presets::shared_buffer()
     } else {
-        presets::PRESETS[0].switch()
+        presets::stand_in_queues()
     }
 }
 

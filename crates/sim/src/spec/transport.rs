@@ -38,7 +38,7 @@ const _: () = assert!(Control::ALL.len() + 1 == KINDS.len(), "a congestion contr
 pub(crate) enum TransportPreset {
     /// TCP. Where `kind = "rdma"` is given, SELB's evaluation stands in.
     Tcp(fn() -> TcpConfig),
-    /// RDMA. Where a kind of TCP is given, the default preset stands in.
+    /// RDMA. Where a kind of TCP is given, that of preset datacenter stands in.
     Rdma(fn(Recovery) -> RdmaConfig),
 }
 

@@ -113,6 +113,12 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
+    /// DCTCP on hosts of today: losses are found as Linux finds them, by RACK-TLP (RFC 8985) on selective
+    /// acknowledgements.
+    pub fn linux() -> Self {
+        Self { recovery: Recovery::Rack, ..Self::datacenter() }
+    }
+
     /// DCTCP as a tuned datacenter runs it: 1500-byte packets, ten segments at the start, timeouts
     /// from 10 ms, every packet acknowledged, no bound on the window, no handshake. A SYN would carry its
     /// MSS option, and wait as long as data without a sample.

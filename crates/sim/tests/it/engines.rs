@@ -36,6 +36,7 @@ fn merge(base: &mut Value, change: &Value) {
 
 fn small(change: Value) -> Value {
     let mut spec = json!({
+        "preset": "datacenter",
         "topology": {
             "leaves": 3, "spines": 3, "hosts_per_leaf": 4, "host_rate_gbps": 10.0, "fabric_rate_gbps": 10.0,
             "host_delay_ns": 1000, "fabric_delay_ns": 2000,
