@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from spinewise.measures.summary import offered_on_the_wire
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -74,8 +75,11 @@ def runs(
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
     """Completion times, also by the leaf that sends, and what became of packets."""
-    offered = (result.report["loads"] or {}).get("wire_of_available", float("nan"))
-    return {**shapes.completion(result, "short", "long"), **FABRIC["packets"](result), "offered": float(offered)}
+    return {
+        **shapes.completion(result, "short", "long"),
+        **FABRIC["packets"](result),
+        "offered": offered_on_the_wire(result.report),
+    }
 
 
 def panels(number: str) -> tuple[Panel, ...]:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from spinewise.measures.summary import offered_on_the_wire
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -90,8 +91,7 @@ def runs(effort: Effort) -> list[Run]:
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
     """Completion times, and what became of packets."""
-    offered = (result.report["loads"] or {}).get("wire_of_available", float("nan"))
-    return {**FABRIC["completion"](result), **FABRIC["packets"](result), "offered": float(offered)}
+    return {**FABRIC["completion"](result), **FABRIC["packets"](result), "offered": offered_on_the_wire(result.report)}
 
 
 def matters_little(curves: tuple[str, ...], measured: Measured) -> Verdict:

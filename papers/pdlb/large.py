@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from spinewise.measures.summary import offered_on_the_wire
 from spinewise.measures.tables import numbers
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
@@ -97,7 +98,7 @@ def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
         "long_resent": shapes.resent(result, long),
         "timeouts": float(packets.timeouts),
         "drops": float(sum(link["drops"] for link in result.report["links"])),
-        "offered": float((result.report["loads"] or {}).get("wire_of_available", float("nan"))),
+        "offered": offered_on_the_wire(result.report),
     }
 
 

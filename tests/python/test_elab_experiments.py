@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import spinewise as sw
+from spinewise.measures.summary import offered_on_the_wire
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status, Timeline
 from spinewise.specs.spec import resolve
@@ -110,7 +111,7 @@ def test_the_slow_leaf_is_overloaded_above_five_eighths() -> None:
     def offered(load: float, override: Any) -> tuple[float, bool]:
         spec = large["spec"](load, FABRIC["MAIN"], 20_000.0, override)
         result = sw.run(spec, seed=1)
-        return float(result.report["loads"]["wire_of_available"]), result.summary().overloaded
+        return offered_on_the_wire(result.report), result.summary().overloaded
 
     whole, _ = offered(0.5, ())
     slow, over = offered(0.5, FILES["fig13"]["OVERRIDE"])

@@ -51,6 +51,7 @@ def test_a_trace_comes_with_units_and_does_not_change_the_run(tmp_path: Path) ->
     assert plain.spec_hash == traced.spec_hash
     traced.write(tmp_path / "run")
     again = spinewise.Result.read(tmp_path / "run").trace
+    assert again is not None
     assert again.equals(traced.trace)
     assert again.schema.field("worse_ps").metadata[b"unit"] == b"ps"
     assert again.schema.field("presto.cell_size").metadata[b"of"] == b"flow"

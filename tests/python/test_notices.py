@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import samples
 from spinewise.measures.notices import Notice
+from spinewise.measures.report import Warned
 from spinewise.measures.summary import summarise
 from spinewise.show import run_tables
 
-FLAP = {"code": "flap_without_end", "key": "fault[1].until_us", "text": "The flap has no end."}
-ALONE = {"code": "tail_is_timeout", "key": None, "text": "The tail is a timeout."}
+FLAP: Warned = {"code": "flap_without_end", "key": "fault[1].until_us", "text": "The flap has no end."}
+ALONE: Warned = {"code": "tail_is_timeout", "key": None, "text": "The tail is a timeout."}
 
 
 def test_a_summary_has_the_warnings_of_the_report() -> None:

@@ -4,6 +4,7 @@ import json
 import math
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,7 +146,7 @@ def test_what_faults_came_to_is_told() -> None:
 
 
 def test_a_report_tells_what_the_transport_can_tell() -> None:
-    link = {"name": "leaf0->spine0", "utilisation": 0.5, "drops": 0, "marks": 0, "longest_queue_bytes": 0}
+    link: Any = {"name": "leaf0->spine0", "utilisation": 0.5, "drops": 0, "marks": 0, "longest_queue_bytes": 0}
     of_tcp = samples.result(packets=[100], dupack3_events=[2])
     of_tcp.report["links"] = [link | {"pauses": 0, "paused_ps": 0}]
     assert "3-dupACK events 2.00 %" in printed(of_tcp)
@@ -171,7 +172,7 @@ def printed(result: Result) -> str:
 
 
 def test_links_are_grouped_by_tier() -> None:
-    def link(name: str, utilisation: float, drops: int, queue: int) -> dict[str, object]:
+    def link(name: str, utilisation: float, drops: int, queue: int) -> Any:
         counts = {"drops": drops, "marks": 2, "longest_queue_bytes": queue, "pauses": drops, "paused_ps": 10 * queue}
         return {"name": name, "utilisation": utilisation, **counts}
 
@@ -230,3 +231,21 @@ def test_what_is_no_results_folder_is_refused(tmp_path: Path, content: str | Non
         (tmp_path / "run.json").write_text(content)
     with pytest.raises(SpecError):
         Result.read(tmp_path)
+
+
+def test_run_names_the_hottest_links_and_the_longest_queues() -> None:
+    made = samples.result(packets=[1])
+
+    def link(name: str, use: float, queue: int, **more: Any) -> Any:
+        counts = {"drops": queue // 10, "marks": 0, "lost": 0, "pauses": 0, "paused_ps": 0}
+        return {"name": name, "utilisation": use, "longest_queue_bytes": queue, **counts, **more}
+
+    made.report["links"] = [link(f"leaf0->spine{n}", 0.1 * n, 0) for n in range(6)] + [link("leaf1->host9", 0.01, 5000)]
+    rows = [line.split() for line in printed(made).split("Hottest links")[1].splitlines() if "->" in line]
+    assert [row[0] for row in rows] == ["leaf0->spine5", "leaf0->spine4", "leaf0->spine3", "leaf1->host9"]
+    assert rows[-1][-1] == "500"
+    assert "max util." not in printed(made).split("Hottest links")[1], "it was not sampled"
+    sampled = {"queue_bytes": {"mean": 1.0, "p50": 10, "p95": 20, "p99": 30, "max": 40}, "use_max": 0.97}
+    made.report["links"].append(link("leaf2->spine2", 0.9, 40, rate_bps=10**10, **sampled))
+    row = next(line for line in printed(made).splitlines() if "leaf2->spine2" in line)
+    assert row.split() == ["leaf2->spine2", "10.0", "Gbps", "90.0", "%", "97.0", "%", "10B", "30B", "40B", "0", "4"]

@@ -28,7 +28,7 @@ from spinewise.specs.variants import parse_list
 SEEDS = [1, 2, 3, 4]
 
 
-def link(name: str, use: float, drops: int = 0, **more: Any) -> dict[str, Any]:
+def link(name: str, use: float, drops: int = 0, **more: Any) -> Any:
     """A link as a report has it."""
     counts = {"drops": drops, "marks": 0, "longest_queue_bytes": 0, "pauses": 0, "paused_ps": 0}
     return {"name": name, "fabric": "host" not in name, "utilisation": use, **counts, **more}
@@ -185,7 +185,7 @@ def test_the_paired_p_is_students() -> None:
     assert math.isnan(stats.paired_p([1], [2]))
 
 
-def report_of(**changes: Any) -> dict[str, Any]:
+def report_of(**changes: Any) -> Any:
     links = [
         link("leaf0->spine0", 0.5, 3), link("leaf1->spine0", 0.25, use_max=1.0,
              queue_bytes={"mean": 1, "p50": 10, "p95": 20, "p99": 30, "max": 40}),

@@ -5,12 +5,13 @@ Intervals are 95 % Student-t over seeds; differences are taken seed by seed agai
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from spinewise.measures import stats
+from spinewise.measures import html, stats, units
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import By
 from spinewise.measures.facts import Facts, mean_facts
@@ -56,6 +57,10 @@ class Cell:
     curves: dict[str, Curves] = field(default_factory=dict)
     min_rto_s: float | None = None
     folder: str | None = None
+
+    def __repr__(self) -> str:
+        at = "" if self.load is None else f" at load {self.load:g}"
+        return f"<Cell: {self.label}{at}, seed {self.seed}: {self.summary!r}>"
 
     def value(self, size_class: str, metric: str, entry: str | None = None) -> float:
         """A metric such as ``fct_s.p99`` of one size class: of one traffic entry, or of all traffic."""
@@ -271,3 +276,31 @@ class Comparison:
         of = f"; traffic {', '.join(self.entries)}" if self.mixed else ""
         seeds = f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)}"
         return f"<Comparison of {', '.join(self.labels)} at {loads}, {seeds}{of}>"
+
+    def _repr_html_(self) -> str:
+        """Mean and 99th percentile of completion times by load, scheme and traffic entry, for notebooks."""
+        first = self.labels[0]
+        scopes = self.scopes()
+        heads = [
+            f"{'' if entry is None else f'{entry} '}{name}" for entry in scopes for name in ("mean FCT", "p99 FCT")
+        ]
+        rows = [
+            [
+                "as given" if load is None else f"{load:g}",
+                label,
+                *(text for entry in scopes for metric in ("fct_s.mean", "fct_s.p99")
+                  for text in self.html_cells(label, load, metric, entry)),
+            ]
+            for load in self.loads
+            for label in self.labels
+        ]  # fmt: skip
+        return html.table(
+            repr(self), ["load", "scheme", *(one for head in heads for one in (head, f"vs {first}"))], rows, 2
+        )
+
+    def html_cells(self, label: str, load: float | None, metric: str, entry: str | None) -> tuple[str, str]:
+        """A mean with half its interval, and the difference to the first scheme."""
+        own, against = (each(label, load, ALL, metric, entry) for each in (self.interval, self.difference))
+        half = f" ±{units.duration(own.half, 2)}" if math.isfinite(own.half) else ""
+        known = label != self.labels[0] and math.isfinite(against.mean)
+        return units.duration(own.mean) + half, f"{100 * against.mean:+.1f}%" if known else ""

@@ -9,6 +9,8 @@
 | `facts` | what happened besides: drops, timeouts, the hottest link |
 | `packets` | packets of flows, and what was said of them |
 | `stats` | percentiles, intervals, differences; each states its convention |
+| `report` | the engine's report, key by key |
+| `html` | small tables for notebooks |
 | `plain` | measures as JSON has them |
 | `tables` | the engine's columns as Arrow tables |
 | `units` | numbers for people |

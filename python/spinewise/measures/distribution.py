@@ -104,13 +104,16 @@ def share(name: str) -> float:
     whole, dot, _ = digits.partition(".")
     if not name.startswith("p") or not digits.replace(".", "", 1).isdecimal() or not whole:
         raise ValueError(f"{name!r} is neither mean nor a percentile such as p50, p98, p999 or p99.9")
-    exact = float(digits) / 100.0 if dot or len(digits) < 3 or digits == "100" else float(f"0.{digits}")
-    return round(exact, 6)
+    if dot or len(digits) < 3 or digits == "100":
+        return round(float(digits) / 100.0, 6)
+    if not digits.startswith("9"):
+        raise ValueError(f"{name!r} lies above p100")
+    return round(float(f"0.{digits}"), 6)
 
 
 def step(p: float) -> int:
     """Where the `p`-quantile stands among `STEPS`."""
     near = np.flatnonzero(np.isclose(STEPS, p, rtol=0.0, atol=1e-9))
     if not len(near):
-        raise ValueError(f"quantiles are from 0 to 1 in steps of 0.001 (and 0.9999), not {p:g}")
+        raise ValueError(f"quantiles are from 0 to 1 in steps of a thousandth (and 0.9999), not {p:g}")
     return int(near[0])

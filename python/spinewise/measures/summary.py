@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spinewise.measures import stats
+from spinewise.measures import html, stats
 from spinewise.measures.classes import ALL, ClassSummary, named, summarise_histogram, summarise_rows
 from spinewise.measures.distribution import Distribution
 from spinewise.measures.entries import EntrySummary, entries_of, summarise_entries
@@ -23,7 +23,8 @@ from spinewise.measures.facts import Facts, facts_of
 from spinewise.measures.notices import Notice, notices
 from spinewise.measures.packets import Packets, ratio, sum_packets
 from spinewise.measures.plain import plain, without_nan
-from spinewise.measures.units import PS_PER_SECOND, duration
+from spinewise.measures.report import Link, Loads, Report
+from spinewise.measures.units import PS_PER_SECOND, digits, duration
 
 __all__ = [
     "ALL",
@@ -116,15 +117,31 @@ class Summary:
         of = f"; entries {', '.join(found.name for found in self.entries)}" if self.entries else ""
         return f"<Summary: {every.flows:,} flows{lost}, mean FCT {duration(every.fct_s.mean)}{of}>"
 
+    def _repr_html_(self) -> str:
+        """A row for each class of each traffic entry that has flows, for notebooks."""
+        heads = ["traffic", "class", "flows", "unfinished", "mean FCT", "p50", "p99", "mean slowdown", "p99"]
+        scopes = [(one.name, one.classes) for one in self.asked] if self.mixed else [("", self.classes)]
+        rows = [
+            [
+                *(name, found.name, f"{found.flows:,}", f"{found.unfinished:,}"),
+                *(duration(found.fct_s.get(what)) for what in ("mean", "p50", "p99")),
+                *(digits(found.slowdown.get(what)) for what in ("mean", "p99")),
+            ]
+            for name, classes in scopes
+            for found in classes
+            if found.flows
+        ]
+        return html.table("", heads, rows, 2)
+
 
 def summarise(
     flows: Any,
-    report: Mapping[str, Any],
+    report: Report,
     spec: Mapping[str, Any],
     method: stats.Method = "nearest_rank",
 ) -> Summary:
     """The summary of a run from its flow table, its report and its resolved spec."""
-    loads = report.get("loads") or {}
+    loads = report.get("loads")
     counters = report["counters"]
     has_rows = flows.num_rows > 0 or not report["flows"]
     packets = sum_packets(flows) if has_rows else Packets.of_totals(report["totals"])
@@ -138,8 +155,8 @@ def summarise(
         entries=summarise_entries(flows, report, entries_of(spec), method),
         overhead_bytes={kind: int(size) for kind, size in facts.overhead_bytes.items()},
         created_bytes=int(counters["created"]["bytes"]),
-        loads={k: float(v) for k, v in loads.items() if k != "overloaded" and v is not None},
-        overloaded=bool(loads.get("overloaded", False)),
+        loads=known_loads(loads) if loads else {},
+        overloaded=bool(loads and loads["overloaded"]),
         links=link_tiers(report["links"]),
         deadlock=list(report.get("deadlock") or []),
         faults=fault_counts(report),
@@ -147,21 +164,37 @@ def summarise(
     )
 
 
-def fault_counts(report: Mapping[str, Any]) -> dict[str, int]:
+def known_loads(loads: Loads) -> dict[str, float]:
+    """The loads by definition, without what is infinite."""
+    of = {
+        "payload_of_nominal": loads["payload_of_nominal"],
+        "wire_of_available": loads["wire_of_available"],
+        "wire_of_nominal": loads["wire_of_nominal"],
+    }
+    return {name: float(load) for name, load in of.items() if load is not None}
+
+
+def fault_counts(report: Report) -> dict[str, int]:
     """Packets lost on links, packets no port was left for, and unfinished flows by reason; of a run with faults."""
     if "unfinished" not in report:
         return {}
     counters = report["counters"]
     lost, unroutable = int(counters["lost"]["packets"]), int(counters["unroutable"])
-    return {"lost": lost, "unroutable": unroutable} | {why: int(n) for why, n in report["unfinished"].items()}
+    found = report["unfinished"]
+    return {
+        "lost": lost,
+        "unroutable": unroutable,
+        "cut_off": int(found["cut_off"]),
+        "out_of_time": int(found["out_of_time"]),
+    }
 
 
-def link_tiers(links: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def link_tiers(links: Sequence[Link]) -> list[dict[str, Any]]:
     """Utilisation over the whole run, drops, losses, marks and pauses of the links, by tier (leaf->spine, …).
 
     Pauses count at the link whose sender was paused; `paused_s` adds up the seconds of all its data queues.
     """
-    tiers: dict[str, list[Mapping[str, Any]]] = {}
+    tiers: dict[str, list[Link]] = {}
     for link in links:
         tiers.setdefault(tier(str(link["name"])), []).append(link)
     result = []
@@ -190,7 +223,14 @@ def tier(link_name: str) -> str:
     return re.sub(r"\d+(#\d+)?", "", link_name)
 
 
-def uplink_utilisation(report: Mapping[str, Any], seconds: float) -> float:
+def offered_on_the_wire(report: Report) -> float:
+    """Offered load in bytes on the wire over what the worst cut can carry; NaN where no load was asked for."""
+    loads = report["loads"]
+    found = None if loads is None else loads["wire_of_available"]
+    return math.nan if found is None else float(found)
+
+
+def uplink_utilisation(report: Report, seconds: float) -> float:
     """Mean share of `seconds` for which the leaf uplinks were sending; NaN when there are none."""
     used = [float(link["utilisation"]) for link in report["links"] if tier(link["name"]) == UPLINKS]
     whole = float(report["stop_ps"]) / PS_PER_SECOND

@@ -7,20 +7,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from spinewise import core
-from spinewise.measures import stats, tables
+from spinewise.errors import nearest
+from spinewise.measures import html, stats, tables, units
+from spinewise.measures.report import Report
 from spinewise.measures.summary import PS_PER_SECOND, Summary, summarise
 from spinewise.runs import formats, kept, trace
 from spinewise.runs.folder import new_results
 from spinewise.specs.spec import Spec, spec_hash
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 FLOWS_FILE = "flows.parquet"
 SERIES_FILE = "series.parquet"
 TRACE_FILE = "trace.parquet"
+
+Numbers = npt.NDArray[np.float64]
 
 # What of the report stands at the top of run.json; the rest is under "report".
 HEADLINE = ("seed", "version", "wall_seconds", "events", "packet_hops", "outcome_hash", "traffic_hash")
@@ -39,10 +47,10 @@ class Result:
     """
 
     spec: Spec
-    flows: Any
-    series: Any
-    report: dict[str, Any]
-    trace: Any = None
+    flows: pa.Table
+    series: pa.Table
+    report: Report
+    trace: pa.Table | None = None
 
     @classmethod
     def from_outcome(cls, spec: Spec, outcome: Mapping[str, Any]) -> Result:
@@ -65,7 +73,7 @@ class Result:
         """Flow completion times by traffic entry and size class, overheads, loads and links."""
         return summarise(self.flows, self.report, self.spec, method)
 
-    def series_of(self, name: str, entity: str | None = None) -> tuple[Any, Any]:
+    def series_of(self, name: str, entity: str | None = None) -> tuple[Numbers, Numbers]:
         """Times in seconds and values of one series, of all entities or of one.
 
         Raises:
@@ -83,16 +91,41 @@ class Result:
         codes = np.unique(tables.numbers(self.series, "entity")[wanted])
         return [self.report["entity_names"][code] for code in codes]
 
-    def code(self, table: str, name: str) -> int:
+    def code(self, table: Literal["series_names", "entity_names"], name: str) -> int:
         """The number that stands for `name` in the series table."""
-        names = self.report.get(table, [])
-        if name not in names:
-            raise KeyError(f"{name!r} is not among {table} of this run: {names}")
-        return int(names.index(name))
+        names = self.report[table]
+        if name in names:
+            return names.index(name)
+        there = sorted({one for one in names if one})
+        what = "series" if table == "series_names" else "entity"
+        # A KeyError shows its text as Python writes it: one kind of quotes needs no backslashes.
+        hint = (nearest(name, there) or "").replace('"', "'")
+        raise KeyError(
+            f"no {what} {name!r} in this run; there are {few(there) or 'none (see metrics.series_interval_us)'}"
+            + (f" ({hint})" if hint else "")
+        )
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.title()}; see .summary(), .flows, .report>"
+
+    def title(self) -> str:
+        """The run in a line: its name, scheme, seed and flows."""
+        report = self.report
+        lost = report["flows"] - report.get("finished", report["flows"])
+        scheme = self.spec.get("scheme", {}).get("name", "unknown scheme")
+        return (
+            f"{self.spec.get('name', 'run')}: {scheme}, seed {report['seed']}, {report['flows']:,} flows"
+            + (f" ({lost:,} unfinished)" if lost else "")
+            + f", simulated {units.duration(report['stop_ps'] / PS_PER_SECOND)}"
+        )
+
+    def _repr_html_(self) -> str:
+        """The run and its flows by class, for notebooks."""
+        return html.lines([self.title()]) + self.summary()._repr_html_()
 
     def run_record(self) -> dict[str, Any]:
         """What run.json holds."""
-        report = dict(self.report)
+        report: dict[str, Any] = dict(self.report)
         record: dict[str, Any] = {"format": formats.RUN.name, "spec_hash": self.spec_hash}
         record |= {key: report.pop(key) for key in HEADLINE if key in report}
         record["summary"] = self.summary().as_dict()
@@ -127,11 +160,16 @@ class Result:
         series = kept.read_table(folder / SERIES_FILE, kept.SERIES_COLUMNS)
         traced = folder / TRACE_FILE
         choices = kept.read_table(traced, kept.TRACE_COLUMNS) if traced.exists() else None
-        report = record["report"] | {key: record[key] for key in HEADLINE if key in record}
+        report = cast("Report", record["report"] | {key: record[key] for key in HEADLINE if key in record})
         return cls(spec=record["spec"], flows=flows, series=series, report=report, trace=choices)
 
 
-def write_parquet(table: Any, path: Path) -> None:
+def few(names: list[str], most: int = 12) -> str:
+    """Some names, and how many there are besides."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
     """Write a table; numbers go without a dictionary, which takes memory and makes files of distinct values larger."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import, and only writers need it
     from pyarrow import parquet  # noqa: PLC0415

@@ -10,6 +10,8 @@ from rich.text import Text
 
 from spinewise.measures import units
 from spinewise.measures.entries import By
+from spinewise.measures.links import hottest
+from spinewise.measures.report import Report
 from spinewise.measures.summary import ALL, ClassSummary, Distribution, Packets, Summary
 from spinewise.runs.result import Result
 from spinewise.show.terminal import Grid, new_table
@@ -21,6 +23,7 @@ def run_report(result: Result, by: By = "auto") -> RenderableType:
     parts: list[RenderableType] = [fct_table(summary, by)]
     if summary.links:
         parts.append(link_table(summary))
+        parts.append(hot_table(result.report))
     parts.append(Text("\n".join(run_lines(result, summary))))
     return Group(*parts)
 
@@ -91,6 +94,42 @@ def link_table(summary: Summary) -> Grid:
             *(pauses if paused else []),
         )
     return table
+
+
+def hot_table(report: Report) -> Grid:
+    """The links in use longest, and those that were waited for most."""
+    found = hottest(report["links"])
+    shown = [*found.links, *(link for link in found.queues if link not in found.links)]
+    sampled = any(link.max_use is not None for link in shown)
+    table = new_table(
+        "Hottest links and longest queues",
+        ["link"],
+        [
+            "rate", "mean util.", *(["max util.", "queue p50", "queue p99"] if sampled else []),
+            "longest queue", "marks", "drops",
+        ],
+    )  # fmt: skip
+    for link in shown:
+        samples = [
+            units.NOTHING if link.max_use is None else units.percent(link.max_use),
+            byte_count(link.queue_p50_bytes),
+            byte_count(link.queue_p99_bytes),
+        ]
+        table.line(
+            link.name,
+            f"{units.count(link.rate_bps)}bps" if link.rate_bps else units.NOTHING,
+            units.percent(link.mean_use),
+            *(samples if sampled else []),
+            byte_count(link.longest_queue_bytes),
+            f"{link.marks:,}",
+            f"{link.drops:,}",
+        )
+    return table
+
+
+def byte_count(size: int | None) -> str:
+    """So many bytes; a dash where they are not known."""
+    return units.NOTHING if size is None else f"{units.count(size)}B"
 
 
 def run_lines(result: Result, summary: Summary) -> list[str]:

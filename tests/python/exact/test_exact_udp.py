@@ -54,7 +54,9 @@ def udp(src: int, dst: int, packet_bytes: int, total: int, schedule: Schedule) -
 
 def run(topology: Spec, sources: Sequence[Spec]) -> Outcome:
     """Switches without bounds."""
-    return simulate({"preset": "datacenter", "topology": topology, "switch": {"buffer_bytes": 1 << 40}, "traffic": list(sources)})
+    return simulate(
+        {"preset": "datacenter", "topology": topology, "switch": {"buffer_bytes": 1 << 40}, "traffic": list(sources)}
+    )
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -1,0 +1,197 @@
+"""The engine's report of a run, key by key. What an older engine did not tell is `NotRequired`."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+
+class Account(TypedDict):
+    """Packets of a fate, and their bytes on the wire."""
+
+    packets: int
+    bytes: int
+
+
+class Counters(TypedDict):
+    """What became of all packets, and what hosts and switches made besides data."""
+
+    created: Account
+    delivered: Account
+    dropped: Account
+    lost: Account
+    lost_in_switches: int
+    consumed: Account
+    in_network_at_stop: Account
+    acks: Account
+    handshakes: Account
+    probes: Account
+    messages: Account
+    pause_frames: Account
+    lossless_drops: int
+    most_buffer_bytes: list[int]
+    most_headroom_bytes: int
+    scheme_header_bytes: int
+    unroutable: int
+    resequencing: NotRequired[Resequencing]
+
+
+class Resequencing(TypedDict):
+    """What receivers held back below TCP (transport.resequencing)."""
+
+    held_packets: int
+    timeouts: int
+    overflows: int
+
+
+class Totals(TypedDict):
+    """Sums over all flows but UDP."""
+
+    sent: int
+    retransmits: int
+    spurious_retransmits: NotRequired[int]
+    timeouts: int
+    fast_retransmits: NotRequired[int]
+    out_of_order: int
+    dupack3_events: int
+    marks: int
+    path_changes: NotRequired[int]
+    reroutes: NotRequired[int | None]
+    nacks: int
+    cnps: int
+
+
+class ClassCounts(TypedDict):
+    """A size class: counts, means, and histograms as [lower edge, flows]."""
+
+    name: str
+    from_bytes: int
+    below_bytes: int | None
+    flows: int
+    finished: int
+    mean_fct_ps: float | None
+    mean_slowdown: float | None
+    fct_ps_histogram: list[list[int]]
+    slowdown_thousandths_histogram: list[list[int]]
+
+
+class EntryCounts(TypedDict):
+    """A traffic entry: its flows, by its own size classes."""
+
+    name: str
+    kind: str
+    flows: int
+    finished: int
+    udp: bool
+    totals: Totals
+    classes: list[ClassCounts]
+
+
+class QueueBytes(TypedDict):
+    """Bytes that waited for a link, over the samples."""
+
+    mean: float
+    p50: int
+    p95: int
+    p99: int
+    max: int
+
+
+class Link(TypedDict):
+    """One direction of a link, and the port at its sender."""
+
+    name: str
+    fabric: bool
+    rate_bps: NotRequired[int]
+    packets: int
+    bytes: int
+    lost: int
+    drops: int
+    dropped_bytes: int
+    marks: int
+    longest_queue_bytes: int
+    queue_bytes: NotRequired[QueueBytes | None]
+    paused_ps: int
+    pauses: int
+    utilisation: float
+    use_max: NotRequired[float | None]
+
+
+class Balance(TypedDict):
+    """How evenly switches used links of equal cost."""
+
+    imbalance_mean: float
+    imbalance_max: float
+    most_uneven: str
+
+
+class Samples(TypedDict):
+    """How often links were looked at."""
+
+    interval_ps: int
+    taken: int
+
+
+class Loads(TypedDict):
+    """Offered load by definition, as fractions of capacity."""
+
+    payload_of_nominal: float
+    wire_of_nominal: float
+    wire_of_available: float | None
+    overloaded: bool
+
+
+class Unfinished(TypedDict):
+    """Unfinished flows by reason, of a run with faults."""
+
+    cut_off: int
+    out_of_time: int
+
+
+class Warned(TypedDict):
+    """What is allowed, or came out, and may not be meant."""
+
+    code: str
+    key: str | None
+    text: str
+
+
+class CollectiveBounds(TypedDict):
+    """Begin and end of a round of a collective; the table `collectives` has its steps."""
+
+    entry: int
+    group: int
+    round: int
+    start_ps: int
+    end_ps: int
+    flows: int
+    bytes: int
+
+
+class Report(TypedDict):
+    """Everything the engine tells of a run besides its tables."""
+
+    seed: int
+    version: str
+    wall_seconds: float
+    stop_ps: int
+    events: int
+    packet_hops: int
+    outcome_hash: str
+    traffic_hash: str
+    flows: int
+    finished: int
+    totals: Totals
+    counters: Counters
+    loads: Loads | None
+    deadlock: list[str] | None
+    series_names: list[str]
+    entity_names: list[str]
+    samples: NotRequired[Samples | None]
+    balance: NotRequired[Balance | None]
+    links: list[Link]
+    classes: list[ClassCounts]
+    entries: NotRequired[list[EntryCounts]]
+    collectives: NotRequired[list[CollectiveBounds]]
+    warnings: NotRequired[list[Warned]]
+    unfinished: NotRequired[Unfinished]
+    traced_flows: NotRequired[list[int]]
