@@ -9,11 +9,36 @@ result.summary().of("short").fct_s.p99
 
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.plan import compare
-from spinewise.errors import SpecError
+from spinewise.errors import SchemeError, SpecError
 from spinewise.measures.summary import Summary
+from spinewise.own.params import flag, number, whole, word
+from spinewise.own.scheme import ANY, HostScheme, Key, Layout, SwitchScheme, To, us
 from spinewise.results import read, write
 from spinewise.runs.api import run
 from spinewise.runs.result import Result
 from spinewise.specs.spec import load, resolve
 
-__all__ = ["Comparison", "Result", "SpecError", "Summary", "compare", "load", "read", "resolve", "run", "write"]
+__all__ = [
+    "ANY",
+    "Comparison",
+    "HostScheme",
+    "Key",
+    "Layout",
+    "Result",
+    "SchemeError",
+    "SpecError",
+    "Summary",
+    "SwitchScheme",
+    "To",
+    "compare",
+    "flag",
+    "load",
+    "number",
+    "read",
+    "resolve",
+    "run",
+    "us",
+    "whole",
+    "word",
+    "write",
+]

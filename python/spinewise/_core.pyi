@@ -1,7 +1,7 @@
 """Types of the compiled engine: the whole boundary between Rust and Python."""
 
 from collections.abc import Callable, Sequence
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 class RawTrace(TypedDict):
     """Columns of a trace; `offsets` says where the hops of each row begin, the rest describes them, as JSON."""
@@ -30,18 +30,32 @@ class SpecError(ValueError):
     hint: str | None
     unserved: bool
 
+class SchemeError(RuntimeError):
+    """A scheme written in Python raised the exception that is the cause of this one."""
+
+    hook: str
+    now_ps: int
+    flow: int | None
+
 class InternalError(RuntimeError):
     """An invariant of the engine does not hold: a defect of Spinewise."""
 
 __version__: str
 
-def resolve(spec_json: str, /) -> str: ...
+class OwnScheme:
+    """A class of Python as the engine lists it; `facts` is JSON."""
+
+    name: str
+    def __init__(self, scheme: type, facts: str, /) -> None: ...
+
+def resolve(spec_json: str, own: Sequence[OwnScheme] | None = None) -> str: ...
 def topology(spec_json: str, /) -> str: ...
 def run(
     spec_json: str,
     progress: Callable[[int, int, int], object] | None = None,
     tuning: str | None = None,
     flows: Sequence[int] | None = None,
+    own: Sequence[OwnScheme] | None = None,
 ) -> RawOutcome:
     """`progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second; `flows` are traced."""
 
@@ -49,3 +63,138 @@ def registry() -> str: ...
 def columns() -> str: ...
 def bench(options_json: str, /) -> str:
     """Options, all needed: `only` (part of a case's name), `rounds`, `share` of the full length."""
+
+# What hooks of schemes written in Python are lent. Times are picoseconds, rates bits per second.
+
+class Rng:
+    """A random stream of this seat's own."""
+
+    def below(self, n: int) -> int: ...
+    def bits(self) -> int: ...
+    def unit(self) -> float: ...
+
+class Out:
+    """What shall be done when the hook has returned; `to` and `key` are made by `spinewise.To` and `spinewise.Key`."""
+
+    def send(
+        self,
+        to: tuple[Any, ...],
+        kind: int,
+        body: bytes = b"",
+        *,
+        wire: int = 64,
+        flow: int | None = None,
+        way: int = 65535,
+    ) -> None: ...
+    def probe(self, to: tuple[Any, ...], way: int, *, wire: int = 64, ttl: int = 0, give_up: int) -> None: ...
+    def arm(self, key: tuple[Any, ...], at: int) -> None: ...
+    def cancel(self, key: tuple[Any, ...]) -> None: ...
+    def release(self, port: int, queue: int) -> None: ...
+    def mask_ecn(self) -> None: ...
+    def discard(self) -> None: ...
+    def record(self, series: int, value: float) -> None: ...
+
+class HostView:
+    """What a host can know, and what its operator has told it."""
+
+    host: int
+    leaf: int
+    link_rate: int
+    path_rate: int
+    base_rtt: int
+    base_one_way: int
+    mss: int
+    mtu: int
+    def leaf_of(self, host: int) -> int: ...
+    def ways_to_host(self, host: int) -> int: ...
+    def ways_to_leaf(self, leaf: int) -> int: ...
+    def rate_to_host(self, host: int, way: int) -> int: ...
+
+class SwitchView:
+    """What a switch can know of itself, and what it is told."""
+
+    switch: int
+    tier: str
+    candidates: tuple[int, ...]
+    host_ports: int
+    salt: int
+    fabric_salt: int
+    def queue_bytes(self, port: int) -> int: ...
+    def queue_packets(self, port: int) -> int: ...
+    def queueing_delay(self, port: int) -> int: ...
+    def rate(self, port: int) -> int: ...
+    def free_queue(self, port: int) -> int | None: ...
+    def free_queues(self, host: int) -> int: ...
+    def leaf_of(self, host: int) -> int: ...
+    def towards(self, leaf: int) -> tuple[int, ...]: ...
+    def told_capacity(self, port: int, leaf: int) -> int: ...
+    def told_path(self, from_leaf: int, to_leaf: int, n: int) -> tuple[int, int] | None: ...
+    def told_loss(self, leaf: int) -> bool: ...
+    def told_component(self, from_leaf: int, to_leaf: int, n: int) -> tuple[int, tuple[int, ...]] | None: ...
+
+class Peers:
+    """The peers this seat has met, in the order of meeting; rows are what `Peer` and `Route` of the class make."""
+
+    ids: tuple[int, ...]
+    def __len__(self) -> int: ...
+    def position(self, peer: int, /) -> int | None: ...
+    def at(self, n: int) -> Any: ...
+    def route(self, n: int, way: int) -> Any: ...
+
+class Cx:
+    """What every hook is lent; the view is a `HostView` or a `SwitchView`, by where the scheme sits."""
+
+    now: int
+    view: Any
+    rng: Rng
+    out: Out
+    node: Any
+    peer: Any
+    peers: Peers
+    def route(self, way: int) -> Any: ...
+    def port(self, port: int) -> Any: ...
+
+class Packet:
+    """The packet in hand; `kind` is data, ack, probe, probe_reply or message."""
+
+    kind: str
+    flow: int
+    src: int
+    dst: int
+    seq: int
+    wire: int
+    payload: int
+    ce: bool
+    retransmit: bool
+    way: int
+    in_port: int
+    out_port: int
+    def spread(self, salt: int, n: int) -> int: ...
+
+class Header:
+    """The in-band header of the packet in hand: at most 15 bytes."""
+
+    data: bytes
+
+class Feedback:
+    """What became of a flow, a path or a probe; what does not belong to the event is an AttributeError."""
+
+    event: str
+    way: int
+    flow: int | None
+    size: int
+    bytes: int
+    rtt: int
+    one_way: int
+    marked: bool
+    by: tuple[str, int]
+    port: int
+
+class Message:
+    """A message between schemes."""
+
+    sender: tuple[str, int]
+    kind: int
+    flow: int | None
+    in_port: int
+    body: bytes

@@ -9,11 +9,11 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
-from spinewise.errors import SpecError
+from spinewise.errors import SchemeError, SpecError
 from spinewise.plain import plain
 
 if TYPE_CHECKING:
-    from spinewise._core import RawOutcome
+    from spinewise._core import OwnScheme, RawOutcome
 
 Spec = dict[str, Any]
 
@@ -120,13 +120,29 @@ def encode(spec: Mapping[str, Any]) -> str:
     return json.dumps(plain(spec), allow_nan=False)
 
 
+# Schemes written in Python, by what a spec says of their code: name and SHA-256. A spec that says neither gets none.
+OWN_SCHEMES: dict[tuple[str, str], OwnScheme] = {}
+
+
+def own_schemes(spec: Mapping[str, Any]) -> list[OwnScheme]:
+    """The schemes written in Python that a spec names by their code, as far as this process was given them."""
+    table = spec.get("scheme")
+    source = table.get("source") if isinstance(table, Mapping) else None
+    if not isinstance(table, Mapping) or not isinstance(source, Mapping):
+        return []
+    found = OWN_SCHEMES.get((str(table.get("name")), str(source.get("sha256"))))
+    return [found] if found is not None else []
+
+
 def resolve(spec: Mapping[str, Any]) -> Spec:
     """The full spec with every default filled in and every value checked."""
     core = engine()
     try:
-        return cast(Spec, json.loads(core.resolve(encode(spec))))
+        return cast(Spec, json.loads(core.resolve(encode(spec), own_schemes(spec))))
     except core.SpecError as error:
         raise translated(error) from None
+    except core.SchemeError as error:
+        raise failed(error) from error.__cause__
 
 
 def topology(spec: Mapping[str, Any]) -> Fabric:
@@ -147,13 +163,18 @@ def run(
 ) -> RawOutcome:
     """Simulate a resolved spec with the interpreter detached; with `trace`, choices of these flows are traced.
 
+    Under a scheme written in Python the interpreter stays: such runs take turns, however many threads there are.
+
     `progress` is called about ten times a second; an exception it raises ends the run and comes out here.
     """
     core = engine()
     try:
-        return cast("RawOutcome", core.run(encode(resolved), watcher(resolved, progress), None, trace))
+        watch = watcher(resolved, progress)
+        return cast("RawOutcome", core.run(encode(resolved), watch, None, trace, own_schemes(resolved)))
     except core.SpecError as error:
         raise translated(error) from None
+    except core.SchemeError as error:
+        raise failed(error) from error.__cause__
 
 
 def watcher(resolved: Mapping[str, Any], progress: ProgressHook | None) -> Callable[[int, int, int], object] | None:
@@ -199,3 +220,8 @@ def bench(only: str = "", rounds: int = 5, share: float = 1.0) -> list[dict[str,
 def translated(error: Any) -> SpecError:
     """The engine's error as the package's own class, which can also name a file."""
     return SpecError(error.key, error.value, error.allowed, error.hint, unserved=error.unserved)
+
+
+def failed(error: Any) -> SchemeError:
+    """The engine's report of an exception in a scheme as the package's own class."""
+    return SchemeError(str(error), error.hook, error.now_ps, error.flow)

@@ -65,6 +65,22 @@ class SpecError(ValueError):
         return SpecError(self.key, self.value, self.allowed, self.hint, file=named, unserved=self.unserved)
 
 
+class SchemeError(RuntimeError):
+    """A scheme written in Python raised an exception, which is the cause of this one; the run has no result.
+
+    Attributes:
+        hook: class and method, such as ``MyScheme.pick``.
+        now_ps: simulated time, in picoseconds.
+        flow: number of the flow it was about, or None.
+    """
+
+    def __init__(self, message: str, hook: str, now_ps: int, flow: int | None) -> None:
+        self.hook = hook
+        self.now_ps = now_ps
+        self.flow = flow
+        super().__init__(message)
+
+
 class Cancelled(Exception):  # noqa: N818 - the run did not fail, it was asked to stop
     """A run was stopped from outside before it ended."""
 

@@ -3,11 +3,16 @@
 //! Runs happen with the interpreter detached; every so often the watch attaches it to report progress and to look for
 //! Ctrl-C. A panic inside the engine becomes an `InternalError` that says what to report.
 
+mod own;
+
+use own::OwnScheme;
+use own::failure::{self, Failure as InScheme};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Value, json};
+use spinewise_sim::bank::Entry;
 use spinewise_sim::engine::Progress;
 use spinewise_sim::outcome::{Column, FLOW_COLUMNS, Outcome, SERIES_COLUMNS, Values};
 use spinewise_sim::setup::{Failure, Tuning, simulate};
@@ -21,6 +26,12 @@ create_exception!(
     SpecError,
     PyValueError,
     "A spec was refused; has `key`, `value`, `allowed`, `hint` and `unserved`."
+);
+create_exception!(
+    _core,
+    SchemeError,
+    PyRuntimeError,
+    "A scheme written in Python raised the exception that is the cause of this one; has `hook`, `now_ps` and `flow`."
 );
 create_exception!(_core, InternalError, PyRuntimeError, "An invariant of the engine does not hold: a defect.");
 
@@ -55,16 +66,39 @@ fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     })
 }
 
-fn read(py: Python<'_>, text: &str) -> PyResult<Spec> {
+fn read(py: Python<'_>, text: &str, own: Option<&[Py<OwnScheme>]>) -> PyResult<Spec> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("the spec is not JSON: {error}")))?;
-    guarded(|| spec::resolve(&value))?.map_err(|error| spec_error(py, &error))
+    let guests: Vec<Entry> = own.into_iter().flatten().map(|scheme| scheme.get().entry).collect();
+    drop(failure::take());
+    let resolved = guarded(|| spec::resolve_with(&value, &guests))?;
+    match failure::take() {
+        Some(failure) => Err(scheme_error(py, failure)),
+        None => resolved.map_err(|error| spec_error(py, &error)),
+    }
 }
 
-/// The spec with all defaults, as JSON.
+/// An exception in a scheme of Python, with where and when; one that ends programs is itself.
+fn scheme_error(py: Python<'_>, failure: InScheme) -> PyErr {
+    if !failure.error.is_instance_of::<PyException>(py) {
+        return failure.error;
+    }
+    let InScheme { error, place, hook, now_ps, flow } = failure;
+    let raised = SchemeError::new_err(format!("{hook} failed {place}: {error}"));
+    let value = raised.value(py);
+    let told = value
+        .setattr("hook", hook)
+        .and_then(|()| value.setattr("now_ps", now_ps))
+        .and_then(|()| value.setattr("flow", flow));
+    raised.set_cause(py, Some(error));
+    told.map_or_else(|failed| failed, |()| raised)
+}
+
+/// The spec with all defaults, as JSON. `own` are schemes written in Python that it may name.
 #[pyfunction]
-fn resolve(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    Ok(read(py, spec_json)?.resolved.to_string())
+#[pyo3(signature = (spec_json, own=None))]
+fn resolve(py: Python<'_>, spec_json: &str, own: Option<Vec<Py<OwnScheme>>>) -> PyResult<String> {
+    Ok(read(py, spec_json, own.as_deref())?.resolved.to_string())
 }
 
 /// The fabric of a spec as it is built, with the schedule of its faults, as JSON.
@@ -81,9 +115,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Runs a spec. `progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second.
 ///
 /// `tuning` is JSON with any of `engine` ("windows" or "events"), `window_divisor`, `commit_at_start`, `all_hooks`:
-/// choices that must not change a result. `flows` are traced, which takes a second pass.
+/// choices that must not change a result. `flows` are traced, which takes a second pass. `own` are schemes written in
+/// Python that the spec may name; a run of one keeps the interpreter, but for moments.
 #[pyfunction]
-#[pyo3(signature = (spec_json, progress=None, tuning=None, flows=None))]
+#[pyo3(signature = (spec_json, progress=None, tuning=None, flows=None, own=None))]
 #[allow(clippy::disallowed_methods)] // the wall clock decides nothing but when to look
 fn run<'py>(
     py: Python<'py>,
@@ -91,13 +126,18 @@ fn run<'py>(
     progress: Option<Py<PyAny>>,
     tuning: Option<&str>,
     flows: Option<Vec<u32>>,
+    own: Option<Vec<Py<OwnScheme>>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let spec = read(py, spec_json)?;
+    let spec = read(py, spec_json, own.as_deref())?;
+    let in_python = spec.scheme.chosen().entry().source.is_some();
     let tuning = read_tuning(tuning)?;
     let began = Instant::now();
     let mut looked = began;
     let mut raised = None;
     let mut watch = |at: Progress| {
+        if in_python && failure::has_failed() {
+            return false;
+        }
         if looked.elapsed() < LOOK_EVERY {
             return true;
         }
@@ -106,6 +146,10 @@ fn run<'py>(
             let reported = progress
                 .as_ref()
                 .map_or(Ok(()), |progress| progress.call1(py, (at.now.0, at.packet_hops, at.open)).map(|_| ()));
+            if in_python {
+                // Other threads have their turn.
+                py.detach(|| ());
+            }
             match reported.and_then(|()| py.check_signals()) {
                 Ok(()) => true,
                 Err(error) => {
@@ -115,14 +159,19 @@ fn run<'py>(
             }
         })
     };
-    let done = py.detach(|| {
+    let mut work = || {
         guarded(|| match &flows {
             None => simulate(&spec, tuning, &mut watch).map(|outcome| (outcome, None)),
             Some(flows) => {
                 trace::simulate(&spec, tuning, flows, &mut watch).map(|(outcome, trace)| (outcome, Some(trace)))
             }
         })
-    })?;
+    };
+    let done = if in_python { work() } else { py.detach(work) };
+    if let Some(failure) = failure::take() {
+        return Err(scheme_error(py, failure));
+    }
+    let done = done?;
     let wall = began.elapsed();
     match done {
         Ok((outcome, trace)) => pack(py, &outcome, trace.as_ref(), wall),
@@ -246,8 +295,10 @@ fn run_bench(py: Python<'_>, options: &str) -> PyResult<String> {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SpecError", module.py().get_type::<SpecError>())?;
+    module.add("SchemeError", module.py().get_type::<SchemeError>())?;
     module.add("InternalError", module.py().get_type::<InternalError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    own::register(module)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(topology, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

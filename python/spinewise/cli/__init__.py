@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from typing import Any, NoReturn
 
 from spinewise.cli import streams
 from spinewise.cli.parser import build_parser
-from spinewise.errors import SpecError
+from spinewise.errors import SchemeError, SpecError
 from spinewise.interop.text import InteropWarning
 from spinewise.reading import printable
 
@@ -46,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = refuse(refusal, as_json=args.json)
     except SpecError as error:
         code = refuse(blame(error, args), as_json=args.json)
+    except SchemeError as error:
+        code = scheme_failed(error, as_json=args.json)
     except SystemExit as left:
         code = leave(left, args)
     except KeyboardInterrupt:
@@ -119,6 +122,17 @@ def blame(error: SpecError, args: argparse.Namespace) -> SpecError:
 def normal(path: str) -> str:
     """A key path with indices in brackets written as in dotted form."""
     return path.strip().replace("[", ".").replace("]", "")
+
+
+def scheme_failed(error: SchemeError, *, as_json: bool) -> int:
+    """Print what a scheme written in Python raised: its own traceback, then when and where."""
+    if as_json:
+        told = {"scheme": str(error), "hook": error.hook, "now_ps": error.now_ps, "flow": error.flow}
+        print(json.dumps({"error": told}, indent=2))
+    if error.__cause__ is not None:
+        traceback.print_exception(error.__cause__)
+    print(f"spinewise: {error}", file=sys.stderr)
+    return EXIT_BAD_INPUT
 
 
 def refuse(error: SpecError, *, as_json: bool) -> int:

@@ -11,6 +11,7 @@ from spinewise.comparison import report
 from spinewise.comparison.files import record, write_files
 from spinewise.comparison.plan import RUNS, Plan, measure, measure_and_keep
 from spinewise.errors import SpecError
+from spinewise.own.load import load_scheme
 from spinewise.runs.folder import new_results
 from spinewise.runs.jobs import run_all
 from spinewise.show import terminal
@@ -22,7 +23,8 @@ def command(args: argparse.Namespace) -> int:
     """Run all cells, print the tables, write tables and figures when asked to."""
     if args.keep_runs and not args.out:
         raise SpecError("--keep-runs", "(given)", "together with --out", "runs are kept in the comparison's folder")
-    plan, skipped = Plan.of(load(args.spec, args.set), args.schemes, args.loads, args.seeds).served()
+    own = [load_scheme(text) for text in args.scheme_file]
+    plan, skipped = Plan.of(load(args.spec, args.set), args.schemes, args.loads, args.seeds, own).served()
     cases = plan.cases()
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None

@@ -125,6 +125,7 @@ def add_run(commands: Any) -> None:
         help="trace how these flows chose their paths, as trace.parquet; see `spinewise explain`",
     )
     add_by(parser)
+    parser.add_argument("--scheme-file", metavar="FILE.py:CLASS", help="run this scheme written in Python")
     add_output(parser, "run.json, flows.parquet and series.parquet")
 
 
@@ -154,6 +155,13 @@ def add_compare(commands: Any) -> None:
         metavar="A,B,…",
         help='schemes or variants, the first is the baseline: "ecmp,pdlb:path_tag=outer@PDLB outer"'
         " [compare.schemes of the spec]",
+    )
+    parser.add_argument(
+        "--scheme-file",
+        action="append",
+        default=[],
+        metavar="FILE.py:CLASS",
+        help="a scheme written in Python that --schemes may name, else the last of them; may be repeated",
     )
     parser.add_argument("--loads", type=numbers, metavar="X,Y,…", help="loads [compare.loads]")
     parser.add_argument(

@@ -7,6 +7,8 @@ from contextlib import ExitStack
 
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
+from spinewise.own.contract import give
+from spinewise.own.load import load_scheme
 from spinewise.runs import api
 from spinewise.runs.folder import new_results
 from spinewise.show import run_tables, terminal
@@ -16,7 +18,10 @@ from spinewise.specs.spec import load, resolve
 
 def command(args: argparse.Namespace) -> int:
     """Simulate one spec; print its summary; keep its results when asked to."""
-    spec = resolve(load(args.spec, args.set), seed=args.seed)
+    given = load(args.spec, args.set)
+    if args.scheme_file:
+        given = give(given, load_scheme(args.scheme_file))
+    spec = resolve(given, seed=args.seed)
     if args.trace and not args.out:
         raise SpecError("--trace", args.trace, "together with --out", "the trace is kept in the folder of the run")
     with ExitStack() as stack:

@@ -16,6 +16,7 @@ from spinewise.errors import SpecError
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import entries_of
 from spinewise.measures.summary import ALL
+from spinewise.own.scheme import Scheme
 from spinewise.plain import as_number, as_whole, shown
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
 from spinewise.runs.result import Result
@@ -30,7 +31,7 @@ RUNS = "runs"
 
 def compare(
     spec: Mapping[str, Any] | str | Path,
-    schemes: str | Iterable[str] | None = None,
+    schemes: str | Iterable[str | type[Scheme]] | None = None,
     *,
     loads: Sequence[float] | None = None,
     seeds: int | Sequence[int] | None = None,
@@ -44,7 +45,8 @@ def compare(
 
     Args:
         spec: a dict or a TOML file.
-        schemes: variants as in ``--schemes`` (see `spinewise.specs.variants`); the first is the baseline.
+        schemes: variants as in ``--schemes`` (see `spinewise.specs.variants`), and classes of schemes written in
+            Python; the first is the baseline.
         loads: set on every traffic entry that has a load; None keeps the spec's own.
         seeds: how many, counted up from the spec's seed, or which ones.
         jobs: runs at once; one per core when None.
@@ -127,11 +129,15 @@ class Plan:
     def of(
         cls,
         spec: Spec,
-        schemes: str | Iterable[str] | None,
+        schemes: str | Iterable[str | type[Scheme]] | None,
         loads: Sequence[float] | None,
         seeds: int | Sequence[int] | None,
+        own: Sequence[type[Scheme]] = (),
     ) -> Plan:
-        """From the caller's wishes, with the spec's [compare] table behind them."""
+        """From the caller's wishes, with the spec's [compare] table behind them.
+
+        `own` are schemes written in Python that `schemes` may name; those it does not name come last.
+        """
         table = spec.pop("compare", {})
         check_compare_table(table)
         schemes = schemes if schemes is not None else table.get("schemes")
@@ -140,7 +146,7 @@ class Plan:
         loads = loads if loads is not None else table.get("loads")
         return cls(
             spec,
-            parse_list(schemes),
+            parse_list(schemes, own),
             [check_load(load) for load in listed([] if loads is None else loads, "--loads", LOADS)] or [None],
             seed_list(seeds if seeds is not None else table.get("seeds"), spec),
         )

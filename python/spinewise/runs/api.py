@@ -9,9 +9,11 @@ from typing import Any
 from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
+from spinewise.own.contract import with_scheme
+from spinewise.own.scheme import Scheme
 from spinewise.plain import as_whole, shown
 from spinewise.runs.result import Result
-from spinewise.specs.spec import resolve
+from spinewise.specs.spec import as_spec, resolve
 
 
 def run(
@@ -20,6 +22,7 @@ def run(
     seed: int | None = None,
     progress: ProgressHook | None = None,
     trace: Iterable[int] | None = None,
+    scheme: str | type[Scheme] | None = None,
 ) -> Result:
     """Simulate one spec and return its results.
 
@@ -30,13 +33,16 @@ def run(
             raises stops the run.
         trace: flows, by number, whose choices of paths are traced: see `Result.trace`. It takes a second
             pass, and the outcome is the same.
+        scheme: in place of the spec's own: the name of one, or a class derived from `spinewise.HostScheme` or
+            `spinewise.SwitchScheme`. The spec's [scheme] table is kept if it names the same.
 
     Raises:
+        SchemeError: a scheme written in Python raised an exception.
         SpecError: naming the key, the value given and what is allowed.
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: a function of a Progress is needed, not {type(progress).__name__}")
-    resolved = resolve(spec, seed=seed)
+    resolved = resolve(spec if scheme is None else with_scheme(as_spec(spec), scheme), seed=seed)
     file = None if isinstance(spec, Mapping) else str(spec)
     try:
         return Result.from_outcome(resolved, core.run(resolved, progress, traced(trace)))

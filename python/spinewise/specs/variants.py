@@ -11,14 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spinewise.errors import SpecError
+from spinewise.own.contract import contract, name_of, source_of
+from spinewise.own.scheme import Scheme
 from spinewise.plain import shown
 from spinewise.specs.spec import Spec, parse_value, set_path
 
-SCHEME_KEYS = ("path_tag", "fabric", "header_bytes")
+SCHEME_KEYS = ("path_tag", "fabric", "header_bytes", "source")
 # How bytes on the wire are counted is a choice of the experiment, not of one scheme.
 SHARED_KEYS = ("header_bytes",)
 LABEL_CHARS = 60
@@ -41,6 +43,10 @@ class Variant:
     label: str
     name: str
     settings: tuple[tuple[str, Any], ...] = ()
+
+    def running(self, source: dict[str, str]) -> Variant:
+        """The same with the code of a scheme written in Python."""
+        return replace(self, settings=(("source", source), *self.settings))
 
     def apply(self, spec: Spec) -> Spec:
         """A copy of `spec` that runs this variant.
@@ -65,6 +71,16 @@ class Variant:
         return changed
 
 
+def own_sources(classes: Iterable[type[Scheme]]) -> dict[str, dict[str, str]]:
+    """Where the code of each class lies, by the name of its scheme."""
+    found: dict[str, type[Scheme]] = {}
+    for scheme in classes:
+        name = contract(scheme).name
+        if found.setdefault(name, scheme) is not scheme:
+            raise SpecError("--schemes", name, "classes with names that differ", 'set the class attribute "name"')
+    return {name: source_of(scheme) for name, scheme in found.items()}
+
+
 def parse(text: str) -> Variant:
     """One variant from its text."""
     body, at, label = text.partition("@")
@@ -86,15 +102,24 @@ def parse(text: str) -> Variant:
     return Variant(label or " ".join([name, *pairs]), name, tuple(settings))
 
 
-def parse_list(schemes: str | Iterable[str]) -> list[Variant]:
-    """Several variants from one comma-separated text or from a list; labels must differ."""
+def parse_list(schemes: str | Iterable[str | type[Scheme]], own: Iterable[type[Scheme]] = ()) -> list[Variant]:
+    """Several variants from one comma-separated text or from a list; labels must differ.
+
+    A class written in Python is a variant by itself, and texts may name it, with parameters. Those of `own` that
+    nothing names come last.
+    """
     if not isinstance(schemes, Iterable):
         raise TypeError(f"schemes: a text or a list of texts is needed, not {type(schemes).__name__}")
-    texts: Sequence[str] = _COMMA.split(schemes) if isinstance(schemes, str) else list(schemes)
-    for text in texts:
-        if not isinstance(text, str):
-            raise SpecError("--schemes", shown(text), FORM)
-    found = [parse(text.strip()) for text in texts if text.strip()]
+    items: Sequence[str | type[Scheme]] = _COMMA.split(schemes) if isinstance(schemes, str) else list(schemes)
+    for item in items:
+        if not isinstance(item, str | type):
+            raise SpecError("--schemes", shown(item), FORM)
+    classes = [item for item in items if not isinstance(item, str)] + list(own)
+    sources = own_sources(classes)
+    texts = [item.strip() if isinstance(item, str) else name_of(item) for item in items]
+    found = [parse(text) for text in texts if text]
+    found += [parse(name) for name in sources if name not in {variant.name for variant in found}]
+    found = [variant.running(sources[variant.name]) if variant.name in sources else variant for variant in found]
     if not found:
         raise SpecError("--schemes", schemes, FORM)
     labels = [variant.label for variant in found]

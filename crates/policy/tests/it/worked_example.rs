@@ -1,13 +1,15 @@
-//! The worked example of CONTRIBUTING.md: it is quoted as it stands here, compiles against the contract, and works.
+//! The worked examples of CONTRIBUTING.md: they are quoted as they stand here, compile against the contract, and work.
 
+mod plb;
 mod power_of_two;
 
+use plb::{Plb, Round};
 use power_of_two::{Config, Flowlet, PowerOfTwo};
 use spinewise_policy::site::Ports;
 use spinewise_policy::*;
 
 const PAGE: &str = include_str!("../../../../CONTRIBUTING.md");
-const SCHEME: &str = include_str!("worked_example/power_of_two.rs");
+const SCHEMES: &[&str] = &[include_str!("worked_example/power_of_two.rs"), include_str!("worked_example/plb.rs")];
 
 /// Ports with these queues, in bytes.
 struct Queues([u64; 5]);
@@ -58,10 +60,12 @@ fn pick(queues: [u64; 5], now: Time, rng: &mut Rng, flowlet: &mut Flowlet) -> us
 }
 
 #[test]
-fn the_page_quotes_the_scheme_as_it_stands() {
-    let quoted =
-        PAGE.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).find(|text| *text == SCHEME);
-    assert!(quoted.is_some(), "CONTRIBUTING.md does not quote crates/policy/tests/it/worked_example/power_of_two.rs");
+fn the_page_quotes_the_schemes_as_they_stand() {
+    let quoted: Vec<&str> = PAGE.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    for scheme in SCHEMES {
+        let head = scheme.lines().next();
+        assert!(quoted.contains(scheme), "CONTRIBUTING.md does not quote the worked example {head:?} as it stands");
+    }
     // What the page tells to add to the registry names what the file defines.
     assert!(PAGE.contains("PowerOfTwo: $crate::schemes::power_of_two::PowerOfTwo,"));
 }
@@ -94,4 +98,106 @@ fn a_flowlet_stays_until_it_pauses() {
     }
     now += Span(100_000_001);
     assert_ne!(pick(full, now, &mut rng, &mut flowlet), first, "the longest queue is never taken");
+}
+
+/// One flow under PLB at a host, and what it recorded.
+struct Sender {
+    scheme: Plb,
+    round: Round,
+    rng: Rng,
+    now: Time,
+    sent: u64,
+    moves: usize,
+}
+
+impl Sender {
+    fn new(config: &plb::Config) -> Sender {
+        let rng = Rng::stream(1, "test", 2);
+        Sender { scheme: Plb::new(config), round: Round::default(), rng, now: Time::ZERO, sent: 0, moves: 0 }
+    }
+
+    fn hook<R>(&mut self, hook: impl FnOnce(&Plb, &mut Cx<'_, Plb>, &mut Round) -> R) -> R {
+        let mut actions = [out::Action::MaskEcn; 8];
+        let mut cx: Cx<'_, Plb> = Cx {
+            now: self.now,
+            node: &mut (),
+            peers: Table { ids: &[], peers: &mut [], routes: &mut [], stride: 0, current: 0 },
+            ports: &mut [],
+            view: HostView::default(),
+            rng: &mut self.rng,
+            out: Out::new(&mut actions, &mut []),
+        };
+        let answer = hook(&self.scheme, &mut cx, &mut self.round);
+        self.moves += cx.out.len();
+        answer
+    }
+
+    /// Sends a packet of 1,000 bytes: its label.
+    fn send(&mut self) -> Way {
+        let packet = Packet { kind: Kind::Data, seq: self.sent, payload: 1000, ..Packet::default() };
+        self.sent += 1000;
+        self.hook(|scheme, cx, round| scheme.pick(cx, round, &packet, &mut ()))
+    }
+
+    fn tell(&mut self, event: Event) {
+        let feedback = Feedback { way: Way(0), flow: Some(FlowKey(0)), event };
+        self.hook(|scheme, cx, round| scheme.feedback(cx, Some(round), &feedback));
+    }
+
+    fn acknowledge(&mut self, marked: bool) {
+        self.tell(Event::Ack { bytes: 1000, rtt: Span::from_us(20), one_way: Span::from_us(10), marked });
+    }
+
+    /// A round of four packets in which so many are marked, with one packet out ahead of it all the time.
+    fn round(&mut self, marked: usize) {
+        (0..4).for_each(|_| drop(self.send()));
+        (0..4).for_each(|n| self.acknowledge(n < marked));
+    }
+}
+
+#[test]
+fn plb_moves_after_congested_rounds_in_a_row() {
+    let config = plb::Config { rehash_rounds: 3, ..plb::Config::default() };
+    let mut flow = Sender::new(&config);
+    let label = flow.send();
+    assert_ne!(label, Way::ANY);
+    // The first acknowledgement begins a round that ends with what had been sent by then.
+    for marked in [4, 4, 1, 2, 2] {
+        flow.round(marked);
+    }
+    assert_eq!((flow.moves, flow.send()), (0, label), "one clean round between, and one below the threshold of a half");
+    let mut flow = Sender::new(&config);
+    let label = flow.send();
+    (0..4).for_each(|_| flow.round(4));
+    assert_eq!(flow.moves, 1);
+    assert_ne!(flow.send(), label);
+}
+
+#[test]
+fn plb_moves_sooner_where_nothing_is_in_flight() {
+    for (idle_rehash_rounds, moves) in [(2, 1), (0, 0)] {
+        let config = plb::Config { rehash_rounds: 12, idle_rehash_rounds, ..plb::Config::default() };
+        let mut flow = Sender::new(&config);
+        for _ in 0..3 {
+            flow.send();
+            flow.acknowledge(true);
+        }
+        assert_eq!(flow.moves, moves, "M = {idle_rehash_rounds}");
+    }
+}
+
+#[test]
+fn plb_pauses_after_a_timeout() {
+    let config = plb::Config { rehash_rounds: 1, suspend_us: 100.0, ..plb::Config::default() };
+    let mut flow = Sender::new(&config);
+    let label = flow.send();
+    flow.tell(Event::Timeout);
+    assert_eq!(flow.moves, 1, "the timeout itself changes the label");
+    assert_ne!(flow.send(), label);
+    flow.now += Span::from_us(99);
+    (0..3).for_each(|_| flow.round(4));
+    assert_eq!(flow.moves, 1, "no move for 100 to 200 us");
+    flow.now += Span::from_us(101);
+    flow.round(4);
+    assert_eq!(flow.moves, 2);
 }

@@ -193,8 +193,10 @@ impl Policy for Hosted {
     #[inline(never)]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Row, packet: &Packet, header: &mut Header) -> Way {
         header.own = self.0.writes_header();
+        // A switch must choose, whatever becomes of the run of one that did not.
+        let otherwise = if matches!(cx.view, Room::Host(_)) { Way::ANY } else { Way(0) };
         let lent = Lent { hook: Hook::Pick(packet), cx, flow: Some(flow), header: Some(header) };
-        if let Answer::Way(way) = self.0.call(lent) { way } else { Way::ANY }
+        if let Answer::Way(way) = self.0.call(lent) { way } else { otherwise }
     }
 
     fn egress(&self, cx: &mut Cx<'_, Self>, port: Port, packet: &Packet, header: &mut Header) {

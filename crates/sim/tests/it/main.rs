@@ -19,6 +19,7 @@ mod faults;
 mod flow_control;
 mod follow;
 mod graphs;
+mod guests;
 mod hedera;
 mod held_queues;
 mod hermes_preset;
@@ -46,3 +47,9 @@ mod topology;
 mod trace;
 mod trace_faults;
 mod ttc;
+
+// In their own place the files of the worked examples find these at the root of the policy crate.
+pub use spinewise_policy::{
+    About, AtHost, AtSwitch, Cx, Event, Feedback, Hooks, Kind, Layout, Packet, Policy, Port, Rng, Shape, Span, Time,
+    Way, params,
+};

@@ -1,0 +1,287 @@
+//! Schemes written in Python: a class that follows the contract of `spinewise-policy`, called hook by hook.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `own.rs` | the class as an entry of the engine's list of schemes, and as a spec has chosen it |
+//! | `own/hooks.rs` | its hooks, called |
+//! | `own/lent.rs` | what a hook is lent, within reach while it runs |
+//! | `own/views.rs`, `packet.rs`, `wishes.rs`, `rows.rs` | that, as Python sees it |
+//! | `own/failure.rs` | an exception in a hook, kept until the engine looks |
+
+pub mod failure;
+mod hooks;
+mod lent;
+mod packet;
+mod rows;
+mod views;
+mod wishes;
+
+use hooks::Instance;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use serde_json::Value as Json;
+use spinewise_policy::config::{Allowed, Param, Refused, Value, is_allowed};
+use spinewise_policy::{About, Hooks, Layout, Peers, Phase, Sees, Shape, Span};
+use spinewise_sim::bank::{Bank, Choice, Chosen, Entry, Given, Hosted, Misfit, ParamValue, Places, Source};
+use std::sync::Arc;
+
+/// A class of Python, as the engine lists it. It lives as long as the process: a class is made once, and run often.
+#[pyclass(frozen, module = "spinewise._core")]
+pub struct OwnScheme {
+    pub entry: Entry,
+}
+
+#[pymethods]
+impl OwnScheme {
+    /// Of a class, and what `spinewise.own` has found it to be (JSON).
+    #[new]
+    fn new(class: &Bound<'_, PyType>, facts: &str) -> PyResult<OwnScheme> {
+        let facts: Json = serde_json::from_str(facts).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(OwnScheme { entry: Box::leak(Box::new(Class::new(class, &facts))).entry() })
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.entry.about.name
+    }
+}
+
+fn text(facts: &Json, key: &str) -> &'static str {
+    String::leak(facts[key].as_str().unwrap_or_default().to_string())
+}
+
+fn list<T>(facts: &Json, key: &str, item: impl Fn(&Json) -> T) -> &'static [T] {
+    Vec::leak(facts[key].as_array().into_iter().flatten().map(item).collect())
+}
+
+/// Facts of a class, which stay.
+struct Class {
+    class: Py<PyType>,
+    about: About,
+    site: &'static str,
+    three_tiers: &'static str,
+    params: &'static [Param],
+    hooks: Hooks,
+    header: bool,
+    keeps_ways: bool,
+    source: Source,
+}
+
+impl Class {
+    fn new(class: &Bound<'_, PyType>, facts: &Json) -> Class {
+        let words = |item: &Json| -> &'static str { String::leak(item.as_str().unwrap_or_default().to_string()) };
+        let hook = |name: &Json| match name.as_str().unwrap_or_default() {
+            "egress" => Hooks::EGRESS,
+            "ingress" => Hooks::INGRESS,
+            "feedback" => Hooks::FEEDBACK,
+            "losses" => Hooks::LOSS,
+            "message" => Hooks::MESSAGE,
+            "timer" => Hooks::TIMER,
+            "tick" => Hooks::TICK,
+            "link" => Hooks::LINK,
+            "drained" => Hooks::DRAINED,
+            _ => Hooks::NONE,
+        };
+        Class {
+            class: class.clone().unbind(),
+            about: About {
+                name: text(facts, "name"),
+                summary: text(facts, "summary"),
+                source: text(facts, "source"),
+                unit: text(facts, "unit"),
+                tiers: list(facts, "tiers", words),
+                told: list(facts, "told", words),
+                series: list(facts, "series", |pair| (words(&pair[0]), words(&pair[1]))),
+            },
+            site: text(facts, "site"),
+            three_tiers: text(facts, "three_tiers"),
+            params: list(facts, "params", param),
+            hooks: facts["hooks"].as_array().into_iter().flatten().map(hook).fold(Hooks::NONE, Hooks::and),
+            header: facts["header"] == true,
+            keeps_ways: facts["keeps_ways"] == true,
+            source: Source { class: text(facts, "class"), file: text(facts, "file"), sha256: text(facts, "sha256") },
+        }
+    }
+
+    fn entry(&'static self) -> Entry {
+        Entry {
+            about: &self.about,
+            compared: None,
+            site: self.site,
+            params: self.params,
+            presets: &[],
+            hooks: self.hooks,
+            sees: &Sees::NOTHING,
+            header: self.header,
+            keeps_ways: self.keeps_ways,
+            in_trees: false,
+            three_tiers: self.three_tiers,
+            source: Some(self.source),
+            choose: Box::leak(Box::new(|given: &Given| self.choose(given))),
+        }
+    }
+
+    fn choose(&'static self, given: &Given) -> Result<Chosen, Misfit> {
+        let mut values: Vec<ParamValue> = self.params.iter().map(|param| param.default.into()).collect();
+        for (place, (name, value)) in given.iter().enumerate() {
+            let Some(at) = self.params.iter().position(|param| param.name == name) else {
+                return Err(Misfit::Param(place, Refused::Unknown));
+            };
+            let allowed = self.params[at].allowed;
+            if !is_allowed(value.as_value(), allowed) {
+                return Err(Misfit::Param(place, Refused::NotAllowed(allowed)));
+            }
+            values[at] = value.clone();
+        }
+        let of_class = OfClass { class: self, entry: self.entry(), values };
+        // Made once to see that it can be.
+        match Python::attach(|py| of_class.instance(py).map(drop)) {
+            Ok(()) => Ok(Chosen::new(of_class)),
+            Err(error) => {
+                let why = error.to_string();
+                failure::keep(failure::at_start(error, format!("{}.__init__", self.source.class)));
+                Err(Misfit::Failed(why))
+            }
+        }
+    }
+}
+
+/// A parameter as `spinewise.own` describes it.
+fn param(facts: &Json) -> Param {
+    let number = |key: &str| facts[key].as_f64().unwrap_or_default();
+    let (min, max) = (number("min"), number("max"));
+    let allowed = match facts["kind"].as_str() {
+        Some("number") => Allowed::Number { min, max },
+        Some("whole") => Allowed::Integer { min, max },
+        Some("word") => {
+            Allowed::Words(list(facts, "words", |word| &*String::leak(word.as_str().unwrap_or_default().to_string())))
+        }
+        _ => Allowed::Bool,
+    };
+    let default = match &facts["default"] {
+        Json::Bool(given) => Value::Bool(*given),
+        Json::String(word) => Value::Word(String::leak(word.clone())),
+        number => Value::Number(number.as_f64().unwrap_or_default()),
+    };
+    Param { name: text(facts, "name"), doc: text(facts, "doc"), default, allowed }
+}
+
+/// A class with its parameters set.
+struct OfClass {
+    class: &'static Class,
+    entry: Entry,
+    values: Vec<ParamValue>,
+}
+
+impl OfClass {
+    /// A new object of the class, with these parameters.
+    fn instance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let values = PyDict::new(py);
+        for (param, value) in self.class.params.iter().zip(&self.values) {
+            match (value, param.allowed) {
+                (ParamValue::Number(number), Allowed::Integer { .. }) => values.set_item(param.name, *number as i64)?,
+                (ParamValue::Number(number), _) => values.set_item(param.name, number)?,
+                (ParamValue::Bool(given), _) => values.set_item(param.name, given)?,
+                (ParamValue::Word(word), _) => values.set_item(param.name, word)?,
+            }
+        }
+        self.class.class.bind(py).call_method1("_made", (values,))
+    }
+
+    /// Its object's layout; the default one, with the failure kept, if it has none that can be.
+    fn layout_of(&self, py: Python<'_>, instance: &Bound<'_, PyAny>, shape: &Shape) -> Layout {
+        let asked = instance
+            .call_method1("_layout", (tier(shape), shape.hosts, shape.leaves, shape.ports, shape.ways))
+            .and_then(|layout| read_layout(&layout));
+        asked.unwrap_or_else(|error| {
+            let _ = py;
+            failure::keep(failure::at_start(error, format!("{}.layout", self.class.source.class)));
+            Layout::default()
+        })
+    }
+}
+
+fn tier(shape: &Shape) -> &'static str {
+    views::tier_name(shape.tier)
+}
+
+fn read_layout(layout: &Bound<'_, PyAny>) -> PyResult<Layout> {
+    let whole = |name: &str| layout.getattr(name)?.extract::<u64>();
+    let flag = |name: &str| layout.getattr(name)?.extract::<bool>();
+    let small = |name: &str| layout.getattr(name)?.extract::<u16>();
+    Ok(Layout {
+        peers: match layout.getattr("peers")?.extract::<Option<String>>()?.as_deref() {
+            Some("hosts") => Peers::Hosts,
+            Some("leaves") => Peers::Leaves,
+            _ => Peers::None,
+        },
+        all_peers: flag("all_peers")?,
+        slots: small("slots")?,
+        flow_idle: layout.getattr("flow_idle")?.extract::<Option<u64>>()?.map_or(Span::FOREVER, Span),
+        tick: Span(whole("tick")?),
+        phase: if flag("random_phase")? { Phase::Random } else { Phase::Zero },
+        actions: whole("actions")? as usize,
+        bytes: whole("bytes")? as usize,
+        queues: small("queues")?,
+        free_queues: flag("free_queues")?,
+        path_rates: flag("path_rates")?,
+        components: flag("components")?,
+        picks_acks: flag("picks_acks")?,
+        draws_tags: flag("draws_tags")?,
+    })
+}
+
+impl Choice for OfClass {
+    fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    fn values(&self) -> Vec<ParamValue> {
+        self.values.clone()
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        Python::attach(|py| match self.instance(py) {
+            Ok(instance) => self.layout_of(py, &instance, shape),
+            Err(error) => {
+                failure::keep(failure::at_start(error, format!("{}.__init__", self.class.source.class)));
+                Layout::default()
+            }
+        })
+    }
+
+    fn seat(&self, places: &Places, seed: u64, all_hooks: bool) -> Bank {
+        Python::attach(|py| {
+            let made = self.instance(py).and_then(|object| Instance::new(&object, self, places).map(|i| (object, i)));
+            let hosted: Arc<dyn spinewise_sim::bank::Elsewhere> = match made {
+                Ok((object, mut instance)) => {
+                    instance.layouts =
+                        places.shapes.iter().map(|shape| (*shape, self.layout_of(py, &object, shape))).collect();
+                    Arc::new(instance)
+                }
+                Err(error) => {
+                    failure::keep(failure::at_start(error, format!("{}.__init__", self.class.source.class)));
+                    Arc::new(hooks::Nobody)
+                }
+            };
+            Hosted::seat(hosted, &self.class.about, places, seed, all_hooks)
+        })
+    }
+}
+
+/// Adds the types to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<OwnScheme>()?;
+    module.add_class::<views::Cx>()?;
+    module.add_class::<views::Peers>()?;
+    module.add_class::<views::OfHost>()?;
+    module.add_class::<views::OfSwitch>()?;
+    module.add_class::<packet::InHand>()?;
+    module.add_class::<packet::InBand>()?;
+    module.add_class::<packet::Learnt>()?;
+    module.add_class::<packet::Letter>()?;
+    module.add_class::<wishes::Stream>()?;
+    module.add_class::<wishes::Wishes>()
+}

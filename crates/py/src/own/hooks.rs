@@ -1,0 +1,244 @@
+//! The hooks of one object of a class of Python, called.
+
+use super::OfClass;
+use super::failure;
+use super::lent::{Place, lend};
+use super::packet::{InBand, InHand, Learnt, Letter};
+use super::rows::{self, Makers};
+use super::views::{Cx, Extent, OfHost, OfSwitch, Peers};
+use super::wishes::{Stream, Wishes, told_key};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use spinewise_policy::{Change, Hooks, Layout, Queue, Shape, Verdict, Way};
+use spinewise_sim::bank::{Answer, Elsewhere, Hook, Lent, Places, Room, Row};
+use std::sync::Arc;
+
+/// Bound methods, where the class has them.
+#[derive(Default)]
+struct Methods {
+    pick: Option<Py<PyAny>>,
+    egress: Option<Py<PyAny>>,
+    ingress: Option<Py<PyAny>>,
+    feedback: Option<Py<PyAny>>,
+    message: Option<Py<PyAny>>,
+    timer: Option<Py<PyAny>>,
+    tick: Option<Py<PyAny>>,
+    link: Option<Py<PyAny>>,
+    drained: Option<Py<PyAny>>,
+}
+
+/// One object, and what its hooks are lent.
+pub struct Instance {
+    class: &'static str,
+    hooks: Hooks,
+    writes_header: bool,
+    methods: Methods,
+    makers: Arc<Makers>,
+    cx: Py<Cx>,
+    packet: Py<InHand>,
+    header: Py<InBand>,
+    feedback: Py<Learnt>,
+    message: Py<Letter>,
+    /// By the shapes of the run.
+    pub layouts: Vec<(Shape, Layout)>,
+}
+
+impl Instance {
+    /// Of this object, seated at these places.
+    pub fn new(object: &Bound<'_, PyAny>, chosen: &OfClass, places: &Places) -> PyResult<Instance> {
+        let py = object.py();
+        let hooks = chosen.class.hooks;
+        let method = |which: Hooks, name: &str| -> PyResult<Option<Py<PyAny>>> {
+            if hooks.has(which) { object.getattr(name).map(|method| Some(method.unbind())) } else { Ok(None) }
+        };
+        let methods = Methods {
+            pick: method(Hooks::NONE, "pick")?,
+            egress: method(Hooks::EGRESS, "egress")?,
+            ingress: method(Hooks::INGRESS, "ingress")?,
+            feedback: method(Hooks::FEEDBACK, "feedback")?,
+            message: method(Hooks::MESSAGE, "message")?,
+            timer: method(Hooks::TIMER, "timer")?,
+            tick: method(Hooks::TICK, "tick")?,
+            link: method(Hooks::LINK, "link")?,
+            drained: method(Hooks::DRAINED, "drained")?,
+        };
+        let makers = Arc::new(Makers::of(&object.get_type())?);
+        let extent =
+            places.shapes.first().map_or_else(Extent::default, |s| Extent { hosts: s.hosts, leaves: s.leaves });
+        let view = if chosen.class.site == "host" {
+            Py::new(py, OfHost(extent))?.into_any()
+        } else {
+            Py::new(py, OfSwitch::new(extent))?.into_any()
+        };
+        let cx = Cx {
+            view,
+            rng: Py::new(py, Stream)?,
+            out: Py::new(py, Wishes { series: chosen.class.about.series.len(), extent })?,
+            peers: Py::new(py, Peers(makers.clone()))?,
+            makers: makers.clone(),
+        };
+        Ok(Instance {
+            class: chosen.class.source.class,
+            hooks,
+            writes_header: chosen.class.header,
+            methods,
+            makers,
+            cx: Py::new(py, cx)?,
+            packet: Py::new(py, InHand)?,
+            header: Py::new(py, InBand)?,
+            feedback: Py::new(py, Learnt)?,
+            message: Py::new(py, Letter)?,
+            layouts: Vec::new(),
+        })
+    }
+
+    /// The method of a hook, and its name.
+    fn method(&self, hook: &Hook<'_>) -> (Option<&Py<PyAny>>, &'static str) {
+        let (method, name) = match hook {
+            Hook::Pick(_) => (&self.methods.pick, "pick"),
+            Hook::Egress(..) => (&self.methods.egress, "egress"),
+            Hook::Ingress(_) => (&self.methods.ingress, "ingress"),
+            Hook::Feedback(_) => (&self.methods.feedback, "feedback"),
+            Hook::Message(_) => (&self.methods.message, "message"),
+            Hook::Timer(_) => (&self.methods.timer, "timer"),
+            Hook::Tick => (&self.methods.tick, "tick"),
+            Hook::Link(..) => (&self.methods.link, "link"),
+            Hook::Drained(..) => (&self.methods.drained, "drained"),
+        };
+        (method.as_ref(), name)
+    }
+
+    fn queues(&self) -> u16 {
+        self.layouts.iter().map(|(_, layout)| layout.queues).max().unwrap_or(0)
+    }
+
+    /// Calls the method of a hook.
+    fn ask<'py>(
+        &self,
+        py: Python<'py>,
+        method: &Py<PyAny>,
+        flow: Option<&mut Row>,
+        hook: &Hook<'_>,
+        place: &mut dyn Place,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let method = method.bind(py);
+        // Made before anything is within reach: a row is what it starts as.
+        let flow = match hook {
+            Hook::Tick | Hook::Link(..) | Hook::Egress(..) => py.None(),
+            _ => rows::of_flow(py, flow, self.makers.flow.as_ref())?,
+        };
+        let cx = &self.cx;
+        lend(place, || match *hook {
+            Hook::Pick(_) | Hook::Ingress(_) => method.call1((cx, flow, &self.packet, &self.header)),
+            Hook::Egress(port, _) => method.call1((cx, port.0, &self.packet, &self.header)),
+            Hook::Feedback(_) => method.call1((cx, flow, &self.feedback)),
+            Hook::Message(_) => method.call1((cx, flow, &self.message)),
+            Hook::Timer(key) => method.call1((cx, flow, told_key(py, key)?)),
+            Hook::Tick => method.call1((cx,)),
+            Hook::Link(port, change) => method.call1((cx, port.0, change_name(change))),
+            Hook::Drained(port, queue) => method.call1((cx, flow, port.0, queue.0)),
+        })
+    }
+}
+
+const fn change_name(change: Change) -> &'static str {
+    match change {
+        Change::Up => "up",
+        Change::Down => "down",
+        Change::Degraded => "degraded",
+    }
+}
+
+/// The way that `pick` returned.
+fn way(answer: &Bound<'_, PyAny>, room: &Room<'_>) -> PyResult<Way> {
+    let candidates = match room {
+        Room::Switch(view) => Some(view.candidates.len()),
+        Room::Host(_) => None,
+    };
+    if answer.is_none() && candidates.is_none() {
+        return Ok(Way::ANY);
+    }
+    let refused = |allowed: String| {
+        let given = answer.repr().map_or_else(|_| "?".into(), |text| text.to_string());
+        PyValueError::new_err(format!("pick returned {given}: allowed is {allowed}"))
+    };
+    match (answer.extract::<u16>(), candidates) {
+        (Ok(way), None) => Ok(Way(way)),
+        (Ok(way), Some(many)) if usize::from(way) < many => Ok(Way(way)),
+        (_, None) => Err(refused("a path tag from 0 to 65534, or None to leave it to the fabric".into())),
+        (_, Some(many)) => Err(refused(format!("a place in cx.view.candidates, from 0 to {}", many.saturating_sub(1)))),
+    }
+}
+
+/// The verdict that `ingress` returned: None, "consume", or the number of a held queue, of which each port has so many.
+fn verdict(answer: &Bound<'_, PyAny>, room: &Room<'_>, queues: u16) -> PyResult<Verdict> {
+    if answer.is_none() {
+        return Ok(Verdict::Forward);
+    }
+    if let Ok(queue) = answer.extract::<u16>()
+        && matches!(room, Room::Switch(_))
+        && queue < queues
+    {
+        return Ok(Verdict::Hold(Queue(queue)));
+    }
+    if answer.extract::<String>().is_ok_and(|word| word == "consume") {
+        return Ok(Verdict::Consume);
+    }
+    Err(PyTypeError::new_err(format!(
+        "ingress returned {answer}: allowed is None (carry on), \"consume\", or at a switch the number of a held queue, \
+         of which Layout(queues={queues}) has that many"
+    )))
+}
+
+impl Elsewhere for Instance {
+    fn hooks(&self) -> Hooks {
+        self.hooks
+    }
+
+    fn writes_header(&self) -> bool {
+        self.writes_header
+    }
+
+    fn layout(&self, shape: &Shape) -> Layout {
+        let same = |known: &&(Shape, Layout)| known.0.tier == shape.tier && known.0.ports == shape.ports;
+        self.layouts.iter().find(same).map_or_else(Layout::default, |known| known.1)
+    }
+
+    fn call(&self, mut lent: Lent<'_, '_>) -> Answer {
+        let hook = lent.hook;
+        let (Some(method), name) = self.method(&hook) else { return Answer::Nothing };
+        if failure::has_failed() {
+            return Answer::Nothing;
+        }
+        let flow = lent.flow.take();
+        Python::attach(|py| {
+            let answer = self.ask(py, method, flow, &hook, &mut lent).and_then(|answer| match hook {
+                Hook::Pick(_) => way(&answer, lent.room()).map(Answer::Way),
+                Hook::Ingress(_) => verdict(&answer, lent.room(), self.queues()).map(Answer::Verdict),
+                _ => Ok(Answer::Nothing),
+            });
+            answer.unwrap_or_else(|error| {
+                failure::keep(failure::in_hook(error, format!("{}.{name}", self.class), &lent));
+                Answer::Nothing
+            })
+        })
+    }
+}
+
+/// In place of an object that could not be made.
+pub struct Nobody;
+
+impl Elsewhere for Nobody {
+    fn hooks(&self) -> Hooks {
+        Hooks::NONE
+    }
+    fn writes_header(&self) -> bool {
+        false
+    }
+    fn layout(&self, _: &Shape) -> Layout {
+        Layout::default()
+    }
+    fn call(&self, _: Lent<'_, '_>) -> Answer {
+        Answer::Nothing
+    }
+}

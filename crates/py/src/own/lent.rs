@@ -1,0 +1,105 @@
+//! What the contract lends to a hook, within reach of Python for as long as the hook runs and no longer.
+//!
+//! Views in Python hold nothing: each looks here, and finds nothing once the hook has returned. So what is lent cannot be
+//! kept, and a view always shows the place that is being asked now.
+
+use pyo3::PyResult;
+use pyo3::exceptions::PyRuntimeError;
+use scoped_tls_hkt::scoped_thread_local;
+use spinewise_policy::{Out, Rng, Time};
+use spinewise_sim::bank::{Header, Hook, Lent, Room, Row};
+
+/// A row of this seat.
+#[derive(Clone, Copy, Debug)]
+pub enum Which {
+    /// Of the device.
+    Node,
+    /// Of a port.
+    Port(usize),
+    /// Of the n-th peer met.
+    Peer(usize),
+    /// Of a way to it.
+    Route(usize, usize),
+}
+
+/// A [`Lent`], whatever its lifetimes.
+pub trait Place {
+    /// The present.
+    fn now(&self) -> Time;
+    /// Which hook is called, and about what.
+    fn hook(&self) -> Hook<'_>;
+    /// What this place can know.
+    fn room(&self) -> &Room<'_>;
+    /// The seat's random stream.
+    fn rng(&mut self) -> &mut Rng;
+    /// The header of the packet in hand.
+    fn header(&mut self) -> Option<&mut Header>;
+    /// A row.
+    fn row(&mut self, which: Which) -> Option<&mut Row>;
+    /// Ids of the peers met, and the place among them of the one this call is about.
+    fn peers(&self) -> (&[u32], usize);
+    /// How many ports there are.
+    fn ports(&self) -> usize;
+    /// Asks for something to be done.
+    fn ask(&mut self, wish: &mut dyn FnMut(&mut Out<'_>));
+}
+
+impl Place for Lent<'_, '_> {
+    fn now(&self) -> Time {
+        self.cx.now
+    }
+    fn hook(&self) -> Hook<'_> {
+        self.hook
+    }
+    fn room(&self) -> &Room<'_> {
+        &self.cx.view
+    }
+    fn rng(&mut self) -> &mut Rng {
+        self.cx.rng
+    }
+    fn header(&mut self) -> Option<&mut Header> {
+        self.header.as_deref_mut()
+    }
+    fn row(&mut self, which: Which) -> Option<&mut Row> {
+        let met = self.cx.peers.len();
+        match which {
+            Which::Node => Some(self.cx.node),
+            Which::Port(port) => self.cx.ports.get_mut(port),
+            Which::Peer(peer) if peer < met => Some(self.cx.peers.at(peer).0),
+            Which::Route(peer, way) if peer < met => self.cx.peers.at(peer).1.get_mut(way),
+            Which::Peer(_) | Which::Route(..) => None,
+        }
+    }
+    fn peers(&self) -> (&[u32], usize) {
+        (self.cx.peers.ids, self.cx.peers.current)
+    }
+    fn ports(&self) -> usize {
+        self.cx.ports.len()
+    }
+    fn ask(&mut self, wish: &mut dyn FnMut(&mut Out<'_>)) {
+        wish(&mut self.cx.out);
+    }
+}
+
+scoped_thread_local!(static mut LENT: for<'a> &'a mut (dyn Place + 'a));
+
+/// Runs `hook` with `place` within reach.
+pub fn lend<R>(place: &mut dyn Place, hook: impl FnOnce() -> R) -> R {
+    LENT.set(place, hook)
+}
+
+/// Looks at what is lent.
+///
+/// # Errors
+/// Nothing is: no hook is running.
+#[inline]
+pub fn lent<R>(look: impl FnOnce(&mut dyn Place) -> PyResult<R>) -> PyResult<R> {
+    if LENT.is_set() {
+        LENT.with(look)
+    } else {
+        Err(PyRuntimeError::new_err(
+            "what a hook is lent (cx, packet, header, feedback, message and their parts) is gone once it has returned: \
+             copy the numbers you need, and keep state in rows",
+        ))
+    }
+}

@@ -1,0 +1,79 @@
+//! Rows of a scheme in Python: one object each, made when first looked at, gone when the row is.
+
+use super::lent::{Which, lent};
+use pyo3::exceptions::{PyAttributeError, PyIndexError};
+use pyo3::prelude::*;
+use spinewise_sim::bank::Row;
+use std::sync::Arc;
+
+/// What makes the rows: the classes `Flow`, `Peer`, `Route`, `Port` and `Node` of the scheme, where it has them.
+#[derive(Default)]
+pub struct Makers {
+    pub flow: Option<Py<PyAny>>,
+    pub peer: Option<Py<PyAny>>,
+    pub route: Option<Py<PyAny>>,
+    pub port: Option<Py<PyAny>>,
+    pub node: Option<Py<PyAny>>,
+}
+
+impl Makers {
+    /// Those of this class.
+    pub fn of(class: &Bound<'_, PyAny>) -> PyResult<Makers> {
+        let maker = |name: &str| -> PyResult<Option<Py<PyAny>>> {
+            let found = class.getattr(name)?;
+            Ok((!found.is_none()).then(|| found.unbind()))
+        };
+        Ok(Makers {
+            flow: maker("Flow")?,
+            peer: maker("Peer")?,
+            route: maker("Route")?,
+            port: maker("Port")?,
+            node: maker("Node")?,
+        })
+    }
+}
+
+/// The object in a row.
+#[inline]
+fn held(py: Python<'_>, row: &Row) -> Option<Py<PyAny>> {
+    row.0.as_ref().and_then(|held| held.downcast_ref::<Py<PyAny>>()).map(|object| object.clone_ref(py))
+}
+
+fn hold(py: Python<'_>, row: &mut Row, object: &Py<PyAny>) {
+    row.0 = Some(Arc::new(object.clone_ref(py)));
+}
+
+/// The object of a flow's row; None if the scheme has no rows for flows, or the call is about none.
+pub fn of_flow(py: Python<'_>, row: Option<&mut Row>, maker: Option<&Py<PyAny>>) -> PyResult<Py<PyAny>> {
+    let (Some(row), Some(maker)) = (row, maker) else { return Ok(py.None()) };
+    if let Some(object) = held(py, row) {
+        return Ok(object);
+    }
+    let object = maker.call0(py)?;
+    hold(py, row, &object);
+    Ok(object)
+}
+
+/// The object of another row.
+pub fn of(py: Python<'_>, which: Which, maker: Option<&Py<PyAny>>) -> PyResult<Py<PyAny>> {
+    let Some(maker) = maker else {
+        let class = match which {
+            Which::Node => "Node",
+            Which::Port(_) => "Port",
+            Which::Peer(_) => "Peer",
+            Which::Route(..) => "Route",
+        };
+        return Err(PyAttributeError::new_err(format!("the scheme keeps no such rows: give it a class {class}")));
+    };
+    let none = || PyIndexError::new_err(format!("there is no {which:?} here"));
+    if let Some(object) = lent(|place| Ok(held(py, place.row(which).ok_or_else(none)?)))? {
+        return Ok(object);
+    }
+    // Made while nothing is borrowed: making it may look at what is lent too.
+    let object = maker.call0(py)?;
+    lent(|place| {
+        hold(py, place.row(which).ok_or_else(none)?, &object);
+        Ok(())
+    })?;
+    Ok(object)
+}

@@ -1,0 +1,170 @@
+//! The random stream of a seat, and what a hook wants done.
+
+use super::lent::lent;
+use super::views::Extent;
+use pyo3::exceptions::{PyAttributeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use spinewise_policy::{FlowKey, Key, Out, Port, Queue, Span, Time, To, Way};
+use spinewise_sim::bank::Room;
+
+/// This seat's random stream: what it draws shifts nobody else's.
+#[pyclass(frozen, name = "Rng", module = "spinewise._core")]
+pub struct Stream;
+
+#[pymethods]
+impl Stream {
+    /// Uniform in 0..n.
+    fn below(&self, n: u32) -> PyResult<u32> {
+        if n == 0 {
+            return Err(PyValueError::new_err("below(0): allowed is 1 or more"));
+        }
+        lent(|place| Ok(place.rng().below(n)))
+    }
+    /// 64 random bits.
+    fn bits(&self) -> PyResult<u64> {
+        lent(|place| Ok(place.rng().bits()))
+    }
+    /// Uniform in [0, 1).
+    fn unit(&self) -> PyResult<f64> {
+        lent(|place| Ok(place.rng().unit()))
+    }
+}
+
+/// What shall be done: a list that the engine works off when the hook has returned.
+#[pyclass(frozen, name = "Out", module = "spinewise._core")]
+pub struct Wishes {
+    /// Series of the scheme.
+    pub series: usize,
+    /// The network.
+    pub extent: Extent,
+}
+
+/// Adds a wish with a body of so many bytes.
+fn wish(body: usize, mut add: impl FnMut(&mut Out<'_>)) -> PyResult<()> {
+    lent(|place| {
+        let mut fits = Ok(());
+        place.ask(&mut |out| {
+            let (actions, bytes) = out.room();
+            if actions == 0 {
+                fits = Err(PyValueError::new_err("more is asked for in one hook than Layout(actions=…) has room for"));
+            } else if bytes < body {
+                fits = Err(PyValueError::new_err("longer messages in one hook than Layout(bytes=…) has room for"));
+            } else {
+                add(out);
+            }
+        });
+        fits
+    })
+}
+
+/// Packets have at most so many bytes on the wire.
+const MOST_WIRE: u32 = 65_535;
+
+#[pymethods]
+impl Wishes {
+    /// Sends a message of class `kind`, `wire` bytes in all, as a packet.
+    #[pyo3(signature = (to, kind, body = vec![], *, wire = 64, flow = None, way = u16::MAX))]
+    fn send(
+        &self,
+        to: &Bound<'_, PyTuple>,
+        kind: u8,
+        body: Vec<u8>,
+        wire: u32,
+        flow: Option<u32>,
+        way: u16,
+    ) -> PyResult<()> {
+        let to = destination(to, self.extent)?;
+        if wire > MOST_WIRE || wire == 0 {
+            return Err(PyValueError::new_err(format!("wire = {wire}: allowed is 1 to {MOST_WIRE} bytes")));
+        }
+        wish(body.len(), |out| out.send(to, kind, flow.map(FlowKey), Way(way), &body, wire))
+    }
+    /// Sends a probe to a host or a leaf on a way; the answer or its absence comes back as feedback.
+    #[pyo3(signature = (to, way, *, wire = 64, ttl = 0, give_up))]
+    fn probe(&self, to: &Bound<'_, PyTuple>, way: u16, wire: u32, ttl: u8, give_up: u64) -> PyResult<()> {
+        let to = destination(to, self.extent)?;
+        if !matches!(to, To::Host(_) | To::Leaf(_)) || wire > MOST_WIRE || wire == 0 {
+            return Err(PyValueError::new_err("a probe goes to one host or leaf, with 1 to 65535 bytes on the wire"));
+        }
+        wish(0, |out| out.probe(to, Way(way), wire, ttl, Span(give_up)))
+    }
+    /// Arms a timer for an instant (ps), or moves it.
+    fn arm(&self, key: &Bound<'_, PyTuple>, at: u64) -> PyResult<()> {
+        let key = timer(key)?;
+        wish(0, |out| out.arm(key, Time(at)))
+    }
+    /// Cancels a timer if it is armed.
+    fn cancel(&self, key: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let key = timer(key)?;
+        wish(0, |out| out.cancel(key))
+    }
+    /// Lets a held queue go.
+    fn release(&self, port: u16, queue: u16) -> PyResult<()> {
+        at_a_switch("release")?;
+        let ports = lent(|place| Ok(place.ports() as u32))?;
+        super::views::within("port", u32::from(port), ports)?;
+        wish(0, |out| out.release(Port(port), Queue(queue)))
+    }
+    /// Hides the mark of the packet in hand from the transport.
+    fn mask_ecn(&self) -> PyResult<()> {
+        wish(0, |out| out.mask_ecn())
+    }
+    /// Drops the packet in hand (at `egress` only).
+    fn discard(&self) -> PyResult<()> {
+        at_a_switch("discard")?;
+        wish(0, |out| out.discard())
+    }
+    /// Adds a point to one of the scheme's own series, by its place in `series`.
+    fn record(&self, series: usize, value: f64) -> PyResult<()> {
+        super::views::within("series", series as u32, self.series as u32)?;
+        wish(0, |out| out.record(series as u16, value))
+    }
+}
+
+fn at_a_switch(what: &str) -> PyResult<()> {
+    lent(|place| match place.room() {
+        Room::Switch(_) => Ok(()),
+        Room::Host(_) => Err(PyAttributeError::new_err(format!("{what} is for switches: a host has no queues"))),
+    })
+}
+
+/// `To` of Python: a tuple whose first item says what the others are.
+fn destination(to: &Bound<'_, PyTuple>, extent: Extent) -> PyResult<To> {
+    let refused = || PyValueError::new_err(format!("{to}: allowed is what spinewise.To makes, such as To.host(3)"));
+    let number = |at: usize| to.get_item(at).and_then(|item| item.extract::<u32>()).map_err(|_| refused());
+    let kind: String = to.get_item(0).and_then(|item| item.extract()).map_err(|_| refused())?;
+    Ok(match kind.as_str() {
+        "host" => To::Host(extent.host(number(1)?)?),
+        "leaf" => To::Leaf(extent.leaf(number(1)?)?),
+        "rack" => To::Rack,
+        "port" => To::Port(Port(number(1)? as u16)),
+        "neighbours" if to.len() == 1 => To::Neighbours { except: None },
+        "neighbours" => To::Neighbours { except: Some(Port(number(1)? as u16)) },
+        _ => return Err(refused()),
+    })
+}
+
+/// `Key` of Python.
+fn timer(key: &Bound<'_, PyTuple>) -> PyResult<Key> {
+    let refused = || PyValueError::new_err(format!("{key}: allowed is what spinewise.Key makes, such as Key.node(0)"));
+    let number = |at: usize| key.get_item(at).and_then(|item| item.extract::<u32>()).map_err(|_| refused());
+    let small = |at: usize| number(at).and_then(|n| u8::try_from(n).map_err(|_| refused()));
+    let kind: String = key.get_item(0).and_then(|item| item.extract()).map_err(|_| refused())?;
+    Ok(match kind.as_str() {
+        "flow" => Key::Flow(FlowKey(number(1)?), small(2)?),
+        "route" => Key::Route(number(1)?, Way(u16::try_from(number(2)?).map_err(|_| refused())?), small(3)?),
+        "node" => Key::Node(small(1)?),
+        _ => return Err(refused()),
+    })
+}
+
+/// A key of the engine as Python has it.
+pub fn told_key(py: Python<'_>, key: Key) -> PyResult<Py<PyAny>> {
+    let tuple = match key {
+        Key::Flow(flow, n) => ("flow", flow.0, n).into_pyobject(py)?,
+        Key::Route(peer, way, n) => return Ok(("route", peer, way.0, n).into_pyobject(py)?.into_any().unbind()),
+        Key::Node(n) => return Ok(("node", n).into_pyobject(py)?.into_any().unbind()),
+    };
+    Ok(tuple.into_any().unbind())
+}

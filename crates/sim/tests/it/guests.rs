@@ -1,0 +1,64 @@
+//! Schemes that are no part of the registry: the worked examples of CONTRIBUTING.md, seated as they are.
+//!
+//! `tests/data/own_schemes.json` has specs and what they come to. tests/python/test_own_schemes.py runs the same specs with
+//! the same schemes written in Python, and compares with the same hashes.
+
+#[path = "../../../policy/tests/it/worked_example/plb.rs"]
+mod plb;
+#[path = "../../../policy/tests/it/worked_example/power_of_two.rs"]
+mod power_of_two;
+
+use crate::common::events;
+use serde_json::{Value, json};
+use spinewise_sim::bank::Entry;
+use spinewise_sim::outcome::Outcome;
+use spinewise_sim::setup::{Tuning, simulate};
+use spinewise_sim::spec::resolve_with;
+
+const GUESTS: &[Entry] = &[Entry::guest::<power_of_two::PowerOfTwo>(), Entry::guest::<plb::Plb>()];
+const RECORDED: &str = include_str!("../../../../tests/data/own_schemes.json");
+
+fn run(spec: &Value, tuning: Tuning) -> Outcome {
+    let spec = resolve_with(spec, GUESTS).unwrap_or_else(|error| panic!("{error}\n{spec}"));
+    simulate(&spec, tuning, &mut |_| true).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+#[test]
+fn the_worked_examples_run_as_recorded_in_every_engine() {
+    let recorded: Value = serde_json::from_str(RECORDED).expect("JSON");
+    let short = Tuning { all_hooks: true, window_divisor: 3, ..Tuning::default() };
+    for case in recorded.as_array().expect("a list of cases") {
+        for tuning in [Tuning::default(), short, events()] {
+            let outcome = run(&case["spec"], tuning);
+            assert_eq!(outcome.report["outcome_hash"], case["outcome_hash"], "{}", case["spec"]["scheme"]);
+        }
+    }
+}
+
+#[test]
+fn a_guest_is_known_where_it_is_given_and_only_there() {
+    let spec = json!({"scheme": {"name": "power_of_two", "params": {"flowlet_gap_us": 50}},
+                      "traffic": [{"kind": "permutation", "size_bytes": 10_000}]});
+    let known = resolve_with(&spec, GUESTS).expect("it is given");
+    assert_eq!(known.resolved["scheme"]["params"], json!({"flowlet_gap_us": 50}));
+    let error = spinewise_sim::spec::resolve(&spec).expect_err("nobody gives it");
+    assert_eq!(error.key, "scheme.name");
+    let wrong = json!({"scheme": {"name": "power_of_two", "params": {"flowlet_gap": 50}}, "traffic": spec["traffic"]});
+    let error = resolve_with(&wrong, GUESTS).expect_err("no such parameter");
+    assert!(error.to_string().contains("did you mean \"flowlet_gap_us\""), "{error}");
+}
+
+/// A spec that ran a scheme of one's own says what is missing where that is not given.
+#[test]
+fn a_spec_with_source_wants_that_code() {
+    let source = json!({"class": "Mine", "file": "mine.py", "sha256": "12ab"});
+    let traffic = json!([{"kind": "permutation", "size_bytes": 10_000}]);
+    let spec = json!({"scheme": {"name": "mine", "source": source}, "traffic": traffic});
+    let error = resolve_with(&spec, GUESTS).expect_err("it is not given").to_string();
+    for part in ["the class Mine of mine.py", "--scheme-file mine.py:Mine", "12ab"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let spec = json!({"scheme": {"name": "ecmp", "source": source}, "traffic": traffic});
+    let error = resolve_with(&spec, GUESTS).expect_err("that has no source");
+    assert_eq!(error.key, "scheme.source");
+}

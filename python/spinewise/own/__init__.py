@@ -1,0 +1,5 @@
+"""Schemes of one's own, written in Python.
+
+``scheme.py`` is what such a class derives from, ``params.py`` how it declares parameters, ``contract.py``
+what the engine is told of it, ``load.py`` reads one from a file.
+"""

@@ -1,0 +1,157 @@
+"""What the engine is told of a scheme written in Python, and which of them a spec names."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spinewise import core
+from spinewise.errors import SpecError
+from spinewise.own.scheme import HostScheme, Scheme, SwitchScheme
+
+if TYPE_CHECKING:
+    from spinewise._core import OwnScheme
+
+Spec = dict[str, Any]
+OwnClass = type[Scheme]
+
+HOOKS = {
+    "host": ("ingress", "feedback", "message", "timer", "tick"),
+    "switch": ("ingress", "egress", "feedback", "message", "timer", "tick", "link", "drained"),
+}
+ALL_HOOKS = sorted({hook for hooks in HOOKS.values() for hook in hooks})
+SWITCH_TIERS = ("leaf", "aggregation", "spine")
+UNITS = ("flow", "flowlet", "flowcell", "packet")
+IN_THREE_TIERS = {
+    "host": "a tag names a whole path, and there is one through each core",
+    "switch": "every switch that has a choice decides by itself",
+}
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+# What was made of a class, by the class itself.
+_MADE: dict[OwnClass, OwnScheme] = {}
+
+
+def give(spec: Mapping[str, Any], scheme: OwnClass) -> Spec:
+    """A copy of `spec` that runs this class. Its [scheme] table is kept where it names the same scheme."""
+    made = contract(scheme)
+    table = spec.get("scheme")
+    kept = dict(table) if isinstance(table, Mapping) and table.get("name", made.name) == made.name else {}
+    return {**spec, "scheme": {**kept, "name": made.name, "source": source_of(scheme)}}
+
+
+def with_scheme(spec: Mapping[str, Any], scheme: str | OwnClass) -> Spec:
+    """A copy of `spec` that runs this scheme, by name or by class."""
+    if not isinstance(scheme, str):
+        return give(spec, scheme)
+    table = spec.get("scheme")
+    same = isinstance(table, Mapping) and table.get("name") == scheme
+    return {**spec, "scheme": table if same else {"name": scheme}}
+
+
+def contract(scheme: OwnClass) -> OwnScheme:
+    """What the engine is told of a class.
+
+    Raises:
+        SpecError: it is no scheme, or says of itself what cannot be.
+    """
+    if scheme in _MADE:
+        made = _MADE[scheme]
+    else:
+        facts = facts_of(scheme)
+        made = _MADE[scheme] = core.engine().OwnScheme(scheme, json.dumps(facts))
+    core.OWN_SCHEMES[made.name, source_of(scheme)["sha256"]] = made
+    return made
+
+
+def name_of(scheme: OwnClass) -> str:
+    """As specs name it."""
+    return scheme.name or scheme.__name__
+
+
+def source_of(scheme: OwnClass) -> dict[str, str]:
+    """Where its code lies: class, file without folders, SHA-256 of the file, or of the class if it has none."""
+    try:
+        file = Path(inspect.getsourcefile(scheme) or "")
+        text = file.read_bytes() if file.is_file() else inspect.getsource(scheme).encode()
+    except (OSError, TypeError):
+        file, text = Path("(no file)"), repr(sorted(vars(scheme))).encode()
+    if file.name.startswith(("<", "ipykernel")) or not file.is_file():
+        file = Path("(notebook)")
+    return {"class": scheme.__qualname__, "file": file.name, "sha256": hashlib.sha256(text).hexdigest()}
+
+
+def facts_of(scheme: OwnClass) -> dict[str, Any]:
+    """All facts of a class, checked."""
+    site = site_of(scheme)
+    check_words(scheme)
+    tiers = tuple(scheme.tiers) or (("host",) if site == "host" else SWITCH_TIERS)
+    allowed = ("host",) if site == "host" else SWITCH_TIERS
+    if any(tier not in allowed for tier in tiers):
+        raise refused(scheme, "tiers", tiers, f"some of {', '.join(allowed)}: it sits at the {site}")
+    params = scheme.params()
+    return {
+        "name": name_of(scheme),
+        "summary": (inspect.getdoc(scheme) or "a scheme written in Python").splitlines()[0],
+        "source": scheme.source,
+        "unit": scheme.unit,
+        "site": site,
+        "tiers": tiers,
+        "told": scheme.told,
+        "series": scheme.series,
+        "params": [param.describe(name) for name, param in params.items()],
+        "hooks": hooks_of(scheme, site),
+        "header": scheme.header,
+        "keeps_ways": scheme.Route is not None,
+        "three_tiers": scheme.in_three_tiers or IN_THREE_TIERS[site],
+        **source_of(scheme),
+    }
+
+
+def site_of(scheme: object) -> str:
+    """Where it sits, by its base class."""
+    if not isinstance(scheme, type) or not issubclass(scheme, Scheme):
+        what = getattr(scheme, "__name__", repr(scheme))
+        raise SpecError("scheme", what, "a class derived from spinewise.HostScheme or spinewise.SwitchScheme")
+    host, switch = issubclass(scheme, HostScheme), issubclass(scheme, SwitchScheme)
+    if host == switch:
+        raise SpecError("scheme", scheme.__name__, "a class derived from one of HostScheme and SwitchScheme")
+    if scheme.pick is Scheme.pick:
+        raise refused(scheme, "pick", "(nothing)", "a method pick(self, cx, flow, packet, header)")
+    return "host" if host else "switch"
+
+
+def hooks_of(scheme: OwnClass, site: str) -> list[str]:
+    """The hooks it has beyond `pick`."""
+    found = [hook for hook in ALL_HOOKS if callable(getattr(scheme, hook, None))]
+    for hook in found:
+        if hook not in HOOKS[site]:
+            raise refused(scheme, hook, "a method", f"no such hook: {hook} is of switches, and it sits at the {site}")
+    if scheme.losses:
+        if site != "host" or "feedback" not in found:
+            raise refused(scheme, "losses", True, "false, or true of a host scheme with a method feedback")
+        found.append("losses")
+    return found
+
+
+def check_words(scheme: OwnClass) -> None:
+    """Names and words that tables print."""
+    name = name_of(scheme)
+    if not _NAME.fullmatch(name):
+        raise refused(scheme, "name", name, "letters, digits and underscores, a letter first")
+    if any(entry["name"] == name for entry in core.registry()["schemes"]):
+        raise refused(scheme, "name", name, "a name of its own: the registry has a scheme of that name")
+    if scheme.unit not in UNITS:
+        raise refused(scheme, "unit", scheme.unit, ", ".join(UNITS))
+    if len(scheme.series) > 100 or any(len(pair) != 2 for pair in scheme.series):
+        raise refused(scheme, "series", scheme.series, "at most 100 pairs of a name and its meaning")
+
+
+def refused(scheme: OwnClass, attribute: str, value: object, allowed: str) -> SpecError:
+    """An attribute of a class that cannot be."""
+    return SpecError(f"{scheme.__name__}.{attribute}", value, allowed)

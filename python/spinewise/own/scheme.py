@@ -1,0 +1,235 @@
+"""What a scheme written in Python derives from: `HostScheme` or `SwitchScheme`.
+
+The contract is that of `crates/policy`: a class says what it is, which rows it wants to be lent, and how it picks.
+Its object holds parameters and nothing else; state is in rows. Times are whole picoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from spinewise.own.params import Param
+
+if TYPE_CHECKING:
+    from spinewise._core import Cx, Header, Packet
+
+ANY = 65_535
+"""A way: "no choice of mine"; the fabric's own scheme decides."""
+
+
+def us(microseconds: float) -> int:
+    """Microseconds as picoseconds, to the nearest, as parameters of the engine are read."""
+    return int(microseconds * 1e6 + 0.5)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A place that a seat is made for.
+
+    Attributes:
+        tier: "host", "leaf", "aggregation" or "spine".
+        hosts: hosts in the network.
+        leaves: leaves in the network.
+        ports: ports of this device.
+        ways: rows that there are for ways to each peer.
+    """
+
+    tier: str
+    hosts: int
+    leaves: int
+    ports: int
+    ways: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a seat needs; the defaults are those of the contract.
+
+    Attributes:
+        peers: whom `Peer` and `Route` rows are kept for: "hosts", "leaves", or None for nobody.
+        all_peers: the rows of all peers are there from the beginning.
+        slots: rows per peer where they are not for ways; 0: one per way.
+        flow_idle: a `Flow` row idle for longer (ps) is forgotten; None: never.
+        tick: period of `tick`, ps; 0: never.
+        random_phase: the first tick comes after a random part of the period.
+        actions: most things that one hook asks for.
+        bytes: most bytes of message bodies of one hook.
+        queues: held queues per port.
+        free_queues: ask the oracle of `cx.view.free_queues`.
+        path_rates: ask to be told the rate of each path.
+        components: ask to be told which paths are alike.
+        picks_acks: at hosts, `pick` is called for acknowledgements too.
+        draws_tags: at hosts, tags are source ports of a tunnel, for switches to hash.
+    """
+
+    peers: Literal["hosts", "leaves"] | None = None
+    all_peers: bool = False
+    slots: int = 0
+    flow_idle: int | None = None
+    tick: int = 0
+    random_phase: bool = False
+    actions: int = 8
+    bytes: int = 0
+    queues: int = 0
+    free_queues: bool = False
+    path_rates: bool = False
+    components: bool = False
+    picks_acks: bool = False
+    draws_tags: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what no layout can be."""
+        if self.peers not in (None, "hosts", "leaves"):
+            raise ValueError(f'Layout.peers = {self.peers!r}: allowed is None, "hosts" or "leaves"')
+        most = {
+            "slots": 65_535,
+            "actions": 4_096,
+            "bytes": 1_000_000,
+            "queues": 4_096,
+            "tick": 2**62,
+            "flow_idle": 2**63,
+        }
+        for name, largest in most.items():
+            value = getattr(self, name)
+            fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= largest
+            if not fits and not (name == "flow_idle" and value is None):
+                raise ValueError(f"Layout.{name} = {value!r}: allowed is a whole number from 0 to {largest}")
+
+
+class To:
+    """Where a message goes."""
+
+    rack: ClassVar[tuple[Any, ...]] = ("rack",)
+    neighbours: ClassVar[tuple[Any, ...]] = ("neighbours",)
+
+    @staticmethod
+    def host(number: int) -> tuple[Any, ...]:
+        """A host."""
+        return ("host", number)
+
+    @staticmethod
+    def leaf(number: int) -> tuple[Any, ...]:
+        """A leaf switch."""
+        return ("leaf", number)
+
+    @staticmethod
+    def port(number: int) -> tuple[Any, ...]:
+        """The switch behind this port (switches only)."""
+        return ("port", number)
+
+    @staticmethod
+    def neighbours_but(port: int) -> tuple[Any, ...]:
+        """Every neighbouring switch but the one behind this port (switches only)."""
+        return ("neighbours", port)
+
+
+class Key:
+    """Which timer, each with a number of its own from 0 to 255."""
+
+    @staticmethod
+    def flow(flow: int, number: int = 0) -> tuple[Any, ...]:
+        """Of a flow; keeps its row."""
+        return ("flow", flow, number)
+
+    @staticmethod
+    def route(peer: int, way: int, number: int = 0) -> tuple[Any, ...]:
+        """Of a way to a peer, by the peer's id."""
+        return ("route", peer, way, number)
+
+    @staticmethod
+    def node(number: int = 0) -> tuple[Any, ...]:
+        """Of this device."""
+        return ("node", number)
+
+
+class Scheme:
+    """What `HostScheme` and `SwitchScheme` share; derive from one of those.
+
+    Class attributes say what the scheme is; all have defaults:
+
+    Attributes:
+        name: as specs name it, and as its random streams are named [the name of the class].
+        source: where it was published.
+        unit: what moves as one: "flow", "flowlet", "flowcell" or "packet".
+        tiers: at which tiers of switches it decides.
+        told: what it must be told to work as published.
+        series: its own time series, as (name, meaning), filled with ``cx.out.record``.
+        header: it writes the in-band header.
+        losses: `feedback` is called for retransmissions and timeouts too.
+        in_three_tiers: what it does in fabrics of three tiers.
+        Flow: makes a row per flow and direction; None: none are kept. Likewise `Peer`, `Route`, `Port`, `Node`.
+    """
+
+    name: ClassVar[str] = ""
+    source: ClassVar[str] = "own"
+    unit: ClassVar[Literal["flow", "flowlet", "flowcell", "packet"]] = "packet"
+    tiers: ClassVar[tuple[str, ...]] = ()
+    told: ClassVar[tuple[str, ...]] = ()
+    series: ClassVar[tuple[tuple[str, str], ...]] = ()
+    header: ClassVar[bool] = False
+    losses: ClassVar[bool] = False
+    in_three_tiers: ClassVar[str] = ""
+    Flow: ClassVar[Callable[[], Any] | None] = None
+    Peer: ClassVar[Callable[[], Any] | None] = None
+    Route: ClassVar[Callable[[], Any] | None] = None
+    Port: ClassVar[Callable[[], Any] | None] = None
+    Node: ClassVar[Callable[[], Any] | None] = None
+
+    _frozen = False
+
+    def layout(self, shape: Shape) -> Layout:
+        """What a seat at this place needs."""
+        del shape
+        return Layout()
+
+    def pick(self, cx: Cx, flow: Any, packet: Packet, header: Header) -> int | None:
+        """The way of a packet that is about to leave this place.
+
+        At a switch a place in ``cx.view.candidates``; at a host the path tag of the packet, or None to
+        leave it to the fabric.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def params(cls) -> dict[str, Param]:
+        """The parameters of the class, by name, in the order of their declaration, those of bases first."""
+        found: dict[str, Param] = {}
+        for one in reversed(cls.__mro__):
+            found |= {name: value for name, value in vars(one).items() if isinstance(value, Param)}
+        return {name: param for name, param in found.items() if isinstance(getattr(cls, name), Param)}
+
+    @classmethod
+    def _made(cls, values: dict[str, Any]) -> Self:
+        """An object with these parameters; nothing can be set on it afterwards."""
+        made = cls.__new__(cls)
+        for name, value in values.items():
+            object.__setattr__(made, name, value)
+        made.__init__()  # type: ignore[misc]
+        object.__setattr__(made, "_frozen", True)
+        return made
+
+    def _layout(self, tier: str, hosts: int, leaves: int, ports: int, ways: int) -> Layout:
+        """`layout`, as the engine asks for it."""
+        layout = self.layout(Shape(tier, hosts, leaves, ports, ways))
+        if not isinstance(layout, Layout):
+            raise TypeError(f"layout returned {layout!r}: allowed is a spinewise.Layout")
+        return layout
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """State belongs in rows: an object is shared by all devices, and runs must be repeatable."""
+        if self._frozen:
+            raise AttributeError(
+                f"{type(self).__name__}.{name} cannot be set while it runs: all devices share this object, "
+                "so keep state in rows (Flow, Peer, Route, Port, Node)"
+            )
+        object.__setattr__(self, name, value)
+
+
+class HostScheme(Scheme):
+    """A scheme at the sending and receiving hosts: it sees its NIC, what it was told, and what comes back."""
+
+
+class SwitchScheme(Scheme):
+    """A scheme at the switches: each sees its own ports."""

@@ -1,0 +1,415 @@
+"""Schemes written in Python: the worked examples against the Rust ones, the contract, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import spinewise as sw
+from spinewise import core
+from spinewise.cli import main
+from spinewise.own.contract import contract, give
+from spinewise.own.load import load_scheme
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+# Specs, and what the Rust schemes of the same names come to: crates/sim/tests/it/guests.rs checks them too.
+RECORDED: list[dict[str, Any]] = json.loads((ROOT / "tests" / "data" / "own_schemes.json").read_text())
+
+POWER_OF_TWO = load_scheme(f"{EXAMPLES / 'power_of_two.py'}:PowerOfTwo")
+PLB = load_scheme(str(EXAMPLES / "plb.py") + ":Plb")
+CLASSES: dict[str, Any] = {"power_of_two": POWER_OF_TWO, "plb_example": PLB}
+
+SMALL: dict[str, Any] = {
+    "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+    "traffic": [{"kind": "permutation", "size_bytes": 100_000}],
+    "run": {"until_us": 100_000},
+}
+
+
+def tuned(spec: dict[str, Any], tuning: dict[str, Any]) -> str:
+    """The outcome hash under a choice that must not change it."""
+    resolved = sw.resolve(spec)
+    raw = core.engine().run(json.dumps(resolved), None, json.dumps(tuning), None, core.own_schemes(resolved))
+    return str(json.loads(raw["report"])["outcome_hash"])
+
+
+@pytest.mark.parametrize("case", RECORDED, ids=lambda case: case["spec"]["scheme"]["name"])
+def test_the_examples_come_to_what_their_rust_twins_come_to(case: dict[str, Any]) -> None:
+    spec = give(case["spec"], CLASSES[case["spec"]["scheme"]["name"]])
+    for tuning in ({}, {"engine": "events"}, {"window_divisor": 3, "all_hooks": True}):
+        assert tuned(spec, tuning) == case["outcome_hash"], tuning
+
+
+def test_the_page_quotes_the_example_as_it_stands() -> None:
+    example = (EXAMPLES / "power_of_two.py").read_text()
+    assert f"```python\n{example}```\n" in (ROOT / "CONTRIBUTING.md").read_text()
+
+
+def test_decisions_are_quick_enough() -> None:
+    """At least 300,000 a second, with the engine's own work taken off; the best of three."""
+    spec = {
+        "topology": {"leaves": 3, "spines": 4, "hosts_per_leaf": 4},
+        "traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.6, "duration_us": 5000}],
+    }
+
+    def seconds(scheme: Any, table: dict[str, Any]) -> tuple[float, sw.Result]:
+        began = time.process_time()
+        result = sw.run(spec | {"scheme": table}, scheme=scheme)
+        return time.process_time() - began, result
+
+    for scheme, table in ((POWER_OF_TWO, {}), (PLB, {"name": "plb_example", "path_tag": "inner"})):
+        spent = min(seconds(scheme, table)[0] - seconds("ecmp", {})[0] for _ in range(3))
+        _, result = seconds(scheme, table)
+        leaving = int(result.report["totals"]["sent"])  # one choice at least for each data packet, PLB's at its host
+        assert leaving / max(spent, 1e-3) > 300_000, f"{scheme.__name__}: {leaving} in {spent:.3f} s"
+
+
+# ---- views --------------------------------------------------------------------------------------------------------
+
+
+class Watcher(sw.SwitchScheme):
+    """Looks at everything a switch can see."""
+
+    seen: ClassVar[dict[str, Any]] = {}
+    kept: ClassVar[list[Any]] = []
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        view = cx.view
+        port = view.candidates[0]
+        self.seen.update(
+            {
+                "tier": view.tier,
+                "ports": (port, view.host_ports),
+                "rate": view.rate(port),
+                "leaf": view.leaf_of(packet.dst),
+                "kind": packet.kind,
+                "flow": flow,
+            }
+        )
+        self.kept[:] = [cx, view, packet]
+        return int(packet.spread(view.salt, len(view.candidates)))
+
+
+def test_a_switch_sees_itself_and_nothing_is_lent_for_longer() -> None:
+    sw.run(SMALL, scheme=Watcher)
+    assert Watcher.seen["tier"] == "leaf"
+    assert Watcher.seen["rate"] == 10_000_000_000
+    assert Watcher.seen["flow"] is None
+    cx, view, packet = Watcher.kept
+    for lent, name in ((cx, "now"), (view, "candidates"), (packet, "dst")):
+        with pytest.raises(RuntimeError, match="gone once it has returned"):
+            getattr(lent, name)
+    with pytest.raises(RuntimeError, match="gone once it has returned"):
+        cx.rng.below(3)
+
+
+@pytest.mark.parametrize("name", ["queue_bytes", "candidates", "salt"])
+def test_a_host_cannot_see_a_switch(name: str) -> None:
+    class Peeper(sw.HostScheme):
+        def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int | None:
+            getattr(cx.view, name)
+            return None
+
+    with pytest.raises(sw.SchemeError) as failed:
+        sw.run(SMALL, scheme=Peeper)
+    assert isinstance(failed.value.__cause__, AttributeError)
+    assert f"{name} is what a switch sees, and this scheme sits at the host" in str(failed.value.__cause__)
+
+
+# ---- rows, messages, timers, ticks --------------------------------------------------------------------------------
+
+
+class Busy(sw.HostScheme):
+    """Uses every hook of a host and every kind of row."""
+
+    class Node:
+        def __init__(self) -> None:
+            self.ticks = self.timers = self.letters = self.arrived = 0
+
+    class Peer:
+        acks = 0
+
+    class Route:
+        sent = 0
+
+    class Flow:
+        packets = 0
+
+    series = (("letters", "messages that have come"),)
+    losses = True
+    heard: ClassVar[set[str]] = set()
+    rows: ClassVar[dict[str, int]] = {}
+
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(peers="hosts", tick=sw.us(20), bytes=16)
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        way = cx.rng.below(cx.view.ways_to_host(packet.dst))
+        flow.packets += 1
+        cx.route(way).sent += 1
+        if flow.packets == 1:
+            cx.out.arm(sw.Key.flow(packet.flow), cx.now + sw.us(5))
+            cx.out.send(sw.To.host(packet.dst), 3, b"hello", wire=100, flow=packet.flow)
+        return int(way)
+
+    def ingress(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
+        cx.node.arrived += packet.payload
+
+    def feedback(self, cx: Any, flow: Any, feedback: Any) -> None:
+        self.heard.add(feedback.event)
+        if feedback.event == "ack":
+            cx.peer.acks += 1
+            self.rows["acks"] = self.rows.get("acks", 0) + 1
+
+    def message(self, cx: Any, flow: Any, message: Any) -> None:
+        assert (message.kind, message.body, message.sender[0]) == (3, b"hello", "host")
+        cx.node.letters += 1
+        cx.out.record(0, cx.node.letters)
+
+    def timer(self, cx: Any, flow: Any, key: Any) -> None:
+        assert key[0] == "flow"
+        assert flow.packets >= 1
+        cx.node.timers += 1
+        self.rows["timers"] = self.rows.get("timers", 0) + 1
+
+    def tick(self, cx: Any) -> None:
+        cx.node.ticks += 1
+        assert len(cx.peers) == len(cx.peers.ids)
+        self.rows["ticks"] = self.rows.get("ticks", 0) + 1
+
+
+def test_every_hook_of_a_host_is_called_and_every_engine_agrees() -> None:
+    spec = give(SMALL, Busy)
+    result = sw.run(SMALL, scheme=Busy)
+    flows = int(result.report["flows"])
+    assert {"flow_start", "ack", "flow_end"} <= Busy.heard
+    assert Busy.rows["timers"] == flows
+    assert Busy.rows["ticks"] > 0
+    assert max(result.series_of("Busy.letters")[1]) >= 1
+    hashes = {tuned(spec, tuning) for tuning in ({}, {"engine": "events"}, {"window_divisor": 5}, {"all_hooks": True})}
+    assert hashes == {result.report["outcome_hash"]}
+
+
+class Stamped(sw.SwitchScheme):
+    """Writes a header at the first leaf, reads it at the last, and holds nothing."""
+
+    header = True
+    read: ClassVar[list[bytes]] = []
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        header.data = bytes([cx.view.switch, 7])
+        return 0
+
+    def ingress(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
+        self.read.append(header.data)
+
+    def egress(self, cx: Any, port: int, packet: Any, header: Any) -> None:
+        assert cx.view.queue_bytes(port) >= 0
+
+
+def test_headers_travel_and_are_charged() -> None:
+    Stamped.read.clear()
+    charged = sw.run(SMALL, scheme=Stamped)
+    assert set(Stamped.read) == {bytes([0, 7]), bytes([1, 7])}
+    free = sw.run(SMALL | {"scheme": {"name": "Stamped", "header_bytes": "free"}}, scheme=Stamped)
+    assert charged.summary().of("all").fct_s.mean > free.summary().of("all").fct_s.mean
+
+
+# ---- what goes wrong ----------------------------------------------------------------------------------------------
+
+
+class Faulty(sw.SwitchScheme):
+    """Fails at a packet of flow 1."""
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        if packet.flow >> 1 == 1:
+            raise ZeroDivisionError("mine")
+        return 0
+
+
+def test_an_exception_ends_the_run_and_says_where() -> None:
+    with pytest.raises(sw.SchemeError) as failed:
+        sw.run(SMALL, scheme=Faulty)
+    error = failed.value
+    assert isinstance(error.__cause__, ZeroDivisionError)
+    assert error.__cause__.__traceback__ is not None
+    assert (error.hook, error.flow) == ("Faulty.pick", 1)
+    assert f"at {error.now_ps / 1e6:g}"[:6] in str(error)
+    assert "flow 1, a packet from host" in str(error)
+    with pytest.raises(sw.SchemeError):
+        sw.compare(SMALL, ["ecmp", Faulty], seeds=2)
+    # And the next run is none the worse.
+    sw.run(SMALL, scheme=Watcher)
+
+
+class Stateful(sw.SwitchScheme):
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        self.count = 1
+        return 0
+
+
+class Astray(sw.SwitchScheme):
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        return 2
+
+
+class Greedy(sw.HostScheme):
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
+        for _ in range(9):
+            cx.out.mask_ecn()
+
+
+class Unbuilt(sw.HostScheme):
+    def __init__(self) -> None:
+        raise OSError("no such table")
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
+        return None
+
+
+class Mislaid(sw.HostScheme):
+    def layout(self, shape: Any) -> Any:
+        return sw.Layout(peers="racks")  # type: ignore[arg-type]
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("scheme", "hook", "says"),
+    [
+        (Stateful, "pick", "keep state in rows"),
+        (Astray, "pick", "pick returned 2: allowed is a place in cx.view.candidates, from 0 to 1"),
+        (Greedy, "pick", "Layout(actions=…)"),
+        (Unbuilt, "__init__", "no such table"),
+        (Mislaid, "layout", 'allowed is None, "hosts" or "leaves"'),
+    ],
+)
+def test_mistakes_are_told_where_they_are_made(scheme: Any, hook: str, says: str) -> None:
+    with pytest.raises(sw.SchemeError) as failed:
+        sw.run(SMALL, scheme=scheme)
+    assert failed.value.hook == f"{scheme.__name__}.{hook}"
+    assert says in str(failed.value)
+
+
+def test_ctrl_c_in_a_hook_is_ctrl_c() -> None:
+    class Stopped(sw.SwitchScheme):
+        def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sw.run(SMALL, scheme=Stopped)
+
+
+def picker(**attributes: Any) -> Any:
+    return type("Odd", (sw.HostScheme,), {"pick": lambda *_: None, **attributes})
+
+
+@pytest.mark.parametrize(
+    ("scheme", "key"),
+    [
+        (object, "scheme"),
+        (sw.HostScheme, "HostScheme.pick"),
+        (picker(name="ecmp"), "Odd.name"),
+        (picker(name="two words"), "Odd.name"),
+        (picker(tiers=("leaf",)), "Odd.tiers"),
+        (picker(egress=lambda *_: None), "Odd.egress"),
+        (picker(losses=True), "Odd.losses"),
+        (picker(unit="burst"), "Odd.unit"),
+    ],
+)
+def test_a_class_that_contradicts_itself_is_refused(scheme: Any, key: str) -> None:
+    with pytest.raises(sw.SpecError) as refused:
+        sw.run(SMALL, scheme=scheme)
+    assert refused.value.key == key
+
+
+def test_parameters_are_checked_as_all_parameters_are() -> None:
+    for params, says in (
+        ({"flowlet_gap_us": -1}, "a number from 0 to 1000000000"),
+        ({"flowlet_gap": 1}, 'did you mean "flowlet_gap_us"'),
+        ({"flowlet_gap_us": "x"}, "a number from 0 to 1000000000"),
+    ):
+        with pytest.raises(sw.SpecError) as refused:
+            sw.run(SMALL | {"scheme": {"name": "power_of_two", "params": params}}, scheme=POWER_OF_TWO)
+        assert says in str(refused.value)
+    with pytest.raises(ValueError, match="finite range that has it"):
+        sw.number(5, 0, 1)
+
+
+def test_what_a_class_says_of_itself_follows_its_site() -> None:
+    assert contract(PLB) is contract(PLB)
+    from spinewise.own.contract import facts_of
+
+    host, switch = facts_of(PLB), facts_of(POWER_OF_TWO)
+    assert (host["site"], host["tiers"], host["hooks"]) == ("host", ("host",), ["feedback", "losses"])
+    assert (switch["site"], switch["tiers"]) == ("switch", ("leaf", "aggregation", "spine"))
+    assert "tag" in host["three_tiers"]
+    assert "switch" in switch["three_tiers"]
+
+
+# ---- results, comparisons, the command line -----------------------------------------------------------------------
+
+
+def test_a_result_names_the_code_and_wants_it_again(tmp_path: Path) -> None:
+    result = sw.run(SMALL, scheme=POWER_OF_TWO)
+    source = result.spec["scheme"]["source"]
+    assert (source["class"], source["file"], len(source["sha256"])) == ("PowerOfTwo", "power_of_two.py", 64)
+    again = sw.run(result.spec)
+    assert again.report["outcome_hash"] == result.report["outcome_hash"]
+    (tmp_path / "spec.json").write_text(json.dumps(result.spec))
+    # Another process was not given the class.
+    code = f"import json, spinewise as sw; sw.run(json.load(open({str(tmp_path / 'spec.json')!r})))"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert other.returncode != 0
+    for part in (
+        "the class PowerOfTwo of power_of_two.py",
+        "--scheme-file power_of_two.py:PowerOfTwo",
+        source["sha256"],
+    ):
+        assert part in other.stderr
+    changed = result.spec | {"scheme": result.spec["scheme"] | {"source": source | {"sha256": "0" * 64}}}
+    with pytest.raises(sw.SpecError):
+        sw.run(changed)
+
+
+def test_compare_takes_classes_and_variants_of_them() -> None:
+    schemes: list[Any] = ["ecmp", POWER_OF_TWO, "power_of_two:flowlet_gap_us=5@gap 5"]
+    comparison = sw.compare(SMALL, schemes, seeds=1, jobs=2)
+    assert comparison.labels == ["ecmp", "power_of_two", "gap 5"]
+    other = type("PowerOfTwo", (POWER_OF_TWO,), {})
+    with pytest.raises(sw.SpecError, match="classes with names that differ"):
+        sw.compare(SMALL, ["ecmp", POWER_OF_TWO, other], seeds=1)
+
+
+def test_the_command_line_runs_a_file(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = f"{EXAMPLES / 'power_of_two.py'}:PowerOfTwo"
+    assert main(["run", str(tiny), "--scheme-file", mine, "--out", str(tmp_path / "run")]) == 0
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["spec"]["scheme"]["source"]["file"] == "power_of_two.py"
+    assert main(["compare", str(tiny), "--schemes", "ecmp", "--scheme-file", mine, "--seeds", "1", "--json"]) == 0
+    assert "power_of_two" in capsys.readouterr().out
+    for wrong, says in (("nothing.py:X", "the file must be there"), (mine + "s", 'did you mean "PowerOfTwo"')):
+        assert main(["run", str(tiny), "--scheme-file", wrong]) == 2
+        assert says in capsys.readouterr().err
+
+
+def test_the_command_line_shows_the_traceback(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "import spinewise as sw\n\nclass Mine(sw.SwitchScheme):\n"
+        "    def pick(self, cx, flow, packet, header):\n        return 1 // 0\n"
+    )
+    assert main(["run", str(tiny), "--scheme-file", str(mine), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError" in said
+    assert "return 1 // 0" in said
+    assert "Mine.pick failed at" in said
+    assert not (tmp_path / "out").exists()
