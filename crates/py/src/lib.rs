@@ -104,7 +104,7 @@ fn resolve(py: Python<'_>, spec_json: &str, own: Option<Vec<Py<OwnScheme>>>) -> 
 /// The fabric of a spec as it is built, with the schedule of its faults, as JSON.
 #[pyfunction]
 fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    let spec = read(py, spec_json)?;
+    let spec = read(py, spec_json, None)?;
     let told = py.detach(|| guarded(|| spinewise_sim::topology::told(&spec)))?;
     told.map(|told| told.to_string()).map_err(|error| spec_error(py, &error))
 }

@@ -150,7 +150,9 @@ impl Sender {
 
     /// A round of four packets in which so many are marked, with one packet out ahead of it all the time.
     fn round(&mut self, marked: usize) {
-        (0..4).for_each(|_| drop(self.send()));
+        for _ in 0..4 {
+            self.send();
+        }
         (0..4).for_each(|n| self.acknowledge(n < marked));
     }
 }
