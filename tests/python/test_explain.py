@@ -223,3 +223,48 @@ def test_numbers_of_flows_are_checked(folder: Path, capsys: pytest.CaptureFixtur
         with pytest.raises(SystemExit):
             main(["explain", str(folder), *args])
         assert "explain" in capsys.readouterr().err
+
+
+LOSSY = SPEC | {
+    "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 8},
+    "switch": {"buffer_bytes": 40_000},
+    "scheme": {"name": "rps"},
+    "transport": {"recovery": "newreno", "min_rto_us": 10_000, "initial_rto_us": 10_000},
+    "traffic": [{"kind": "incast", "receiver": 0, "senders": 15, "size_bytes": 60_000}],
+}
+
+
+def test_a_slow_flow_is_told_what_held_it_up() -> None:
+    plain = spinewise.run(LOSSY)
+    slow = next(row["flow"] for row in plain.flows.to_pylist() if row["timeouts"] == 1 and row["src"] >= 8)
+    result = spinewise.run(LOSSY, trace=[slow])
+    told = explain.story(result, slow)
+    facts = result.flows.to_pylist()[slow]
+    assert len(told.again) == facts["retransmits"] > 0
+    waits = [one for one in told.again if one.timeout]
+    assert len(waits) == facts["timeouts"]
+    assert 9_000 < waits[0].silent_us < facts["fct_ps"] / 1e6
+    dropped = {link["name"]: link["drops"] for link in result.report["links"]}
+    assert waits[0].dropped_at == {link: dropped[link] for link in waits[0].path if dropped[link]}
+    assert "leaf0->host0" in waits[0].dropped_at
+    text = story.tell(told)
+    for part in ("What held it up:", "it was silent: once for as long as a retransmission timeout", "went again 10.",
+                 "leaf0->host0 (", "(traffic incast)", ", 1 timeout\n"):  # fmt: skip
+        assert part in text, text
+    assert "1 timeouts" not in text
+    assert "0 of waiting" not in text
+
+
+def test_nothing_is_said_to_have_held_up_a_flow_that_sent_nothing_again() -> None:
+    told = explain.story(spinewise.run(spec("letflow"), trace=[0]), 0)
+    assert told.flow["retransmits"] == 0
+    assert told.again == []
+    text = story.tell(told)
+    assert "held it up" not in text
+    assert "0 of waiting" not in text
+    assert "no wait (nothing queued)" in text
+
+
+def test_what_was_late_and_not_lost_is_not_called_lost() -> None:
+    one = explain.Again(20.0, 5.0, 1460, 3.0, timeout=False, path=["leaf0->spine0"], dropped_at={})
+    assert "no link of its path lost a packet in this run, so it was late and not lost" in story.one_again(one, 0.0)

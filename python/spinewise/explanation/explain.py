@@ -14,6 +14,7 @@ import numpy as np
 from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
+from spinewise.measures.entries import names
 from spinewise.measures.tables import numbers
 from spinewise.runs import api, formats
 from spinewise.runs.result import Result
@@ -22,6 +23,9 @@ PS_PER_US = 1e6
 # What stands in a trace besides what schemes saw.
 FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "timeouts", "fast_retransmits",
          "dupack3_events", "out_of_order", "spurious_retransmits", "marks")  # fmt: skip
+
+# A timer begins with what was sent or acknowledged a little before the last packet left.
+NEARLY = 0.9
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -84,6 +88,28 @@ class Move:
 
 
 @dataclass(frozen=True)
+class Again:
+    """A packet that carried bytes sent before.
+
+    Attributes:
+        time_us: when it left the device that chooses; before_us: when these bytes had passed there last.
+        seq: first byte of it.
+        silent_us: since the packet before of this flow, at this device.
+        timeout: whether that was as long as the least retransmission timeout, which begins a few packets earlier.
+        path: links that the packet before had been sent to take.
+        dropped_at: of these, the links at which this run dropped or lost packets, with how many.
+    """
+
+    time_us: float
+    before_us: float
+    seq: int
+    silent_us: float
+    timeout: bool
+    path: list[str]
+    dropped_at: dict[str, int]
+
+
+@dataclass(frozen=True)
 class Share:
     """What one way got: packets, the mean wait its packets met there, and how often it was best as any packet chose."""
 
@@ -105,6 +131,7 @@ class Story:
         first: where its first packet went.
         moves: those asked for, in order; moves_in_all: how many there were.
         shares: packets by way.
+        again: packets sent again, in order, as far as the trace tells.
         summary: counts and means over the whole flow.
     """
 
@@ -116,6 +143,7 @@ class Story:
     moves: list[Move]
     moves_in_all: int
     shares: list[Share]
+    again: list[Again]
     summary: dict[str, float | int | None]
 
     def as_dict(self) -> dict[str, Any]:
@@ -269,6 +297,7 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
         moves=[move for move in all_moves(choices, moves, start) if wanted(move)],
         moves_in_all=len(moves),
         shares=shares(choices),
+        again=sent_again(choices, result),
         summary=summary(choices, moves),
     )
 
@@ -280,6 +309,7 @@ def flow_facts(result: Result, flow: int) -> dict[str, Any]:
         row = result.flows.slice(flow, 1).to_pylist()[0]
         facts |= {name: row[name] for name in FACTS}
         facts |= {f"{name}_us": row[f"{name}_ps"] / PS_PER_US for name in ("start", "fct", "ideal_fct")}
+        facts["traffic"] = names(result.spec["traffic"])[row["entry"]]
         facts["transport"] = result.spec["transport"]["kind"] if row["tcp"] else "udp"
     return facts
 
@@ -343,6 +373,35 @@ def shares(choices: Choices) -> list[Share]:
         Share(device, name, int(packets), waits / packets if packets else 0.0, int(best))
         for (device, name), (packets, waits, best) in sorted(found.items())
     ]
+
+
+def sent_again(choices: Choices, result: Result) -> list[Again]:
+    """Packets that carried bytes sent before; what became of those is inferred from where this run lost packets."""
+    lost_at = {str(link["name"]): int(link["drops"]) + int(link.get("lost", 0)) for link in result.report["links"]}
+    least_us = float(result.spec.get("transport", {}).get("min_rto_us") or np.inf)
+    links = choices.rows.column("links")
+    # The first device that chooses sees every packet once.
+    here = [at for at in range(len(choices)) if choices.device[at] == choices.device[0]]
+    seen: dict[int, int] = {}
+    found = []
+    for place, at in enumerate(here):
+        seq, before = int(choices.seq[at]), seen.get(int(choices.seq[at]))
+        if choices.again[at] and before is not None:
+            path = [str(link) for link in links[int(choices.chosen[before])].as_py()]
+            silent = float(choices.time[at] - choices.time[here[place - 1]])
+            found.append(
+                Again(
+                    time_us=float(choices.time[at]),
+                    before_us=float(choices.time[before]),
+                    seq=seq,
+                    silent_us=silent,
+                    timeout=silent >= NEARLY * least_us,
+                    path=path,
+                    dropped_at={link: lost_at[link] for link in path if lost_at.get(link)},
+                )
+            )
+        seen[seq] = at
+    return found
 
 
 def summary(choices: Choices, moves: Array) -> dict[str, float | int | None]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spinewise.explanation.explain import Candidate, Move, Share, Story
+from spinewise.explanation.explain import Again, Candidate, Move, Share, Story
 from spinewise.measures import units
 
 # So many moves are told one by one; of more, those that gained and lost most.
 MOST_TOLD = 12
 KILO = 1000
 EXTREMES = 3
+# So many packets sent again are told one by one.
+MOST_AGAIN = 5
 
 # Unit and meaning, by name.
 Quantities = dict[str, tuple[str, str]]
@@ -18,7 +20,7 @@ Quantities = dict[str, tuple[str, str]]
 
 def tell(story: Story, *, everything: bool = False) -> str:
     """The whole story, as paragraphs of plain text."""
-    parts = [heading(story), beginning(story), moves(story, everything=everything)]
+    parts = [heading(story), *delays(story), beginning(story), moves(story, everything=everything)]
     parts += [ways(story.shares), closing(story)]
     if story.quantities:
         parts.append(legend(story))
@@ -31,7 +33,8 @@ def heading(story: Story) -> str:
     lines = [f"Flow {flow['flow']} under {story.scheme}: {story.about}"]
     if "size_bytes" in flow:
         whole = size(flow["size_bytes"]) if flow["size_bytes"] else "no given size"
-        lines.append(f"  {whole} from host {flow['src']} to host {flow['dst']}, by {flow['transport']}")
+        of = f" (traffic {flow['traffic']})" if flow.get("traffic") else ""
+        lines.append(f"  {whole} from host {flow['src']} to host {flow['dst']}, by {flow['transport']}{of}")
         ended = (
             f"arrived whole after {us(flow['fct_us'])}"
             if flow["finished"]
@@ -45,6 +48,43 @@ def heading(story: Story) -> str:
         )
         lines.append(f"  started at {us(flow['start_us'])}, {ended}{alone}{slowdown}")
     return "\n".join(lines)
+
+
+def delays(story: Story) -> list[str]:
+    """What was lost and waited for, as far as the trace tells; nothing where nothing was sent again."""
+    flow, again = story.flow, story.again
+    if not again:
+        return []
+    waits = [one for one in again if one.timeout]
+    lines = ["What held it up:"]
+    if waits:
+        whole = sum(one.silent_us for one in waits)
+        of = f" of its {us(flow['fct_us'])}" if flow.get("finished") else ""
+        lines.append(
+            f"  for {us(whole)}{of} it was silent: {times(len(waits))} for as long as a retransmission timeout, after"
+            " which it sent again what it had sent before"
+        )
+    else:
+        lines.append(f"  it sent {packets(len(again))} again, without waiting for a timeout before one")
+    told = (waits or again)[:MOST_AGAIN]
+    lines += [f"  - {one_again(one, float(flow.get('start_us', 0.0)))}" for one in told]
+    if len(waits or again) > len(told):
+        lines.append(f"  … and {packets(len(waits or again) - len(told))} more")
+    return ["\n".join(lines)]
+
+
+def one_again(one: Again, start_us: float) -> str:
+    """A packet sent again, and where the one before may have been lost."""
+    said = (
+        f"byte {one.seq:,}, sent {us(one.before_us - start_us)} after the start, went again"
+        f" {us(one.time_us - one.before_us)} later"
+    )
+    places = [f"{link} ({units.count(lost)})" for link, lost in one.dropped_at.items()]
+    if not places:
+        return f"{said}; no link of its path lost a packet in this run, so it was late and not lost"
+    if len(places) == 1:
+        return f"{said}; of the links of its path only {places[0]} lost packets in this run"
+    return f"{said}; of the links of its path these lost packets in this run: {', '.join(places)}"
 
 
 def beginning(story: Story) -> str:
@@ -128,7 +168,8 @@ def truth(way: Candidate, *, is_best: bool) -> str:
     ]
     where = f" ({', '.join(found)} queued)" if found else " (nothing queued)"
     rank = "the best" if is_best else f"{us(way.worse_us)} behind the best"
-    return f"{way.name}: {us(way.queueing_us)} of waiting{where}, {us(way.queueing_us + way.travel_us)} in all, {rank}"
+    wait = f"{us(way.queueing_us)} of waiting" if way.queueing_us else "no wait"
+    return f"{way.name}: {wait}{where}, {us(way.queueing_us + way.travel_us)} in all, {rank}"
 
 
 def verdict(move: Move) -> str:
@@ -192,7 +233,7 @@ def closing(story: Story) -> str:
             f"  {packets(flow['out_of_order'])} arrived out of order, {flow['dupack3_events']:,} times a third"
             f" duplicate acknowledgement came back, {flow['retransmits']:,} sent again"
             + (f" ({flow['spurious_retransmits']:,} for nothing)" if flow["spurious_retransmits"] else "")
-            + f", {flow['timeouts']:,} timeouts"
+            + f", {flow['timeouts']:,} timeout{'s' * (flow['timeouts'] != 1)}"
         )
     if sums["acks_that_chose"]:
         lines.append(
