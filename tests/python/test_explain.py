@@ -126,7 +126,12 @@ def test_explain_runs_again_what_was_not_traced(folder: Path, capsys: pytest.Cap
         "queued)", "the best", "of the packets left on a path that was best", "What the words mean",
     ):  # fmt: skip
         assert part in out, f"{part}\n{out}"
-    assert {path.name for path in folder.iterdir()} == {"run.json", "flows.parquet", "series.parquet"}
+    assert {path.name for path in folder.iterdir()} == {
+        "run.json",
+        "flows.parquet",
+        "series.parquet",
+        "collectives.parquet",
+    }
 
 
 def test_explain_as_json_and_of_some_time(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

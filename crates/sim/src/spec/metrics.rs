@@ -94,14 +94,8 @@ pub(crate) fn read(given: &Map<String, Value>) -> Result<(MetricsSpec, Value), S
     let list = keys.size_classes.unwrap_or_else(|| {
         vec![json!({"name": "short", "below_bytes": SHORT_BELOW}), json!({"name": "long", "from_bytes": SHORT_BELOW})]
     });
-    let mut size_classes: Vec<SizeClass> = Vec::with_capacity(list.len());
-    let mut resolved = Vec::with_capacity(list.len());
-    for (index, value) in list.iter().enumerate() {
-        let (class, told) = read_class(&format!("metrics.size_classes[{index}]"), value, &size_classes)?;
-        size_classes.push(class);
-        resolved.push(told);
-    }
-    reader.set_resolved("size_classes", Value::Array(resolved));
+    let (size_classes, told) = read_classes("metrics.size_classes", &list)?;
+    reader.set_resolved("size_classes", told);
     let series_interval = (keys.series_interval_us > Span::ZERO).then_some(keys.series_interval_us);
     let sample_interval = keys.sample_interval_us;
     if sample_interval.is_some_and(|interval| interval < SHORTEST_SAMPLE) {
@@ -124,6 +118,18 @@ fn read_series_links(given: &Value, reader: &Reader<'_>) -> Result<SeriesLinks, 
         }
         _ => Err(reader.refuse("series_links", SERIES_LINKS)),
     }
+}
+
+/// Size classes as a list at `path` gives them.
+pub(crate) fn read_classes(path: &str, list: &[Value]) -> Result<(Vec<SizeClass>, Value), SpecError> {
+    let mut classes: Vec<SizeClass> = Vec::with_capacity(list.len());
+    let mut resolved = Vec::with_capacity(list.len());
+    for (index, value) in list.iter().enumerate() {
+        let (class, told) = read_class(&format!("{path}[{index}]"), value, &classes)?;
+        classes.push(class);
+        resolved.push(told);
+    }
+    Ok((classes, Value::Array(resolved)))
 }
 
 fn read_class(path: &str, value: &Value, before: &[SizeClass]) -> Result<(SizeClass, Value), SpecError> {

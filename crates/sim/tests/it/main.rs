@@ -11,6 +11,7 @@ mod dynamics;
 mod edge_spreading;
 mod elab;
 mod engines;
+mod entries;
 mod fat_tree;
 mod fault_errors;
 mod fault_kinds;
