@@ -63,7 +63,7 @@ impl Outcome {
         sim.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
         let traffic_hash = sim.flows.traffic_hash;
         let hash = hash::outcome_hash(&sim, &links, stop);
-        let ideal = crate::ideal::of_flows(&sim);
+        let ideal = crate::ideal::of_flows(&sim, spec.metrics.ideal);
         let keep = sim.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
         let mut report = report::report(&sim, &links, stop, loads);
         if resequences(&sim) {

@@ -40,7 +40,7 @@ columns! {
             "from the start to the arrival of the last packet of its closing (transport.fin); 0 if unfinished or not closed"
             => row.record.close_fct;
         ideal_fct_ps: u64, "ps",
-            "time if all packets left back to back at the rate of the host's link, on the best path, with no queue met; 0 for UDP without end"
+            "a time that no scheme can beat, or with metrics.ideal = \"best_path\" that of all packets back to back on the best path, with no queue met; 0 for UDP without end"
             => row.ideal;
         slowdown: f64, "", "fct_ps / ideal_fct_ps; 0 if unfinished" => row.slowdown();
         packets: u32, "packets", "data packets sent, retransmissions included" => row.record.packets;

@@ -25,6 +25,7 @@ mod hedera;
 mod held_queues;
 mod hermes_preset;
 mod hula;
+mod ideal;
 mod lbsp;
 mod lbsp_faults;
 mod links;
