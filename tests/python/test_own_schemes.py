@@ -323,6 +323,9 @@ def picker(**attributes: Any) -> Any:
         (picker(egress=lambda *_: None), "Odd.egress"),
         (picker(losses=True), "Odd.losses"),
         (picker(unit="burst"), "Odd.unit"),
+        (picker(params=sw.number(1, 0, 2)), "Odd.params"),
+        (picker(tick=sw.number(1, 0, 2)), "Odd.tick"),
+        (picker(source=sw.word("a", ("a", "b"))), "Odd.source"),
     ],
 )
 def test_a_class_that_contradicts_itself_is_refused(scheme: Any, key: str) -> None:
