@@ -13,6 +13,7 @@ from typing import Any
 
 from spinewise.comparison.cells import Cell, Comparison, Skipped
 from spinewise.errors import SpecError
+from spinewise.measures.collectives import Job
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import entries_of
 from spinewise.measures.summary import ALL
@@ -81,8 +82,16 @@ def measure(case: Case[Key], result: Result) -> Cell:
         traffic_hash=str(report["traffic_hash"]),
         wall_seconds=float(report["wall_seconds"]),
         packet_hops=int(report["packet_hops"]),
+        jobs=jobs_of(result),
         min_rto_s=min_rto_s(case.spec),
     )
+
+
+def jobs_of(result: Result) -> dict[str, Job]:
+    """What the rounds of each traffic entry come to, without the steps of single ones."""
+    return {
+        job.name: replace(job, slowest=job.slowest and replace(job.slowest, steps=())) for job in result.rounds.jobs
+    }
 
 
 def measure_and_keep(case: Case[Key], result: Result, folder: Path) -> Cell:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.measures import stats, units
+from spinewise.measures.facts import HEADERS
 from spinewise.measures.packets import Packets
 
 LEAST = 0.05
 """A fact that differs by a smaller share of the greater value is no reason."""
 MOST = 3
 """Reasons told of a verdict."""
-PRICES = ("timeouts", "out_of_order", "drops", "retransmits", "overhead_share")
+PRICES = ("timeouts", "out_of_order", "drops", "retransmits", "extra")
 """Facts of which more is a price. Others may be greater only because a run was over sooner."""
 
 
@@ -75,9 +76,15 @@ def facts(entry: str | None) -> list[Fact]:
         Fact("imbalance", "imbalance of equal-cost links", links("imbalance"), lambda value: units.digits(value, 3)),
         Fact("drops", "drops a run", links("drops"), units.count),
         Fact("retransmits", f"packets{of} sent again", lambda cell: float(packets(cell).retransmits), units.count),
-        Fact("overhead_share", "bytes that carry no data", links("overhead_share"), units.percent),
+        Fact("extra", "bytes of probes, messages and headers of schemes", extra, units.percent),
         Fact("paused_s", "queues paused", links("paused_s"), lambda value: units.duration(value, 3)),
     ]
+
+
+def extra(cell: Cell) -> float:
+    """Share of all bytes made that only a scheme asked for."""
+    found, made = cell.summary.facts.overhead_bytes, cell.summary.created_bytes
+    return sum(found.get(kind, 0.0) for kind in ("probes", "messages", HEADERS)) / made if made else math.nan
 
 
 def size(value: float) -> str:

@@ -12,13 +12,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spinewise.comparison.cells import Cell, Comparison
+from spinewise.comparison.cells import Cell, Comparison, job_value
 from spinewise.comparison.reasons import Reason, reasons, shared_timeouts
 from spinewise.measures import stats
 from spinewise.measures.summary import ALL
 
 ALIKE = 0.01
 """Schemes whose means lie within this share of each other are called alike, however sure the difference."""
+
+OF_ROUNDS = {
+    "rpc": ("p99_s", "p99 time of a request"),
+    "incast": ("mean_s", "time of a round"),
+    "permutation": ("mean_s", "time of a round"),
+}
+"""What is asked of rounds that do not wait for each other; else when the last is done."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +37,14 @@ class Question:
         words: what it is called: "p99 FCT of short flows".
         value: finds it in a run.
         size_class: of which flows.
-        tail: whether it is a time that one flow in a hundred takes.
+        waits: whether in a run so many flows timed out that it may be the time of one that did; None: never asked.
     """
 
     entry: str | None
     words: str
     value: Callable[[Cell], float]
     size_class: str = ALL
-    tail: bool = False
+    waits: Callable[[Cell], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,9 @@ def questions(comparison: Comparison) -> list[Question]:
 
 def of_entry(comparison: Comparison, entry: str | None) -> list[Question]:
     """The questions about one traffic entry, or about all traffic."""
+    only = comparison.entries[0] if len(comparison.entries) == 1 else None
+    if (name := entry or only) in comparison.with_jobs:
+        return job_questions(comparison, str(name), entry)
     parts = [name for name in comparison.classes_of(entry) if name != ALL]
     if not parts:
         return [flows_question(entry, ALL, "fct_s.p99", "p99 FCT")]
@@ -89,10 +99,26 @@ def of_entry(comparison: Comparison, entry: str | None) -> list[Question]:
 
 
 def flows_question(entry: str | None, size_class: str, metric: str, words: str) -> Question:
-    """A question about the flows of a size class."""
-    return Question(
-        entry, words, lambda cell: cell.value(size_class, metric, entry), size_class, metric.endswith("p99")
-    )
+    """A question about the flows of a size class; one flow in a hundred that timed out makes the 99th percentile."""
+
+    def value(cell: Cell) -> float:
+        return cell.value(size_class, metric, entry)
+
+    def waits(cell: Cell) -> bool:
+        timeouts, flows = timed_out(cell, entry)
+        return 100 * timeouts >= flows > 0
+
+    return Question(entry, words, value, size_class, waits if metric.endswith("p99") else None)
+
+
+def job_questions(comparison: Comparison, name: str, entry: str | None) -> list[Question]:
+    """The question about the rounds of a traffic entry: when they are all done, or how long one takes."""
+    metric, words = OF_ROUNDS.get(comparison.cells[0].jobs[name].kind, ("total_s", "time until the job is done"))
+
+    def waits(cell: Cell) -> bool:
+        return timed_out(cell, name)[0] >= cell.jobs[name].rounds
+
+    return [Question(entry, words, job_value(name, metric), ALL, waits)]
 
 
 def verdicts(comparison: Comparison) -> list[Verdict]:
@@ -112,7 +138,7 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
     other = first if first != best and first in order else (order[1] if len(order) > 1 else None)
     alike = means[last] - means[best] <= ALIKE * means[best]
     why, price = ([], []) if other is None or alike else reasons(comparison, asked.entry, load, best, other)
-    shared = timeouts_everywhere(comparison, asked, load) if asked.tail else None
+    shared = timeouts_everywhere(comparison, asked, load)
     against = stats.Interval(math.nan, math.nan, 0)
     if other is not None:
         shown, to = (best, other) if other == first else (other, best)
@@ -133,15 +159,16 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
 
 
 def timeouts_everywhere(comparison: Comparison, asked: Question, load: float | None) -> Reason | None:
-    """That a tail is no shorter than a timeout in any run of any scheme, and one flow in a hundred or more had one."""
+    """That a time is no shorter than a timeout in any run of any scheme, and flows enough had one to be what it is."""
+    if asked.waits is None:
+        return None
     counts: list[float] = []
     waits: set[float] = set()
     for label in comparison.labels:
         for cell in comparison.at(label, load):
-            timeouts, flows = timed_out(cell, asked.entry)
-            if cell.min_rto_s is None or 100 * timeouts < flows or not asked.value(cell) >= cell.min_rto_s:
+            if cell.min_rto_s is None or not asked.waits(cell) or not asked.value(cell) >= cell.min_rto_s:
                 return None
-            counts.append(float(timeouts))
+            counts.append(float(timed_out(cell, asked.entry)[0]))
             waits.add(cell.min_rto_s)
     return shared_timeouts(comparison, load, counts, waits)
 
