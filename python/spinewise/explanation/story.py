@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spinewise.explanation.explain import Again, Candidate, Move, Share, Story
+from spinewise.explanation.explain import Candidate, Move, Share, Story
+from spinewise.explanation.resent import Again
 from spinewise.measures import units
 
 # So many moves are told one by one; of more, those that gained and lost most.
