@@ -84,7 +84,7 @@ def facts(entry: str | None) -> list[Fact]:
 
 
 def busy(cell: Cell) -> float:
-    """How long the hottest link was sending: unlike its share of the run, that does not shrink where a run is longer."""
+    """How long the hottest link was sending: its share of the run would shrink where a run is longer."""
     found = cell.summary.facts
     return found.get("hottest.mean_use") * found.run_s
 

@@ -1,7 +1,8 @@
 """Which scheme is best at what, how surely, and what else differs in its runs.
 
 For each question (a quantity of a traffic entry at a load) the scheme with the least mean over seeds is the best. Every
-other one is held against it by a paired t test over seeds, with Holm's correction; those it does not tell apart tie.
+other one is held against it by a paired t test of logarithms over seeds, with Holm's correction; those that it does not
+tell apart tie.
 What is called a reason is a fact of the runs that differs between two schemes by more than chance does; that it is the
 cause is not tested.
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from spinewise.comparison.cells import Cell, Comparison, job_value
 from spinewise.comparison.reasons import Reason, reasons, shared_timeouts
@@ -61,7 +64,7 @@ class Verdict:
         other: the scheme that `against` and `why` are about.
         alike: whether all schemes lie within `ALIKE` of each other.
         worst: the scheme with the greatest mean, and its paired difference to the best.
-        why: facts of the runs by which `best` does better than `other`, or that all schemes share.
+        why: facts of the runs by which `best` does better than `other`, where that is no chance; or that all share.
         price: facts of the runs by which it does worse.
     """
 
@@ -137,18 +140,23 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
     first = comparison.labels[0]
     other = first if first != best and first in order else (order[1] if len(order) > 1 else None)
     alike = means[last] - means[best] <= ALIKE * means[best]
-    why, price = ([], []) if other is None or alike else reasons(comparison, asked.entry, load, best, other)
     shared = timeouts_everywhere(comparison, asked, load)
+    tied = ties(comparison, asked, load, order)
     against = stats.Interval(math.nan, math.nan, 0)
+    why: list[Reason] = []
+    price: list[Reason] = []
     if other is not None:
         shown, to = (best, other) if other == first else (other, best)
         against = comparison.against(shown, load, asked.value, to)
+        if not alike and (against.excludes_zero or other not in tied):
+            # Of a difference that may be chance there is no reason to tell.
+            why, price = reasons(comparison, asked.entry, load, best, other)
     return Verdict(
         question=asked,
         load=load,
         best=best,
         value=comparison.over(best, load, asked.value),
-        ties=ties(comparison, asked, load, order),
+        ties=tied,
         against=against,
         other=other,
         alike=alike,
@@ -183,6 +191,9 @@ def ties(comparison: Comparison, asked: Question, load: float | None, order: lis
     """The schemes that are not told apart from the first of `order`; none of one seed, of which nothing is known."""
     if len(comparison.seeds) < 2:
         return []
-    values = {label: [asked.value(cell) for cell in comparison.at(label, load)] for label in order}
+    values = {label: np.array([asked.value(cell) for cell in comparison.at(label, load)]) for label in order}
+    if all((found > 0.0).all() for found in values.values()):
+        # Seeds differ by factors, and so do schemes on one seed: of logarithms the differences are alike.
+        values = {label: np.log(found) for label, found in values.items()}
     apart = stats.holm([stats.paired_p(values[label], values[order[0]]) for label in order[1:]])
     return [label for label, rejected in zip(order[1:], apart, strict=True) if not rejected]
