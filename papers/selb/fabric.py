@@ -61,7 +61,7 @@ def spec(
             "size_classes": [
                 {"name": "short", "below_bytes": SHORT_BELOW},
                 {"name": "long", "from_bytes": SHORT_BELOW},
-            ]
+            ],
         },
         "run": {"until_us": 1_000_000},
     }
