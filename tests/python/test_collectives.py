@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from spinewise import Result, run
@@ -152,7 +153,8 @@ def row(flow: int, step: int, ends: tuple[int, int], times_us: tuple[int, int], 
 
 def late(*rows: dict[str, Any]) -> Straggler:
     last = max(rows, key=lambda one: one["start_ps"] + one["fct_ps"])
-    return straggler({one["flow"]: one for one in rows}, last["flow"], 0.0)
+    in_order = sorted(rows, key=lambda one: one["step"])
+    return straggler({name: np.array([one[name] for one in in_order]) for name in rows[0]}, last["flow"], 0.0)
 
 
 def test_the_cause_may_lie_before_the_straggler() -> None:

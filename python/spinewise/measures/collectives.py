@@ -25,10 +25,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from spinewise.measures import stats
 from spinewise.measures.entries import Entry
-from spinewise.measures.stragglers import NEEDED, Rows, Straggler, straggler
+from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
 from spinewise.measures.tables import numbers
 
 PS_PER_SECOND = 1e12
@@ -42,6 +43,10 @@ BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
     "rpc": lambda n: (n - 1) / n,
     "permutation": lambda _: 1.0,
 }
+
+
+# Columns of flows that say which round they are of.
+KEYS = ("entry", "batch", "group")
 
 
 @dataclass(frozen=True)
@@ -221,45 +226,37 @@ class Collectives:
 
     def straggler(self, of: Round) -> Straggler | None:
         """Why this round ended when it did; None where rows of flows were not kept."""
-        rows = self._rows_of(of)
-        return straggler(rows, of.last_flow, of.start_s) if rows else None
+        first, last = self._places.get((of.entry, of.group, of.round), (0, 0))
+        if first == last:
+            return None
+        flows = {name: column[self._order[first:last]] for name, column in self._columns.items()}
+        return straggler(flows, of.last_flow, of.start_s)
 
-    def _rows_of(self, of: Round) -> Rows:
-        """Rows of the flows of a round, by number."""
+    @cached_property
+    def _columns(self) -> Columns:
+        """What is needed of all flows; nothing where there are no rows, or none that know of rounds."""
         if self._flows.num_rows == 0 or "batch" not in self._flows.column_names:
             return {}
-        first, last = self._places.get((of.entry, of.group, of.round), (0, 0))
-        taken = self._flows.select(NEEDED).take(self._order[first:last])
-        return {row["flow"]: row for row in taken.to_pylist()}
+        return {name: numbers(self._flows, name) for name in (*NEEDED, *KEYS)}
 
     @cached_property
-    def _keys(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
-        """Entry, round and group of each flow that has a round, one row each."""
-        columns = [numbers(self._flows, name).astype(np.uint64) for name in ("entry", "batch", "group")]
-        return np.stack(columns)
-
-    @cached_property
-    def _order(self) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Positions of flows, those of a round together."""
-        entry, batch, group = self._keys
-        order = np.lexsort((group, batch, entry))
-        found: np.ndarray[Any, np.dtype[np.intp]] = order[batch[order] > 0]
+    def _order(self) -> npt.NDArray[np.intp]:
+        """Positions of flows, those of a round together, in the order of its steps."""
+        entry, batch, group = (self._columns[name] for name in KEYS)
+        order = np.lexsort((self._columns["step"], group, batch, entry))
+        found: npt.NDArray[np.intp] = order[batch[order] > 0]
         return found
 
     @cached_property
     def _places(self) -> dict[tuple[int, int, int], tuple[int, int]]:
         """Where in `_order` the flows of each round (entry, group, round) are."""
-        keys = self._keys[:, self._order]
-        if keys.shape[1] == 0:
+        if not self._columns or self._order.size == 0:
             return {}
-        changes = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1
-        starts = [0, *changes.tolist()]
-        ends = [*changes.tolist(), keys.shape[1]]
-        heads = keys[:, starts].T.tolist()
-        return {
-            (entry, group, batch): (start, end)
-            for (entry, batch, group), start, end in zip(heads, starts, ends, strict=True)
-        }
+        entry, batch, group = keys = np.stack([self._columns[name][self._order] for name in KEYS])
+        starts = [0, *(np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1).tolist()]
+        ends = [*starts[1:], len(self._order)]
+        heads = zip(entry[starts].tolist(), group[starts].tolist(), batch[starts].tolist(), strict=True)
+        return dict(zip(heads, zip(starts, ends, strict=True), strict=True))
 
 
 def ended(row: Mapping[str, int]) -> float:

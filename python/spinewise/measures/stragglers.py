@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from spinewise.measures.units import duration
 
@@ -90,37 +93,44 @@ class Straggler:
         return f"{text}: {', '.join(cause.reasons) or 'queues, without loss or mark'}"
 
 
-Rows = Mapping[int, Mapping[str, Any]]
-"""Rows of the table of flows, by flow."""
+Columns = Mapping[str, npt.NDArray[Any]]
+"""Columns of the flows of a round, `NEEDED` ones at least, in the order of their steps."""
 
 
-def straggler(rows: Rows, last: int, begin_s: float) -> Straggler:
+def straggler(flows: Columns, last: int, begin_s: float) -> Straggler:
     """Why a round of these flows, which began at `begin_s`, ended with flow `last`."""
-    chain = [rows[last]]
-    waited_for: dict[tuple[int, int, int], Mapping[str, Any]] = {}
-    for row in rows.values():
-        # What a flow waits for is known at its host: it has received a flow, or its own is acknowledged.
-        if row["finished"]:
-            waited_for[row["step"], row["dst"], row["start_ps"] + row["fct_ps"]] = row
-        if row["sender_fct_ps"]:
-            waited_for.setdefault((row["step"], row["src"], row["start_ps"] + row["sender_fct_ps"]), row)
-    while before := waited_for.get((chain[-1]["step"] - 1, chain[-1]["src"], chain[-1]["start_ps"])):
+    chain = [int(np.flatnonzero(flows["flow"] == last)[0])]
+    while (before := waited_for(flows, chain[-1])) is not None:
         chain.append(before)
-    usual = usual_ideals(rows.values())
-    told = tuple(late(row, begin_s, usual[row["step"]]) for row in reversed(chain))
+    told = tuple(late(flows, at, begin_s) for at in reversed(chain))
     return Straggler(told, max(told, key=lambda one: one.excess_s))
 
 
-def usual_ideals(rows: Iterable[Mapping[str, Any]]) -> dict[int, int]:
-    """The ideal time of the middle flow of each step."""
-    of_step: dict[int, list[int]] = {}
-    for row in rows:
-        of_step.setdefault(row["step"], []).append(row["ideal_fct_ps"])
-    return {step: sorted(ideals)[len(ideals) // 2] for step, ideals in of_step.items()}
+def waited_for(flows: Columns, at: int) -> int | None:
+    """The flow of the step before that let this one start: received by its host, or sent and acknowledged."""
+    step, host, start = (int(flows[name][at]) for name in ("step", "src", "start_ps"))
+    if step < 2:
+        return None
+    before = of_step(flows, step - 1)
+    begun = flows["start_ps"][before]
+    for end, time in (("dst", "fct_ps"), ("src", "sender_fct_ps")):
+        took = flows[time][before]
+        found = np.flatnonzero((flows[end][before] == host) & (took > 0) & (begun + took == start))
+        if found.size:
+            return int(before.start) + int(found[0])
+    return None
 
 
-def late(row: Mapping[str, Any], begin_s: float, usual_ps: int) -> Late:
-    """A flow of a round that began at `begin_s`; `usual_ps` is the ideal of the middle flow of its step."""
+def of_step(flows: Columns, step: int) -> slice:
+    """Where the flows of a step are."""
+    first, last = np.searchsorted(flows["step"], [step, step + 1])
+    return slice(int(first), int(last))
+
+
+def late(flows: Columns, at: int, begin_s: float) -> Late:
+    """A flow of a round that began at `begin_s`."""
+    row = {name: flows[name][at].item() for name in NEEDED}
+    ideals = np.sort(flows["ideal_fct_ps"][of_step(flows, row["step"])])
     return Late(
         flow=row["flow"],
         src=row["src"],
@@ -129,7 +139,7 @@ def late(row: Mapping[str, Any], begin_s: float, usual_ps: int) -> Late:
         after_s=row["start_ps"] / PS_PER_SECOND - begin_s,
         time_s=row["fct_ps"] / PS_PER_SECOND if row["finished"] else math.nan,
         ideal_s=row["ideal_fct_ps"] / PS_PER_SECOND,
-        reasons=tuple(reasons(row, usual_ps)),
+        reasons=tuple(reasons(row, int(ideals[len(ideals) // 2]))),
     )
 
 
