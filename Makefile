@@ -9,6 +9,8 @@ PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 OUT     ?= results
+N       ?= 20000
+SEED    ?= 1
 JOBS    ?= $(shell nproc 2>/dev/null || echo 1)
 CORE    := python/spinewise/_core.abi3.so
 # One target directory for cargo and maturin: nothing is compiled twice.
@@ -19,7 +21,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find crates -type f \( -path '*/src/*' -o -name 'Cargo.toml' \) 2>/dev/null)
 
-.PHONY: help install build quick demo test test-rust test-python check fmt lint bench docs clean tools
+.PHONY: help install build quick demo test test-rust test-python fuzz check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -101,6 +103,9 @@ test-python: build
 
 test: test-rust test-python ## Every test, Rust and Python
 	@echo "make test: all Rust and Python tests passed"
+
+fuzz: build ## N specs at random (20000), each refused in words or run: make fuzz N=1000 SEED=2
+	PYTHONPATH=tests/python $(BIN)/python -m fuzz --specs $(N) --seed $(SEED) --jobs $(JOBS) --keep $(OUT)/fuzz
 
 lint: build
 	cargo fmt --all --check

@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable
 
 MAX_VALUE_CHARS = 200
+MAX_HINT_CHARS = 600
 
 
 class SpecError(ValueError):
@@ -38,7 +39,7 @@ class SpecError(ValueError):
         self.key = key
         self.value = shorten(str(value))
         self.allowed = allowed
-        self.hint = hint
+        self.hint = hint if hint is None else shorten(hint, MAX_HINT_CHARS)
         self.file = file
         self.unserved = unserved
         super().__init__(self.one_line())
@@ -85,11 +86,11 @@ class Cancelled(Exception):  # noqa: N818 - the run did not fail, it was asked t
     """A run was stopped from outside before it ended."""
 
 
-def shorten(text: str) -> str:
+def shorten(text: str, most: int = MAX_VALUE_CHARS) -> str:
     """`text`, cut in the middle when it would fill the screen."""
-    if len(text) <= MAX_VALUE_CHARS:
+    if len(text) <= most:
         return text
-    half = MAX_VALUE_CHARS // 2
+    half = most // 2
     return f"{text[:half]} … {text[-half:]}"
 
 

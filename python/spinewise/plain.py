@@ -58,6 +58,8 @@ def table(value: Mapping[Any, Any], path: str, level: int) -> dict[str, Any]:
     for key, item in value.items():
         if not isinstance(key, str):
             raise SpecError(path or "spec", shown(key), "keys that are strings")
+        if not key:
+            raise SpecError(path or "spec", '""', "keys of 1 character or more")
         made[str(key)] = plain(item, f"{path}.{key}" if path else key, level + 1)
     return made
 
@@ -102,11 +104,11 @@ def shown(value: object) -> str:
         return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
 
 
-def as_whole(value: object) -> int | None:
+def as_whole(value: Any) -> int | None:
     """A whole number of any kind but a boolean; None for anything else."""
     return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
 
 
-def as_number(value: object) -> float | None:
+def as_number(value: Any) -> float | None:
     """A number of any kind but a boolean; None for anything else."""
     return None if isinstance(value, bool) or not isinstance(value, Real) else float(value)

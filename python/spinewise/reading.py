@@ -32,10 +32,11 @@ def read_bytes(path: str | Path, key: str, *, most: int, allowed: str = "a file 
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
         raise refused(path, key, allowed, reason(error)) from None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise refused(path, key, f"{allowed}: an ordinary file", f"this is {kind(found.st_mode)}")
     with open(handle, "rb") as stream:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise refused(path, key, f"{allowed}: an ordinary file", f"this is {kind(found.st_mode)}")
         limit = f"{allowed}, of 0 to {most:,} bytes"
         if found.st_size > most:
             raise refused(path, key, limit, f"it has {found.st_size:,}")
@@ -47,6 +48,14 @@ def read_bytes(path: str | Path, key: str, *, most: int, allowed: str = "a file 
         # Files of /proc tell no size.
         raise refused(path, key, limit, "it is longer")
     return content
+
+
+def is_ordinary(path: str | Path) -> bool:
+    """Whether there is an ordinary file of this name."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def ordinary(path: str | Path, key: str, allowed: str) -> None:

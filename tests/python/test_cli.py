@@ -34,7 +34,7 @@ def test_run_prints_a_summary_and_keeps_results_when_asked(
     code, out, _ = run(capsys, "run", tiny, "--out", tmp_path / "out")
     assert code == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "run.json", "flows.parquet", "series.parquet", "collectives.parquet",
+        "run.json", "flows.parquet", "series.parquet",
     }  # fmt: skip
     again = spinewise.Result.read(tmp_path / "out")
     assert again.summary().of("all").flows == again.flows.num_rows > 0
@@ -210,25 +210,6 @@ def test_existing_results_and_unwritable_folders(
     code, _, err = run(capsys, "run", tiny, "--out", tiny / "out")
     assert code == 2
     assert "--out" in err
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["run", "x.toml", "--seed", "-1"],
-        ["compare", "x.toml", "--loads", "0.3,x"],
-        ["compare", "x.toml", "--loads", "-1"],
-        ["compare", "x.toml", "--jobs", "0"],
-        ["bench", "--share", "0"],
-        ["no-such-command"],
-        [],
-    ],
-)
-def test_bad_options_exit_with_2(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(args)
-    assert caught.value.code == 2
-    assert "usage:" in capsys.readouterr().err
 
 
 LONG = ["--set", "traffic[0].duration_us=600000000"]

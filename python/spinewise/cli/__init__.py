@@ -42,9 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, terminate)
         with notes_on_stderr():
             code: int = args.command(args)
-        refusal = streams.failure()
-        if refusal is not None:
-            code = refuse(refusal, as_json=args.json)
+        sys.stdout.flush()
     except SpecError as error:
         code = refuse(blame(error, args), as_json=args.json)
     except SchemeError as error:
@@ -58,11 +56,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has gone, as `| head` does. That is no error.
         streams.silence()
         code = 0
-    except OSError:
-        refusal = streams.failure()
-        if refusal is None:
-            raise
-        code = refuse(refusal, as_json=args.json)
     return code
 
 
@@ -76,8 +69,13 @@ def leave(left: SystemExit, args: argparse.Namespace) -> int:
     code = left.code if isinstance(left.code, int) else 0
     if code == EXIT_TERMINATED:
         streams.complain(f"spinewise: terminated; {written()}")
-    refusal = streams.failure()
-    return code if refusal is None else refuse(refusal, as_json=args.json)
+    try:
+        sys.stdout.flush()
+    except SpecError as error:
+        return refuse(error, as_json=args.json)
+    except BrokenPipeError:
+        streams.silence()
+    return code
 
 
 def written() -> str:
@@ -138,7 +136,7 @@ def scheme_failed(error: SchemeError, *, as_json: bool) -> int:
 def refuse(error: SpecError, *, as_json: bool) -> int:
     """Print bad input on one screen."""
     if as_json:
-        with suppress(OSError):
+        with suppress(OSError, SpecError):
             print(json.dumps({"error": error.as_dict()}, indent=2), flush=True)
     lines = [f"spinewise: bad input in {error.file}" if error.file else "spinewise: bad input"]
     lines += [f"  key      {error.key}", f"  value    {error.value}", f"  allowed  {error.allowed}"]

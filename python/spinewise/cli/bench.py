@@ -9,6 +9,7 @@ from typing import Any
 from spinewise import core
 from spinewise.agreement import speed
 from spinewise.cli.output import print_json
+from spinewise.errors import SpecError
 from spinewise.measures import units
 from spinewise.show import terminal
 
@@ -19,6 +20,9 @@ def command(args: argparse.Namespace) -> int:
         records = [speed.measure(args.recorded, args.rounds, args.share)]
     else:
         records = core.bench(args.only, args.rounds, args.share)
+        if not records:
+            names = "part of the name of a case, as `spinewise bench` lists them, decisions, packet_size or reference"
+            raise SpecError("--only", args.only, names)
     if args.json:
         print_json(records)
         return 0

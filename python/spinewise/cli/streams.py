@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from spinewise.errors import SpecError
 
@@ -26,34 +27,57 @@ def prepare() -> None:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        sys.stdout = Output(open(os.devnull, "wb"), errors="backslashreplace")  # noqa: SIM115
         complain("spinewise: note: standard output is closed: nothing is printed")
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # Names of files may be no UTF-8, and terminals may have other characters.
-            stream.reconfigure(errors="backslashreplace")
+    # Names of files may be no UTF-8, and terminals may have other characters.
+    if type(sys.stderr) is io.TextIOWrapper:
+        sys.stderr.reconfigure(errors="backslashreplace")
+    if type(sys.stdout) is io.TextIOWrapper:
+        sys.stdout = Output(
+            sys.stdout.buffer,
+            encoding=sys.stdout.encoding,
+            errors="backslashreplace",
+            line_buffering=sys.stdout.line_buffering,
+            write_through=sys.stdout.write_through,
+        )
+
+
+class Output(io.TextIOWrapper):
+    """Standard output that says what is wrong with it.
+
+    That its reader has gone, as after `| head`, is no error of ours, and stays a `BrokenPipeError`.
+    """
+
+    def write(self, text: str) -> int:
+        """Print."""
+        with said():
+            return super().write(text)
+
+    def flush(self) -> None:
+        """Bring out what was printed."""
+        with said():
+            super().flush()
+
+
+@contextmanager
+def said() -> Iterator[None]:
+    """Say what the system refused."""
+    try:
+        yield
+    except BrokenPipeError:
+        silence()
+        raise
+    except OSError as error:
+        silence()
+        why = error.strerror or str(error)
+        hint = "what was printed is not whole"
+        raise SpecError("standard output", why, "a place that can be written", hint) from None
 
 
 def complain(text: str) -> None:
     """Print to standard error; where that cannot be, there is nobody to tell."""
     with suppress(OSError, ValueError):
-        print(text, file=sys.stderr, flush=True)
-
-
-def failure() -> SpecError | None:
-    """Bring to standard output what was printed; the error when that cannot be, and the rest then goes nowhere.
-
-    That its reader has gone, as after `| head`, is no error.
-    """
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        silence()
-    except OSError as error:
-        silence()
-        why = error.strerror or str(error)
-        return SpecError("standard output", why, "a place that can be written", "what was printed is not whole")
-    return None
+        print(text.encode("utf-8", "backslashreplace").decode(), file=sys.stderr, flush=True)
 
 
 def silence() -> None:

@@ -25,7 +25,7 @@ from spinewise.interop import flows, topology
 from spinewise.interop.flows import FlowList
 from spinewise.interop.text import InteropWarning, ns_number
 from spinewise.interop.topology import Topology
-from spinewise.reading import ordinary
+from spinewise.reading import is_ordinary, ordinary
 
 FORMATS = ("hpcc", "csv")
 
@@ -83,7 +83,7 @@ def expand_flows(entry: dict[str, Any], path: str, nodes: Stamp | None) -> list[
             f"{path}.format", form, " or ".join(f'"{word}"' for word in FORMATS), nearest(str(form), FORMATS)
         )
     file = entry["file"]
-    if form == "csv" or (form is None and not (Path(file).is_file() and flows.is_hpcc(file))):
+    if form == "csv" or (form is None and not (is_ordinary(file) and flows.is_hpcc(file))):
         return [rest]
     found = read_flows(stamped(file, f"{path}.file"), nodes)
     for note in found.notes:

@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import LogFormatter, ScalarFormatter
 
 # Okabe & Ito's palette, which readers with any colour vision can tell apart, without its yellow (too pale on white).
 # A purple that is darker than all of it but black makes eight.
@@ -96,8 +96,8 @@ def as_they_stand(made: Figure) -> None:
     ticks: set[Text] = set()
     for axes in made.axes:
         for axis in (axes.xaxis, axes.yaxis):
-            if not isinstance(axis.get_major_formatter(), FixedFormatter):
-                ticks |= {*axis.get_majorticklabels(), *axis.get_minorticklabels()}
+            if isinstance(axis.get_major_formatter(), LogFormatter | ScalarFormatter):
+                ticks |= {text for text in axis.findobj(Text) if isinstance(text, Text)} - {axis.label}
     for text in made.findobj(Text):
         if isinstance(text, Text) and text not in ticks:
             text.set_parse_math(False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO
@@ -20,15 +19,26 @@ AROUND = 3
 EDGES = 1
 
 
+class Terminal(Console):
+    """A console to which what stands in brackets or between colons is no markup, and a closed pipe no end."""
+
+    def __init__(self, *, stderr: bool = False, file: IO[str] | None = None, width: int | None = None) -> None:
+        super().__init__(stderr=stderr, file=file, width=width, highlight=False, markup=False, emoji=False)
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command: rich would end the process with an error."""
+        raise BrokenPipeError
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console that does not squeeze its tables when nobody's terminal is attached."""
-    found = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-    return found if found.is_terminal else paper(sys.stderr if stderr else None)
+    found = Terminal(stderr=stderr)
+    return found if found.is_terminal else Terminal(stderr=stderr, width=PLAIN_WIDTH)
 
 
-def paper(stream: IO[str] | None = None) -> Console:
-    """A console that writes into a file; as on every one, what stands in brackets is no markup."""
-    return Console(file=stream, highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
+def paper(stream: IO[str]) -> Console:
+    """A console that writes into a file."""
+    return Terminal(file=stream, width=PLAIN_WIDTH)
 
 
 @dataclass(frozen=True)
@@ -89,18 +99,18 @@ class Grid(Table):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         parts = self.parts(options.max_width)
+        if len(parts) == 1:
+            yield from super().__rich_console__(console, options)
+            return
         for number, columns in enumerate(parts):
-            heading = f"{self.heading}, continued" if number else self.heading
-            if heading:
-                # Not the table's own title, which would be broken where the table is narrow.
-                yield Text(heading, style="bold")
-            part = self if len(parts) == 1 else self.part(columns, heading)
+            part = self.part(columns, f"{self.heading}, continued" if number else self.heading)
             yield from Table.__rich_console__(part, console, options)
 
 
 def new_table(title: str, left: Sequence[str], right: Iterable[str], together: int = 1) -> Grid:
     """An empty table: some left-aligned columns, then right-aligned ones, of which so many at a time stay together."""
-    table = Grid(header_style="", box=SIMPLE_HEAD)
+    table = Grid(title=Text(title) if title else None, title_justify="left", title_style="bold", header_style="",
+                 box=SIMPLE_HEAD)  # fmt: skip
     table.heading, table.left, table.right, table.together, table.lines = title, left, list(right), together, []
     for name in left:
         table.add_column(Text(name))

@@ -62,7 +62,6 @@ impl Permutation {
                 size: self.size,
                 start,
                 entry,
-                part: round + 1,
                 ..FlowSpec::default()
             }));
         }

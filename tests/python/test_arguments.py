@@ -1,0 +1,96 @@
+"""Arguments are refused as specs are: option, value, what is allowed, the nearest word; and as JSON with --json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spinewise.cli import main
+
+WRONG = {
+    "below": (["run", "x.toml", "--seed", "-1"], "--seed", "-1", "0 to 18446744073709551615"),
+    "above": (["run", "x.toml", "--seed", str(2**64)], "--seed", str(2**64), "0 to 18446744073709551615"),
+    "endless": (["run", "x.toml", "--seed", "9" * 5000], "--seed", "999", "0 to 18446744073709551615"),
+    "other digits": (["run", "x.toml", "--seed", "²"], "--seed", "²", "a whole number"),
+    "a list": (["compare", "x.toml", "--loads", "0.3,x"], "--loads", "x", "above 0, at most 2"),
+    "negative": (["compare", "x.toml", "--loads", "-1"], "--loads", "-1", "above 0, at most 2"),
+    "not finite": (["compare", "x.toml", "--loads", "nan"], "--loads", "nan", "above 0, at most 2"),
+    "no seeds": (["compare", "x.toml", "--seeds", "0"], "--seeds", "0", "1 to 10000"),
+    "no jobs": (["compare", "x.toml", "--jobs", "0"], "--jobs", "0", "1 to 1024"),
+    "no share": (["bench", "--share", "0"], "--share", "0", "above 0, at most 100"),
+    "a moment": (["explain", "x", "--flow", "1", "--from", "-1"], "--from", "-1", "0 to 1e+12"),
+    "no name": (["run", "x.toml", "--out", ""], "--out", '""', "1 to 255 characters"),
+    "a blank name": (["export", "x", "--fct", " "], "--fct", "", "1 to 255 characters"),
+    "no value": (["run", "x.toml", "--seed"], "--seed", "(nothing)", "in place of the spec's seed"),
+    "a value too many": (["run", "x.toml", "--force=yes"], "--force", "yes", "stands alone"),
+    "a word too many": (["run", "x.toml", "y.toml"], "(arguments)", "y.toml", "SPEC.toml"),
+    "a word too few": (["run"], "SPEC.toml", "(nothing)", "what to simulate"),
+    "an option too few": (["export", "x"], "--fct", "(nothing)", "completion times"),
+    "two that exclude": (["reproduce", "x", "--quick", "--whole"], "--whole", "--quick", "one of the two"),
+    "no command": ([], "COMMAND", "(nothing)", "validate"),
+    "no kind": (["import"], "WHAT", "(nothing)", "topology"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_arguments_are_refused_in_one_style(case: str, as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """They filled the screen with lines of usage, and were no JSON."""
+    words, key, value, allowed = WRONG[case]
+    assert main([*words, *(["--json"] if as_json else [])]) == 2
+    captured = capsys.readouterr()
+    lines = captured.err.splitlines()
+    assert lines[0] == "spinewise: bad input"
+    assert lines[1] == f"  key      {key}"
+    assert lines[2].startswith("  value    ")
+    assert value in lines[2]
+    assert lines[3].startswith("  allowed  ")
+    assert allowed in lines[3]
+    assert len(lines) <= 5
+    if as_json:
+        error = json.loads(captured.out)["error"]
+        assert error["key"] == key
+        assert value in error["value"]
+        assert allowed in error["allowed"]
+    else:
+        assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "nearest"),
+    [
+        (["rnu"], "COMMAND", "run"),
+        (["import", "cfd"], "WHAT", "cdf"),
+        (["run", "x.toml", "--sede", "4"], "--sede", "--seed"),
+        (["compare", "x.toml", "--scheme=ecmp"], "--scheme", "--schemes"),
+        (["validate-against", "--salt", "4"], "--salt", "--salts"),
+    ],
+)
+def test_the_nearest_word_is_told(words: list[str], key: str, nearest: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert f"  key      {key}\n" in err
+    assert f'did you mean "{nearest}"?' in err
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["--version"]])
+def test_what_was_asked_for_is_no_error(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 0
+    captured = capsys.readouterr()
+    assert "spinewise" in captured.out
+    assert captured.err == ""
+
+
+@pytest.mark.parametrize("text", ["ecmp@", "ecmp,rps@ ", "ecmp@a\tb", f"ecmp@{'x' * 61}"])
+def test_labels_are_words(tiny: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty one was taken for none."""
+    assert main(["compare", str(tiny), "--schemes", text]) == 2
+    assert "1 to 60 printable characters" in capsys.readouterr().err
+
+
+def test_a_case_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty table was printed."""
+    assert main(["bench", "--only", "zzz", "--rounds", "1", "--share", "0.001"]) == 2
+    assert "--only" in capsys.readouterr().err
