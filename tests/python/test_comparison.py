@@ -290,3 +290,22 @@ def test_a_damaged_comparison_is_refused_in_words(tmp_path: Any, change: dict[st
     with pytest.raises(SpecError) as error:
         sw.read(tmp_path / "out")
     assert says in str(error.value)
+
+
+RING = {
+    "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+    "traffic": [{"kind": "all_reduce", "size_bytes": 200_000, "rounds": 2}],
+}
+
+
+def test_rounds_have_a_figure_and_are_read_back(tmp_path: Any) -> None:
+    found = sw.compare(RING, "ecmp,rps", seeds=1)
+    made = figures.figures(found)["jobs"]
+    assert [axes.get_title(loc="left") for axes in made.axes] == [
+        "all_reduce: mean time of a round", "all_reduce: bus bandwidth"
+    ]  # fmt: skip
+    sw.write(found, tmp_path / "out")
+    again = sw.read(tmp_path / "out")
+    assert isinstance(again, Comparison)
+    assert repr(again.cells[0].jobs) == repr(found.cells[0].jobs)
+    assert "jobs" not in figures.figures(sw.compare(TINY_SPEC, "ecmp,rps", seeds=1))

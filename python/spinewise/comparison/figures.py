@@ -46,10 +46,34 @@ def kinds(by: By = "auto") -> dict[str, Kind[Comparison]]:
                  lambda found: levels(found, METRICS_OF["fct"], by)),
             Kind("slowdown", "slowdown of every scheme, mean and 99th percentile",
                  lambda found: levels(found, METRICS_OF["slowdown"], by)),
+            Kind("jobs", "time and bus bandwidth of the rounds of collectives and requests", jobs),
             Kind("cdf", "cumulative distributions of completion time and slowdown", lambda found: cdf(found, by)),
             Kind("size", "slowdown against flow size: median and 99th percentile", lambda found: size(found, by)),
         ]
     )  # fmt: skip
+
+
+JOB_METRICS = {"mean_s": "mean time of a round", "busbw_gbyte_per_s": "bus bandwidth"}
+
+
+def jobs(comparison: Comparison) -> Figure:
+    """How long the rounds of each entry took, and how well they used the links, at the last load."""
+    entries = comparison.with_jobs
+    if not entries:
+        raise UnfitError("needs traffic in rounds: all_reduce, all_to_all, rpc, incast or permutation")
+    panels = [job_panel(comparison, entry, metric) for entry in entries for metric in JOB_METRICS]
+    note = f"{caption(comparison, 'auto')}{at_last(comparison)} Bus bandwidth as nccl-tests define it."
+    return bars.bars(panels, columns=2, caption=note)
+
+
+def job_panel(comparison: Comparison, entry: str, metric: str) -> bars.Panel:
+    """One number of the rounds of an entry, a bar a scheme."""
+    load = comparison.loads[-1]
+    found = {scheme: comparison.job(scheme, load, entry, metric) for scheme in comparison.labels}
+    unit, size = units.time_unit([one.mean for one in found.values()]) if metric == "mean_s" else ("GB/s", 1.0)
+    values = {scheme: scaled(one, size) for scheme, one in found.items()}
+    hollow = [scheme for scheme in comparison.labels if comparison.job(scheme, load, entry, "unfinished").mean]
+    return bars.Panel(f"{entry}: {JOB_METRICS[metric]}", f"{JOB_METRICS[metric]} [{unit}]", values, hollow)
 
 
 def cdf(comparison: Comparison, by: By) -> Figure:
