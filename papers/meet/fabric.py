@@ -85,6 +85,8 @@ def spec(
             "override": [{"leaf": leaf, "spine": spine, "rate_gbps": SLOW_GBPS} for leaf, spine in slow],
         },
         "traffic": [{"kind": "poisson", "cdf": cdf, "load": load, "duration_us": duration_us}],
+        # Slowdowns as papers have them, against the best path.
+        "metrics": {"ideal": "best_path"},
         "run": {"until_us": LATEST_US},
     }
     if form in {HERMES_CODE, UNSTOPPED}:

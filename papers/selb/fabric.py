@@ -57,10 +57,11 @@ def spec(
         "transport": {"recovery": MODES[mode]},
         "traffic": [{"kind": "poisson", "cdf": cdf, "load": load, "duration_us": duration_us}],
         "metrics": {
+            "ideal": "best_path",
             "size_classes": [
                 {"name": "short", "below_bytes": SHORT_BELOW},
                 {"name": "long", "from_bytes": SHORT_BELOW},
-            ]
+            ],
         },
         "run": {"until_us": 1_000_000},
     }

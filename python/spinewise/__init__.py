@@ -7,6 +7,7 @@ result.flows                    # pyarrow.Table, one row per flow
 result.summary().of("short").fct_s.p99
 """
 
+from spinewise import core
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.plan import compare
 from spinewise.errors import SchemeError, SpecError
@@ -16,6 +17,7 @@ from spinewise.own.scheme import ANY, HostScheme, Key, Layout, SwitchScheme, To,
 from spinewise.results import read, write
 from spinewise.runs.api import run
 from spinewise.runs.result import Result
+from spinewise.specs.schemes import schemes
 from spinewise.specs.spec import load, resolve
 
 __all__ = [
@@ -37,8 +39,18 @@ __all__ = [
     "read",
     "resolve",
     "run",
+    "schemes",
     "us",
     "whole",
     "word",
     "write",
 ]
+
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    """``__version__`` comes from the engine, which is loaded when first needed."""
+    if name == "__version__":
+        return core.version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

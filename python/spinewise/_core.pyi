@@ -17,6 +17,7 @@ class RawOutcome(TypedDict):
     """Columns as (dtype, little-endian bytes), and the report as JSON; the trace if there is one."""
 
     flows: dict[str, tuple[str, bytes]]
+    collectives: dict[str, tuple[str, bytes]]
     series: dict[str, tuple[str, bytes]]
     report: str
     trace: NotRequired[RawTrace]

@@ -34,7 +34,7 @@ def test_run_prints_a_summary_and_keeps_results_when_asked(
     code, out, _ = run(capsys, "run", tiny, "--out", tmp_path / "out")
     assert code == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "run.json", "flows.parquet", "series.parquet",
+        "run.json", "flows.parquet", "series.parquet", "collectives.parquet",
     }  # fmt: skip
     again = spinewise.Result.read(tmp_path / "out")
     assert again.summary().of("all").flows == again.flows.num_rows > 0

@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgb
 import spinewise
 from spinewise import core
 from spinewise.cli import main
-from spinewise.figures import bars, faults, heat, spread, topology
+from spinewise.figures import bars, faults, heat, of_run, spread, steps, topology
 from spinewise.measures import units
 from spinewise.measures.curves import LEVELS, Curves
 from spinewise.measures.stats import Interval
@@ -317,3 +317,25 @@ def test_parallel_cables_stay_apart() -> None:
     )
     between = [cable for cable in topology.cables(fabric, {}) if "spine0" in cable.ends]
     assert len(between) == 4
+
+
+# ---- steps of collectives ----
+
+
+def test_steps_are_drawn_in_order_and_the_longest_of_a_round_is_marked() -> None:
+    result = spinewise.run(
+        {
+            "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+            "traffic": [{"kind": "all_reduce", "size_bytes": 400_000, "rounds": 2}],
+        }
+    )
+    found = steps.bars_of(result.rounds.rounds)
+    assert [(one.round, step.step) for one, step in found] == [(r, s) for r in (1, 2) for s in range(1, 7)]
+    marked = steps.longest(found)
+    assert len(marked) == 2
+    for place in marked:
+        same = [step.time_s for one, step in found if one.round == found[place][0].round]
+        assert found[place][1].time_s == max(same)
+    (axes,) = of_run.KINDS["steps"].draw(result).axes
+    assert len(axes.patches) == 12
+    assert axes.get_title(loc="left") == "all_reduce"

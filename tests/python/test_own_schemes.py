@@ -323,6 +323,9 @@ def picker(**attributes: Any) -> Any:
         (picker(egress=lambda *_: None), "Odd.egress"),
         (picker(losses=True), "Odd.losses"),
         (picker(unit="burst"), "Odd.unit"),
+        (picker(params=sw.number(1, 0, 2)), "Odd.params"),
+        (picker(tick=sw.number(1, 0, 2)), "Odd.tick"),
+        (picker(source=sw.word("a", ("a", "b"))), "Odd.source"),
     ],
 )
 def test_a_class_that_contradicts_itself_is_refused(scheme: Any, key: str) -> None:
@@ -353,6 +356,55 @@ def test_what_a_class_says_of_itself_follows_its_site() -> None:
     assert (switch["site"], switch["tiers"]) == ("switch", ("leaf", "aggregation", "spine"))
     assert "tag" in host["three_tiers"]
     assert "switch" in switch["three_tiers"]
+
+
+class Counted:
+    """A row that is counted as long as it is there."""
+
+    alive: ClassVar[int] = 0
+    most: ClassVar[int] = 0
+
+    def __init__(self) -> None:
+        Counted.alive += 1
+        Counted.most = max(Counted.most, Counted.alive)
+
+    def __del__(self) -> None:
+        Counted.alive -= 1
+
+
+class Forgetful(sw.SwitchScheme):
+    Flow = Counted
+    idle: ClassVar[int | None] = None
+
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(flow_idle=self.idle)
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        assert isinstance(flow, Counted)
+        return 0
+
+
+def test_rows_go_when_the_engine_forgets_them() -> None:
+    traffic = [{"kind": "permutation", "size_bytes": 100, "repeat": 2000, "period_us": 40}]
+    spec = SMALL | {"traffic": traffic, "run": {"until_us": 200_000}}
+    most = []
+    for idle in (sw.us(10), None):
+        Forgetful.idle, Counted.most = idle, 0
+        sw.run(spec, scheme=Forgetful)
+        most.append(Counted.most)
+        assert Counted.alive == 0, "none outlives its run"
+    assert most[0] * 2 < most[1], f"with and without ageing: {most}"
+
+
+def test_schemes_of_the_registry_are_typed() -> None:
+    found = {scheme.name: scheme for scheme in sw.schemes()}
+    assert found["conga"].site == "switch"
+    assert found["letflow"].defaults == {"flowlet_gap_us": 500}
+    assert len(repr(found["conga"])) < 200
+    assert sw.run(SMALL | {"scheme": {"name": "letflow", "params": found["letflow"].defaults}}).report["finished"] > 0
+    assert sw.__version__.count(".") == 2
+    with pytest.raises(AttributeError, match="has no attribute"):
+        sw.nothing  # noqa: B018
 
 
 # ---- results, comparisons, the command line -----------------------------------------------------------------------

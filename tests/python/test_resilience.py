@@ -206,3 +206,12 @@ def test_bad_input(make: Callable[[], Plan], key: str, value: str, allowed: str)
     assert caught.value.key == key
     assert value in caught.value.value
     assert allowed in caught.value.allowed
+
+
+def test_one_seed_has_no_interval_and_no_brackets() -> None:
+    one = study("ecmp,rps", faults="link-unseen", fabrics="leaf-spine", seeds=1, quick=True)
+    said = " ".join(show.notes(one))
+    assert "one seed: no interval" in said
+    assert "±" not in said
+    assert "brackets" not in said
+    assert "(" not in show.slower(one.slower("leaf-spine", "link-unseen", "rps"))

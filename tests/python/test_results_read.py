@@ -45,7 +45,8 @@ def changed(folder: Path, change: Callable[[Any], object]) -> None:
 def test_what_was_written_is_read(folder: Path) -> None:
     found = Result.read(folder)
     assert found.flows.num_rows == found.report["flows"]
-    assert json.loads((folder / "run.json").read_text())["files"] == ["flows.parquet", "run.json", "series.parquet"]
+    files = ["collectives.parquet", "flows.parquet", "run.json", "series.parquet"]
+    assert json.loads((folder / "run.json").read_text())["files"] == files
 
 
 RECORDS: dict[str, tuple[Callable[[Any], object], str, str]] = {

@@ -87,13 +87,30 @@ def test_the_best_its_ties_and_what_differs() -> None:
     pace, factor = [1.0, 3.0, 10.0, 30.0], [0.65, 0.4, 0.65, 0.4]
     mean = sum(f * p for f, p in zip(factor, pace, strict=True)) / sum(pace) - 1.0
     assert short.against.mean == pytest.approx(mean)
-    assert [one.fact for one in short.why] == ["hottest.mean_use"]
-    assert short.why[0].mine == pytest.approx(0.5)
-    assert short.why[0].other == pytest.approx(0.925)
+    assert [one.fact for one in short.why] == ["hottest.busy"]
+    assert short.why[0].mine == pytest.approx(0.5e-3)
+    assert short.why[0].other == pytest.approx(0.925e-3)
     said = words(answers.answers(three()))
     assert "p99 FCT of short flows: c," in said
-    assert "hottest link in use: 50.0 % (leaf0->spine1), a 92.5 % (leaf0->spine1)" in said
+    assert "hottest link busy for: 500 µs (leaf0->spine1), a 925 µs (leaf0->spine1)" in said
     assert "not told apart from" in said
+
+
+def test_a_longer_run_is_no_reason() -> None:
+    """Twice as long a run: half the share of use for the same bytes, and queues empty for most samples."""
+    pace = [1.0, 3.0, 10.0, 30.0]
+    queue = {"mean": 1.0, "p50": 0, "p95": 0, "max": 9000}
+    made: dict[str, list[Cell]] = {"a": [], "b": []}
+    for label, factor, longer in (("a", 1.0, 1), ("b", 0.8, 2)):
+        for seed, p in zip(SEEDS, pace, strict=True):
+            one = samples.result(entry=[0], size_bytes=[10], fct_ps=[int(1e8 * p * factor)], slowdown=[1.0])
+            one.spec["traffic"] = [{"kind": "poisson"}]
+            one.report["stop_ps"] *= longer
+            hot = link("leaf0->spine1", 0.8 / longer, queue_bytes=queue | {"p99": 9000 // longer}, use_max=1.0)
+            one.report["links"] = [hot]
+            made[label].append(Cell(label, None, seed, one.summary(), "00", f"t{seed}", 1.0, 100))
+    found = verdicts(comparison(made))[0]
+    assert (found.best, found.why, found.price) == ("b", [], [])
 
 
 def test_what_is_worse_under_the_best_is_its_price_and_no_reason() -> None:
@@ -274,6 +291,8 @@ def test_facts_and_verdicts_are_in_the_files(two: Comparison, tmp_path: Path) ->
 
     sw.write(two, tmp_path / "out")
     rows = parquet.read_table(tmp_path / "out" / "cells.parquet").to_pylist()
+    page = (Path(__file__).parents[2] / "docs" / "comparisons.md").read_text()
+    assert [name for name in rows[0] if f"`{name}`" not in page] == [], "docs/comparisons.md has every column"
     by_run = {(row["scheme"], row["seed"]): row["drops"] for row in rows}
     assert by_run == {(one.label, one.seed): one.summary.facts.drops for one in two.cells}
     assert {"hottest_name", "hottest_queue_p99", "imbalance", "overhead_acks_bytes"} <= set(rows[0])

@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Value, json};
 use spinewise_sim::bank::Entry;
 use spinewise_sim::engine::Progress;
-use spinewise_sim::outcome::{Column, FLOW_COLUMNS, Outcome, SERIES_COLUMNS, Values};
+use spinewise_sim::outcome::{COLLECTIVE_COLUMNS, Column, FLOW_COLUMNS, Outcome, SERIES_COLUMNS, Values};
 use spinewise_sim::setup::{Failure, Tuning, simulate};
 use spinewise_sim::spec::{self, EngineKind, Spec};
 use spinewise_sim::trace::{self, CHOICE_COLUMNS, HOP_COLUMNS, Trace};
@@ -206,6 +206,7 @@ fn pack<'py>(
     report["wall_seconds"] = json!(wall.as_secs_f64());
     let packed = PyDict::new(py);
     packed.set_item("flows", columns_of(py, FLOW_COLUMNS, &outcome.flows)?)?;
+    packed.set_item("collectives", columns_of(py, COLLECTIVE_COLUMNS, &outcome.collectives)?)?;
     packed.set_item("series", columns_of(py, SERIES_COLUMNS, &outcome.series)?)?;
     packed.set_item("report", report.to_string())?;
     if let Some(trace) = trace {
@@ -258,7 +259,7 @@ fn registry() -> PyResult<String> {
     guarded(|| spec::describe().to_string())
 }
 
-/// The columns of `flows`, `series` and of a trace (`choices`, and `hops` with a list a row), as JSON.
+/// The columns of `flows`, `collectives`, `series` and of a trace (`choices`, and `hops` with a list a row), as JSON.
 #[pyfunction]
 fn columns() -> String {
     let show = |columns: &[Column]| -> Vec<Value> {
@@ -271,6 +272,7 @@ fn columns() -> String {
         spinewise_sim::log::SERIES.iter().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect();
     json!({
         "flows": show(FLOW_COLUMNS),
+        "collectives": show(COLLECTIVE_COLUMNS),
         "series": show(SERIES_COLUMNS),
         "series_names": series,
         "choices": show(CHOICE_COLUMNS),

@@ -3,14 +3,14 @@
 mod connection;
 mod numbers;
 
-use crate::gates::{Batch, Gates};
+use crate::gates::Gates;
 use crate::packet::Packet;
 use crate::transport::{Opening, RdmaReceiver, RdmaSender, Resequencer, SackSender, TcpConfig, TcpReceiver, TcpSender};
 use crate::transport::{UdpConfig, UdpSender};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate};
 pub use connection::{Assembly, Connection};
-use spinewise_policy::{Kind, Span, Time, Way, hash};
+use spinewise_policy::{Kind, Time, Way, hash};
 use std::collections::VecDeque;
 
 /// What became of a flow. The sender's and the receiver's fields are written by their own hosts.
@@ -299,25 +299,9 @@ impl Flows {
         }
     }
 
-    /// What became of every batch, by entry and number.
-    pub fn batches(&self) -> Vec<Batch> {
-        let mut batches = std::collections::BTreeMap::new();
-        for (spec, record) in self.specs.iter().zip(&self.records).filter(|(spec, _)| spec.batch > 0) {
-            let batch = batches.entry((spec.entry, spec.batch)).or_insert(Batch {
-                entry: spec.entry,
-                batch: spec.batch,
-                flows: 0,
-                bytes: 0,
-                start: spec.start,
-                end: Some(Time::ZERO),
-            });
-            batch.flows += 1;
-            batch.bytes += spec.size;
-            batch.start = batch.start.min(spec.start);
-            let end = (record.fct != 0).then(|| spec.start + Span(record.fct));
-            batch.end = batch.end.zip(end).map(|(a, b)| a.max(b));
-        }
-        batches.into_values().collect()
+    /// Has its sender been asked for anything yet?
+    pub fn has_started(&self, flow: u32) -> bool {
+        self.senders[flow as usize].is_some() || self.records[flow as usize].packets > 0
     }
 
     /// Source port (low half) and destination port of each flow: numbered per source host from 10,000 and per

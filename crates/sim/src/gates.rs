@@ -4,7 +4,7 @@
 //! acknowledged, so the order in which hosts are worked off does not matter.
 
 use crate::workload::{FlowSpec, Gate, Upon};
-use spinewise_policy::{Span, Time};
+use spinewise_policy::Span;
 
 /// The gates of a run.
 #[derive(Debug, Default)]
@@ -89,23 +89,6 @@ impl Gates {
         let all = self.list.iter().fold(start, gate);
         self.waiting.iter().chain(&self.first).fold(all, |h, &x| mix(h, x.into()))
     }
-}
-
-/// What became of a batch: a round of a collective operation, or a request with its answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Batch {
-    /// The `[[traffic]]` entry.
-    pub entry: u8,
-    /// Its number within the entry, from 1.
-    pub batch: u32,
-    /// Flows.
-    pub flows: u32,
-    /// Payload of all of them, in bytes.
-    pub bytes: u64,
-    /// When the first flow started.
-    pub start: Time,
-    /// When the last missing byte of all of them arrived; `None` if a flow is unfinished.
-    pub end: Option<Time>,
 }
 
 #[cfg(test)]

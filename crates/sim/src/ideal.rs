@@ -1,29 +1,54 @@
-//! The least time a flow could take: what its slowdown is measured against.
+//! The time of a flow alone, that its slowdown is measured against: a bound that no scheme can beat, or what papers and
+//! other simulators call ideal.
+
+mod bound;
+mod crossing;
+mod cuts;
 
 use crate::engine::Sim;
 use crate::packet::Clock;
+use crate::spec::Ideal;
 use crate::topology::{BestPaths, LinkSpec};
+use crate::transport::Transport;
+use bound::{Bounds, Data};
 
-/// The least time each flow could take: see the column `ideal_fct_ps`.
-pub fn of_flows(sim: &Sim) -> Vec<u64> {
+/// That time for each flow: see the column `ideal_fct_ps`.
+pub fn of_flows(sim: &Sim, ideal: Ideal) -> Vec<u64> {
     let topology = &sim.net.topology;
     let mut best = BestPaths::default();
+    let mut bounds = Bounds::new(topology, sim.net.clock);
     let flows = sim.flows.specs.iter().enumerate();
     flows
         .map(|(number, flow)| {
             if flow.size == 0 {
                 return 0;
             }
-            let (payload, header) = if sim.flows.is_tcp(number as u32) {
+            let is_tcp = sim.flows.is_tcp(number as u32);
+            let (payload, header) = if is_tcp {
                 (u64::from(sim.net.frame.mss), u64::from(sim.net.frame.header))
             } else {
                 (u64::from(sim.flows.udp[sim.flows.udp_of[number] as usize].packet_bytes), 0)
             };
-            let paths = best.between(topology, flow.src, flow.dst);
-            let times = paths.map(|path| ideal_fct(flow.size, payload, header, &path, sim.net.clock));
-            times.min().unwrap_or(0)
+            match ideal {
+                Ideal::Bound => {
+                    let patience = if is_tcp { patience(&sim.net.transport) } else { u64::MAX };
+                    bounds.of(flow.src, flow.dst, &Data::new(flow.size, payload, header), patience)
+                }
+                Ideal::BestPath => {
+                    let paths = best.between(topology, flow.src, flow.dst);
+                    paths.map(|path| ideal_fct(flow.size, payload, header, &path, sim.net.clock)).min().unwrap_or(0)
+                }
+            }
         })
         .collect()
+}
+
+/// How long a sender waits at least before it sends a packet again of which it has heard nothing.
+fn patience(transport: &Transport) -> u64 {
+    match transport {
+        Transport::Tcp(tcp) => tcp.min_rto.min(tcp.initial_rto).min(tcp.max_rto).0,
+        Transport::Rdma(rdma) => rdma.rto.min(rdma.rto_low).min(rdma.rto_high).0,
+    }
 }
 
 /// Exact arrival of the last byte when `size` bytes leave in full packets, back to back, over `path`: the last full

@@ -3,11 +3,12 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `columns.rs` | columns, each declared once with its type, unit, meaning and value |
-//! | `flows.rs`, `series.rs` | the tables |
+//! | `flows.rs`, `series.rs`, `collectives.rs` | the tables |
 //! | `links.rs` | what every link has carried |
 //! | `report.rs` | counters and sums |
 //! | `hash.rs` | the hash of it all |
 
+mod collectives;
 pub(crate) mod columns;
 mod flows;
 mod hash;
@@ -19,11 +20,13 @@ use crate::engine::Sim;
 use crate::flows::Record;
 use crate::host::keep_account;
 use crate::spec::{Spec, Warning};
+use crate::summary::Summary;
 use crate::switch::Switch;
 use crate::transport::Transport;
 use crate::transport::resequencer::Tally;
 use crate::workload::FlowSpec;
 use crate::workload::load::Loads;
+pub use collectives::COLLECTIVE_COLUMNS;
 pub use columns::{Column, Values};
 pub use flows::FLOW_COLUMNS;
 use serde_json::{Value, json};
@@ -35,6 +38,8 @@ use spinewise_policy::Time;
 pub struct Outcome {
     /// Values of [`FLOW_COLUMNS`]; empty columns when there are more flows than `metrics.keep_flows_up_to`.
     pub flows: Vec<Values>,
+    /// Values of [`COLLECTIVE_COLUMNS`]; empty columns when there are more rows than `metrics.keep_flows_up_to`.
+    pub collectives: Vec<Values>,
     /// Values of [`SERIES_COLUMNS`].
     pub series: Vec<Values>,
     /// Everything else.
@@ -58,7 +63,7 @@ impl Outcome {
         sim.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
         let traffic_hash = sim.flows.traffic_hash;
         let hash = hash::outcome_hash(&sim, &links, stop);
-        let ideal = crate::ideal::of_flows(&sim);
+        let ideal = crate::ideal::of_flows(&sim, spec.metrics.ideal);
         let keep = sim.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
         let mut report = report::report(&sim, &links, stop, loads);
         if resequences(&sim) {
@@ -73,11 +78,13 @@ impl Outcome {
         report["warnings"] = spec.warnings.iter().map(Warning::json).collect();
         report["outcome_hash"] = json!(format!("{hash:016x}"));
         report["traffic_hash"] = json!(format!("{traffic_hash:016x}"));
-        report["collectives"] = crate::summary::collectives(spec, &sim.flows);
-        report["classes"] = crate::summary::classes(&spec.metrics, &sim.flows, &ideal);
-        let flows = if keep { flows::columns_of(&sim, &ideal, &cut_off) } else { Vec::new() };
+        let Summary { classes, entries, totals } = Summary::of(spec, &sim.flows, &ideal);
+        (report["classes"], report["entries"], report["totals"]) = (classes, entries, totals);
+        let jobs = collectives::jobs(spec, sim.net.topology.hosts);
+        let collectives = collectives::columns_of(&sim.flows, &jobs, spec.metrics.keep_flows_up_to);
+        let flows = if keep { flows::columns_of(&sim, &jobs, &ideal, &cut_off) } else { Vec::new() };
         let series = series::columns_of(&sim.log.points);
-        Outcome { flows, series, report, hash, records: sim.flows.records, specs: sim.flows.specs }
+        Outcome { flows, collectives, series, report, hash, records: sim.flows.records, specs: sim.flows.specs }
     }
 }
 

@@ -41,7 +41,7 @@ impl Sim {
     pub fn new(spec: &Spec, tuning: Tuning) -> Result<(Sim, Option<Loads>), SpecError> {
         let mut topology = Topology::new(&spec.topology)?;
         let Offer { list, gates, loads } = traffic(spec, &topology)?;
-        check_reachable(&list, &topology)?;
+        check_reachable(&spec.traffic, &list, &topology)?;
         // Such a scheme is never under one at the hosts.
         if spec.scheme.chosen().entry().in_trees {
             topology.route_as_wired();
@@ -142,11 +142,11 @@ fn traffic(spec: &Spec, topology: &Topology) -> Result<Offer, SpecError> {
     };
     let (mut list, mut gates, mut open_loop) = (Vec::new(), Vec::new(), Vec::new());
     let mut interval = Span::ZERO;
-    for (entry, TrafficEntry { source, priority, subflows }) in spec.traffic.iter().enumerate() {
+    for (entry, TrafficEntry { source, priority, subflows, .. }) in spec.traffic.iter().enumerate() {
         match source {
             Traffic::Tcp(workload) => {
-                let mut plan =
-                    workload.plan(spec.seed, entry as u8, &places).map_err(|error| workload_error(entry, error))?;
+                let planned = workload.plan(spec.seed, entry as u8, &places);
+                let mut plan = planned.map_err(|error| workload_error(&spec.traffic, entry, error))?;
                 for flow in &mut plan.flows {
                     (flow.priority, flow.subflows) = (*priority, subflows.unwrap_or(0));
                 }
@@ -204,7 +204,7 @@ fn subflows(spec: &Spec, flows: usize) -> Result<u32, SpecError> {
 }
 
 /// Every flow and its acknowledgements must find a way.
-fn check_reachable(list: &[Listed], topology: &Topology) -> Result<(), SpecError> {
+fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topology) -> Result<(), SpecError> {
     let wired = |host: u32| {
         let there = topology.out(host, 0);
         there.up && topology.out(there.to.0, there.to.1).up
@@ -213,13 +213,15 @@ fn check_reachable(list: &[Listed], topology: &Topology) -> Result<(), SpecError
         let (from, to) = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
         let ways = |a: u32, b: u32| a == b || topology.ways[(a * topology.leaves + b) as usize] > 0;
         if !(wired(flow.src) && wired(flow.dst) && ways(from, to) && ways(to, from)) {
-            return Err(SpecError {
-                key: format!("traffic[{}]", flow.entry),
+            let entry = usize::from(flow.entry);
+            let error = SpecError {
+                key: format!("traffic[{entry}]"),
                 value: format!("a flow from host {} (leaf {from}) to host {} (leaf {to})", flow.src, flow.dst),
                 allowed: "hosts that can reach each other both ways; the links that are down leave no path".into(),
                 hint: None,
                 unserved: false,
-            });
+            };
+            return Err(error.of_entry(entry, &traffic[entry].name, traffic.len()));
         }
     }
     Ok(())

@@ -126,7 +126,7 @@ def add_run(commands: Any) -> None:
     )
     add_by(parser)
     parser.add_argument("--scheme-file", metavar="FILE.py:CLASS", help="run this scheme written in Python")
-    add_output(parser, "run.json, flows.parquet and series.parquet")
+    add_output(parser, "run.json and Parquet files of flows, series and collectives")
 
 
 def add_explain(commands: Any) -> None:

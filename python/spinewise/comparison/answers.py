@@ -77,7 +77,8 @@ def told(what: str, reasons: list[Reason]) -> list[str]:
 
 def unexplained(found: Verdict) -> list[str]:
     """That nothing is seen to differ, where it is so."""
-    if found.why or found.price or found.alike or found.other is None:
+    sure = found.against.excludes_zero or found.other not in found.ties
+    if found.why or found.price or found.alike or found.other is None or not sure:
         return []
     chance = " by more than chance" if found.value.n > 1 else ""
     return [f"why: not seen; no fact that is kept differs from {found.other}{chance}"]
@@ -89,6 +90,7 @@ def how_told(comparison: Comparison) -> str | None:
     if others < 1 or len(comparison.seeds) < 2:
         return None
     return (
-        f"'not told apart': paired t tests over seeds against the best, 5 % with Holm's correction for {others}"
-        f" comparison{'s' * (others != 1)}. 'why' and 'price' are facts that differ, tested alike; not proven causes."
+        "'not told apart': paired t tests over seeds (of logarithms) against the best, 5 % with Holm's correction for"
+        f" {others} comparison{'s' * (others != 1)}. 'why' and 'price' are facts that differ, tested over seeds; that"
+        " they are causes is not tested."
     )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 from spinewise.measures import html, stats, units
+from spinewise.measures.collectives import Job
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import By
 from spinewise.measures.facts import Facts, mean_facts
@@ -26,6 +27,10 @@ METRICS = {
     "mean slowdown": "slowdown.mean",
     "p99 slowdown": "slowdown.p99",
 }
+
+
+JOB_NUMBERS = tuple(one.name for one in fields(Job) if one.type in ("float", "int"))
+"""What can be asked of the rounds of a traffic entry."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Cell:
         packet_hops: how many packets crossed how many links.
         curves: how completion times are spread, by traffic entry; "all" is all traffic.
         folder: where its results are kept, below the folder of the comparison; None if they are not.
+        jobs: of each traffic entry with rounds (collective operations, requests, incasts) what they come to.
         min_rto_s: the least retransmission timeout of its transport; None where it has none.
     """
 
@@ -55,6 +61,7 @@ class Cell:
     wall_seconds: float
     packet_hops: int
     curves: dict[str, Curves] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
     min_rto_s: float | None = None
     folder: str | None = None
 
@@ -93,6 +100,19 @@ def attribute(summary: ClassSummary, path: str) -> float:
     except (AttributeError, TypeError, ValueError):
         known = "fct_s or slowdown, a dot, and mean or a percentile (fct_s.p98); flows; unfinished"
         raise KeyError(f"no metric {path!r}; there are {known}") from None
+
+
+def job_value(entry: str, metric: str) -> Callable[[Cell], float]:
+    """Finds a number of the rounds of a traffic entry in a run."""
+
+    def value(cell: Cell) -> float:
+        if entry not in cell.jobs:
+            raise KeyError(f"traffic {entry!r} has no rounds; these have some: {', '.join(cell.jobs) or 'none'}")
+        if metric not in JOB_NUMBERS:
+            raise KeyError(f"no number {metric!r} of rounds; there are {', '.join(JOB_NUMBERS)}")
+        return float(getattr(cell.jobs[entry], metric))
+
+    return value
 
 
 @dataclass(frozen=True)
@@ -202,6 +222,23 @@ class Comparison:
     def flows(self, load: float | None, size_class: str = ALL, entry: str | None = None) -> int:
         """Flows of one scheme at this load, over all seeds."""
         return sum(cell.summary.of(size_class, entry).flows for cell in self.at(self.labels[0], load))
+
+    def job(self, label: str, load: float | None, entry: str, metric: str) -> stats.Interval:
+        """A number of the rounds of a traffic entry, such as ``mean_s`` or ``busbw_gbyte_per_s``, over seeds.
+
+        Raises:
+            KeyError: the entry has no rounds, or they have no such number.
+        """
+        return self.over(label, load, job_value(entry, metric))
+
+    def job_difference(self, label: str, load: float | None, entry: str, metric: str) -> stats.Interval:
+        """Paired difference of it to the first scheme, as a fraction of that one's mean."""
+        return self.against(label, load, job_value(entry, metric))
+
+    @property
+    def with_jobs(self) -> list[str]:
+        """Names of the traffic entries that have rounds, in order."""
+        return [entry for entry in self.entries if all(entry in cell.jobs for cell in self.cells)]
 
     def facts(self, label: str, load: float | None = None) -> Facts:
         """What happened under a scheme besides completion times: means over seeds, and the names met most often."""

@@ -19,6 +19,8 @@ from spinewise.runs.result import write_json
 from spinewise.show import style, terminal
 from spinewise.specs.spec import spec_hash
 
+JOB_METRICS = ("total_s", "mean_s", "p50_s", "p99_s", "max_s", "algbw_gbyte_per_s", "busbw_gbyte_per_s", "unfinished")
+
 
 def write(comparison: Comparison, folder: str | Path, *, force: bool = False) -> Path:
     """Write compare.json, cells.parquet, table.txt and the figures, all or nothing."""
@@ -51,6 +53,7 @@ def record(comparison: Comparison) -> dict[str, Any]:
             "loads": comparison.loads,
             "seeds": comparison.seeds,
             "paired": comparison.paired,
+            "jobs": job_rows(comparison),
             "verdicts": [verdict_record(found) for found in verdicts(comparison)],
             "rows": comparison.rows(),
             "cells": [cell_record(cell) for cell in comparison.cells],
@@ -73,9 +76,35 @@ def cell_record(cell: Cell) -> dict[str, Any]:
         "wall_seconds": cell.wall_seconds,
         "packet_hops": cell.packet_hops,
         "min_rto_s": cell.min_rto_s,
+        "jobs": {name: plain(job) for name, job in cell.jobs.items()},
         "folder": cell.folder,
         "summary": cell.summary.as_dict(),
     }
+
+
+def job_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """One record per load, scheme, traffic entry with rounds, and number of them."""
+    rows = []
+    for load in comparison.loads:
+        for label in comparison.labels:
+            for entry in comparison.with_jobs:
+                for metric in JOB_METRICS:
+                    own = comparison.job(label, load, entry, metric)
+                    against = comparison.job_difference(label, load, entry, metric)
+                    rows.append(
+                        {
+                            "load": load,
+                            "scheme": label,
+                            "entry": entry,
+                            "metric": metric,
+                            "mean": own.mean,
+                            "ci95_half": own.half,
+                            "seeds": own.n,
+                            "vs_first": against.mean,
+                            "vs_first_ci95_half": against.half,
+                        }
+                    )
+    return rows
 
 
 def verdict_record(found: Verdict) -> dict[str, Any]:

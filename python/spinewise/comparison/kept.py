@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spinewise.comparison.cells import Cell, Comparison, Skipped
 from spinewise.errors import SpecError
+from spinewise.measures.collectives import Job
 from spinewise.measures.curves import Curves, SizeBin
 from spinewise.measures.plain import NotPlainError, read
 from spinewise.measures.summary import Summary
@@ -117,6 +118,7 @@ def comparison_of(record: dict[str, Any], curves: dict[Key, dict[str, Curves]]) 
             wall_seconds=read(float, one["wall_seconds"]),
             packet_hops=read(int, one["packet_hops"]),
             min_rto_s=read(float | None, one.get("min_rto_s")),
+            jobs={name: read(Job, job, f"jobs.{name}") for name, job in (one.get("jobs") or {}).items()},
             folder=read(str | None, one.get("folder")),
             curves=curves.get((one["scheme"], one["load"], one["seed"]), {}),
         )

@@ -13,6 +13,7 @@ from typing import Any
 
 from spinewise.comparison.cells import Cell, Comparison, Skipped
 from spinewise.errors import SpecError
+from spinewise.measures.collectives import Job
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import entries_of
 from spinewise.measures.summary import ALL
@@ -81,8 +82,16 @@ def measure(case: Case[Key], result: Result) -> Cell:
         traffic_hash=str(report["traffic_hash"]),
         wall_seconds=float(report["wall_seconds"]),
         packet_hops=int(report["packet_hops"]),
+        jobs=jobs_of(result),
         min_rto_s=min_rto_s(case.spec),
     )
+
+
+def jobs_of(result: Result) -> dict[str, Job]:
+    """What the rounds of each traffic entry come to, without the steps of single ones."""
+    return {
+        job.name: replace(job, slowest=job.slowest and replace(job.slowest, steps=())) for job in result.rounds.jobs
+    }
 
 
 def measure_and_keep(case: Case[Key], result: Result, folder: Path) -> Cell:
@@ -185,20 +194,20 @@ class Plan:
         """One run, resolved and checked."""
         what = f"scheme {variant.label}" + ("" if load is None else f" at load {load:g}")
         made = resolved_case((variant.label, load, seed), with_load(variant.apply(self.spec), load), seed, what)
-        return with_facts(made, asked="facts" in self.spec.get("metrics", {}))
+        return made if "facts" in self.spec.get("metrics", {}) else with_facts(made)
 
     def comparison(self, cases: list[Case[Key]], cells: list[Cell], skipped: list[Skipped]) -> Comparison:
         """The comparison that its runs have come to."""
         return Comparison(cases[0].spec, self.variants, self.loads, self.seeds, cells, skipped)
 
 
-def with_facts(case: Case[Key], *, asked: bool) -> Case[Key]:
+def with_facts(case: Case[Key]) -> Case[Key]:
     """The case with what a comparison tells of besides completion times: samples of links, reroutes.
 
-    They change no outcome, and cost a little time; who asks for them, or against them, in the spec is heard.
+    They change no outcome, and cost a little time.
     """
     metrics = case.spec.get("metrics", {})
-    if asked or "facts" not in metrics:
+    if "facts" not in metrics:
         return case
     return Case(case.key, case.spec | {"metrics": metrics | {"facts": True}})
 

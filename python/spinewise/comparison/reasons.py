@@ -8,13 +8,16 @@ from dataclasses import dataclass
 
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.measures import stats, units
+from spinewise.measures.facts import HEADERS
 from spinewise.measures.packets import Packets
 
 LEAST = 0.05
 """A fact that differs by a smaller share of the greater value is no reason."""
 MOST = 3
 """Reasons told of a verdict."""
-PRICES = ("timeouts", "out_of_order", "drops", "retransmits", "overhead_share")
+OF_THE_WHOLE_RUN = ("hottest.queue_p99",)
+"""Facts over all samples of a run, however long nothing was left to do in it."""
+PRICES = ("timeouts", "out_of_order", "drops", "retransmits", "extra")
 """Facts of which more is a price. Others may be greater only because a run was over sooner."""
 
 
@@ -70,14 +73,26 @@ def facts(entry: str | None) -> list[Fact]:
             "out_of_order", f"arrivals{of} out of order", lambda cell: packets(cell).out_of_order_ratio, units.percent
         ),
         Fact("hottest.max_use", "busiest interval of the hottest link", links("hottest.max_use"), units.percent),
-        Fact("hottest.mean_use", "hottest link in use", links("hottest.mean_use"), units.percent),
+        Fact("hottest.busy", "hottest link busy for", busy, lambda value: units.duration(value, 3)),
         Fact("hottest.queue_p99", "p99 of its queue", links("hottest.queue_p99"), size),
         Fact("imbalance", "imbalance of equal-cost links", links("imbalance"), lambda value: units.digits(value, 3)),
-        Fact("drops", "drops a run", links("drops"), units.count),
+        Fact("drops", "drops a run" + (", all traffic" if entry is not None else ""), links("drops"), units.count),
         Fact("retransmits", f"packets{of} sent again", lambda cell: float(packets(cell).retransmits), units.count),
-        Fact("overhead_share", "bytes that carry no data", links("overhead_share"), units.percent),
+        Fact("extra", "bytes of probes, messages and headers of schemes", extra, units.percent),
         Fact("paused_s", "queues paused", links("paused_s"), lambda value: units.duration(value, 3)),
     ]
+
+
+def busy(cell: Cell) -> float:
+    """How long the hottest link was sending: its share of the run would shrink where a run is longer."""
+    found = cell.summary.facts
+    return found.get("hottest.mean_use") * found.run_s
+
+
+def extra(cell: Cell) -> float:
+    """Share of all bytes made that only a scheme asked for."""
+    found, made = cell.summary.facts.overhead_bytes, cell.summary.created_bytes
+    return sum(found.get(kind, 0.0) for kind in ("probes", "messages", HEADERS)) / made if made else math.nan
 
 
 def size(value: float) -> str:
@@ -92,11 +107,21 @@ def differing(comparison: Comparison, fact: Fact, load: float | None, best: str,
     one, two = (stats.t_interval(values).mean for values in (mine, theirs))
     if not math.isfinite(difference.mean) or abs(one - two) <= LEAST * max(abs(one), abs(two)):
         return None
+    if fact.name in OF_THE_WHOLE_RUN and not lasts_alike(comparison, load, best, other):
+        return None
     if difference.n >= 2 and not difference.excludes_zero:
         return None
-    where = hottest_names(comparison, load, best, other) if fact.name.startswith("hottest.m") else ("", "")
+    where = (
+        hottest_names(comparison, load, best, other) if fact.name in ("hottest.max_use", "hottest.busy") else ("", "")
+    )
     text = f"{fact.words}: {fact.tell(one)}{where[0]}, {other} {fact.tell(two)}{where[1]}"
     return Reason(fact.name, one, two, text)
+
+
+def lasts_alike(comparison: Comparison, load: float | None, best: str, other: str) -> bool:
+    """Whether the runs of two schemes are about as long: else what is a share of them says little."""
+    one, two = (comparison.facts(label, load).run_s for label in (best, other))
+    return abs(one - two) <= LEAST * max(one, two)
 
 
 def hottest_names(comparison: Comparison, load: float | None, best: str, other: str) -> tuple[str, str]:

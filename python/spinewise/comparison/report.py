@@ -8,8 +8,13 @@ from rich.text import Text
 from spinewise.comparison.answers import answers, how_told
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.happened import happened_table, legend
+from spinewise.comparison.rounds import rounds_table
 from spinewise.comparison.tables import notes, scope_tables
 from spinewise.measures.entries import By
+from spinewise.show.terminal import Grid
+
+GATED = {"all_reduce", "all_to_all", "rpc"}
+"""Kinds of traffic whose flows wait for each other: what counts is when all are done."""
 
 
 def comparison_report(comparison: Comparison, by: By = "auto") -> RenderableType:
@@ -18,7 +23,15 @@ def comparison_report(comparison: Comparison, by: By = "auto") -> RenderableType
     told = how_told(comparison)
     return Group(
         answers(comparison),
-        *(table for entry in comparison.scopes(by) for table in scope_tables(comparison, entry)),
+        *(table for entry in comparison.scopes(by) for table in tables_of(comparison, entry, by)),
         happened,
         Text("\n".join([*notes(comparison, by), *([told] if told else []), legend(happened)])),
     )
+
+
+def tables_of(comparison: Comparison, entry: str | None, by: By) -> list[Grid]:
+    """The tables of one traffic entry; where its flows wait for each other, of its rounds instead."""
+    names = comparison.entries if entry is None and not comparison.mixed else [entry]
+    rounds = [rounds_table(comparison, name) for name in names if name in comparison.with_jobs and by != "class"]
+    kinds = {comparison.cells[0].jobs[name].kind for name in names if name in comparison.with_jobs}
+    return [*rounds, *([] if kinds & GATED and by == "auto" else scope_tables(comparison, entry))]

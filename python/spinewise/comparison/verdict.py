@@ -1,7 +1,8 @@
 """Which scheme is best at what, how surely, and what else differs in its runs.
 
 For each question (a quantity of a traffic entry at a load) the scheme with the least mean over seeds is the best. Every
-other one is held against it by a paired t test over seeds, with Holm's correction; those it does not tell apart tie.
+other one is held against it by a paired t test of logarithms over seeds, with Holm's correction; those that it does not
+tell apart tie.
 What is called a reason is a fact of the runs that differs between two schemes by more than chance does; that it is the
 cause is not tested.
 """
@@ -12,13 +13,22 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spinewise.comparison.cells import Cell, Comparison
+import numpy as np
+
+from spinewise.comparison.cells import Cell, Comparison, job_value
 from spinewise.comparison.reasons import Reason, reasons, shared_timeouts
 from spinewise.measures import stats
 from spinewise.measures.summary import ALL
 
 ALIKE = 0.01
 """Schemes whose means lie within this share of each other are called alike, however sure the difference."""
+
+OF_ROUNDS = {
+    "rpc": ("p99_s", "p99 time of a request"),
+    "incast": ("mean_s", "time of a round"),
+    "permutation": ("mean_s", "time of a round"),
+}
+"""What is asked of rounds that do not wait for each other; else when the last is done."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +40,14 @@ class Question:
         words: what it is called: "p99 FCT of short flows".
         value: finds it in a run.
         size_class: of which flows.
-        tail: whether it is a time that one flow in a hundred takes.
+        waits: whether in a run so many flows timed out that it may be the time of one that did; None: never asked.
     """
 
     entry: str | None
     words: str
     value: Callable[[Cell], float]
     size_class: str = ALL
-    tail: bool = False
+    waits: Callable[[Cell], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +64,7 @@ class Verdict:
         other: the scheme that `against` and `why` are about.
         alike: whether all schemes lie within `ALIKE` of each other.
         worst: the scheme with the greatest mean, and its paired difference to the best.
-        why: facts of the runs by which `best` does better than `other`, or that all schemes share.
+        why: facts of the runs by which `best` does better than `other`, where that is no chance; or that all share.
         price: facts of the runs by which it does worse.
     """
 
@@ -78,6 +88,9 @@ def questions(comparison: Comparison) -> list[Question]:
 
 def of_entry(comparison: Comparison, entry: str | None) -> list[Question]:
     """The questions about one traffic entry, or about all traffic."""
+    only = comparison.entries[0] if len(comparison.entries) == 1 else None
+    if (name := entry or only) in comparison.with_jobs:
+        return job_questions(comparison, str(name), entry)
     parts = [name for name in comparison.classes_of(entry) if name != ALL]
     if not parts:
         return [flows_question(entry, ALL, "fct_s.p99", "p99 FCT")]
@@ -89,10 +102,26 @@ def of_entry(comparison: Comparison, entry: str | None) -> list[Question]:
 
 
 def flows_question(entry: str | None, size_class: str, metric: str, words: str) -> Question:
-    """A question about the flows of a size class."""
-    return Question(
-        entry, words, lambda cell: cell.value(size_class, metric, entry), size_class, metric.endswith("p99")
-    )
+    """A question about the flows of a size class; one flow in a hundred that timed out makes the 99th percentile."""
+
+    def value(cell: Cell) -> float:
+        return cell.value(size_class, metric, entry)
+
+    def waits(cell: Cell) -> bool:
+        timeouts, flows = timed_out(cell, entry)
+        return 100 * timeouts >= flows > 0
+
+    return Question(entry, words, value, size_class, waits if metric.endswith("p99") else None)
+
+
+def job_questions(comparison: Comparison, name: str, entry: str | None) -> list[Question]:
+    """The question about the rounds of a traffic entry: when they are all done, or how long one takes."""
+    metric, words = OF_ROUNDS.get(comparison.cells[0].jobs[name].kind, ("total_s", "time until the job is done"))
+
+    def waits(cell: Cell) -> bool:
+        return timed_out(cell, name)[0] >= cell.jobs[name].rounds
+
+    return [Question(entry, words, job_value(name, metric), ALL, waits)]
 
 
 def verdicts(comparison: Comparison) -> list[Verdict]:
@@ -111,18 +140,23 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
     first = comparison.labels[0]
     other = first if first != best and first in order else (order[1] if len(order) > 1 else None)
     alike = means[last] - means[best] <= ALIKE * means[best]
-    why, price = ([], []) if other is None or alike else reasons(comparison, asked.entry, load, best, other)
-    shared = timeouts_everywhere(comparison, asked, load) if asked.tail else None
+    shared = timeouts_everywhere(comparison, asked, load)
+    tied = ties(comparison, asked, load, order)
     against = stats.Interval(math.nan, math.nan, 0)
+    why: list[Reason] = []
+    price: list[Reason] = []
     if other is not None:
         shown, to = (best, other) if other == first else (other, best)
         against = comparison.against(shown, load, asked.value, to)
+        if not alike and (against.excludes_zero or other not in tied):
+            # Of a difference that may be chance there is no reason to tell.
+            why, price = reasons(comparison, asked.entry, load, best, other)
     return Verdict(
         question=asked,
         load=load,
         best=best,
         value=comparison.over(best, load, asked.value),
-        ties=ties(comparison, asked, load, order),
+        ties=tied,
         against=against,
         other=other,
         alike=alike,
@@ -133,15 +167,16 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
 
 
 def timeouts_everywhere(comparison: Comparison, asked: Question, load: float | None) -> Reason | None:
-    """That a tail is no shorter than a timeout in any run of any scheme, and one flow in a hundred or more had one."""
+    """That a time is no shorter than a timeout in any run of any scheme, and flows enough had one to be what it is."""
+    if asked.waits is None:
+        return None
     counts: list[float] = []
     waits: set[float] = set()
     for label in comparison.labels:
         for cell in comparison.at(label, load):
-            timeouts, flows = timed_out(cell, asked.entry)
-            if cell.min_rto_s is None or 100 * timeouts < flows or not asked.value(cell) >= cell.min_rto_s:
+            if cell.min_rto_s is None or not asked.waits(cell) or not asked.value(cell) >= cell.min_rto_s:
                 return None
-            counts.append(float(timeouts))
+            counts.append(float(timed_out(cell, asked.entry)[0]))
             waits.add(cell.min_rto_s)
     return shared_timeouts(comparison, load, counts, waits)
 
@@ -156,6 +191,9 @@ def ties(comparison: Comparison, asked: Question, load: float | None, order: lis
     """The schemes that are not told apart from the first of `order`; none of one seed, of which nothing is known."""
     if len(comparison.seeds) < 2:
         return []
-    values = {label: [asked.value(cell) for cell in comparison.at(label, load)] for label in order}
+    values = {label: np.array([asked.value(cell) for cell in comparison.at(label, load)]) for label in order}
+    if all((found > 0.0).all() for found in values.values()):
+        # Seeds differ by factors, and so do schemes on one seed: of logarithms the differences are alike.
+        values = {label: np.log(found) for label, found in values.items()}
     apart = stats.holm([stats.paired_p(values[label], values[order[0]]) for label in order[1:]])
     return [label for label, rejected in zip(order[1:], apart, strict=True) if not rejected]

@@ -13,7 +13,7 @@ from spinewise import core
 from spinewise.docs import compared
 from spinewise.measures.units import plain
 from spinewise.runs import formats
-from spinewise.runs.result import FLOWS_FILE, SERIES_FILE, TRACE_FILE
+from spinewise.runs.result import COLLECTIVES_FILE, FLOWS_FILE, SERIES_FILE, TRACE_FILE
 from spinewise.show.markdown import cell
 
 FOLDER = Path("docs")
@@ -34,6 +34,8 @@ def results_page() -> str:
         f"- `{formats.RUN.record}`: what was run and what it came to (below);",
         f"- `{FLOWS_FILE}`: one row per flow;",
         f"- `{SERIES_FILE}`: quantities over time, one row per time, series and entity;",
+        f"- `{COLLECTIVES_FILE}`: one row per round of collective operations, of requests and of other traffic, "
+        "and one per step;",
         f"- `{TRACE_FILE}`: with `--trace N,M,…`, how these flows chose their paths.",
         "",
         "Every column carries its unit and meaning in the Parquet schema too: "
@@ -57,6 +59,7 @@ def results_page() -> str:
         "|---|---|",
         *(f"| `{one['name']}` | {cell(one['meaning'])} |" for one in described["series_names"]),
         "",
+        *collectives_section(described),
         *trace_section(described),
         f"## {formats.RUN.record}",
         "",
@@ -81,6 +84,27 @@ def column_table(described: list[dict[str, str]]) -> list[str]:
     """Columns as a Markdown table."""
     rows = [f"| `{one['name']}` | {stored(one)} | {one['unit'] or '–'} | {cell(one['meaning'])} |" for one in described]
     return ["| column | type | unit | meaning |", "|---|---|---|---|", *rows]
+
+
+def collectives_section(described: Mapping[str, list[dict[str, str]]]) -> list[str]:
+    """Rounds and steps: their columns, and what they come to."""
+    return [
+        f"## {COLLECTIVES_FILE}",
+        "",
+        "Rounds of `all_reduce`, `all_to_all`, `rpc`, `incast` and `permutation`, and batches or rounds of `flows`.",
+        "The row of a round has step 0; its steps follow where it has several: those of a collective operation, or of",
+        "an `rpc` the requests (1) and the answers (2). No rows are kept where there would be more than",
+        "`metrics.keep_flows_up_to`. The flows of a round are those of its entry and group with its number as `batch`.",
+        "",
+        *column_table(described["collectives"]),
+        "",
+        "`Result.rounds` has the time of each round, of its steps and of all rounds of an entry (`jobs`), algorithm",
+        "and bus bandwidth, and why a round was late (`straggler`). The bandwidths are those of NVIDIA's",
+        "[nccl-tests](https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md), in 10⁹ bytes per second:",
+        "`algbw = message_bytes / time`, and `busbw` is that times 2 (n - 1) / n for `all_reduce`, (n - 1) / n for",
+        "`all_to_all`, `incast` and `rpc`, 1 for `permutation`, with n = `ranks`.",
+        "",
+    ]
 
 
 def trace_section(described: Mapping[str, list[dict[str, str]]]) -> list[str]:

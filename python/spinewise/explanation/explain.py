@@ -14,6 +14,7 @@ import numpy as np
 from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
+from spinewise.explanation.resent import Again, sent_again
 from spinewise.measures.entries import names
 from spinewise.measures.tables import numbers
 from spinewise.runs import api, formats
@@ -23,9 +24,6 @@ PS_PER_US = 1e6
 # What stands in a trace besides what schemes saw.
 FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "timeouts", "fast_retransmits",
          "dupack3_events", "out_of_order", "spurious_retransmits", "marks")  # fmt: skip
-
-# A timer begins with what was sent or acknowledged a little before the last packet left.
-NEARLY = 0.9
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -85,28 +83,6 @@ class Move:
     best: Candidate
     gain_us: float | None
     sent_again: int
-
-
-@dataclass(frozen=True)
-class Again:
-    """A packet that carried bytes sent before.
-
-    Attributes:
-        time_us: when it left the device that chooses; before_us: when these bytes had passed there last.
-        seq: first byte of it.
-        silent_us: since the packet before of this flow, at this device.
-        timeout: whether that was as long as the least retransmission timeout, which begins a few packets earlier.
-        path: links that the packet before had been sent to take.
-        dropped_at: of these, the links at which this run dropped or lost packets, with how many.
-    """
-
-    time_us: float
-    before_us: float
-    seq: int
-    silent_us: float
-    timeout: bool
-    path: list[str]
-    dropped_at: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -373,35 +349,6 @@ def shares(choices: Choices) -> list[Share]:
         Share(device, name, int(packets), waits / packets if packets else 0.0, int(best))
         for (device, name), (packets, waits, best) in sorted(found.items())
     ]
-
-
-def sent_again(choices: Choices, result: Result) -> list[Again]:
-    """Packets that carried bytes sent before; what became of those is inferred from where this run lost packets."""
-    lost_at = {str(link["name"]): int(link["drops"]) + int(link.get("lost", 0)) for link in result.report["links"]}
-    least_us = float(result.spec.get("transport", {}).get("min_rto_us") or np.inf)
-    links = choices.rows.column("links")
-    # The first device that chooses sees every packet once.
-    here = [at for at in range(len(choices)) if choices.device[at] == choices.device[0]]
-    seen: dict[int, int] = {}
-    found = []
-    for place, at in enumerate(here):
-        seq, before = int(choices.seq[at]), seen.get(int(choices.seq[at]))
-        if choices.again[at] and before is not None:
-            path = [str(link) for link in links[int(choices.chosen[before])].as_py()]
-            silent = float(choices.time[at] - choices.time[here[place - 1]])
-            found.append(
-                Again(
-                    time_us=float(choices.time[at]),
-                    before_us=float(choices.time[before]),
-                    seq=seq,
-                    silent_us=silent,
-                    timeout=silent >= NEARLY * least_us,
-                    path=path,
-                    dropped_at={link: lost_at[link] for link in path if lost_at.get(link)},
-                )
-            )
-        seen[seq] = at
-    return found
 
 
 def summary(choices: Choices, moves: Array) -> dict[str, float | int | None]:

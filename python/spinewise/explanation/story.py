@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spinewise.explanation.explain import Again, Candidate, Move, Share, Story
+from spinewise.explanation.explain import Candidate, Move, Share, Story
+from spinewise.explanation.resent import Again
 from spinewise.measures import units
 
 # So many moves are told one by one; of more, those that gained and lost most.
@@ -40,13 +41,13 @@ def heading(story: Story) -> str:
             if flow["finished"]
             else "had not arrived whole when the run ended"
         )
-        alone = f"; alone in the network it would have taken {us(flow['ideal_fct_us'])}" if flow["ideal_fct_us"] else ""
+        at_best = f"; at best it would have taken {us(flow['ideal_fct_us'])}" if flow["ideal_fct_us"] else ""
         slowdown = (
             f" ({flow['fct_us'] / flow['ideal_fct_us']:.2f} times as long)"
             if flow["finished"] and flow["ideal_fct_us"]
             else ""
         )
-        lines.append(f"  started at {us(flow['start_us'])}, {ended}{alone}{slowdown}")
+        lines.append(f"  started at {us(flow['start_us'])}, {ended}{at_best}{slowdown}")
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from spinewise import core
-from spinewise.figures import faults, heat, spread, topology
+from spinewise.figures import faults, heat, spread, steps, topology
 from spinewise.figures.kinds import Kind, UnfitError, by_name
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import names
@@ -84,12 +84,21 @@ def fabric(result: Result) -> Figure:
     return topology.topology(found, use, f"{title_of(result)}.")
 
 
+def step_chart(result: Result) -> Figure:
+    """The steps of collective operations, requests and other rounds."""
+    rounds = result.rounds.rounds
+    if not rounds:
+        raise UnfitError("needs traffic in rounds: all_reduce, all_to_all, rpc, incast or permutation")
+    return steps.steps(rounds, f"{title_of(result)}.")
+
+
 KINDS = by_name(
     [
         Kind("cdf", "cumulative distributions of completion time and slowdown, by traffic entry", cdf),
         Kind("size", "slowdown against flow size: median and 99th percentile", size),
         Kind("links", "links against time: how busy, how long their queues", links),
         Kind("topology", "the fabric: slow, dead and faulty links, and how busy each was", fabric),
+        Kind("steps", "when each step of a collective began and ended, and which flow was last", step_chart),
         Kind("faults", "goodput around faults, beside the same run without them", around_faults),
     ]
 )

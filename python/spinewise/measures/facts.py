@@ -65,6 +65,7 @@ class Facts:
         hottest_edge: of the links to and from hosts; no scheme has a choice there.
         dropped_at: the link at which most was dropped; None if nothing was.
         dropped_there: packets dropped there.
+        run_s: simulated seconds; shares of the run are small where it was long.
         imbalance: (most - least) / mean use of the links of equal cost of a switch, over its samples (CONGA §5.2.4).
     """
 
@@ -83,6 +84,7 @@ class Facts:
     dropped_at: str | None = None
     dropped_there: float = math.nan
     imbalance: float = math.nan
+    run_s: float = math.nan
 
     def get(self, name: str) -> float:
         """A number by name: ``timeouts``, ``hottest.max_use``, ``overhead_bytes.probes``; NaN where it is not known.
@@ -145,6 +147,7 @@ def facts_of(report: Mapping[str, Any], packets: Packets) -> Facts:
         dropped_at=str(worst["name"]) if worst and dropped else None,
         dropped_there=float(dropped),
         imbalance=math.nan if imbalance is None else float(imbalance),
+        run_s=float(report["stop_ps"]) / PS_PER_SECOND,
     )
 
 

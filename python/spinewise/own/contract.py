@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from spinewise import core
 from spinewise.errors import SpecError
+from spinewise.own.params import Param
 from spinewise.own.scheme import HostScheme, Scheme, SwitchScheme
 
 if TYPE_CHECKING:
@@ -90,14 +91,19 @@ def facts_of(scheme: OwnClass) -> dict[str, Any]:
     """All facts of a class, checked."""
     site = site_of(scheme)
     check_words(scheme)
+    if isinstance(scheme.params, Param) or isinstance(scheme.layout, Param):
+        raise refused(scheme, "params", "a parameter", "another name than params and layout")
     tiers = tuple(scheme.tiers) or (("host",) if site == "host" else SWITCH_TIERS)
     allowed = ("host",) if site == "host" else SWITCH_TIERS
     if any(tier not in allowed for tier in tiers):
         raise refused(scheme, "tiers", tiers, f"some of {', '.join(allowed)}: it sits at the {site}")
     params = scheme.params()
+    for name in params:
+        if hasattr(Scheme, name) or name in ALL_HOOKS:
+            raise refused(scheme, name, "a parameter", "another name: the contract has that one")
     return {
         "name": name_of(scheme),
-        "summary": (inspect.getdoc(scheme) or "a scheme written in Python").splitlines()[0],
+        "summary": (vars(scheme).get("__doc__") or "a scheme written in Python").strip().splitlines()[0],
         "source": scheme.source,
         "unit": scheme.unit,
         "site": site,

@@ -73,9 +73,9 @@ def fixed(found: stats.Interval, scale: float = 1.0) -> str:
 
 
 def slower(found: stats.Interval) -> str:
-    """A paired difference in percent, in brackets when its interval includes zero or is unknown."""
+    """A paired difference in percent, in brackets when its interval includes zero. One seed has no interval."""
     text = f"{100 * found.mean:+.0f}%"
-    return text if found.excludes_zero else f"({text})"
+    return text if found.excludes_zero or found.n < 2 else f"({text})"
 
 
 def times(study: Study, fabric: str, fault: str, label: str, metric: str) -> str:
@@ -101,13 +101,15 @@ def notes(study: Study) -> list[str]:
     timing = plan.timing
     lines = [
         f"broken from {timing.fault_us / 1000:g} to {timing.repair_us / 1000:g} ms, traffic until"
-        f" {timing.end_us / 1000:g} ms; {seeds} seed{'s' * (seeds != 1)}, ± is half a 95 % Student-t interval over"
-        " seeds.",
+        f" {timing.end_us / 1000:g} ms; "
+        + (
+            f"{seeds} seeds, ± is half a 95 % Student-t interval over seeds." if seeds > 1 else "one seed: no interval."
+        ),
         "lost: goodput, of the bytes that arrive meanwhile without the fault, on the same traffic.",
         f"95 % after: from when on goodput is {100 * SHARE:g} % of that without the fault, however long one looks;"
         " never: not before the repair.",
-        "p99.9: of completion times; vs none: against the run without the fault, in (brackets) when the interval of"
-        " the difference includes zero.",
+        "p99.9: of completion times; vs none: against the run without the fault"
+        + (", in (brackets) when the interval of the difference includes zero." if seeds > 1 else "."),
         "gone: packets lost to the fault; dropped: at full queues; open: unfinished flows, cut off or late.",
     ]
     lines += [f"{fault.name}: {fault.about}." for fault in plan.faults]

@@ -19,6 +19,10 @@ FLOW_COLUMNS = (
     "flow", "src", "dst", "entry", "tcp", "size_bytes", "start_ps", "finished", "fct_ps", "sender_fct_ps", "slowdown",
     "packets", "retransmits", "timeouts", "dupack3_events", "out_of_order", "marks", "nacks", "cnps",
 )  # fmt: skip
+COLLECTIVE_COLUMNS = (
+    "entry", "group", "round", "step", "flows", "ranks", "bytes", "message_bytes", "start_ps", "end_ps", "finished",
+    "last_flow",
+)  # fmt: skip
 SERIES_COLUMNS = ("time_ps", "series", "entity", "value")
 TRACE_COLUMNS = ("choice", "time_ps", "flow", "device", "scheme", "way", "chosen")
 

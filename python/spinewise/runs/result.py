@@ -15,6 +15,8 @@ import numpy.typing as npt
 from spinewise import core
 from spinewise.errors import nearest
 from spinewise.measures import html, stats, tables, units
+from spinewise.measures.collectives import Collectives
+from spinewise.measures.entries import entries_of
 from spinewise.measures.report import Report
 from spinewise.measures.summary import PS_PER_SECOND, Summary, summarise
 from spinewise.runs import formats, kept, trace
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 FLOWS_FILE = "flows.parquet"
 SERIES_FILE = "series.parquet"
+COLLECTIVES_FILE = "collectives.parquet"
 TRACE_FILE = "trace.parquet"
 
 Numbers = npt.NDArray[np.float64]
@@ -44,6 +47,8 @@ class Result:
         series: `pyarrow.Table`, long form: time_ps, series, entity, value.
         report: the engine's report: outcome hash, counters, loads, links, wall seconds.
         trace: `pyarrow.Table` of the choices of traced flows (see docs/results.md); None if none was traced.
+        collectives: `pyarrow.Table`, one row per round and step of collective operations, requests and other rounds
+            (see docs/results.md, and `rounds`); None in results of older versions.
     """
 
     spec: Spec
@@ -51,6 +56,7 @@ class Result:
     series: pa.Table
     report: Report
     trace: pa.Table | None = None
+    collectives: pa.Table | None = None
 
     @classmethod
     def from_outcome(cls, spec: Spec, outcome: Mapping[str, Any]) -> Result:
@@ -62,6 +68,7 @@ class Result:
             series=tables.table(outcome["series"], described["series"]),
             report=json.loads(outcome["report"]),
             trace=trace.table(outcome["trace"], described) if "trace" in outcome else None,
+            collectives=tables.table(outcome["collectives"], described["collectives"]),
         )
 
     @cached_property
@@ -72,6 +79,11 @@ class Result:
     def summary(self, method: stats.Method = "nearest_rank") -> Summary:
         """Flow completion times by traffic entry and size class, overheads, loads and links."""
         return summarise(self.flows, self.report, self.spec, method)
+
+    @cached_property
+    def rounds(self) -> Collectives:
+        """Collective operations, requests and other rounds: their times, bandwidths and stragglers."""
+        return Collectives(self.collectives, self.flows, entries_of(self.spec))
 
     def series_of(self, name: str, entity: str | None = None) -> tuple[Numbers, Numbers]:
         """Times in seconds and values of one series, of all entities or of one.
@@ -143,6 +155,8 @@ class Result:
         """Write run.json and the Parquet files into an existing folder."""
         write_parquet(self.flows, target / FLOWS_FILE)
         write_parquet(self.series, target / SERIES_FILE)
+        if self.collectives is not None:
+            write_parquet(self.collectives, target / COLLECTIVES_FILE)
         if self.trace is not None:
             write_parquet(self.trace, target / TRACE_FILE)
         write_json(target / formats.RUN.record, self.run_record())
@@ -160,8 +174,12 @@ class Result:
         series = kept.read_table(folder / SERIES_FILE, kept.SERIES_COLUMNS)
         traced = folder / TRACE_FILE
         choices = kept.read_table(traced, kept.TRACE_COLUMNS) if traced.exists() else None
+        rounds = folder / COLLECTIVES_FILE
+        collectives = kept.read_table(rounds, kept.COLLECTIVE_COLUMNS) if rounds.exists() else None
         report = cast("Report", record["report"] | {key: record[key] for key in HEADLINE if key in record})
-        return cls(spec=record["spec"], flows=flows, series=series, report=report, trace=choices)
+        return cls(
+            spec=record["spec"], flows=flows, series=series, report=report, trace=choices, collectives=collectives
+        )
 
 
 def few(names: list[str], most: int = 12) -> str:

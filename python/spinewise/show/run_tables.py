@@ -21,6 +21,8 @@ def run_report(result: Result, by: By = "auto") -> RenderableType:
     """Everything `spinewise run` prints; its flows by traffic entry where there are several."""
     summary = result.summary()
     parts: list[RenderableType] = [fct_table(summary, by)]
+    if result.rounds.jobs:
+        parts += [rounds_table(result), Text("\n".join(straggler_lines(result)) + "\n")]
     if summary.links:
         parts.append(link_table(summary))
         parts.append(hot_table(result.report))
@@ -66,6 +68,59 @@ def with_flows(classes: Sequence[ClassSummary]) -> list[ClassSummary]:
 def distribution(values: Distribution, size: float) -> list[str]:
     """Mean and percentiles in units of `size`."""
     return [units.digits(value / size) for value in (values.mean, values.p50, values.p95, values.p99, values.p999)]
+
+
+def rounds_table(result: Result) -> Grid:
+    """Collective operations, requests and other rounds by traffic entry: times and bandwidths."""
+    jobs = result.rounds.jobs
+    several = any(job.rounds > 1 for job in jobs)
+    known = any(math.isfinite(job.busbw_gbyte_per_s) for job in jobs)
+    table = new_table(
+        "Rounds: collective operations, requests, incasts",
+        ["traffic", "kind"],
+        [
+            *("hosts", "message", "rounds", "unfinished", "mean time"), *(["max time", "all"] if several else []),
+            *(["algbw", "busbw"] if known else []),
+        ],
+    )  # fmt: skip
+    for job in jobs:
+        bandwidths = [gbyte_per_s(job.algbw_gbyte_per_s), gbyte_per_s(job.busbw_gbyte_per_s)]
+        table.line(
+            job.name,
+            job.kind,
+            str(job.ranks) + (f" x {job.groups}" if job.groups > 1 else ""),
+            f"{units.count(job.message_bytes)}B" if job.message_bytes else units.NOTHING,
+            str(job.rounds),
+            str(job.unfinished),
+            units.duration(job.mean_s),
+            *([units.duration(job.max_s), units.duration(job.total_s)] if several else []),
+            *(bandwidths if known else []),
+        )
+    return table
+
+
+def gbyte_per_s(value: float) -> str:
+    """A bandwidth."""
+    return f"{units.digits(value)} GB/s" if math.isfinite(value) else units.NOTHING
+
+
+def straggler_lines(result: Result) -> list[str]:
+    """Of each traffic entry with rounds: the slowest round, its slowest step, who was last, and why."""
+    lines = []
+    for job in result.rounds.jobs:
+        one = job.slowest
+        if one is None:
+            continue
+        which = f"round {one.round}" + (f" of group {one.group}" if job.groups > 1 else "")
+        took = units.duration(one.time_s) if one.finished else "not finished"
+        said = f"{job.name}: slowest {which}, {took}" if job.rounds > 1 else f"{job.name}: {took}"
+        done = [step for step in one.steps if math.isfinite(step.time_s)]
+        if done:
+            step = max(done, key=lambda each: each.time_s)
+            said += f"; slowest of {len(one.steps)} steps: {step.step}, {units.duration(step.time_s)}"
+        late = result.rounds.straggler(one)
+        lines.append(said + (f"; {late}" if late else ""))
+    return lines
 
 
 def link_table(summary: Summary) -> Grid:

@@ -99,18 +99,18 @@ class Grid(Table):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         parts = self.parts(options.max_width)
-        if len(parts) == 1:
-            yield from super().__rich_console__(console, options)
-            return
         for number, columns in enumerate(parts):
-            part = self.part(columns, f"{self.heading}, continued" if number else self.heading)
+            heading = f"{self.heading}, continued" if number else self.heading
+            if heading:
+                # Not the table's own title, which would be broken where the table is narrow.
+                yield Text(heading, style="bold")
+            part = self if len(parts) == 1 else self.part(columns, heading)
             yield from Table.__rich_console__(part, console, options)
 
 
 def new_table(title: str, left: Sequence[str], right: Iterable[str], together: int = 1) -> Grid:
     """An empty table: some left-aligned columns, then right-aligned ones, of which so many at a time stay together."""
-    table = Grid(title=Text(title) if title else None, title_justify="left", title_style="bold", header_style="",
-                 box=SIMPLE_HEAD)  # fmt: skip
+    table = Grid(header_style="", box=SIMPLE_HEAD)
     table.heading, table.left, table.right, table.together, table.lines = title, left, list(right), together, []
     for name in left:
         table.add_column(Text(name))

@@ -102,9 +102,8 @@ impl Wishes {
     /// Lets a held queue go.
     fn release(&self, port: u16, queue: u16) -> PyResult<()> {
         at_a_switch("release")?;
-        let ports = lent(|place| Ok(place.ports() as u32))?;
-        super::views::within("port", u32::from(port), ports)?;
-        wish(0, |out| out.release(Port(port), Queue(queue)))
+        let port = own_port(u32::from(port))?;
+        wish(0, |out| out.release(port, Queue(queue)))
     }
     /// Hides the mark of the packet in hand from the transport.
     fn mask_ecn(&self) -> PyResult<()> {
@@ -138,11 +137,17 @@ fn destination(to: &Bound<'_, PyTuple>, extent: Extent) -> PyResult<To> {
         "host" => To::Host(extent.host(number(1)?)?),
         "leaf" => To::Leaf(extent.leaf(number(1)?)?),
         "rack" => To::Rack,
-        "port" => To::Port(Port(number(1)? as u16)),
+        "port" => To::Port(own_port(number(1)?)?),
         "neighbours" if to.len() == 1 => To::Neighbours { except: None },
-        "neighbours" => To::Neighbours { except: Some(Port(number(1)? as u16)) },
+        "neighbours" => To::Neighbours { except: Some(own_port(number(1)?)?) },
         _ => return Err(refused()),
     })
+}
+
+/// A port of this device.
+fn own_port(port: u32) -> PyResult<Port> {
+    let ports = lent(|place| Ok(place.ports() as u32))?;
+    Ok(Port(super::views::within("port", port, ports)? as u16))
 }
 
 /// `Key` of Python.

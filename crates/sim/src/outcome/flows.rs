@@ -1,10 +1,11 @@
 //! The table of flows: what each was, and what became of it.
 
 use super::Values;
+use super::collectives::place;
 use super::columns::columns;
 use crate::engine::Sim;
 use crate::flows::Record;
-use crate::workload::FlowSpec;
+use crate::workload::{FlowSpec, Job, Jobs, Place};
 
 /// All that is told of a flow.
 struct FlowRow<'a> {
@@ -14,6 +15,7 @@ struct FlowRow<'a> {
     tcp: bool,
     ideal: u64,
     cut_off: bool,
+    place: Option<(Place, Job)>,
 }
 
 columns! {
@@ -38,7 +40,7 @@ columns! {
             "from the start to the arrival of the last packet of its closing (transport.fin); 0 if unfinished or not closed"
             => row.record.close_fct;
         ideal_fct_ps: u64, "ps",
-            "time if all packets left back to back at the rate of the host's link, on the best path, with no queue met; 0 for UDP without end"
+            "a time that no scheme can beat, or with metrics.ideal = \"best_path\" that of all packets back to back on the best path, with no queue met; 0 for UDP without end"
             => row.ideal;
         slowdown: f64, "", "fct_ps / ideal_fct_ps; 0 if unfinished" => row.slowdown();
         packets: u32, "packets", "data packets sent, retransmissions included" => row.record.packets;
@@ -61,21 +63,37 @@ columns! {
         cut_off: bool, "",
             "unfinished, and no path led from one of its hosts to the other and back when the run ended (faults)"
             => row.cut_off;
+        group: u32, "", "which group of hosts of its entry's collective operations, from 0" => row.group();
+        batch: u32, "", "which round of its entry, or which request, from 1; 0: it stands alone" => row.batch();
+        step: u32, "", "which step of that round, from 1; 0: the round has no steps" => row.step();
     }
 }
 
 impl FlowRow<'_> {
+    fn group(&self) -> u32 {
+        self.place.map_or(0, |(place, _)| place.group)
+    }
+
+    fn batch(&self) -> u32 {
+        self.place.map_or(0, |(place, _)| place.round + 1)
+    }
+
+    fn step(&self) -> u32 {
+        self.place.filter(|(_, job)| job.steps > 1).map_or(0, |(place, _)| place.step + 1)
+    }
+
     fn slowdown(&self) -> f64 {
         if self.record.fct == 0 || self.ideal == 0 { 0.0 } else { self.record.fct as f64 / self.ideal as f64 }
     }
 }
 
 /// The columns of all flows, with their ideal completion times, and whether they were cut off.
-pub(super) fn columns_of(sim: &Sim, ideal: &[u64], cut_off: &[bool]) -> Vec<Values> {
+pub(super) fn columns_of(sim: &Sim, jobs: &[Option<Jobs>], ideal: &[u64], cut_off: &[bool]) -> Vec<Values> {
     let mut table = FlowTable::with_capacity(sim.flows.specs.len());
     let flows = sim.flows.specs.iter().zip(&sim.flows.records).zip(ideal.iter().zip(cut_off));
     for (number, ((spec, record), (&ideal, &cut_off))) in (0u32..).zip(flows) {
-        table.push(&FlowRow { number, spec, record, tcp: sim.flows.is_tcp(number), ideal, cut_off });
+        let (tcp, place) = (sim.flows.is_tcp(number), place(jobs, spec));
+        table.push(&FlowRow { number, spec, record, tcp, ideal, cut_off, place });
     }
     table.close()
 }

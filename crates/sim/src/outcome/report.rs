@@ -1,10 +1,9 @@
-//! The report: counters, sums, links.
+//! The report: counters and links.
 
 use super::links::{self, LinkAccount};
 use super::series;
 use crate::deadlock;
 use crate::engine::Sim;
-use crate::flows::Record;
 use crate::packet::Packet;
 use crate::switch::SharedBuffer;
 use crate::workload::load::Loads;
@@ -31,7 +30,6 @@ pub(super) fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option
         "packet_hops": sim.wires.hops,
         "flows": sim.flows.specs.len(),
         "finished": finished,
-        "totals": totals(sim),
         "counters": {
             "created": account(log.created),
             "delivered": account(log.delivered),
@@ -82,26 +80,6 @@ pub(super) fn unfinished(sim: &Sim, cut_off: &[bool]) -> Value {
     let open = flows.filter(|&(flow, (record, _))| record.fct == 0 && !sim.flows.is_background(flow));
     let (cut, late): (Vec<bool>, Vec<bool>) = open.map(|(_, (_, &cut))| cut).partition(|&cut| cut);
     json!({"cut_off": cut.len(), "out_of_time": late.len()})
-}
-
-/// Sums over TCP flows, for runs too large to keep a row of each.
-fn totals(sim: &Sim) -> Value {
-    let sum = |of: fn(&Record) -> u32| -> u64 {
-        let tcp = sim.flows.records.iter().enumerate().filter(|&(flow, _)| sim.flows.is_tcp(flow as u32));
-        tcp.map(|(_, record)| u64::from(of(record))).sum()
-    };
-    let reroutes = sim.flows.counts_reroutes().then(|| sum(|record| record.reroutes));
-    json!({
-        "sent": sum(|record| record.packets),
-        "retransmits": sum(|record| record.retransmits),
-        "timeouts": sum(|record| record.timeouts),
-        "out_of_order": sum(|record| record.out_of_order),
-        "dupack3_events": sum(|record| record.dupack3_events),
-        "reroutes": reroutes,
-        "marks": sum(|record| record.marks),
-        "nacks": sum(|record| record.nacks),
-        "cnps": sum(|record| record.cnps),
-    })
 }
 
 /// Packets on links and in ports when the run stopped.

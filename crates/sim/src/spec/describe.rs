@@ -14,7 +14,7 @@ use super::run::RunKeys;
 use super::scheme::{self, SchemeKeys};
 use super::switch::{self, SharedKeys, SwitchKeys};
 use super::topology::{self, FatTreeOverrideKeys, LinkKeys, OverrideKeys, RouteKeys};
-use super::traffic::{self, FlowKeys, StepKeys};
+use super::traffic::{self, CarriedKeys, EntryKeys, FlowKeys, StepKeys};
 use super::transport::TransportKeys;
 use super::transport::rdma::RdmaKeys;
 use crate::bank::{Entry, REGISTRY};
@@ -118,9 +118,17 @@ fn tables() -> Vec<Table> {
             Preset::scheme,
         ),
     ]);
+    tables.extend([
+        table("[[traffic]]", "What is sent. Every entry has these keys, and those of its kind.", EntryKeys::KEYS),
+        table(
+            "[[traffic]] of any kind but \"udp\"",
+            "Flows that the transport carries have these keys, too.",
+            CarriedKeys::KEYS,
+        ),
+    ]);
     tables.extend(traffic::ENTRIES.iter().map(|entry| Table {
         header: format!("[[traffic]] kind = \"{}\"", entry.kind),
-        doc: entry.doc,
+        doc: entry.about,
         keys: entry.keys,
         preset: says_nothing,
     }));
@@ -263,7 +271,7 @@ fn workloads() -> Vec<Value> {
             "about": entry.doc,
             "source": entry.source,
             "use": format!("[[traffic]] kind = \"{}\"", entry.kind),
-            "params": params(entry.keys, says_nothing),
+            "params": params(&entry.all_keys(), says_nothing),
         })
     });
     let cdfs = builtins().iter().map(|known| {
@@ -320,12 +328,14 @@ fn transports() -> Vec<Value> {
         }
         entry
     });
+    let udp = traffic::ENTRIES.iter().find(|entry| entry.kind == "udp");
+    let udp_keys = udp.map(traffic::Entry::all_keys).unwrap_or_default();
     let udp = json!({
         "name": "udp",
         "about": "constant bit rate by a schedule, paced exactly",
         "source": "RFC 768",
         "use": "[[traffic]] kind = \"udp\"",
-        "params": params(traffic::UdpKeys::KEYS, says_nothing),
+        "params": params(&udp_keys, says_nothing),
     });
     let rdma = json!({
         "name": "rdma",

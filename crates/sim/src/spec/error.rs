@@ -41,6 +41,18 @@ impl SpecError {
         SpecError { hint: Some(hint.into()), ..self }
     }
 
+    /// With the entry of the traffic it is about, where there are `several`: its number says little to people.
+    pub(crate) fn of_entry(self, number: usize, name: &str, several: usize) -> SpecError {
+        if several < 2 {
+            return self;
+        }
+        let which = format!("traffic[{number}] is \"{name}\"");
+        match &self.hint {
+            Some(hint) => SpecError { hint: Some(format!("{hint}; {which}")), ..self },
+            None => self.hint(which),
+        }
+    }
+
     /// Marked as a scheme that cannot serve this fabric, if that is what it is.
     pub(crate) fn unserved_if(self, unserved: bool) -> SpecError {
         SpecError { unserved, ..self }

@@ -5,7 +5,7 @@ use spinewise_policy::Span;
 
 use super::error::SpecError;
 use super::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
-use super::reader::{Reader, keys};
+use super::reader::{Reader, keys, words};
 
 /// PDLB's split: short flows are below 100 KB.
 const SHORT_BELOW: u64 = 100_000;
@@ -31,6 +31,9 @@ keys! {
         /// With facts: the time between two looks at each link.
         sample_interval_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused),
             Default::Nothing("4 round trips on an empty path or 128 full packets of the fastest link, whichever is longer");
+        /// What slowdowns are measured against: a bound that no scheme can beat, whatever paths its packets take, or the time
+        /// on the best path alone, as papers and other simulators have it, which several paths together can beat.
+        ideal: Ideal, Kind::Words(Ideal::WORDS), Default::Word("bound");
         /// With more flows than this a run keeps exact counts and a histogram instead of a row per flow.
         keep_flows_up_to: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(1_000_000.0);
     }
@@ -59,6 +62,16 @@ pub enum SeriesLinks {
     Named(Vec<String>),
 }
 
+words! {
+    /// What slowdowns are measured against.
+    Ideal {
+        /// A time that no scheme can beat.
+        Bound = "bound",
+        /// The time on the best path.
+        BestPath = "best_path",
+    }
+}
+
 /// A class of flow sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeClass {
@@ -83,6 +96,8 @@ pub struct MetricsSpec {
     pub facts: bool,
     /// How often; `None` = as the fabric calls for.
     pub sample_interval: Option<Span>,
+    /// What slowdowns are measured against.
+    pub ideal: Ideal,
     /// Most flows for which rows are kept.
     pub keep_flows_up_to: u64,
 }
@@ -94,22 +109,17 @@ pub(crate) fn read(given: &Map<String, Value>) -> Result<(MetricsSpec, Value), S
     let list = keys.size_classes.unwrap_or_else(|| {
         vec![json!({"name": "short", "below_bytes": SHORT_BELOW}), json!({"name": "long", "from_bytes": SHORT_BELOW})]
     });
-    let mut size_classes: Vec<SizeClass> = Vec::with_capacity(list.len());
-    let mut resolved = Vec::with_capacity(list.len());
-    for (index, value) in list.iter().enumerate() {
-        let (class, told) = read_class(&format!("metrics.size_classes[{index}]"), value, &size_classes)?;
-        size_classes.push(class);
-        resolved.push(told);
-    }
-    reader.set_resolved("size_classes", Value::Array(resolved));
+    let (size_classes, told) = read_classes("metrics.size_classes", &list)?;
+    reader.set_resolved("size_classes", told);
     let series_interval = (keys.series_interval_us > Span::ZERO).then_some(keys.series_interval_us);
     let sample_interval = keys.sample_interval_us;
     if sample_interval.is_some_and(|interval| interval < SHORTEST_SAMPLE) {
         return Err(reader.refuse("sample_interval_us", "a number of microseconds, 1 or more, at most 9000000000"));
     }
     let series_links = read_series_links(&keys.series_links, &reader)?;
-    let (facts, keep_flows_up_to) = (keys.facts, keys.keep_flows_up_to);
-    let metrics = MetricsSpec { size_classes, series_interval, series_links, facts, sample_interval, keep_flows_up_to };
+    let (facts, ideal, keep_flows_up_to) = (keys.facts, keys.ideal, keys.keep_flows_up_to);
+    let metrics =
+        MetricsSpec { size_classes, series_interval, series_links, facts, sample_interval, ideal, keep_flows_up_to };
     Ok((metrics, reader.finish()))
 }
 
@@ -124,6 +134,18 @@ fn read_series_links(given: &Value, reader: &Reader<'_>) -> Result<SeriesLinks, 
         }
         _ => Err(reader.refuse("series_links", SERIES_LINKS)),
     }
+}
+
+/// Size classes as a list at `path` gives them.
+pub(crate) fn read_classes(path: &str, list: &[Value]) -> Result<(Vec<SizeClass>, Value), SpecError> {
+    let mut classes: Vec<SizeClass> = Vec::with_capacity(list.len());
+    let mut resolved = Vec::with_capacity(list.len());
+    for (index, value) in list.iter().enumerate() {
+        let (class, told) = read_class(&format!("{path}[{index}]"), value, &classes)?;
+        classes.push(class);
+        resolved.push(told);
+    }
+    Ok((classes, Value::Array(resolved)))
 }
 
 fn read_class(path: &str, value: &Value, before: &[SizeClass]) -> Result<(SizeClass, Value), SpecError> {

@@ -38,7 +38,7 @@ pub use describe::describe;
 pub use detection::{Detection, Mode as DetectionMode};
 pub use error::SpecError;
 pub use fault::{Broken, Effect, Fault, FaultSpec, Pairs, Way as FaultWay};
-pub use metrics::{MetricsSpec, SeriesLinks, SizeClass};
+pub use metrics::{Ideal, MetricsSpec, SeriesLinks, SizeClass};
 pub use run::{EngineKind, Follow, RunSpec, Stop};
 pub use scheme::{AckPaths, HashKind, HeaderBytes, PathTag, SchemeSpec, comparable_schemes};
 pub use switch::{

@@ -125,10 +125,30 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// A key that is not declared.
     pub fn new(path: &str, keys: &'static [Key], given: &'a Map<String, Value>) -> Result<Reader<'a>, SpecError> {
-        let reader = Reader { path: path.into(), keys, given, defaults: Map::new(), at: 0, resolved: Map::new() };
-        match given.keys().find(|name| keys.iter().all(|key| key.name != *name)) {
-            Some(name) => Err(reader.unknown(name)),
-            None => Ok(reader),
+        Reader::split(path, [keys], given).map(|[reader]| reader)
+    }
+
+    /// Readers of a table whose keys are declared in several lists: one for each.
+    ///
+    /// # Errors
+    /// A key that none of them declares.
+    pub fn split<const N: usize>(
+        path: &str,
+        lists: [&'static [Key]; N],
+        given: &'a Map<String, Value>,
+    ) -> Result<[Reader<'a>; N], SpecError> {
+        let names: Vec<&str> = lists.iter().copied().flatten().map(|key| key.name).collect();
+        let readers = lists.map(|keys| Reader {
+            path: path.into(),
+            keys,
+            given,
+            defaults: Map::new(),
+            at: 0,
+            resolved: Map::new(),
+        });
+        match given.keys().find(|name| !names.contains(&name.as_str())) {
+            Some(name) => Err(readers[0].unknown(name, &names)),
+            None => Ok(readers),
         }
     }
 
@@ -188,8 +208,13 @@ impl<'a> Reader<'a> {
 
     /// The table with all defaults.
     pub fn finish(self) -> Value {
+        Value::Object(self.told())
+    }
+
+    /// The same, of one reader of several.
+    pub fn told(self) -> Map<String, Value> {
         debug_assert_eq!(self.at, self.keys.len(), "{}: a declared key was not read", self.path);
-        Value::Object(self.resolved)
+        self.resolved
     }
 
     fn not_allowed(&self, key: &Key, value: &Value) -> SpecError {
@@ -200,15 +225,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn unknown(&self, name: &str) -> SpecError {
-        let names = || self.keys.iter().map(|key| key.name);
-        let listed: Vec<&str> = names().collect();
-        let allowed = match listed.as_slice() {
+    fn unknown(&self, name: &str, declared: &[&str]) -> SpecError {
+        let allowed = match declared {
             [] => "no keys here".into(),
             [one] => format!("only the key {one}"),
             many => format!("one of the keys {}", many.join(", ")),
         };
-        let error = SpecError::new(self.path_of(name), &self.given[name], allowed).did_you_mean(name, names());
+        let nearest = declared.iter().copied();
+        let error = SpecError::new(self.path_of(name), &self.given[name], allowed).did_you_mean(name, nearest);
         match (&error.hint, super::describe::tables_with(name)) {
             (None, tables) if !tables.is_empty() => error.hint(format!("{name} is a key of {}", tables.join(", "))),
             _ => error,

@@ -1,5 +1,6 @@
 //! The reader as a whole: everything declared is read, documented, and the same when read again.
 
+mod entries;
 mod links;
 mod messages;
 mod rdma;
@@ -196,7 +197,12 @@ fn a_resolved_spec_does_not_depend_on_its_preset() {
 /// (table, key) of everything a spec gives, tables named as `describe` names them.
 fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
     for (name, value) in spec.as_object().unwrap() {
-        found.insert((table.into(), name.clone()));
+        let declared_in = match (table.starts_with("[[traffic]]"), name.as_str()) {
+            (true, "kind" | "name" | "priority") => "[[traffic]]",
+            (true, "subflows" | "size_classes") => "[[traffic]] of any kind but \"udp\"",
+            _ => table,
+        };
+        found.insert((declared_in.into(), name.clone()));
         let inner = match (table, name.as_str()) {
             ("[topology] kind = \"leaf_spine\"", "override") => "[[topology.override]]".into(),
             ("[topology] kind = \"fat_tree\"", "override") => "[[topology.override]] of a fat-tree".into(),
@@ -241,7 +247,8 @@ fn every_declared_key_is_accepted_and_documented() {
     let cdf = TempFile::new("key.cdf", "0 0\n10 1\n");
     let csv = TempFile::new("key.csv", "src,dst,size_bytes,start_ns\n0,5,1,0\n");
     let mut spec = json!({"traffic": [
-        {"kind": "poisson", "cdf_file": cdf.path(), "load": 1, "max_flows": 1},
+        {"kind": "poisson", "cdf_file": cdf.path(), "load": 1, "max_flows": 1,
+         "size_classes": [{"name": "tiny", "below_bytes": 5}]},
         {"kind": "flows", "file": csv.path()},
     ]});
     spec["switch"] = json!({
@@ -316,7 +323,8 @@ fn presets_are_those_of_their_sources() {
 fn defaults_are_those_of_the_types() {
     let spec = resolved(json!({"traffic": [{"kind": "on_off"}]}));
     let source = Traffic::Tcp(Workload::OnOff(OnOff::default()));
-    assert_eq!(spec.traffic, [TrafficEntry { source, priority: 0, subflows: None }]);
+    let (name, kind) = ("on_off".into(), "on_off");
+    assert_eq!(spec.traffic, [TrafficEntry { name, kind, source, priority: 0, subflows: None, size_classes: None }]);
     assert_eq!(OnOff::default().pairs, Pairs::OneToOne { from: 0, to: 1 });
     assert_eq!((spec.seed, spec.scheme.name(), spec.run.until), (1, "ecmp", Time(10_000_000_000_000)));
     let classes: Vec<(&str, u64, u64)> =

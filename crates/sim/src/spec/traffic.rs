@@ -1,9 +1,11 @@
-//! `[[traffic]]`: the list of what is sent. Each entry has a `kind`, and the keys of that kind.
+//! `[[traffic]]`: the list of what is sent. Each entry has the keys of all (`common.rs`), and those of its kind.
 
+mod common;
 mod given;
 mod random;
 mod steps;
 
+use common::Common;
 use serde_json::{Map, Value};
 use spinewise_policy::hash;
 use std::fs::File;
@@ -11,11 +13,13 @@ use std::io::Read as _;
 
 use super::error::SpecError;
 use super::key::{Key, Kind, one_of};
+use super::metrics::SizeClass;
 use super::reader::Reader;
 use super::topology::TopologySpec;
 use crate::transport::{Transport, UdpConfig};
 use crate::workload::{Workload, WorkloadError};
 
+pub(crate) use common::{CarriedKeys, EntryKeys};
 pub(crate) use given::{FlowKeys, IncastKeys, ListKeys, PermutationKeys, StepKeys, UdpKeys};
 pub(crate) use random::{OnOffKeys, PoissonKeys};
 pub(crate) use steps::{AllReduceKeys, AllToAllKeys, RpcKeys};
@@ -26,12 +30,25 @@ const MOST_ENTRIES: usize = 256;
 /// One entry of the traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrafficEntry {
+    /// What it is called.
+    pub name: String,
+    /// The word of its kind.
+    pub kind: &'static str,
     /// What is sent.
     pub source: Traffic,
     /// Priority of its data packets in switches with several data queues, 0 to 6.
     pub priority: u8,
     /// Subflows of each connection, if not `transport.subflows`.
     pub subflows: Option<u8>,
+    /// Classes that summaries of it are made for, if not those of all.
+    pub size_classes: Option<Vec<SizeClass>>,
+}
+
+impl TrafficEntry {
+    /// Is it a UDP source?
+    pub fn is_udp(&self) -> bool {
+        matches!(self.source, Traffic::Udp(_))
+    }
 }
 
 /// What an entry of the traffic sends.
@@ -61,13 +78,41 @@ type Read = fn(&mut Reader<'_>, &TopologySpec) -> Result<Traffic, SpecError>;
 pub(crate) struct Entry {
     /// The word of a spec.
     pub kind: &'static str,
-    /// What it makes.
+    /// What it makes, in a line.
     pub doc: &'static str,
+    /// What it makes, at length.
+    pub about: &'static str,
     /// Where it comes from.
     pub source: &'static str,
-    /// Its keys, `kind` first.
+    /// Its own keys.
     pub keys: &'static [Key],
+    /// Who carries its flows.
+    carrier: Carrier,
     read: Read,
+}
+
+/// Who carries the flows of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carrier {
+    /// The transport of the run.
+    Transport,
+    /// UDP.
+    Udp,
+}
+
+impl Entry {
+    /// The keys it shares with all kinds that are carried alike.
+    pub fn carried(&self) -> &'static [Key] {
+        match self.carrier {
+            Carrier::Transport => CarriedKeys::KEYS,
+            Carrier::Udp => &[],
+        }
+    }
+
+    /// All keys of such a table.
+    pub fn all_keys(&self) -> Vec<Key> {
+        [EntryKeys::KEYS, self.keys, self.carried()].concat()
+    }
 }
 
 /// All kinds.
@@ -75,67 +120,100 @@ pub(crate) const ENTRIES: &[Entry] = &[
     Entry {
         kind: "poisson",
         doc: "Poisson arrivals at a target load, sizes from a distribution",
+        about: "Poisson arrivals at every sending host, at a target load, with sizes from a distribution.",
         source: "the load of the public ns-3 codes: ns3-load-balance (leaf_uplinks), conweave-ns3 (host_links)",
         keys: PoissonKeys::KEYS,
+        carrier: Carrier::Transport,
         read: random::read_poisson,
     },
     Entry {
         kind: "on_off",
         doc: "a number of flows in bursts, sizes heavy-tailed (PDLB, \"Basic performance\")",
+        about: "Flows in bursts: Poisson arrivals while a sender is ON, normally distributed OFF periods \
+              between, sizes of a bounded Pareto distribution (PDLB, \"Basic performance\"; what the paper \
+              leaves open is assumed here).",
         source: "PDLB, \"Basic performance\"; rates, periods and tail index are assumptions",
         keys: OnOffKeys::KEYS,
+        carrier: Carrier::Transport,
         read: random::read_on_off,
     },
     Entry {
         kind: "flows",
         doc: "flows given one by one, in a CSV file or here",
+        about: "Flows given one by one.",
         source: "given",
         keys: ListKeys::KEYS,
+        carrier: Carrier::Transport,
         read: given::read_list,
     },
     Entry {
         kind: "permutation",
         doc: "every host sends one flow and receives one, at once",
+        about: "Every host sends one flow and receives one, all at once; a new permutation each round.",
         source: "the worst case of one flow a host, as htsim has it",
         keys: PermutationKeys::KEYS,
+        carrier: Carrier::Transport,
         read: given::read_permutation,
     },
     Entry {
         kind: "incast",
         doc: "many hosts send to one at once",
+        about: "Many hosts send to one at once.",
         source: "DCTCP (SIGCOMM 2010), section 2.3",
         keys: IncastKeys::KEYS,
+        carrier: Carrier::Transport,
         read: given::read_incast,
     },
     Entry {
         kind: "rpc",
         doc: "one host asks several, again and again: their answers meet at its link",
+        about: "One host asks several, drawn at random for each request, and their answers meet at its link.",
         source: "partition/aggregate, DCTCP (SIGCOMM 2010), section 2.1",
         keys: RpcKeys::KEYS,
+        carrier: Carrier::Transport,
         read: steps::read_rpc,
     },
     Entry {
         kind: "all_reduce",
         doc: "ring all-reduce: each step starts when the one before has arrived",
+        about: "Ring all-reduce: 2(n - 1) steps, in each of which every host sends one n-th of its data to the \
+              next one, as soon as it has received the step before from the one before it.",
         source: "Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2), 2009",
         keys: AllReduceKeys::KEYS,
+        carrier: Carrier::Transport,
         read: steps::read_all_reduce,
     },
     Entry {
         kind: "all_to_all",
         doc: "every host sends to every other one, step by step or all at once",
+        about: "All-to-all: in step s of n - 1 host i sends to host i + s; the next step starts when that is \
+              acknowledged and what it receives in this step is there.",
         source: "the linear shift of MPI libraries: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
         keys: AllToAllKeys::KEYS,
+        carrier: Carrier::Transport,
         read: steps::read_all_to_all,
     },
     Entry {
         kind: "udp",
         doc: "one constant-rate UDP source, by a schedule of rates",
+        about: "One UDP source of a constant rate, which follows a schedule.",
         source: "PDLB, \"Adaptive Granularity\", and exactness tests",
         keys: UdpKeys::KEYS,
+        carrier: Carrier::Udp,
         read: given::read_udp,
     },
 ];
+
+/// Their words.
+pub(crate) const KINDS: [&str; ENTRIES.len()] = {
+    let mut kinds = [""; ENTRIES.len()];
+    let mut at = 0;
+    while at < kinds.len() {
+        kinds[at] = ENTRIES[at].kind;
+        at += 1;
+    }
+    kinds
+};
 
 /// Reads the list of entries.
 pub(crate) fn read(
@@ -147,69 +225,63 @@ pub(crate) fn read(
         let value = if list.is_empty() { Value::Array(Vec::new()) } else { list.len().into() };
         return Err(SpecError::new("traffic", &value, format!("from 1 to {MOST_ENTRIES} [[traffic]] tables")));
     }
+    let names = common::names(list);
     let mut traffic = Vec::with_capacity(list.len());
     let mut resolved = Vec::with_capacity(list.len());
-    for (index, value) in list.iter().enumerate() {
-        let path = format!("traffic[{index}]");
-        let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table with a kind"))?;
-        let entry = find(&path, table)?;
-        let mut reader = Reader::new(&path, entry.keys, table)?;
-        let source = (entry.read)(&mut reader, fabric)?;
-        let subflows = check_subflows(&reader, transport)?;
-        let told = reader.finish();
-        // Every kind has this key, with this range.
-        let priority = told["priority"].as_u64().unwrap_or(0) as u8;
-        traffic.push(TrafficEntry { source, priority, subflows });
+    for (number, value) in list.iter().enumerate() {
+        let read = read_entry(value, number, &names, fabric, transport);
+        let (entry, told) = read.map_err(|error| error.of_entry(number, &names[number].name, list.len()))?;
+        traffic.push(entry);
         resolved.push(told);
     }
     Ok((traffic, Value::Array(resolved)))
 }
 
-/// The error of a workload that does not fit this topology, as an error about the spec.
-pub fn workload_error(entry: usize, error: WorkloadError) -> SpecError {
-    SpecError {
-        key: format!("traffic[{entry}].{}", error.key),
-        value: error.value,
-        allowed: error.allowed,
-        hint: None,
-        unserved: false,
+/// Reads one entry.
+fn read_entry(
+    value: &Value,
+    number: usize,
+    names: &[common::Named],
+    fabric: &TopologySpec,
+    transport: &Transport,
+) -> Result<(TrafficEntry, Value), SpecError> {
+    let path = format!("traffic[{number}]");
+    let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table with a kind"))?;
+    let entry = find(&path, table)?;
+    let lists = [EntryKeys::KEYS, entry.keys, entry.carried()];
+    let [mut of_all, mut own, mut of_carried] = Reader::split(&path, lists, table)?;
+    let mut common = common::read(&mut of_all, names, number)?;
+    let source = (entry.read)(&mut own, fabric)?;
+    if entry.carrier == Carrier::Transport {
+        common::read_carried(&mut of_carried, transport, &mut common)?;
     }
+    let Common { priority, subflows, size_classes } = common;
+    let name = names[number].name.clone();
+    let told = [of_all, own, of_carried].into_iter().flat_map(Reader::told).collect();
+    Ok((TrafficEntry { name, kind: entry.kind, source, priority, subflows, size_classes }, Value::Object(told)))
+}
+
+/// The error of a workload that does not fit this topology, as an error about the spec.
+pub fn workload_error(traffic: &[TrafficEntry], number: usize, error: WorkloadError) -> SpecError {
+    let key = format!("traffic[{number}].{}", error.key);
+    let error = SpecError { key, value: error.value, allowed: error.allowed, hint: None, unserved: false };
+    error.of_entry(number, &traffic[number].name, traffic.len())
 }
 
 fn find(path: &str, table: &Map<String, Value>) -> Result<&'static Entry, SpecError> {
-    let kinds = || ENTRIES.iter().map(|entry| entry.kind);
+    let kinds = || one_of(KINDS.iter().copied());
     let Some(given) = table.get("kind") else {
-        return Err(SpecError::missing(format!("{path}.kind"), one_of(kinds())));
+        return Err(SpecError::missing(format!("{path}.kind"), kinds()));
     };
     let word = given.as_str().unwrap_or_default();
     ENTRIES
         .iter()
         .find(|entry| entry.kind == word)
-        .ok_or_else(|| SpecError::new(format!("{path}.kind"), given, one_of(kinds())).did_you_mean(word, kinds()))
+        .ok_or_else(|| SpecError::new(format!("{path}.kind"), given, kinds()).did_you_mean(word, KINDS.iter().copied()))
 }
 
 /// The kind of a host key.
 const HOST: Kind = Kind::Integer { min: 0, max: (1 << 20) - 1 };
-
-/// The kind of the key `priority`: the eight of PFC (IEEE 802.1Qbb) but one, which is left to control.
-const PRIORITY: Kind = Kind::Integer { min: 0, max: 6 };
-
-/// The kind of the key `subflows`.
-const SUBFLOWS: Kind = Kind::Integer { min: 1, max: 64 };
-
-/// The key `subflows` of an entry that has it: no more than the transport has.
-fn check_subflows(reader: &Reader<'_>, transport: &Transport) -> Result<Option<u8>, SpecError> {
-    let most = match transport {
-        Transport::Tcp(tcp) => tcp.subflows,
-        Transport::Rdma(_) => 1,
-    };
-    match reader.given("subflows").and_then(Value::as_f64) {
-        Some(given) if given > f64::from(most) => {
-            Err(reader.refuse("subflows", format!("from 1 to {most}, which is transport.subflows")))
-        }
-        given => Ok(given.map(|given| given as u8)),
-    }
-}
 
 /// Refuses a host that is not there.
 fn check_host(reader: &Reader<'_>, name: &str, host: u32, fabric: &TopologySpec) -> Result<(), SpecError> {

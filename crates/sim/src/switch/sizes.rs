@@ -114,7 +114,8 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     for (index, entry) in spec.traffic.iter().enumerate() {
         if u32::from(entry.priority) >= shared.priorities {
             let allowed = format!("a priority below switch.priorities = {}", shared.priorities);
-            return Err(SpecError::new(format!("traffic[{index}].priority"), &entry.priority.into(), allowed));
+            let error = SpecError::new(format!("traffic[{index}].priority"), &entry.priority.into(), allowed);
+            return Err(error.of_entry(index, &entry.name, spec.traffic.len()));
         }
     }
     let topology = Topology::new(&spec.topology)?;

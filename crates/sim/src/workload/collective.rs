@@ -11,7 +11,7 @@
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, Gate, MOST_FLOWS, Places, Plan, Upon, WorkloadError, entity, shuffle};
+use super::{FlowSpec, Gate, Job, Jobs, MOST_FLOWS, Place, Places, Plan, Upon, WorkloadError, entity, shuffle};
 
 /// Which hosts take part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +117,18 @@ impl Pattern {
         }
     }
 
+    /// The message of each of `n` hosts, as NCCL's tests count it: of an all-to-all with the block that a host has for
+    /// itself (nccl-tests, doc/PERFORMANCE.md and src/alltoall.cu).
+    fn message(self, n: u32) -> u64 {
+        let n = u128::from(n);
+        let bytes = match self {
+            Pattern::AllReduce { size } => size.into(),
+            Pattern::AllToAll { share: Share::OfPair(size), .. } => n * u128::from(size),
+            Pattern::AllToAll { share: Share::OfHost(size), .. } => (n * u128::from(size) + (n - 1) / 2) / (n - 1),
+        };
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+
     /// The steps that do not wait for others of the same round.
     fn first_steps(self, n: u32) -> u32 {
         match self {
@@ -194,30 +206,41 @@ impl Collective {
         }
     }
 
+    /// What its flows are parts of.
+    pub(super) fn jobs(&self, hosts: u32) -> Jobs {
+        let job = |group: Vec<u32>| {
+            let n = group.len() as u32;
+            Job { steps: self.pattern.steps(n), ranks: n, message: self.pattern.message(n) }
+        };
+        Jobs::new(self.resolve(hosts).into_iter().map(job).collect())
+    }
+
     pub(super) fn generate(&self, seed: u64, entry: u8, places: &Places) -> Result<Plan, WorkloadError> {
         self.check(places.hosts)?;
         let mut plan = Plan::default();
+        let jobs = self.jobs(places.hosts);
         for (number, mut group) in (0u32..).zip(self.resolve(places.hosts)) {
             if self.order == Order::Random {
                 shuffle(&mut group, &mut Rng::stream(seed, "collective order", entity(entry, number)));
             }
             for round in 0..self.rounds {
-                let batch = 1 + round * self.groups() + number;
-                let like = FlowSpec { start: self.start, entry, batch, ..FlowSpec::default() };
+                let part = jobs.part(Place { round, group: number, step: 0 });
+                let like = FlowSpec { start: self.start, entry, part, ..FlowSpec::default() };
                 self.add_round(&mut plan, &group, round, like);
             }
         }
         Ok(plan)
     }
 
-    /// Adds a round of a group: flows step by step, host by host, then their gates.
+    /// Adds a round of a group: flows step by step, host by host, then their gates. `like` is of its first
+    /// step.
     fn add_round(&self, plan: &mut Plan, group: &[u32], round: u32, like: FlowSpec) {
         let (pattern, n) = (self.pattern, group.len() as u32);
         let steps = pattern.steps(n);
         let first = plan.flows.len() as u32;
         for (step, i) in pairs(0..steps, n) {
             let (src, dst) = (group[i as usize], group[pattern.receiver(i, step, n) as usize]);
-            plan.flows.push(FlowSpec { src, dst, size: pattern.size(i, step, n), ..like });
+            plan.flows.push(FlowSpec { src, dst, size: pattern.size(i, step, n), part: like.part + step, ..like });
         }
         let of = |first: u32, step: u32, i: u32| first + step * n + i;
         let free = pattern.first_steps(n);

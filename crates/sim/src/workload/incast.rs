@@ -3,7 +3,7 @@
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, MOST_FLOWS, Places, WorkloadError, draw, entity};
+use super::{FlowSpec, Jobs, MOST_FLOWS, Places, WorkloadError, draw, entity};
 
 /// Who sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,20 @@ impl Incast {
         Incast { receiver, senders, size, start: Time::ZERO, period: Span::ZERO, repeat: 1 }
     }
 
+    /// How many hosts send.
+    fn count(&self) -> u32 {
+        match &self.senders {
+            Senders::Count(count) => *count,
+            Senders::List(list) => list.len() as u32,
+        }
+    }
+
+    /// What its flows are parts of: each round is a gather, for NCCL's tests.
+    pub(super) fn jobs(&self) -> Jobs {
+        let ranks = self.count() + 1;
+        Jobs::of_one(1, ranks, self.size.saturating_mul(ranks.into()))
+    }
+
     pub(super) fn generate(&self, seed: u64, entry: u8, places: &Places) -> Result<Vec<FlowSpec>, WorkloadError> {
         if self.receiver >= places.hosts {
             let allowed = format!("a host, from 0 to {}", places.hosts.saturating_sub(1));
@@ -52,9 +66,9 @@ impl Incast {
         let mut flows = Vec::with_capacity(self.repeat as usize * senders.len());
         for round in 0..self.repeat {
             let start = self.start + self.period * u64::from(round);
-            let flow =
-                |&src: &u32| FlowSpec { src, dst: self.receiver, size: self.size, start, entry, ..FlowSpec::default() };
-            flows.extend(senders.iter().map(flow));
+            let like =
+                FlowSpec { dst: self.receiver, size: self.size, start, entry, part: round + 1, ..FlowSpec::default() };
+            flows.extend(senders.iter().map(|&src| FlowSpec { src, ..like }));
         }
         Ok(flows)
     }

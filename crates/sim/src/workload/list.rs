@@ -4,10 +4,12 @@ use core::fmt;
 
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, Gate, MOST_FLOWS, Places, Plan, Upon, WorkloadError};
+use super::{FlowSpec, Gate, Jobs, MOST_FLOWS, Places, Plan, Upon, WorkloadError};
 
 /// The columns of the table.
 const COLUMNS: [&str; 4] = ["src", "dst", "size_bytes", "start_ns"];
+/// One that it may have.
+const BATCH: &str = "batch";
 const PS_PER_NS: u64 = 1_000;
 /// Digits a fraction of a nanosecond may have: picoseconds are the unit of simulated time.
 const FRACTION_DIGITS: usize = 3;
@@ -23,6 +25,8 @@ pub struct ListedFlow {
     pub size: u64,
     /// When it starts.
     pub start: Time,
+    /// Which batch it belongs to, from 1 to [`MOST_FLOWS`]; 0: it stands alone.
+    pub batch: u32,
 }
 
 /// A list of flows that fits a number of hosts; in any order.
@@ -84,7 +88,23 @@ impl FlowList {
         if rounds == 0 || u64::from(rounds) > most {
             return Err(WorkloadError::new("rounds", rounds, format!("from 1 to {most}, for this number of flows")));
         }
+        // A part has 32 bits.
+        let most = u32::MAX / self.batches().max(1);
+        if rounds > most {
+            let allowed = format!("from 1 to {most}, for {} batches", self.batches());
+            return Err(WorkloadError::new("rounds", rounds, allowed));
+        }
         Ok(FlowList { rounds, gap, ..self })
+    }
+
+    /// The last batch of a round, 0 if there are none.
+    fn batches(&self) -> u32 {
+        self.flows.iter().map(|flow| flow.batch).max().unwrap_or(0)
+    }
+
+    /// What its flows are parts of: batches as given, those of each round behind those of the one before; or rounds.
+    pub(super) fn jobs(&self) -> Option<Jobs> {
+        (self.batches() > 0 || self.rounds > 1).then(|| Jobs::of_one(1, 0, 0))
     }
 
     /// Does a flow wait for the one before it?
@@ -93,7 +113,7 @@ impl FlowList {
     }
 
     /// Reads a table of comma-separated values whose header names `src`, `dst`, `size_bytes` and `start_ns` in any
-    /// order. Other columns are ignored, so that a table of results serves as a list of flows; lines that begin with `#`
+    /// order, and `batch` if there are batches. Other columns are ignored, so that a table of results serves as a list of flows; lines that begin with `#`
     /// are comments. Starts may have up to three decimals (picoseconds).
     ///
     /// # Errors
@@ -107,11 +127,11 @@ impl FlowList {
             .flexible(true)
             .from_reader(text.as_bytes());
         let header = reader.headers().map_err(|problem| unreadable(&problem))?.clone();
-        let places = locate(&header).map_err(|error| error.at(line_of(text, &header)))?;
+        let columns = locate(&header).map_err(|error| error.at(line_of(text, &header)))?;
         let mut flows = Vec::new();
         for row in reader.records() {
             let row = row.map_err(|problem| unreadable(&problem))?;
-            let flow = read_row(&row, header.len(), places, hosts).map_err(|error| error.at(line_of(text, &row)))?;
+            let flow = read_row(&row, columns, hosts).map_err(|error| error.at(line_of(text, &row)))?;
             flows.push(flow);
         }
         FlowList::new(flows, hosts)
@@ -128,25 +148,28 @@ impl FlowList {
             let allowed = format!("hosts from 0 to {}", places.hosts.saturating_sub(1));
             return Err(WorkloadError::new("list", format!("{} -> {}", flow.src, flow.dst), allowed));
         }
+        let batches = self.batches();
         let of = |flow: &ListedFlow| FlowSpec {
             src: flow.src,
             dst: flow.dst,
             size: flow.size,
             start: flow.start,
             entry,
+            part: if batches == 0 && self.rounds > 1 { 1 } else { flow.batch },
             ..FlowSpec::default()
         };
         let mut plan = Plan::free(self.flows.iter().map(of).collect());
         let each = self.flows.len() as u32;
         for again in each..each * self.rounds {
             let flow = plan.flows[(again % each) as usize];
+            let part = if flow.part > 0 { flow.part + again / each * batches.max(1) } else { 0 };
             plan.gates.push(Gate {
                 host: flow.src,
                 after: vec![(again - each, Upon::Acknowledged)],
                 gap: self.gap,
                 flows: vec![again],
             });
-            plan.flows.push(flow);
+            plan.flows.push(FlowSpec { part, ..flow });
         }
         Ok(plan)
     }
@@ -166,20 +189,29 @@ fn line_of(text: &str, row: &csv::StringRecord) -> usize {
     position.line() as usize + skipped
 }
 
-/// Where each of [`COLUMNS`] stands in the header.
-fn locate(header: &csv::StringRecord) -> Result<[usize; 4], ListError> {
+/// Where columns stand in the header.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    /// Each of [`COLUMNS`].
+    places: [usize; 4],
+    batch: Option<usize>,
+    /// Number of columns.
+    width: usize,
+}
+
+fn locate(header: &csv::StringRecord) -> Result<Header, ListError> {
+    let place_of = |name: &str| {
+        let mut found = header.iter().enumerate().filter(|(_, field)| *field == name).map(|(place, _)| place);
+        match (found.next(), found.next()) {
+            (_, Some(_)) => Err(error(name, "there twice", "each column once")),
+            (place, None) => Ok(place),
+        }
+    };
     let mut places = [0; 4];
     for (place, name) in places.iter_mut().zip(COLUMNS) {
-        let mut found = header.iter().enumerate().filter(|(_, field)| *field == name);
-        let Some((index, _)) = found.next() else {
-            return Err(error(name, "missing", missing(header, name)));
-        };
-        if found.next().is_some() {
-            return Err(error(name, "there twice", "each column once"));
-        }
-        *place = index;
+        *place = place_of(name)?.ok_or_else(|| error(name, "missing", missing(header, name)))?;
     }
-    Ok(places)
+    Ok(Header { places, batch: place_of(BATCH)?, width: header.len() })
 }
 
 fn missing(header: &csv::StringRecord, name: &str) -> String {
@@ -192,11 +224,13 @@ fn missing(header: &csv::StringRecord, name: &str) -> String {
     }
 }
 
-fn read_row(row: &csv::StringRecord, width: usize, places: [usize; 4], hosts: u32) -> Result<ListedFlow, ListError> {
-    if row.len() != width {
-        return Err(error("all", format!("{} fields", row.len()), format!("{width} fields, as the header has")));
+fn read_row(row: &csv::StringRecord, header: Header, hosts: u32) -> Result<ListedFlow, ListError> {
+    if row.len() != header.width {
+        let allowed = format!("{} fields, as the header has", header.width);
+        return Err(error("all", format!("{} fields", row.len()), allowed));
     }
-    let [src, dst, size, start] = places.map(|place| &row[place]);
+    let [src, dst, size, start] = header.places.map(|place| &row[place]);
+    let batch = header.batch.map_or("", |place| &row[place]);
     let host = |column: &str, text: &str| text.parse().map_err(|_| error(column, text, "the number of a host"));
     let flow = ListedFlow {
         src: host("src", src)?,
@@ -204,9 +238,17 @@ fn read_row(row: &csv::StringRecord, width: usize, places: [usize; 4], hosts: u3
         size: size.parse().map_err(|_| error("size_bytes", size, "a whole number of bytes, 1 or more"))?,
         start: read_ns(start)
             .ok_or_else(|| error("start_ns", start, "nanoseconds, 0 or more, with up to three decimals"))?,
+        batch: read_batch(batch)?,
     };
     check(&flow, hosts)?;
     Ok(flow)
+}
+
+/// The number of a batch; nothing for none.
+fn read_batch(text: &str) -> Result<u32, ListError> {
+    let number = if text.is_empty() { Some(0) } else { text.parse::<u32>().ok() };
+    let allowed = || format!("the number of a batch, 1 to {MOST_FLOWS}; 0 or nothing for none");
+    number.filter(|&number| u64::from(number) <= MOST_FLOWS).ok_or_else(|| error(BATCH, text, allowed()))
 }
 
 /// Decimal nanoseconds to picoseconds, exactly.
@@ -263,7 +305,7 @@ mod tests {
     fn reads_columns_in_any_order_and_ignores_others() {
         let text = "\u{feff}# ours\n start_ns,dst , fct_ns,size_bytes,src\n1000.5,7,-,1500,0\n\n0,1,x,1,2\n";
         let list = FlowList::from_csv(text, 8).unwrap();
-        let flow = |src, dst, size, ps| ListedFlow { src, dst, size, start: Time(ps) };
+        let flow = |src, dst, size, ps| ListedFlow { src, dst, size, start: Time(ps), batch: 0 };
         assert_eq!(list.flows(), [flow(0, 7, 1500, 1_000_500), flow(2, 1, 1, 0)]);
         assert_eq!(FlowList::new(list.flows().to_vec(), 8).unwrap(), list);
         let flows = super::super::Workload::List(list).plan(1, 6, &Fabric::new(2, 4, 1).places()).unwrap().flows;

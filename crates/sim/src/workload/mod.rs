@@ -13,6 +13,7 @@ pub mod builtin;
 pub mod cdf;
 pub mod collective;
 pub mod incast;
+pub mod jobs;
 pub mod list;
 pub mod load;
 pub mod math;
@@ -27,6 +28,7 @@ pub use builtin::{BuiltinCdf, builtins};
 pub use cdf::{Cdf, CdfError};
 pub use collective::{Collective, Members, Order, Pattern, Share};
 pub use incast::{Incast, Senders};
+pub use jobs::{Job, Jobs, Place};
 pub use list::{FlowList, ListError, ListedFlow};
 pub use load::{Loads, Offered};
 pub use on_off::OnOff;
@@ -56,9 +58,8 @@ pub struct FlowSpec {
     pub priority: u8,
     /// Subflows of its connection, if fewer than `transport.subflows`; 0: as many.
     pub subflows: u8,
-    /// Which of the entry's batches it belongs to, from 1: a round of a collective operation, a request with its
-    /// answers. 0 for flows that stand alone.
-    pub batch: u32,
+    /// Which part of its entry's [`Jobs`] it belongs to: a round and a step of it. 0 for flows that stand alone.
+    pub part: u32,
 }
 
 /// What workloads know of the topology.
@@ -139,6 +140,18 @@ impl Workload {
             Workload::Collective(collective) => collective.generate(seed, entry, places)?,
         };
         Ok(plan.sorted())
+    }
+
+    /// What its flows are parts of, if they do not stand alone, among so many hosts.
+    pub fn jobs(&self, hosts: u32) -> Option<Jobs> {
+        match self {
+            Workload::Poisson(_) | Workload::OnOff(_) => None,
+            Workload::List(list) => list.jobs(),
+            Workload::Permutation(permutation) => Some(Jobs::of_one(1, hosts, permutation.size)),
+            Workload::Incast(incast) => Some(incast.jobs()),
+            Workload::Rpc(rpc) => Some(rpc.jobs()),
+            Workload::Collective(collective) => Some(collective.jobs(hosts)),
+        }
     }
 
     /// Does what happens in the network decide when its flows start? Such traffic offers no load, which is a rate.

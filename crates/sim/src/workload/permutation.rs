@@ -62,6 +62,7 @@ impl Permutation {
                 size: self.size,
                 start,
                 entry,
+                part: round + 1,
                 ..FlowSpec::default()
             }));
         }

@@ -3,7 +3,7 @@
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, Gate, MOST_FLOWS, Places, Plan, Upon, WorkloadError, draw, entity, math};
+use super::{FlowSpec, Gate, Jobs, MOST_FLOWS, Place, Places, Plan, Upon, WorkloadError, draw, entity, math};
 
 /// When requests are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,10 +76,18 @@ impl Rpc {
         Ok(())
     }
 
+    /// What its flows are parts of: a gather of the answers, for NCCL's tests.
+    pub(super) fn jobs(&self) -> Jobs {
+        let ranks = self.fan_in + 1;
+        let steps = if self.request_size > 0 { 2 } else { 1 };
+        Jobs::of_one(steps, ranks, self.size.saturating_mul(ranks.into()))
+    }
+
     pub(super) fn generate(&self, seed: u64, entry: u8, places: &Places) -> Result<Plan, WorkloadError> {
         self.check(places.hosts)?;
         let mut arrivals = Rng::stream(seed, "request arrivals", entity(entry, 0));
         let mut plan = Plan::default();
+        let jobs = self.jobs();
         let mut now = self.start;
         for request in 0..self.requests {
             match self.arrivals {
@@ -93,7 +101,8 @@ impl Rpc {
             let mut rng = Rng::stream(seed, "request ends", entity(entry, request));
             let receiver = self.receiver.unwrap_or_else(|| rng.below(places.hosts));
             let others: Vec<u32> = (0..places.hosts).filter(|&host| host != receiver).collect();
-            let like = FlowSpec { start: now, entry, batch: request + 1, ..FlowSpec::default() };
+            let part = jobs.part(Place { round: request, group: 0, step: 0 });
+            let like = FlowSpec { start: now, entry, part, ..FlowSpec::default() };
             for sender in draw(others, self.fan_in, &mut rng) {
                 self.ask(&mut plan, receiver, sender, like);
             }
@@ -101,7 +110,7 @@ impl Rpc {
         Ok(plan)
     }
 
-    /// A request to one host, and its answer.
+    /// A request to one host, and its answer; `like` is of the first step.
     fn ask(&self, plan: &mut Plan, receiver: u32, sender: u32, like: FlowSpec) {
         if self.request_size > 0 {
             let number = plan.flows.len() as u32;
@@ -109,7 +118,8 @@ impl Rpc {
             let after = vec![(number, Upon::Received)];
             plan.gates.push(Gate { host: sender, after, gap: Span::ZERO, flows: vec![number + 1] });
         }
-        plan.flows.push(FlowSpec { src: sender, dst: receiver, size: self.size, ..like });
+        let part = like.part + u32::from(self.request_size > 0);
+        plan.flows.push(FlowSpec { src: sender, dst: receiver, size: self.size, part, ..like });
     }
 }
 
@@ -132,7 +142,7 @@ mod tests {
             let senders: BTreeSet<u32> = flows.iter().map(|flow| flow.src).collect();
             assert_eq!(senders.len(), 5);
             assert!(!senders.contains(&flows[0].dst));
-            let alike = |flow: &FlowSpec| (flow.dst, flow.start, flow.batch, flow.size);
+            let alike = |flow: &FlowSpec| (flow.dst, flow.start, flow.part, flow.size);
             let expected = (flows[0].dst, Time(7 * request as u64), request as u32 + 1, 100);
             assert!(flows.iter().all(|flow| alike(flow) == expected));
             senders.iter().for_each(|&host| asked[host as usize] += 1);
@@ -182,7 +192,7 @@ mod tests {
                 panic!("{gate:?}")
             };
             let (request, answer) = (plan.flows[*request as usize], plan.flows[*answer as usize]);
-            assert_eq!((request.src, request.dst, request.batch), (answer.dst, answer.src, answer.batch));
+            assert_eq!((request.src, request.dst, request.part + 1), (answer.dst, answer.src, answer.part));
             assert_eq!((request.size, answer.size), (64, 1_000));
         }
         let depths = depths(&plan);

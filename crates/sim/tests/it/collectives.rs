@@ -2,7 +2,7 @@
 
 use crate::common::{events, flow_column, merged, run, run_with};
 use serde_json::{Value, json};
-use spinewise_sim::outcome::Outcome;
+use spinewise_sim::outcome::{COLLECTIVE_COLUMNS, Outcome, Values};
 use spinewise_sim::setup::Tuning;
 
 /// A row of the table of flows; times in ps.
@@ -88,13 +88,29 @@ fn a_ring_of_single_packets_keeps_the_time_of_its_recursion() {
             }
             assert_eq!(steps.len() as u64, 2 * (n - 1));
         }
-        let whole = &outcome.report["collectives"][0];
+        let (whole, table) = (&wholes(&outcome)[0], collectives(&outcome));
         let end = flight + (2 * (n - 1) - 1) * (on_line(50, gbps) + flight);
         assert_eq!(
             *whole,
-            json!({"entry": 0, "group": 0, "round": 0, "flows": 2 * (n - 1) * n,
-            "bytes": 2 * (n - 1) * n * 1000, "start_ps": 0, "end_ps": end})
+            json!({"entry": 0, "group": 0, "round": 1, "step": 0, "flows": 2 * (n - 1) * n, "ranks": n,
+            "bytes": 2 * (n - 1) * n * 1000, "message_bytes": 1000 * n, "start_ps": 0, "end_ps": end, "finished": 1,
+            "last_flow": whole["last_flow"]})
         );
+        // All flows of the last step arrive at once: the first of them is told.
+        let number = flow_column(&outcome, "flow");
+        let last = rows.iter().zip(&number).filter(|(row, _)| row.received == end).map(|(_, &number)| number);
+        assert_eq!(last.min(), whole["last_flow"].as_u64());
+        for (step, row) in (1u64..).zip(&table[1..]) {
+            let start = (step - 1) * (on_line(50, gbps) + flight) - if step > 1 { on_line(50, gbps) } else { 0 };
+            assert_eq!((row["step"].as_u64(), row["flows"].as_u64()), (Some(step), Some(n)), "{row}");
+            assert_eq!((row["start_ps"].as_u64(), row["bytes"].as_u64()), (Some(start), Some(1000 * n)), "{row}");
+        }
+        assert_eq!(table.len() as u64, 1 + 2 * (n - 1));
+        let steps: Vec<u64> = (0..2 * (n - 1)).flat_map(|step| (0..n).map(move |_| step + 1)).collect();
+        let mut of_flows = flow_column(&outcome, "step");
+        of_flows.sort_unstable();
+        assert_eq!(of_flows, steps);
+        assert!(flow_column(&outcome, "batch").iter().all(|&batch| batch == 1));
     }
 }
 
@@ -113,11 +129,34 @@ fn all_to_all_of_single_packets_goes_by_round_trips() {
                 assert_eq!((row.start, row.received, row.acknowledged), (start, start + flight, start + flight + back));
             }
         }
-        let ends: Vec<&Value> =
-            outcome.report["collectives"].as_array().unwrap().iter().map(|round| &round["end_ps"]).collect();
+        let wholes = wholes(&outcome);
+        let ends: Vec<u64> = wholes.iter().map(|round| round["end_ps"].as_u64().unwrap()).collect();
         let expected: Vec<u64> = (1..=3).map(|number| number * round - 5_000_000 - back).collect();
-        assert_eq!(ends, expected.iter().collect::<Vec<_>>());
+        assert_eq!(ends, expected);
+        // The block that each host has for itself counts.
+        assert!(wholes.iter().all(|round| round["message_bytes"] == 1000 * n && round["bytes"] == 1000 * n * (n - 1)));
     }
+}
+
+/// The table of collectives, a row an object.
+fn collectives(outcome: &Outcome) -> Vec<Value> {
+    let column = |values: &Values| -> Vec<u64> {
+        match values {
+            Values::U8(v) => v.iter().map(|&x| x.into()).collect(),
+            Values::U32(v) => v.iter().map(|&x| x.into()).collect(),
+            Values::U64(v) => v.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let columns: Vec<Vec<u64>> = outcome.collectives.iter().map(column).collect();
+    let names = || COLLECTIVE_COLUMNS.iter().map(|column| column.name.to_owned());
+    let row = |at: usize| names().zip(columns.iter().map(|column| json!(column[at]))).collect();
+    (0..columns[0].len()).map(row).map(Value::Object).collect()
+}
+
+/// Its rounds, without their steps.
+fn wholes(outcome: &Outcome) -> Vec<Value> {
+    collectives(outcome).into_iter().filter(|row| row["step"] == 0).collect()
 }
 
 /// A lossy fabric with hot spots, where the steps of different hosts drift far apart.
@@ -166,7 +205,7 @@ fn steps_of_a_ring_start_at_the_last_byte_of_the_step_before() {
             let through = theirs[..22].iter().map(|row| row.received).max().max(own_end).unwrap();
             assert_eq!(ours[22].start, through + 7_500_000, "{scheme}: host {host}, the second round");
         }
-        let rounds = outcome.report["collectives"].as_array().unwrap();
+        let rounds = wholes(&outcome);
         assert_eq!(rounds.len(), 2);
         assert_eq!(rounds[1]["end_ps"], rows.iter().map(|row| row.received).max().unwrap());
         assert!(rounds[0]["end_ps"].as_u64() < rounds[1]["end_ps"].as_u64());
@@ -209,8 +248,10 @@ fn an_answer_starts_at_the_last_byte_of_its_request() {
         answers += answered.len();
     }
     assert_eq!(answers, 60);
-    let requests = outcome.report["collectives"].as_array().unwrap();
+    let requests = wholes(&outcome);
     assert_eq!(requests.len(), 10);
+    assert_eq!(collectives(&outcome).len(), 30, "each has two steps");
+    assert!(requests.iter().all(|request| request["ranks"] == 7 && request["message_bytes"] == 140_000));
     assert!(requests.iter().enumerate().all(|(n, request)| request["start_ps"] == 40_000_000 * n as u64));
 }
 
@@ -219,7 +260,7 @@ fn an_answer_starts_at_the_last_byte_of_its_request() {
 fn a_large_all_reduce_takes_what_theory_says() {
     let (n, bytes) = (4u64, 40_000_000u64);
     let outcome = run(&rack(n as u32, 10, json!({"kind": "all_reduce", "size_bytes": bytes})));
-    let end = outcome.report["collectives"][0]["end_ps"].as_u64().unwrap();
+    let end = wholes(&outcome)[0]["end_ps"].as_u64().unwrap();
     let steps = 2 * (n - 1);
     let wire = steps * (bytes / n) * 1050 / 1000;
     let least = on_line(wire, 10) + steps * (on_line(1050, 10) + 2 * DELAY);
@@ -281,12 +322,16 @@ fn what_never_starts_is_unfinished() {
     for (row, record) in rows.iter().zip(&outcome.records) {
         assert!(record.packets > 0 || row.start == 4_000_000, "{row:?}");
     }
-    let rounds = outcome.report["collectives"].as_array().unwrap();
-    assert_eq!(rounds.iter().map(|round| &round["end_ps"]).collect::<Vec<_>>(), [&Value::Null, &Value::Null]);
+    let rounds = wholes(&outcome);
+    assert!(rounds.iter().all(|round| round["end_ps"] == 0 && round["finished"] == 0), "{rounds:?}");
+    // The straggler has begun, and what has not begun is told with the start of its entry.
+    let straggler = rounds[0]["last_flow"].as_u64().unwrap() as usize;
+    assert!(outcome.records[straggler].packets > 0 && outcome.records[straggler].fct == 0);
+    assert_eq!(rounds[1]["start_ps"], 4_000_000);
     // With time enough both rounds end.
     let whole = run(&merged(&spec, &json!({"run": {"until_us": 90_000}})));
     finished(&whole);
-    assert!(whole.report["collectives"][1]["end_ps"].is_u64());
+    assert_eq!(wholes(&whole)[1]["finished"], 1);
 }
 
 #[test]
@@ -302,8 +347,61 @@ fn flows_that_wait_offer_no_load() {
 #[test]
 fn reports_of_other_traffic_list_no_collectives() {
     let outcome = run(&rack(3, 10, json!({"kind": "incast", "receiver": 0, "senders": 2, "size_bytes": 100})));
-    assert_eq!(outcome.report["collectives"], json!([]));
+    assert_eq!(collectives(&outcome), [] as [Value; 0]);
     let spec = rack(3, 10, json!({"kind": "all_reduce", "size_bytes": 100, "rounds": 3}));
     let few = run(&merged(&spec, &json!({"metrics": {"keep_flows_up_to": 2}})));
-    assert_eq!(few.report["collectives"], Value::Null);
+    assert!(few.collectives.is_empty());
+}
+
+#[test]
+fn rounds_by_the_clock_and_batches_of_a_list_have_a_time_too() {
+    let incast = json!({"kind": "incast", "receiver": 1, "senders": [0, 2, 3], "size_bytes": 5_000, "repeat": 2,
+                        "period_us": 300});
+    let permutation =
+        json!({"kind": "permutation", "inter_rack": false, "size_bytes": 700, "repeat": 2, "period_us": 90});
+    let list = json!({"kind": "flows", "list": [
+        {"src": 0, "dst": 1, "size_bytes": 100, "batch": 2}, {"src": 1, "dst": 2, "size_bytes": 200, "batch": 2},
+        {"src": 2, "dst": 1, "size_bytes": 400, "batch": 1}, {"src": 2, "dst": 3, "size_bytes": 800},
+    ], "rounds": 2});
+    let spec = merged(&rack(4, 10, incast.clone()), &json!({"traffic": [incast, permutation, list]}));
+    let outcome = run(&spec);
+    finished(&outcome);
+    let rows = wholes(&outcome);
+    assert_eq!(rows.len(), collectives(&outcome).len(), "none has steps");
+    let told = |row: &Value| -> Vec<u64> {
+        ["entry", "round", "flows", "ranks", "bytes", "message_bytes"].map(|key| row[key].as_u64().unwrap()).to_vec()
+    };
+    assert_eq!(
+        rows.iter().map(told).collect::<Vec<_>>(),
+        [
+            [0, 1, 3, 4, 15_000, 20_000],
+            [0, 2, 3, 4, 15_000, 20_000],
+            [1, 1, 4, 4, 2_800, 700],
+            [1, 2, 4, 4, 2_800, 700],
+            // Batches of the second round stand behind those of the first.
+            [2, 1, 1, 2, 400, 0],
+            [2, 2, 2, 3, 300, 0],
+            [2, 3, 1, 2, 400, 0],
+            [2, 4, 2, 3, 300, 0],
+        ]
+    );
+    let batches = flow_column(&outcome, "batch");
+    let alone = outcome.specs.iter().zip(&batches).filter(|(_, batch)| **batch == 0);
+    assert!(alone.map(|(flow, _)| flow.size).eq([800, 800]));
+    let plain =
+        run(&rack(4, 10, json!({"kind": "flows", "rounds": 3, "list": [{"src": 0, "dst": 1, "size_bytes": 9}]})));
+    assert_eq!(wholes(&plain).iter().map(|row| row["round"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[test]
+fn groups_have_rounds_of_their_own() {
+    let traffic = json!({"kind": "all_to_all", "size_bytes": 6_000, "hosts": [[0, 1, 2], [3, 1]], "rounds": 2});
+    let outcome = run(&rack(4, 10, traffic));
+    let told = |row: &Value| ["round", "group", "step", "flows", "ranks"].map(|key| row[key].as_u64().unwrap());
+    let of_round = |n: u64| [[n, 0, 0, 6, 3], [n, 0, 1, 3, 3], [n, 0, 2, 3, 3], [n, 1, 0, 2, 2]];
+    let rows: Vec<[u64; 5]> = collectives(&outcome).iter().map(told).collect();
+    assert_eq!(rows, [of_round(1), of_round(2)].concat());
+    // 6,000 bytes for two others are 9,000 with the block for itself; for one other 12,000.
+    let messages: Vec<u64> = wholes(&outcome).iter().map(|row| row["message_bytes"].as_u64().unwrap()).collect();
+    assert_eq!(messages, [9_000, 12_000, 9_000, 12_000]);
 }

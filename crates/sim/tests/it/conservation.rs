@@ -30,6 +30,8 @@ fn check_account(spec: &Value, outcome: &Outcome) {
     let switch = &spec["switch"];
     let lossless =
         switch["pfc"] == true && switch["egress_threshold"] == "without_pfc" && switch["pause_renewal"] == "timer";
+    // SRED drops by RED, whatever room there is.
+    let lossless = lossless && !spec["scheme"].to_string().contains("sred");
     assert!(drops == 0 || !lossless, "a lossless fabric has lost something\n{spec}");
     assert!(outcome.report["deadlock"].is_null(), "up and down does not lock\n{spec}");
     // A spine that has lost its link to a leaf cannot answer that leaf's probes with a TTL, and LBSP sends to a dead link
@@ -97,11 +99,8 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
             };
             let least = least_time(&topology, flow, payload.into(), header.into());
             assert!(fct[n] >= least, "faster than physics, {least}: {}", about());
-            // The ideal is that of one path: only packets on several can beat it.
-            let (from, to) = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
-            let one_path = from == to || topology.ways[(from * topology.leaves + to) as usize] == 1;
             assert!(ideal[n] >= least, "an ideal faster than physics, {least}: {}", about());
-            assert!(!one_path || fct[n] >= ideal[n], "faster than ideal, {}: {}", ideal[n], about());
+            assert!(fct[n] >= ideal[n], "faster than ideal, {}: {}", ideal[n], about());
         }
         assert!(tcp[n] == 0 || record.sender_fct == 0 || record.sender_fct > record.fct, "{}", about());
         assert!(record.arrived <= record.packets && record.retransmits <= record.packets, "{}", about());

@@ -1,7 +1,7 @@
 //! Whatever breaks: all is accounted for, nothing goes round in a circle or overtakes (debug assertions watch the links),
 //! every flow is finished or has a reason why not, and after repair all is as before.
 
-use crate::common::{counter, fat_tree, merged, run, run_with, steps};
+use crate::common::{counter, fat_tree, flow_column, merged, run, run_with, steps};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
@@ -158,6 +158,9 @@ fn check(spec: &Value, tuning: Tuning) -> Outcome {
     let [flows, finished, cut_off, out_of_time] =
         [&report["flows"], &report["finished"], &unfinished["cut_off"], &unfinished["out_of_time"]].map(|n| n.as_u64());
     assert_eq!(flows, finished.and_then(|n| Some(n + cut_off? + out_of_time?)), "{spec}");
+    // Rates fall and rise again, routes change: no flow is faster than its ideal.
+    let (fct, ideal) = (flow_column(&outcome, "fct_ps"), flow_column(&outcome, "ideal_fct_ps"));
+    assert!(fct.iter().zip(&ideal).all(|(&fct, &ideal)| fct == 0 || fct >= ideal), "{spec}");
     outcome
 }
 

@@ -264,15 +264,21 @@ fn the_ideal_path_depends_on_the_size_of_a_flow() {
         [2, 5, 1, 1000],
         [5, 3, 1, 1000]
     ]);
-    let outcome = run(&json!({
-        "topology": graph(2, 4, links.as_array().expect("a list").clone()),
-        "transport": {"mss_bytes": 1000, "header_bytes": 0},
-        "traffic": [{"kind": "flows", "list": [flow(0, 1, 1000, 0), flow(0, 1, 1_000_000, 0)]}],
-    }));
+    let ideal = |ideal: &str| {
+        let outcome = run(&json!({
+            "topology": graph(2, 4, links.as_array().expect("a list").clone()),
+            "transport": {"mss_bytes": 1000, "header_bytes": 0},
+            "traffic": [{"kind": "flows", "list": [flow(0, 1, 1000, 0), flow(0, 1, 1_000_000, 0)]}],
+            "metrics": {"ideal": ideal},
+        }));
+        flow_column(&outcome, "ideal_fct_ps")
+    };
     // 1000 bytes take 80 ns at 100 Gbps, 8 us at 1 Gbps.
     let short = 2 * 80_000 + 2 * 8_000_000 + 4 * 1_000_000;
     let long = 4 * 80_000 + 999 * 80_000 + 102_000_000;
-    assert_eq!(flow_column(&outcome, "ideal_fct_ps"), [short, long]);
+    assert_eq!(ideal("best_path"), [short, long]);
+    // Both paths together: 979 packets on the fast one, and 21 in time on the slow one.
+    assert_eq!(ideal("bound"), [short, 2 * 80_000 + 979 * 80_000 + 80_000 + 102_000_000]);
 }
 
 /// 1048 bytes take 83.84 ns at 100 Gbps, or 83 if floored; 4 links of 1 us.

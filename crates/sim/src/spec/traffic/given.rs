@@ -3,7 +3,7 @@
 use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
-use super::{HOST, PRIORITY, SUBFLOWS, Traffic, UdpFlow, check_host, read_file};
+use super::{HOST, Traffic, UdpFlow, check_host, read_file};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
 use crate::spec::reader::{Reader, keys};
@@ -19,23 +19,17 @@ const SENDERS: &str = "a number of hosts, or a list of hosts without the receive
 keys! {
     /// `[[traffic]]` of kind `flows`.
     ListKeys {
-        /// Flows given one by one.
-        _kind as "kind": String, Kind::Words(&["flows"]), Default::Required;
-        /// A CSV file with the columns src, dst, size_bytes and start_ns.
+        /// A CSV file with the columns src, dst, size_bytes and start_ns, and batch if there are batches.
         file: Option<String>, Kind::Text("the path of a file"), Default::Nothing("list is taken");
         /// Digest of the file: written into the resolved spec, and checked if given.
         file_digest: Option<String>, Kind::Text("16 hexadecimal digits"), Default::Nothing("not checked");
         /// The flows themselves, as tables.
-        list: Option<Vec<Value>>, Kind::List("a list of tables with src, dst, size_bytes and start_ns"),
+        list: Option<Vec<Value>>, Kind::List("a list of tables with src, dst, size_bytes, start_ns and batch"),
             Default::Nothing("file is read");
         /// How often each flow is sent: again when the one before it has been acknowledged in full.
         rounds: u32, REPEAT, Default::Number(1.0);
         /// From that acknowledgement to the next start.
         gap_us: Span, MICROSECONDS, Default::Number(0.0);
-        /// Priority of the data in switches with several data queues.
-        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
-        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
-        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
@@ -50,14 +44,14 @@ keys! {
         size_bytes: u64, SIZE, Default::Required;
         /// When it starts.
         start_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
+        /// Flows of one batch have a completion time together, as those of a collective operation; 0: it stands alone.
+        batch: u32, Kind::Integer { min: 0, max: MOST_FLOWS }, Default::Number(0.0);
     }
 }
 
 keys! {
     /// `[[traffic]]` of kind `permutation`.
     PermutationKeys {
-        /// Every host sends one flow and receives one, all at once; a new permutation each round.
-        _kind as "kind": String, Kind::Words(&["permutation"]), Default::Required;
         /// Size of each flow.
         size_bytes: u64, SIZE, Default::Required;
         /// When the first round starts.
@@ -68,18 +62,12 @@ keys! {
         repeat: u32, REPEAT, Default::Number(1.0);
         /// From the start of a round to that of the next.
         period_us: Span, MICROSECONDS, Default::Number(0.0);
-        /// Priority of the data in switches with several data queues.
-        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
-        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
-        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
 keys! {
     /// `[[traffic]]` of kind `incast`.
     IncastKeys {
-        /// Many hosts send to one at once.
-        _kind as "kind": String, Kind::Words(&["incast"]), Default::Required;
         /// The host they send to.
         receiver: u32, HOST, Default::Required;
         /// How many hosts send (drawn at random once), or which.
@@ -92,18 +80,12 @@ keys! {
         repeat: u32, REPEAT, Default::Number(1.0);
         /// From the start of a round to that of the next.
         period_us: Span, MICROSECONDS, Default::Number(0.0);
-        /// Priority of the data in switches with several data queues.
-        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
-        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
-        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
 keys! {
     /// `[[traffic]]` of kind `udp`.
     UdpKeys {
-        /// One UDP source of a constant rate, which follows a schedule.
-        _kind as "kind": String, Kind::Words(&["udp"]), Default::Required;
         /// Sending host.
         src: u32, HOST, Default::Required;
         /// Receiving host.
@@ -116,8 +98,6 @@ keys! {
         size_bytes: Option<u64>, SIZE, Default::Nothing("no limit");
         /// No packet leaves from here on.
         end_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("no end");
-        /// Priority of the data in switches with several data queues.
-        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
     }
 }
 
@@ -165,7 +145,8 @@ fn read_flows(reader: &mut Reader<'_>, list: &[Value], fabric: &TopologySpec) ->
         let mut entry = Reader::new(&path, FlowKeys::KEYS, table)?;
         let keys = FlowKeys::read(&mut entry)?;
         check_ends(&entry, keys.src, keys.dst, fabric)?;
-        flows.push(ListedFlow { src: keys.src, dst: keys.dst, size: keys.size_bytes, start: Time(keys.start_ns.0) });
+        let start = Time(keys.start_ns.0);
+        flows.push(ListedFlow { src: keys.src, dst: keys.dst, size: keys.size_bytes, start, batch: keys.batch });
         resolved.push(entry.finish());
     }
     reader.set_resolved("list", Value::Array(resolved));

@@ -2,7 +2,7 @@
 
 use spinewise_policy::{Span, Time};
 
-use super::{PRIORITY, SUBFLOWS, Traffic, read_file};
+use super::{Traffic, read_file};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero, one_of};
 use crate::spec::reader::{Reader, keys, words};
@@ -16,8 +16,6 @@ const NO_LEAF: Default = Default::Nothing("0, for leaf_pair and one_to_one");
 keys! {
     /// `[[traffic]]` of kind `poisson`.
     PoissonKeys {
-        /// Poisson arrivals at every sending host, at a target load, with sizes from a distribution.
-        _kind as "kind": String, Kind::Words(&["poisson"]), Default::Required;
         /// The distribution of flow sizes, one of those built in (see the list of workloads).
         cdf: Option<String>, Kind::Text("the name of a built-in distribution"), Default::Nothing("cdf_file is read");
         /// A file with the distribution of flow sizes: "size probability" or "size percent" a line.
@@ -41,19 +39,12 @@ keys! {
         duration_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("until max_flows");
         /// Only so many flows, the first of all hosts together; 0 = no limit.
         max_flows: u64, Kind::Integer { min: 0, max: MOST_FLOWS }, Default::Number(0.0);
-        /// Priority of the data in switches with several data queues.
-        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
-        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
-        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
 keys! {
     /// `[[traffic]]` of kind `on_off`.
     OnOffKeys {
-        /// Flows in bursts: Poisson arrivals while a sender is ON, normally distributed OFF periods between, sizes of a
-        /// bounded Pareto distribution (PDLB, "Basic performance"; what the paper leaves open is assumed here).
-        _kind as "kind": String, Kind::Words(&["on_off"]), Default::Required;
         /// Flows in all.
         flows: u64, Kind::Integer { min: 1, max: MOST_FLOWS }, Default::Number(200.0);
         /// Smallest flow.
@@ -78,10 +69,6 @@ keys! {
         to_leaf: Option<u32>, LEAF, Default::Nothing("1, for leaf_pair and one_to_one");
         /// When the senders begin.
         start_us: Span, START, Default::Number(0.0);
-        /// Priority of the data in switches with several data queues.
-        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
-        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
-        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
-use super::{HOST, PRIORITY, SUBFLOWS, Traffic};
+use super::{HOST, Traffic};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
 use crate::spec::reader::{Field, Reader, keys, words};
@@ -18,8 +18,6 @@ const HOSTS: &str = "\"all\", a list of hosts, or a list of such lists (groups)"
 keys! {
     /// `[[traffic]]` of kind `rpc`.
     RpcKeys {
-        /// One host asks several, drawn at random for each request, and their answers meet at its link.
-        _kind as "kind": String, Kind::Words(&["rpc"]), Default::Required;
         /// The host that asks.
         receiver: Option<u32>, HOST, Default::Nothing("drawn at random for each request");
         /// How many hosts answer a request.
@@ -37,19 +35,12 @@ keys! {
         arrivals: ArrivalWord, Kind::Words(ArrivalWord::WORDS), Default::Word("periodic");
         /// When requests begin.
         start_us: Span, MICROSECONDS, Default::Number(0.0);
-        /// Priority of the data in switches with several data queues.
-        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
-        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
-        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
 keys! {
     /// `[[traffic]]` of kind `all_reduce`.
     AllReduceKeys {
-        /// Ring all-reduce: 2(n - 1) steps, in each of which every host sends one n-th of its data to the next one, as
-        /// soon as it has received the step before from the one before it.
-        _kind as "kind": String, Kind::Words(&["all_reduce"]), Default::Required;
         /// Who takes part: all hosts, some, or groups of hosts, each with a ring of its own.
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
         /// The ring of a group: as listed (all: by number), or in a random order.
@@ -62,19 +53,12 @@ keys! {
         gap_us: Span, MICROSECONDS, Default::Number(0.0);
         /// When the first round starts.
         start_us: Span, MICROSECONDS, Default::Number(0.0);
-        /// Priority of the data in switches with several data queues.
-        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
-        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
-        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 
 keys! {
     /// `[[traffic]]` of kind `all_to_all`.
     AllToAllKeys {
-        /// All-to-all: in step s of n - 1 host i sends to host i + s; the next step starts when that is acknowledged and
-        /// what it receives in this step is there.
-        _kind as "kind": String, Kind::Words(&["all_to_all"]), Default::Required;
         /// Who takes part: all hosts, some, or groups of hosts, each for itself.
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
         /// The numbering of a group: as listed (all: by number), or in a random order.
@@ -92,10 +76,6 @@ keys! {
         gap_us: Span, MICROSECONDS, Default::Number(0.0);
         /// When the first round starts.
         start_us: Span, MICROSECONDS, Default::Number(0.0);
-        /// Priority of the data in switches with several data queues.
-        _priority as "priority": u32, PRIORITY, Default::Number(0.0);
-        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
-        _subflows as "subflows": Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
     }
 }
 

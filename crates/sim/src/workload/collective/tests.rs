@@ -135,10 +135,14 @@ fn groups_are_numbered_and_keep_to_themselves() {
     let members = Members::Groups(vec![vec![4, 2], vec![1, 3, 0]]);
     let collective = Collective { members, rounds: 2, gap: Span(9), start: Time(50), ..all_reduce(30) };
     let plan = plan(&collective, 5);
-    let hosts_of = |batch: u32| -> BTreeSet<u32> {
-        plan.flows.iter().filter(|flow| flow.batch == batch).map(|flow| flow.src).collect()
+    let jobs = collective.jobs(5);
+    let hosts_of = |(round, group): (u32, u32)| -> BTreeSet<u32> {
+        let is_of = |part| jobs.place(part).is_some_and(|place| (place.round, place.group) == (round, group));
+        plan.flows.iter().filter(|flow| is_of(flow.part)).map(|flow| flow.src).collect()
     };
-    assert_eq!([1, 2, 3, 4].map(hosts_of), [[2, 4].into(), [0, 1, 3].into(), [2, 4].into(), [0, 1, 3].into()]);
+    let rounds = [(0, 0), (0, 1), (1, 0), (1, 1)].map(hosts_of);
+    assert_eq!(rounds, [[2, 4].into(), [0, 1, 3].into(), [2, 4].into(), [0, 1, 3].into()]);
+    assert_eq!([0, 1].map(|group| (jobs.job(group).steps, jobs.job(group).ranks)), [(2, 2), (4, 3)]);
     assert!(
         plan.flows
             .iter()

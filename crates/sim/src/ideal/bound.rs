@@ -1,0 +1,217 @@
+//! A time that no flow can beat, whatever paths its packets take. Why it is one stands in docs/model.md.
+
+use super::crossing::Crossings;
+use super::cuts::{Cut, Gate, cuts};
+use crate::packet::Clock;
+use crate::topology::{LinkSpec, Topology};
+use std::collections::BTreeMap;
+
+/// The packets of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    /// How many are full.
+    full: u64,
+    /// Bytes of a full one on the wire.
+    wire: u64,
+    /// Bytes of the short last one on the wire; 0 if there is none.
+    rest: u64,
+    size: u64,
+    payload: u64,
+}
+
+impl Data {
+    /// Of a flow of `size` bytes, in packets of `payload` with a `header` each.
+    pub fn new(size: u64, payload: u64, header: u64) -> Data {
+        let (full, rest) = (size / payload, size % payload);
+        Data { full, wire: payload + header, rest: if rest > 0 { rest + header } else { 0 }, size, payload }
+    }
+}
+
+/// What is known of two leaves.
+#[derive(Debug)]
+struct Pair {
+    /// The links between them if there is one path only.
+    only: Option<Vec<LinkSpec>>,
+    /// Of the fastest path for a full packet: the rate of its slowest link.
+    rate: u64,
+    /// Where that may not be all that paths can carry.
+    cuts: Option<Vec<Cut>>,
+}
+
+/// Bounds of flows, and what is known of pairs of leaves.
+#[derive(Debug)]
+pub struct Bounds<'a> {
+    topology: &'a Topology,
+    clock: Clock,
+    crossings: Crossings,
+    /// By the leaves and the bytes of a full packet.
+    pairs: BTreeMap<(u32, u32, u64), Pair>,
+}
+
+/// The links of the hosts, and the least times between their leaves of a full packet and of the short one.
+struct Ends {
+    first: LinkSpec,
+    last: LinkSpec,
+    full: u64,
+    rest: u64,
+}
+
+impl<'a> Bounds<'a> {
+    /// In this fabric.
+    pub fn new(topology: &'a Topology, clock: Clock) -> Bounds<'a> {
+        Bounds { topology, clock, crossings: Crossings::default(), pairs: BTreeMap::new() }
+    }
+
+    /// The least time from the start of a flow to the arrival of its last byte. A sender waits no less than `patience`
+    /// before it sends again what it has heard nothing of.
+    pub fn of(&mut self, src: u32, dst: u32, data: &Data, patience: u64) -> u64 {
+        let (topology, clock) = (self.topology, self.clock);
+        let leaves = (topology.leaf_of[src as usize], topology.leaf_of[dst as usize]);
+        let mut crossing = |bytes| self.crossings.time(topology, leaves, bytes, clock);
+        let (first, last) = (*topology.out(src, 0), *topology.last_link(dst));
+        let ends = Ends { first, last, full: crossing(data.wire), rest: crossing(data.rest) };
+        self.learn(leaves, data.wire);
+        let pair = &self.pairs[&(leaves.0, leaves.1, data.wire)];
+        if let Some(only) = &pair.only
+            && u128::from(patience) >= self.one(data.rest, &ends, ends.rest)
+        {
+            let path: Vec<LinkSpec> = [first].into_iter().chain(only.iter().copied()).chain([last]).collect();
+            return super::ideal_fct(data.size, data.payload, data.wire - data.payload, &path, clock);
+        }
+        if pair.rate < first.rate.min(last.rate) {
+            self.learn_cuts(leaves, data.wire);
+        }
+        let cuts = self.pairs[&(leaves.0, leaves.1, data.wire)].cuts.as_deref().unwrap_or_default();
+        let least = cuts.iter().fold(self.by_ends(data, &ends), |least, cut| self.by_cut(data, &ends, cut, least));
+        u64::try_from(least).unwrap_or(u64::MAX)
+    }
+
+    fn learn(&mut self, (from, to): (u32, u32), wire: u64) {
+        let (topology, clock) = (self.topology, self.clock);
+        let crossings = &mut self.crossings;
+        self.pairs.entry((from, to, wire)).or_insert_with(|| {
+            let paths = crossings.between(topology, from, to);
+            let fastest = paths.iter().min_by_key(|path| path.time(wire, clock));
+            Pair {
+                only: only_path(topology, from, to),
+                rate: fastest.map_or(u64::MAX, |path| path.slowest()),
+                cuts: None,
+            }
+        });
+    }
+
+    fn learn_cuts(&mut self, (from, to): (u32, u32), wire: u64) {
+        let (topology, clock, crossings) = (self.topology, self.clock, &mut self.crossings);
+        if let Some(pair) = self.pairs.get_mut(&(from, to, wire)) {
+            pair.cuts.get_or_insert_with(|| cuts(topology, crossings, (from, to), wire, clock));
+        }
+    }
+
+    fn tx(&self, bytes: u64, link: &LinkSpec) -> u128 {
+        u128::from(self.clock.tx_time(bytes, link.rate))
+    }
+
+    /// The time of one packet that takes `crossing` between the leaves.
+    fn one(&self, bytes: u64, ends: &Ends, crossing: u64) -> u128 {
+        let delays = u128::from(ends.first.delay.0) + u128::from(ends.last.delay.0);
+        self.tx(bytes, &ends.first) + delays + u128::from(crossing) + self.tx(bytes, &ends.last)
+    }
+
+    /// All packets leave by the one link and arrive by the other, one behind the other. The n-th full packet is at the last
+    /// link no sooner than n have been sent and one has crossed; the short one, which is sent behind all others, no sooner
+    /// than all have been sent and it has crossed. The last link is done soonest if it takes them as they come.
+    fn by_ends(&self, data: &Data, ends: &Ends) -> u128 {
+        let delay = u128::from(ends.first.delay.0);
+        let (sent, taken) = (self.tx(data.wire, &ends.first), self.tx(data.wire, &ends.last));
+        let full = u128::from(data.full);
+        let here = |n: u128| n * sent + delay + u128::from(ends.full);
+        let short = full * sent + self.tx(data.rest, &ends.first) + delay + u128::from(ends.rest);
+        let short_taken = if data.rest > 0 { self.tx(data.rest, &ends.last) } else { 0 };
+        // How many full packets are there no later than the short one.
+        let before = match (data.rest, short.checked_sub(delay + u128::from(ends.full))) {
+            (0, _) => full,
+            (_, Some(left)) => left.checked_div(sent).unwrap_or(full).min(full),
+            (_, None) => 0,
+        };
+        // The last link is busy without a break from the arrival of one of them on.
+        let mut done = 0;
+        for n in [1, before] {
+            if (1..=before).contains(&n) {
+                done = done.max(here(n) + (full - n + 1) * taken + short_taken);
+            }
+        }
+        if data.rest > 0 {
+            done = done.max(short + short_taken + (full - before) * taken);
+        }
+        for n in [before + 1, full] {
+            if (before + 1..=full).contains(&n) {
+                done = done.max(here(n) + (full - n + 1) * taken);
+            }
+        }
+        done + u128::from(ends.last.delay.0)
+    }
+
+    /// The least time, no less than `least`, in which the links of a cut can carry all packets.
+    fn by_cut(&self, data: &Data, ends: &Ends, cut: &Cut, least: u128) -> u128 {
+        if self.carries(data, ends, cut, least) {
+            return least;
+        }
+        let (mut low, mut step) = (least, 1);
+        while !self.carries(data, ends, cut, low + step) {
+            low += step;
+            step *= 2;
+        }
+        let mut high = low + step;
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.carries(data, ends, cut, middle) { high = middle } else { low = middle }
+        }
+        high
+    }
+
+    /// Can the links of a cut carry all packets by `time`? Each has from the first arrival there until the last packet must
+    /// leave it to be at the host in time.
+    fn carries(&self, data: &Data, ends: &Ends, cut: &Cut, time: u128) -> bool {
+        let gates = cut.iter().map(|(gate, links)| (self.gate(data, ends, gate, time), u128::from(*links)));
+        let (mut all, mut most_with) = (0, None);
+        for ((full, with_short), links) in gates {
+            all += full * links;
+            // A full packet fewer where the short one goes, or some.
+            most_with = most_with.max(with_short.map(|with| with as i128 - full as i128));
+        }
+        let whole = u128::from(data.full);
+        all >= whole && (data.rest == 0 || most_with.is_some_and(|less| all as i128 + less >= whole as i128))
+    }
+
+    /// How many full packets a link of a cut can carry by `time`, and how many beside the short one, if it can.
+    fn gate(&self, data: &Data, ends: &Ends, gate: &Gate, time: u128) -> (u128, Option<u128>) {
+        let (clock, whole) = (self.clock, u128::from(data.full));
+        let tail = |bytes| {
+            let behind = gate.behind.iter().map(|path| path.time(bytes, clock)).min().unwrap_or(0);
+            u128::from(gate.delay) + u128::from(behind) + self.tx(bytes, &ends.last) + u128::from(ends.last.delay.0)
+        };
+        let (sent, delay) = (self.tx(data.wire, &ends.first), u128::from(ends.first.delay.0));
+        let each = u128::from(clock.tx_time(data.wire, gate.rate));
+        let count = |left: u128| left.checked_div(each).unwrap_or(whole).min(whole);
+        let there = sent + delay + u128::from(gate.before.0);
+        let full = time.checked_sub(there + tail(data.wire)).map_or(0, count);
+        if data.rest == 0 {
+            return (full, None);
+        }
+        let short_there = whole * sent + self.tx(data.rest, &ends.first) + delay + u128::from(gate.before.1);
+        let short = u128::from(clock.tx_time(data.rest, gate.rate));
+        (full, time.checked_sub(there.min(short_there) + short + tail(data.rest)).map(|left| count(left).min(full)))
+    }
+}
+
+/// The links from one leaf to another if no switch on the way has a choice.
+fn only_path(topology: &Topology, from: u32, to: u32) -> Option<Vec<LinkSpec>> {
+    let (mut switch, mut path) = (from, Vec::new());
+    while switch != to {
+        let &[port] = topology.uplinks(switch, to) else { return None };
+        let link = topology.out(topology.hosts + switch, port);
+        path.push(*link);
+        switch = link.to.0 - topology.hosts;
+    }
+    Some(path)
+}

@@ -1,0 +1,305 @@
+"""Collective operations and requests: how long each round took, how well it used the links, and why it was late.
+
+A round is one collective operation of a group of hosts, one request with its answers, or one round of an incast or a
+permutation. Time, algorithm bandwidth and bus bandwidth are those of NVIDIA's nccl-tests (doc/PERFORMANCE.md there):
+with the message S of a host and the time t, ``algbw = S / t``, and ``busbw`` is that times a factor of the operation,
+so that it can be compared with the rate of a host's link whatever the number of hosts.
+
+| kind | operation there | S | factor for n hosts |
+|---|---|---|---|
+| all_reduce | AllReduce | data of a host | 2 (n - 1) / n |
+| all_to_all | AlltoAll | n blocks, that for itself counted | (n - 1) / n |
+| incast, rpc | gather | n answers, that of the receiver counted | (n - 1) / n |
+| permutation | sendrecv | a flow | 1 |
+
+Flows given one by one have no such operation: their rounds have a time only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinewise.measures import stats
+from spinewise.measures.entries import Entry
+from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
+from spinewise.measures.tables import numbers
+
+PS_PER_SECOND = 1e12
+
+# What bus bandwidth is of algorithm bandwidth, for n hosts: nccl-tests, doc/PERFORMANCE.md; of gather and sendrecv,
+# src/gather.cu and src/sendrecv.cu there.
+BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
+    "all_reduce": lambda n: 2 * (n - 1) / n,
+    "all_to_all": lambda n: (n - 1) / n,
+    "incast": lambda n: (n - 1) / n,
+    "rpc": lambda n: (n - 1) / n,
+    "permutation": lambda _: 1.0,
+}
+
+
+# Columns of flows that say which round they are of.
+KEYS = ("entry", "batch", "group")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a round.
+
+    Attributes:
+        step: which, from 1.
+        flows: how many flows it has.
+        start_s: when the first of them started, from the start of the run.
+        end_s: when the last of them arrived; NaN if one has not.
+        last_flow: the flow that arrived last; of unfinished ones, the first that has started.
+    """
+
+    step: int
+    flows: int
+    start_s: float
+    end_s: float
+    last_flow: int
+
+    @property
+    def time_s(self) -> float:
+        """From the start of the first flow to the arrival of the last."""
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True)
+class Round:
+    """A collective operation of a group, a request with its answers, or a round of other traffic.
+
+    Attributes:
+        entry: number of the traffic entry.
+        name: name of the entry.
+        kind: its kind: "all_reduce", "rpc", …
+        group: which group of its hosts, from 0.
+        round: which round, from 1.
+        flows: how many flows it has.
+        ranks: how many hosts take part.
+        bytes: payload of all its flows.
+        message_bytes: message of a host, S above; 0 where nccl-tests know no such operation.
+        start_s: when its first flow started, from the start of the run.
+        end_s: when its last flow arrived; NaN if one has not.
+        last_flow: the straggler: the flow that arrived last; of unfinished ones, the first that has started.
+        steps: its steps; none where it has one only.
+    """
+
+    entry: int
+    name: str
+    kind: str
+    group: int
+    round: int
+    flows: int
+    ranks: int
+    bytes: int
+    message_bytes: int
+    start_s: float
+    end_s: float
+    last_flow: int
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether all its flows arrived."""
+        return not math.isnan(self.end_s)
+
+    @property
+    def time_s(self) -> float:
+        """From the start of the first flow to the arrival of the last; NaN if unfinished."""
+        return self.end_s - self.start_s
+
+    @property
+    def algbw_gbyte_per_s(self) -> float:
+        """Algorithm bandwidth in 10⁹ bytes per second; NaN if unfinished or not defined."""
+        return algbw(self.message_bytes, self.time_s)
+
+    @property
+    def busbw_gbyte_per_s(self) -> float:
+        """Bus bandwidth in 10⁹ bytes per second; NaN if unfinished or not defined."""
+        return busbw(self.kind, self.ranks, self.message_bytes, self.time_s)
+
+
+@dataclass(frozen=True)
+class Job:
+    """All rounds of a traffic entry.
+
+    Attributes:
+        name: name of the entry.
+        kind: its kind.
+        groups: groups of hosts, each with rounds of its own.
+        ranks: hosts of a group, of the largest if they differ.
+        message_bytes: message of a host; of the largest group if they differ.
+        rounds: rounds of all groups.
+        unfinished: those that had not finished when the run stopped; they are in no time and no bandwidth.
+        mean_s: mean time of a round, which nccl-tests report.
+        p50_s: its median.
+        p99_s: its 99th percentile.
+        max_s: the longest.
+        total_s: from the start of the first round to the end of the last; NaN if one is unfinished.
+        algbw_gbyte_per_s: by the mean time, as nccl-tests do, 10⁹ bytes per second; mean over groups.
+        busbw_gbyte_per_s: likewise.
+        slowest: the round to look at: one unfinished, else the longest; None without rounds.
+    """
+
+    name: str
+    kind: str
+    groups: int
+    ranks: int
+    message_bytes: int
+    rounds: int
+    unfinished: int
+    mean_s: float
+    p50_s: float
+    p99_s: float
+    max_s: float
+    total_s: float
+    algbw_gbyte_per_s: float
+    busbw_gbyte_per_s: float
+    slowest: Round | None
+
+
+class Collectives:
+    """The rounds of a run.
+
+    Args:
+        table: the table `collectives` of a run (see docs/results.md); None where a run has none.
+        flows: its table `flows`; without rows no reasons are known.
+        entries: the traffic entries of its spec.
+    """
+
+    def __init__(self, table: Any, flows: Any, entries: Sequence[Entry]) -> None:
+        self._table = table
+        self._flows = flows
+        self._entries = entries
+
+    @cached_property
+    def rounds(self) -> list[Round]:
+        """All rounds, by entry, round and group."""
+        if self._table is None:
+            return []
+        names = [name for name in self._table.column_names if name != "finished"]
+        columns = [numbers(self._table, name).tolist() for name in names]
+        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+        starts = [at for at, row in enumerate(rows) if row["step"] == 0]
+        starts.append(len(rows))
+        return [self._round(rows[at], rows[at + 1 : end]) for at, end in pairwise(starts)]
+
+    def _round(self, row: Mapping[str, int], steps: Sequence[Mapping[str, int]]) -> Round:
+        entry = self._entries[row["entry"]]
+        return Round(
+            entry=row["entry"],
+            name=entry.name,
+            kind=entry.kind,
+            group=row["group"],
+            round=row["round"],
+            flows=row["flows"],
+            ranks=row["ranks"],
+            bytes=row["bytes"],
+            message_bytes=row["message_bytes"],
+            start_s=row["start_ps"] / PS_PER_SECOND,
+            end_s=ended(row),
+            last_flow=row["last_flow"],
+            steps=tuple(
+                Step(one["step"], one["flows"], one["start_ps"] / PS_PER_SECOND, ended(one), one["last_flow"])
+                for one in steps
+            ),
+        )
+
+    def of(self, name: str) -> list[Round]:
+        """The rounds of the entry of this name."""
+        return [one for one in self.rounds if one.name == name]
+
+    @cached_property
+    def jobs(self) -> list[Job]:
+        """One for each entry that has rounds, in the order of the spec."""
+        names = dict.fromkeys(one.name for one in self.rounds)
+        return [job(self.of(name)) for name in names]
+
+    def straggler(self, of: Round) -> Straggler | None:
+        """Why this round ended when it did; None where rows of flows were not kept."""
+        first, last = self._places.get((of.entry, of.group, of.round), (0, 0))
+        if first == last:
+            return None
+        flows = {name: column[self._order[first:last]] for name, column in self._columns.items()}
+        return straggler(flows, of.last_flow, of.start_s)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        """What is needed of all flows; nothing where there are no rows, or none that know of rounds."""
+        if self._flows.num_rows == 0 or "batch" not in self._flows.column_names:
+            return {}
+        return {name: numbers(self._flows, name) for name in (*NEEDED, *KEYS)}
+
+    @cached_property
+    def _order(self) -> npt.NDArray[np.intp]:
+        """Positions of flows, those of a round together, in the order of its steps."""
+        entry, batch, group = (self._columns[name] for name in KEYS)
+        order = np.lexsort((self._columns["step"], group, batch, entry))
+        found: npt.NDArray[np.intp] = order[batch[order] > 0]
+        return found
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, int, int], tuple[int, int]]:
+        """Where in `_order` the flows of each round (entry, group, round) are."""
+        if not self._columns or self._order.size == 0:
+            return {}
+        entry, batch, group = keys = np.stack([self._columns[name][self._order] for name in KEYS])
+        starts = [0, *(np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1).tolist()]
+        ends = [*starts[1:], len(self._order)]
+        heads = zip(entry[starts].tolist(), group[starts].tolist(), batch[starts].tolist(), strict=True)
+        return dict(zip(heads, zip(starts, ends, strict=True), strict=True))
+
+
+def ended(row: Mapping[str, int]) -> float:
+    """The end of a round or step in seconds, NaN if it has none."""
+    return row["end_ps"] / PS_PER_SECOND if row["end_ps"] else math.nan
+
+
+def algbw(message_bytes: int, time_s: float) -> float:
+    """Algorithm bandwidth, 10⁹ bytes per second: message over time."""
+    return message_bytes / time_s / 1e9 if message_bytes and time_s > 0.0 else math.nan
+
+
+def busbw(kind: str, ranks: int, message_bytes: int, time_s: float) -> float:
+    """Bus bandwidth, 10⁹ bytes per second: what is compared with the rate of a host's link."""
+    factor = BUS_FACTORS.get(kind)
+    return algbw(message_bytes, time_s) * factor(ranks) if factor else math.nan
+
+
+def job(rounds: Sequence[Round]) -> Job:
+    """The rounds of one entry, of which there is one at least, as one job."""
+    done = [one for one in rounds if one.finished]
+    times = np.array([one.time_s for one in done], dtype=np.float64)
+    p50, p99 = stats.percentiles(times, [0.5, 0.99])
+    largest = max(rounds, key=lambda one: one.ranks)
+    of_group: dict[int, list[Round]] = {}
+    for one in done:
+        of_group.setdefault(one.group, []).append(one)
+    means = [(stats.mean([one.time_s for one in group]), group[0]) for group in of_group.values()]
+    open_ = [one for one in rounds if not one.finished]
+    return Job(
+        name=largest.name,
+        kind=largest.kind,
+        groups=len({one.group for one in rounds}),
+        ranks=largest.ranks,
+        message_bytes=largest.message_bytes,
+        rounds=len(rounds),
+        unfinished=len(open_),
+        mean_s=stats.mean(times),
+        p50_s=p50,
+        p99_s=p99,
+        max_s=float(times.max()) if len(times) else math.nan,
+        total_s=max(one.end_s for one in rounds) - min(one.start_s for one in rounds) if not open_ else math.nan,
+        algbw_gbyte_per_s=stats.mean([algbw(one.message_bytes, mean) for mean, one in means]),
+        busbw_gbyte_per_s=stats.mean([busbw(one.kind, one.ranks, one.message_bytes, mean) for mean, one in means]),
+        slowest=min(open_, key=lambda one: one.start_s) if open_ else max(done, key=lambda one: one.time_s),
+    )

@@ -1,0 +1,171 @@
+"""Why a round of a collective operation ended when it did: the flows that waited for each other up to its end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinewise.measures.units import duration
+
+PS_PER_SECOND = 1e12
+
+# Columns of flows that say why one was late.
+NEEDED = [
+    *("flow", "src", "dst", "step", "start_ps", "finished", "fct_ps", "sender_fct_ps", "ideal_fct_ps", "packets"),
+    *("timeouts", "retransmits", "spurious_retransmits", "marks", "cnps", "out_of_order", "path_changes", "cut_off"),
+]
+
+# A best path is called slow if it takes so much longer than that of the middle flow of its step.
+SLOW = 1.5
+
+
+@dataclass(frozen=True)
+class Late:
+    """A flow that the end of a round waited for.
+
+    Attributes:
+        flow: its number.
+        src: sending host.
+        dst: receiving host.
+        step: step of the round; 0 if that has one only.
+        after_s: when it started, from the start of the round.
+        time_s: its completion time; NaN if unfinished.
+        ideal_s: the least it could take.
+        reasons: what happened to it, in words, the gravest first; empty if nothing did but waiting in queues.
+    """
+
+    flow: int
+    src: int
+    dst: int
+    step: int
+    after_s: float
+    time_s: float
+    ideal_s: float
+    reasons: tuple[str, ...]
+
+    @property
+    def excess_s(self) -> float:
+        """How much longer than its ideal it took; infinite if it did not finish."""
+        return math.inf if math.isnan(self.time_s) else self.time_s - self.ideal_s
+
+    def __str__(self) -> str:
+        step = f", step {self.step}" if self.step else ""
+        return f"flow {self.flow} (host {self.src} to {self.dst}{step})"
+
+
+@dataclass(frozen=True)
+class Straggler:
+    """Why a round ended when it did.
+
+    Attributes:
+        chain: the flows that waited for each other up to the end, in order; the last one is the straggler. Each but
+            the first started the instant the one before was through.
+        cause: the flow of the chain that took the longest over its ideal.
+    """
+
+    chain: tuple[Late, ...]
+    cause: Late
+
+    @property
+    def last(self) -> Late:
+        """The straggler itself."""
+        return self.chain[-1]
+
+    def __str__(self) -> str:
+        last, cause = self.last, self.cause
+        if math.isnan(last.time_s):
+            text = f"{last} had not finished"
+        else:
+            text = f"{last} arrived last, {duration(last.after_s + last.time_s)} after the round began"
+        if len(self.chain) > 1:
+            text += f"; it waited for {len(self.chain) - 1} before it"
+        if self.chain[0].after_s > 0.0:
+            text += f"; the first of them began {duration(self.chain[0].after_s)} late"
+        if cause is not last:
+            text += f"; the longest delay was at {cause}"
+        if math.isfinite(cause.excess_s):
+            text += f": {duration(cause.excess_s)} over its ideal"
+        return f"{text}: {', '.join(cause.reasons) or 'queues, without loss or mark'}"
+
+
+Columns = Mapping[str, npt.NDArray[Any]]
+"""Columns of the flows of a round, `NEEDED` ones at least, in the order of their steps."""
+
+
+def straggler(flows: Columns, last: int, begin_s: float) -> Straggler:
+    """Why a round of these flows, which began at `begin_s`, ended with flow `last`."""
+    chain = [int(np.flatnonzero(flows["flow"] == last)[0])]
+    while (before := waited_for(flows, chain[-1])) is not None:
+        chain.append(before)
+    told = tuple(late(flows, at, begin_s) for at in reversed(chain))
+    return Straggler(told, max(told, key=lambda one: one.excess_s))
+
+
+def waited_for(flows: Columns, at: int) -> int | None:
+    """The flow of the step before that let this one start: received by its host, or sent and acknowledged."""
+    step, host, start = (int(flows[name][at]) for name in ("step", "src", "start_ps"))
+    if step < 2:
+        return None
+    before = of_step(flows, step - 1)
+    begun = flows["start_ps"][before]
+    for end, time in (("dst", "fct_ps"), ("src", "sender_fct_ps")):
+        took = flows[time][before]
+        found = np.flatnonzero((flows[end][before] == host) & (took > 0) & (begun + took == start))
+        if found.size:
+            return int(before.start) + int(found[0])
+    return None
+
+
+def of_step(flows: Columns, step: int) -> slice:
+    """Where the flows of a step are."""
+    first, last = np.searchsorted(flows["step"], [step, step + 1])
+    return slice(int(first), int(last))
+
+
+def late(flows: Columns, at: int, begin_s: float) -> Late:
+    """A flow of a round that began at `begin_s`."""
+    row = {name: flows[name][at].item() for name in NEEDED}
+    ideals = np.sort(flows["ideal_fct_ps"][of_step(flows, row["step"])])
+    return Late(
+        flow=row["flow"],
+        src=row["src"],
+        dst=row["dst"],
+        step=row["step"],
+        after_s=row["start_ps"] / PS_PER_SECOND - begin_s,
+        time_s=row["fct_ps"] / PS_PER_SECOND if row["finished"] else math.nan,
+        ideal_s=row["ideal_fct_ps"] / PS_PER_SECOND,
+        reasons=tuple(reasons(row, int(ideals[len(ideals) // 2]))),
+    )
+
+
+def reasons(row: Mapping[str, Any], usual_ps: int) -> list[str]:
+    """What happened to a flow, the gravest first; `usual_ps` is the ideal of the middle flow of its step."""
+    found = []
+    if row["cut_off"]:
+        found.append("its hosts were cut off from each other")
+    if row["timeouts"]:
+        found.append(counted(row["timeouts"], "timeout"))
+    if row["retransmits"]:
+        again = counted(row["retransmits"], "packet") + " sent again"
+        found.append(again + (f", {row['spurious_retransmits']} for nothing" if row["spurious_retransmits"] else ""))
+    if row["ideal_fct_ps"] > SLOW * usual_ps:
+        found.append(f"its best path is {row['ideal_fct_ps'] / max(usual_ps, 1):.1f} times as slow as others'")
+    if row["marks"]:
+        found.append(f"{row['marks'] / max(row['packets'], 1):.0%} of its packets marked")
+    if row["cnps"] and not row["marks"]:
+        found.append(counted(row["cnps"], "congestion notification"))
+    if row["out_of_order"]:
+        found.append(counted(row["out_of_order"], "packet") + " out of order")
+    if row["path_changes"]:
+        found.append(counted(row["path_changes"], "path change"))
+    return found
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

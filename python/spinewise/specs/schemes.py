@@ -1,0 +1,103 @@
+"""The schemes of the registry, typed: `spinewise.schemes()`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from spinewise import core
+
+
+@dataclass(frozen=True)
+class ParamInfo:
+    """A parameter of a scheme, under ``[scheme.params]``.
+
+    Attributes:
+        name: its key, unit included.
+        type: "number", "integer", "boolean" or "string".
+        unit: as its name says it, or None.
+        default: its value unless the spec says otherwise.
+        allowed: what it may be, as a phrase.
+        doc: what it is, and where its default comes from.
+    """
+
+    name: str
+    type: str
+    unit: str | None
+    default: float | int | bool | str
+    allowed: str
+    doc: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class SchemeInfo:
+    """A scheme of the registry.
+
+    Attributes:
+        name: as specs name it.
+        about: what it does, in a line.
+        source: where it was published.
+        site: "host" or "switch".
+        tiers: where it decides.
+        three_tiers: what it does in fabrics of three tiers.
+        unit: what moves as one.
+        fabrics: which fabrics it serves.
+        told: what it must be told to work as published.
+        series: its own time series, as ``name: meaning``.
+        params: its parameters.
+    """
+
+    name: str
+    about: str
+    source: str = field(repr=False)
+    site: str
+    tiers: tuple[str, ...] = field(repr=False)
+    three_tiers: str = field(repr=False)
+    unit: str
+    fabrics: str = field(repr=False)
+    told: tuple[str, ...] = field(repr=False)
+    series: tuple[str, ...] = field(repr=False)
+    params: tuple[ParamInfo, ...] = field(repr=False)
+
+    @property
+    def defaults(self) -> dict[str, float | int | bool | str]:
+        """The default of each parameter, as ``[scheme.params]`` would have it."""
+        return {param.name: param.default for param in self.params}
+
+
+def schemes() -> list[SchemeInfo]:
+    """All schemes of the registry, as ``spinewise schemes`` lists them.
+
+    >>> {scheme.name: scheme.site for scheme in schemes()}["conga"]
+    'switch'
+    """
+    return [info(entry) for entry in core.registry()["schemes"]]
+
+
+def info(entry: dict[str, Any]) -> SchemeInfo:
+    """One entry of the engine's list."""
+    return SchemeInfo(
+        name=entry["name"],
+        about=entry["about"],
+        source=entry["source"],
+        site=entry["site"],
+        tiers=tuple(entry["tiers"]),
+        three_tiers=entry["three_tiers"],
+        unit=entry["unit"],
+        fabrics=entry["fabrics"],
+        told=tuple(entry["told"]),
+        series=tuple(entry["series"]),
+        params=tuple(param(found) for found in entry["params"]),
+    )
+
+
+def param(entry: dict[str, Any]) -> ParamInfo:
+    """One parameter of it."""
+    return ParamInfo(
+        name=entry["name"],
+        type=entry["type"],
+        unit=entry["unit"],
+        default=entry["default"],
+        allowed=entry["allowed"],
+        doc=entry["doc"],
+    )
