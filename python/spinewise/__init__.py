@@ -17,6 +17,7 @@ from spinewise.own.scheme import ANY, HostScheme, Key, Layout, SwitchScheme, To,
 from spinewise.results import read, write
 from spinewise.runs.api import run
 from spinewise.runs.result import Result
+from spinewise.runs.validation import Validation, validate
 from spinewise.specs.schemes import schemes
 from spinewise.specs.spec import load, resolve
 
@@ -32,6 +33,7 @@ __all__ = [
     "Summary",
     "SwitchScheme",
     "To",
+    "Validation",
     "compare",
     "flag",
     "load",
@@ -41,6 +43,7 @@ __all__ = [
     "run",
     "schemes",
     "us",
+    "validate",
     "whole",
     "word",
     "write",

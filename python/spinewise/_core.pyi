@@ -60,6 +60,15 @@ def run(
 ) -> RawOutcome:
     """`progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second; `flows` are traced."""
 
+def validate(
+    spec_json: str,
+    progress: Callable[[int, int, int], object] | None = None,
+    tuning: str | None = None,
+    seconds: float = 0.3,
+    own: Sequence[OwnScheme] | None = None,
+) -> str:
+    """JSON with `spec`, `warnings`, `estimate`, and what the first `seconds` of the run have shown: `measured`."""
+
 def registry() -> str: ...
 def columns() -> str: ...
 def bench(options_json: str, /) -> str:

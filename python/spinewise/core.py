@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from spinewise.errors import SchemeError, SpecError
+from spinewise.machine import free_memory
 from spinewise.plain import plain
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 Spec = dict[str, Any]
 
 PS_PER_US = 1_000_000
+# How long `validate` runs a spec to see how fast it goes.
+MEASURED_SECONDS = 0.3
 
 
 @dataclass(frozen=True)
@@ -171,11 +174,30 @@ def run(
     core = engine()
     try:
         watch = watcher(resolved, progress)
-        return cast("RawOutcome", core.run(encode(resolved), watch, None, trace, own_schemes(resolved)))
+        return cast("RawOutcome", core.run(encode(resolved), watch, means(), trace, own_schemes(resolved)))
     except core.SpecError as error:
         raise translated(error) from None
     except core.SchemeError as error:
         raise failed(error) from error.__cause__
+
+
+def validate(resolved: Mapping[str, Any], progress: ProgressHook | None = None) -> dict[str, Any]:
+    """Set a resolved spec up, and run its first moments: `spec`, `warnings`, `estimate` and `measured`."""
+    core = engine()
+    try:
+        watch = watcher(resolved, progress)
+        told = core.validate(encode(resolved), watch, means(), MEASURED_SECONDS, own_schemes(resolved))
+    except core.SpecError as error:
+        raise translated(error) from None
+    except core.SchemeError as error:
+        raise failed(error) from error.__cause__
+    return cast(dict[str, Any], json.loads(told))
+
+
+def means() -> str:
+    """What a run may take of this machine, as the engine wants it."""
+    memory = free_memory()
+    return encode({} if memory is None else {"memory": memory})
 
 
 def watcher(resolved: Mapping[str, Any], progress: ProgressHook | None) -> Callable[[int, int, int], object] | None:

@@ -3,23 +3,27 @@
 //! Runs happen with the interpreter detached; every so often the watch attaches it to report progress and to look for
 //! Ctrl-C. A panic inside the engine becomes an `InternalError` that says what to report.
 
+mod looks;
 mod own;
 
+use looks::{Looks, now};
 use own::OwnScheme;
 use own::failure::{self, Failure as InScheme};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Value, json};
 use spinewise_sim::bank::Entry;
-use spinewise_sim::engine::Progress;
+use spinewise_sim::engine::Sim;
+use spinewise_sim::estimate::Estimate;
 use spinewise_sim::outcome::{COLLECTIVE_COLUMNS, Column, FLOW_COLUMNS, Outcome, SERIES_COLUMNS, Values};
 use spinewise_sim::setup::{Failure, Tuning, simulate};
-use spinewise_sim::spec::{self, EngineKind, Spec};
+use spinewise_sim::spec::{self, EngineKind, Spec, Warning};
 use spinewise_sim::trace::{self, CHOICE_COLUMNS, HOP_COLUMNS, Trace};
+use spinewise_sim::warden::Warden;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 create_exception!(
     _core,
@@ -109,17 +113,14 @@ fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     told.map(|told| told.to_string()).map_err(|error| spec_error(py, &error))
 }
 
-/// How often the watch attaches the interpreter.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-
 /// Runs a spec. `progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second.
 ///
 /// `tuning` is JSON with any of `engine` ("windows" or "events"), `window_divisor`, `commit_at_start`, `all_hooks`:
-/// choices that must not change a result. `flows` are traced, which takes a second pass. `own` are schemes written in
-/// Python that the spec may name; a run of one keeps the interpreter, but for moments.
+/// choices that must not change a result; and `memory`, the bytes that the run may take. `flows` are traced, which takes a
+/// second pass. `own` are schemes written in Python that the spec may name; a run of one keeps the interpreter, but for
+/// moments.
 #[pyfunction]
 #[pyo3(signature = (spec_json, progress=None, tuning=None, flows=None, own=None))]
-#[allow(clippy::disallowed_methods)] // the wall clock decides nothing but when to look
 fn run<'py>(
     py: Python<'py>,
     spec_json: &str,
@@ -131,43 +132,20 @@ fn run<'py>(
     let spec = read(py, spec_json, own.as_deref())?;
     let in_python = spec.scheme.chosen().entry().source.is_some();
     let tuning = read_tuning(tuning)?;
-    let began = Instant::now();
-    let mut looked = began;
-    let mut raised = None;
-    let mut watch = |at: Progress| {
-        if in_python && failure::has_failed() {
-            return false;
-        }
-        if looked.elapsed() < LOOK_EVERY {
-            return true;
-        }
-        looked = Instant::now();
-        Python::attach(|py| {
-            let reported = progress
-                .as_ref()
-                .map_or(Ok(()), |progress| progress.call1(py, (at.now.0, at.packet_hops, at.open)).map(|_| ()));
-            if in_python {
-                // Other threads have their turn.
-                py.detach(|| ());
-            }
-            match reported.and_then(|()| py.check_signals()) {
-                Ok(()) => true,
-                Err(error) => {
-                    raised = Some(error);
-                    false
+    let began = now();
+    let mut looks = Looks::new(progress, tuning.memory, in_python);
+    let mut work = || {
+        guarded(|| {
+            let mut watch = |at| looks.look(at);
+            match &flows {
+                None => simulate(&spec, tuning, &mut watch).map(|outcome| (outcome, None)),
+                Some(flows) => {
+                    trace::simulate(&spec, tuning, flows, &mut watch).map(|(outcome, trace)| (outcome, Some(trace)))
                 }
             }
         })
     };
-    let mut work = || {
-        guarded(|| match &flows {
-            None => simulate(&spec, tuning, &mut watch).map(|outcome| (outcome, None)),
-            Some(flows) => {
-                trace::simulate(&spec, tuning, flows, &mut watch).map(|(outcome, trace)| (outcome, Some(trace)))
-            }
-        })
-    };
-    let done = if in_python { work() } else { py.detach(work) };
+    let done = if in_python { work() } else { py.detach(&mut work) };
     if let Some(failure) = failure::take() {
         return Err(scheme_error(py, failure));
     }
@@ -175,9 +153,60 @@ fn run<'py>(
     let wall = began.elapsed();
     match done {
         Ok((outcome, trace)) => pack(py, &outcome, trace.as_ref(), wall),
-        Err(Failure::Spec(error)) => Err(spec_error(py, &error)),
-        Err(Failure::Interrupted) => Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("stopped"))),
+        Err(failure) => Err(looks.error(py, &failure)),
     }
+}
+
+/// Sets a run up, estimates what it will come to, and runs it for so many seconds at most to see how fast it goes.
+#[pyfunction]
+#[pyo3(signature = (spec_json, progress=None, tuning=None, seconds=0.3, own=None))]
+fn validate(
+    py: Python<'_>,
+    spec_json: &str,
+    progress: Option<Py<PyAny>>,
+    tuning: Option<&str>,
+    seconds: f64,
+    own: Option<Vec<Py<OwnScheme>>>,
+) -> PyResult<String> {
+    let spec = read(py, spec_json, own.as_deref())?;
+    let in_python = spec.scheme.chosen().entry().source.is_some();
+    let tuning = read_tuning(tuning)?;
+    let mut looks = Looks::new(progress, tuning.memory, in_python);
+    let mut work =
+        || guarded(|| first_moments(&spec, tuning, Duration::from_secs_f64(seconds.clamp(0.0, 60.0)), &mut looks));
+    let done = if in_python { work() } else { py.detach(&mut work) };
+    if let Some(failure) = failure::take() {
+        return Err(scheme_error(py, failure));
+    }
+    done?.map(|told| told.to_string()).map_err(|failure| looks.error(py, &failure))
+}
+
+/// See [`validate`].
+fn first_moments(spec: &Spec, tuning: Tuning, long: Duration, looks: &mut Looks) -> Result<Value, Failure> {
+    let began = now();
+    let (mut sim, _) = Sim::build(spec, tuning, &Warden::new(&mut |at| looks.look(at)))?;
+    let set_up = began.elapsed();
+    let estimate = Estimate::of(spec, &sim);
+    let began = now();
+    looks.deadline = Some(began + long);
+    let ended = match sim.finish(spec, tuning, &mut |at| looks.look(at)) {
+        Ok(_) => true,
+        Err(Failure::Interrupted) if looks.timed_out => false,
+        Err(failure) => return Err(failure),
+    };
+    let warnings: Vec<Value> = spec.warnings.iter().chain(&sim.warnings).map(Warning::json).collect();
+    Ok(json!({
+        "spec": spec.resolved,
+        "warnings": warnings,
+        "estimate": estimate.json(),
+        "measured": {
+            "setup_s": set_up.as_secs_f64(),
+            "run_s": began.elapsed().as_secs_f64(),
+            "packet_hops": sim.wires.hops,
+            "simulated_ps": looks.at,
+            "ended": ended,
+        },
+    }))
 }
 
 fn read_tuning(text: Option<&str>) -> PyResult<Tuning> {
@@ -192,6 +221,7 @@ fn read_tuning(text: Option<&str>) -> PyResult<Tuning> {
         window_divisor: value["window_divisor"].as_u64().unwrap_or(1),
         commit_at_start: value["commit_at_start"].as_bool().unwrap_or(false),
         all_hooks: value["all_hooks"].as_bool().unwrap_or(false),
+        memory: value["memory"].as_u64(),
     })
 }
 
@@ -304,6 +334,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(topology, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;
     module.add_function(wrap_pyfunction!(run_bench, module)?)?;

@@ -21,6 +21,7 @@ use crate::log::Log;
 use crate::net::Net;
 use crate::packet::InHand;
 use crate::samples::Samples;
+use crate::spec::Warning;
 use crate::switch::{self, Switch};
 use crate::timers::{Class, What};
 use spinewise_policy::{Span, Time};
@@ -50,6 +51,8 @@ pub struct Sim {
     pub samples: Option<Box<Samples>>,
     /// When and how to stop.
     pub limits: Limits,
+    /// What setting it up has found that may not be meant.
+    pub warnings: Vec<Warning>,
 }
 
 /// When a run stops.
@@ -81,8 +84,11 @@ pub struct Interrupted;
 /// Called now and then with the progress; `false` stops the run.
 pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> bool;
 
-/// Windows or events between two looks at the watch.
+/// Events between two looks at the watch.
 const WATCH_EVERY: u64 = 4096;
+
+/// A look at this many nodes costs about as much as an event.
+const NODES_PER_EVENT: u32 = 64;
 
 impl Sim {
     /// Takes the first packet off `link`, which arrives now, with the marks its sender gave it up to now.
@@ -218,6 +224,12 @@ impl Sim {
     fn next_flow(&self, host: u32) -> Option<u32> {
         let place = self.hosts[host as usize].next_flow()?;
         Some(self.flows.by_host[place as usize])
+    }
+
+    /// Shall the run go on? It cannot if its series have outgrown the memory.
+    #[cold]
+    fn may_go_on(&self, now: Time, watch: &mut Watch<'_>) -> Result<(), Interrupted> {
+        if !self.log.full && watch(self.progress(now)) { Ok(()) } else { Err(Interrupted) }
     }
 
     fn progress(&self, now: Time) -> Progress {

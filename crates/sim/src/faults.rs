@@ -26,6 +26,7 @@ mod told;
 use crate::spec::{DetectionMode, Nics, Spec, SpecError, SwitchSpec};
 use crate::topology::{LinkSpec, Topology};
 use crate::transport::Transport;
+use crate::warden::{ALWAYS, GoOn};
 pub use inlet::Frail;
 pub use outlet::Outlet;
 pub use repair::Reach;
@@ -71,14 +72,22 @@ impl Faults {
     /// # Errors
     /// When a fault names what is not there, or faults contradict each other.
     pub fn new(spec: &Spec, topology: &mut Topology) -> Result<Faults, SpecError> {
+        Faults::build(spec, topology, ALWAYS)
+    }
+
+    /// The same while it may go on.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn build(spec: &Spec, topology: &mut Topology, go_on: GoOn<'_>) -> Result<Faults, SpecError> {
         let Some(faults) = &spec.faults else { return Ok(Faults::default()) };
         let schedule = Schedule::new(&faults.faults, topology, spec.seed, spec.run.until)?;
         refuse_late_nics(spec, &schedule, topology)?;
         let (links, how) = (&schedule.links, &faults.detection);
         let changes = detect::changes(links, how, topology, (spec.seed, spec.run.until))?;
         let control = if how.mode == DetectionMode::Oracle { Span::ZERO } else { how.control_plane };
-        let news = news::by_switch(links, &changes, how, topology);
-        let (mut steps, maps) = repair::steps(&news, control, topology);
+        let news = news::by_switch(links, &changes, how, topology, go_on);
+        let (mut steps, maps) = repair::steps(&news, control, topology, go_on);
         for (&switch, deaths) in &schedule.deaths {
             let steps = &mut steps[switch as usize];
             steps.extend(deaths.iter().map(|&at| (at, Step::Dies)));
@@ -163,7 +172,7 @@ fn cut_off(topology: &Topology, down: &BTreeSet<u32>, pairs: &[(u32, u32)]) -> V
     if down.is_empty() {
         return vec![false; pairs.len()];
     }
-    let reach = Reach::over(topology, down);
+    let reach = Reach::over(topology, down, ALWAYS);
     let wired = |host: u32| {
         let out = topology.out_number(host, 0);
         !down.contains(&out) && !down.contains(&topology.back(out))

@@ -10,17 +10,18 @@ use crate::packet::Clock;
 use crate::spec::Ideal;
 use crate::topology::{BestPaths, LinkSpec};
 use crate::transport::Transport;
+use crate::warden::GoOn;
 use bound::{Bounds, Data};
 
-/// That time for each flow: see the column `ideal_fct_ps`.
-pub fn of_flows(sim: &Sim, ideal: Ideal) -> Vec<u64> {
+/// That time for each flow: see the column `ideal_fct_ps`; 0 for those left off.
+pub fn of_flows(sim: &Sim, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64> {
     let topology = &sim.net.topology;
     let mut best = BestPaths::default();
     let mut bounds = Bounds::new(topology, sim.net.clock);
     let flows = sim.flows.specs.iter().enumerate();
     flows
         .map(|(number, flow)| {
-            if flow.size == 0 {
+            if flow.size == 0 || !go_on() {
                 return 0;
             }
             let is_tcp = sim.flows.is_tcp(number as u32);

@@ -18,6 +18,9 @@ pub struct Point {
     pub value: f64,
 }
 
+/// Room is taken for no fewer points at a time.
+const FEWEST_POINTS: usize = 1024;
+
 /// Series of the engine itself; a scheme's own come behind them.
 pub const SERIES: &[(&str, &str)] = &[
     ("link_utilisation", "share of the interval the link was sending, per link of metrics.series_links"),
@@ -78,6 +81,10 @@ impl Account {
 pub struct Log {
     /// Points of series.
     pub points: Vec<Point>,
+    /// How many there is memory for, if that is known.
+    pub most_points: Option<usize>,
+    /// There were more. The run cannot go on: points are missing.
+    pub full: bool,
     /// Made by hosts and switches.
     pub created: Account,
     /// Arrived where they were sent.
@@ -117,6 +124,18 @@ pub struct Log {
 impl Log {
     /// Notes a point.
     pub fn point(&mut self, time: Time, series: u16, entity: u32, value: f64) {
-        self.points.push(Point { time, series, entity, value });
+        if self.points.len() < self.points.capacity() || self.finds_room() {
+            self.points.push(Point { time, series, entity, value });
+        }
+    }
+
+    /// Takes room for more points: as many again, or as much of that as there is.
+    #[cold]
+    fn finds_room(&mut self) -> bool {
+        let has = self.points.len();
+        let most = self.most_points.map_or(usize::MAX, |most| most.saturating_sub(has));
+        let tries = [1, 2, 4, 8, 16].map(|part| (has / part).max(FEWEST_POINTS).min(most));
+        self.full |= !tries.into_iter().any(|more| more > 0 && self.points.try_reserve_exact(more).is_ok());
+        !self.full
     }
 }

@@ -24,6 +24,7 @@ use crate::summary::Summary;
 use crate::switch::Switch;
 use crate::transport::Transport;
 use crate::transport::resequencer::Tally;
+use crate::warden::GoOn;
 use crate::workload::FlowSpec;
 use crate::workload::load::Loads;
 pub use collectives::COLLECTIVE_COLUMNS;
@@ -53,8 +54,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Closes the account of a run that stopped at `stop`.
-    pub fn close(spec: &Spec, mut sim: Sim, stop: Time, loads: Option<Loads>) -> Outcome {
+    /// Closes the account of a run that stopped at `stop`, while it may go on: what is left off is not whole.
+    pub fn close(spec: &Spec, mut sim: Sim, stop: Time, loads: Option<Loads>, go_on: GoOn<'_>) -> Outcome {
         for flow in 0..sim.flows.specs.len() as u32 {
             keep_account(&mut sim.flows, flow);
         }
@@ -63,7 +64,7 @@ impl Outcome {
         sim.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
         let traffic_hash = sim.flows.traffic_hash;
         let hash = hash::outcome_hash(&sim, &links, stop);
-        let ideal = crate::ideal::of_flows(&sim, spec.metrics.ideal);
+        let ideal = crate::ideal::of_flows(&sim, spec.metrics.ideal, go_on);
         let keep = sim.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
         let mut report = report::report(&sim, &links, stop, loads);
         if resequences(&sim) {
@@ -75,7 +76,7 @@ impl Outcome {
         if !sim.net.faults.is_empty() {
             report["unfinished"] = report::unfinished(&sim, &cut_off);
         }
-        report["warnings"] = spec.warnings.iter().map(Warning::json).collect();
+        report["warnings"] = spec.warnings.iter().chain(&sim.warnings).map(Warning::json).collect();
         report["outcome_hash"] = json!(format!("{hash:016x}"));
         report["traffic_hash"] = json!(format!("{traffic_hash:016x}"));
         let Summary { classes, entries, totals } = Summary::of(spec, &sim.flows, &ideal);

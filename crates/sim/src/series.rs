@@ -54,6 +54,14 @@ impl Recorded {
     }
 }
 
+/// Rows that are written at every interval, whatever happens: the use of each link, and its queue if it has one.
+pub fn rows_each_time(net: &Net) -> u64 {
+    let topology = &net.topology;
+    let recorded = (0..topology.links.len() as u32).filter(|&link| net.series_links.has(topology, link));
+    let has_queue = |link: u32| net.nics_queue || topology.links[link as usize].from.0 >= topology.hosts;
+    recorded.map(|link| 1 + u64::from(has_queue(link))).sum()
+}
+
 /// What a link's sender has counted so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {

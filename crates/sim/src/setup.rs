@@ -1,7 +1,7 @@
 //! From a checked spec to a run: traffic, wiring, seats, nodes.
 
 use crate::bank::{Bank, Places};
-use crate::engine::{Interrupted, Limits, Sim, Watch, events, planned, windows};
+use crate::engine::{Interrupted, Limits, Progress, Sim, Watch, events, planned, windows};
 use crate::faults::Faults;
 use crate::flows::{Flows, Listed, Reroutes};
 use crate::host::Host;
@@ -11,13 +11,16 @@ use crate::net::Net;
 use crate::outcome::Outcome;
 use crate::samples::Samples;
 use crate::series::Recorded;
-use crate::spec::{EngineKind, HashKind, Spec, SpecError, Stop, Traffic, TrafficEntry, workload_error};
+use crate::spec::{EngineKind, HashKind, Spec, SpecError, Stop, Traffic, TrafficEntry, Warning, workload_error};
 use crate::switch::Switch;
 use crate::topology::{Components, Topology};
 use crate::transport::{Kind, TcpConfig, Transport};
+use crate::warden::{GoOn, Warden};
 use crate::workload::load::{Loads, Offered, arrival_interval};
 use crate::workload::{self, FlowSpec, Gate, Workload};
 use spinewise_policy::{Shape, Span, Tier, Time};
+
+pub(crate) mod memory;
 
 /// Choices that must not change any result; tests turn them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +33,8 @@ pub struct Tuning {
     pub commit_at_start: bool,
     /// Call every hook, listed or not.
     pub all_hooks: bool,
+    /// Memory that a run may take, bytes: what does not fit is refused.
+    pub memory: Option<u64>,
 }
 
 impl Sim {
@@ -39,16 +44,34 @@ impl Sim {
     /// When values do not fit each other: an override that selects nothing, leaves that cannot reach each other,
     /// traffic that names what is not there.
     pub fn new(spec: &Spec, tuning: Tuning) -> Result<(Sim, Option<Loads>), SpecError> {
-        let mut topology = Topology::new(&spec.topology)?;
-        let Offer { list, gates, loads } = traffic(spec, &topology)?;
+        let mut always = |_: Progress| true;
+        Sim::build(spec, tuning, &Warden::new(&mut always)).map_err(|failure| match failure {
+            Failure::Spec(error) => error,
+            Failure::Interrupted => unreachable!("nobody stops it"),
+        })
+    }
+
+    /// The same while `warden` lets it go on.
+    ///
+    /// # Errors
+    /// [`Failure`]: as [`Sim::new`]; it takes more memory than there is; or the caller stopped it.
+    pub fn build(spec: &Spec, tuning: Tuning, warden: &Warden<'_>) -> Result<(Sim, Option<Loads>), Failure> {
+        let go_on = || warden.goes_on();
+        let room = memory::refuse_large_fabric(&spec.topology, tuning.memory.unwrap_or(u64::MAX))?;
+        let mut topology = Topology::build(&spec.topology, &go_on)?;
+        warden.check()?;
+        let Offer { list, gates, loads, warnings } = traffic(spec, &topology, (room, &go_on))?;
+        warden.check()?;
         check_reachable(&spec.traffic, &list, &topology)?;
         // Such a scheme is never under one at the hosts.
         if spec.scheme.chosen().entry().in_trees {
-            topology.route_as_wired();
+            topology.route_as_wired(&go_on);
         }
-        let faults = Faults::new(spec, &mut topology)?;
+        let faults = Faults::build(spec, &mut topology, &go_on)?;
+        warden.check()?;
         let pairs: Vec<(u32, u32)> = list.iter().map(|(flow, _)| (flow.src, flow.dst)).collect();
         faults.refuse_cuts(&topology, &pairs)?;
+        drop(pairs);
         let subflows = subflows(spec, list.len())?;
         let flows =
             Flows::new(list, gates, topology.hosts, spec.scheme.hash == HashKind::Murmur3).with_subflows(subflows);
@@ -63,18 +86,22 @@ impl Sim {
         if fabric.layout(0).components {
             net.components = Components::new(net.faults.maps());
         }
-        let hosts = (0..net.topology.hosts).map(|host| Host::new(host, &net, &flows, edge.as_ref())).collect();
-        let switches = (0..net.topology.switches()).map(|switch| Switch::new(switch, &net, &fabric)).collect();
+        let numbers = (0..net.topology.hosts).take_while(|_| go_on());
+        let hosts = numbers.map(|host| Host::new(host, &net, &flows, edge.as_ref())).collect();
+        let numbers = (0..net.topology.switches()).take_while(|_| go_on());
+        let switches = numbers.map(|switch| Switch::new(switch, &net, &fabric)).collect();
+        warden.check()?;
         let wires = Wires::new(net.topology.links.iter().map(|l| l.to.0).collect(), net.topology.nodes() as usize);
         // Traffic that never ends by itself runs to the limit.
         let flows_done = spec.run.stop == Stop::FlowsDone && (flows.open > 0 || flows.specs.is_empty());
         let limits = Limits { flows_done, until: spec.run.until, grid: spec.run.grid };
-        let log = Log::default();
+        let log = Log { most_points: memory::most_points(spec, &flows, &net, room)?, ..Log::default() };
         let asks = (0..net.topology.switches()).any(|switch| fabric.layout(switch).free_queues);
         let free_queues = vec![0; if asks { net.topology.hosts as usize } else { 0 }];
         let samples =
             spec.metrics.facts.then(|| Box::new(Samples::new(spec.metrics.sample_interval, &net, spec.run.grid)));
-        let mut sim = Sim { net, wires, hosts, switches, edge, fabric, flows, log, free_queues, samples, limits };
+        let mut sim =
+            Sim { net, wires, hosts, switches, edge, fabric, flows, log, free_queues, samples, limits, warnings };
         sim.publish();
         if sim.net.follows_ns3 {
             sim.follow_ns3();
@@ -97,9 +124,32 @@ impl Sim {
             EngineKind::Events => true,
             EngineKind::Windows | EngineKind::Auto => lookahead == Span::ZERO,
         };
+        // No window so long that what happens by the clock fills it for ever.
+        let window = window.min(self.shortest_period().map_or(window, |period| period * MOST_PERIODS));
         if events { events::run(self, watch) } else { windows::run(self, window, watch) }
     }
+
+    /// Runs to the end, as [`Sim::run`].
+    ///
+    /// # Errors
+    /// [`Failure`]: the caller stopped the run, or its series outgrew the memory.
+    pub fn finish(&mut self, spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Time, Failure> {
+        self.run(spec, tuning, watch).map_err(|Interrupted| {
+            if self.log.full { memory::too_many_points(spec, &self.log).into() } else { Failure::Interrupted }
+        })
+    }
+
+    /// The shortest of the periods at which nodes do something by themselves.
+    fn shortest_period(&self) -> Option<Span> {
+        let at_hosts = self.edge.as_ref().map(|edge| edge.layout(0).tick);
+        let at_switches = (0..self.net.topology.switches()).map(|switch| self.fabric.layout(switch).tick);
+        let periods = at_hosts.into_iter().chain(at_switches).chain(self.net.series_interval);
+        periods.filter(|&period| period > Span::ZERO).min()
+    }
 }
+
+/// Periods in one window.
+const MOST_PERIODS: u64 = 10_000;
 
 /// Longest window, ps: sort keys hold offsets of 40 bits.
 const MOST_WINDOW: u64 = (1 << 40) - 1;
@@ -109,18 +159,43 @@ const MOST_WINDOW: u64 = (1 << 40) - 1;
 /// # Errors
 /// [`Failure`]: the spec does not fit itself, or the caller stopped the run.
 pub fn simulate(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Outcome, Failure> {
-    let (mut sim, loads) = Sim::new(spec, tuning).map_err(Failure::Spec)?;
-    let stop = sim.run(spec, tuning, watch).map_err(|Interrupted| Failure::Interrupted)?;
-    Ok(Outcome::close(spec, sim, stop, loads))
+    let (mut sim, loads) = Sim::build(spec, tuning, &Warden::new(watch))?;
+    let stop = sim.finish(spec, tuning, watch)?;
+    closed(spec, sim, (stop, loads), watch)
+}
+
+/// The account of a run, unless the caller stops its closing.
+pub(crate) fn closed(
+    spec: &Spec,
+    sim: Sim,
+    (stop, loads): (Time, Option<Loads>),
+    watch: Watch<'_>,
+) -> Result<Outcome, Failure> {
+    let warden = Warden::new(watch);
+    let outcome = Outcome::close(spec, sim, stop, loads, &|| warden.goes_on());
+    warden.check()?;
+    Ok(outcome)
 }
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// The spec does not fit itself.
+    /// The spec does not fit itself, or the memory there is.
     Spec(SpecError),
     /// The caller stopped the run.
     Interrupted,
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Failure {
+        Failure::Spec(error)
+    }
+}
+
+impl From<Interrupted> for Failure {
+    fn from(_: Interrupted) -> Failure {
+        Failure::Interrupted
+    }
 }
 
 /// All flows of a spec.
@@ -129,11 +204,14 @@ struct Offer {
     /// Before some of them, which are numbered as in `list`.
     gates: Vec<Gate>,
     loads: Option<Loads>,
+    /// What was left out.
+    warnings: Vec<Warning>,
 }
 
-fn traffic(spec: &Spec, topology: &Topology) -> Result<Offer, SpecError> {
+fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> Result<Offer, SpecError> {
     let (uplinks, up, down) = topology.leaf_rates();
-    let places = workload::Places {
+    let mut places = workload::Places {
+        bounds: workload::Bounds { until: spec.run.until, memory: room, go_on },
         hosts: topology.hosts,
         leaf_of: &topology.leaf_of,
         leaves: topology.leaves,
@@ -142,15 +220,22 @@ fn traffic(spec: &Spec, topology: &Topology) -> Result<Offer, SpecError> {
     };
     let (mut list, mut gates, mut open_loop) = (Vec::new(), Vec::new(), Vec::new());
     let mut interval = Span::ZERO;
+    let mut warnings = Vec::new();
     for (entry, TrafficEntry { source, priority, subflows, .. }) in spec.traffic.iter().enumerate() {
         match source {
             Traffic::Tcp(workload) => {
+                places.bounds.memory = room.saturating_sub(list.len() as u64 * workload::FLOW_BYTES);
                 let planned = workload.plan(spec.seed, entry as u8, &places);
                 let mut plan = planned.map_err(|error| workload_error(&spec.traffic, entry, error))?;
                 for flow in &mut plan.flows {
                     (flow.priority, flow.subflows) = (*priority, subflows.unwrap_or(0));
                 }
+                let is_cut = workload.is_cut(plan.flows.len(), &places);
+                if is_cut {
+                    warnings.push(left_out(entry, spec));
+                }
                 interval = interval.max(match workload {
+                    Workload::Poisson(poisson) if is_cut => Span(spec.run.until.0.saturating_sub(poisson.start.0)),
                     Workload::Poisson(poisson) if poisson.duration != Span::FOREVER => poisson.duration,
                     _ => arrival_interval(&plan.flows),
                 });
@@ -182,7 +267,13 @@ fn traffic(spec: &Spec, topology: &Topology) -> Result<Offer, SpecError> {
         down: &down,
     };
     let loads = offered.loads();
-    Ok(Offer { list, gates, loads })
+    Ok(Offer { list, gates, loads, warnings })
+}
+
+fn left_out(entry: usize, spec: &Spec) -> Warning {
+    let until = spec.run.until.since(Time::ZERO).as_us_f64();
+    let text = format!("Flows that would start at the end of the run (run.until_us = {until}) or later are left out.");
+    Warning::of("flows_after_end", format!("traffic[{entry}]"), text)
 }
 
 /// How many subflows each flow has, 0 without MPTCP.

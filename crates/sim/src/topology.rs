@@ -21,6 +21,7 @@ mod told;
 mod wiring;
 
 use crate::spec::{SpecError, TopologySpec, Wiring};
+use crate::warden::{ALWAYS, GoOn};
 use spinewise_policy::{Span, Tier, Tree};
 use std::collections::BTreeMap;
 
@@ -124,19 +125,35 @@ impl Topology {
     /// # Errors
     /// When an override selects nothing, or static routes go round in a circle.
     pub fn new(spec: &TopologySpec) -> Result<Topology, SpecError> {
+        Topology::build(spec, ALWAYS)
+    }
+
+    /// Builds the fabric of a spec while it may: what is left off has no routes.
+    ///
+    /// # Errors
+    /// When an override selects nothing, or static routes go round in a circle.
+    pub fn build(spec: &TopologySpec, go_on: GoOn<'_>) -> Result<Topology, SpecError> {
         match &spec.wiring {
-            Wiring::LeafSpine(fabric) => Topology::leaf_spine(fabric),
-            Wiring::FatTree(fabric) => Topology::fat_tree(fabric),
-            Wiring::Links(graph) => Topology::links(graph),
+            Wiring::LeafSpine(fabric) => Topology::leaf_spine(fabric, go_on),
+            Wiring::FatTree(fabric) => Topology::fat_tree(fabric, go_on),
+            Wiring::Links(graph) => Topology::links(graph, go_on),
         }
     }
 
+    /// The ports and links of a spec, without routes: quickly there.
+    ///
+    /// # Errors
+    /// When an override selects nothing, or static routes go round in a circle.
+    pub fn unrouted(spec: &TopologySpec) -> Result<Topology, SpecError> {
+        Topology::build(spec, &|| false)
+    }
+
     /// Routes as if all links worked.
-    pub fn route_as_wired(&mut self) {
+    pub fn route_as_wired(&mut self, go_on: GoOn<'_>) {
         self.as_wired = true;
         if self.links.iter().any(|link| !link.up) {
             self.candidates.clear();
-            self.fill_routes(u32::MAX, &BTreeMap::new());
+            self.fill_routes(u32::MAX, &BTreeMap::new(), go_on);
         }
     }
 

@@ -18,10 +18,11 @@ mod paths;
 mod record;
 mod table;
 
-use crate::engine::{Interrupted, Sim, Watch};
+use crate::engine::{Sim, Watch};
 use crate::outcome::{Outcome, Values};
-use crate::setup::{Failure, Tuning};
+use crate::setup::{Failure, Tuning, closed};
 use crate::spec::{Spec, SpecError};
+use crate::warden::Warden;
 use spinewise_policy::Decides;
 
 pub use looks::{Looks, State};
@@ -66,20 +67,20 @@ pub struct Trace {
 /// # Errors
 /// [`Failure`]: as there; or a flow that is not there or stays in its rack, a scheme without choices, a trace too large.
 pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) -> Result<(Outcome, Trace), Failure> {
-    let (mut sim, loads) = Sim::new(spec, tuning).map_err(Failure::Spec)?;
-    check(&sim, spec, flows).map_err(Failure::Spec)?;
+    let (mut sim, loads) = Sim::build(spec, tuning, &Warden::new(watch))?;
+    check(&sim, spec, flows)?;
     let numbers: Vec<u32> = flows.iter().flat_map(|&flow| sim.flows.numbers(flow)).collect();
     sim.log.recorder = Some(Box::new(Recorder::new(sim.flows.count(), &numbers)));
-    let stop = sim.run(spec, tuning, watch).map_err(|Interrupted| Failure::Interrupted)?;
+    let stop = sim.finish(spec, tuning, watch)?;
     let recorder = sim.log.recorder.take().map(|recorder| *recorder).unwrap_or_default();
-    let mut outcome = Outcome::close(spec, sim, stop, loads);
+    let mut outcome = closed(spec, sim, (stop, loads), watch)?;
 
-    let (mut again, loads) = Sim::new(spec, tuning).map_err(Failure::Spec)?;
+    let (mut again, loads) = Sim::build(spec, tuning, &Warden::new(watch))?;
     let choices = recorder.close();
-    looks::plan(&mut again, &choices, MOST_LOOKS).map_err(Failure::Spec)?;
-    let stop = again.run(spec, tuning, watch).map_err(|Interrupted| Failure::Interrupted)?;
+    looks::plan(&mut again, &choices, MOST_LOOKS)?;
+    let stop = again.finish(spec, tuning, watch)?;
     let trace = table::table(&again, &choices);
-    let second = Outcome::close(spec, again, stop, loads);
+    let second = closed(spec, again, (stop, loads), watch)?;
     assert!(second.hash == outcome.hash, "a run that is looked at is the same run");
     outcome.report["traced_flows"] = flows.into();
     Ok((outcome, trace))

@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 from spinewise.cli.output import print_json
-from spinewise.specs.spec import load, resolve, spec_hash
+from spinewise.measures import units
+from spinewise.runs.validation import Estimate, validate
+from spinewise.specs.spec import load
 
 
 def command(args: argparse.Namespace) -> int:
-    """Check a spec and say what it would run."""
-    plain = load(args.spec, args.set)
-    spec = resolve(plain)
-    digest = spec_hash(spec)
+    """Check a spec, and say what it would run and what that comes to."""
+    found = validate(load(args.spec, args.set))
+    spec = found.spec
     if args.json:
-        print_json({"valid": True, "spec_hash": digest, "spec": spec})
+        notices = [asdict(notice) for notice in found.warnings]
+        estimate = asdict(found.estimate)
+        told = {"valid": True, "spec_hash": found.spec_hash, "estimate": estimate, "warnings": notices, "spec": spec}
+        print_json(told)
         return 0
     scheme = spec.get("scheme", {}).get("name", "?")
     kinds = ", ".join(str(entry.get("kind")) for entry in spec.get("traffic") or []) or "none"
     print(f"{args.spec}: valid; scheme {scheme}, traffic {kinds}, seed {spec.get('seed')}")
-    print(f"spec hash {digest}; --json prints the spec with every default")
+    for line in estimate_lines(found.estimate):
+        print(line)
+    for notice in found.warnings:
+        print(notice.line())
+    print(f"spec hash {found.spec_hash}; --json prints the spec with every default")
     return 0
+
+
+def estimate_lines(estimate: Estimate) -> list[str]:
+    """The estimate for people."""
+    flows, hops, rows = (
+        units.count(value) for value in (estimate.flow_bytes, estimate.packet_hops, estimate.series_rows)
+    )
+    return [
+        f"{estimate.flows:,} flows of {flows}B in all · about {hops} packet-hops"
+        f" in {units.duration(estimate.simulated_s, 3)} simulated",
+        f"about {units.duration(estimate.seconds, 2)} on this machine, {units.count(estimate.memory_bytes)}B of memory"
+        f" · rows: {estimate.flow_rows:,} of flows, {rows} of series",
+    ]

@@ -21,6 +21,7 @@ from spinewise.own.scheme import Scheme
 from spinewise.plain import as_number, as_whole, shown
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
 from spinewise.runs.result import Result
+from spinewise.specs.beside import check_compare_table
 from spinewise.specs.spec import Spec, as_spec
 from spinewise.specs.variants import Variant, parse_list
 
@@ -215,18 +216,6 @@ def with_facts(case: Case[Key]) -> Case[Key]:
 def told_apart(spec: Spec) -> list[tuple[str, list[str]]]:
     """What flows are told apart by: names of traffic entries, and of the size classes of each."""
     return [(entry.name, [str(one["name"]) for one in entry.size_classes]) for entry in entries_of(spec)]
-
-
-def check_compare_table(table: Any) -> None:
-    """Refuse unknown keys and wrong types in [compare]."""
-    if not isinstance(table, dict):
-        raise SpecError("compare", table, "a table with schemes, loads, seeds")
-    for key, value in table.items():
-        if key not in ("schemes", "loads", "seeds"):
-            raise SpecError(f"compare.{key}", value, "schemes, loads or seeds")
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not (isinstance(value, list) or (key == "seeds" and whole)):
-            raise SpecError(f"compare.{key}", value, "a list" + " or a number" * (key == "seeds"))
 
 
 def check_load(load: Any) -> float:

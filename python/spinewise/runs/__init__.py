@@ -5,6 +5,7 @@
 | `api` | `spinewise.run` |
 | `result` | what a run gave; its folder is written and read here |
 | `kept` | reading that folder, and refusing what is none |
+| `validation` | `spinewise.validate`: what a run will come to |
 | `folder` | results folders that are there whole or not at all |
 | `owned` | whose a folder is: what `--force` may replace |
 | `hidden` | what is being written, and what killed writers left |

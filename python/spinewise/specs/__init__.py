@@ -3,5 +3,6 @@
 | module | what it does |
 |---|---|
 | `spec` | spec files and overrides become a plain dict; the engine resolves it |
+| `beside` | checks of [compare] and [bounds] |
 | `variants` | schemes with parameters, as written in ``--schemes`` |
 """

@@ -17,6 +17,7 @@ from spinewise.errors import SpecError
 from spinewise.interop import embed
 from spinewise.plain import NUMBERS, plain, too_deep
 from spinewise.reading import SPEC_BYTES, printable, read_text, reason
+from spinewise.specs.beside import check_beside
 
 Spec = dict[str, Any]
 
@@ -124,46 +125,60 @@ def parse_value(path: str, text: str) -> Any:
 
 
 def set_path(spec: Spec, path: str, value: Any) -> None:
-    """Set the value at a dotted path; tables on the way are made, list items must exist.
+    """Set the value at a dotted path; tables on the way are made, and so is the next item of a list.
 
-    ``traffic[0].load`` and ``traffic.0.load`` mean the same.
+    ``traffic[0].load`` and ``traffic.0.load`` mean the same where there is a list.
     """
     steps = split_path(path)
     node: Any = spec
     for depth, step in enumerate(steps[:-1]):
-        node = descend(node, step, path, ".".join(map(str, steps[: depth + 1])))
+        node = descend(node, step, steps[depth + 1], path)
     last = steps[-1]
     if isinstance(node, list):
-        node[list_index(node, last, path)] = value
-    elif isinstance(node, dict):
-        node[str(last)] = value
+        index = list_index(node, last, path)
+        if index == len(node):
+            node.append(value)
+        else:
+            node[index] = value
+    elif isinstance(node, dict) and not last.startswith("["):
+        node[last] = value
     else:
-        raise SpecError(f"--set {path}", value, f"a key below a table; {node!r} is a plain value")
+        raise SpecError(f"--set {path}", value, f"a key below a table; {node!r} is no {kind_of(last)}")
 
 
 def split_path(path: str) -> list[str]:
-    """The names and indices of a dotted path."""
-    steps = _INDEX.sub(r".\1", path).split(".")
-    if not all(steps) or set("[]") & set("".join(steps)):
+    """The names and indices of a dotted path; an index in brackets keeps the first of them."""
+    steps = _INDEX.sub(r".[\1", path).split(".")
+    if not all(steps) or any("[" in step[1:] or "]" in step or step == "[" for step in steps):
         raise SpecError("--set", path, 'a key path such as "traffic[0].load"')
     return steps
 
 
-def descend(node: Any, step: str, path: str, reached: str) -> Any:
-    """The child `step` of `node`, made when it is a missing table."""
+def descend(node: Any, step: str, then: str, path: str) -> Any:
+    """The child `step` of `node`, made when it is a missing table, or a list of which the first item is set `then`."""
+    missing: Any = [] if then.startswith("[") else {}
     if isinstance(node, list):
-        return node[list_index(node, step, path)]
-    if isinstance(node, dict):
-        return node.setdefault(step, {})
-    raise SpecError(f"--set {path}", reached, f"a table on the way; {node!r} is a plain value")
+        index = list_index(node, step, path)
+        if index == len(node):
+            node.append(missing)
+        return node[index]
+    if isinstance(node, dict) and not step.startswith("["):
+        return node.setdefault(step, missing)
+    raise SpecError(f"--set {path}", step.lstrip("["), f"a table or a list on the way; {node!r} is no {kind_of(step)}")
+
+
+def kind_of(step: str) -> str:
+    """What a step of a path leads into."""
+    return "list" if step.startswith("[") else "table"
 
 
 def list_index(node: list[Any], step: str, path: str) -> int:
-    """`step` as an index into `node`."""
-    allowed = f"an index from 0 to {len(node) - 1}" if node else "no index: the list is empty"
-    if not step.isdecimal() or int(step) >= len(node):
-        raise SpecError(f"--set {path}", step, allowed)
-    return int(step)
+    """`step` as an index into `node`, or that of a next item."""
+    number = step.lstrip("[")
+    if not number.isdecimal() or int(number) > len(node):
+        allowed = f"an index from 0 to {len(node)}, the last of which adds an item"
+        raise SpecError(f"--set {path}", number, allowed)
+    return int(number)
 
 
 def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) -> Spec:
@@ -176,11 +191,12 @@ def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) ->
     """
     given = as_spec(spec)
     file = None if isinstance(spec, Mapping) else printable(spec)
-    for table in BESIDE_THE_RUN:
-        given.pop(table, None)
     if seed is not None:
         given["seed"] = seed
     try:
+        check_beside(given)
+        for table in BESIDE_THE_RUN:
+            given.pop(table, None)
         embed.expand(given)
         return core.resolve(given)
     except SpecError as error:

@@ -23,7 +23,7 @@
 
 use super::pdlb::classify::Classifier;
 use super::pdlb::dispatch::Dispatch;
-use super::pdlb::model::Model;
+use super::pdlb::model::{MOST_CELLS, Model};
 use super::pdlb::{self, Adaptive, Record, SERIES, TOLD, Variant};
 use crate::About;
 
@@ -35,7 +35,7 @@ crate::params! {
         /// Probe on the wire, bytes.
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
         /// Reference window, packets (authors' code: 44).
-        window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: 1e6 };
+        window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: MOST_CELLS as f64 };
         /// The coarsest granularity, packets (authors' code: 44).
         max_packets: u32 = 44, Allowed::Integer { min: 1.0, max: 4096.0 };
         /// Granularity towards a destination not yet measured, packets.

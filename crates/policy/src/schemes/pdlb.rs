@@ -66,7 +66,7 @@ use classify::Classifier;
 use core::marker::PhantomData;
 use dispatch::{CELL, Cell, Dispatch, Live, RULES};
 use estimate::{Route, Share};
-use model::{Cells, CellsLimit, Constants, Model, Paths};
+use model::{Cells, CellsLimit, Constants, MOST_CELLS, Model, Paths};
 
 crate::choice! {
     /// Where path delays come from.
@@ -138,12 +138,12 @@ crate::params! {
         /// The most cells at once in the authors model: the number of paths (Eq. 4), or none (authors' code).
         cells_limit: CellsLimit = CellsLimit::Paths, Allowed::Words(CellsLimit::WORDS);
         /// Window of the models authors and released, packets (authors' code: 44).
-        window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: 1e6 };
+        window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: MOST_CELLS as f64 };
         /// MaxW of the models paper and repaired, packets; no value is published (authors' code: 44).
-        max_window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: 1e6 };
+        max_window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: MOST_CELLS as f64 };
         /// F_size of the models paper and repaired, packets (PDLB, model verification: 10000). They cost up to as many
         /// steps per granularity and period.
-        flow_packets: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 };
+        flow_packets: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 100_000.0 };
         /// The granularities tried.
         search: Search = Search::Packets, Allowed::Words(Search::WORDS);
         /// The coarsest granularity, packets (PDLB: 64 KB = 44 packets).

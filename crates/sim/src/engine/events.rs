@@ -17,7 +17,7 @@ type Event = Reverse<(Time, Class, u64, u32)>;
 ///
 /// # Errors
 /// [`Interrupted`] if `watch` says so.
-pub fn run(sim: &mut Sim, watch: Watch<'_>) -> Result<Time, Interrupted> {
+pub fn run(sim: &mut Sim, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
     sim.wires.fresh = Some(Vec::new());
     let mut heap: BinaryHeap<Event> = BinaryHeap::new();
     // What stands in the heap for each node: an entry that says something else is stale.
@@ -57,8 +57,8 @@ pub fn run(sim: &mut Sim, watch: Watch<'_>) -> Result<Time, Interrupted> {
         sim.wires.fresh = Some(fresh);
         list(sim, node, &mut listed, &mut heap);
         count += 1;
-        if count.is_multiple_of(WATCH_EVERY * 16) && !watch(sim.progress(now)) {
-            return Err(Interrupted);
+        if count.is_multiple_of(WATCH_EVERY) {
+            sim.may_go_on(now, &mut watch)?;
         }
     }
 }

@@ -88,7 +88,7 @@ struct Run {
 ///
 /// # Errors
 /// [`Interrupted`] if `watch` says so.
-pub fn run(sim: &mut Sim, watch: Watch<'_>) -> Result<Time, Interrupted> {
+pub fn run(sim: &mut Sim, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
     let nodes = sim.net.topology.nodes();
     (0..nodes).for_each(|node| this.list(sim, node, Time::ZERO, false));
@@ -107,8 +107,8 @@ pub fn run(sim: &mut Sim, watch: Watch<'_>) -> Result<Time, Interrupted> {
         let Some(Reverse((_, number, event))) = this.plans.heap.pop() else { return Ok(sim.limits.until) };
         this.happen(sim, now, number, event);
         count += 1;
-        if count.is_multiple_of(WATCH_EVERY * 16) && !watch(sim.progress(now)) {
-            return Err(Interrupted);
+        if count.is_multiple_of(WATCH_EVERY) {
+            sim.may_go_on(now, &mut watch)?;
         }
     }
 }

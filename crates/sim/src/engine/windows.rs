@@ -5,7 +5,7 @@
 //! plans, touching nothing but itself and the far ends of its own links. That is the conservative parallel algorithm,
 //! run by one thread, and it is what keeps a node's state in the cache for a whole window.
 
-use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
+use super::{Grid, Interrupted, NODES_PER_EVENT, Sim, WATCH_EVERY, Watch};
 use crate::link::Wires;
 use crate::net::Net;
 use crate::packet::InHand;
@@ -24,7 +24,7 @@ const TOUCH_IN: usize = 6;
 ///
 /// # Errors
 /// [`Interrupted`] if `watch` says so.
-pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interrupted> {
+pub fn run(sim: &mut Sim, window: Span, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
     assert!(window > Span::ZERO && window.0 < 1 << (64 - PORT_BITS), "windows last from 1 ps to 1.09 s");
     let (hosts, nodes) = (sim.net.topology.hosts, sim.net.topology.nodes());
     for node in 0..nodes {
@@ -33,7 +33,9 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
     let mut grid = Grid::new(sim);
     let (mut todo, mut room) = (Vec::new(), Room::default());
     let mut hand = InHand::default();
-    let (mut touched, mut count) = (0, 0u64);
+    let mut touched = 0;
+    // Work since the beginning, in events, and how much of it there shall be before the next look at the watch.
+    let (mut scanned, mut look_at) = (0, WATCH_EVERY);
     let ahead = sim.wires.heads.len() >= TOUCH_FROM;
     loop {
         let start = sim.wires.due.iter().copied().min().unwrap_or(Time::NEVER);
@@ -61,11 +63,12 @@ pub fn run(sim: &mut Sim, window: Span, watch: Watch<'_>) -> Result<Time, Interr
             } else {
                 work_switch(sim, node, (start, end), &mut room, &mut hand);
             }
+            if sim.log.events + scanned >= look_at {
+                look_at = sim.log.events + scanned + WATCH_EVERY;
+                sim.may_go_on(start, &mut watch)?;
+            }
         }
-        count += 1;
-        if count.is_multiple_of(WATCH_EVERY) && !watch(sim.progress(end)) {
-            return Err(Interrupted);
-        }
+        scanned += 1 + u64::from(nodes / NODES_PER_EVENT);
     }
 }
 

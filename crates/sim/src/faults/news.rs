@@ -6,6 +6,7 @@
 use super::detect::{Changes, Links, Seen};
 use crate::spec::{Detection, DetectionMode};
 use crate::topology::Topology;
+use crate::warden::GoOn;
 use spinewise_policy::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +26,13 @@ pub enum News {
 }
 
 /// What each switch learns and when, in order.
-pub fn by_switch(links: &Links, changes: &Changes, how: &Detection, topology: &Topology) -> Vec<Vec<(Time, News)>> {
+pub fn by_switch(
+    links: &Links,
+    changes: &Changes,
+    how: &Detection,
+    topology: &Topology,
+    go_on: GoOn<'_>,
+) -> Vec<Vec<(Time, News)>> {
     let mut all = vec![Vec::new(); topology.switches() as usize];
     let at_once = how.mode == DetectionMode::Oracle;
     let flood = Flood { topology, links, changes, hop: how.flood_hop, at_once };
@@ -36,7 +43,7 @@ pub fn by_switch(links: &Links, changes: &Changes, how: &Detection, topology: &T
         let tells = how.reconverge && spec.to.0 >= topology.hosts && !topology.as_wired;
         let mut heard = vec![Time::ZERO; all.len()];
         let mut was_down = false;
-        for &(at, seen) in changes {
+        for &(at, seen) in changes.iter().take_while(|_| go_on()) {
             all[switch as usize].push((at, News::Own(spec.from.1, seen)));
             let down = seen == Seen::Down;
             if !tells || down == was_down {

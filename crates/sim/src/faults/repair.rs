@@ -8,6 +8,7 @@ use super::Step;
 use super::detect::Seen;
 use super::news::News;
 use crate::topology::Topology;
+use crate::warden::GoOn;
 use spinewise_policy::{Span, Tier, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,8 +35,8 @@ fn rank(topology: &Topology, node: u32) -> u8 {
 }
 
 impl Reach {
-    /// Over all links but those that are `down`.
-    pub fn over(topology: &Topology, down: &BTreeSet<u32>) -> Reach {
+    /// Over all links but those that are `down`; left off when it may not go on.
+    pub fn over(topology: &Topology, down: &BTreeSet<u32>, go_on: GoOn<'_>) -> Reach {
         let (switches, leaves) = (topology.switches(), topology.leaves);
         let size = (switches * leaves) as usize;
         let mut reach = Reach { leaves, hops: vec![UNREACHED; size], falls: vec![false; size] };
@@ -43,8 +44,8 @@ impl Reach {
         by_rank.sort_by_key(|&switch| rank(topology, topology.hosts + switch));
         let works = |link: u32| topology.links[link as usize].up && !down.contains(&link);
         // Downwards, from the lowest tier on; then upwards, from the highest on.
-        for (falls, order) in [(true, by_rank.clone()), (false, by_rank.into_iter().rev().collect())] {
-            for switch in order {
+        for (falls, order) in [(true, by_rank.clone()), (false, by_rank.into_iter().rev().collect::<Vec<_>>())] {
+            for switch in order.into_iter().take_while(|_| go_on()) {
                 reach.fill(topology, &works, (switch, falls));
             }
         }
@@ -122,6 +123,7 @@ impl Known {
 /// What is worked out once for all switches.
 struct Shared<'a> {
     topology: &'a mut Topology,
+    go_on: GoOn<'a>,
     /// Routes for some links that are down.
     reaches: BTreeMap<BTreeSet<u32>, Reach>,
     /// The sets of links that some switch takes for down at some time, by number.
@@ -142,7 +144,7 @@ impl Shared<'_> {
         let base = switch * self.topology.leaves;
         let down = known.cables(self.topology);
         if !down.is_empty() && !self.reaches.contains_key(&down) {
-            self.reaches.insert(down.clone(), Reach::over(self.topology, &down));
+            self.reaches.insert(down.clone(), Reach::over(self.topology, &down, self.go_on));
         }
         let (topology, reach) = (&mut *self.topology, self.reaches.get(&down));
         let routes: Vec<Vec<u16>> = (0..topology.leaves)
@@ -166,8 +168,13 @@ type Steps = Vec<Vec<(Time, Step)>>;
 /// What changes at each switch, and when, if it computes its routes anew `control` after it has heard of a change; and
 /// the maps that the steps name. Adds the routes to `topology`, unless its routes stay as wired: a scheme that goes round
 /// dead links by itself is only told of them.
-pub fn steps(news: &[Vec<(Time, News)>], control: Span, topology: &mut Topology) -> (Steps, Vec<BTreeSet<u32>>) {
-    let mut shared = Shared { topology, reaches: BTreeMap::new(), maps: vec![BTreeSet::new()] };
+pub fn steps(
+    news: &[Vec<(Time, News)>],
+    control: Span,
+    topology: &mut Topology,
+    go_on: GoOn<'_>,
+) -> (Steps, Vec<BTreeSet<u32>>) {
+    let mut shared = Shared { topology, go_on, reaches: BTreeMap::new(), maps: vec![BTreeSet::new()] };
     let of = |(switch, news): (u32, &Vec<(Time, News)>)| {
         Router::new(switch, shared.topology).live(news, control, &mut shared)
     };
@@ -220,7 +227,7 @@ impl Router {
 
     /// Learns all news in turn. Returns what changes, and when.
     fn live(mut self, news: &[(Time, News)], control: Span, shared: &mut Shared<'_>) -> Vec<(Time, Step)> {
-        for news in news.chunk_by(|a, b| a.0 == b.0) {
+        for news in news.chunk_by(|a, b| a.0 == b.0).take_while(|_| (shared.go_on)()) {
             let at = news[0].0;
             if let Some(due) = self.due.filter(|&due| due < at) {
                 self.compute(due, shared);

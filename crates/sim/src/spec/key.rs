@@ -160,18 +160,23 @@ impl Kind {
     /// What is allowed, as it follows "expected".
     pub fn allowed(&self) -> String {
         match *self {
-            Kind::Integer { min, max } if max >= LARGEST_EXACT => format!("a whole number, {min} or more"),
             Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
-            Kind::Number { min, max } if max == f64::MAX => format!("a number, {min} or more"),
             Kind::Number { min, max } => format!("a number from {min} to {max}"),
             Kind::Positive { max } => format!("a number above 0, at most {max}"),
+            // One bit per second is the least that is not zero.
             Kind::Rate(zero) => format!(
-                "a rate in Gbps, {}, at most {}, a whole number of bits per second",
-                zero.text(),
+                "a rate in Gbps from {} to {}, a whole number of bits per second",
+                zero.least("0.000000001"),
                 FASTEST / 1_000_000_000
             ),
+            // One picosecond is.
             Kind::Time(unit, zero) => {
-                format!("a number of {}, {}, at most {}", unit.name(), zero.text(), LONGEST.0 / unit.picoseconds())
+                let picosecond = match unit {
+                    Unit::Nanoseconds => "0.001",
+                    Unit::Microseconds => "0.000001",
+                };
+                let most = LONGEST.0 / unit.picoseconds();
+                format!("a number of {} from {} to {most}", unit.name(), zero.least(picosecond))
             }
             Kind::Bool => "true or false".into(),
             Kind::Words(words) => one_of(words.iter().copied()),
@@ -194,10 +199,11 @@ impl Kind {
 }
 
 impl Zero {
-    const fn text(self) -> &'static str {
+    /// The least value, if this is the least that is not zero.
+    const fn least(self, above: &'static str) -> &'static str {
         match self {
-            Zero::Allowed => "0 or more",
-            Zero::Refused => "above 0",
+            Zero::Allowed => "0",
+            Zero::Refused => above,
         }
     }
 }

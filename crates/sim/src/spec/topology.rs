@@ -111,6 +111,30 @@ impl TopologySpec {
         }
     }
 
+    /// Number of switches.
+    pub fn switches(&self) -> u32 {
+        match &self.wiring {
+            Wiring::LeafSpine(fabric) => fabric.leaves + fabric.spines,
+            Wiring::FatTree(fabric) => fabric.leaves() + fabric.aggregations() + fabric.cores(),
+            Wiring::Links(graph) => graph.switches,
+        }
+    }
+
+    /// Number of cables.
+    pub fn cables(&self) -> u64 {
+        match &self.wiring {
+            Wiring::LeafSpine(fabric) => {
+                let [leaves, spines, parallel] = [fabric.leaves, fabric.spines, fabric.parallel_links].map(u64::from);
+                u64::from(fabric.hosts()) + leaves * spines * parallel
+            }
+            Wiring::FatTree(fabric) => {
+                let uplinks = u64::from(fabric.leaves_per_pod) + u64::from(fabric.cores_per_aggregation);
+                u64::from(fabric.hosts()) + u64::from(fabric.aggregations()) * uplinks
+            }
+            Wiring::Links(graph) => graph.links.len() as u64,
+        }
+    }
+
     /// No fewer than the ways between any two leaves.
     pub fn most_ways(&self) -> u16 {
         match &self.wiring {

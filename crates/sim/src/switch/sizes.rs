@@ -118,7 +118,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
             return Err(error.of_entry(index, &entry.name, spec.traffic.len()));
         }
     }
-    let topology = Topology::new(&spec.topology)?;
+    let topology = Topology::unrouted(&spec.topology)?;
     let packet = largest_packet(spec);
     for node in topology.hosts..topology.nodes() {
         let cables = cables(&topology, node, packet, spec.topology.floor_tx());
@@ -134,7 +134,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
 
 /// The least `buffer_bytes` that [`check`] lets through.
 pub fn least_buffer(spec: &Spec) -> u64 {
-    let (SwitchSpec::SharedBuffer(shared), Ok(topology)) = (&spec.switch, Topology::new(&spec.topology)) else {
+    let (SwitchSpec::SharedBuffer(shared), Ok(topology)) = (&spec.switch, Topology::unrouted(&spec.topology)) else {
         return 0;
     };
     let packet = largest_packet(spec);

@@ -6,6 +6,7 @@
 
 use super::Topology;
 use crate::faults::Reach;
+use crate::warden::ALWAYS;
 use spinewise_policy::hash;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::OnceLock;
@@ -124,7 +125,7 @@ impl Map {
     fn new(topology: &Topology, down: &BTreeSet<u32>) -> Map {
         let (leaves, switches) = (topology.leaves, topology.switches());
         let routes = (!down.is_empty()).then(|| {
-            let reach = Reach::over(topology, down);
+            let reach = Reach::over(topology, down, ALWAYS);
             let all = (0..switches).flat_map(|switch| (0..leaves).map(move |leaf| (switch, leaf)));
             all.map(|(switch, leaf)| reach.ports(topology, switch, leaf, down)).collect()
         });

@@ -4,6 +4,7 @@ use super::wiring::{Cable, Plan, apply};
 use super::{Naming, Topology};
 use crate::faults::Reach;
 use crate::spec::{FatTree, FatTreeOverride, SpecError};
+use crate::warden::GoOn;
 use serde_json::Value;
 use spinewise_policy::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +76,7 @@ impl Topology {
     ///
     /// # Errors
     /// When an override selects nothing, or overrides leave a host or a pair of leaves without a path.
-    pub fn fat_tree(spec: &FatTree) -> Result<Topology, SpecError> {
+    pub fn fat_tree(spec: &FatTree, go_on: GoOn<'_>) -> Result<Topology, SpecError> {
         let (plan, places) = plan(spec);
         let mut laid = plan.lay();
         for (n, change) in spec.overrides.iter().enumerate() {
@@ -91,10 +92,10 @@ impl Topology {
         laid.add_latency();
         let mut topology = laid.topology;
         topology.tree = Some(spec.numbering());
-        topology.fill_routes(u32::MAX, &BTreeMap::new());
-        topology.refuse_cuts(spec)?;
+        topology.fill_routes(u32::MAX, &BTreeMap::new(), go_on);
+        topology.refuse_cuts(spec, go_on)?;
         // Up by one of the leaf's ports and one of the aggregation switch's; down there is no choice.
-        topology.fill_ways(true);
+        topology.fill_ways(true, go_on);
         let tier = |n: usize| (spec.rates[n], spec.delays[n]);
         let at_switch = |(rate, delay): (u64, Span)| (rate, delay + spec.switch_latency);
         let (host, pod, core) = (tier(0), at_switch(tier(1)), at_switch(tier(2)));
@@ -106,7 +107,7 @@ impl Topology {
     }
 
     /// Refuses overrides that cut somebody off.
-    fn refuse_cuts(&self, spec: &FatTree) -> Result<(), SpecError> {
+    fn refuse_cuts(&self, spec: &FatTree, go_on: GoOn<'_>) -> Result<(), SpecError> {
         let cuts = |change: &FatTreeOverride| change.change.up == Some(false);
         let Some(n) = spec.overrides.iter().rposition(cuts) else { return Ok(()) };
         let cut = |what: String| {
@@ -117,7 +118,10 @@ impl Topology {
             return cut(format!("the overrides cut off host {host}"));
         }
         // A way that goes down and up again, by another leaf, is no path of a fat-tree.
-        let reach = Reach::over(self, &BTreeSet::new());
+        let reach = Reach::over(self, &BTreeSet::new(), go_on);
+        if !go_on() {
+            return Ok(());
+        }
         for (from, to) in (0..self.leaves).flat_map(|from| (0..self.leaves).map(move |to| (from, to))) {
             if !reach.reaches(from, to) {
                 return cut(format!("the overrides leave no path, up and then down, from leaf {from} to leaf {to}"));

@@ -99,6 +99,16 @@ impl Topology {
         rate.min(beyond)
     }
 
+    /// How many links there are between two leaves, by the first candidate of each switch.
+    pub fn hops(&self, from: u32, to: u32) -> u64 {
+        let (mut switch, mut hops) = (from, 0);
+        while let Some(&port) = self.uplinks(switch, to).first() {
+            hops += 1;
+            switch = self.behind(switch, port);
+        }
+        hops
+    }
+
     /// The links between two leaves by the first candidate of each switch.
     fn first_path(&self, from: u32, to: u32) -> Path {
         let (mut switch, mut path) = (from, Path::new());

@@ -2,6 +2,7 @@
 
 use super::{LinkSpec, Topology};
 use crate::spec::SpecError;
+use crate::warden::GoOn;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Farther than any path.
@@ -10,12 +11,12 @@ const UNREACHED: u32 = u32::MAX;
 impl Topology {
     /// Finds the equal-cost ports of every switch towards every leaf: all that lead one hop nearer, in the order of
     /// ports, over links that work, where the leaf is no farther than `most_hops`; or those that are `fixed`.
-    pub(super) fn fill_routes(&mut self, most_hops: u32, fixed: &BTreeMap<(u32, u32), Vec<u16>>) {
+    pub(super) fn fill_routes(&mut self, most_hops: u32, fixed: &BTreeMap<(u32, u32), Vec<u16>>, go_on: GoOn<'_>) {
         let (switches, leaves) = (self.switches(), self.leaves);
         self.routes = vec![(0, 0); (switches * leaves) as usize];
         let mut last = vec![(0u32, 0u16); switches as usize];
         let mut ports = Vec::new();
-        for leaf in 0..leaves {
+        for leaf in (0..leaves).take_while(|_| go_on()) {
             let distance = self.distances(leaf, most_hops, |link| link.up || self.as_wired);
             for switch in 0..switches {
                 match fixed.get(&(switch, leaf)) {
@@ -169,11 +170,12 @@ impl Topology {
     }
 
     /// Counts the ways between leaves; `tags_name_paths` says whether those are whole paths.
-    pub(super) fn fill_ways(&mut self, tags_name_paths: bool) {
+    pub(super) fn fill_ways(&mut self, tags_name_paths: bool, go_on: GoOn<'_>) {
         self.tags_name_paths = tags_name_paths;
         let leaves = self.leaves;
         let (mut least, mut most) = (usize::MAX, 0);
         self.ways = pairs(leaves)
+            .take_while(|&(_, to)| to > 0 || go_on())
             .map(|(from, to)| {
                 let mut ways = 0;
                 for &up in self.uplinks(from, to) {

@@ -2,6 +2,7 @@
 
 use super::{Home, LinkSpec, Naming, Topology};
 use crate::spec::{Change, Direction, Graph, LeafSpine, LinkOverride, SpecError};
+use crate::warden::GoOn;
 use spinewise_policy::{Span, Tier};
 use std::collections::BTreeMap;
 
@@ -190,7 +191,7 @@ impl Topology {
     ///
     /// # Errors
     /// When an override selects nothing.
-    pub fn leaf_spine(spec: &LeafSpine) -> Result<Topology, SpecError> {
+    pub fn leaf_spine(spec: &LeafSpine, go_on: GoOn<'_>) -> Result<Topology, SpecError> {
         let (plan, places) = leaf_spine_plan(spec);
         let mut laid = plan.lay();
         for (n, change) in spec.overrides.iter().enumerate() {
@@ -209,8 +210,8 @@ impl Topology {
         let (host, fabric) = ((spec.host_rate, spec.host_delay), (spec.fabric_rate, spec.fabric_delay));
         let at_switch = |(rate, delay): (u64, Span)| (rate, delay + spec.switch_latency);
         topology.nominal_path = vec![at_switch(host), at_switch(fabric), at_switch(fabric), host];
-        topology.fill_routes(LEAF_SPINE_HOPS, &BTreeMap::new());
-        topology.fill_ways(true);
+        topology.fill_routes(LEAF_SPINE_HOPS, &BTreeMap::new(), go_on);
+        topology.fill_ways(true, go_on);
         Ok(topology)
     }
 
@@ -218,7 +219,7 @@ impl Topology {
     ///
     /// # Errors
     /// When static routes go round in a circle.
-    pub fn links(graph: &Graph) -> Result<Topology, SpecError> {
+    pub fn links(graph: &Graph, go_on: GoOn<'_>) -> Result<Topology, SpecError> {
         let mut has_hosts = vec![false; graph.switches as usize];
         for link in graph.links.iter().filter(|link| link.a.min(link.b) < graph.hosts) {
             has_hosts[(link.a.max(link.b) - graph.hosts) as usize] = true;
@@ -247,9 +248,9 @@ impl Topology {
         laid.add_latency();
         let mut topology = laid.topology;
         let fixed = topology.static_ports(graph, node);
-        topology.fill_routes(u32::MAX, &fixed);
+        topology.fill_routes(u32::MAX, &fixed, go_on);
         topology.refuse_loops(&fixed)?;
-        topology.fill_ways(topology.has_two_choices());
+        topology.fill_ways(topology.has_two_choices(), go_on);
         topology.nominal_path = topology.longest_path();
         Ok(topology)
     }

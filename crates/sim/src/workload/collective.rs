@@ -8,10 +8,13 @@
 //! All-to-all: in step s = 1 … n − 1 host i sends to host i + s (the linear shift), and goes on when that is acknowledged
 //! and what host i − s sends to it is there; or all steps start at once.
 
+use crate::warden::GoOn;
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, Gate, Job, Jobs, MOST_FLOWS, Place, Places, Plan, Upon, WorkloadError, entity, shuffle};
+use super::{
+    FlowSpec, GATED_FLOW_BYTES, Gate, Job, Jobs, MOST_FLOWS, Place, Places, Plan, Upon, WorkloadError, entity, shuffle,
+};
 
 /// Which hosts take part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,6 +175,14 @@ impl Collective {
         }
     }
 
+    /// Hosts of its largest group.
+    pub fn largest_group(&self, hosts: u32) -> u32 {
+        match &self.members {
+            Members::All => hosts,
+            Members::Groups(groups) => groups.iter().map(Vec::len).max().unwrap_or(0) as u32,
+        }
+    }
+
     /// Does it fit so many hosts?
     ///
     /// # Errors
@@ -218,6 +229,12 @@ impl Collective {
     pub(super) fn generate(&self, seed: u64, entry: u8, places: &Places) -> Result<Plan, WorkloadError> {
         self.check(places.hosts)?;
         let mut plan = Plan::default();
+        if self.start >= places.bounds.until {
+            return Ok(plan);
+        }
+        let of_round = |group: &Vec<u32>| u64::from(self.pattern.steps(group.len() as u32)) * group.len() as u64;
+        let flows = self.resolve(places.hosts).iter().map(of_round).sum::<u64>() * u64::from(self.rounds);
+        places.bounds.refuse_too_many("rounds", self.rounds, flows, GATED_FLOW_BYTES)?;
         let jobs = self.jobs(places.hosts);
         for (number, mut group) in (0u32..).zip(self.resolve(places.hosts)) {
             if self.order == Order::Random {
@@ -226,7 +243,7 @@ impl Collective {
             for round in 0..self.rounds {
                 let part = jobs.part(Place { round, group: number, step: 0 });
                 let like = FlowSpec { start: self.start, entry, part, ..FlowSpec::default() };
-                self.add_round(&mut plan, &group, round, like);
+                self.add_round(&mut plan, &group, round, like, places.bounds.go_on);
             }
         }
         Ok(plan)
@@ -234,7 +251,7 @@ impl Collective {
 
     /// Adds a round of a group: flows step by step, host by host, then their gates. `like` is of its first
     /// step.
-    fn add_round(&self, plan: &mut Plan, group: &[u32], round: u32, like: FlowSpec) {
+    fn add_round(&self, plan: &mut Plan, group: &[u32], round: u32, like: FlowSpec, go_on: GoOn<'_>) {
         let (pattern, n) = (self.pattern, group.len() as u32);
         let steps = pattern.steps(n);
         let first = plan.flows.len() as u32;
@@ -253,7 +270,7 @@ impl Collective {
             let flows = (0..free).map(|step| of(first, step, i)).collect();
             plan.gates.push(Gate { host: group[i as usize], after: after.collect(), gap: self.gap, flows });
         }
-        for (step, i) in pairs(free..steps, n) {
+        for (step, i) in pairs(free..steps, n).take_while(|_| go_on()) {
             let mut after = vec![(of(first, step - 1, pattern.sender(i, step - 1, n)), Upon::Received)];
             if matches!(pattern, Pattern::AllToAll { .. }) {
                 after.push((of(first, step - 1, i), Upon::Acknowledged));

@@ -3,7 +3,7 @@
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, Jobs, MOST_FLOWS, Places, WorkloadError, draw, entity};
+use super::{FLOW_BYTES, FlowSpec, Jobs, Places, WorkloadError, draw, entity};
 
 /// Who sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,11 +60,10 @@ impl Incast {
             return Err(WorkloadError::new("size_bytes", self.size, "1 or more"));
         }
         let senders = self.resolve(seed, entry, places.hosts)?;
-        if u64::from(self.repeat) * senders.len() as u64 > MOST_FLOWS {
-            return Err(WorkloadError::new("repeat", self.repeat, format!("fewer than {MOST_FLOWS} flows in all")));
-        }
-        let mut flows = Vec::with_capacity(self.repeat as usize * senders.len());
-        for round in 0..self.repeat {
+        let rounds = places.bounds.rounds(self.start, self.period, self.repeat);
+        places.bounds.refuse_too_many("repeat", self.repeat, u64::from(rounds) * senders.len() as u64, FLOW_BYTES)?;
+        let mut flows = Vec::with_capacity(rounds as usize * senders.len());
+        for round in (0..rounds).take_while(|_| (places.bounds.go_on)()) {
             let start = self.start + self.period * u64::from(round);
             let like =
                 FlowSpec { dst: self.receiver, size: self.size, start, entry, part: round + 1, ..FlowSpec::default() };

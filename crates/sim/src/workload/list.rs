@@ -4,7 +4,7 @@ use core::fmt;
 
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, Gate, Jobs, MOST_FLOWS, Places, Plan, Upon, WorkloadError};
+use super::{FlowSpec, GATED_FLOW_BYTES, Gate, Jobs, MOST_FLOWS, Places, Plan, Upon, WorkloadError};
 
 /// The columns of the table.
 const COLUMNS: [&str; 4] = ["src", "dst", "size_bytes", "start_ns"];
@@ -137,6 +137,11 @@ impl FlowList {
         FlowList::new(flows, hosts)
     }
 
+    /// What rounds wait for besides the sending: an answer and the gap, each time.
+    pub fn waits(&self, rtt: Span) -> Span {
+        (rtt + self.gap) * u64::from(self.rounds - 1)
+    }
+
     /// The flows, in the order given.
     pub fn flows(&self) -> &[ListedFlow] {
         &self.flows
@@ -158,9 +163,16 @@ impl FlowList {
             part: if batches == 0 && self.rounds > 1 { 1 } else { flow.batch },
             ..FlowSpec::default()
         };
-        let mut plan = Plan::free(self.flows.iter().map(of).collect());
-        let each = self.flows.len() as u32;
-        for again in each..each * self.rounds {
+        let there = self.flows.iter().filter(|flow| flow.start < places.bounds.until);
+        let mut plan = Plan::free(there.map(of).collect());
+        let each = plan.flows.len() as u32;
+        places.bounds.refuse_too_many(
+            "rounds",
+            self.rounds,
+            u64::from(each) * u64::from(self.rounds),
+            GATED_FLOW_BYTES,
+        )?;
+        for again in (each..each * self.rounds).take_while(|_| (places.bounds.go_on)()) {
             let flow = plan.flows[(again % each) as usize];
             let part = if flow.part > 0 { flow.part + again / each * batches.max(1) } else { 0 };
             plan.gates.push(Gate {

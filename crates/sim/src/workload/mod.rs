@@ -6,8 +6,9 @@
 
 use core::fmt;
 
+use crate::warden::{ALWAYS, GoOn};
 use spinewise_policy::rng::Rng;
-use spinewise_policy::time::Time;
+use spinewise_policy::time::{Span, Time};
 
 pub mod builtin;
 pub mod cdf;
@@ -41,6 +42,11 @@ pub use rpc::{Arrivals, Rpc};
 /// More flows than this from one entry are taken for a mistake in the load or the duration (3 GB of them).
 pub const MOST_FLOWS: u64 = 100_000_000;
 
+/// Memory that a flow takes while a run is set up, bytes: measured at a million of them.
+pub const FLOW_BYTES: u64 = 200;
+/// The same for one that waits for others.
+pub const GATED_FLOW_BYTES: u64 = 350;
+
 /// One flow to offer to the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSpec {
@@ -62,6 +68,59 @@ pub struct FlowSpec {
     pub part: u32,
 }
 
+/// How much is drawn at most.
+#[derive(Clone, Copy)]
+pub struct Bounds<'a> {
+    /// Flows that would start then or later are left out: the run has ended.
+    pub until: Time,
+    /// Memory that the flows may take, bytes.
+    pub memory: u64,
+    /// May the drawing go on? What is left off is not whole.
+    pub go_on: GoOn<'a>,
+}
+
+impl Default for Bounds<'_> {
+    fn default() -> Self {
+        Bounds { until: Time::NEVER, memory: u64::MAX, go_on: ALWAYS }
+    }
+}
+
+impl fmt::Debug for Bounds<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bounds").field("until", &self.until).field("memory", &self.memory).finish()
+    }
+}
+
+impl Bounds<'_> {
+    /// Rounds by the clock that begin before the end.
+    fn rounds(&self, start: Time, period: Span, repeat: u32) -> u32 {
+        match self.until.0.checked_sub(start.0) {
+            None | Some(0) => 0,
+            Some(_) if period == Span::ZERO => repeat,
+            Some(left) => u32::try_from(left.div_ceil(period.0)).unwrap_or(u32::MAX).min(repeat),
+        }
+    }
+
+    /// Refuses more flows than there is memory for, before any is drawn; each takes so many `bytes`.
+    fn refuse_too_many(
+        &self,
+        key: &str,
+        value: impl fmt::Display,
+        flows: u64,
+        bytes: u64,
+    ) -> Result<(), WorkloadError> {
+        let room = self.memory / bytes;
+        if flows <= room.min(MOST_FLOWS) {
+            return Ok(());
+        }
+        let allowed = match room < MOST_FLOWS {
+            true => format!("at most {room} flows in all, for which there is memory; these are about {flows}"),
+            false => format!("at most {MOST_FLOWS} flows in all; these are about {flows}"),
+        };
+        Err(WorkloadError::new(key, value, allowed))
+    }
+}
+
 /// What workloads know of the topology.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
@@ -75,6 +134,8 @@ pub struct Places<'a> {
     pub host_rate: u64,
     /// Nominal rate of all uplinks of each leaf together, in bits per second, before any override.
     pub uplink_rate_of_leaf: &'a [u64],
+    /// How much is drawn at most.
+    pub bounds: Bounds<'a>,
 }
 
 /// A value that does not fit the topology or the other values.
@@ -154,6 +215,26 @@ impl Workload {
         }
     }
 
+    /// Were flows left out of `drawn`, which would have started when the run has ended?
+    pub fn is_cut(&self, drawn: usize, places: &Places) -> bool {
+        let (drawn, until) = (drawn as u64, places.bounds.until);
+        let hosts = u64::from(places.hosts);
+        match self {
+            Workload::Poisson(poisson) => {
+                let limited = poisson.max_flows > 0 && drawn >= poisson.max_flows;
+                poisson.load > 0.0 && !limited && until < poisson.start + poisson.duration
+            }
+            Workload::OnOff(on_off) => drawn < on_off.flows,
+            Workload::List(list) => list.flows().iter().any(|flow| flow.start >= until),
+            Workload::Permutation(permutation) => drawn < u64::from(permutation.repeat) * hosts,
+            Workload::Incast(incast) => {
+                places.bounds.rounds(incast.start, incast.period, incast.repeat) < incast.repeat
+            }
+            Workload::Rpc(rpc) => drawn < u64::from(rpc.requests) * rpc.flows_of_request(),
+            Workload::Collective(collective) => collective.start >= until,
+        }
+    }
+
     /// Does what happens in the network decide when its flows start? Such traffic offers no load, which is a rate.
     pub fn is_closed_loop(&self) -> bool {
         match self {
@@ -191,7 +272,7 @@ fn draw(mut items: Vec<u32>, count: u32, rng: &mut Rng) -> Vec<u32> {
 pub(crate) mod testing {
     //! A leaf-spine fabric of equal leaves for the tests of this module.
 
-    use super::Places;
+    use super::{Bounds, Places};
 
     /// Owns what [`Places`] borrows.
     pub struct Fabric {
@@ -213,6 +294,7 @@ pub(crate) mod testing {
                 leaves: self.uplinks.len() as u32,
                 host_rate: 10_000_000_000,
                 uplink_rate_of_leaf: &self.uplinks,
+                bounds: Bounds::default(),
             }
         }
     }

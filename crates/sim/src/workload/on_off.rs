@@ -12,7 +12,7 @@ use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
 
 use super::pairs::{Matching, Pairs};
-use super::{FlowSpec, MOST_FLOWS, Places, WorkloadError, entity, math};
+use super::{FLOW_BYTES, FlowSpec, MOST_FLOWS, Places, WorkloadError, entity, math};
 
 const PS_PER_SECOND: f64 = 1e12;
 /// A mean gap may last this many bursts; beyond it the bursts are too short for the arrivals to notice them.
@@ -130,10 +130,17 @@ impl OnOff {
         for (index, source) in sources.iter_mut().enumerate() {
             next.push(Reverse((source.next(self, mean_gap), source.host, index)));
         }
-        let mut flows = Vec::with_capacity(self.flows as usize);
-        while (flows.len() as u64) < self.flows {
+        // No more than come if all senders were ON all the time.
+        let lasts = places.bounds.until.0.saturating_sub(self.start.0) as f64 / PS_PER_SECOND;
+        let flows = (self.flows as f64).min(lasts * self.arrivals_per_second) as u64;
+        places.bounds.refuse_too_many("flows", self.flows, flows, FLOW_BYTES)?;
+        let mut flows = Vec::new();
+        while (flows.len() as u64) < self.flows && (places.bounds.go_on)() {
             let Some(mut head) = next.peek_mut() else { break };
             let Reverse((start, src, index)) = *head;
+            if start >= places.bounds.until {
+                break;
+            }
             let source = &mut sources[index];
             let dst = matching.receiver(src, &mut source.receivers);
             let size = self.size(source.sizes.unit());

@@ -3,7 +3,7 @@
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, MOST_FLOWS, Places, WorkloadError, entity, shuffle};
+use super::{FLOW_BYTES, FlowSpec, Places, WorkloadError, entity, shuffle};
 
 /// Whole shuffles tried before the constructed start; ample where a shuffle can succeed at all (1 in e without racks).
 const SHUFFLES: u32 = 100;
@@ -40,9 +40,13 @@ impl Permutation {
         if self.size == 0 {
             return Err(WorkloadError::new("size_bytes", self.size, "1 or more"));
         }
-        if u64::from(self.repeat) * u64::from(places.hosts) > MOST_FLOWS {
-            return Err(WorkloadError::new("repeat", self.repeat, format!("fewer than {MOST_FLOWS} flows in all")));
-        }
+        let rounds = places.bounds.rounds(self.start, self.period, self.repeat);
+        places.bounds.refuse_too_many(
+            "repeat",
+            self.repeat,
+            u64::from(rounds) * u64::from(places.hosts),
+            FLOW_BYTES,
+        )?;
         // Receivers must differ from their sender in this: the leaf, or else the host itself.
         let own: Vec<u32>;
         let group: &[u32] = if self.inter_rack {
@@ -51,8 +55,8 @@ impl Permutation {
             own = (0..places.hosts).collect();
             &own
         };
-        let mut flows = Vec::with_capacity(self.repeat as usize * places.hosts as usize);
-        for round in 0..self.repeat {
+        let mut flows = Vec::with_capacity(rounds as usize * places.hosts as usize);
+        for round in (0..rounds).take_while(|_| (places.bounds.go_on)()) {
             let mut rng = Rng::stream(seed, "permutation", entity(entry, round));
             let receivers = shuffle_apart(group, &mut rng).ok_or_else(|| self.impossible())?;
             let start = self.start + self.period * u64::from(round);

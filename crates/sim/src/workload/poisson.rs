@@ -8,7 +8,7 @@ use spinewise_policy::time::{Span, Time};
 
 use super::cdf::Cdf;
 use super::pairs::{Matching, Pairs};
-use super::{FlowSpec, MOST_FLOWS, Places, WorkloadError, entity, math};
+use super::{Bounds, FLOW_BYTES, FlowSpec, MOST_FLOWS, Places, WorkloadError, entity, math};
 
 const PS_PER_SECOND: f64 = 1e12;
 const BITS_PER_BYTE: f64 = 8.0;
@@ -90,37 +90,39 @@ impl Poisson {
             .iter()
             .map(|&host| (host, self.rate(places, &matching, places.leaf_of[host as usize])))
             .collect();
-        self.check_length(rates.iter().map(|(_, rate)| rate).sum())?;
+        self.check_length(rates.iter().map(|(_, rate)| rate).sum(), &places.bounds)?;
         let sources = rates
             .into_iter()
             .filter(|&(_, rate)| rate > 0.0)
             .map(|(host, rate)| Source::new(seed, entry, host, PS_PER_SECOND / rate))
             .collect();
-        Ok(self.merge(sources, entry, &matching))
+        Ok(self.merge(sources, entry, &matching, &places.bounds))
     }
 
     /// Refuses endless and absurdly long arrivals before any memory is taken.
-    fn check_length(&self, flows_per_second: f64) -> Result<(), WorkloadError> {
-        let expected = match self.duration {
-            Span::FOREVER => f64::INFINITY,
-            Span(ps) => flows_per_second * ps as f64 / PS_PER_SECOND,
-        };
+    fn check_length(&self, flows_per_second: f64, bounds: &Bounds) -> Result<(), WorkloadError> {
+        let lasts = self.end(bounds).0.saturating_sub(self.start.0);
+        let expected = flows_per_second * lasts as f64 / PS_PER_SECOND;
+        let limited = if self.max_flows == 0 { expected } else { expected.min(self.max_flows as f64) };
         if self.max_flows == 0 && self.duration == Span::FOREVER {
             return Err(WorkloadError::new("duration_us", "none", "a duration, unless max_flows limits the flows"));
         }
         if self.max_flows > MOST_FLOWS {
             return Err(WorkloadError::new("max_flows", self.max_flows, format!("from 0 to {MOST_FLOWS}")));
         }
-        if self.max_flows == 0 && expected > MOST_FLOWS as f64 {
-            let allowed = format!("fewer than {MOST_FLOWS} flows; load and duration make about {expected:.0}");
-            return Err(WorkloadError::new("duration_us", self.duration.as_us_f64(), allowed));
-        }
-        Ok(())
+        let key = if self.max_flows == 0 { "duration_us" } else { "max_flows" };
+        let value = if self.max_flows == 0 { self.duration.as_us_f64() } else { self.max_flows as f64 };
+        bounds.refuse_too_many(key, value, limited as u64, FLOW_BYTES)
+    }
+
+    /// When the arrivals end.
+    fn end(&self, bounds: &Bounds) -> Time {
+        (self.start + self.duration).min(bounds.until)
     }
 
     /// Takes the arrivals of all sources in order of time (the lower host first at one instant) up to the limits.
-    fn merge(&self, mut sources: Vec<Source>, entry: u8, matching: &Matching) -> Vec<FlowSpec> {
-        let end = self.start + self.duration;
+    fn merge(&self, mut sources: Vec<Source>, entry: u8, matching: &Matching, bounds: &Bounds) -> Vec<FlowSpec> {
+        let end = self.end(bounds);
         let limit = if self.max_flows == 0 { u64::MAX } else { self.max_flows };
         let mut next = BinaryHeap::with_capacity(sources.len());
         for (index, source) in sources.iter_mut().enumerate() {
@@ -129,7 +131,7 @@ impl Poisson {
         let mut flows = Vec::new();
         while let Some(mut head) = next.peek_mut() {
             let Reverse((start, src, index)) = *head;
-            if start >= end || flows.len() as u64 >= limit {
+            if start >= end || flows.len() as u64 >= limit || !(bounds.go_on)() {
                 break;
             }
             let source = &mut sources[index];

@@ -3,7 +3,10 @@
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
 
-use super::{FlowSpec, Gate, Jobs, MOST_FLOWS, Place, Places, Plan, Upon, WorkloadError, draw, entity, math};
+use super::{
+    Bounds, FlowSpec, GATED_FLOW_BYTES, Gate, Jobs, MOST_FLOWS, Place, Places, Plan, Upon, WorkloadError, draw, entity,
+    math,
+};
 
 /// When requests are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +71,7 @@ impl Rpc {
         if self.size == 0 {
             return Err(WorkloadError::new("size_bytes", self.size, "1 or more"));
         }
-        let flows = u64::from(self.fan_in) * if self.request_size > 0 { 2 } else { 1 };
+        let flows = self.flows_of_request();
         if self.requests == 0 || u64::from(self.requests) * flows > MOST_FLOWS {
             let allowed = format!("1 or more, at most {MOST_FLOWS} flows in all; a request makes {flows}");
             return Err(WorkloadError::new("requests", self.requests, allowed));
@@ -83,13 +86,30 @@ impl Rpc {
         Jobs::of_one(steps, ranks, self.size.saturating_mul(ranks.into()))
     }
 
+    /// Flows that a request makes.
+    pub(super) fn flows_of_request(&self) -> u64 {
+        u64::from(self.fan_in) * if self.request_size > 0 { 2 } else { 1 }
+    }
+
+    /// Refuses more flows than there is memory for. Poisson gaps are taken as they are on average.
+    fn check_room(&self, bounds: &Bounds) -> Result<(), WorkloadError> {
+        let requests = bounds.rounds(self.start, self.period, self.requests);
+        bounds.refuse_too_many(
+            "requests",
+            self.requests,
+            u64::from(requests) * self.flows_of_request(),
+            GATED_FLOW_BYTES,
+        )
+    }
+
     pub(super) fn generate(&self, seed: u64, entry: u8, places: &Places) -> Result<Plan, WorkloadError> {
         self.check(places.hosts)?;
+        self.check_room(&places.bounds)?;
         let mut arrivals = Rng::stream(seed, "request arrivals", entity(entry, 0));
         let mut plan = Plan::default();
         let jobs = self.jobs();
         let mut now = self.start;
-        for request in 0..self.requests {
+        for request in (0..self.requests).take_while(|_| (places.bounds.go_on)()) {
             match self.arrivals {
                 Arrivals::Periodic if request == 0 => {}
                 Arrivals::Periodic => now += self.period,
@@ -97,6 +117,9 @@ impl Rpc {
                 Arrivals::Poisson => {
                     now += Span((self.period.0 as f64 * math::exponential(&mut arrivals) + 0.5) as u64);
                 }
+            }
+            if now >= places.bounds.until {
+                break;
             }
             let mut rng = Rng::stream(seed, "request ends", entity(entry, request));
             let receiver = self.receiver.unwrap_or_else(|| rng.below(places.hosts));

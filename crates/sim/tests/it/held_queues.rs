@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use spinewise_sim::engine::Sim;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::Tuning;
+use spinewise_sim::warden::ALWAYS;
 
 /// Two or three racks over uneven spines; everybody sends to a few hosts of other racks, and buffers are small.
 fn spec() -> impl Strategy<Value = Value> {
@@ -60,7 +61,7 @@ fn run_and_look(spec: &Value) -> Outcome {
     for lanes in sim.switches.iter().flat_map(|switch| &switch.ports).filter_map(|port| port.lanes()) {
         assert_eq!((lanes.held_in_all(), lanes.taken()), ((0, 0), 0), "held at the end: {spec}");
     }
-    Outcome::close(&resolved, sim, stop, None)
+    Outcome::close(&resolved, sim, stop, None, ALWAYS)
 }
 
 #[test]

@@ -11,6 +11,7 @@ use spinewise_sim::engine::Sim;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::Tuning;
 use spinewise_sim::switch::{Cable, needed_headroom};
+use spinewise_sim::warden::ALWAYS;
 
 /// A source of `packets` packets at the rate of its line.
 fn burst(src: u32, dst: u32, gbps: f64, packet_bytes: u64, packets: u64, at_ps: u64) -> Value {
@@ -39,7 +40,7 @@ fn check_lossless(spec: &Value) -> Outcome {
         let size = resolved.resolved["switch"]["buffer_bytes"].as_u64();
         assert!(Some(buffer.most().0) <= size, "more in a buffer than there is room: {spec}");
     }
-    let outcome = Outcome::close(&resolved, sim, stop, None);
+    let outcome = Outcome::close(&resolved, sim, stop, None, ALWAYS);
     assert_eq!(drops(&outcome), 0, "{spec}");
     assert_eq!(outcome.report["counters"]["lossless_drops"], 0);
     assert_eq!(outcome.report["finished"], outcome.report["flows"], "{spec}");

@@ -259,11 +259,58 @@ pub fn time_per_packet(n: u32, p: f64, paths: &Paths, w_ref: f64, rate: f64) -> 
 /// missing.
 pub fn released_reordering(p_bad: f64, n: u32) -> f64 {
     let p_good = 1.0 - p_bad;
-    let mut sum = 0.0;
+    let (mut sum, mut good) = (0.0, 1.0);
+    let mut powers = Descending::new(p_bad, n);
     for j in 1..n.saturating_sub(1) {
-        sum += power(p_good, j - 1) * p_bad * (1.0 - power(p_bad, n - j));
+        sum += good * p_bad * (1.0 - powers.at(n - j));
+        good *= p_good;
     }
     sum
+}
+
+/// Most cells that a window is cut into: as many packets as the longest window has.
+pub const MOST_CELLS: u32 = 10_000;
+/// Powers worked out at once.
+const BLOCK: usize = 64;
+
+/// Powers of a number from a high one down, each the same product as [`power`] gives, without beginning anew each time:
+/// every 64th is kept, and those between are worked out once more from there.
+struct Descending {
+    base: f64,
+    kept: [f64; MOST_CELLS as usize / BLOCK + 1],
+    block: [f64; BLOCK],
+    first: usize,
+}
+
+impl Descending {
+    /// Powers below `end`, which is [`MOST_CELLS`] at most.
+    fn new(base: f64, end: u32) -> Descending {
+        debug_assert!(end <= MOST_CELLS, "parameters bound the window");
+        let mut powers =
+            Descending { base, kept: [1.0; MOST_CELLS as usize / BLOCK + 1], block: [1.0; BLOCK], first: usize::MAX };
+        let mut product = 1.0;
+        for exponent in 1..end as usize {
+            product *= base;
+            if exponent % BLOCK == 0 {
+                powers.kept[exponent / BLOCK] = product;
+            }
+        }
+        powers
+    }
+
+    fn at(&mut self, exponent: u32) -> f64 {
+        let exponent = exponent as usize;
+        let first = exponent / BLOCK;
+        if self.first != first {
+            self.first = first;
+            let mut product = self.kept[first];
+            for power in &mut self.block {
+                *power = product;
+                product *= self.base;
+            }
+        }
+        self.block[exponent % BLOCK]
+    }
 }
 
 #[cfg(test)]

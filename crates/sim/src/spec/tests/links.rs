@@ -60,15 +60,15 @@ fn links() {
         ),
         (
             json!([[4, 5, 0, 1000]]),
-            "topology.links[6].rate_gbps = 0: expected a rate in Gbps, above 0, at most 100000, a whole number of bits per second",
+            "topology.links[6].rate_gbps = 0: expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second",
         ),
         (
             json!([[4, 5, 10, -1]]),
-            "topology.links[6].delay_ns = -1: expected a number of nanoseconds, 0 or more, at most 9000000000000",
+            "topology.links[6].delay_ns = -1: expected a number of nanoseconds from 0 to 9000000000000",
         ),
         (
             json!([{"a": 4, "b": 5, "rate_gbps": 10}]),
-            "topology.links[6].delay_ns is missing: expected a number of nanoseconds, 0 or more, at most 9000000000000",
+            "topology.links[6].delay_ns is missing: expected a number of nanoseconds from 0 to 9000000000000",
         ),
         (json!([{"a": 4, "c": 5}]), "topology.links[6].c = 5: expected one of the keys a, b, rate_gbps, delay_ns"),
     ];

@@ -51,8 +51,8 @@ fn top_level() {
             json!({"leaves": 4}),
             "leaves = 4: expected one of the keys name, seed, preset, topology, switch, transport, scheme, traffic, fault, detection, run, metrics; leaves is a key of [topology] kind = \"leaf_spine\"",
         ),
-        (json!({"seed": -1}), "seed = -1: expected a whole number, 0 or more"),
-        (json!({"seed": 1.5}), "seed = 1.5: expected a whole number, 0 or more"),
+        (json!({"seed": -1}), "seed = -1: expected a whole number from 0 to 18446744073709551615"),
+        (json!({"seed": 1.5}), "seed = 1.5: expected a whole number from 0 to 18446744073709551615"),
         (
             json!({"name": "a/b"}),
             "name = \"a/b\": expected a name of 1 to 100 printable characters other than / and \\, not starting with a dot or a blank",
@@ -85,11 +85,11 @@ fn topology() {
         (topology(json!({"leaves": "8"})), "topology.leaves = \"8\": expected a whole number from 1 to 4096"),
         (
             topology(json!({"host_rate_gbps": 0})),
-            "topology.host_rate_gbps = 0: expected a rate in Gbps, above 0, at most 100000, a whole number of bits per second",
+            "topology.host_rate_gbps = 0: expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second",
         ),
         (
             topology(json!({"host_rate_gbps": -10})),
-            "topology.host_rate_gbps = -10: expected a rate in Gbps, above 0, at most 100000, a whole number of bits per second",
+            "topology.host_rate_gbps = -10: expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second",
         ),
         (
             topology(json!({"host_rate": 10})),
@@ -97,15 +97,15 @@ fn topology() {
         ),
         (
             topology(json!({"fabric_rate_gbps": 1e-10})),
-            "topology.fabric_rate_gbps = 1e-10: expected a rate in Gbps, above 0, at most 100000, a whole number of bits per second",
+            "topology.fabric_rate_gbps = 1e-10: expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second",
         ),
         (
             topology(json!({"fabric_rate_gbps": "10 Gbps"})),
-            "topology.fabric_rate_gbps = \"10 Gbps\": expected a rate in Gbps, above 0, at most 100000, a whole number of bits per second",
+            "topology.fabric_rate_gbps = \"10 Gbps\": expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second",
         ),
         (
             topology(json!({"host_delay_ns": -1})),
-            "topology.host_delay_ns = -1: expected a number of nanoseconds, 0 or more, at most 9000000000000",
+            "topology.host_delay_ns = -1: expected a number of nanoseconds from 0 to 9000000000000",
         ),
         (
             topology(json!({"host_delay_us": 1})),
@@ -191,7 +191,7 @@ fn switch_and_transport() {
         (json!({"transport": {"dctcp_g": 0}}), "transport.dctcp_g = 0: expected a number above 0, at most 1"),
         (
             json!({"transport": {"syn_timeout_us": 0}}),
-            "transport.syn_timeout_us = 0: expected a number of microseconds, above 0, at most 9000000000",
+            "transport.syn_timeout_us = 0: expected a number of microseconds from 0.000001 to 9000000000",
         ),
         (
             json!({"switch": {"nics": "pulls"}}),
@@ -415,7 +415,7 @@ fn given_traffic() {
         ),
         (
             flow(json!({"src": 0, "dst": 1, "size_bytes": 0})),
-            "traffic[0].list[0].size_bytes = 0: expected a whole number, 1 or more",
+            "traffic[0].list[0].size_bytes = 0: expected a whole number from 1 to 9007199254740991",
         ),
         (
             flow(json!({"src": 0, "dst": 1, "size": 100})),
@@ -443,7 +443,7 @@ fn given_traffic() {
         ),
         (
             schedule(json!([{"at_us": 5, "rate_gbps": -1}])),
-            "traffic[0].schedule[0].rate_gbps = -1: expected a rate in Gbps, 0 or more, at most 100000, a whole number of bits per second",
+            "traffic[0].schedule[0].rate_gbps = -1: expected a rate in Gbps from 0 to 100000, a whole number of bits per second",
         ),
         (
             traffic(json!({"kind": "udp", "src": 9, "dst": 1, "schedule": []})),
@@ -458,11 +458,11 @@ fn run_and_metrics() {
     check(vec![
         (
             json!({"run": {"until_us": 0}}),
-            "run.until_us = 0: expected a number of microseconds, above 0, at most 9000000000",
+            "run.until_us = 0: expected a number of microseconds from 0.000001 to 9000000000",
         ),
         (
             json!({"run": {"grid_ns": 0}}),
-            "run.grid_ns = 0: expected a number of nanoseconds, above 0, at most 9000000000000",
+            "run.grid_ns = 0: expected a number of nanoseconds from 0.001 to 9000000000000",
         ),
         (
             json!({"run": {"follow": "conweave-ns3"}}),

@@ -117,7 +117,7 @@ fn what_is_refused() {
         (
             "selb",
             json!({"dcqcn_min_rate_gbps": 0}),
-            "transport.dcqcn_min_rate_gbps = 0: expected a rate in Gbps, above 0, at most 100000, a whole number of bits per second",
+            "transport.dcqcn_min_rate_gbps = 0: expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second",
         ),
     ] {
         assert_eq!(message(with(preset, transport)), expected);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use spinewise_policy::{Span, Tree};
 
-use super::overrides::{Change, Direction};
+use super::overrides::{Change, Direction, one_by_one};
 use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, Unit, Zero, tidy};
@@ -16,6 +16,8 @@ const MOST_LEAVES: u64 = 4096;
 const MOST_ROUTES: u64 = 1 << 24;
 /// Most links between switches, as in a leaf-spine.
 const MOST_CABLES: u64 = 1 << 17;
+/// Whether leaves still reach each other is looked at in reading if there are no more.
+const MOST_LEAVES_AT_ONCE: u32 = 512;
 const HALF: Default = Default::Nothing("k / 2");
 
 keys! {
@@ -63,13 +65,13 @@ keys! {
 keys! {
     /// `[[topology.override]]` of a fat-tree: changes all links that every given selector fits.
     FatTreeOverrideKeys {
-        /// Selects the links of this leaf to aggregation switches.
+        /// Selects the links of this leaf (or a list of them) to aggregation switches.
         leaf: Option<u32>, Kind::Integer { min: 0, max: MOST_LEAVES - 1 }, Default::Nothing("any leaf");
-        /// Selects the links of this aggregation switch, to leaves and to cores.
+        /// Selects the links of this aggregation switch (or a list of them), to leaves and to cores.
         aggregation: Option<u32>, Kind::Integer { min: 0, max: 16_383 }, Default::Nothing("any aggregation switch");
-        /// Selects the links of this core.
+        /// Selects the links of this core (or a list of them).
         core: Option<u32>, Kind::Integer { min: 0, max: 16_383 }, Default::Nothing("any core");
-        /// Selects the link of this host; not with leaf, aggregation or core.
+        /// Selects the link of this host (or a list of them); not with leaf, aggregation or core.
         host: Option<u32>, Kind::Integer { min: 0, max: MOST_HOSTS - 1 }, Default::Nothing("no host link");
         /// Which direction is changed; up is from host to leaf to aggregation to core.
         direction: Direction, Kind::Words(Direction::WORDS), Default::Word("both");
@@ -201,14 +203,18 @@ pub(super) fn read(
     reader.set_resolved("core_delay_ns", tidy(fabric.delays[2].0 as f64 / 1e3));
     let mut resolved = Vec::with_capacity(keys.overrides.len());
     for (index, value) in keys.overrides.iter().enumerate() {
-        let (change, told) = read_override(&format!("topology.override[{index}]"), value, &fabric)?;
-        fabric.overrides.push(change);
-        resolved.push(told);
+        let path = format!("topology.override[{index}]");
+        for value in one_by_one(&path, value, &["leaf", "aggregation", "core", "host"])? {
+            let (change, told) = read_override(&path, &value, &fabric)?;
+            fabric.overrides.push(change);
+            resolved.push(told);
+        }
     }
     reader.set_resolved("override", Value::Array(resolved));
     if !fabric.overrides.is_empty() {
-        // Whether they select anything, and whether all leaves still reach each other, only the wiring tells.
-        Topology::fat_tree(&fabric)?;
+        // Whether they select anything, and whether all leaves still reach each other, only the wiring tells. Of a huge
+        // fabric the latter is looked at when it is built for good, which may be stopped.
+        Topology::fat_tree(&fabric, &|| fabric.leaves() <= MOST_LEAVES_AT_ONCE)?;
     }
     Ok((fabric, keys.tx_time_rounding, reader.finish()))
 }

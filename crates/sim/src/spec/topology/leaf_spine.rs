@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
-use super::overrides::{Change, Direction};
+use super::overrides::{Change, Direction, one_by_one};
 use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, Unit, Zero};
@@ -48,15 +48,15 @@ keys! {
 }
 
 keys! {
-    /// `[[topology.override]]`: changes all links that every given selector fits.
+    /// `[[topology.override]]`: changes all links that every given selector fits. A selector is a number or a list of them.
     OverrideKeys {
-        /// Selects the fabric links of this leaf.
+        /// Selects the fabric links of this leaf (or a list of them).
         leaf: Option<u32>, Kind::Integer { min: 0, max: 4095 }, Default::Nothing("any leaf");
-        /// Selects the fabric links of this spine.
+        /// Selects the fabric links of this spine (or a list of them).
         spine: Option<u32>, Kind::Integer { min: 0, max: 4095 }, Default::Nothing("any spine");
         /// Selects one of the parallel links of each leaf and spine, by number from 0.
         link: Option<u32>, Kind::Integer { min: 0, max: 1023 }, Default::Nothing("all parallel links");
-        /// Selects the link of this host; not with leaf, spine or link.
+        /// Selects the link of this host (or a list of them); not with leaf, spine or link.
         host: Option<u32>, Kind::Integer { min: 0, max: MOST_HOSTS - 1 }, Default::Nothing("no host link");
         /// Which direction is changed; up is from host to leaf and from leaf to spine.
         direction: Direction, Kind::Words(Direction::WORDS), Default::Word("both");
@@ -149,9 +149,12 @@ pub(super) fn read(
     };
     let mut resolved = Vec::with_capacity(keys.overrides.len());
     for (index, value) in keys.overrides.iter().enumerate() {
-        let (change, told) = read_override(&format!("topology.override[{index}]"), value, &fabric)?;
-        fabric.overrides.push(change);
-        resolved.push(told);
+        let path = format!("topology.override[{index}]");
+        for value in one_by_one(&path, value, &["leaf", "spine", "link", "host"])? {
+            let (change, told) = read_override(&path, &value, &fabric)?;
+            fabric.overrides.push(change);
+            resolved.push(told);
+        }
     }
     reader.set_resolved("override", Value::Array(resolved));
     check_isolated(&fabric)?;

@@ -10,6 +10,7 @@ use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, Unit, Zero, tidy};
 use crate::spec::reader::{Reader, keys};
 use crate::topology::Topology;
+use crate::warden::ALWAYS;
 
 /// Most switches.
 const MOST_SWITCHES: u64 = 1 << 16;
@@ -141,7 +142,7 @@ pub(super) fn read(
     let leaf_of = check_graph(&graph, &reader)?;
     let told = read_routes(&keys.routes, &mut graph, &leaf_of)?;
     reader.set_resolved("routes", told);
-    let wired = Topology::links(&graph)?;
+    let wired = Topology::links(&graph, ALWAYS)?;
     graph.leaves = wired.leaves;
     graph.most_ways = wired.most_ways;
     graph.tags_name_paths = wired.tags_name_paths;

@@ -67,3 +67,28 @@ impl Change {
         Ok(())
     }
 }
+
+/// Most links that the lists of one override may select one by one.
+const MOST_SELECTED: usize = 65_536;
+
+/// The overrides that one entry stands for: where a selector is a list, one for each of its numbers.
+///
+/// # Errors
+/// A list of nothing, or lists that select too many.
+pub(super) fn one_by_one(path: &str, value: &Value, selectors: &[&str]) -> Result<Vec<Value>, SpecError> {
+    let mut all = vec![value.clone()];
+    for &name in selectors {
+        let Some(list) = value.get(name).and_then(Value::as_array) else { continue };
+        if list.is_empty() || all.len() * list.len() > MOST_SELECTED {
+            let allowed = format!("a number, or a list of them that selects from 1 to {MOST_SELECTED} links");
+            return Err(SpecError::new(format!("{path}.{name}"), &value[name], allowed));
+        }
+        let with = |entry: &Value, number: &Value| {
+            let mut entry = entry.clone();
+            entry[name] = number.clone();
+            entry
+        };
+        all = all.iter().flat_map(|entry| list.iter().map(|number| with(entry, number))).collect();
+    }
+    Ok(all)
+}

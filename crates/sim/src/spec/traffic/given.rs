@@ -171,6 +171,7 @@ pub(super) fn read_permutation(reader: &mut Reader<'_>, fabric: &TopologySpec) -
     if fabric.hosts() < 2 {
         return Err(reader.refuse("kind", "a topology of two hosts or more"));
     }
+    check_period(reader, keys.period_us)?;
     check_repeat(reader, keys.repeat, fabric.hosts())?;
     Ok(Traffic::Tcp(Workload::Permutation(Permutation {
         size: keys.size_bytes,
@@ -179,6 +180,15 @@ pub(super) fn read_permutation(reader: &mut Reader<'_>, fabric: &TopologySpec) -
         repeat: keys.repeat,
         period: keys.period_us,
     })))
+}
+
+/// A period of one round would mean nothing, and who gives it means more.
+fn check_period(reader: &Reader<'_>, period: Span) -> Result<(), SpecError> {
+    if period == Span::ZERO || reader.given("repeat").is_some() {
+        return Ok(());
+    }
+    let allowed = format!("a number of rounds from 1 to {MOST_FLOWS}, since period_us is given");
+    Err(SpecError::missing(reader.path_of("repeat"), allowed).hint("rounds after the end of the run are left out"))
 }
 
 fn check_repeat(reader: &Reader<'_>, repeat: u32, flows: u32) -> Result<(), SpecError> {
@@ -196,6 +206,7 @@ pub(super) fn read_incast(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Res
         Senders::Count(count) => *count,
         Senders::List(list) => list.len() as u32,
     };
+    check_period(reader, keys.period_us)?;
     check_repeat(reader, keys.repeat, count)?;
     Ok(Traffic::Tcp(Workload::Incast(Incast {
         receiver: keys.receiver,

@@ -459,6 +459,7 @@ pub fn tuning() -> impl Strategy<Value = Tuning> {
             window_divisor,
             commit_at_start,
             all_hooks,
+            memory: None,
         },
     )
 }

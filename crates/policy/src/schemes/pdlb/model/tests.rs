@@ -237,3 +237,23 @@ fn the_repaired_model_reacts_to_the_delays() {
     assert!(granularities.windows(2).all(|pair| pair[0] <= pair[1]), "{granularities:?}");
     assert!(granularities[4] > granularities[0], "{granularities:?}");
 }
+
+#[test]
+fn the_released_sum_is_the_same_to_the_bit_and_long_ones_are_quick() {
+    let term_by_term = |p_bad: f64, n: u32| {
+        let (p_good, mut sum) = (1.0 - p_bad, 0.0);
+        for j in 1..n.saturating_sub(1) {
+            sum += power(p_good, j - 1) * p_bad * (1.0 - power(p_bad, n - j));
+        }
+        sum
+    };
+    for bad in 1..8 {
+        for n in [1, 2, 3, 4, 44, 63, 64, 65, 66, 127, 128, 129, 130, 500] {
+            let p_bad = f64::from(bad) / 8.0;
+            assert_eq!(released_reordering(p_bad, n).to_bits(), term_by_term(p_bad, n).to_bits(), "{bad} of 8, {n}");
+        }
+    }
+    // A search over all granularities of the longest window that is allowed: 10⁵ steps, not 10⁸ for the finest alone.
+    let k = Constants { w_ref: f64::from(MOST_CELLS), ..constants(Model::Released) };
+    assert!((0..100).all(|_| best_granularity(&paths(4, 2.0), &k, 1..=4096) >= 1));
+}

@@ -1,0 +1,124 @@
+//! What looks at a run from outside: reports progress, looks for Ctrl-C, and at the memory.
+
+use crate::own::failure;
+use crate::spec_error;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use spinewise_sim::engine::Progress;
+use spinewise_sim::setup::Failure;
+use spinewise_sim::spec;
+use std::time::{Duration, Instant};
+
+/// How often the interpreter is attached.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The wall clock: it decides nothing but when to look, and says how long things took.
+#[allow(clippy::disallowed_methods)]
+pub fn now() -> Instant {
+    Instant::now()
+}
+
+/// What looks at a run from outside: reports progress, looks for signals, and at the memory.
+pub struct Looks {
+    progress: Option<Py<PyAny>>,
+    looked: Instant,
+    /// What an exception was, if one stopped the run.
+    raised: Option<PyErr>,
+    /// Memory at the beginning, and how much it may grow, bytes.
+    memory: Option<(u64, u64)>,
+    /// The run has grown to so many bytes, and was stopped.
+    outgrown: Option<u64>,
+    /// The run is stopped then.
+    pub deadline: Option<Instant>,
+    /// It was.
+    pub timed_out: bool,
+    /// Simulated time at the last look, ps.
+    pub at: u64,
+    in_python: bool,
+}
+
+impl Looks {
+    /// With what to call, the bytes that may be taken, and whether the scheme is written in Python: then the interpreter
+    /// is kept, and other threads have their turn at each look.
+    pub fn new(progress: Option<Py<PyAny>>, memory: Option<u64>, in_python: bool) -> Looks {
+        Looks {
+            progress,
+            looked: now(),
+            raised: None,
+            memory: memory.and_then(|memory| Some((taken()?, memory))),
+            outgrown: None,
+            deadline: None,
+            timed_out: false,
+            at: 0,
+            in_python,
+        }
+    }
+
+    /// May the run go on?
+    pub fn look(&mut self, at: Progress) -> bool {
+        if self.in_python && failure::has_failed() {
+            return false;
+        }
+        self.at = at.now.0;
+        let now = now();
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            self.timed_out = true;
+            return false;
+        }
+        if now.duration_since(self.looked) < LOOK_EVERY {
+            return true;
+        }
+        self.looked = now;
+        self.fits() && Python::attach(|py| self.report(py, at))
+    }
+
+    fn report(&mut self, py: Python<'_>, at: Progress) -> bool {
+        let told = |progress: &Py<PyAny>| progress.call1(py, (at.now.0, at.packet_hops, at.open)).map(|_| ());
+        let reported = self.progress.as_ref().map_or(Ok(()), told);
+        if self.in_python {
+            py.detach(|| ());
+        }
+        match reported.and_then(|()| py.check_signals()) {
+            Ok(()) => true,
+            Err(error) => {
+                self.raised = Some(error);
+                false
+            }
+        }
+    }
+
+    /// Has the process not outgrown the memory there was?
+    fn fits(&mut self) -> bool {
+        let Some((before, most)) = self.memory else { return true };
+        let grown = taken().map_or(0, |now| now.saturating_sub(before));
+        self.outgrown = (grown > most).then_some(grown);
+        self.outgrown.is_none()
+    }
+
+    /// Why there is no outcome.
+    pub fn error(self, py: Python<'_>, failure: &Failure) -> PyErr {
+        match (failure, self.raised, self.outgrown) {
+            (Failure::Spec(error), ..) => spec_error(py, error),
+            (Failure::Interrupted, Some(raised), _) => raised,
+            (Failure::Interrupted, None, Some(grown)) => {
+                let us = self.at as f64 / 1e6;
+                let error = spec::SpecError {
+                    key: "run".into(),
+                    value: format!("{:.1} GB taken by {us} us of simulated time", grown as f64 / 1e9),
+                    allowed: "a run that fits into the memory that is free".into(),
+                    hint: Some("a shorter run.until_us, fewer flows, or shorter links need less".into()),
+                    unserved: false,
+                };
+                spec_error(py, &error)
+            }
+            (Failure::Interrupted, None, None) => PyKeyboardInterrupt::new_err("stopped"),
+        }
+    }
+}
+
+/// Address space that this process takes, bytes; unknown where there is no /proc.
+fn taken() -> Option<u64> {
+    const PAGE: u64 = 4096;
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    Some(statm.split_whitespace().next()?.parse::<u64>().ok()? * PAGE)
+}

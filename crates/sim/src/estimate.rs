@@ -1,0 +1,241 @@
+//! What a run will come to, before it is made: from its flows as they are drawn, on paths without queues.
+//!
+//! Packets and packet-hops are counted, but for retransmissions, probes and messages of schemes, which nobody knows
+//! before. When it ends is estimated from how long the busiest link of a host, or of a leaf, has something to send.
+
+use crate::engine::Sim;
+use crate::series;
+use crate::setup::memory::{POINT_BYTES, RING, fabric_bytes};
+use crate::spec::{Spec, Stop, Traffic};
+use crate::transport::{Transport, UdpConfig};
+use crate::workload::{FLOW_BYTES, FlowSpec, GATED_FLOW_BYTES, Workload};
+use serde_json::{Value, json};
+use spinewise_policy::{Span, Time};
+
+/// Bits of a byte, times picoseconds of a second.
+const BYTE: u128 = 8_000_000_000_000;
+/// A row of flows: its columns, and the bytes that Python gets.
+const ROW_BYTES: u64 = 400;
+/// Packets that open and close a connection, or all that a queue pair needs.
+const HANDSHAKE: u64 = 3;
+
+/// What a run will come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Flows.
+    pub flows: u64,
+    /// Payload of all flows, bytes.
+    pub bytes: u64,
+    /// Data packets, each once.
+    pub packets: u64,
+    /// Packets times links crossed, acknowledgements too.
+    pub packet_hops: u64,
+    /// Simulated time at the end, ps.
+    pub end: u64,
+    /// Rows of series of the engine.
+    pub series_rows: u64,
+    /// Rows of flows.
+    pub flow_rows: u64,
+    /// Memory of the engine, bytes.
+    pub memory: u64,
+}
+
+impl Estimate {
+    /// Of a run that is set up and has not begun.
+    pub fn of(spec: &Spec, sim: &Sim) -> Estimate {
+        let mut fluid = Fluid::new(spec, sim);
+        let flows = &sim.flows;
+        let ends: Vec<Time> = (0u32..).zip(&flows.specs).map(|(number, flow)| fluid.add(number, flow)).collect();
+        let latency = closed_loop_latency(spec, sim);
+        let done = ends.iter().copied().max().unwrap_or(Time::ZERO) + latency;
+        let end = if spec.run.stop == Stop::Time || !sim.limits.flows_done { spec.run.until } else { done };
+        let end = end.min(spec.run.until);
+        let mut estimate = Estimate { flows: flows.specs.len() as u64, end: end.0, ..Estimate::default() };
+        for (number, (flow, &done)) in (0u32..).zip(flows.specs.iter().zip(&ends)) {
+            estimate.count(spec, sim, (number, flow), done);
+        }
+        let keeps = estimate.flows <= spec.metrics.keep_flows_up_to;
+        estimate.flow_rows = if keeps { estimate.flows } else { 0 };
+        estimate.series_rows = series_rows(spec, sim, end, &ends);
+        estimate.memory = memory(spec, sim, &estimate);
+        estimate
+    }
+
+    /// Adds what a flow sends that is `done` when nothing but full links keeps it.
+    fn count(&mut self, spec: &Spec, sim: &Sim, (number, flow): (u32, &FlowSpec), done: Time) {
+        let topology = &sim.net.topology;
+        let (from, to) = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
+        let hops = 2 + topology.hops(from, to);
+        if !sim.flows.is_tcp(number) {
+            let udp = &sim.flows.udp[sim.flows.udp_of[number as usize] as usize];
+            let bytes = udp_bytes(udp, Time(self.end));
+            let packets = bytes.div_ceil(u64::from(udp.packet_bytes).max(1));
+            self.bytes += bytes;
+            self.packets += packets;
+            self.packet_hops += packets * hops;
+            return;
+        }
+        // What the end of the run leaves of it.
+        let (left, whole) = (spec.run.until.0.saturating_sub(flow.start.0), done.0.saturating_sub(flow.start.0).max(1));
+        let part = (left as f64 / whole as f64).min(1.0);
+        let packets = (flow.size.div_ceil(u64::from(sim.net.frame.mss)).max(1) as f64 * part).ceil() as u64;
+        let (acks, handshake) = match &sim.net.transport {
+            Transport::Tcp(tcp) => {
+                (packets.div_ceil(u64::from(tcp.delayed_ack.max(1))), if tcp.handshake { HANDSHAKE } else { 0 })
+            }
+            Transport::Rdma(_) => (packets, 0),
+        };
+        self.bytes += flow.size;
+        self.packets += packets;
+        self.packet_hops += (packets + acks + handshake) * hops;
+    }
+
+    /// As the boundary to Python has it.
+    pub fn json(&self) -> Value {
+        json!({
+            "flows": self.flows,
+            "bytes": self.bytes,
+            "packets": self.packets,
+            "packet_hops": self.packet_hops,
+            "end_ps": self.end,
+            "series_rows": self.series_rows,
+            "flow_rows": self.flow_rows,
+            "memory_bytes": self.memory,
+        })
+    }
+}
+
+/// What the engine takes, bytes.
+fn memory(spec: &Spec, sim: &Sim, estimate: &Estimate) -> u64 {
+    // Every flow meets as many links at most, there and back, as the longest path has.
+    let links =
+        (sim.net.topology.links.len() as u64).min(estimate.flows * 2 * sim.net.topology.nominal_path.len() as u64);
+    let flow = if sim.flows.gates.is_empty() { FLOW_BYTES } else { GATED_FLOW_BYTES };
+    let flows = estimate.flows * flow + estimate.flow_rows * ROW_BYTES;
+    fabric_bytes(&spec.topology) + links * RING + flows + estimate.series_rows.saturating_mul(POINT_BYTES)
+}
+
+/// Links of hosts and of leaves that send what they are given, one flow after the other.
+struct Fluid<'a> {
+    sim: &'a Sim,
+    /// Until when each is busy: out of hosts, into hosts, out of leaves, into leaves.
+    busy: [Vec<Time>; 4],
+    /// Bits per second of leaves, up and down.
+    leaf_rates: [Vec<u64>; 2],
+    wire: f64,
+}
+
+impl Fluid<'_> {
+    fn new<'a>(spec: &Spec, sim: &'a Sim) -> Fluid<'a> {
+        let topology = &sim.net.topology;
+        let (_, up, down) = topology.leaf_rates();
+        let busy = [topology.hosts, topology.hosts, topology.leaves, topology.leaves];
+        let frame = spec.transport.frame();
+        Fluid {
+            sim,
+            busy: busy.map(|count| vec![Time::ZERO; count as usize]),
+            leaf_rates: [up, down],
+            wire: f64::from(frame.mtu()) / f64::from(frame.mss),
+        }
+    }
+
+    /// Sends a flow after those before it. Returns when it is through.
+    fn add(&mut self, number: u32, flow: &FlowSpec) -> Time {
+        let topology = &self.sim.net.topology;
+        if !self.sim.flows.is_tcp(number) {
+            let udp = &self.sim.flows.udp[self.sim.flows.udp_of[number as usize] as usize];
+            return udp_end(udp).unwrap_or(flow.start);
+        }
+        let bytes = (flow.size as f64 * self.wire) as u128;
+        let (from, to) = (topology.leaf_of[flow.src as usize] as usize, topology.leaf_of[flow.dst as usize] as usize);
+        let mut places = vec![
+            (0, flow.src as usize, topology.out(flow.src, 0).rate),
+            (1, flow.dst as usize, topology.last_link(flow.dst).rate),
+        ];
+        if from != to {
+            places.push((2, from, self.leaf_rates[0][from]));
+            places.push((3, to, self.leaf_rates[1][to]));
+        }
+        let mut end = flow.start;
+        for (kind, place, rate) in places {
+            let takes = Span(u64::try_from(bytes * BYTE / u128::from(rate.max(1))).unwrap_or(u64::MAX));
+            let busy = &mut self.busy[kind][place];
+            *busy = (*busy).max(flow.start) + takes;
+            end = end.max(*busy);
+        }
+        end + self.round_trips(flow)
+    }
+
+    /// Slow start, from ten packets on.
+    fn round_trips(&self, flow: &FlowSpec) -> Span {
+        let packets = flow.size.div_ceil(u64::from(self.sim.net.frame.mss));
+        let rounds = match self.sim.net.transport {
+            Transport::Tcp(_) => u64::from((packets / 10 + 1).ilog2()) + 1,
+            Transport::Rdma(_) => 1,
+        };
+        self.sim.net.base_rtt * rounds
+    }
+}
+
+/// What flows that wait for each other wait for besides full links: answers, and the gaps that are given.
+fn closed_loop_latency(spec: &Spec, sim: &Sim) -> Span {
+    let rtt = sim.net.base_rtt;
+    let of = |traffic: &Traffic| match traffic {
+        Traffic::Tcp(Workload::Collective(collective)) => {
+            let n = collective.largest_group(sim.net.topology.hosts);
+            let rounds = u64::from(collective.rounds);
+            rtt * (u64::from(collective.pattern.steps(n.max(2))) * rounds) + collective.gap * (rounds - 1)
+        }
+        Traffic::Tcp(Workload::List(list)) => list.waits(rtt),
+        Traffic::Tcp(Workload::Rpc(_)) => rtt,
+        _ => Span::ZERO,
+    };
+    spec.traffic.iter().map(|entry| of(&entry.source)).max().unwrap_or(Span::ZERO)
+}
+
+/// Rows that the engine's series get: for links at every interval, for hosts where something was sent or received.
+fn series_rows(spec: &Spec, sim: &Sim, end: Time, ends: &[Time]) -> u64 {
+    let Some(interval) = spec.metrics.series_interval else { return 0 };
+    let topology = &sim.net.topology;
+    let samples = end.0.saturating_sub(1) / interval.0;
+    let active = |flow: &FlowSpec, done: Time| {
+        let lasts = done.min(end).0.saturating_sub(flow.start.0);
+        (lasts / interval.0 + 1).min(samples)
+    };
+    let mut busy = vec![0u64; 2 * topology.hosts as usize];
+    for (flow, &done) in sim.flows.specs.iter().zip(ends) {
+        let rows = active(flow, done);
+        for end in [2 * flow.src as usize, 2 * flow.dst as usize + 1] {
+            busy[end] = busy[end].saturating_add(rows).min(samples);
+        }
+    }
+    samples.saturating_mul(series::rows_each_time(&sim.net)).saturating_add(busy.iter().sum())
+}
+
+/// Bytes that a UDP source sends before `end`.
+fn udp_bytes(udp: &UdpConfig, end: Time) -> u64 {
+    let end = end.min(udp.end);
+    let nexts = udp.schedule.iter().skip(1).map(|&(at, _)| at).chain([Time::NEVER]);
+    let sent = udp.schedule.iter().zip(nexts).map(|(&(at, rate), next)| {
+        let lasts = next.min(end).0.saturating_sub(at.0);
+        u128::from(lasts) * u128::from(rate) / BYTE
+    });
+    let sent = u64::try_from(sent.sum::<u128>()).unwrap_or(u64::MAX);
+    udp.size_bytes.map_or(sent, |size| size.min(sent))
+}
+
+/// When a UDP source is done, if it ever is.
+fn udp_end(udp: &UdpConfig) -> Option<Time> {
+    let size = udp.size_bytes?;
+    let (mut left, mut nexts) = (u128::from(size), udp.schedule.iter().skip(1).map(|&(at, _)| at));
+    for &(at, rate) in &udp.schedule {
+        let next = nexts.next().unwrap_or(Time::NEVER);
+        let lasts = next.0.saturating_sub(at.0);
+        let sends = u128::from(lasts) * u128::from(rate) / BYTE;
+        if sends >= left && rate > 0 {
+            return Some(at + Span((left * BYTE / u128::from(rate)) as u64));
+        }
+        left -= sends.min(left);
+    }
+    None
+}

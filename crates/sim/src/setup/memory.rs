@@ -1,0 +1,107 @@
+//! Whether a run fits into the memory there is: worked out before it is taken, as far as that can be known.
+
+use crate::flows::Flows;
+use crate::log::Log;
+use crate::net::Net;
+use crate::series;
+use crate::spec::{Spec, SpecError, Stop, TopologySpec};
+use crate::workload::FLOW_BYTES;
+use serde_json::json;
+use spinewise_policy::{Span, Time};
+
+/// What a host takes once it is set up, bytes: measured, as what follows, on fabrics of 1,000 to 260,000 hosts.
+const HOST: u64 = 300;
+/// One direction of a cable: its port, its counters, its empty ring.
+const LINK: u64 = 460;
+/// The ring of a link in use.
+pub(crate) const RING: u64 = 640;
+/// Routes of a switch to a leaf.
+const ROUTE: u64 = 8;
+/// A point of a series: while it runs, while it is sorted, and as a row.
+pub(crate) const POINT_BYTES: u64 = 110;
+
+/// What a fabric takes before anything is sent, bytes.
+pub(crate) fn fabric_bytes(fabric: &TopologySpec) -> u64 {
+    let [hosts, switches, leaves] = [fabric.hosts(), fabric.switches(), fabric.leaves()].map(u64::from);
+    hosts * HOST + 2 * fabric.cables() * LINK + switches * leaves * ROUTE + leaves * leaves * 2
+}
+
+/// Refuses a fabric that does not fit. Returns what is left, bytes.
+pub(super) fn refuse_large_fabric(fabric: &TopologySpec, memory: u64) -> Result<u64, SpecError> {
+    let takes = fabric_bytes(fabric);
+    if takes <= memory {
+        return Ok(memory - takes);
+    }
+    let size = format!("{} hosts, {} switches, {} cables", fabric.hosts(), fabric.switches(), fabric.cables());
+    let allowed = format!("a smaller fabric: this one takes about {}, and there are {}", said(takes), said(memory));
+    Err(SpecError::new("topology", &json!(size), allowed))
+}
+
+/// Points of series that come at least, those at each instant among them, and the time after which they have.
+fn points_at_least(spec: &Spec, flows: &Flows, net: &Net) -> Option<(u64, u64, Span)> {
+    let interval = spec.metrics.series_interval?;
+    let ends = flows.specs.iter().map(|flow| {
+        let rate = net.topology.out(flow.src, 0).rate;
+        // A byte takes 8 · 10¹² ps at 1 bps.
+        let takes = u128::from(flow.size) * 8_000_000_000_000 / u128::from(rate.max(1));
+        flow.start + Span(u64::try_from(takes).unwrap_or(u64::MAX))
+    });
+    let end = match spec.run.stop {
+        Stop::Time => spec.run.until,
+        Stop::FlowsDone => ends.max().unwrap_or(Time::ZERO).min(spec.run.until),
+    };
+    let each = series::rows_each_time(net);
+    Some(((end.0.saturating_sub(1) / interval.0).saturating_mul(each), each, end.since(Time::ZERO)))
+}
+
+/// How many points of series there is room for.
+///
+/// # Errors
+/// There are sure to be more.
+pub(super) fn most_points(spec: &Spec, flows: &Flows, net: &Net, room: u64) -> Result<Option<usize>, SpecError> {
+    if room == u64::MAX {
+        return Ok(None);
+    }
+    let most = room.saturating_sub(flows.specs.len() as u64 * FLOW_BYTES) / POINT_BYTES;
+    if let (Some((least, each, end)), Some(interval)) =
+        (points_at_least(spec, flows, net), spec.metrics.series_interval)
+        && least > most
+    {
+        let fits = interval.as_us_f64() * (least as f64 / most.max(1) as f64);
+        let allowed = format!(
+            "about {fits:.1e} us or more, or 0 for no series: {each} rows an interval over {} us at least make {least}, \
+             which take about {}, and there are {}",
+            end.as_us_f64(),
+            said(least.saturating_mul(POINT_BYTES)),
+            said(most * POINT_BYTES),
+        );
+        return Err(SpecError::new("metrics.series_interval_us", &json!(interval.as_us_f64()), allowed));
+    }
+    Ok(Some(usize::try_from(most).unwrap_or(usize::MAX)))
+}
+
+/// The run had to stop, as its points outgrew the memory.
+pub(super) fn too_many_points(spec: &Spec, log: &Log) -> SpecError {
+    let at = log.points.last().map_or(0.0, |point| point.time.since(Time::ZERO).as_us_f64());
+    let count = log.points.len();
+    match spec.metrics.series_interval {
+        Some(interval) => {
+            let allowed = format!(
+                "a longer one, or a shorter run: after {at} us there were {count} rows of series, and no memory for more"
+            );
+            SpecError::new("metrics.series_interval_us", &json!(interval.as_us_f64()), allowed)
+        }
+        None => {
+            let allowed = format!("fewer points: after {at} us there were {count}, and no memory for more");
+            SpecError::new("scheme.params", &json!(spec.scheme.name()), allowed)
+        }
+    }
+}
+
+/// Bytes for people.
+pub(crate) fn said(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes >= 1e9 => format!("{:.1} GB", bytes / 1e9),
+        bytes => format!("{:.0} MB", bytes / 1e6),
+    }
+}

@@ -1,0 +1,74 @@
+//! Long work that may be stopped: setting up a huge fabric, drawing millions of flows, closing an account.
+//!
+//! Loops that can last ask `go_on` now and then, and leave off when it says no. What they have made by then is not whole;
+//! whoever began the work asks [`Warden::check`] before anybody uses it.
+
+use crate::engine::{Interrupted, Progress, Watch};
+use spinewise_policy::Time;
+use std::cell::{Cell, RefCell};
+
+/// May the work go on? Cheap enough for a loop over flows.
+pub type GoOn<'a> = &'a dyn Fn() -> bool;
+
+/// It always may.
+pub const ALWAYS: GoOn<'static> = &|| true;
+
+/// Questions between two looks at the watch.
+const EVERY: u32 = 8;
+
+/// Asks the watch of a run while there is no run yet, or none any more.
+pub struct Warden<'a> {
+    watch: RefCell<Watch<'a>>,
+    asked: Cell<u32>,
+    stopped: Cell<bool>,
+}
+
+impl<'a> Warden<'a> {
+    /// With this watch, which is told of no progress.
+    pub fn new(watch: Watch<'a>) -> Warden<'a> {
+        Warden { watch: RefCell::new(watch), asked: Cell::new(0), stopped: Cell::new(false) }
+    }
+
+    /// May the work go on? Once it may not, it never may again.
+    pub fn goes_on(&self) -> bool {
+        let asked = self.asked.get().wrapping_add(1);
+        self.asked.set(asked);
+        if asked.is_multiple_of(EVERY) { self.look() } else { !self.stopped.get() }
+    }
+
+    fn look(&self) -> bool {
+        let nowhere = Progress { now: Time::ZERO, packet_hops: 0, open: 0 };
+        if !self.stopped.get() && !(self.watch.borrow_mut())(nowhere) {
+            self.stopped.set(true);
+        }
+        !self.stopped.get()
+    }
+
+    /// Looks at the watch, and whether the work was left off.
+    ///
+    /// # Errors
+    /// [`Interrupted`] if it was, or shall be.
+    pub fn check(&self) -> Result<(), Interrupted> {
+        if self.look() { Ok(()) } else { Err(Interrupted) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_asks_seldom_and_stops_for_good() {
+        let mut asked = 0;
+        let mut watch = |_: Progress| {
+            asked += 1;
+            asked < 3
+        };
+        let warden = Warden::new(&mut watch);
+        let went_on = (0..10 * EVERY).filter(|_| warden.goes_on()).count();
+        assert_eq!(went_on as u32, 3 * EVERY - 1);
+        assert_eq!(warden.check(), Err(Interrupted));
+        drop(warden);
+        assert_eq!(asked, 3);
+    }
+}

@@ -1,0 +1,70 @@
+"""What this machine can give to a run."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+# Left to everything else.
+SPARE_BYTES = 64 * 2**20
+# Allocators take more than is asked for, and other processes live too.
+SHARE = 0.9
+
+PROC = Path("/proc")
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def free_memory() -> int | None:
+    """Bytes that a run may take: the least of what the machine, the container and the shell's limit leave.
+
+    None where none of them can be read.
+    """
+    limits = [left for left in (machine_left(), container_left(), process_left()) if left is not None]
+    if not limits:
+        return None
+    return max(int((min(limits) - SPARE_BYTES) * SHARE), 0)
+
+
+def machine_left() -> int | None:
+    """What the kernel counts as available."""
+    for line in read(PROC / "meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def container_left() -> int | None:
+    """What the memory limit of the control group leaves, of version 2 or 1."""
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        most, now = read(CGROUP / limit).strip(), read(CGROUP / used).strip()
+        if most.isdecimal() and now.isdecimal():
+            return max(int(most) - int(now), 0)
+    return None
+
+
+def process_left() -> int | None:
+    """What the limit on address space (`ulimit -v`) leaves."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    pages = read(PROC / "self/statm").split()
+    if most == resource.RLIM_INFINITY or not pages:
+        return None
+    return max(most - int(pages[0]) * resource.getpagesize(), 0)
+
+
+def resident_memory() -> int:
+    """Bytes that this process takes now."""
+    pages = read(PROC / "self/statm").split()
+    if len(pages) > 1:
+        return int(pages[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def read(path: Path) -> str:
+    """The text of a file of the kernel; empty if there is none."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,150 @@
+"""What a run will come to, before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict
+
+from spinewise import core
+from spinewise.core import ProgressHook, Spec
+from spinewise.errors import SpecError
+from spinewise.machine import resident_memory
+from spinewise.measures.notices import Notice, notices
+from spinewise.own.contract import with_scheme
+from spinewise.own.scheme import Scheme
+from spinewise.specs.spec import as_spec, resolve, spec_hash
+
+PS_PER_S = 1e12
+# Fewer packet-hops say nothing of how long one takes.
+FEW_HOPS = 1000
+# What a flow and a row of series take when the account is closed, measured.
+SECONDS_PER_FLOW = 3e-6
+SECONDS_PER_ROW = 4e-7
+
+
+class Counted(TypedDict):
+    """What the engine counts before a run."""
+
+    flows: int
+    bytes: int
+    packets: int
+    packet_hops: int
+    end_ps: int
+    series_rows: int
+    flow_rows: int
+    memory_bytes: int
+
+
+class Measured(TypedDict):
+    """What the first moments of the run have shown."""
+
+    setup_s: float
+    run_s: float
+    packet_hops: int
+    simulated_ps: int
+    ended: bool
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will come to, within a factor of about two.
+
+    Attributes:
+        flows: flows that are drawn; exact.
+        flow_bytes: payload of all flows; exact, but for UDP without a size.
+        packets: data packets, each once.
+        packet_hops: packets times links crossed, acknowledgements too; no retransmissions, probes or messages.
+        simulated_s: simulated time at the end.
+        seconds: wall time on this machine, as busy as it is now.
+        memory_bytes: memory of this process.
+        series_rows: rows of the series of the engine; those of schemes are not known before.
+        flow_rows: rows of flows that are kept.
+    """
+
+    flows: int
+    flow_bytes: int
+    packets: int
+    packet_hops: int
+    simulated_s: float
+    seconds: float
+    memory_bytes: int
+    series_rows: int
+    flow_rows: int
+
+
+@dataclass(frozen=True)
+class Validation:
+    """A spec that will run.
+
+    Attributes:
+        spec: with every default.
+        spec_hash: its hash.
+        estimate: what the run will come to.
+        warnings: what is allowed and may not be what was meant.
+    """
+
+    spec: Spec
+    spec_hash: str
+    estimate: Estimate
+    warnings: list[Notice]
+
+
+def validate(
+    spec: Mapping[str, Any] | str | Path,
+    *,
+    seed: int | None = None,
+    progress: ProgressHook | None = None,
+    scheme: str | type[Scheme] | None = None,
+) -> Validation:
+    """Check a spec by setting up its run: its fabric, faults, routes, flows and schemes; and estimate the run.
+
+    What passes will run. It takes as long as the setting up, and 0.3 s to see how fast the run goes.
+
+    Args:
+        spec: a dict shaped as the TOML file, or the path of a TOML file.
+        seed: in place of the spec's own seed.
+        progress: called about ten times a second with a `spinewise.core.Progress`; an exception stops the work.
+        scheme: in place of the spec's own, as `spinewise.run` takes it.
+
+    Raises:
+        SpecError: naming the key, the value given and what is allowed; what would not fit into the memory of this
+            machine is refused too.
+    """
+    file = None if isinstance(spec, Mapping) else str(spec)
+    resolved = resolve(spec if scheme is None else with_scheme(as_spec(spec), scheme), seed=seed)
+    before = resident_memory()
+    try:
+        told = core.validate(resolved, progress)
+    except SpecError as error:
+        raise error.with_file(file) from None
+    counted: Counted = told["estimate"]
+    return Validation(
+        spec=told["spec"],
+        spec_hash=spec_hash(told["spec"]),
+        estimate=Estimate(
+            flows=counted["flows"],
+            flow_bytes=counted["bytes"],
+            packets=counted["packets"],
+            packet_hops=counted["packet_hops"],
+            simulated_s=counted["end_ps"] / PS_PER_S,
+            seconds=seconds_of(counted, told["measured"]),
+            memory_bytes=before + counted["memory_bytes"],
+            series_rows=counted["series_rows"],
+            flow_rows=counted["flow_rows"],
+        ),
+        warnings=notices(told["warnings"]),
+    )
+
+
+def seconds_of(counted: Counted, measured: Measured) -> float:
+    """Wall time of the whole run, from that of its first moments."""
+    closing = counted["flows"] * SECONDS_PER_FLOW + counted["series_rows"] * SECONDS_PER_ROW
+    if measured["ended"]:
+        return measured["setup_s"] + measured["run_s"] + closing
+    if measured["packet_hops"] >= FEW_HOPS:
+        times = counted["packet_hops"] / measured["packet_hops"]
+    else:
+        times = counted["end_ps"] / max(measured["simulated_ps"], 1)
+    return measured["setup_s"] + measured["run_s"] * max(times, 1.0) + closing

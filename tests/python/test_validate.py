@@ -1,0 +1,265 @@
+"""`validate` means that it will run, and says beforehand what that comes to."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spinewise as sw
+from spinewise import machine
+from spinewise.cli import main
+from spinewise.runs.validation import seconds_of
+
+SRC = str(Path(sw.__file__).parents[1])
+SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+
+PERMUTATION = {"kind": "permutation", "size_bytes": 200_000}
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    """A small fabric of two tiers, and a permutation."""
+    base: dict[str, Any] = {
+        "topology": {"leaves": 4, "spines": 4, "hosts_per_leaf": 4},
+        "traffic": [PERMUTATION],
+        "run": {"until_us": 20_000},
+    }
+    return base | changes
+
+
+def fault(**keys: Any) -> dict[str, Any]:
+    """A fault of the link from leaf 0 to spine 1, but for what is given."""
+    return {"kind": "down", "ends": ["leaf0", "spine1"], "at_us": 50, "until_us": 90} | keys
+
+
+FAT_TREE = {"kind": "fat_tree", "k": 8}
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "allowed", "hint"),
+    [
+        (
+            {"topology": FAT_TREE, "fault": [fault(ends=["leaf0", "agg0"])]},
+            "fault[0].ends",
+            "the name of a node: host0 to host127, leaf0 to leaf31, aggregation0 to aggregation31, core0 to core15",
+            'did you mean "aggregation0"?',
+        ),
+        ({"fault": [fault(ends=["tor2", "spine1"])]}, "fault[0].ends", "leaf0 to leaf3", 'did you mean "leaf2"?'),
+        ({"fault": [fault(ends=["leaf0", "spine9"])]}, "fault[0].ends", "spine0 to spine3", 'did you mean "spine3"?'),
+        ({"fault": [fault(ends=["leaf0", "leaf1"])]}, "fault[0].ends", "leaf0 is linked to host0", None),
+        ({"fault": [fault(ends=None, switch="host3")]}, "fault[0].switch", "a switch; of a host", None),
+        ({"fault": [fault(ends=None, switch="Spin3")]}, "fault[0].switch", "spine0", 'did you mean "spine3"?'),
+        ({"fault": [fault(kind="rate", rate_gbps=10)]}, "fault[0].rate_gbps", "less than the 10 Gbps", None),
+        ({"fault": [fault(link=1)]}, "fault[0].link", "a link from 0 to 0", None),
+        ({"fault": [fault(kind="black_hole", pairs=[[0, 16]])]}, "fault[0].pairs", "from 0 to 15", None),
+        ({"fault": [fault(), fault(at_us=60)]}, "fault[1].at_us", "fault[0] does not hold", None),
+        ({"fault": [fault(ends=["host0", "leaf0"], until_us=None)]}, "fault[0]", "host 0 cannot reach", None),
+        ({"fault": [fault(kind="flap", period_us=1, down_us=0.5, until_us=None)]}, "fault[0].period_us", "10000", None),
+        ({"traffic": [{"kind": "incast", "receiver": 0, "senders": 3, "size_bytes": 9, "period_us": 2}]},
+         "traffic[0].repeat", "since period_us is given", "are left out"),
+    ],
+)  # fmt: skip
+def test_what_run_refuses_validate_refuses_with_the_same_words(
+    changes: dict[str, Any], key: str, allowed: str, hint: str | None, tmp_path: Path
+) -> None:
+    with pytest.raises(sw.SpecError) as told:
+        sw.validate(spec(**changes))
+    assert told.value.key == key
+    assert allowed in told.value.allowed
+    assert (hint or "") in (told.value.hint or "")
+    with pytest.raises(sw.SpecError) as refused:
+        sw.run(spec(**changes))
+    assert str(refused.value) == str(told.value)
+    path = tmp_path / "bad.toml"
+    path.write_text(toml(spec(**changes)))
+    assert main(["validate", str(path)]) == 2
+
+
+def toml(plain: dict[str, Any]) -> str:
+    """A spec as TOML of one line a table."""
+
+    def said(value: Any) -> str:
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{k} = {said(v)}" for k, v in value.items() if v is not None) + "}"
+        if isinstance(value, list):
+            return "[" + ", ".join(map(said, value)) + "]"
+        return json.dumps(value)
+
+    return "\n".join(f"{key} = {said(value)}" for key, value in plain.items())
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_the_estimate_is_within_a_factor_of_two(path: Path) -> None:
+    estimate = sw.validate(path).estimate
+    result = sw.run(path)
+    assert estimate.flows == result.report["flows"]
+    assert estimate.flow_rows == result.flows.num_rows
+    assert 0.5 <= estimate.packet_hops / result.report["packet_hops"] <= 2.0
+    # Losses that a timer repairs last as long as the timer, and nobody knows them before.
+    if not result.summary().packets.timeouts:
+        assert 0.5 <= estimate.simulated_s / (result.report["stop_ps"] / 1e12) <= 2.0
+    assert estimate.seconds > 0.0
+    assert estimate.series_rows == 0
+
+
+@pytest.mark.parametrize("stop", ["flows_done", "time"])
+def test_rows_of_series_are_known_before(stop: str) -> None:
+    # Sprayed, so that no two flows share a link by chance.
+    plain = spec(run={"until_us": 1_000, "stop": stop}, metrics={"series_interval_us": 10}, scheme={"name": "rps"})
+    estimate, result = sw.validate(plain).estimate, sw.run(plain)
+    assert 0.5 <= estimate.series_rows / result.series.num_rows <= 2.0
+    if stop == "time":
+        links = result.series.column("series").to_pylist()
+        # 99 samples of utilisation and of queue for 32 links.
+        assert links.count(0) == links.count(1) == 99 * 32
+
+
+def test_seconds_follow_from_the_first_moments() -> None:
+    counted: Any = {"flows": 0, "series_rows": 0, "packet_hops": 1_000_000, "end_ps": 1_000}
+    measured: Any = {"setup_s": 1.0, "run_s": 0.5, "packet_hops": 100_000, "simulated_ps": 500, "ended": False}
+    assert seconds_of(counted, measured) == 6.0
+    assert seconds_of(counted, measured | {"packet_hops": 10}) == 2.0
+    assert seconds_of(counted, measured | {"ended": True}) == 1.5
+    assert seconds_of(counted | {"flows": 1_000_000}, measured) == pytest.approx(9.0)
+
+
+def test_validate_says_it_in_words_and_as_json(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(tiny)]) == 0
+    out = capsys.readouterr().out
+    for word in ("valid", "flows of", "packet-hops", "on this machine", "of memory", "rows: ", "spec hash"):
+        assert word in out
+    assert main(["validate", str(tiny), "--json", "--set", "run.until_us=1000"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["estimate"]["flows"] == sw.validate(tiny).estimate.flows * 0 + told["estimate"]["flow_rows"]
+    assert told["warnings"] == [
+        {
+            "code": "flows_after_end",
+            "key": "traffic[0]",
+            "text": "Flows that would start at the end of the run (run.until_us = 1000) or later are left out.",
+        }
+    ]
+
+
+def series(interval_us: float, **changes: Any) -> dict[str, Any]:
+    """Series as fine as this."""
+    return spec(metrics={"series_interval_us": interval_us}, **changes)
+
+
+AG = {"name": "ag", "params": {"window_packets": 1_000_000.0, "gate_packets": 0.0}}
+ARRIVALS = {"kind": "poisson", "cdf": "web_search", "load": 0.5, "duration_us": 2_000}
+
+# What the review found to die or to hang in 6.5 GB of address space.
+DEADLY: dict[str, tuple[dict[str, Any], str | None]] = {
+    "a picosecond": (series(1e-06, scheme={"name": "rps"}, transport={"dupack_threshold": 0}), "series_interval_us"),
+    "a nanosecond": (series(0.001, scheme={"name": "conga"}, traffic=[ARRIVALS]), "series_interval_us"),
+    "a picosecond of arrivals": (series(1e-06, traffic=[ARRIVALS]), "series_interval_us"),
+    "71 minutes of arrivals": (
+        spec(
+            traffic=[ARRIVALS | {"duration_us": 4_294_967_295}],
+            run={"until_us": 2_000},
+            fault=[
+                fault(kind="flap", ends=None, switch="spine0", period_us=100, down_us=30, may_cut_off=True),
+                fault(kind="loss", ends=["host0", "leaf0"], at_us=1e9, until_us=None, probability=0.1),
+            ],
+        ),
+        None,
+    ),
+    "a hundred million flows": (
+        spec(traffic=[ARRIVALS | {"load": 1.0, "duration_us": 9e9, "max_flows": 100_000_000}], run={"until_us": 9e9}),
+        "traffic[0].max_flows",
+    ),
+    "a window of a million": (spec(scheme=AG, traffic=[ARRIVALS]), "scheme.params.window_packets"),
+    "a million hosts": (
+        spec(topology={"leaves": 4096, "spines": 4, "hosts_per_leaf": 256}, run={"until_us": 1}),
+        None,
+    ),
+}
+
+# Imports take a while on a busy machine, and what they do with a signal is not the question.
+CALL_IT = """
+import sys
+import spinewise.runs.validation, spinewise.cli.run, spinewise.cli.validate
+from spinewise.cli import main
+print("ready", flush=True)
+sys.exit(main(sys.argv[1:]))
+"""
+
+RUN_IT = """
+import json, sys
+import spinewise as sw
+try:
+    sw.run(json.loads(sys.stdin.read()))
+except sw.SpecError as error:
+    print(error.key)
+"""
+
+
+@pytest.mark.parametrize("name", [name for name in DEADLY if name != "a million hosts"])
+def test_no_spec_aborts_the_interpreter_or_hangs(name: str) -> None:
+    plain, key = DEADLY[name]
+
+    def little_memory() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (6_500_000 * 1024, 6_500_000 * 1024))
+
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_IT], input=json.dumps(plain), env={**os.environ, "PYTHONPATH": SRC},
+        capture_output=True, text=True, timeout=120, preexec_fn=little_memory, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-500:]
+    assert (key or "") in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("command", "changes"),
+    [
+        ("run", {"topology": {"leaves": 2048, "spines": 4, "hosts_per_leaf": 128}}),
+        ("validate", {"topology": {"kind": "fat_tree", "k": 64}}),
+        ("run", {"traffic": [ARRIVALS | {"duration_us": 3e6}], "run": {"until_us": 1e9}}),
+        ("run", {"scheme": {"name": "ag", "params": {"window_packets": 10_000, "max_packets": 4096}},
+                 "traffic": [ARRIVALS | {"duration_us": 20_000}]}),
+    ],
+)  # fmt: skip
+def test_whatever_takes_long_ends_when_it_is_told_to(
+    number: signal.Signals, command: str, changes: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(toml(spec(**changes)))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen(
+        [sys.executable, "-c", CALL_IT, command, str(path)], env={**os.environ, "PYTHONPATH": SRC},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(1.0)
+    assert process.poll() is None, process.communicate()
+    sent = time.monotonic()
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == (130 if number == signal.SIGINT else 143)
+    assert "Traceback" not in err
+    # 2 s are promised; a machine that does ten things at once gets some more.
+    assert time.monotonic() - sent < 5.0
+
+
+def test_free_memory_is_the_least_that_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "PROC", tmp_path)
+    monkeypatch.setattr(machine, "CGROUP", tmp_path)
+    assert machine.free_memory() is None
+    (tmp_path / "meminfo").write_text("MemTotal: 9000000 kB\nMemAvailable: 4000000 kB\n")
+    assert machine.free_memory() == int((4_000_000 * 1024 - machine.SPARE_BYTES) * machine.SHARE)
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("1000000000\n")
+    assert machine.container_left() is None
+    (tmp_path / "memory.max").write_text("3000000000\n")
+    assert machine.container_left() == 2_000_000_000
+    assert machine.free_memory() == int((2_000_000_000 - machine.SPARE_BYTES) * machine.SHARE)
