@@ -10,7 +10,9 @@ result.summary().of("short").fct_s.p99
 from spinewise import core
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.plan import compare
+from spinewise.comparison.verdict import Verdict, verdicts
 from spinewise.errors import SchemeError, SpecError
+from spinewise.measures.facts import Facts
 from spinewise.measures.summary import Summary
 from spinewise.own.params import flag, number, whole, word
 from spinewise.own.scheme import ANY, HostScheme, Key, Layout, SwitchScheme, To, us
@@ -24,6 +26,7 @@ from spinewise.specs.spec import load, resolve
 __all__ = [
     "ANY",
     "Comparison",
+    "Facts",
     "HostScheme",
     "Key",
     "Layout",
@@ -34,6 +37,7 @@ __all__ = [
     "SwitchScheme",
     "To",
     "Validation",
+    "Verdict",
     "compare",
     "flag",
     "load",
@@ -44,6 +48,7 @@ __all__ = [
     "schemes",
     "us",
     "validate",
+    "verdicts",
     "whole",
     "word",
     "write",

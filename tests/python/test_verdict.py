@@ -83,6 +83,7 @@ def test_the_best_its_ties_and_what_differs() -> None:
     assert short.best == "c"
     assert short.other == "a", "the baseline"
     assert short.ties[0] == "b", "it is told apart on no four seeds"
+    assert short.first_on == 2, "c has 1.3 times b's on every other seed"
     # Relative to the mean of a, seed by seed: (0.65, 0.4, 0.65, 0.4) · pace against pace.
     pace, factor = [1.0, 3.0, 10.0, 30.0], [0.65, 0.4, 0.65, 0.4]
     mean = sum(f * p for f, p in zip(factor, pace, strict=True)) / sum(pace) - 1.0
@@ -93,7 +94,7 @@ def test_the_best_its_ties_and_what_differs() -> None:
     said = words(answers.answers(three()))
     assert "p99 FCT of short flows: c," in said
     assert "hottest link busy for: 500 µs (leaf0->spine1), a 925 µs (leaf0->spine1)" in said
-    assert "not told apart from" in said
+    assert "not told apart from b; first on 2 of 4 seeds" in said
 
 
 def test_a_longer_run_is_no_reason() -> None:

@@ -47,7 +47,7 @@ def lines(comparison: Comparison, found: Verdict) -> list[str]:
         if found.ties:
             everyone = len(found.ties) == len(comparison.labels) - 1
             who = "any other" if everyone else ", ".join(found.ties)
-            lines.append(f"not told apart from {who} ({len(comparison.seeds)} seeds)")
+            lines.append(f"not told apart from {who}; first on {found.first_on} of {len(comparison.seeds)} seeds")
     return [*lines, *told("why", found.why), *told("price", found.price), *unexplained(found)]
 
 

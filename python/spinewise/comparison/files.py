@@ -118,6 +118,7 @@ def verdict_record(found: Verdict) -> dict[str, Any]:
         "mean": found.value.mean,
         "ci95_half": found.value.half,
         "not_told_apart": found.ties,
+        "first_on_seeds": found.first_on,
         "all_alike": found.alike,
         "other": found.other,
         "difference": found.against.mean,

@@ -62,6 +62,7 @@ class Verdict:
         ties: schemes that are not told apart from it, in order of their means.
         against: paired difference to the first scheme, or, if that is the best, that of the next one to it.
         other: the scheme that `against` and `why` are about.
+        first_on: on how many seeds it was the least.
         alike: whether all schemes lie within `ALIKE` of each other.
         worst: the scheme with the greatest mean, and its paired difference to the best.
         why: facts of the runs by which `best` does better than `other`, where that is no chance; or that all share.
@@ -75,6 +76,7 @@ class Verdict:
     ties: list[str]
     against: stats.Interval
     other: str | None
+    first_on: int
     alike: bool
     worst: tuple[str, stats.Interval] | None
     why: list[Reason]
@@ -135,7 +137,9 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
     order = sorted((label for label in means if math.isfinite(means[label])), key=lambda label: means[label])
     if not order:
         nothing = stats.Interval(math.nan, math.nan, 0)
-        return Verdict(asked, load, None, nothing, [], nothing, None, alike=False, worst=None, why=[], price=[])
+        return Verdict(
+            asked, load, None, nothing, [], nothing, None, first_on=0, alike=False, worst=None, why=[], price=[]
+        )
     best, last = order[0], order[-1]
     first = comparison.labels[0]
     other = first if first != best and first in order else (order[1] if len(order) > 1 else None)
@@ -157,6 +161,7 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
         best=best,
         value=comparison.over(best, load, asked.value),
         ties=tied,
+        first_on=first_on(comparison, asked, load, best),
         against=against,
         other=other,
         alike=alike,
@@ -185,6 +190,17 @@ def timed_out(cell: Cell, entry: str | None) -> tuple[int, int]:
     """Timeouts and flows of one traffic entry, or of all traffic."""
     packets = cell.summary.packets if entry is None else cell.summary.entry(entry).packets
     return packets.timeouts, cell.summary.of(ALL, entry).flows
+
+
+def first_on(comparison: Comparison, asked: Question, load: float | None, best: str) -> int:
+    """On how many seeds no scheme did better than `best`."""
+    by_seed = zip(
+        *([asked.value(cell) for cell in comparison.at(label, load)] for label in comparison.labels), strict=True
+    )
+    place = comparison.labels.index(best)
+    return sum(
+        found[place] <= min(x for x in found if not math.isnan(x)) for found in by_seed if not math.isnan(found[place])
+    )
 
 
 def ties(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> list[str]:
