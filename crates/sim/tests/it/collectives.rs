@@ -345,8 +345,8 @@ fn flows_that_wait_offer_no_load() {
 }
 
 #[test]
-fn reports_of_other_traffic_list_no_collectives() {
-    let outcome = run(&rack(3, 10, json!({"kind": "incast", "receiver": 0, "senders": 2, "size_bytes": 100})));
+fn flows_that_stand_alone_and_too_many_rounds_are_in_no_table() {
+    let outcome = run(&rack(3, 10, json!({"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 100}]})));
     assert_eq!(collectives(&outcome), [] as [Value; 0]);
     let spec = rack(3, 10, json!({"kind": "all_reduce", "size_bytes": 100, "rounds": 3}));
     let few = run(&merged(&spec, &json!({"metrics": {"keep_flows_up_to": 2}})));
