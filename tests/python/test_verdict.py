@@ -97,6 +97,41 @@ def test_the_best_its_ties_and_what_differs() -> None:
     assert "not told apart from b; first on 2 of 4 seeds" in said
 
 
+def test_what_matters_to_nobody_is_no_price() -> None:
+    """Twice as many arrivals out of order, on every seed, and still one in five thousand."""
+    made: dict[str, list[Cell]] = {"a": [], "b": []}
+    for label, fct, late in (("a", 1e8, 1), ("b", 0.8e8, 2)):
+        for seed in SEEDS:
+            one = samples.result(entry=[0], size_bytes=[10], fct_ps=[int(fct * seed)], slowdown=[1.0],
+                                 packets=[10_000], out_of_order=[late], retransmits=[late])  # fmt: skip
+            one.spec["traffic"] = [{"kind": "poisson"}]
+            made[label].append(Cell(label, None, seed, one.summary(), "00", f"t{seed}", 1.0, 100))
+    found = verdicts(comparison(made))[0]
+    assert (found.best, found.ties, found.price) == ("b", [], [])
+
+
+def test_an_incast_that_tells_nobody_apart_is_decided_at_its_receiver() -> None:
+    found = sw.compare(
+        TWO_ENTRIES | {"traffic": [TWO_ENTRIES["traffic"][1] | {"senders": 11, "size_bytes": 60_000}]},
+        "ecmp,letflow",
+        seeds=2,
+    )
+    (one,) = verdicts(found)
+    drops = [cell.summary.facts.host_port_drops for cell in found.cells]
+    assert min(drops) > 0
+    assert {cell.summary.facts.host_port for cell in found.cells} == {"leaf0->host0"}
+    assert one.alike or one.ties == [label for label in found.labels if label != one.best]
+    assert one.why[0].fact in ("timeouts", "host_port_drops")
+    assert "at leaf0->host0" in one.why[0].text
+
+
+def test_ratios_decide_where_there_are_some() -> None:
+    pace = [1.0, 30.0, 1000.0]
+    assert stats.ratio_p(pace, [2.0 * p for p in pace]) == pytest.approx(0.0, abs=1e-9)
+    assert stats.paired_p(pace, [2.0 * p for p in pace]) > 0.3
+    assert stats.ratio_p([0.0, 1.0], [1.0, 2.0]) == stats.paired_p([0.0, 1.0], [1.0, 2.0])
+
+
 def test_a_longer_run_is_no_reason() -> None:
     """Twice as long a run: half the share of use for the same bytes, and queues empty for most samples."""
     pace = [1.0, 3.0, 10.0, 30.0]

@@ -66,7 +66,7 @@ def answer(comparison: Comparison, found: Verdict) -> str:
         change = difference(found.against)
         said += f", {change} against {first}" if found.best != first else f"; next {found.other}, {change}"
     if found.worst and found.worst[0] != found.other and found.worst[0] not in found.ties:
-        said += f"; last {found.worst[0]}, {difference(found.worst[1])} to {found.best}"
+        said += f"; last {found.worst[0]}, {difference(found.worst[1])} against {found.best}"
     return said
 
 
@@ -91,6 +91,6 @@ def how_told(comparison: Comparison) -> str | None:
         return None
     return (
         "'not told apart': paired t tests over seeds (of logarithms) against the best, 5 % with Holm's correction for"
-        f" {others} comparison{'s' * (others != 1)}. 'why' and 'price' are facts that differ, tested over seeds; that"
-        " they are causes is not tested."
+        f" {others} comparison{'s' * (others != 1)}. 'why', 'price': facts that differ, each tested by itself at 5 %;"
+        " that they are causes is not tested."
     )

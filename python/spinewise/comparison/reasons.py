@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.measures import stats, units
+from spinewise.measures.entries import names
 from spinewise.measures.facts import HEADERS
 from spinewise.measures.packets import Packets
 
@@ -17,6 +18,8 @@ MOST = 3
 """Reasons told of a verdict."""
 OF_THE_WHOLE_RUN = ("hottest.queue_p99",)
 """Facts over all samples of a run, however long nothing was left to do in it."""
+NOBODY = 0.001
+"""A share of packets, bytes or time that matters to nobody."""
 PRICES = ("timeouts", "out_of_order", "drops", "retransmits", "extra")
 """Facts of which more is a price. Others may be greater only because a run was over sooner."""
 
@@ -39,12 +42,21 @@ class Reason:
 
 @dataclass(frozen=True)
 class Fact:
-    """A number of which less is better: how it is found in a run, and how it is told."""
+    """A number of which less is better.
+
+    Attributes:
+        name: by which `Reason` has it.
+        words: what it is called.
+        value: finds it in a run.
+        tell: says it with its unit.
+        least: a smaller difference matters to nobody, however sure it is.
+    """
 
     name: str
     words: str
     value: Callable[[Cell], float]
     tell: Callable[[float], str]
+    least: Callable[[Cell], float] = lambda _: 0.0
 
 
 def reasons(
@@ -67,20 +79,30 @@ def facts(entry: str | None) -> list[Fact]:
     def links(name: str) -> Callable[[Cell], float]:
         return lambda cell: cell.summary.facts.get(name)
 
+    def few(cell: Cell) -> float:
+        return NOBODY * packets(cell).sent
+
+    all_traffic = ", all traffic" if entry is not None else ""
     return [
         Fact("timeouts", f"timeouts{of} a run", lambda cell: float(packets(cell).timeouts), units.count),
         Fact(
-            "out_of_order", f"arrivals{of} out of order", lambda cell: packets(cell).out_of_order_ratio, units.percent
+            "out_of_order", f"arrivals{of} out of order",
+            lambda cell: packets(cell).out_of_order_ratio, units.percent, lambda _: NOBODY,
         ),
         Fact("hottest.max_use", "busiest interval of the hottest link", links("hottest.max_use"), units.percent),
         Fact("hottest.busy", "hottest link busy for", busy, lambda value: units.duration(value, 3)),
-        Fact("hottest.queue_p99", "p99 of its queue", links("hottest.queue_p99"), size),
+        Fact("hottest.queue_p99", "p99 of the queue of the hottest link", links("hottest.queue_p99"), size),
         Fact("imbalance", "imbalance of equal-cost links", links("imbalance"), lambda value: units.digits(value, 3)),
-        Fact("drops", "drops a run" + (", all traffic" if entry is not None else ""), links("drops"), units.count),
-        Fact("retransmits", f"packets{of} sent again", lambda cell: float(packets(cell).retransmits), units.count),
-        Fact("extra", "bytes of probes, messages and headers of schemes", extra, units.percent),
-        Fact("paused_s", "queues paused", links("paused_s"), lambda value: units.duration(value, 3)),
-    ]
+        Fact("drops", f"drops a run{all_traffic}", links("drops"), units.count, few),
+        Fact("retransmits", f"packets{of} sent again", lambda cell: float(packets(cell).retransmits), units.count, few),
+        Fact(
+            "extra", "bytes of probes, messages and headers of schemes", extra, units.percent, lambda _: NOBODY
+        ),
+        Fact(
+            "paused_s", "queues paused", links("paused_s"),
+            lambda value: units.duration(value, 3), lambda cell: NOBODY * cell.summary.facts.run_s,
+        ),
+    ]  # fmt: skip
 
 
 def busy(cell: Cell) -> float:
@@ -107,13 +129,15 @@ def differing(comparison: Comparison, fact: Fact, load: float | None, best: str,
     one, two = (stats.t_interval(values).mean for values in (mine, theirs))
     if not math.isfinite(difference.mean) or abs(one - two) <= LEAST * max(abs(one), abs(two)):
         return None
+    floor = stats.mean([fact.least(cell) for label in (best, other) for cell in comparison.at(label, load)])
+    if abs(one - two) < floor:
+        return None
     if fact.name in OF_THE_WHOLE_RUN and not lasts_alike(comparison, load, best, other):
         return None
-    if difference.n >= 2 and not difference.excludes_zero:
+    if difference.n >= 2 and not stats.ratio_p(mine, theirs) < 1.0 - stats.CONFIDENCE:
         return None
-    where = (
-        hottest_names(comparison, load, best, other) if fact.name in ("hottest.max_use", "hottest.busy") else ("", "")
-    )
+    named = fact.name in ("hottest.max_use", "hottest.busy")
+    where = hottest_names(comparison, load, best, other) if named else ("", "")
     text = f"{fact.words}: {fact.tell(one)}{where[0]}, {other} {fact.tell(two)}{where[1]}"
     return Reason(fact.name, one, two, text)
 
@@ -155,3 +179,31 @@ def lost_at_hosts(comparison: Comparison, load: float | None) -> str:
     (place,) = places
     last_hop = place.partition("->")[2].startswith("host")
     return f"; most drops are at {place}" + (", where no scheme has a choice" if last_hop else "")
+
+
+def full_port(comparison: Comparison, entry: str | None, load: float | None) -> Reason | None:
+    """In every run of every scheme packets of an incast were dropped at the port to its receiver."""
+    host = receiver(comparison, entry)
+    if host is None:
+        return None
+    drops = []
+    for label in comparison.labels:
+        for cell in comparison.at(label, load):
+            found = cell.summary.facts
+            if not found.host_port_drops > 0.0 or not str(found.host_port).endswith(f"->host{host}"):
+                return None
+            drops.append(found.host_port_drops)
+    low, high, place = min(drops), max(drops), comparison.facts(comparison.labels[0], load).host_port
+    many = units.count(low) if low == high else f"{units.count(low)} to {units.count(high)}"
+    text = (
+        f"in every run packets were dropped at {place}, the receiver's own port, where no scheme has a choice: {many}"
+    )
+    return Reason("host_port_drops", low, high, text)
+
+
+def receiver(comparison: Comparison, entry: str | None) -> int | None:
+    """The receiver of an incast; None of other traffic."""
+    traffic = comparison.spec.get("traffic") or []
+    named = [one for name, one in zip(names(traffic), traffic, strict=True) if entry is None or name == entry]
+    host = named[0].get("receiver") if len(named) == 1 and named[0].get("kind") == "incast" else None
+    return host if isinstance(host, int) else None

@@ -13,10 +13,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from spinewise.comparison.cells import Cell, Comparison, job_value
-from spinewise.comparison.reasons import Reason, reasons, shared_timeouts
+from spinewise.comparison.reasons import Reason, full_port, reasons, shared_timeouts
 from spinewise.measures import stats
 from spinewise.measures.summary import ALL
 
@@ -152,6 +150,9 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
     if other is not None:
         shown, to = (best, other) if other == first else (other, best)
         against = comparison.against(shown, load, asked.value, to)
+        if alike or len(tied) == len(order) - 1:
+            # Nothing is told apart: perhaps it is decided where nobody has a choice.
+            shared = shared or full_port(comparison, asked.entry, load)
         if not alike and (against.excludes_zero or other not in tied):
             # Of a difference that may be chance there is no reason to tell.
             why, price = reasons(comparison, asked.entry, load, best, other)
@@ -207,9 +208,6 @@ def ties(comparison: Comparison, asked: Question, load: float | None, order: lis
     """The schemes that are not told apart from the first of `order`; none of one seed, of which nothing is known."""
     if len(comparison.seeds) < 2:
         return []
-    values = {label: np.array([asked.value(cell) for cell in comparison.at(label, load)]) for label in order}
-    if all((found > 0.0).all() for found in values.values()):
-        # Seeds differ by factors, and so do schemes on one seed: of logarithms the differences are alike.
-        values = {label: np.log(found) for label, found in values.items()}
-    apart = stats.holm([stats.paired_p(values[label], values[order[0]]) for label in order[1:]])
+    values = {label: [asked.value(cell) for cell in comparison.at(label, load)] for label in order}
+    apart = stats.holm([stats.ratio_p(values[label], values[order[0]]) for label in order[1:]])
     return [label for label, rejected in zip(order[1:], apart, strict=True) if not rejected]

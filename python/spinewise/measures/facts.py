@@ -65,6 +65,8 @@ class Facts:
         hottest_edge: of the links to and from hosts; no scheme has a choice there.
         dropped_at: the link at which most was dropped; None if nothing was.
         dropped_there: packets dropped there.
+        host_port: of the ports to hosts, the one at which most was dropped; None if nothing was.
+        host_port_drops: packets dropped there.
         run_s: simulated seconds; shares of the run are small where it was long.
         imbalance: (most - least) / mean use of the links of equal cost of a switch, over its samples (CONGA §5.2.4).
     """
@@ -85,6 +87,8 @@ class Facts:
     dropped_there: float = math.nan
     imbalance: float = math.nan
     run_s: float = math.nan
+    host_port: str | None = None
+    host_port_drops: float = math.nan
 
     def get(self, name: str) -> float:
         """A number by name: ``timeouts``, ``hottest.max_use``, ``overhead_bytes.probes``; NaN where it is not known.
@@ -115,7 +119,7 @@ class Facts:
             link = getattr(self, which)
             made |= {f"{which}_name": None if link is None else link.name}
             made |= {f"{which}_{name}": self.get(f"{which}.{name}") for name in LINK_NUMBERS}
-        return made | {"dropped_at": self.dropped_at}
+        return made | {"dropped_at": self.dropped_at, "host_port": self.host_port}
 
 
 NUMBERS = tuple(one.name for one in fields(Facts) if one.type == "float")
@@ -131,6 +135,8 @@ def facts_of(report: Mapping[str, Any], packets: Packets) -> Facts:
     imbalance = (report.get("balance") or {}).get("imbalance_mean")
     worst = max(links, key=lambda link: int(link["drops"]), default=None)
     dropped = int(worst["drops"]) if worst else 0
+    ports = [link for link in links if str(link["name"]).partition("->")[2].startswith("host")]
+    port = max(ports, key=lambda link: int(link["drops"]), default=None)
     return Facts(
         drops=float(counters.get("dropped", {}).get("packets", math.nan)),
         marks=float(packets.marks),
@@ -148,6 +154,8 @@ def facts_of(report: Mapping[str, Any], packets: Packets) -> Facts:
         dropped_there=float(dropped),
         imbalance=math.nan if imbalance is None else float(imbalance),
         run_s=float(report["stop_ps"]) / PS_PER_SECOND,
+        host_port=str(port["name"]) if port and port["drops"] else None,
+        host_port_drops=float(port["drops"]) if port else 0.0,
     )
 
 
@@ -183,6 +191,7 @@ def mean_facts(found: Sequence[Facts]) -> Facts:
         hottest=mean_link([one.hottest for one in found]),
         hottest_edge=mean_link([one.hottest_edge for one in found]),
         dropped_at=most_common([one.dropped_at for one in found]),
+        host_port=most_common([one.host_port for one in found]),
     )
 
 

@@ -144,6 +144,18 @@ def paired_p(values: Floats, baseline: Floats) -> float:
     return 2.0 * float(stdtr(found.n - 1, -t))
 
 
+def ratio_p(values: Floats, baseline: Floats) -> float:
+    """`paired_p` of the logarithms, where there are any: times and counts differ by factors, between seeds as well.
+
+    Where a value is zero or below, of the values themselves.
+    """
+    a, b = (np.asarray(found, dtype=np.float64) for found in (values, baseline))
+    known = np.isfinite(a) & np.isfinite(b)
+    if known.any() and (a[known] > 0.0).all() and (b[known] > 0.0).all():
+        return paired_p(np.log(a[known]), np.log(b[known]))
+    return paired_p(a, b)
+
+
 def holm(ps: Sequence[float], alpha: float = 1.0 - CONFIDENCE) -> list[bool]:
     """Which hypotheses are rejected, with a chance of at most `alpha` of rejecting any that is true.
 
