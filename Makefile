@@ -21,7 +21,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find crates -type f \( -path '*/src/*' -o -name 'Cargo.toml' \) 2>/dev/null)
 
-.PHONY: help install build quick demo test test-rust test-python fuzz check fmt lint bench docs clean tools
+.PHONY: help install build quick demo demo-lbsp demo-selb test test-rust test-python fuzz check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -84,8 +84,16 @@ install: build ## Make .venv, install the pinned packages, build the engine
 
 # ---- use ----------------------------------------------------------------------------------------------------------
 
-demo: build ## Six schemes side by side on an asymmetric leaf-spine: table and figures
+demo: build ## Six schemes on an asymmetric leaf-spine, with the transport of today and in the world of most papers
+	$(BIN)/spinewise compare scenarios/demo_papers.toml --jobs $(JOBS) --out $(OUT)/demo-papers --force
 	$(BIN)/spinewise compare scenarios/demo.toml --jobs $(JOBS) --out $(OUT)/demo --force
+
+demo-lbsp: build ## LBSP in its own fabric, a fat-tree
+	$(BIN)/spinewise compare scenarios/demo_lbsp.toml --jobs $(JOBS) --out $(OUT)/demo-lbsp --force
+
+demo-selb: build ## SELB in its own fabric, RDMA: lossless, then with IRN
+	$(BIN)/spinewise compare scenarios/demo_selb.toml --jobs $(JOBS) --out $(OUT)/demo-selb --force
+	$(BIN)/spinewise compare scenarios/demo_selb.toml --set transport.recovery=irn --jobs $(JOBS) --out $(OUT)/demo-selb-irn --force
 
 bench: build ## Packet-hops per second against a fixed reference loop
 	$(BIN)/spinewise bench

@@ -148,6 +148,29 @@ def resolve(spec: Mapping[str, Any]) -> Spec:
         raise failed(error) from error.__cause__
 
 
+class WorkedOut(TypedDict):
+    """A value that was "auto": the key with its table, what it came to, and how."""
+
+    key: str
+    value: float
+    how: str
+
+
+def worked_out(spec: Mapping[str, Any]) -> list[WorkedOut]:
+    """What follows from the fabric in a spec, where it says "auto" or its preset does.
+
+    Raises:
+        SpecError: the spec does not hold.
+    """
+    core = engine()
+    try:
+        return cast("list[WorkedOut]", json.loads(core.worked_out(encode(spec), own_schemes(spec))))
+    except core.SpecError as error:
+        raise translated(error) from None
+    except core.SchemeError as error:
+        raise failed(error) from error.__cause__
+
+
 def topology(spec: Mapping[str, Any]) -> Fabric:
     """The fabric of a spec as it is built, overrides and faults included.
 

@@ -22,7 +22,42 @@ pub struct Param {
     pub default: Value<'static>,
     /// What is allowed.
     pub allowed: Allowed,
+    /// What the word "auto" stands for, if it may be given.
+    pub auto: Option<Auto>,
 }
+
+/// A parameter that can be worked out from the fabric.
+#[derive(Clone, Copy, Debug)]
+pub struct Auto {
+    /// How, for people.
+    pub how: &'static str,
+    /// The value, in the unit of the parameter.
+    pub of: fn(&Facts) -> f64,
+}
+
+/// What is known of a fabric before a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// Round-trip time of a full packet and its acknowledgement between racks where nothing waits.
+    pub base_rtt_us: f64,
+    /// How long a queue as long as marking begins at takes to drain at the rate of the fabric's links.
+    pub marked_us: f64,
+}
+
+impl Facts {
+    /// A constant that was set for the leaf-spine of ConWeave's evaluation, whose base round trip is 8.32 µs (links of
+    /// 1 µs at 100 Gbps), in proportion.
+    pub fn as_of_conweave(&self, us: f64) -> f64 {
+        us * self.base_rtt_us / 8.32
+    }
+}
+
+/// A gap that opens a flowlet: no shorter than the paths differ, or packets overtake each other (Sinha et al., HotNets
+/// 2004, which CONGA, section 3.4, and LetFlow follow). Two queues on the way may be empty or as long as marking begins at.
+pub const FLOWLET_GAP: Option<Auto> = Some(Auto {
+    how: "base round trip + two queues at their marking threshold",
+    of: |facts| facts.base_rtt_us + 2.0 * facts.marked_us,
+});
 
 /// What a parameter may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,6 +159,19 @@ pub fn is_allowed(value: Value<'_>, allowed: Allowed) -> bool {
     }
 }
 
+/// "auto" of a time, in microseconds, that ConWeave's public code sets for its own leaf-spine: in proportion to the base
+/// round trip, see [`Facts::as_of_conweave`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conweave_like {
+    ($us:literal) => {
+        Some($crate::config::Auto {
+            how: concat!(stringify!($us), " us where the base round trip is 8.32 us, in proportion"),
+            of: |facts| facts.as_of_conweave($us),
+        })
+    };
+}
+
 /// Declares an enumeration that a parameter can take, by words.
 #[macro_export]
 macro_rules! choice {
@@ -151,10 +199,11 @@ macro_rules! choice {
     };
 }
 
-/// Declares a scheme's parameters: `name: type = default, allowed;` each with its documentation, which people see.
+/// Declares a scheme's parameters: `name: type = default, allowed;` each with its documentation, which people see. What
+/// can be worked out from the fabric has a third part, an [`Auto`].
 #[macro_export]
 macro_rules! params {
-    ($(#[$meta:meta])* $name:ident { $( $(#[doc = $doc:literal])+ $field:ident : $type:ident = $default:expr, $allowed:expr; )* }) => {
+    ($(#[$meta:meta])* $name:ident { $( $(#[doc = $doc:literal])+ $field:ident : $type:ident = $default:expr, $allowed:expr $(, $auto:expr)?; )* }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name { $( $(#[doc = $doc])+ pub $field: $type, )* }
@@ -174,6 +223,7 @@ macro_rules! params {
                     doc: concat!($($doc),+),
                     default: $crate::default_value!($type, $default),
                     allowed: $allowed,
+                    auto: $crate::auto_of!($($auto)?),
                 }, )* ]
             };
 
@@ -206,6 +256,18 @@ macro_rules! params {
                 $crate::config::Value::Bool(false)
             }
         }
+    };
+}
+
+/// What a parameter says of "auto".
+#[doc(hidden)]
+#[macro_export]
+macro_rules! auto_of {
+    () => {
+        None
+    };
+    ($auto:expr) => {
+        $auto
     };
 }
 

@@ -34,7 +34,7 @@ pub mod time;
 pub mod tree;
 
 pub use compared::{Aware, Compared, Needs};
-pub use config::{InPreset, Params, Value};
+pub use config::{Facts, InPreset, Params, Value};
 pub use layout::{Layout, Peers, Phase, Shape, Tier};
 pub use out::{Key, Out, To};
 pub use packet::{Hashed, Kind, Packet};

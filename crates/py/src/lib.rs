@@ -71,11 +71,21 @@ fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
 }
 
 fn read(py: Python<'_>, text: &str, own: Option<&[Py<OwnScheme>]>) -> PyResult<Spec> {
+    read_by(py, text, own, spec::resolve_with)
+}
+
+/// What `by` makes of a spec.
+fn read_by<T>(
+    py: Python<'_>,
+    text: &str,
+    own: Option<&[Py<OwnScheme>]>,
+    by: fn(&Value, &[Entry]) -> Result<T, spec::SpecError>,
+) -> PyResult<T> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("the spec is not JSON: {error}")))?;
     let guests: Vec<Entry> = own.into_iter().flatten().map(|scheme| scheme.get().entry).collect();
     drop(failure::take());
-    let resolved = guarded(|| spec::resolve_with(&value, &guests))?;
+    let resolved = guarded(|| by(&value, &guests))?;
     match failure::take() {
         Some(failure) => Err(scheme_error(py, failure)),
         None => resolved.map_err(|error| spec_error(py, &error)),
@@ -103,6 +113,14 @@ fn scheme_error(py: Python<'_>, failure: InScheme) -> PyErr {
 #[pyo3(signature = (spec_json, own=None))]
 fn resolve(py: Python<'_>, spec_json: &str, own: Option<Vec<Py<OwnScheme>>>) -> PyResult<String> {
     Ok(read(py, spec_json, own.as_deref())?.resolved.to_string())
+}
+
+/// What "auto" came to in a spec, and how, as JSON: a list of tables with `key`, `value` and `how`.
+#[pyfunction]
+#[pyo3(signature = (spec_json, own=None))]
+fn worked_out(py: Python<'_>, spec_json: &str, own: Option<Vec<Py<OwnScheme>>>) -> PyResult<String> {
+    let autos = read_by(py, spec_json, own.as_deref(), spec::worked_out)?;
+    Ok(Value::from_iter(autos.iter().map(spec::Auto::json)).to_string())
 }
 
 /// The fabric of a spec as it is built, with the schedule of its faults, as JSON.
@@ -332,6 +350,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     own::register(module)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(worked_out, module)?)?;
     module.add_function(wrap_pyfunction!(topology, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;

@@ -165,7 +165,7 @@ fn param(facts: &Json) -> Param {
         Json::String(word) => Value::Word(String::leak(word.clone())),
         number => Value::Number(number.as_f64().unwrap_or_default()),
     };
-    Param { name: text(facts, "name"), doc: text(facts, "doc"), default, allowed }
+    Param { name: text(facts, "name"), doc: text(facts, "doc"), default, allowed, auto: None }
 }
 
 /// A class with its parameters set.

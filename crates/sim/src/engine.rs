@@ -98,7 +98,7 @@ impl Sim {
             && self.net.rules.marks_at_dequeue()
         {
             let port = &mut self.switches[switch as usize].ports[usize::from(from.1)];
-            port.settle(now, &self.net.rules, &mut self.wires);
+            port.settle(now, self.net.rules.of(port), &mut self.wires);
         }
         let mut hand = InHand::default();
         self.wires.pop(link, &mut hand);

@@ -24,7 +24,7 @@ use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
 use crate::packet::{CWR, ECT, InHand, Packet, RETRANSMIT, SWITCH};
-use crate::port::{Counters, Pausing, Port, Rules};
+use crate::port::{AllRules, Counters, Pausing, Port};
 use crate::series::{self, Counted};
 use crate::timers::{Timers, What};
 use crate::transport::Transport;
@@ -128,6 +128,7 @@ impl Host {
                 pulled_until: Time::ZERO,
                 queue: net.nics_queue.then(|| {
                     let port = Port::new(net.line(spec.rate), spec.delay, link, None);
+                    let port = port.in_class(net.rules.class(spec.rate));
                     Box::new(port.with_outlet(net.faults.outlet(link, spec)))
                 }),
                 pausing: Box::new([Pausing::default(); PRIORITIES]),
@@ -165,9 +166,9 @@ impl Host {
     }
 
     /// What its link has sent by `stop`; packets and bytes with those committed by then and not yet on the line.
-    pub fn counters(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> Counters {
+    pub fn counters(&mut self, stop: Time, rules: &AllRules, wires: &mut Wires) -> Counters {
         if let Some(queue) = &mut self.nic.queue {
-            return queue.finish(stop, rules, wires);
+            return queue.finish(stop, rules.of(queue), wires);
         }
         Counters { busy: self.busy_by(stop), paused: self.paused_by(stop), ..self.nic.counters }
     }
@@ -512,8 +513,8 @@ impl Host {
     /// What its NIC has counted, and the bytes that wait there, if it has a queue.
     fn seen(&mut self, w: &mut World<'_>, now: Time) -> (Counted, Option<u64>) {
         if let Some(queue) = self.nic.queue.as_deref_mut() {
-            let counted = queue.counted(now, &w.net.rules, w.wires);
-            return (counted, Some(queue.queue(now, true, &w.net.rules, w.wires).0));
+            let counted = queue.counted(now, w.net.rules.of(queue), w.wires);
+            return (counted, Some(queue.queue(now, true, w.net.rules.of(queue), w.wires).0));
         }
         (Counted { busy: self.busy_by(now), paused: self.paused_by(now).0, ..Counted::default() }, None)
     }

@@ -2,7 +2,7 @@
 
 use crate::faults::Faults;
 use crate::packet::{Clock, Hashing, Serializer, Tags};
-use crate::port::Rules;
+use crate::port::AllRules;
 use crate::series::Recorded;
 use crate::spec::{
     AckPaths, Follow, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
@@ -24,7 +24,7 @@ pub struct Net {
     /// Which paths are alike, if the switches' scheme asks to be told.
     pub components: Components,
     /// The queueing rules of switches.
-    pub rules: Rules,
+    pub rules: AllRules,
     /// The transport.
     pub transport: Transport,
     /// The sizes of its packets.
@@ -88,6 +88,12 @@ impl Net {
         let there = |bytes: u32| -> u64 {
             path.iter().map(|&(rate, delay)| delay.0 + clock.tx_time(u64::from(bytes), rate)).sum()
         };
+        let rates = topology.links.iter().map(|link| link.rate);
+        let rules = AllRules::new(&spec.switch, rates);
+        let mut transport = spec.transport.clone();
+        if let Transport::Tcp(config) = &mut transport {
+            config.dice = hash::mix2(spec.seed, hash::name("ticks"));
+        }
         Net {
             host_rate: topology.host_rate(),
             path_rate: path.iter().map(|&(rate, _)| rate).min().unwrap_or(topology.host_rate()),
@@ -97,8 +103,8 @@ impl Net {
             topology,
             faults: Faults::default(),
             components: Components::default(),
-            rules: Rules::new(&spec.switch),
-            transport: spec.transport.clone(),
+            rules,
+            transport,
             frame,
             clock,
             follows_ns3,

@@ -18,7 +18,7 @@ use crate::ring::Ring;
 use crate::series::Counted;
 pub use lanes::{Drained, Lane, Lanes, Lost, Next, Released};
 pub use pausing::Pausing;
-pub use rules::{Ramp, Rules};
+pub use rules::{AllRules, Ramp, Rules};
 use spinewise_policy::{Queue, Span, Time};
 
 /// What a port has done.
@@ -65,6 +65,8 @@ pub struct Port {
     pub link: u32,
     /// Control goes on the link as it is queued: see [`ahead`].
     commits_control: bool,
+    /// Which of [`AllRules`] are its own.
+    class: u16,
     packets: u64,
     bytes: u64,
     longest_queue: u64,
@@ -133,6 +135,7 @@ impl Port {
             open_from: if one_queue { Time::ZERO } else { Time::NEVER },
             link,
             commits_control: false,
+            class: 0,
             waiting: Waiting::default(),
             lanes: lanes.map(Box::new),
             packets: 0,
@@ -140,6 +143,11 @@ impl Port {
             longest_queue: 0,
             rare: Box::default(),
         }
+    }
+
+    /// With rules of this class.
+    pub fn in_class(self, class: u16) -> Self {
+        Self { class, ..self }
     }
 
     /// Makes its link change. One whose delay does must commit at the start of transmission.

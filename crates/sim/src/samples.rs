@@ -157,7 +157,7 @@ fn look_at(port: &Port, seen: &mut Seen, interval: Span, at: Time, net: &Net, wi
         return Span::ZERO;
     }
     // As events of `at` will find it: what starts then has not.
-    let (waiting, _) = port.queue(at - Span(1), true, &net.rules, wires);
+    let (waiting, _) = port.queue(at - Span(1), true, net.rules.of(port), wires);
     if waiting > 0 {
         seen.lengths.add(waiting);
     }

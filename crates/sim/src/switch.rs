@@ -25,8 +25,7 @@ pub use buffer::SharedBuffer;
 use dice::{Dice, Mrg32k3a};
 use own_ports::OwnPorts;
 use scheme::{discards, take_asked};
-use sizes::cables;
-pub use sizes::{Cable, check as check_buffers, largest_packet, least_buffer, needed_headroom};
+pub use sizes::{Cable, cables, check as check_buffers, largest_packet, least_buffer, needed_headroom};
 use spinewise_policy::{Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Rng, Tier, Time, Verdict, Way};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,8 +113,8 @@ impl Switch {
                 let link = topology.out_number(node, port);
                 let spec = &topology.links[link as usize];
                 let lanes = keeps.then(|| Lanes::new(priorities, net.shared.is_some(), queues));
-                let port =
-                    Port::new(net.line(spec.rate), spec.delay, link, lanes).with_outlet(net.faults.outlet(link, spec));
+                let port = Port::new(net.line(spec.rate), spec.delay, link, lanes).in_class(net.rules.class(spec.rate));
+                let port = port.with_outlet(net.faults.outlet(link, spec));
                 if ahead { port.with_control_ahead() } else { port }
             })
             .collect::<Vec<_>>();
@@ -386,7 +385,7 @@ impl Switch {
             self.perform(w, now, asked);
         } else {
             let port = &mut self.ports[usize::from(out)];
-            let Some(found) = port.admit(now, u32::from(hand.packet.wire), &w.net.rules, w.wires) else {
+            let Some(found) = port.admit(now, u32::from(hand.packet.wire), w.net.rules.of(port), w.wires) else {
                 drop_packet(w, &hand.packet);
                 return;
             };
@@ -397,7 +396,7 @@ impl Switch {
                 port.refuse(u32::from(hand.packet.wire));
                 drop_packet(w, &hand.packet);
             } else {
-                port.enqueue(now, hand, found, &w.net.rules, w.wires);
+                port.enqueue(now, hand, found, w.net.rules.of(port), w.wires);
             }
             self.perform(w, now, asked);
         }
@@ -420,8 +419,8 @@ impl Switch {
             return;
         }
         let port = &mut self.ports[usize::from(out)];
-        match port.admit(now, u32::from(hand.packet.wire), &w.net.rules, w.wires) {
-            Some(found) => port.enqueue(now, hand, found, &w.net.rules, w.wires),
+        match port.admit(now, u32::from(hand.packet.wire), w.net.rules.of(port), w.wires) {
+            Some(found) => port.enqueue(now, hand, found, w.net.rules.of(port), w.wires),
             None => drop_packet(w, &hand.packet),
         }
     }
@@ -526,8 +525,8 @@ impl Switch {
         let Some(interval) = w.net.series_interval else { return };
         for (port, before) in self.ports.iter_mut().zip(&mut self.before) {
             if w.net.series_links.has(&w.net.topology, port.link) {
-                let counted = port.counted(now, &w.net.rules, w.wires);
-                let queue = port.queue(now, true, &w.net.rules, w.wires).0;
+                let counted = port.counted(now, w.net.rules.of(port), w.wires);
+                let queue = port.queue(now, true, w.net.rules.of(port), w.wires).0;
                 series::write(w.log, (w.net, now, interval), port.link, before, (counted, Some(queue)));
             }
         }

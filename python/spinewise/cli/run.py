@@ -12,8 +12,9 @@ from spinewise.own.load import load_scheme
 from spinewise.runs import api
 from spinewise.runs.folder import new_results
 from spinewise.show import run_tables, terminal
+from spinewise.show import worked_out as shown
 from spinewise.show.progress import RunProgress, bars
-from spinewise.specs.spec import load, resolve
+from spinewise.specs.spec import load, resolve, worked_out
 
 
 def command(args: argparse.Namespace) -> int:
@@ -22,12 +23,14 @@ def command(args: argparse.Namespace) -> int:
     if args.scheme_file:
         given = give(given, load_scheme(args.scheme_file))
     spec = resolve(given, seed=args.seed)
+    found = worked_out(given)
     if args.trace and not args.out:
         raise SpecError("--trace", args.trace, "together with --out", "the trace is kept in the folder of the run")
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         with bars() as bar:
             result = api.run(spec, progress=RunProgress(bar, str(spec.get("name", "run"))), trace=args.trace)
+        result.report["worked_out"] = found
         if folder is not None:
             result.write_files(folder)
     if args.json:
@@ -35,5 +38,7 @@ def command(args: argparse.Namespace) -> int:
         return 0
     out = terminal.console()
     out.print(run_tables.run_report(result, args.by))
+    for line in shown.line(found):
+        out.print(line, highlight=False)
     out.print(f"results in {args.out}" if args.out else "results not kept (--out DIR keeps them)")
     return 0

@@ -8,23 +8,28 @@ from dataclasses import asdict
 from spinewise.cli.output import print_json
 from spinewise.measures import units
 from spinewise.runs.validation import Estimate, validate
-from spinewise.specs.spec import load
+from spinewise.show import worked_out as shown
+from spinewise.specs.spec import load, worked_out
 
 
 def command(args: argparse.Namespace) -> int:
     """Check a spec, and say what it would run and what that comes to."""
-    found = validate(load(args.spec, args.set))
+    plain = load(args.spec, args.set)
+    found, derived = validate(plain), worked_out(plain)
     spec = found.spec
     if args.json:
         notices = [asdict(notice) for notice in found.warnings]
         estimate = asdict(found.estimate)
         told = {"valid": True, "spec_hash": found.spec_hash, "estimate": estimate, "warnings": notices, "spec": spec}
+        told["worked_out"] = derived
         print_json(told)
         return 0
     scheme = spec.get("scheme", {}).get("name", "?")
     kinds = ", ".join(str(entry.get("kind")) for entry in spec.get("traffic") or []) or "none"
     print(f"{args.spec}: valid; scheme {scheme}, traffic {kinds}, seed {spec.get('seed')}")
     for line in estimate_lines(found.estimate):
+        print(line)
+    for line in shown.block(derived):
         print(line)
     for notice in found.warnings:
         print(notice.line())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
+from spinewise.core import WorkedOut
+
 
 class Account(TypedDict):
     """Packets of a fate, and their bytes on the wire."""
@@ -193,5 +195,6 @@ class Report(TypedDict):
     entries: NotRequired[list[EntryCounts]]
     collectives: NotRequired[list[CollectiveBounds]]
     warnings: NotRequired[list[Warned]]
+    worked_out: NotRequired[list[WorkedOut]]
     unfinished: NotRequired[Unfinished]
     traced_flows: NotRequired[list[int]]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from spinewise.measures import html, stats
+from spinewise.measures.afterwards import after_run
 from spinewise.measures.classes import ALL, ClassSummary, named, summarise_histogram, summarise_rows
 from spinewise.measures.distribution import Distribution
 from spinewise.measures.entries import EntrySummary, entries_of, summarise_entries
@@ -146,13 +147,14 @@ def summarise(
     has_rows = flows.num_rows > 0 or not report["flows"]
     packets = sum_packets(flows) if has_rows else Packets.of_totals(report["totals"])
     facts = facts_of(report, packets)
+    entries = summarise_entries(flows, report, entries_of(spec), method)
     return Summary(
         classes=summarise_rows(flows, spec.get("metrics", {}).get("size_classes", []), method)
         if has_rows
         else [summarise_histogram(entry) for entry in report["classes"]],
         packets=packets,
         facts=facts,
-        entries=summarise_entries(flows, report, entries_of(spec), method),
+        entries=entries,
         overhead_bytes={kind: int(size) for kind, size in facts.overhead_bytes.items()},
         created_bytes=int(counters["created"]["bytes"]),
         loads=known_loads(loads) if loads else {},
@@ -160,7 +162,7 @@ def summarise(
         links=link_tiers(report["links"]),
         deadlock=list(report.get("deadlock") or []),
         faults=fault_counts(report),
-        warnings=notices(report.get("warnings") or []),
+        warnings=[*notices(report.get("warnings") or []), *after_run(entries, facts, report, spec)],
     )
 
 

@@ -189,8 +189,32 @@ def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) ->
     Raises:
         SpecError: naming the key, the value given and what is allowed.
     """
+    try:
+        return core.resolve(of_the_run(spec, seed))
+    except SpecError as error:
+        raise error.with_file(name_of(spec)) from None
+
+
+def worked_out(spec: Mapping[str, Any] | str | Path) -> list[core.WorkedOut]:
+    """What follows from the fabric, where the spec or its preset says "auto", and how.
+
+    Raises:
+        SpecError: naming the key, the value given and what is allowed.
+    """
+    try:
+        return core.worked_out(of_the_run(spec, None))
+    except SpecError as error:
+        raise error.with_file(name_of(spec)) from None
+
+
+def name_of(spec: Mapping[str, Any] | str | Path) -> str | None:
+    """The file that a spec is read from, for people; None for a dict."""
+    return None if isinstance(spec, Mapping) else printable(spec)
+
+
+def of_the_run(spec: Mapping[str, Any] | str | Path, seed: int | None) -> Spec:
+    """A private copy of what the engine reads, files of other simulators read in."""
     given = as_spec(spec)
-    file = None if isinstance(spec, Mapping) else printable(spec)
     if seed is not None:
         given["seed"] = seed
     try:
@@ -198,9 +222,9 @@ def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) ->
         for table in BESIDE_THE_RUN:
             given.pop(table, None)
         embed.expand(given)
-        return core.resolve(given)
     except SpecError as error:
-        raise error.with_file(file) from None
+        raise error.with_file(name_of(spec)) from None
+    return given
 
 
 def canonical_json(value: Any) -> str:

@@ -43,6 +43,7 @@
 
 pub mod weights;
 
+use crate::config::FLOWLET_GAP;
 use crate::edge::acks::Acks;
 use crate::edge::weighted::{self, Turns};
 use crate::flowlet::{self, Flowlet};
@@ -79,7 +80,8 @@ crate::params! {
         /// What of CLOVE runs; the public ns-3 code runs edge_flowlet unless told otherwise.
         mode: Mode = Mode::Ecn, Allowed::Words(Mode::WORDS);
         /// Flowlet gap, microseconds: a longer idle time opens a new flowlet (scenarios of the ns-3 code: 500 us).
-        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 };
+        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 },
+            FLOWLET_GAP;
         /// How a new flowlet finds its path by the weights.
         choice: Choice = Choice::RoundRobin, Allowed::Words(Choice::WORDS);
         /// Part of its weight that a marked path loses (CLOVE: a third).

@@ -37,6 +37,7 @@
 //! - DRE and CE count the packet in hand. `ce_at_source = "local"` adds the first link to CE (ConWeave's code); the
 //!   minimum over max(local, remote) has it anyway, and more recent, hence "zero".
 
+use crate::config::FLOWLET_GAP;
 use crate::flowlet::{self, Flowlet};
 use crate::{
     About, AtSwitch, Aware, Compared, Cx, Hooks, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule,
@@ -94,7 +95,8 @@ crate::params! {
         /// Bits Q of the congestion metric (CONGA §3.6: 3).
         metric_bits: u32 = 3, Allowed::Integer { min: 1.0, max: 8.0 };
         /// Flowlet gap T_fl, microseconds (CONGA §3.6: 500; 13000 is the paper's CONGA-Flow).
-        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 };
+        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 },
+            FLOWLET_GAP;
         /// Age at which a metric not updated counts as zero and is no longer fed back, milliseconds (CONGA §3.3: 10).
         age_ms: f64 = 10.0, Allowed::Number { min: 0.001, max: 1e6 };
         /// Ties (CONGA §3.5: the old port if among the best).

@@ -39,6 +39,7 @@
 //! - Links to hosts are not measured: all paths share them. Acknowledgements are flows of their own.
 
 use super::conga::{full_register, quantised};
+use crate::config::FLOWLET_GAP;
 use crate::flowlet::{self, Flowlet};
 use crate::{
     About, AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy, Port,
@@ -64,7 +65,8 @@ crate::params! {
         /// A probe on the wire, bytes (general knowledge of the paper: a packet of least size).
         probe_bytes: u32 = 64, Allowed::Integer { min: 64.0, max: 1500.0 };
         /// Flowlet gap, microseconds: a longer idle time opens a new flowlet (general knowledge of the paper: 100).
-        flowlet_gap_us: f64 = 100.0, Allowed::Number { min: 0.0, max: 1e9 };
+        flowlet_gap_us: f64 = 100.0, Allowed::Number { min: 0.0, max: 1e9 },
+            FLOWLET_GAP;
         /// Time constant τ of the use of links, in probe intervals (general knowledge of the paper: at least 2).
         tau_intervals: f64 = 2.0, Allowed::Number { min: 1.0, max: 100.0 };
         /// An entry that no probe has renewed for so many probe intervals is given up for any other (own choice; public

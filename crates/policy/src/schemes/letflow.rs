@@ -18,6 +18,7 @@
 //! - Every switch with a choice decides by itself, as the paper says (ConWeave's code fixes the whole path at the source).
 //! - Acknowledgements are flows of their own. What belongs to no flow (probes, messages) is a flowlet of one packet.
 
+use crate::config::FLOWLET_GAP;
 use crate::flowlet::{self, Flowlet};
 use crate::{
     About, AtSwitch, Aware, Compared, Cx, InPreset, Kind, Layout, Needs, Packet, Policy, Rule, Sees, Shape, Sight,
@@ -28,7 +29,8 @@ crate::params! {
     /// LetFlow's parameters.
     Config {
         /// Flowlet gap, microseconds: a longer idle time opens a new flowlet (PDLB and MEET: 500 µs).
-        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 };
+        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 },
+            FLOWLET_GAP;
     }
 }
 

@@ -64,6 +64,7 @@ pub mod congestion;
 pub mod perception;
 mod seat;
 
+use crate::config::FLOWLET_GAP;
 use crate::edge::delay::Delay;
 use crate::edge::pieces::{self, Piece};
 use crate::flowlet::{self, Flowlet};
@@ -105,7 +106,8 @@ crate::params! {
         /// T_probe, between probes, µs ("supposed to be equal to T_update", MEET §3.5).
         t_probe_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// T_flowlet, µs: a longer idle time opens a flowlet (MEET §4).
-        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 };
+        flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 },
+            FLOWLET_GAP;
         /// What of a packet is the delay of its path.
         sample: Delay = Delay::OneWay, Allowed::Words(Delay::WORDS);
         /// K, µs, above which a delay is congestion; 0 = 20 µs more than on an empty path (MEET §3.5).

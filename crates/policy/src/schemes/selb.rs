@@ -85,7 +85,8 @@ crate::params! {
         /// Growth θ of a queue above which its path is congested, as a share of the link's rate (own choice: 0.2).
         theta: f64 = 0.2, Allowed::Number { min: 0.0, max: 1e3 };
         /// Period τ of measurements, microseconds (own choice: 10).
-        tau_us: f64 = 10.0, Allowed::Number { min: 0.01, max: 1e6 };
+        tau_us: f64 = 10.0, Allowed::Number { min: 0.01, max: 1e6 },
+            crate::conweave_like!(10.0);
         /// Where k-means starts (own choice: quantiles; as printed: random).
         start: Start = Start::Quantile, Allowed::Words(Start::WORDS);
         /// Queue above which a path is congested whether it grows or not, bytes; 0: none (own addition, off).
@@ -93,16 +94,19 @@ crate::params! {
         /// Where a flow starts (as ConWeave: on a path not congested).
         first_path: FirstPath = FirstPath::Uncongested, Allowed::Words(FirstPath::WORDS);
         /// Silence after which a flow starts anew, microseconds (SELB's evaluation: 300).
-        theta_inactive_us: f64 = 300.0, Allowed::Number { min: 1.0, max: 1e5 };
+        theta_inactive_us: f64 = 300.0, Allowed::Number { min: 1.0, max: 1e5 },
+            crate::conweave_like!(300.0);
         /// Reorder queues per port (SELB's Fig. 2: 8; a commercial switch, §II-B: 32); 0: no limit.
         reorder_queues: u32 = 8, Allowed::Integer { min: 0.0, max: 1024.0 };
         /// A flow that found no reorder queue keeps its path so long, or until silent, microseconds (SELB §II: its life);
         /// 0: it is not told.
         keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
         /// Waited for a TAIL beyond the time at which it is expected, microseconds (conweave-ns3: 16).
-        extra_flush_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e5 };
+        extra_flush_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e5 },
+            crate::conweave_like!(16.0);
         /// Waited for a TAIL of whose path nothing is known, microseconds (conweave-ns3: 200).
-        default_wait_us: f64 = 200.0, Allowed::Number { min: 0.0, max: 1e5 };
+        default_wait_us: f64 = 200.0, Allowed::Number { min: 0.0, max: 1e5 },
+            crate::conweave_like!(200.0);
         /// Bytes of a control packet on the wire (conweave-ns3: 64).
         control_bytes: u32 = 64, Allowed::Integer { min: 60.0, max: 1500.0 };
         /// Bytes charged to every data packet that crosses the fabric (conweave-p4: 4).

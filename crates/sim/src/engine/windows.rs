@@ -133,7 +133,7 @@ fn work_switch(sim: &mut Sim, node: u32, (start, end): (Time, Time), room: &mut 
         // Marks of packets that start before the window's end become final: after it, their receivers may read them.
         // When the next one starts the switch is visited, even if nothing happens there.
         for port in &mut switch.ports {
-            port.settle(end - Span(1), &world.net.rules, world.wires);
+            port.settle(end - Span(1), world.net.rules.of(port), world.wires);
             due = due.min(port.next_start());
         }
     }

@@ -105,7 +105,7 @@ impl Connection {
     pub fn new(config: &TcpConfig, size: u64, subflows: u32) -> Self {
         let all = (0..subflows).map(|n| {
             Subflow::new(match (config.handshake, n) {
-                (false, _) => Machine::tcp(config, TcpSender::new(config, 0)),
+                (false, _) => Machine::tcp(config, TcpSender::new(config, 0).numbered(n)),
                 (true, 0) => Machine::Opening(Opening::default()),
                 (true, _) => Machine::Opening(Opening::joining()),
             })
@@ -202,7 +202,7 @@ impl Connection {
     pub fn opened(&mut self, config: &TcpConfig, n: usize) {
         let sender = &mut self.subflows[n].sender;
         if let Machine::Opening(opening) = &sender.machine {
-            sender.machine = Machine::tcp(config, opening.sender(config, 0));
+            sender.machine = Machine::tcp(config, opening.sender(config, 0).numbered(n as u32));
             self.share_out(config);
         }
     }

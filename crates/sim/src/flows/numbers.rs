@@ -56,7 +56,7 @@ impl Flows {
             (Some(Machine::Mptcp(connection)), Some(n)) => connection.opened(config, n),
             (Some(machine), None) => {
                 if let Machine::Opening(opening) = machine {
-                    *machine = Machine::tcp(config, opening.sender(config, size));
+                    *machine = Machine::tcp(config, opening.sender(config, size).numbered(number));
                 }
             }
             _ => {}

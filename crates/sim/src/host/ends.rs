@@ -279,7 +279,7 @@ impl Host {
                     Machine::Mptcp(Box::new(Connection::new(config, spec.size, w.flows.subflows_of(flow))))
                 }
                 Transport::Tcp(config) if config.handshake => Machine::Opening(Opening::default()),
-                Transport::Tcp(config) => Machine::tcp(config, TcpSender::new(config, spec.size)),
+                Transport::Tcp(config) => Machine::tcp(config, TcpSender::new(config, spec.size).numbered(flow)),
                 Transport::Rdma(config) => Machine::Rdma(RdmaSender::new(config, spec.size, self.nic.rate(now), now)),
             }
         } else {

@@ -117,8 +117,8 @@ impl Host {
         if matches!(packet.kind, Kind::Data | Kind::Probe) {
             packet.stamp = now;
         }
-        match queue.admit(now, u32::from(packet.wire), &w.net.rules, w.wires) {
-            Some(found) => queue.enqueue(now, hand, found, &w.net.rules, w.wires),
+        match queue.admit(now, u32::from(packet.wire), w.net.rules.of(queue), w.wires) {
+            Some(found) => queue.enqueue(now, hand, found, w.net.rules.of(queue), w.wires),
             None => {
                 w.log.dropped.add(packet.wire);
                 if packet.of_flow() {

@@ -1,6 +1,9 @@
 //! By what rules a port takes, drops and marks packets.
 
-use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
+use std::collections::BTreeSet;
+
+use super::Port;
+use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec, at_rate};
 
 /// The queueing rules of a switch, as the hot path wants them.
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +25,11 @@ pub struct Rules {
 const LOOK_AT: u32 = 16;
 
 impl Rules {
-    /// From the spec. A shared buffer has rules of its own.
-    pub fn new(spec: &SwitchSpec) -> Self {
+    /// From the spec, for a port of so many bits per second. A shared buffer has rules of its own.
+    pub fn new(spec: &SwitchSpec, rate: u64) -> Self {
         let SwitchSpec::OutputQueued(spec) = spec else { return Rules::boundless() };
-        let (max_packets, max_bytes) = split(spec.buffer);
-        let (mark_packets, mark_bytes) = spec.ecn_threshold.map_or((u32::MAX, u64::MAX), split);
+        let (max_packets, max_bytes) = split(spec.buffer, rate);
+        let (mark_packets, mark_bytes) = spec.ecn_threshold.map_or((u32::MAX, u64::MAX), |limit| split(limit, rate));
         let at_enqueue = spec.ecn_at != EcnAt::Dequeue;
         Rules {
             // One less, for the packet in service may count. Marks at dequeue need every packet looked at in time.
@@ -68,10 +71,48 @@ impl Rules {
     }
 }
 
-fn split(limit: Limit) -> (u32, u64) {
+/// The rules of all ports: those of each rate that links have, where rules go by the rate.
+#[derive(Clone, Debug)]
+pub struct AllRules {
+    rates: Vec<u64>,
+    by_class: Vec<Rules>,
+}
+
+impl AllRules {
+    /// From the spec and the rates of all links.
+    pub fn new(spec: &SwitchSpec, rates: impl Iterator<Item = u64>) -> AllRules {
+        let line = |limit: &Limit| matches!(limit, Limit::Line { .. });
+        let by_rate = matches!(spec, SwitchSpec::OutputQueued(spec)
+            if line(&spec.buffer) || spec.ecn_threshold.as_ref().is_some_and(line));
+        let rates: BTreeSet<u64> = if by_rate { rates.collect() } else { BTreeSet::new() };
+        let rates: Vec<u64> = rates.into_iter().collect();
+        let by_class = if by_rate { rates.as_slice() } else { &[0] }.iter().map(|&rate| Rules::new(spec, rate));
+        AllRules { by_class: by_class.collect(), rates }
+    }
+
+    /// Of a port.
+    #[inline(always)]
+    pub fn of(&self, port: &Port) -> &Rules {
+        &self.by_class[usize::from(port.class)]
+    }
+
+    /// Which of them are those of a port of this rate, for [`Port::in_class`].
+    pub fn class(&self, rate: u64) -> u16 {
+        self.rates.binary_search(&rate).unwrap_or(0) as u16
+    }
+
+    /// Are marks decided as a packet leaves the queue?
+    #[inline]
+    pub fn marks_at_dequeue(&self) -> bool {
+        self.by_class.first().is_some_and(Rules::marks_at_dequeue)
+    }
+}
+
+fn split(limit: Limit, rate: u64) -> (u32, u64) {
     match limit {
         Limit::Packets(n) => (n, u64::MAX),
         Limit::Bytes(n) => (u32::MAX, n),
+        Limit::Line { bytes, time } => (u32::MAX, bytes + at_rate(time, rate)),
     }
 }
 

@@ -5,6 +5,7 @@ use spinewise_policy::config::Allowed;
 use spinewise_policy::{Aware, Compared, Needs, Quantity, Sees};
 
 use super::RootKeys;
+use super::auto::AUTO;
 use super::detection::DetectionKeys;
 use super::fault::FaultKeys;
 use super::key::{Default, Key, unit_of};
@@ -49,12 +50,12 @@ fn of_rdma(preset: &Preset) -> Map<String, Value> {
 
 /// Of output queues, and which model of a switch it has.
 fn of_queues(preset: &Preset) -> Map<String, Value> {
-    of_this_preset("model", switch::of_model(switch::OUTPUT_QUEUED, preset.switch()), preset.switch())
+    of_this_preset("model", switch::of_model(switch::OUTPUT_QUEUED, preset, preset.switch()), preset.switch())
 }
 
 /// Of a shared buffer, and which model of a switch it has.
 fn of_shared(preset: &Preset) -> Map<String, Value> {
-    of_this_preset("model", switch::of_model(switch::SHARED_BUFFER, preset.switch()), preset.switch())
+    of_this_preset("model", switch::of_model(switch::SHARED_BUFFER, preset, preset.switch()), preset.switch())
 }
 
 /// `table`, with what the preset itself says of one key.
@@ -223,7 +224,10 @@ fn describe_scheme(entry: &Entry) -> Value {
             "type": kind,
             "unit": unit_of(param.name),
             "default": scheme::json(param.default),
-            "allowed": scheme::allowed(param.allowed),
+            "allowed": match param.auto {
+                Some(auto) => format!("{}, or \"{AUTO}\": {}", scheme::allowed(param.allowed), auto.how),
+                None => scheme::allowed(param.allowed),
+            },
             "doc": param.doc.trim(),
         })
     });

@@ -3,6 +3,8 @@
 use serde_json::{Number, Value, json};
 use spinewise_policy::Span;
 
+use super::auto::AUTO;
+
 /// The greatest whole number that any JSON reader keeps exactly (2⁵³ − 1).
 pub const LARGEST_EXACT: u64 = (1 << 53) - 1;
 /// Times up to 2½ hours are exact in picoseconds even as floating-point microseconds.
@@ -61,6 +63,8 @@ pub enum Kind {
     List(&'static str),
     /// One of several types; says which.
     Either(&'static str),
+    /// This, or the word "auto" for what follows from the fabric.
+    Auto(&'static Kind),
 }
 
 /// Is zero in the range?
@@ -154,6 +158,7 @@ impl Kind {
             Kind::Table(_) => value.is_object().then(|| Plain::Json(value.clone())),
             Kind::List(_) => value.is_array().then(|| Plain::Json(value.clone())),
             Kind::Either(_) => Some(Plain::Json(value.clone())),
+            Kind::Auto(kind) => kind.check(value),
         }
     }
 
@@ -181,6 +186,7 @@ impl Kind {
             Kind::Bool => "true or false".into(),
             Kind::Words(words) => one_of(words.iter().copied()),
             Kind::Text(what) | Kind::Table(what) | Kind::List(what) | Kind::Either(what) => what.into(),
+            Kind::Auto(kind) => format!("{}, or \"{AUTO}\"", kind.allowed()),
         }
     }
 
@@ -194,6 +200,7 @@ impl Kind {
             Kind::Table(_) => "table",
             Kind::List(_) => "list",
             Kind::Either(_) => "any",
+            Kind::Auto(kind) => kind.type_name(),
         }
     }
 }

@@ -9,10 +9,12 @@
 //! | `fault.rs`, `detection.rs` | `[[fault]]` and `[detection]` |
 //! | `warning.rs` | what is allowed and may still not be meant |
 //! | `presets.rs` | named defaults |
+//! | `auto.rs` | values that follow from the fabric |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
 //!
 //! A key that is not declared is refused, never ignored. Null counts as not given.
 
+mod auto;
 mod describe;
 mod detection;
 mod error;
@@ -34,6 +36,7 @@ mod tests;
 
 use serde_json::{Map, Value};
 
+pub use auto::Auto;
 pub use describe::describe;
 pub use detection::{Detection, Mode as DetectionMode};
 pub use error::SpecError;
@@ -43,7 +46,7 @@ pub use run::{EngineKind, Follow, RunSpec, Stop};
 pub use scheme::{AckPaths, HashKind, HeaderBytes, PathTag, SchemeSpec, comparable_schemes};
 pub use switch::{
     EcnAt, EgressThreshold, HeadroomUse, Limit, Nics, OutputQueued, PauseRenewal, PortKind, QueueCounts,
-    SharedBufferSpec, SwitchSpec,
+    SharedBufferSpec, SwitchSpec, at_rate,
 };
 pub use topology::{
     Cable, Change, Direction, FatTree, FatTreeOverride, Graph, LeafSpine, LinkOverride, StaticRoute, TopologySpec,
@@ -139,6 +142,18 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
 /// # Errors
 /// As there.
 pub fn resolve_with(value: &Value, guests: &[Entry]) -> Result<Spec, SpecError> {
+    read(value, guests).map(|(spec, _)| spec)
+}
+
+/// What is worked out from the fabric where a spec says "auto" or its preset does, and how.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn worked_out(value: &Value, guests: &[Entry]) -> Result<Vec<Auto>, SpecError> {
+    read(value, guests).map(|(_, autos)| autos)
+}
+
+fn read(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), SpecError> {
     let given = value.as_object().ok_or_else(|| SpecError::new("spec", value, "a table of settings"))?;
     let mut reader = Reader::new("", RootKeys::KEYS, given)?;
     let keys = RootKeys::read(&mut reader)?;
@@ -146,13 +161,16 @@ pub fn resolve_with(value: &Value, guests: &[Entry]) -> Result<Spec, SpecError> 
     let preset = PRESETS.iter().find(|preset| preset.name == keys.preset).unwrap_or(&PRESETS[0]);
     let (topology, told) = topology::read(&keys.topology, preset.topology())?;
     reader.set_resolved("topology", told);
-    let (mut transport, told) = transport::read(&keys.transport, preset.transport)?;
+    let mut autos = Vec::new();
+    let (mut transport, told) = transport::read(&keys.transport, preset.transport, &topology, &mut autos)?;
     reader.set_resolved("transport", told);
-    let (switch, told) = switch::read(&keys.switch, preset.switch_under(&transport))?;
+    let place = switch::Place { topology: &topology, transport: &transport };
+    let (switch, told) = switch::read(&keys.switch, preset, place, &mut autos)?;
     reader.set_resolved("switch", told);
     check_room(&switch, &transport)?;
     check_pfc(preset, &switch, &transport)?;
-    let (scheme, told) = scheme::read(&keys.scheme, &topology, preset, guests)?;
+    let place = scheme::Place { fabric: &topology, frame: transport.frame(), marked: switch.marked_from(&topology)? };
+    let (scheme, told) = scheme::read(&keys.scheme, place, (preset, guests), &mut autos)?;
     reader.set_resolved("scheme", told);
     scheme::check_ecn(&scheme, &transport)?;
     let (traffic, told) = traffic::read(&keys.traffic, &topology, &transport)?;
@@ -186,7 +204,7 @@ pub fn resolve_with(value: &Value, guests: &[Entry]) -> Result<Spec, SpecError> 
     };
     crate::switch::check_buffers(&spec)?;
     spec.warnings = warning::warnings(&spec);
-    Ok(spec)
+    Ok((spec, autos))
 }
 
 /// Faults and how they are found; nothing is said of that in a spec without faults.
@@ -219,7 +237,7 @@ fn check_name(reader: &Reader<'_>, name: &str) -> Result<(), SpecError> {
 
 /// The presets of RDMA mean either a lossless fabric or IRN, never both or neither.
 fn check_pfc(preset: &Preset, switch: &SwitchSpec, transport: &Transport) -> Result<(), SpecError> {
-    let (TransportPreset::Rdma(_), SwitchSpec::SharedBuffer(shared), Transport::Rdma(rdma)) =
+    let (TransportPreset::Rdma(..), SwitchSpec::SharedBuffer(shared), Transport::Rdma(rdma)) =
         (preset.transport, switch, transport)
     else {
         return Ok(());
@@ -257,7 +275,7 @@ fn check_room(switch: &SwitchSpec, transport: &Transport) -> Result<(), SpecErro
     let room = match switch {
         SwitchSpec::OutputQueued(queues) => match queues.buffer {
             Limit::Bytes(bytes) => bytes,
-            Limit::Packets(_) => packet,
+            Limit::Line { .. } | Limit::Packets(_) => packet,
         },
         SwitchSpec::SharedBuffer(shared) => shared.buffer,
     };

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::transport::TransportPreset;
+use super::auto::AUTO;
+use super::transport::{TransportPreset, Window};
 use crate::transport::rdma::Recovery;
 use crate::transport::{RdmaConfig, TcpConfig, Transport};
 
@@ -20,14 +21,17 @@ pub(crate) struct Preset {
     schemes: Schemes,
     /// Its transport.
     pub transport: TransportPreset,
+    /// Do parameters of schemes fit the fabric where they can be worked out from it?
+    pub fits: bool,
 }
 
 /// What a preset says of switches.
 enum Switch {
     /// Output queues of so many bytes that mark from so many on.
     Queues { buffer: u64, ecn: u64 },
-    /// The same under TCP; under RDMA a shared buffer, so that nothing is dropped unless that is meant.
-    Today { buffer: u64, ecn: u64 },
+    /// Sizes that fit the fabric: output queues under TCP; a shared buffer under RDMA, so that nothing is dropped unless
+    /// that is meant.
+    Fitting,
     /// The same above a queue of ten packets in the device, at hosts too: the public ns-3 code of Hermes.
     Hermes,
     /// A shared buffer of the sizes of the public ns-3 code of ConWeave.
@@ -52,18 +56,23 @@ enum Schemes {
 /// The preset of a spec that names none.
 pub(crate) const DEFAULT: &str = PRESETS[0].name;
 
+/// What a host sends at once at most: a segment of 64 KB that its NIC cuts into packets. DCTCP, section 3.5, has bursts of
+/// 30 to 40 packets in mind where it sets K higher than its bound.
+const BURST_BYTES: u64 = 65_536;
+
 /// All presets. Thresholds and buffers are in bytes, so that small acknowledgements and jumbo packets count for what
 /// they are.
 pub(crate) const PRESETS: &[Preset] = &[
     Preset {
         name: "linux",
         doc: "hosts of today: DCTCP with RACK-TLP and SACK, as Linux recovers losses; RDMA over a lossless fabric",
-        source: "recovery: RFC 8985 as Linux has it (net/ipv4/tcp_recovery.c), on by default since Linux 4.18; the rest as \
-                 datacenter. With transport.kind = \"rdma\": DCQCN and a shared buffer as selb, priority flow control unless \
+        source: "recovery: RFC 8985 as Linux has it (net/ipv4/tcp_recovery.c), on by default since Linux 4.18; timeouts: \
+                 tcp_rtt_estimator, HZ = 1000; buffers and marking: what follows from the fabric; the rest as datacenter. With transport.kind = \"rdma\": DCQCN and a shared buffer as selb, priority flow control unless \
                  recovery = \"irn\"",
-        switch: Switch::Today { buffer: 250_000, ecn: 97_500 },
+        switch: Switch::Fitting,
         schemes: Schemes::Published,
-        transport: TransportPreset::Tcp(TcpConfig::linux),
+        transport: TransportPreset::Fitting(TcpConfig::linux),
+        fits: true,
     },
     Preset {
         name: "datacenter",
@@ -74,6 +83,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         switch: Switch::Queues { buffer: 250_000, ecn: 97_500 },
         schemes: Schemes::Published,
         transport: TransportPreset::Tcp(TcpConfig::datacenter),
+        fits: false,
     },
     Preset {
         name: "ns2-pdlb",
@@ -85,6 +95,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         switch: Switch::Queues { buffer: 250_000, ecn: 65 * 1460 },
         schemes: Schemes::Published,
         transport: TransportPreset::Tcp(TcpConfig::ns2_pdlb),
+        fits: false,
     },
     Preset {
         name: "ns3-hermes",
@@ -95,6 +106,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         switch: Switch::Hermes,
         schemes: Schemes::Published,
         transport: TransportPreset::Tcp(TcpConfig::ns3_hermes),
+        fits: false,
     },
     Preset {
         name: "selb",
@@ -103,7 +115,8 @@ pub(crate) const PRESETS: &[Preset] = &[
                  flowlet gap 10 us: SELB, section IV",
         switch: Switch::Shared,
         schemes: Schemes::Rdma,
-        transport: TransportPreset::Rdma(RdmaConfig::selb),
+        transport: TransportPreset::Rdma(RdmaConfig::selb, Window::Printed),
+        fits: false,
     },
     Preset {
         name: "conweave-ns3",
@@ -111,7 +124,8 @@ pub(crate) const PRESETS: &[Preset] = &[
         source: "conweave-project/conweave-ns3: rdma-hw.cc, switch-mmu.cc, run.py",
         switch: Switch::ConWeave,
         schemes: Schemes::ConWeave,
-        transport: TransportPreset::Rdma(RdmaConfig::conweave_ns3),
+        transport: TransportPreset::Rdma(RdmaConfig::conweave_ns3, Window::Fits),
+        fits: false,
     },
     Preset {
         name: "dcqcn-paper",
@@ -121,7 +135,8 @@ pub(crate) const PRESETS: &[Preset] = &[
                  buffer, flow control and recovery as selb",
         switch: Switch::Dcqcn,
         schemes: Schemes::Rdma,
-        transport: TransportPreset::Rdma(RdmaConfig::dcqcn_paper),
+        transport: TransportPreset::Rdma(RdmaConfig::dcqcn_paper, Window::Printed),
+        fits: false,
     },
 ];
 
@@ -141,7 +156,13 @@ impl Preset {
     /// What it says of `[switch]`.
     pub fn switch(&self) -> Map<String, Value> {
         match self.switch {
-            Switch::Queues { buffer, ecn } | Switch::Today { buffer, ecn } => queues(buffer, ecn),
+            Switch::Queues { buffer, ecn } => queues(buffer, ecn),
+            Switch::Fitting => {
+                let mut queues = queues(BURST_BYTES, BURST_BYTES);
+                queues.insert("buffer_us".into(), AUTO.into());
+                queues.insert("ecn_threshold_us".into(), AUTO.into());
+                queues
+            }
             Switch::Hermes => {
                 let mut queues = queues(600 * 1400, 65 * 1400);
                 queues.insert("device_queue_packets".into(), 10.into());
@@ -170,20 +191,37 @@ impl Preset {
 }
 
 impl Preset {
+    /// What it says of a shared buffer, if anything.
+    pub fn shared(&self) -> Map<String, Value> {
+        let mut buffer = shared_buffer();
+        if matches!(self.switch, Switch::Fitting) {
+            for key in ["buffer_bytes", "ecn_min_bytes", "ecn_max_bytes"] {
+                buffer.insert(key.into(), AUTO.into());
+            }
+        }
+        buffer
+    }
+
+    /// What it says of output queues, or those that stand in: of preset datacenter.
+    pub fn queues(&self) -> Map<String, Value> {
+        match self.switch {
+            Switch::Queues { .. } | Switch::Fitting | Switch::Hermes => self.switch(),
+            Switch::Shared | Switch::ConWeave | Switch::Dcqcn => queues(250_000, 97_500),
+        }
+    }
+
     /// What it says of `[topology]`.
     pub fn topology(&self) -> Map<String, Value> {
         match self.switch {
             Switch::ConWeave => table([("tx_time_rounding", "floor_1ns".into())]),
-            Switch::Queues { .. } | Switch::Today { .. } | Switch::Hermes | Switch::Shared | Switch::Dcqcn => {
-                Map::new()
-            }
+            Switch::Queues { .. } | Switch::Fitting | Switch::Hermes | Switch::Shared | Switch::Dcqcn => Map::new(),
         }
     }
 
     /// What it says of `[switch]` under a transport: IRN is there to do without priority flow control.
     pub fn switch_under(&self, transport: &Transport) -> Map<String, Value> {
-        let lossless = matches!((&self.switch, transport), (Switch::Today { .. }, Transport::Rdma(_)));
-        let mut switch = if lossless { shared_buffer() } else { self.switch() };
+        let lossless = matches!((&self.switch, transport), (Switch::Fitting, Transport::Rdma(_)));
+        let mut switch = if lossless { self.shared() } else { self.switch() };
         if matches!(transport, Transport::Rdma(rdma) if rdma.recovery == Recovery::Irn) && switch.contains_key("pfc") {
             switch.insert("pfc".into(), false.into());
             switch.remove("headroom_bytes");
@@ -202,17 +240,14 @@ impl Preset {
     }
 }
 
-/// What stands in where a preset says nothing of output queues: those of [`TcpConfig::datacenter`].
-pub(super) fn stand_in_queues() -> Map<String, Value> {
-    queues(250_000, 97_500)
-}
-
 /// Output queues.
 fn queues(buffer: u64, ecn: u64) -> Map<String, Value> {
     table([
         ("model", "output_queued".into()),
         ("buffer_bytes", buffer.into()),
         ("ecn_threshold_bytes", ecn.into()),
+        ("buffer_us", 0.into()),
+        ("ecn_threshold_us", 0.into()),
         ("ecn_at", "enqueue".into()),
         ("device_queue_packets", 0.into()),
         ("nics", "pull".into()),
@@ -222,7 +257,7 @@ fn queues(buffer: u64, ecn: u64) -> Map<String, Value> {
 
 /// A shared buffer: sizes, thresholds and marking of the public ns-3 code of ConWeave; headroom as each link needs it,
 /// and pauses that last until they are ended.
-pub(super) fn shared_buffer() -> Map<String, Value> {
+fn shared_buffer() -> Map<String, Value> {
     table([
         ("model", "shared_buffer".into()),
         ("buffer_bytes", (9 << 20).into()),

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
+use super::auto::{AUTO, Auto, Autos};
 use super::error::SpecError;
-use super::key::{Default, Key, Plain};
+use super::key::{Default, Key, Kind, Plain};
 
 /// Declares the keys of a table: the struct that holds them, the declarations for people and the reading, at once.
 ///
@@ -117,6 +118,8 @@ pub(crate) struct Reader<'a> {
     defaults: Map<String, Value>,
     at: usize,
     resolved: Map<String, Value>,
+    autos: Autos,
+    worked_out: Vec<Auto>,
 }
 
 impl<'a> Reader<'a> {
@@ -145,6 +148,8 @@ impl<'a> Reader<'a> {
             defaults: Map::new(),
             at: 0,
             resolved: Map::new(),
+            autos: Autos::new(),
+            worked_out: Vec::new(),
         });
         match given.keys().find(|name| !names.contains(&name.as_str())) {
             Some(name) => Err(readers[0].unknown(name, &names)),
@@ -157,6 +162,38 @@ impl<'a> Reader<'a> {
         Reader { defaults, ..self }
     }
 
+    /// With what `auto` stands for.
+    pub fn with_autos(self, autos: Autos) -> Reader<'a> {
+        Reader { autos, ..self }
+    }
+
+    /// Is any key to be worked out?
+    pub fn wants_auto(&self) -> bool {
+        let autos = self.keys.iter().filter(|key| matches!(key.kind, Kind::Auto(_)));
+        autos.filter_map(|key| self.wanted(key.name)).any(|value| value == AUTO)
+    }
+
+    /// What is given, or else by default, for a key that is a plain value.
+    pub fn wanted(&self, name: &str) -> Option<&Value> {
+        self.given(name).or_else(|| self.defaults.get(name))
+    }
+
+    /// What was worked out, and how.
+    pub fn worked_out(&mut self) -> Vec<Auto> {
+        std::mem::take(&mut self.worked_out)
+    }
+
+    /// What `auto` stands for in a key that takes it; any other value as it is.
+    fn without_auto(&mut self, key: &Key, value: Value) -> Value {
+        let Kind::Auto(_) = key.kind else { return value };
+        let Some((_, found, how)) = self.autos.iter().find(|(name, _, _)| value == AUTO && *name == key.name) else {
+            return value;
+        };
+        let auto = Auto { key: self.path_of(key.name), value: found.clone(), how: how.clone() };
+        self.worked_out.push(auto);
+        found.clone()
+    }
+
     /// The next declared key.
     ///
     /// # Errors
@@ -165,7 +202,8 @@ impl<'a> Reader<'a> {
         let key = &self.keys[self.at];
         self.at += 1;
         let default = || self.defaults.get(key.name).cloned().or_else(|| key.default.json(&key.kind));
-        let plain = match self.given(key.name).cloned().or_else(default) {
+        let value = self.given(key.name).cloned().or_else(default);
+        let plain = match value.map(|value| self.without_auto(key, value)) {
             Some(value) => Some(key.kind.check(&value).ok_or_else(|| self.not_allowed(key, &value))?),
             None if key.default == Default::Required => {
                 return Err(SpecError::missing(self.path_of(key.name), key.kind.allowed()));

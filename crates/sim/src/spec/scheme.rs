@@ -5,17 +5,18 @@ mod source;
 
 use serde_json::{Map, Value as Json};
 use spinewise_policy::config::{Allowed, Refused};
-use spinewise_policy::{Peers, Shape, Tier, Value};
+use spinewise_policy::{Facts, Peers, Shape, Tier, Value};
 
 use fit::{check_fit, check_tag, check_tree, shape};
 
+use super::auto::{AUTO, Auto, Fabric, tenths};
 use super::error::SpecError;
 use super::key::{Default, Kind, one_of, tidy};
 use super::presets::Preset;
 use super::reader::{Reader, keys, words};
 use super::topology::TopologySpec;
 use crate::bank::{Chosen, Entry, Given, Misfit, ParamValue, REGISTRY};
-use crate::transport::Transport;
+use crate::transport::{Frame, Transport};
 
 /// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
 const DEFAULT_SCHEME: &str = REGISTRY[0].about.name;
@@ -141,20 +142,44 @@ impl<'a> Known<'a> {
     }
 }
 
+/// Where a scheme is to serve.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// The fabric.
+    pub fabric: &'a TopologySpec,
+    /// Its packets.
+    pub frame: Frame,
+    /// The queue from which packets are marked on the fabric's links, bytes; 0: none.
+    pub marked: u64,
+}
+
+impl Place<'_> {
+    /// What parameters are worked out from.
+    fn facts(&self) -> Result<Facts, SpecError> {
+        Ok(Fabric::of(self.fabric)?.facts(self.frame, self.marked))
+    }
+}
+
 /// Reads `[scheme]` for this fabric; besides those of the registry it may name `guests`.
 pub(crate) fn read(
     given: &Map<String, Json>,
-    fabric: &TopologySpec,
-    preset: &Preset,
-    guests: &[Entry],
+    place: Place<'_>,
+    (preset, guests): (&Preset, &[Entry]),
+    autos: &mut Vec<Auto>,
 ) -> Result<(SchemeSpec, Json), SpecError> {
+    let fabric = place.fabric;
     let known = Known { guests };
     let mut reader = Reader::new("scheme", SchemeKeys::KEYS, given)?.with_defaults(preset.scheme());
     let keys = SchemeKeys::read(&mut reader)?;
     source::check_given(&reader, &keys, known)?;
     let entry = find(&reader, "name", &keys.name, known, |_| true)?;
     source::check_same(&mut reader, entry, keys.source.as_ref())?;
-    let chosen = read_params(&mut reader, "params", entry, &keys.params, preset)?;
+    let mut of = |reader: &mut Reader<'_>, key: &str, entry: &Entry, given: &Map<String, Json>| {
+        let (given, worked_out) = with_autos(reader, key, entry, in_preset(entry, given, preset), place)?;
+        autos.extend(worked_out);
+        read_params(reader, key, entry, &given)
+    };
+    let chosen = of(&mut reader, "params", entry, &keys.params)?;
     check_fit(&reader, &chosen, &keys.params, fabric)?;
     check_tree(&reader, &chosen, &keys.params, fabric)?;
     let (path_tag, edge, under) = if entry.site == "host" {
@@ -170,7 +195,7 @@ pub(crate) fn read(
                 format!("a switch scheme without an in-band header: a packet has one, and {} writes it", keys.name);
             return Err(reader.refuse("fabric", allowed));
         }
-        let under = read_params(&mut reader, "fabric_params", under, &keys.fabric_params.unwrap_or_default(), preset)?;
+        let under = of(&mut reader, "fabric_params", under, &keys.fabric_params.unwrap_or_default())?;
         (path_tag, Some(chosen), under)
     } else {
         for name in ["path_tag", "fabric", "fabric_params"] {
@@ -233,21 +258,51 @@ fn find<'a>(
     }
 }
 
+/// What is given goes before what the preset says, and that before the scheme's own defaults.
+fn in_preset(entry: &Entry, given: &Map<String, Json>, preset: &Preset) -> Map<String, Json> {
+    let own = entry.presets.iter().find(|own| own.preset == preset.name);
+    let mut wanted: Map<String, Json> =
+        own.iter().flat_map(|own| own.params).map(|&(name, value)| (name.to_string(), json(value))).collect();
+    if preset.fits {
+        let autos = entry.params.iter().filter(|param| param.auto.is_some());
+        wanted.extend(autos.map(|param| (param.name.to_string(), Json::from(AUTO))));
+    }
+    wanted
+        .extend(given.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
+    wanted
+}
+
+/// Puts what was worked out where `auto` stands.
+fn with_autos(
+    reader: &Reader<'_>,
+    key: &str,
+    entry: &Entry,
+    mut given: Map<String, Json>,
+    place: Place<'_>,
+) -> Result<(Map<String, Json>, Vec<Auto>), SpecError> {
+    let mut found = Vec::new();
+    for param in entry.params {
+        let Some(auto) = param.auto.filter(|_| given.get(param.name).is_some_and(|value| value == AUTO)) else {
+            continue;
+        };
+        let mut value = (auto.of)(&place.facts()?);
+        if let Allowed::Number { min, max } = param.allowed {
+            value = value.clamp(min, max);
+        }
+        let value = tenths(value);
+        given.insert(param.name.to_string(), value.clone());
+        found.push(Auto { key: format!("{}.{}", reader.path_of(key), param.name), value, how: auto.how.into() });
+    }
+    Ok((given, found))
+}
+
 /// Reads a table of parameters, and writes all of them into the resolved spec.
 fn read_params(
     reader: &mut Reader<'_>,
     key: &str,
     entry: &Entry,
     given: &Map<String, Json>,
-    preset: &Preset,
 ) -> Result<Chosen, SpecError> {
-    // What is given goes before what the preset says, and that before the scheme's own defaults.
-    let own = entry.presets.iter().find(|own| own.preset == preset.name);
-    let mut wanted: Map<String, Json> =
-        own.iter().flat_map(|own| own.params).map(|&(name, value)| (name.to_string(), json(value))).collect();
-    wanted
-        .extend(given.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
-    let given = &wanted;
     let path = |name: &str| format!("{}.{name}", reader.path_of(key));
     let mut set = Vec::with_capacity(given.len());
     for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {

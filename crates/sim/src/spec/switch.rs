@@ -4,10 +4,15 @@ mod shared;
 
 use serde_json::{Map, Value};
 
+use spinewise_policy::Span;
+
+use super::auto::{Auto, Autos, Fabric, tenths};
 use super::error::SpecError;
-use super::key::{Default, Kind, LARGEST_EXACT};
-use super::presets;
+use super::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
+use super::presets::Preset;
 use super::reader::{Reader, keys, words};
+use super::topology::TopologySpec;
+use crate::transport::Transport;
 pub(crate) use shared::SharedKeys;
 pub use shared::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
 
@@ -23,10 +28,14 @@ keys! {
         buffer_packets: Option<u64>, Kind::Integer { min: 1, max: MOST_PACKETS }, Default::Preset;
         /// The same in bytes; give one of the two.
         buffer_bytes: Option<u64>, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Preset;
+        /// Room besides, as long as this takes at the rate of the port: so a fast port has more. Not with buffer_packets.
+        buffer_us: Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Allowed)), Default::Preset;
         /// ECN step marking: a packet that finds this many packets queued is marked; 0 marks nothing.
         ecn_threshold_packets: Option<u64>, Kind::Integer { min: 0, max: MOST_PACKETS }, Default::Preset;
         /// The same in bytes; give one of the two.
         ecn_threshold_bytes: Option<u64>, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        /// What is added to it: as much as this takes at the rate of the port. Not with ecn_threshold_packets.
+        ecn_threshold_us: Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Allowed)), Default::Preset;
         /// When the queue is compared with the threshold: as a packet is queued, or as its transmission starts.
         ecn_at: EcnAt, Kind::Words(EcnAt::WORDS), Default::Preset;
         /// A device queue below each queue (a driver's ring below a queue discipline): so many of the packets that wait
@@ -90,6 +99,13 @@ pub enum Limit {
     Packets(u32),
     /// In bytes on the wire.
     Bytes(u64),
+    /// So many bytes, and what the rate of the port sends in this time.
+    Line {
+        /// Bytes on the wire, whatever the rate.
+        bytes: u64,
+        /// At the rate of the port.
+        time: Span,
+    },
 }
 
 /// What stands between the ports of a switch.
@@ -136,55 +152,140 @@ pub(crate) const OUTPUT_QUEUED: &str = Model::WORDS[Model::OutputQueued as usize
 /// A shared buffer, by its word.
 pub(crate) const SHARED_BUFFER: &str = Model::WORDS[Model::SharedBuffer as usize];
 
+/// Where switches stand.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// The fabric.
+    pub topology: &'a TopologySpec,
+    /// What is sent over it.
+    pub transport: &'a Transport,
+}
+
 /// What holds of a model under a preset. A preset speaks of one model; where it does not, others stand in.
-pub(crate) fn of_model(model: &str, preset: Map<String, Value>) -> Map<String, Value> {
-    if preset.get("model").and_then(Value::as_str) == Some(model) {
-        preset
+pub(crate) fn of_model(model: &str, preset: &Preset, switch: Map<String, Value>) -> Map<String, Value> {
+    if switch.get("model").and_then(Value::as_str) == Some(model) {
+        switch
     } else if model == SHARED_BUFFER {
-        presets::shared_buffer()
+        preset.shared()
     } else {
-        presets::stand_in_queues()
+        preset.queues()
     }
 }
 
 /// Reads `[switch]`.
-pub(crate) fn read(given: &Map<String, Value>, preset: Map<String, Value>) -> Result<(SwitchSpec, Value), SpecError> {
-    let word = given.get("model").filter(|value| !value.is_null()).or_else(|| preset.get("model"));
+pub(crate) fn read(
+    given: &Map<String, Value>,
+    preset: &Preset,
+    place: Place<'_>,
+    autos: &mut Vec<Auto>,
+) -> Result<(SwitchSpec, Value), SpecError> {
+    let switch = preset.switch_under(place.transport);
+    let word = given.get("model").filter(|value| !value.is_null()).or_else(|| switch.get("model"));
     let model = match word.and_then(Value::as_str) {
         Some("shared_buffer") => Model::SharedBuffer,
         _ => Model::OutputQueued,
     };
-    let preset = of_model(Model::WORDS[model as usize], preset);
+    let switch = of_model(Model::WORDS[model as usize], preset, switch);
     match model {
-        Model::OutputQueued => read_output_queued(given, preset),
-        Model::SharedBuffer => shared::read(given, preset).map(|(spec, told)| (SwitchSpec::SharedBuffer(spec), told)),
+        Model::OutputQueued => read_output_queued(given, switch, place, autos),
+        Model::SharedBuffer => {
+            shared::read(given, switch, place, autos).map(|(spec, told)| (SwitchSpec::SharedBuffer(spec), told))
+        }
     }
+}
+
+/// How long a buffer is at least, in microseconds at the rate of its port. Switch chips have 3 to 5 KB a Gbps of all their
+/// ports, some 40 us; dynamic thresholds lend a busy port several times its share. 150 us and a burst are 253 KB at 10 Gbps:
+/// what papers have there.
+const LEAST_BUFFER_US: f64 = 150.0;
+
+/// What `auto` stands for with output queues.
+fn queue_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecError> {
+    if !reader.wants_auto() {
+        return Ok(Autos::new());
+    }
+    let rtt = Fabric::of(place.topology)?.base_rtt(place.transport.frame()).as_us_f64();
+    Ok(vec![
+        (
+            "buffer_us",
+            tenths(LEAST_BUFFER_US.max(rtt)),
+            format!(
+                "150 us at the rate of each port, or a base round trip of {rtt:.1} us if that is more; and buffer_bytes"
+            ),
+        ),
+        (
+            "ecn_threshold_us",
+            tenths(rtt / 7.0),
+            format!(
+                "a seventh of the base round trip of {rtt:.1} us at the rate of each port (DCTCP, section 3.4); and \
+                 ecn_threshold_bytes for bursts"
+            ),
+        ),
+    ])
+}
+
+impl SwitchSpec {
+    /// The queue of a port from which packets are marked, bytes, on the fabric's links; 0: none are.
+    ///
+    /// # Errors
+    /// A graph that cannot be built.
+    pub(crate) fn marked_from(&self, topology: &TopologySpec) -> Result<u64, SpecError> {
+        Ok(match self {
+            SwitchSpec::SharedBuffer(shared) => shared.ramp.min,
+            SwitchSpec::OutputQueued(queues) => match queues.ecn_threshold {
+                None => 0,
+                Some(Limit::Bytes(bytes)) => bytes,
+                Some(Limit::Packets(packets)) => u64::from(packets) * 1500,
+                Some(Limit::Line { bytes, time }) => bytes + at_rate(time, Fabric::of(topology)?.fabric_rate()),
+            },
+        })
+    }
+}
+
+/// Bytes that `time` takes at `rate` bits per second.
+pub fn at_rate(time: Span, rate: u64) -> u64 {
+    (u128::from(time.0) * u128::from(rate) / 8_000_000_000_000) as u64
 }
 
 fn read_output_queued(
     given: &Map<String, Value>,
     mut preset: Map<String, Value>,
+    place: Place<'_>,
+    autos: &mut Vec<Auto>,
 ) -> Result<(SwitchSpec, Value), SpecError> {
     let reader = Reader::new("switch", SwitchKeys::KEYS, given)?;
-    for [packets, bytes] in [["buffer_packets", "buffer_bytes"], ["ecn_threshold_packets", "ecn_threshold_bytes"]] {
+    for [packets, bytes, us] in [
+        ["buffer_packets", "buffer_bytes", "buffer_us"],
+        ["ecn_threshold_packets", "ecn_threshold_bytes", "ecn_threshold_us"],
+    ] {
         match (reader.given(packets), reader.given(bytes)) {
             (Some(_), Some(_)) => return Err(reader.refuse(bytes, format!("either {packets} or {bytes}, not both"))),
             (None, None) => {}
-            // The preset's value in the other unit does not apply.
-            _ => preset.retain(|name, _| name != packets && name != bytes),
+            // The preset's value in the other unit does not apply, nor what it adds.
+            _ => {
+                preset.retain(|name, _| name != packets && name != bytes);
+                preset.insert(us.into(), 0.into());
+            }
+        }
+        if reader.given(packets).is_some() && reader.given(us).is_some_and(|us| us.as_f64() != Some(0.0)) {
+            return Err(reader.refuse(us, format!("0 with {packets}: it is added to {bytes}")));
         }
     }
-    let mut reader = reader.with_defaults(preset);
+    let reader = reader.with_defaults(preset);
+    let worked_out = queue_autos(&reader, place)?;
+    let mut reader = reader.with_autos(worked_out);
     let keys = SwitchKeys::read(&mut reader)?;
+    autos.extend(reader.worked_out());
     debug_assert_eq!(keys.model, Model::WORDS[0]);
-    let limit = |packets: Option<u64>, bytes: Option<u64>| match (packets, bytes) {
+    let limit = |packets: Option<u64>, bytes: Option<u64>, time: Span| match (packets, bytes) {
         (Some(packets), _) => Some(Limit::Packets(packets as u32)),
+        (_, Some(bytes)) if time > Span::ZERO => Some(Limit::Line { bytes, time }),
         (_, bytes) => bytes.map(Limit::Bytes),
     };
-    let Some(buffer) = limit(keys.buffer_packets, keys.buffer_bytes) else {
+    let Some(buffer) = limit(keys.buffer_packets, keys.buffer_bytes, keys.buffer_us) else {
         return Err(reader.refuse("buffer_bytes", "buffer_packets or buffer_bytes"));
     };
-    let ecn_threshold = limit(keys.ecn_threshold_packets, keys.ecn_threshold_bytes)
+    let ecn_threshold = limit(keys.ecn_threshold_packets, keys.ecn_threshold_bytes, keys.ecn_threshold_us)
         .filter(|limit| !matches!(limit, Limit::Packets(0) | Limit::Bytes(0)));
     if keys.device_queue_packets > 0 && keys.queue_counts == QueueCounts::InService {
         return Err(reader.refuse("device_queue_packets", "0 where the packet in transmission counts as queued"));

@@ -1,5 +1,6 @@
 //! The reader as a whole: everything declared is read, documented, and the same when read again.
 
+mod autos;
 mod entries;
 mod links;
 mod messages;
@@ -41,7 +42,7 @@ fn everything() -> Vec<Value> {
             "transport": {
                 "kind": "newreno", "mss_bytes": 1000, "header_bytes": 48, "ack_bytes": 64, "initial_window_segments": 1,
                 "max_window_segments": 64, "initial_ssthresh_segments": 10, "min_rto_us": 200, "initial_rto_us": 1000,
-                "max_rto_us": 1e6, "rto_granularity_us": 1.5, "delayed_ack_segments": 2,
+                "max_rto_us": 1e6, "rto_granularity_us": 1.5, "rto_tick_us": 2.5, "delayed_ack_segments": 2,
                 "delayed_ack_timeout_us": 500, "dupack_threshold": 0, "dctcp_g": 0.5, "dctcp_initial_alpha": 0,
                 "recovery": "rack",
                 "handshake": true, "syn_bytes": 58, "syn_timeout_us": 5000, "fin": true,
@@ -84,7 +85,7 @@ fn everything() -> Vec<Value> {
             },
         }),
         json!({
-            "switch": {"buffer_bytes": 9000, "ecn_threshold_bytes": 1000},
+            "switch": {"buffer_bytes": 9000, "buffer_us": 1, "ecn_threshold_bytes": 1000, "ecn_threshold_us": "auto"},
             "scheme": {"name": "presto", "source": null, "path_tag": "explicit", "fabric": "rps", "fabric_params": {}},
             "traffic": udp(),
         }),
@@ -336,7 +337,9 @@ fn defaults_are_those_of_the_types() {
 fn every_scheme_resolves_with_all_its_parameters() {
     for entry in REGISTRY {
         let kind = if entry.in_trees { "fat_tree" } else { "leaf_spine" };
-        let resolved = |scheme| resolved(json!({"topology": {"kind": kind}, "scheme": scheme, "traffic": udp()}));
+        let resolved = |scheme| {
+            resolved(json!({"preset": "datacenter", "topology": {"kind": kind}, "scheme": scheme, "traffic": udp()}))
+        };
         let spec = resolved(json!({"name": entry.about.name}));
         let params = spec.scheme.chosen().params();
         let names: Vec<&str> = params.iter().map(|(name, _)| name.as_str()).collect();

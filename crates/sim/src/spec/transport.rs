@@ -3,14 +3,16 @@
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
+use super::auto::{AUTO, Auto, Autos, Fabric, tenths};
 use super::error::SpecError;
 use super::key::{Default, Kind, Plain, Unit, Zero, one_of, tidy};
 use super::reader::{Field, Reader, keys, words};
+use super::topology::TopologySpec;
 use crate::transport::config::{Kind as Control, Recovery as TcpRecovery};
 use crate::transport::mptcp::Options;
 use crate::transport::rdma::Recovery;
 use crate::transport::resequencer::Rules;
-use crate::transport::{RdmaConfig, TcpConfig, Transport};
+use crate::transport::{Frame, RdmaConfig, TcpConfig, Transport};
 
 pub(crate) mod rdma;
 
@@ -38,8 +40,19 @@ const _: () = assert!(Control::ALL.len() + 1 == KINDS.len(), "a congestion contr
 pub(crate) enum TransportPreset {
     /// TCP. Where `kind = "rdma"` is given, SELB's evaluation stands in.
     Tcp(fn() -> TcpConfig),
+    /// The same, with timers, and IRN's window where RDMA is given, that fit the fabric.
+    Fitting(fn() -> TcpConfig),
     /// RDMA. Where a kind of TCP is given, that of preset datacenter stands in.
-    Rdma(fn(Recovery) -> RdmaConfig),
+    Rdma(fn(Recovery) -> RdmaConfig, Window),
+}
+
+/// Whose bandwidth-delay product IRN's window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Window {
+    /// That of the fabric a paper used.
+    Printed,
+    /// That of the fabric of the spec.
+    Fits,
 }
 
 impl TransportPreset {
@@ -47,23 +60,39 @@ impl TransportPreset {
     pub fn values(self) -> Map<String, Value> {
         match self {
             TransportPreset::Tcp(tcp) => values(&tcp()),
-            TransportPreset::Rdma(rdma) => rdma::values(&rdma(Recovery::GoBackN)),
+            TransportPreset::Fitting(tcp) => {
+                let mut values = values(&tcp());
+                for key in ["min_rto_us", "initial_rto_us", "rto_granularity_us"] {
+                    values.insert(key.into(), AUTO.into());
+                }
+                values
+            }
+            TransportPreset::Rdma(rdma, _) => rdma::values(&rdma(Recovery::GoBackN)),
         }
     }
 
     /// The same where a kind of TCP is given.
     pub fn tcp(self) -> Map<String, Value> {
         match self {
-            TransportPreset::Tcp(tcp) => values(&tcp()),
-            TransportPreset::Rdma(_) => values(&TcpConfig::datacenter()),
+            TransportPreset::Tcp(_) | TransportPreset::Fitting(_) => self.values(),
+            TransportPreset::Rdma(..) => values(&TcpConfig::datacenter()),
         }
     }
 
     /// The same where RDMA is given.
     pub fn rdma(self) -> Map<String, Value> {
         match self {
-            TransportPreset::Tcp(_) => rdma::values(&RdmaConfig::selb(Recovery::GoBackN)),
-            TransportPreset::Rdma(_) => self.values(),
+            TransportPreset::Tcp(_) | TransportPreset::Fitting(_) => rdma::values(&RdmaConfig::selb(Recovery::GoBackN)),
+            TransportPreset::Rdma(..) => self.values(),
+        }
+    }
+
+    /// RDMA, for a recovery.
+    fn queue_pairs(self, recovery: Recovery) -> (RdmaConfig, Window) {
+        match self {
+            TransportPreset::Tcp(_) => (RdmaConfig::selb(recovery), Window::Printed),
+            TransportPreset::Fitting(_) => (RdmaConfig::selb(recovery), Window::Fits),
+            TransportPreset::Rdma(rdma, window) => (rdma(recovery), window),
         }
     }
 }
@@ -96,13 +125,17 @@ keys! {
         /// 0 = no bound.
         max_burst_segments: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
         /// Least retransmission timeout (RFC 6298 rule 2.4).
-        min_rto_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        min_rto_us: Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
         /// Retransmission timeout before the first round-trip sample (RFC 6298 rule 2.1).
-        initial_rto_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        initial_rto_us: Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
         /// Greatest retransmission timeout, backed off or not (RFC 6298 rule 2.5).
         max_rto_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
-        /// Clock granularity G of the retransmission timer (RFC 6298 rules 2.2 and 2.3).
-        rto_granularity_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Clock granularity G of the retransmission timer (RFC 6298 rules 2.2 and 2.3): with G = min_rto_us a timeout is the
+        /// smoothed round trip and that, as in Linux, which bounds the variance.
+        rto_granularity_us: Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Allowed)), Default::Preset;
+        /// Tick of the hosts' clock: a retransmission timeout expires up to so much late, drawn anew from the seed for each;
+        /// 0 = on time.
+        rto_tick_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
         /// Acknowledge at least every n-th segment; 1 acknowledges each (RFC 5681 section 4.2).
         delayed_ack_segments: u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
         /// Longest time an acknowledgement is held back.
@@ -218,6 +251,7 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
         ("initial_rto_us", us(config.initial_rto)),
         ("max_rto_us", us(config.max_rto)),
         ("rto_granularity_us", us(config.rto_granularity)),
+        ("rto_tick_us", us(config.rto_tick)),
         ("delayed_ack_segments", config.delayed_ack.into()),
         ("delayed_ack_timeout_us", us(config.delayed_ack_timeout)),
         ("dupack_threshold", config.dupack_threshold.into()),
@@ -235,17 +269,21 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
 }
 
 /// Reads `[transport]`.
-pub(crate) fn read(given: &Map<String, Value>, preset: TransportPreset) -> Result<(Transport, Value), SpecError> {
+pub(crate) fn read(
+    given: &Map<String, Value>,
+    preset: TransportPreset,
+    topology: &TopologySpec,
+    autos: &mut Vec<Auto>,
+) -> Result<(Transport, Value), SpecError> {
     let is_rdma = match given.get("kind") {
-        None | Some(Value::Null) => matches!(preset, TransportPreset::Rdma(_)),
+        None | Some(Value::Null) => matches!(preset, TransportPreset::Rdma(..)),
         Some(kind) => kind == RDMA,
     };
     check_family(given, is_rdma)?;
-    Ok(match (is_rdma, preset) {
-        (true, TransportPreset::Rdma(preset)) => wrap(Transport::Rdma, rdma::read(given, preset)?),
-        (true, TransportPreset::Tcp(_)) => wrap(Transport::Rdma, rdma::read(given, RdmaConfig::selb)?),
-        (false, TransportPreset::Tcp(preset)) => wrap(Transport::Tcp, read_tcp(given, &preset())?),
-        (false, TransportPreset::Rdma(_)) => wrap(Transport::Tcp, read_tcp(given, &TcpConfig::datacenter())?),
+    Ok(if is_rdma {
+        wrap(Transport::Rdma, rdma::read(given, preset, topology, autos)?)
+    } else {
+        wrap(Transport::Tcp, read_tcp(given, preset.tcp(), topology, autos)?)
     })
 }
 
@@ -304,19 +342,50 @@ fn check_mptcp(reader: &Reader<'_>, keys: &TransportKeys) -> Result<(), SpecErro
     Ok(())
 }
 
-fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig, Value), SpecError> {
-    let mut defaults = values(preset);
+/// Least retransmission timeout of hosts that are set up for a datacenter, where round trips are short: Linux itself has
+/// 200 ms, `net.ipv4.tcp_rto_min_us` and routes set less.
+const LEAST_RTO_US: f64 = 5_000.0;
+
+/// What `auto` stands for with TCP.
+fn tcp_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, SpecError> {
+    if !reader.wants_auto() {
+        return Ok(Autos::new());
+    }
+    let bytes = |name| reader.wanted(name).and_then(Value::as_u64).unwrap_or(0) as u32;
+    let frame = Frame { mss: bytes("mss_bytes"), header: bytes("header_bytes"), ack_bytes: bytes("ack_bytes") };
+    let rtt = Fabric::of(topology)?.base_rtt(frame).as_us_f64();
+    let least = tenths(LEAST_RTO_US.max(10.0 * rtt));
+    let how = format!("5 ms, or ten base round trips of {rtt:.1} us if that is more");
+    let given = reader.wanted("min_rto_us").filter(|&value| value != AUTO).cloned();
+    let least_or_given = given.unwrap_or_else(|| least.clone());
+    Ok(vec![
+        ("min_rto_us", least, how),
+        ("initial_rto_us", least_or_given.clone(), "min_rto_us, as if a handshake had shown the round trip".into()),
+        ("rto_granularity_us", least_or_given, "min_rto_us: the bound is on the variance, as in Linux".into()),
+    ])
+}
+
+fn read_tcp(
+    given: &Map<String, Value>,
+    mut defaults: Map<String, Value>,
+    topology: &TopologySpec,
+    autos: &mut Vec<Auto>,
+) -> Result<(TcpConfig, Value), SpecError> {
     if given.get("kind").is_some_and(|kind| kind == Control::Reno.name()) {
         defaults.insert("recovery".into(), RecoveryWord::Reno.word().into());
     }
     if given.get("kind").is_some_and(|kind| kind == Control::Mptcp.name()) {
         let free = given.get("mptcp_options").is_some_and(|options| options == OptionBytes::Free.word());
         let option = if free { Options::FREE } else { Options::CHARGED };
-        defaults.insert("mss_bytes".into(), (preset.mss - option.data).into());
+        let mss = defaults["mss_bytes"].as_u64().unwrap_or_default() - u64::from(option.data);
+        defaults.insert("mss_bytes".into(), mss.into());
         defaults.insert("subflows".into(), SUBFLOWS.into());
     }
-    let mut reader = Reader::new("transport", TransportKeys::KEYS, given)?.with_defaults(defaults);
+    let reader = Reader::new("transport", TransportKeys::KEYS, given)?.with_defaults(defaults);
+    let worked_out = tcp_autos(&reader, topology)?;
+    let mut reader = reader.with_autos(worked_out);
     let keys = TransportKeys::read(&mut reader)?;
+    autos.extend(reader.worked_out());
     check_recovery(&reader, &keys)?;
     check_mptcp(&reader, &keys)?;
     if keys.max_rto_us < keys.min_rto_us {
@@ -350,6 +419,8 @@ fn read_tcp(given: &Map<String, Value>, preset: &TcpConfig) -> Result<(TcpConfig
         initial_rto: keys.initial_rto_us,
         max_rto: keys.max_rto_us,
         rto_granularity: keys.rto_granularity_us,
+        rto_tick: keys.rto_tick_us,
+        dice: 0,
         delayed_ack: keys.delayed_ack_segments,
         delayed_ack_timeout: keys.delayed_ack_timeout_us,
         dupack_threshold: keys.dupack_threshold,

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Time};
 
-use super::Spec;
 use super::fault::{Effect, Fault};
 use super::traffic::{Traffic, TrafficEntry};
+use super::{Spec, SwitchSpec};
 use crate::transport::Transport;
+use crate::transport::rdma::Recovery;
 use crate::workload::Workload;
 
 /// A warning.
@@ -42,6 +43,7 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
         about_fault(n, fault, spec, &mut found);
     }
     about_series(spec, &mut found);
+    about_drops(spec, &mut found);
     found
 }
 
@@ -117,11 +119,27 @@ fn about_series(spec: &Spec, found: &mut Vec<Warning>) {
     }
 }
 
-/// The timeout that the first retransmission by timer waits for, at least.
+/// Go-back-N is made for fabrics that drop nothing.
+fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
+    let Transport::Rdma(rdma) = &spec.transport else { return };
+    let drops = match &spec.switch {
+        SwitchSpec::OutputQueued(_) => true,
+        SwitchSpec::SharedBuffer(shared) => !shared.pfc,
+    };
+    if drops && rdma.recovery == Recovery::GoBackN {
+        let text = "RDMA with go-back-N over queues that drop: after each loss all that was sent since goes again. Lossless \
+                    RDMA has switch.model = \"shared_buffer\" and switch.pfc = true; transport.recovery = \"irn\" is made \
+                    for fabrics that drop.";
+        let key = if matches!(spec.switch, SwitchSpec::OutputQueued(_)) { "switch.model" } else { "switch.pfc" };
+        found.push(Warning::of("rdma_drops", key, text));
+    }
+}
+
+/// The timeout that the first retransmission by timer waits for, at least; none where no two are alike.
 fn least_rto(spec: &Spec) -> Option<Span> {
     match &spec.transport {
-        Transport::Tcp(tcp) => Some(tcp.min_rto),
-        Transport::Rdma(_) => None,
+        Transport::Tcp(tcp) if tcp.rto_tick == Span::ZERO => Some(tcp.min_rto),
+        Transport::Tcp(_) | Transport::Rdma(_) => None,
     }
 }
 

@@ -49,7 +49,7 @@ impl Switch {
             let passes = hand.packet.is_control()
                 || (!made_here && buffer.passes((in_port, 0), u64::from(hand.packet.wire), now));
             if passes {
-                port.pass(now, hand, &w.net.rules, w.wires);
+                port.pass(now, hand, w.net.rules.of(port), w.wires);
                 return;
             }
         }
@@ -80,7 +80,7 @@ impl Switch {
         let lanes = port.kept();
         let lane = lanes.lane_of(packet);
         let Some(buffer) = self.buffer.as_deref_mut() else {
-            let found = port.admit_exactly(now, bytes, held.is_some(), &w.net.rules, w.wires)?;
+            let found = port.admit_exactly(now, bytes, held.is_some(), w.net.rules.of(port), w.wires)?;
             return Some(Admitted { lane, in_port, found });
         };
         if lane != Lane::Control {
@@ -238,7 +238,7 @@ impl Switch {
             resumes = buffer.leave(came, left, u64::from(wire), now);
             marks = buffer.marks(left, || self.dice.roll(out));
         }
-        port.send_next(now, next, marks, &w.net.rules, w.wires);
+        port.send_next(now, next, marks, w.net.rules.of(port), w.wires);
         if port.kept().drains() {
             while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
                 self.tell_drained(w, now, out, drained);

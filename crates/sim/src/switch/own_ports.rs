@@ -17,7 +17,8 @@ pub(super) struct OwnPorts<'a> {
 impl OwnPorts<'_> {
     fn queue(&self, port: PortId) -> (u64, u32) {
         let freed = self.owner.has_freed(port.0);
-        self.owner.ports[port.index()].queue(self.now, freed, &self.net.rules, self.wires)
+        let port = &self.owner.ports[port.index()];
+        port.queue(self.now, freed, self.net.rules.of(port), self.wires)
     }
 }
 

@@ -6,7 +6,6 @@ use crate::faults::Reach;
 use crate::spec::{FatTree, FatTreeOverride, SpecError};
 use crate::warden::GoOn;
 use serde_json::Value;
-use spinewise_policy::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A cable, for overrides.
@@ -96,13 +95,7 @@ impl Topology {
         topology.refuse_cuts(spec, go_on)?;
         // Up by one of the leaf's ports and one of the aggregation switch's; down there is no choice.
         topology.fill_ways(true, go_on);
-        let tier = |n: usize| (spec.rates[n], spec.delays[n]);
-        let at_switch = |(rate, delay): (u64, Span)| (rate, delay + spec.switch_latency);
-        let (host, pod, core) = (tier(0), at_switch(tier(1)), at_switch(tier(2)));
-        topology.nominal_path = match spec.pods {
-            1 => vec![at_switch(host), pod, pod, host],
-            _ => vec![at_switch(host), pod, core, core, pod, host],
-        };
+        topology.nominal_path = spec.nominal_path();
         Ok(topology)
     }
 

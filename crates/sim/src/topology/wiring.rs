@@ -207,9 +207,7 @@ impl Topology {
         }
         laid.add_latency();
         let mut topology = laid.topology;
-        let (host, fabric) = ((spec.host_rate, spec.host_delay), (spec.fabric_rate, spec.fabric_delay));
-        let at_switch = |(rate, delay): (u64, Span)| (rate, delay + spec.switch_latency);
-        topology.nominal_path = vec![at_switch(host), at_switch(fabric), at_switch(fabric), host];
+        topology.nominal_path = spec.nominal_path();
         topology.fill_routes(LEAF_SPINE_HOPS, &BTreeMap::new(), go_on);
         topology.fill_ways(true, go_on);
         Ok(topology)

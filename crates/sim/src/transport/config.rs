@@ -85,6 +85,10 @@ pub struct TcpConfig {
     pub max_rto: Span,
     /// The clock granularity G of RFC 6298 rules 2.2 and 2.3; may be zero.
     pub rto_granularity: Span,
+    /// A timeout expires up to so much late, as the clock of a host ticks; zero = on time.
+    pub rto_tick: Span,
+    /// By what that is drawn.
+    pub dice: u64,
     /// Acknowledge at least every n-th segment; 0 and 1 acknowledge each.
     pub delayed_ack: u32,
     /// Longest time an acknowledgement is held back.
@@ -114,9 +118,16 @@ pub struct TcpConfig {
 
 impl TcpConfig {
     /// DCTCP on hosts of today: losses are found as Linux finds them, by RACK-TLP (RFC 8985) on selective
-    /// acknowledgements.
+    /// acknowledgements; a SYN waits for 1 s (`TCP_TIMEOUT_INIT`); timers go by jiffies (HZ = 1000): how late one is
+    /// depends on where in a jiffy it was set, which nothing here knows, so that is drawn. The timeouts themselves follow
+    /// from the fabric.
     pub fn linux() -> Self {
-        Self { recovery: Recovery::Rack, ..Self::datacenter() }
+        Self {
+            recovery: Recovery::Rack,
+            rto_tick: Span::from_ms(1),
+            syn_timeout: Span::from_ms(1000),
+            ..Self::datacenter()
+        }
     }
 
     /// DCTCP as a tuned datacenter runs it: 1500-byte packets, ten segments at the start, timeouts
@@ -137,6 +148,8 @@ impl TcpConfig {
             initial_rto: Span::from_ms(10),
             max_rto: Span::from_ms(60_000),
             rto_granularity: Span::ZERO,
+            rto_tick: Span::ZERO,
+            dice: 0,
             delayed_ack: 1,
             delayed_ack_timeout: Span::from_ms(1),
             dupack_threshold: 3,

@@ -15,6 +15,7 @@
 use super::config::{Recovery, TcpConfig};
 use super::dctcp::Dctcp;
 use super::rtt::RttEstimator;
+use spinewise_policy::hash;
 use spinewise_policy::time::{Span, Time};
 
 /// A segment to be sent now.
@@ -87,6 +88,8 @@ pub struct TcpSender {
     dctcp: Dctcp,
     /// When the retransmission timer expires, [`Time::NEVER`] while it is off.
     deadline: Time,
+    /// Number of the flow, its lowest bits, for [`Self::tick`].
+    number: u16,
     /// Duplicate ACKs in a row.
     dupacks: u32,
     packets: u32,
@@ -125,6 +128,7 @@ impl TcpSender {
             rtt: RttEstimator::default(),
             dctcp: Dctcp::new(config),
             deadline: Time::NEVER,
+            number: 0,
             dupacks: 0,
             packets: 0,
             retransmits: 0,
@@ -149,6 +153,11 @@ impl TcpSender {
             sender.cwnd = u64::from(config.mss);
         }
         sender
+    }
+
+    /// The same, of the flow of this number.
+    pub fn numbered(self, number: u32) -> Self {
+        Self { number: number as u16, ..self }
     }
 
     /// Whether [`Self::next_segment`] may be called: a retransmission is due, or the next segment
@@ -497,6 +506,15 @@ impl TcpSender {
     #[inline]
     fn start_timer(&mut self, config: &TcpConfig, now: Time) {
         self.deadline = now + self.rtt.rto(config, self.backoff);
+        if config.rto_tick != Span::ZERO {
+            self.deadline = self.deadline + self.tick(config, now);
+        }
+    }
+
+    /// How late a timer is that is set now: somewhere in a tick.
+    fn tick(&self, config: &TcpConfig, now: Time) -> Span {
+        let roll = hash::mix2(config.dice ^ u64::from(self.number), now.0);
+        Span(((u128::from(roll) * u128::from(config.rto_tick.0)) >> 64) as u64)
     }
 }
 

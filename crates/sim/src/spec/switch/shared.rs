@@ -3,10 +3,14 @@
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
+use super::Place;
 use crate::port::Ramp;
+use crate::spec::auto::{Auto, Autos};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
 use crate::spec::reader::{Reader, keys, words};
+use crate::switch::{cables, needed_headroom};
+use crate::topology::Topology;
 
 /// Most data priorities: eight classes of IEEE 802.1Q, one of them for control.
 pub(crate) const MOST_PRIORITIES: u64 = 7;
@@ -17,7 +21,7 @@ keys! {
         /// What a switch does with packets that must wait: one shared buffer, or (with keys of its own) output queues.
         model: String, Kind::Words(super::Model::WORDS), Default::Preset;
         /// The buffer of a whole switch.
-        buffer_bytes: u64, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Preset;
+        buffer_bytes: u64, Kind::Auto(&Kind::Integer { min: 1, max: LARGEST_EXACT }), Default::Preset;
         /// Priority flow control (IEEE 802.1Qbb): upstream ports pause before anything need be dropped. The
         /// RDMA presets say false with transport.recovery = "irn".
         pfc: bool, Kind::Bool, Default::Preset;
@@ -52,9 +56,9 @@ keys! {
         /// Bytes of a pause frame on the wire.
         pause_frame_bytes: u32, Kind::Integer { min: 1, max: 9_000 }, Default::Preset;
         /// ECN, as a packet leaves its queue: so many bytes behind it beyond guaranteed_bytes, or fewer, mark nothing.
-        ecn_min_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        ecn_min_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
         /// More bytes than this mark every packet.
-        ecn_max_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        ecn_max_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
         /// Probability of a mark at ecn_max_bytes; between the two it grows in proportion.
         ecn_max_probability: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
     }
@@ -127,17 +131,68 @@ pub struct SharedBufferSpec {
     pub ramp: Ramp,
 }
 
+/// Bytes of buffer for each Gbps of a switch, headroom left out: 9 MiB for 24 ports of 100 Gbps (conweave-ns3), and what
+/// chips have.
+const BYTES_PER_GBPS: u64 = 4_000;
+/// Where the marking ramp begins and ends, for each Gbps: 100 and 400 KB at 100 Gbps (conweave-ns3).
+const RAMP_BYTES_PER_GBPS: [u64; 2] = [1_000, 4_000];
+/// The most that a scheme adds to a packet.
+const MOST_HEADER: u64 = 64;
+
+/// What `auto` stands for with a shared buffer.
+fn shared_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecError> {
+    if !reader.wants_auto() {
+        return Ok(Autos::new());
+    }
+    let bytes = |name| reader.wanted(name).and_then(Value::as_u64);
+    let topology = Topology::new(place.topology)?;
+    let packet = u64::from(place.transport.frame().mtu()) + MOST_HEADER;
+    let pauses = reader.wanted("pfc") == Some(&Value::Bool(true));
+    let frames = (bytes("pause_frame_bytes").unwrap_or(0) * bytes("priorities").unwrap_or(1)) as u32;
+    let gbps = |rate: u64| rate.div_ceil(1_000_000_000);
+    let (mut most, mut how) = (0, String::new());
+    for node in topology.hosts..topology.nodes() {
+        let cables = cables(&topology, node, packet, place.topology.floor_tx());
+        let total = cables.iter().map(|cable| gbps(cable.outward)).sum::<u64>();
+        let headroom = |cable| bytes("headroom_bytes").unwrap_or_else(|| needed_headroom(cable, packet, frames));
+        let headrooms: u64 = if pauses { cables.iter().map(headroom).sum() } else { 0 };
+        let headrooms = headrooms * bytes("priorities").unwrap_or(1);
+        let reserved = bytes("reserved_packets").unwrap_or(0) * packet * cables.len() as u64;
+        let needed = BYTES_PER_GBPS * total + headrooms + reserved;
+        if needed > most {
+            let name = topology.node_name(node);
+            how = format!(
+                "4 KB a Gbps of {name}'s {total} Gbps, headroom of {headrooms} B and {reserved} B set aside besides"
+            );
+            most = needed;
+        }
+    }
+    let fastest = gbps(topology.links.iter().map(|link| link.rate).max().unwrap_or(0));
+    let ramp = RAMP_BYTES_PER_GBPS.map(|bytes| bytes * fastest);
+    let of = |kb| format!("{kb} KB a Gbps of the fastest links' {fastest} Gbps (conweave-ns3: 100 Gbps)");
+    Ok(vec![
+        ("buffer_bytes", most.max(2 * ramp[1]).next_multiple_of(1024).into(), how),
+        ("ecn_min_bytes", ramp[0].into(), of(1)),
+        ("ecn_max_bytes", ramp[1].into(), of(4)),
+    ])
+}
+
 /// Reads `[switch]`.
 pub(super) fn read(
     given: &Map<String, Value>,
     mut preset: Map<String, Value>,
+    place: Place<'_>,
+    autos: &mut Vec<Auto>,
 ) -> Result<(SharedBufferSpec, Value), SpecError> {
     if given.get("pfc") == Some(&Value::Bool(false)) {
         // That of a preset does not apply.
         preset.remove("headroom_bytes");
     }
-    let mut reader = Reader::new("switch", SharedKeys::KEYS, given)?.with_defaults(preset);
+    let reader = Reader::new("switch", SharedKeys::KEYS, given)?.with_defaults(preset);
+    let worked_out = shared_autos(&reader, place)?;
+    let mut reader = reader.with_autos(worked_out);
     let keys = SharedKeys::read(&mut reader)?;
+    autos.extend(reader.worked_out());
     debug_assert_eq!(keys.model, super::Model::WORDS[1]);
     if !keys.pfc && keys.headroom_bytes.is_some() {
         return Err(reader.refuse("headroom_bytes", "no headroom without pfc: nothing pauses"));

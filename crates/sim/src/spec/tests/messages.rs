@@ -177,12 +177,12 @@ fn switch_and_transport() {
         ),
         (
             json!({"switch": {"buffer": 100}}),
-            "switch.buffer = 100: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, device_queue_packets, nics, queue_counts, ports; did you mean \"buffer_packets\"?",
+            "switch.buffer = 100: expected one of the keys model, buffer_packets, buffer_bytes, buffer_us, ecn_threshold_packets, ecn_threshold_bytes, ecn_threshold_us, ecn_at, device_queue_packets, nics, queue_counts, ports; did you mean \"buffer_packets\"?",
         ),
         (json!({"switch": {"ecn_at": "arrival"}}), "switch.ecn_at = \"arrival\": expected \"enqueue\" or \"dequeue\""),
         (
             json!({"switch": {"min_rto_us": 5}}),
-            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, ecn_threshold_packets, ecn_threshold_bytes, ecn_at, device_queue_packets, nics, queue_counts, ports; min_rto_us is a key of [transport] kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"",
+            "switch.min_rto_us = 5: expected one of the keys model, buffer_packets, buffer_bytes, buffer_us, ecn_threshold_packets, ecn_threshold_bytes, ecn_threshold_us, ecn_at, device_queue_packets, nics, queue_counts, ports; min_rto_us is a key of [transport] kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"",
         ),
         (
             json!({"transport": {"kind": "cubic"}}),

@@ -16,7 +16,30 @@ fn flap(change: Value) -> Value {
     for (key, value) in change.as_object().into_iter().flatten() {
         fault[key] = value.clone();
     }
-    json!({"traffic": [{"kind": "permutation", "size_bytes": 1_000}], "fault": [fault]})
+    json!({"preset": "datacenter", "traffic": [{"kind": "permutation", "size_bytes": 1_000}], "fault": [fault]})
+}
+
+#[test]
+fn timeouts_that_tick_are_never_in_step() {
+    let mut spec = flap(json!({"until_us": 20_000}));
+    spec["preset"] = "linux".into();
+    assert_eq!(warned(spec), []);
+}
+
+#[test]
+fn go_back_n_over_queues_that_drop_is_told() {
+    let of = |preset: &str, transport: Value, switch: Value| {
+        let traffic = json!([{"kind": "permutation", "size_bytes": 1_000}]);
+        warned(json!({"preset": preset, "transport": transport, "switch": switch, "traffic": traffic}))
+    };
+    let rdma = || json!({"kind": "rdma"});
+    let said = |key: &str| vec![("rdma_drops", key.to_owned())];
+    assert_eq!(of("datacenter", rdma(), json!({})), said("switch.model"));
+    assert_eq!(of("datacenter", json!({"kind": "rdma", "recovery": "irn"}), json!({})), []);
+    assert_eq!(of("linux", rdma(), json!({})), [], "there RDMA is lossless");
+    assert_eq!(of("linux", rdma(), json!({"pfc": false})), said("switch.pfc"));
+    assert_eq!(of("linux", rdma(), json!({"model": "output_queued"})), said("switch.model"));
+    assert_eq!(of("selb", json!({}), json!({})), []);
 }
 
 #[test]
@@ -44,7 +67,7 @@ fn traffic_that_may_not_be_meant_is_told() {
     let incast = |repeat: u32, period: f64| {
         let entry = json!({"kind": "incast", "receiver": 0, "senders": 3, "size_bytes": 1_000, "repeat": repeat,
             "period_us": period});
-        warned(json!({"traffic": [entry]}))
+        warned(json!({"preset": "datacenter", "traffic": [entry]}))
     };
     assert_eq!(incast(1, 0.0), []);
     assert_eq!(incast(3, 0.0), [("rounds_at_once", "traffic[0].period_us".to_owned())]);

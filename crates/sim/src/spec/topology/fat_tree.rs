@@ -134,6 +134,17 @@ impl FatTree {
         }
     }
 
+    /// Rate and delay of each link between hosts of two pods, of two racks if there is one, as if there were no overrides.
+    pub fn nominal_path(&self) -> Vec<(u64, Span)> {
+        let tier = |n: usize| (self.rates[n], self.delays[n]);
+        let at_switch = |(rate, delay): (u64, Span)| (rate, delay + self.switch_latency);
+        let (host, pod, core) = (tier(0), at_switch(tier(1)), at_switch(tier(2)));
+        match self.pods {
+            1 => vec![at_switch(host), pod, pod, host],
+            _ => vec![at_switch(host), pod, core, core, pod, host],
+        }
+    }
+
     /// Number of leaves.
     pub fn leaves(&self) -> u32 {
         self.pods * self.leaves_per_pod

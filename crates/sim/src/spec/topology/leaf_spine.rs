@@ -105,6 +105,13 @@ impl LeafSpine {
         (self.spines * self.parallel_links * self.parallel_links) as u16
     }
 
+    /// Rate and delay of each link between hosts of two racks, as if there were no overrides.
+    pub fn nominal_path(&self) -> Vec<(u64, Span)> {
+        let (host, fabric) = ((self.host_rate, self.host_delay), (self.fabric_rate, self.fabric_delay));
+        let at_switch = |(rate, delay): (u64, Span)| (rate, delay + self.switch_latency);
+        vec![at_switch(host), at_switch(fabric), at_switch(fabric), host]
+    }
+
     /// The shortest delay that any link can have.
     pub fn shortest_delay(&self) -> Span {
         let overridden = self.overrides.iter().filter_map(|change| change.change.delay);

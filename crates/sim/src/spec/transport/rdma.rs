@@ -3,10 +3,12 @@
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
-use super::KINDS;
+use super::{KINDS, TransportPreset, Window};
+use crate::spec::auto::{AUTO, Auto, Autos, Fabric};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero, tidy};
 use crate::spec::reader::{Reader, keys, words};
+use crate::spec::topology::TopologySpec;
 use crate::transport::rdma::{DcqcnConfig, RdmaConfig, Recovery};
 
 const MOST: u64 = u32::MAX as u64;
@@ -34,9 +36,9 @@ keys! {
         rto_high_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
         /// How many packets are few, beside the newest.
         rto_low_packets: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
-        /// Most payload bytes in flight, as IRN's BDP flow control has it; 0 = no bound. With recovery = "irn" the default
-        /// of both RDMA presets is 104000, one bandwidth-delay product of their fabric.
-        window_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
+        /// Most payload bytes in flight, as IRN's BDP flow control has it; 0 = no bound. With recovery = "irn" it is "auto" in
+        /// the presets linux and conweave-ns3, and 104000 in the others, the bandwidth-delay product of their leaf-spine.
+        window_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
         /// Is a NACK made by a packet out of order a CNP too?
         ooo_cnp: bool, Kind::Bool, Default::Preset;
         /// Least time between two CNPs for marks of one queue pair; 0 makes the answer to each marked packet one.
@@ -142,12 +144,27 @@ pub(crate) fn values(config: &RdmaConfig) -> Map<String, Value> {
 /// Reads `[transport]` with `kind = "rdma"`. The preset depends on the recovery that is given.
 pub(super) fn read(
     given: &Map<String, Value>,
-    preset: fn(Recovery) -> RdmaConfig,
+    preset: TransportPreset,
+    topology: &TopologySpec,
+    autos: &mut Vec<Auto>,
 ) -> Result<(RdmaConfig, Value), SpecError> {
     let irn = given.get("recovery").is_some_and(|recovery| recovery == RecoveryWord::Irn.word());
-    let preset = preset(if irn { Recovery::Irn } else { Recovery::GoBackN });
-    let mut reader = Reader::new("transport", RdmaKeys::KEYS, given)?.with_defaults(values(&preset));
+    let (preset, window) = preset.queue_pairs(if irn { Recovery::Irn } else { Recovery::GoBackN });
+    let mut defaults = values(&preset);
+    if irn && window == Window::Fits {
+        defaults.insert("window_bytes".into(), AUTO.into());
+    }
+    let reader = Reader::new("transport", RdmaKeys::KEYS, given)?.with_defaults(defaults);
+    let mut worked_out = Autos::new();
+    if reader.wants_auto() {
+        let mss = reader.wanted("mss_bytes").and_then(Value::as_u64).unwrap_or_default();
+        let how =
+            "twice the propagation and the payload of a packet on each link, at the rate of the slowest (conweave-ns3)";
+        worked_out.push(("window_bytes", Fabric::of(topology)?.irn_window(mss as u32).into(), how.into()));
+    }
+    let mut reader = reader.with_autos(worked_out);
     let keys = RdmaKeys::read(&mut reader)?;
+    autos.extend(reader.worked_out());
     if keys.window_bytes != 0 && keys.window_bytes < u64::from(keys.mss_bytes) {
         return Err(reader.refuse("window_bytes", "mss_bytes or more, or 0 for no bound"));
     }

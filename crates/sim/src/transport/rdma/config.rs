@@ -91,7 +91,7 @@ impl RdmaConfig {
     }
 
     /// The public ns-3 code of the ConWeave paper with its evaluation's settings, at 100 Gbps (run.py, rdma-hw.cc). Time
-    /// is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine.
+    /// is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine; a spec has that of its own fabric.
     pub fn conweave_ns3(recovery: Recovery) -> Self {
         Self { floor_1ns: true, ..Self::selb(recovery) }
     }

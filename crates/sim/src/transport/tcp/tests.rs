@@ -44,6 +44,33 @@ fn rows_are_small() {
 }
 
 #[test]
+fn a_timeout_that_ticks_is_up_to_a_tick_late_and_each_by_its_own() {
+    let config = TcpConfig { rto_tick: Span::from_ms(1), dice: 7, ..new_reno() };
+    let timeouts = |number: u32| -> Vec<u64> {
+        let mut s = TcpSender::new(&config, MSS).numbered(number);
+        s.next_segment(&config, us(0));
+        let mut at = us(0);
+        (0..4)
+            .map(|_| {
+                let due = s.deadline().expect("it waits");
+                let waited = due.since(at);
+                s.on_timeout(&config, due);
+                at = due;
+                s.next_segment(&config, due);
+                waited.0
+            })
+            .collect()
+    };
+    let (one, other) = (timeouts(1), timeouts(2));
+    for (n, waited) in one.iter().chain(&other).enumerate() {
+        let exact = Span::from_ms(10).0 << (n % 4);
+        assert!((exact..exact + Span::from_ms(1).0).contains(waited), "timeout {n}: {waited} ps");
+    }
+    assert!(one.iter().zip(&other).all(|(a, b)| a != b), "{one:?} {other:?}");
+    assert_eq!(one, timeouts(1));
+}
+
+#[test]
 fn slow_start_doubles_and_the_last_segment_is_short() {
     let (config, size) = (new_reno(), 13 * MSS + 1);
     let mut s = TcpSender::new(&config, size);

@@ -1,0 +1,100 @@
+//! `auto`: values that follow from the fabric's own rates and delays, with how they come about.
+
+use serde_json::{Value, json};
+use spinewise_policy::{Facts, Span};
+
+use super::error::SpecError;
+use super::key::tidy;
+use super::topology::{TopologySpec, Wiring};
+use crate::packet::Clock;
+use crate::topology::Topology;
+use crate::transport::Frame;
+
+/// The word of a spec.
+pub(crate) const AUTO: &str = "auto";
+
+/// A value that was worked out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Auto {
+    /// The key, with its table.
+    pub key: String,
+    /// What it came to.
+    pub value: Value,
+    /// How.
+    pub how: String,
+}
+
+impl Auto {
+    /// As reports have it.
+    pub fn json(&self) -> Value {
+        json!({"key": self.key, "value": self.value, "how": self.how})
+    }
+}
+
+/// What is worked out for keys of a table: name, value and how it comes about.
+pub(crate) type Autos = Vec<(&'static str, Value, String)>;
+
+/// Rates and delays of the nominal path between two racks ([`Topology::nominal_path`]).
+#[derive(Clone, Debug)]
+pub(crate) struct Fabric {
+    path: Vec<(u64, Span)>,
+    clock: Clock,
+}
+
+impl Fabric {
+    /// Of a topology.
+    ///
+    /// # Errors
+    /// A graph that cannot be built.
+    pub fn of(spec: &TopologySpec) -> Result<Fabric, SpecError> {
+        let path = match &spec.wiring {
+            Wiring::LeafSpine(fabric) => fabric.nominal_path(),
+            Wiring::FatTree(fabric) => fabric.nominal_path(),
+            Wiring::Links(_) => Topology::new(spec)?.nominal_path,
+        };
+        Ok(Fabric { path, clock: if spec.floor_tx() { Clock::Floor1Ns } else { Clock::Exact } })
+    }
+
+    /// Bits per second of the hosts' links.
+    pub fn host_rate(&self) -> u64 {
+        self.path[0].0
+    }
+
+    /// Bits per second of the slowest link between the hosts' own.
+    pub fn fabric_rate(&self) -> u64 {
+        let inner = self.path.get(1..self.path.len() - 1).unwrap_or_default();
+        inner.iter().map(|&(rate, _)| rate).min().unwrap_or(self.host_rate())
+    }
+
+    fn one_way(&self, bytes: u32) -> u64 {
+        self.path.iter().map(|&(rate, delay)| delay.0 + self.clock.tx_time(u64::from(bytes), rate)).sum()
+    }
+
+    /// Round-trip time of a full packet and its acknowledgement where nothing waits.
+    pub fn base_rtt(&self, frame: Frame) -> Span {
+        Span(self.one_way(frame.mtu()) + self.one_way(frame.ack_bytes))
+    }
+
+    /// Bandwidth-delay product for IRN as the public ns-3 code of ConWeave works it out: twice the propagation and once
+    /// the payload of a packet on each link, at the rate of the slowest.
+    pub fn irn_window(&self, mss: u32) -> u64 {
+        let delays: u64 = self.path.iter().map(|&(_, delay)| delay.0).sum();
+        let sending: u64 = self.path.iter().map(|&(rate, _)| self.clock.tx_time(u64::from(mss), rate)).sum();
+        let slowest = self.path.iter().map(|&(rate, _)| rate).min().unwrap_or(0);
+        let bits = u128::from(2 * delays + sending) * u128::from(slowest) / 1_000_000_000_000;
+        ((bits / 8) as u64).max(u64::from(mss))
+    }
+
+    /// What schemes may work their parameters out from; a queue of `marked` bytes is marked.
+    pub fn facts(&self, frame: Frame, marked: u64) -> Facts {
+        Facts {
+            base_rtt_us: self.base_rtt(frame).as_us_f64(),
+            marked_us: marked as f64 * 8e6 / self.fabric_rate() as f64,
+        }
+    }
+}
+
+/// A length of time in microseconds, to a tenth.
+pub(crate) fn tenths(us: f64) -> Value {
+    tidy((us * 10.0).round().max(1.0) / 10.0)
+}

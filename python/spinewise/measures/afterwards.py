@@ -1,0 +1,90 @@
+"""Warnings that only a finished run can give: tails that are timers, and parameters that were never put to use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from spinewise.measures.classes import ALL
+from spinewise.measures.entries import EntrySummary
+from spinewise.measures.facts import Facts
+from spinewise.measures.notices import Notice
+from spinewise.measures.units import duration
+
+US = 1e-6
+NEAR = 0.05
+"""How near, as a share of the timeout, a percentile must come to it."""
+MANY = 10_000
+"""Data packets below which nobody wonders that something never happened."""
+PERCENTILES = ("p95", "p99")
+STAY = ("ecmp", "wcmp", "hedera", "lbsp")
+"""Schemes that keep the packets of a flow on its path, or that nobody expects to move a flow."""
+
+
+def after_run(
+    entries: Sequence[EntrySummary], facts: Facts, report: Mapping[str, Any], spec: Mapping[str, Any]
+) -> list[Notice]:
+    """What may not mean what it seems, from what a run came to and its resolved spec."""
+    found = [notice for entry in entries for notice in timer_tails(entry, spec.get("transport") or {})]
+    if sum(entry.packets.sent for entry in entries) >= MANY:
+        found.extend(never_used(facts, report, spec))
+    return found
+
+
+def timeouts_of(transport: Mapping[str, Any]) -> list[tuple[str, float, float]]:
+    """Keys of the least retransmission timeouts, each with its seconds and how much later it may expire."""
+    if transport.get("kind") != "rdma":
+        keys, tick = ["min_rto_us"], float(transport.get("rto_tick_us") or 0)
+    else:
+        keys, tick = (["rto_low_us", "rto_high_us"] if transport.get("recovery") == "irn" else ["rto_us"]), 0.0
+    return [(key, float(transport[key]) * US, tick * US) for key in keys if key in transport]
+
+
+def timer_tails(entry: EntrySummary, transport: Mapping[str, Any]) -> Iterator[Notice]:
+    """Classes of one entry whose tail is a timeout: one timer and then what most flows take."""
+    if not entry.packets.timeouts:
+        return
+    for key, timeout, late in timeouts_of(transport):
+        for size_class in entry.classes:
+            fct = size_class.fct_s
+            if size_class.name == ALL or not fct.p50 < timeout / 2:
+                continue
+            most = timeout * (1 + NEAR) + late + fct.p50
+            at = [name for name in PERCENTILES if timeout * (1 - NEAR) <= getattr(fct, name) <= most]
+            if at:
+                yield Notice(
+                    "tail_is_timeout",
+                    f"transport.{key}",
+                    f"{' and '.join(at)} of {size_class.name} flows of {entry.name}"
+                    f" ({', '.join(duration(getattr(fct, name)) for name in at)}) are this timeout of"
+                    f" {duration(timeout)} and little else ({entry.packets.timeouts:,} timeouts):"
+                    " a scheme that does not prevent losses cannot change them.",
+                )
+
+
+def never_used(facts: Facts, report: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[Notice]:
+    """Parameters that nothing in the run called for."""
+    switch, transport = spec.get("switch") or {}, spec.get("transport") or {}
+    threshold = next((key for key in THRESHOLDS if switch.get(key)), None)
+    if threshold and transport.get("kind") in ("dctcp", "ecn", "rdma") and facts.marks == 0:
+        text = "No packet was marked: no queue grew so long, and the transport's answer to marks was never needed."
+        yield Notice("no_mark_seen", f"switch.{threshold}", text)
+    if switch.get("pfc") and not report["counters"].get("pause_frames", {}).get("packets"):
+        text = "No pause was sent: without flow control the result would be the same."
+        yield Notice("no_pause_seen", "switch.pfc", text)
+    scheme = str((spec.get("scheme") or {}).get("name", "ecmp"))
+    if scheme not in STAY and moved(facts, report) == 0:
+        text = f"{scheme} moved no flow to another path: nothing called for it, or its parameters did not let it."
+        yield Notice("no_reroute_seen", "scheme.params", text)
+
+
+THRESHOLDS = ("ecn_threshold_packets", "ecn_threshold_bytes", "ecn_threshold_us", "ecn_max_bytes")
+
+
+def moved(facts: Facts, report: Mapping[str, Any]) -> float:
+    """How often a packet went another way than the one before of its flow; NaN if nobody counted."""
+    changes = (report.get("totals") or {}).get("path_changes")
+    if changes:
+        return float(changes)
+    return facts.reroutes if not math.isnan(facts.reroutes) else math.nan

@@ -1,0 +1,91 @@
+"""What a finished run says of itself: tails that are timers, parameters that nothing called for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import samples
+from spinewise.measures.summary import summarise
+
+TRANSPORT = {"kind": "dctcp", "min_rto_us": 10_000, "rto_tick_us": 0}
+QUEUES = {"ecn_threshold_bytes": 97_500}
+MANY = 20_000
+
+
+def codes(
+    fct_us: list[float],
+    timeouts: list[int],
+    *,
+    marks: int = 1,
+    packets: int = 100,
+    report: dict[str, Any] | None = None,
+    **spec: Any,
+) -> list[tuple[str, str | None]]:
+    """Codes and keys of the warnings of a run with one entry of these short flows."""
+    flows = len(fct_us)
+    columns = {
+        "size_bytes": [1000] * flows,
+        "fct_ps": [round(us * 1e6) for us in fct_us],
+        "timeouts": timeouts,
+        "marks": [marks] * flows,
+        "packets": [packets] * flows,
+    }
+    result = samples.result(**columns)
+    result.report.update(report or {})  # type: ignore[typeddict-item]
+    whole = {"transport": TRANSPORT, "switch": QUEUES, "traffic": [{"kind": "poisson", "name": "web"}]} | spec
+    whole["metrics"] = {"size_classes": samples.CLASSES}
+    if "entry" not in result.flows.column_names:
+        result.report["entries"] = []
+    found = summarise(result.flows, result.report, whole).warnings
+    return [(one.code, one.key) for one in found]
+
+
+TAIL = ("tail_is_timeout", "transport.min_rto_us")
+
+
+def test_a_tail_that_is_the_timeout_is_told() -> None:
+    assert codes([200.0] * 90 + [10_190.0] * 10, [0] * 90 + [1] * 10) == [TAIL]
+
+
+def test_a_timeout_that_ticks_may_be_a_tick_late() -> None:
+    late = [200.0] * 90 + [11_300.0] * 10
+    assert codes(late, [0] * 90 + [1] * 10) == []
+    assert codes(late, [0] * 90 + [1] * 10, transport=TRANSPORT | {"rto_tick_us": 1000}) == [TAIL]
+
+
+@pytest.mark.parametrize(
+    ("fct_us", "timeouts"),
+    [
+        ([200.0] * 90 + [10_190.0] * 10, [0] * 100),
+        ([200.0] * 90 + [13_000.0] * 10, [0] * 90 + [1] * 10),
+        ([9_000.0] * 90 + [10_190.0] * 10, [0] * 90 + [1] * 10),
+    ],
+    ids=["no timeout", "longer than one", "most flows take as long"],
+)
+def test_other_tails_are_their_own(fct_us: list[float], timeouts: list[int]) -> None:
+    assert codes(fct_us, timeouts) == []
+
+
+def test_a_threshold_that_marked_nothing_is_told_of_runs_of_some_length() -> None:
+    assert codes([200.0], [0], marks=0, packets=MANY) == [("no_mark_seen", "switch.ecn_threshold_bytes")]
+    assert codes([200.0], [0], marks=0, packets=10) == []
+    assert codes([200.0], [0], marks=0, packets=MANY, switch={"ecn_threshold_bytes": 0}) == []
+    assert codes([200.0], [0], marks=0, packets=MANY, transport=TRANSPORT | {"kind": "newreno"}) == []
+
+
+def test_flow_control_that_paused_nothing_is_told() -> None:
+    lossless = {"pfc": True, "ecn_max_bytes": 400_000}
+    assert codes([200.0], [0], packets=MANY, switch=lossless) == [("no_pause_seen", "switch.pfc")]
+    paused = samples.report()["counters"] | {"pause_frames": {"packets": 3, "bytes": 129}}
+    assert codes([200.0], [0], packets=MANY, switch=lossless, report={"counters": paused}) == []
+
+
+def test_a_scheme_that_moved_nothing_is_told() -> None:
+    still = {"totals": {"reroutes": 0, "path_changes": 0}}
+    told = [("no_reroute_seen", "scheme.params")]
+    assert codes([200.0], [0], packets=MANY, scheme={"name": "letflow"}, report=still) == told
+    assert codes([200.0], [0], packets=MANY, scheme={"name": "ecmp"}, report=still) == []
+    for moved in ({"reroutes": 4, "path_changes": 0}, {"reroutes": 0, "path_changes": 2}, {}):
+        assert codes([200.0], [0], packets=MANY, scheme={"name": "letflow"}, report={"totals": moved}) == []
