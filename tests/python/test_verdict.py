@@ -16,12 +16,13 @@ import samples
 import spinewise as sw
 from samples import TINY_TOML, TWO_ENTRIES
 from spinewise.cli import main
-from spinewise.comparison import answers, happened, report
+from spinewise.comparison import answers, happened, report, tables
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.plan import run_name
 from spinewise.comparison.verdict import Verdict, verdicts
 from spinewise.measures import facts, stats
 from spinewise.measures.facts import Facts
+from spinewise.measures.notices import Notice
 from spinewise.measures.packets import Packets
 from spinewise.specs.variants import parse_list
 
@@ -370,3 +371,17 @@ def test_facts_are_asked_for_and_change_nothing(two: Comparison) -> None:
 def test_verdicts_are_for_reading_too(two: Comparison) -> None:
     assert all(isinstance(found, Verdict) for found in verdicts(two))
     assert [found.question.entry for found in verdicts(two)] == ["poisson", "poisson", "incast"]
+
+
+def test_warnings_of_runs_are_told_once_with_how_many_met_them() -> None:
+    found = three()
+    everywhere, somewhere = Notice("a", "switch.model", "It drops."), Notice("b", None, "No mark was seen.")
+    cells = [
+        replace(one, summary=replace(one.summary, warnings=[everywhere, *([somewhere] if one.label == "b" else [])]))
+        for one in found.cells
+    ]
+    lines = tables.warnings(replace(found, cells=cells))
+    assert lines == [
+        "warning: switch.model: It drops.", "warning: No mark was seen. (4 of 12 runs: b)",
+    ]  # fmt: skip
+    assert lines[0] in words(report.comparison_report(replace(found, cells=cells)))

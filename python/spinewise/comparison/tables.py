@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from spinewise.comparison.cells import Comparison
+from spinewise.comparison.cells import Cell, Comparison
 from spinewise.measures import units
 from spinewise.measures.entries import By
+from spinewise.measures.notices import Notice
 from spinewise.measures.stats import Interval
 from spinewise.measures.summary import ALL
 from spinewise.show.terminal import Grid, new_table
@@ -122,6 +123,22 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
     lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
     if lost:
         lines.append(f"{lost} flows did not finish; they are in no mean or percentile above.")
+    return lines + warnings(comparison)
+
+
+def warnings(comparison: Comparison) -> list[str]:
+    """What may not be what was meant, each once, as the first run that met it says it, and in how many it did."""
+    met: dict[tuple[str, str | None], list[tuple[Cell, Notice]]] = {}
+    for cell in comparison.cells:
+        for notice in cell.summary.warnings:
+            met.setdefault((notice.code, notice.key), []).append((cell, notice))
+    lines = []
+    for found in met.values():
+        line = found[0][1].line()
+        if len(found) < len(comparison.cells):
+            who = dict.fromkeys(cell.label for cell, _ in found)
+            line += f" ({len(found)} of {len(comparison.cells)} runs: {', '.join(who)})"
+        lines.append(line)
     return lines
 
 
