@@ -20,6 +20,7 @@ from spinewise.cli import main
 from spinewise.runs.validation import seconds_of
 
 SRC = str(Path(sw.__file__).parents[1])
+FUZZED = Path(__file__).parent / "fuzz" / "specs"
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 
 PERMUTATION = {"kind": "permutation", "size_bytes": 200_000}
@@ -96,10 +97,20 @@ def toml(plain: dict[str, Any]) -> str:
     return "\n".join(f"{key} = {said(value)}" for key, value in plain.items())
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_the_estimate_is_within_a_factor_of_two(path: Path) -> None:
-    estimate = sw.validate(path).estimate
-    result = sw.run(path)
+# The fabrics of two who came from outside, for a shorter time.
+STRANGERS = [
+    ("fabric.toml", ["traffic[0].duration_us=1500", "traffic[1].repeat=1"]),
+    ("ai.toml", ["traffic[0].size_bytes=1600000", "traffic[1].size_bytes=1600000"]),
+    ("ft8.toml", ["traffic[0].duration_us=500", "traffic[1].repeat=1"]),
+]
+MEASURED = [(path, []) for path in SCENARIOS] + [(FUZZED / name, overrides) for name, overrides in STRANGERS]
+
+
+@pytest.mark.parametrize(("path", "overrides"), MEASURED, ids=lambda part: getattr(part, "stem", ""))
+def test_the_estimate_is_within_a_factor_of_two(path: Path, overrides: list[str]) -> None:
+    plain = sw.load(path, overrides)
+    estimate = sw.validate(plain).estimate
+    result = sw.run(plain)
     assert estimate.flows == result.report["flows"]
     assert estimate.flow_rows == result.flows.num_rows
     assert 0.5 <= estimate.packet_hops / result.report["packet_hops"] <= 2.0

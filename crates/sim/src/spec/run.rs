@@ -12,7 +12,8 @@ keys! {
     RunKeys {
         /// What ends a run: that all flows are done, or only the time until_us.
         stop: Stop, Kind::Words(Stop::WORDS), Default::Word("flows_done");
-        /// The run ends at this simulated time at the latest; flows not done then are counted as unfinished.
+        /// The run ends at this simulated time at the latest; flows not done then are counted as unfinished, and flows
+        /// that would start then or later are left out.
         until_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10_000_000.0);
         /// The grid of instants at which a run can stop and at which what spans nodes is read.
         grid_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Refused), Default::Number(10_000.0);

@@ -60,7 +60,7 @@ keys! {
         inter_rack: bool, Kind::Bool, Default::Bool(true);
         /// Rounds.
         repeat: u32, REPEAT, Default::Number(1.0);
-        /// From the start of a round to that of the next.
+        /// From the start of a round to that of the next; needs repeat.
         period_us: Span, MICROSECONDS, Default::Number(0.0);
     }
 }
@@ -78,7 +78,7 @@ keys! {
         start_us: Span, MICROSECONDS, Default::Number(0.0);
         /// Rounds.
         repeat: u32, REPEAT, Default::Number(1.0);
-        /// From the start of a round to that of the next.
+        /// From the start of a round to that of the next; needs repeat.
         period_us: Span, MICROSECONDS, Default::Number(0.0);
     }
 }

@@ -72,9 +72,6 @@ keys! {
     }
 }
 
-/// What some editors put in front of a text.
-const BYTE_ORDER_MARK: char = '\u{feff}';
-
 words! {
     /// What a load of 1 fills.
     LoadWord {
@@ -139,7 +136,7 @@ fn read_cdf(reader: &mut Reader<'_>, keys: &PoissonKeys) -> Result<Cdf, SpecErro
         }
         (None, Some(path)) => {
             let text = read_file(reader, "cdf_file", path, "cdf_file_digest")?;
-            Cdf::parse(text.trim_start_matches(BYTE_ORDER_MARK)).map_err(|error| {
+            Cdf::parse(&text).map_err(|error| {
                 reader.refuse("cdf_file", "a distribution, \"size probability\" a line").hint(error.to_string())
             })
         }
