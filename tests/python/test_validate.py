@@ -103,7 +103,9 @@ STRANGERS = [
     ("ai.toml", ["traffic[0].size_bytes=1600000", "traffic[1].size_bytes=1600000"]),
     ("ft8.toml", ["traffic[0].duration_us=500", "traffic[1].repeat=1"]),
 ]
-MEASURED = [(path, []) for path in SCENARIOS] + [(FUZZED / name, overrides) for name, overrides in STRANGERS]
+MEASURED: list[tuple[Path, list[str]]] = [(path, []) for path in SCENARIOS] + [
+    (FUZZED / name, overrides) for name, overrides in STRANGERS
+]
 
 
 @pytest.mark.parametrize(("path", "overrides"), MEASURED, ids=lambda part: getattr(part, "stem", ""))
