@@ -62,6 +62,16 @@ def test_run_tells_of_rounds_and_stragglers() -> None:
     assert "–" not in text.split("Links over")[0]
 
 
+def test_the_record_of_a_run_has_its_jobs(tmp_path: Path) -> None:
+    result = sw.run(JOB)
+    result.write(tmp_path / "out")
+    jobs = json.loads((tmp_path / "out" / "run.json").read_text())["jobs"]
+    assert [job["name"] for job in jobs] == ["all_reduce", "all_to_all"]
+    assert jobs[0]["total_s"] == result.rounds.jobs[0].total_s
+    assert "arrived last" in jobs[0]["straggler"]
+    assert jobs[0]["slowest"]["steps"] == []
+
+
 def test_run_without_rounds_says_nothing_of_them() -> None:
     flows = {"kind": "poisson", "cdf": "web_search", "load": 0.3, "duration_us": 1000}
     assert "Rounds:" not in text_of(run_tables.run_report(sw.run(JOB | {"traffic": [flows]})))

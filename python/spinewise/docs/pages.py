@@ -150,6 +150,7 @@ RECORD = {
     "packet_hops": "packets times links crossed",
     "outcome_hash": "equal hashes mean that everything happened alike",
     "traffic_hash": "hash of the offered flows: equal for all schemes on the same spec and seed",
+    "jobs": "rounds of collective operations and requests by traffic entry: times (s), bandwidths, why one was late",
     "summary": "completion times (s) and slowdowns by size class, of all traffic and of each entry; loads, links",
     "report": "the engine's report: counters, loads, links, names of series and entities",
     "spec": "the resolved spec, with every default",

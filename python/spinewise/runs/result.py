@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -15,8 +15,9 @@ import numpy.typing as npt
 from spinewise import core
 from spinewise.errors import nearest
 from spinewise.measures import html, stats, tables, units
-from spinewise.measures.collectives import Collectives
+from spinewise.measures.collectives import Collectives, Job
 from spinewise.measures.entries import entries_of
+from spinewise.measures.plain import plain
 from spinewise.measures.report import Report
 from spinewise.measures.summary import PS_PER_SECOND, Summary, summarise
 from spinewise.runs import formats, kept, trace
@@ -141,6 +142,7 @@ class Result:
         record: dict[str, Any] = {"format": formats.RUN.name, "spec_hash": self.spec_hash}
         record |= {key: report.pop(key) for key in HEADLINE if key in report}
         record["summary"] = self.summary().as_dict()
+        record["jobs"] = [job_record(self.rounds, job) for job in self.rounds.jobs]
         record["report"] = report
         record["spec"] = self.spec
         return record
@@ -180,6 +182,14 @@ class Result:
         return cls(
             spec=record["spec"], flows=flows, series=series, report=report, trace=choices, collectives=collectives
         )
+
+
+def job_record(rounds: Collectives, job: Job) -> dict[str, Any]:
+    """What the rounds of a traffic entry come to, without their steps, and why the slowest ended when it did."""
+    slowest = job.slowest and replace(job.slowest, steps=())
+    found: dict[str, Any] = plain(replace(job, slowest=slowest))
+    late = rounds.straggler(slowest) if slowest else None
+    return found | {"straggler": None if late is None else str(late)}
 
 
 def few(names: list[str], most: int = 12) -> str:
