@@ -194,6 +194,8 @@ def test_a_scheme_that_hashes_makes_no_choices(tmp_path: Path, capsys: pytest.Ca
     code, _, err = run(capsys, "explain", tmp_path / "run", "--flow", 0)
     assert code == 2
     assert "all packets of a flow take the same path" in err
+    assert "flow 0 arrived after" in err
+    assert "with 0 timeouts and 0 packets sent again" in " ".join(err.split())
 
 
 def test_a_run_that_does_not_come_out_as_it_did(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

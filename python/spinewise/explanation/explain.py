@@ -17,6 +17,7 @@ from spinewise.errors import SpecError
 from spinewise.explanation.resent import Again, sent_again
 from spinewise.measures.entries import names
 from spinewise.measures.tables import numbers
+from spinewise.measures.units import duration
 from spinewise.runs import api, formats
 from spinewise.runs.result import Result
 
@@ -139,7 +140,9 @@ def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None
         again = api.run(result.spec, trace=[flow], progress=progress)
     except SpecError as error:
         if error.key == "trace":
-            raise SpecError("--flow", error.value, error.allowed, error.hint) from None
+            # It made no choices; what it came to is known all the same.
+            hint = "; ".join(text for text in (error.hint, in_short(flow_facts(result, flow))) if text)
+            raise SpecError("--flow", error.value, error.allowed, hint) from None
         raise error.with_file(f"{folder}/{formats.RUN.record}") from None
     old, new = (each.report["outcome_hash"] for each in (result, again))
     if old != new:
@@ -288,6 +291,19 @@ def flow_facts(result: Result, flow: int) -> dict[str, Any]:
         facts["traffic"] = names(result.spec["traffic"])[row["entry"]]
         facts["transport"] = result.spec["transport"]["kind"] if row["tcp"] else "udp"
     return facts
+
+
+def in_short(facts: dict[str, Any]) -> str:
+    """What became of a flow, in a line; nothing where a run kept no flows."""
+    if "fct_us" not in facts:
+        return ""
+    took = f"arrived after {duration(facts['fct_us'] / 1e6)}" if facts["finished"] else "had not arrived"
+    times = f", {facts['fct_us'] / facts['ideal_fct_us']:.1f} times its ideal" if facts["ideal_fct_us"] else ""
+    many = (
+        f"{facts[name]:,} {one}{'s' * (facts[name] != 1)}{rest}"
+        for name, one, rest in (("timeouts", "timeout", ""), ("retransmits", "packet", " sent again"))
+    )
+    return f"flow {facts['flow']} {took}{times if facts['finished'] else ''}, with {' and '.join(many)}"
 
 
 def describe(trace: Any, names: list[str]) -> dict[str, tuple[str, str]]:
