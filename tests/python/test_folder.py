@@ -492,3 +492,28 @@ except SpecError:
     contents = {path.read_text() for path in (tmp_path / "out").iterdir()}
     assert len(contents) == 1
     assert names(tmp_path) == {"out"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_wait_until_what_is_made_is_known(tmp_path: Path, number: int) -> None:
+    """One that came between making a hidden folder and knowing of it left the folder there."""
+    code = f"""
+import os, signal, sys, tempfile
+from spinewise.cli import terminate
+from spinewise.runs.folder import new_results
+signal.signal(signal.SIGTERM, terminate)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+usual = tempfile.mkdtemp
+def made(*args, **options):
+    path = usual(*args, **options)
+    os.kill(os.getpid(), {int(number)})
+    return path
+tempfile.mkdtemp = made
+with new_results(sys.argv[1]) as target:
+    print("never", flush=True)
+"""
+    stopped = child(code, str(tmp_path / "out"))
+    out, _ = stopped.communicate()
+    assert stopped.returncode != 0
+    assert out == ""
+    assert names(tmp_path) == set()

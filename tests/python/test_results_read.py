@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from samples import TINY_SPEC
-from spinewise import Result, SpecError, run
+from spinewise import Result, SpecError, compare, read, run, write
 from spinewise.cli import main
 from spinewise.runs import formats
 
@@ -138,3 +140,50 @@ def test_what_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SpecError, match="a results folder of one run"):
         Result.read(tmp_path / name)
+
+
+def changes(record: Any, random: Random) -> None:
+    """Change one thing anywhere in a record."""
+    node, other = record, [None, 5, "x", [], {}, -1, 1e308, [5], {"a": 1}]
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        if not keys:
+            return
+        key = random.choice(keys)
+        if isinstance(node[key], dict | list) and random.random() < 0.8:
+            node = node[key]
+            continue
+        if random.random() < 0.3:
+            del node[key]
+        else:
+            node[key] = random.choice(other)
+        return
+
+
+def test_records_changed_anywhere_are_read_or_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    random, text = Random(1), (folder / "run.json").read_text()
+    refused = 0
+    for _ in range(150):
+        record = json.loads(text)
+        changes(record, random)
+        (folder / "run.json").write_text(json.dumps(record))
+        refused += main(["export", str(folder), "--fct", str(tmp_path / "fct"), "--force"]) == 2
+        with suppress(SpecError):
+            Result.read(folder).run_record()
+    assert refused > 40
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_comparisons_changed_anywhere_are_read_or_refused(tmp_path: Path) -> None:
+    short: dict[str, Any] = {**TINY_SPEC, "traffic": [{**TINY_SPEC["traffic"][0], "duration_us": 1000}]}
+    write(compare(short, "ecmp,rps", seeds=2), tmp_path / "out")
+    file = tmp_path / "out" / "compare.json"
+    random, text = Random(1), file.read_text()
+    for _ in range(150):
+        record = json.loads(text)
+        changes(record, random)
+        file.write_text(json.dumps(record))
+        with suppress(SpecError):
+            read(tmp_path / "out")

@@ -27,6 +27,8 @@ def build_parser() -> Root:
     parser = Root(
         prog="spinewise",
         description="A packet-level simulator of datacenter load balancing.",
+        epilog="A packet-hop is one packet crossing one link; FCT is flow completion time; slowdown is FCT over that"
+        " of the flow alone. All words are in docs/glossary.md.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=package_version())

@@ -12,7 +12,7 @@ from spinewise.measures.collectives import Job
 from spinewise.measures.curves import Curves, SizeBin
 from spinewise.measures.plain import NotPlainError, read
 from spinewise.measures.summary import Summary
-from spinewise.reading import printable
+from spinewise.reading import ordinary, printable
 from spinewise.runs import formats
 from spinewise.specs.variants import Variant
 
@@ -74,6 +74,7 @@ def read_curves(path: Path) -> dict[Key, dict[str, Curves]]:
 
     if not path.exists():
         return {}
+    ordinary(path, "folder", "a results folder of a comparison")
     found: dict[Key, dict[str, Curves]] = {}
     for row in parquet.read_table(path, schema=schema()).to_pylist():
         sizes = zip(*(row[f"size_{one.name}"] for one in fields(SizeBin)), strict=True)
@@ -95,7 +96,9 @@ def read_comparison(folder: str | Path) -> Comparison:
     record = formats.read(file, formats.COMPARE, "folder", "a results folder of a comparison")
     try:
         return comparison_of(record, read_curves(folder / CURVES_FILE))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except SpecError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         why = str(error) if isinstance(error, NotPlainError) else f"{type(error).__name__}: {error}"
         allowed = "a comparison as Spinewise wrote it"
         raise SpecError("(whole file)", why[:300], allowed, file=printable(file)) from None

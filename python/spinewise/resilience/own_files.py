@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from spinewise import core
@@ -17,7 +17,7 @@ from spinewise.resilience.own import Study
 from spinewise.resilience.show import fixed, slower
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
-from spinewise.show.terminal import PLAIN_WIDTH, Grid, new_table
+from spinewise.show.terminal import Grid, new_table, paper
 from spinewise.specs.spec import spec_hash
 
 
@@ -87,8 +87,8 @@ def notes(study: Study) -> list[str]:
 def write_files(study: Study, target: Path) -> None:
     """Write resilience.json and table.txt into an existing folder."""
     write_json(target / formats.RESILIENCE.record, record(study))
-    with (target / "table.txt").open("w") as stream:
-        Console(file=stream, width=PLAIN_WIDTH).print(report(study))
+    with (target / "table.txt").open("w", encoding="utf-8") as stream:
+        paper(stream).print(report(study))
 
 
 def record(study: Study) -> dict[str, Any]:

@@ -47,8 +47,7 @@ def new_results(destination: str | Path, *, force: bool = False) -> Iterator[Pat
     """
     with as_spec_error(destination):
         place = located(destination)
-        hidden.restore_set_aside(place)
-        refuse_existing(place, force=force)
+        check(place, force=force)
         place.parent.mkdir(parents=True, exist_ok=True)
         hidden.remove_abandoned(place.parent)
     with as_spec_error(destination), hidden.hidden_folder(place) as target:
@@ -64,6 +63,13 @@ def located(destination: str | Path) -> Path:
     if path.name in ("", ".."):
         return Path(os.path.realpath(path))
     return Path(os.path.realpath(path.parent)) / path.name
+
+
+def check(place: Path, *, force: bool) -> None:
+    """Refuse a place that may not be written, before anything is done for it."""
+    with hidden.in_turn(place.parent):
+        hidden.restore_set_aside(place)
+        refuse_existing(place, force=force)
 
 
 def refuse_existing(destination: Path, *, force: bool) -> None:
@@ -99,16 +105,17 @@ def publish(target: Path, destination: Path, *, force: bool) -> None:
     owned.list_files(target)
     target.chmod(0o777 & ~current_umask())
     sync_tree(target)
-    refuse_existing(destination, force=force)
-    try:
-        # A folder with something in it is never overwritten by this, whoever was faster.
-        os.rename(target, destination)
-    except OSError:
+    with hidden.in_turn(destination.parent), hidden.signals_wait():
         refuse_existing(destination, force=force)
-        if not (force and destination.is_dir()):
-            raise
-        replace(target, destination)
-    published.append(destination)
+        try:
+            # A folder with something in it is never overwritten by this, whoever was faster.
+            os.rename(target, destination)
+        except OSError:
+            refuse_existing(destination, force=force)
+            if not (force and destination.is_dir()):
+                raise
+            replace(target, destination)
+        published.append(destination)
     sync(destination.parent)
 
 

@@ -11,11 +11,17 @@ import glob
 import os
 import re
 import shutil
+import signal
 import stat
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
+
+Handler = Callable[[int, FrameType | None], object]
 
 # The end of the name of everything hidden; what ends otherwise is never touched.
 _PARTIAL = ".spinewise-partial-"
@@ -25,17 +31,22 @@ _NAME = re.compile(rf"\..*{re.escape(_PARTIAL)}[a-z0-9_]{{8}}")
 # So much of the destination's name stands in the hidden one, which must not become too long.
 _NAME_CHARS = 60
 _TRIES = 16
+_PATIENCE_S = 10.0
 
 
 @contextmanager
 def hidden_folder(destination: Path) -> Iterator[Path]:
     """A locked hidden folder beside `destination`, removed in the end if it is still there."""
-    path, lock = locked(lambda: tempfile.mkdtemp(prefix=prefix(destination), dir=destination.parent))
+    made: list[tuple[Path, int]] = []
     try:
-        yield path
+        with signals_wait():
+            made.append(locked(lambda: tempfile.mkdtemp(prefix=prefix(destination), dir=destination.parent)))
+        yield made[0][0]
     finally:
-        shutil.rmtree(path, ignore_errors=True)
-        os.close(lock)
+        with signals_wait():
+            for path, lock in made:
+                shutil.rmtree(path, ignore_errors=True)
+                os.close(lock)
 
 
 @contextmanager
@@ -47,13 +58,36 @@ def hidden_file(destination: Path) -> Iterator[tuple[Path, int]]:
         os.close(handle)
         return name
 
-    path, handle = locked(make)
+    made: list[tuple[Path, int]] = []
     try:
-        yield path, handle
+        with signals_wait():
+            made.append(locked(make))
+        yield made[0]
     finally:
-        with suppress(FileNotFoundError):
-            path.unlink()
-        os.close(handle)
+        with signals_wait():
+            for path, handle in made:
+                path.unlink(missing_ok=True)
+                os.close(handle)
+
+
+@contextmanager
+def signals_wait() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM take effect after the block: what is made in it is known when it is left."""
+    usual: dict[int, Handler] = {}
+    came: list[tuple[int, FrameType | None]] = []
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if callable(handler):
+                usual[number] = handler
+                signal.signal(number, lambda *told: came.append(told))
+    try:
+        yield
+    finally:
+        for which, handler in usual.items():
+            signal.signal(which, handler)
+        for which, frame in came:
+            usual[which](which, frame)
 
 
 @contextmanager
@@ -114,6 +148,31 @@ def held(path: Path) -> Iterator[bool]:
     finally:
         if handle >= 0:
             os.close(handle)
+
+
+@contextmanager
+def in_turn(folder: Path) -> Iterator[None]:
+    """One writer at a time looks at what is in `folder` and changes it; one that hangs is not waited for."""
+    handle = -1
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        end = time.monotonic() + _PATIENCE_S
+        while not taken(handle) and time.monotonic() < end:
+            time.sleep(0.01)
+    try:
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def taken(handle: int) -> bool:
+    """Lock what is open, unless somebody else has."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def remove_abandoned(folder: Path) -> None:

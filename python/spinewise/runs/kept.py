@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,17 @@ def read_table(path: Path, columns: tuple[str, ...], rows: int | None = None) ->
     if rows is not None and table.num_rows not in (0, rows):
         raise SpecError("rows", table.num_rows, f"0 or {rows}, as the record says", file=printable(path))
     return table
+
+
+@contextmanager
+def complete(folder: Path) -> Iterator[None]:
+    """Refuse a report that lacks something, or has something else in its place, as it is first summed up."""
+    file = printable(folder / formats.RUN.record)
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise SpecError("report", why, "the report of a run, as it was written", file=file) from None
 
 
 def refuse_types(table: Any, columns: tuple[str, ...], path: Path) -> None:

@@ -179,9 +179,12 @@ class Result:
         rounds = folder / COLLECTIVES_FILE
         collectives = kept.read_table(rounds, kept.COLLECTIVE_COLUMNS) if rounds.exists() else None
         report = cast("Report", record["report"] | {key: record[key] for key in HEADLINE if key in record})
-        return cls(
+        read = cls(
             spec=record["spec"], flows=flows, series=series, report=report, trace=choices, collectives=collectives
         )
+        with kept.complete(folder):
+            read.summary()
+        return read
 
 
 def job_record(rounds: Collectives, job: Job) -> dict[str, Any]:

@@ -123,12 +123,20 @@ def straggler_lines(result: Result) -> list[str]:
     return lines
 
 
+# The readings of offered load, in words.
+LOADS = {
+    "payload_of_nominal": "payload over the nominal rate",
+    "wire_of_nominal": "with headers and ACKs",
+    "wire_of_available": "over what failed and slow links leave",
+}
+
+
 def link_table(summary: Summary) -> Grid:
     """Utilisation of the links by tier; losses and pauses where there were any."""
     paused = any(tier["pauses"] for tier in summary.links)
     lost = any(tier["lost"] for tier in summary.links)
     table = new_table(
-        "Links over the whole run",
+        "Links over the whole run (Jain: how evenly they were used; 1: all alike)",
         ["tier"],
         [
             "links", "mean util.", "max util.", "Jain", "drops", *(["lost"] if lost else []), "marks",
@@ -195,7 +203,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     lines = [packet_line(summary.packets, transport_of(result))]
     lines.append("bytes that carry no data: " + overhead_line(summary))
     if summary.loads:
-        words = [f"{name.replace('_', ' ')} {units.digits(x, 3)}" for name, x in summary.loads.items()]
+        words = [f"{LOADS.get(name, name.replace('_', ' '))} {units.digits(x, 3)}" for name, x in summary.loads.items()]
         lines.append("offered load: " + " · ".join(words))
     if summary.overloaded:
         lines.append("OVERLOADED: the results depend on how long the run lasts")
@@ -209,7 +217,10 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
         f" {units.duration(wall, 3)} wall · {units.count(hops)} packet-hops"
         f" ({units.count(hops / wall if wall else math.nan)}/s) · {units.count(events)} events"
     )
-    lines.append(f"outcome {report['outcome_hash']} · spec {result.spec_hash[:16]} · seed {report['seed']}")
+    lines.append(
+        f"outcome hash {report['outcome_hash']} · spec hash {result.spec_hash[:16]} · seed {report['seed']}"
+        " (the words: docs/glossary.md)"
+    )
     return lines
 
 

@@ -73,7 +73,18 @@ def shrink(random: Random, made: Spec) -> None:
         for key in ("leaves", "spines", "hosts_per_leaf", "k", "pods"):
             if isinstance(topology.get(key), int):
                 topology[key] = min(topology[key], random.choice([2, 3, SIZE]) if key != "k" else SIZE)
+        for table in [*entries(topology, "override"), *entries(made)]:
+            for key, of_all in (
+                ("leaf", "leaves"),
+                ("spine", "spines"),
+                ("from_leaf", "leaves"),
+                ("to_leaf", "leaves"),
+            ):
+                if isinstance(table.get(key), int) and isinstance(topology.get(of_all), int):
+                    table[key] %= topology[of_all]
     for entry in entries(made):
+        if random.random() < 0.9:
+            fewer(random, entry)
         for key, most in (("duration_us", SHORT_US), ("repeat", 3), ("rounds", 2), ("requests", 20), ("flows", 50)):
             if isinstance(entry.get(key), int | float):
                 entry[key] = min(entry[key], most)
@@ -81,6 +92,14 @@ def shrink(random: Random, made: Spec) -> None:
             entry["size_bytes"] = min(entry["size_bytes"], 300_000)
     if random.random() < 0.8:
         made.setdefault("run", {}).setdefault("until_us", random.choice([1000, 20_000, 200_000]))
+
+
+def fewer(random: Random, entry: Spec) -> None:
+    """Fewer hosts in an entry of traffic."""
+    if isinstance(entry.get("senders"), int):
+        entry["senders"] = random.randrange(1, 4)
+    if isinstance(entry.get("receiver"), int):
+        entry["receiver"] %= 4
 
 
 def entries(made: Spec, key: str = "traffic") -> list[Spec]:
@@ -243,9 +262,11 @@ def graph(random: Random) -> Spec:
     hosts, switches = random.randrange(1, 9), random.randrange(1, 6)
     ends = [(host, hosts + random.randrange(switches)) for host in range(hosts)]
     ends += [(hosts + k, hosts + random.randrange(k)) for k in range(1, switches)]
-    for _ in range(random.randrange(6)):
+    if random.random() < 0.3:
         ends.append((random.randrange(hosts + switches), random.randrange(hosts + switches)))
-    if random.random() < 0.15:
+    elif switches > 1:
+        ends += [(hosts + k, hosts + (k + 1) % switches) for k in range(random.randrange(switches))]
+    if random.random() < 0.1:
         ends.pop(random.randrange(len(ends)))
     links = [
         {"a": a, "b": b, "rate_gbps": random.choice([1, 10, 100]), "delay_ns": random.choice([0, 1, 1000])}

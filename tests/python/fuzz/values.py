@@ -40,7 +40,7 @@ NAMES = [
 
 def value(random: Random, param: Param, size: int) -> Value:
     """A value for `param`; `size` is about how large things may be to stay quick."""
-    if random.random() < 0.12:
+    if random.random() < 0.05:
         return random.choice(WRONG)
     kind = param["type"]
     if kind == "boolean":
@@ -65,9 +65,9 @@ def number(random: Random, param: Param, size: int, *, whole: bool) -> Value:
     """A number: at a bound, beside one, the default, or between."""
     least, most = bounds(param["allowed"])
     draw = random.random()
-    if draw < 0.10:
+    if draw < 0.07:
         return fitted(random.choice([least, most]), whole=whole)
-    if draw < 0.16:
+    if draw < 0.10:
         return fitted(random.choice([least - 1, most + 1, -least - 1, most * 2]), whole=whole)
     default = param["default"]
     if draw < 0.40 and isinstance(default, int | float) and not isinstance(default, bool):
