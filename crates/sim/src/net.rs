@@ -59,6 +59,8 @@ pub struct Net {
     pub series_interval: Option<Span>,
     /// Of which links.
     pub series_links: Recorded,
+    /// Is it counted how often a flow leaves its rack by another uplink?
+    pub counts_reroutes: bool,
     /// Nominal rate of host links, bits per second.
     pub host_rate: u64,
     /// Nominal rate of an unloaded path, bits per second.
@@ -135,6 +137,7 @@ impl Net {
                 || matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.ports == PortKind::CommitAtStart),
             series_interval: spec.metrics.series_interval,
             series_links: Recorded::default(),
+            counts_reroutes: spec.metrics.facts,
             salt: hash::mix2(spec.seed, hash::name("ties")),
             hash_salt: spec.scheme.hash_salt,
         }

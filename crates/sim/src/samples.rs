@@ -46,9 +46,9 @@ pub struct Samples {
 }
 
 /// An interval between two samples holds so many round trips on an empty path between racks,
-const ROUND_TRIPS: u64 = 4;
+const ROUND_TRIPS: u64 = 2;
 /// and so many full packets of the fastest link: then a look at a port costs next to nothing beside what it has sent.
-const PACKETS: u64 = 128;
+const PACKETS: u64 = 64;
 
 impl Samples {
     /// At this interval, or at one that follows from the fabric.
@@ -185,9 +185,15 @@ impl Sim {
     /// Everything before `now` has been done: takes the samples that are due by then.
     #[inline]
     pub(crate) fn sample_until(&mut self, now: Time) {
-        if self.next_sample() <= now
-            && let Some(mut samples) = self.samples.take()
-        {
+        if self.next_sample() <= now {
+            self.catch_up_samples(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn catch_up_samples(&mut self, now: Time) {
+        if let Some(mut samples) = self.samples.take() {
             samples.catch_up(now, self);
             self.samples = Some(samples);
         }

@@ -58,6 +58,8 @@ pub struct Switch {
     salt: u64,
     /// Hooks of its scheme.
     hooks: Hooks,
+    /// Nobody looks at a packet whose way is chosen: it is queued.
+    just_queues: bool,
     /// Where its routes begin: see [`Topology::choices`](crate::topology::Topology::choices).
     row: u32,
     /// The map of the fabric that it knows, by number.
@@ -142,6 +144,7 @@ impl Switch {
             tier,
             host_ports: topology.host_ports(id),
             hooks: fabric.hooks(),
+            just_queues: !(net.counts_reroutes || topology.as_wired || fabric.hooks().has(Hooks::EGRESS)),
             salt: net.switch_salt(id),
             row: id * topology.leaves,
             map: 0,
@@ -359,6 +362,16 @@ impl Switch {
     /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
     #[inline(always)]
     fn queue_inside(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+        if self.just_queues {
+            self.queue(w, now, in_port, out, hand);
+        } else {
+            self.look_and_queue(w, now, in_port, out, hand);
+        }
+    }
+
+    /// [`Switch::queue_inside`], where somebody looks at the packet before.
+    #[inline]
+    fn look_and_queue(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         if in_port < self.host_ports && hand.packet.kind == Kind::Data {
             w.flows.leaves_rack(hand.packet.flow, out);
         }

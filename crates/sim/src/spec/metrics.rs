@@ -28,9 +28,9 @@ keys! {
         /// Are facts kept that take a little time: how long the queue of each link is over time, its greatest use in an
         /// interval, how evenly equal paths are used, and how often flows are rerouted? They change no result.
         facts: bool, Kind::Bool, Default::Bool(false);
-        /// With facts: the time between two looks at each link.
+        /// With facts: the time between two looks at each link, 1 at least.
         sample_interval_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused),
-            Default::Nothing("4 round trips on an empty path or 128 full packets of the fastest link, whichever is longer");
+            Default::Nothing("2 round trips on an empty path or 64 full packets of the fastest link, whichever is longer");
         /// What slowdowns are measured against: a bound that no scheme can beat, whatever paths its packets take, or the time
         /// on the best path alone, as papers and other simulators have it, which several paths together can beat.
         ideal: Ideal, Kind::Words(Ideal::WORDS), Default::Word("bound");
@@ -114,7 +114,7 @@ pub(crate) fn read(given: &Map<String, Value>) -> Result<(MetricsSpec, Value), S
     let series_interval = (keys.series_interval_us > Span::ZERO).then_some(keys.series_interval_us);
     let sample_interval = keys.sample_interval_us;
     if sample_interval.is_some_and(|interval| interval < SHORTEST_SAMPLE) {
-        return Err(reader.refuse("sample_interval_us", "a number of microseconds, 1 or more, at most 9000000000"));
+        return Err(reader.refuse("sample_interval_us", "a number of microseconds from 1 to 9000000000"));
     }
     let series_links = read_series_links(&keys.series_links, &reader)?;
     let (facts, ideal, keep_flows_up_to) = (keys.facts, keys.ideal, keys.keep_flows_up_to);
