@@ -107,7 +107,7 @@ test-rust: $(VENV)/.stamp-tools
 	cargo test --workspace --quiet
 
 test-python: build
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 test: test-rust test-python ## Every test, Rust and Python
 	@echo "make test: all Rust and Python tests passed"
