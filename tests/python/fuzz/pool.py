@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -84,7 +85,7 @@ class Worker:
             outcome: Outcome = json.loads(line)
             return outcome
         code = process.wait()
-        self.process = None
+        self.end()
         self.errors.seek(0)
         said = self.errors.read()[-2000:]
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
@@ -93,10 +94,16 @@ class Worker:
 
     def stop(self) -> None:
         """End the process."""
+        self.end()
+        self.errors.close()
+
+    def end(self) -> None:
+        """End the process, if there is one."""
         if self.process is not None:
             self.process.kill()
-            self.process.wait()
-        self.errors.close()
+            with suppress(BrokenPipeError):
+                self.process.communicate()
+            self.process = None
 
 
 def watch_time(process: subprocess.Popen[str], done: threading.Event, late: threading.Event) -> None:

@@ -107,7 +107,11 @@ fn merged(down: &[Interval], slow: &[Interval]) -> Vec<(Time, Seen)> {
     let mut instants: Vec<Time> = down.iter().chain(slow).flat_map(|&(from, until)| [from, until]).collect();
     instants.sort_unstable();
     instants.dedup();
-    let holds = |list: &[Interval], at: Time| list.iter().any(|&(from, until)| from <= at && at < until);
+    // Both are in order of time, and none overlap: the last that has begun decides.
+    let holds = |list: &[Interval], at: Time| {
+        let begun = list.partition_point(|&(from, _)| from <= at);
+        begun.checked_sub(1).is_some_and(|last| at < list[last].1)
+    };
     let seen = |at: Time| match () {
         () if holds(down, at) => Seen::Down,
         () if holds(slow, at) => Seen::Degraded,

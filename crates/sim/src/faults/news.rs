@@ -35,7 +35,10 @@ pub fn by_switch(
 ) -> Vec<Vec<(Time, News)>> {
     let mut all = vec![Vec::new(); topology.switches() as usize];
     let at_once = how.mode == DetectionMode::Oracle;
-    let flood = Flood { topology, links, changes, hop: how.flood_hop, at_once };
+    let comes_up = |&&(_, seen): &&(Time, Seen)| seen != Seen::Down;
+    let mut ups: Vec<Time> = changes.values().flatten().filter(comes_up).map(|&(at, _)| at).collect();
+    ups.sort_unstable();
+    let flood = Flood { topology, links, changes, ups, hop: how.flood_hop, at_once };
     for (&link, changes) in changes {
         let spec = &topology.links[link as usize];
         let Some(switch) = spec.from.0.checked_sub(topology.hosts) else { continue };
@@ -69,6 +72,8 @@ struct Flood<'a> {
     topology: &'a Topology,
     links: &'a Links,
     changes: &'a Changes,
+    /// When links are found to work again, in order.
+    ups: Vec<Time>,
     hop: Span,
     at_once: bool,
 }
@@ -88,10 +93,7 @@ impl Flood<'_> {
             if arrivals.iter().all(|&arrival| arrival < Time::NEVER) {
                 return arrivals;
             }
-            let comes_up = |&&(at, seen): &&(Time, Seen)| at > since && seen != Seen::Down;
-            let Some(next) = self.changes.values().flatten().filter(comes_up).map(|&(at, _)| at).min() else {
-                return arrivals;
-            };
+            let Some(&next) = self.ups.get(self.ups.partition_point(|&at| at <= since)) else { return arrivals };
             since = next;
             let has = (0u32..).zip(&arrivals).filter(|(_, arrival)| **arrival < Time::NEVER);
             known = has.map(|(switch, &arrival)| (arrival.max(next), switch)).collect();
