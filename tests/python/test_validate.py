@@ -116,7 +116,8 @@ def test_the_estimate_is_within_a_factor_of_two(path: Path, overrides: list[str]
     assert estimate.flows == result.report["flows"]
     assert estimate.flow_rows == result.flows.num_rows
     assert 0.5 <= estimate.packet_hops / result.report["packet_hops"] <= 2.0
-    # Losses that a timer repairs last as long as the timer, and nobody knows them before; nor which flows a slow link gets.
+    # Losses that a timer repairs last as long as the timer, and nobody knows them before; nor which flows a slow link
+    # gets.
     if not result.summary().packets.timeouts and "override" not in plain.get("topology", {}):
         assert 0.5 <= estimate.simulated_s / (result.report["stop_ps"] / 1e12) <= 2.0
     assert estimate.seconds > 0.0
