@@ -171,9 +171,11 @@ def test_the_cause_may_lie_before_the_straggler() -> None:
     assert (why.last.flow, why.cause.flow) == (5, 1)
     assert why.cause.reasons == ("1 timeout", "3 packets sent again")
     assert why.cause.excess_s == pytest.approx(895e-6)
+    assert why.excess_s == pytest.approx(899e-6)
     assert str(why) == (
-        "flow 5 (host 0 to 1, step 3) arrived last, 914.0 µs after the round began; it waited for 2 before it; the "
-        "longest delay was at flow 1 (host 1 to 2, step 1): 895.0 µs over its ideal: 1 timeout, 3 packets sent again"
+        "flow 5 (host 0 to 1, step 3) arrived last, 914.0 µs after the round began; it waited for 2 before it, "
+        "899.0 µs over their ideals in all; the longest delay was at flow 1 (host 1 to 2, step 1): 895.0 µs over its "
+        "ideal: 1 timeout, 3 packets sent again"
     )
 
 

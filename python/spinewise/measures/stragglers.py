@@ -76,6 +76,11 @@ class Straggler:
         """The straggler itself."""
         return self.chain[-1]
 
+    @property
+    def excess_s(self) -> float:
+        """How much longer than their ideals all flows of the chain took together; infinite if one did not finish."""
+        return sum(one.excess_s for one in self.chain)
+
     def __str__(self) -> str:
         last, cause = self.last, self.cause
         if math.isnan(last.time_s):
@@ -84,6 +89,8 @@ class Straggler:
             text = f"{last} arrived last, {duration(last.after_s + last.time_s)} after the round began"
         if len(self.chain) > 1:
             text += f"; it waited for {len(self.chain) - 1} before it"
+            if math.isfinite(self.excess_s):
+                text += f", {duration(self.excess_s)} over their ideals in all"
         if self.chain[0].after_s > 0.0:
             text += f"; the first of them began {duration(self.chain[0].after_s)} late"
         if cause is not last:

@@ -275,7 +275,7 @@ fn workloads() -> Vec<Value> {
             "about": entry.doc,
             "source": entry.source,
             "use": format!("[[traffic]] kind = \"{}\"", entry.kind),
-            "params": params(&entry.all_keys(), says_nothing),
+            "params": params(&entry.further_keys(), says_nothing),
         })
     });
     let cdfs = builtins().iter().map(|known| {
@@ -333,7 +333,7 @@ fn transports() -> Vec<Value> {
         entry
     });
     let udp = traffic::ENTRIES.iter().find(|entry| entry.kind == "udp");
-    let udp_keys = udp.map(traffic::Entry::all_keys).unwrap_or_default();
+    let udp_keys = udp.map(traffic::Entry::further_keys).unwrap_or_default();
     let udp = json!({
         "name": "udp",
         "about": "constant bit rate by a schedule, paced exactly",

@@ -9,6 +9,9 @@ const NOTHING: &str = "(nothing)";
 /// Longer values are cut in messages, so that an error stays on one screen.
 const LONGEST_VALUE: usize = 200;
 
+/// Longest name of an entry that a hint shows whole.
+const LONGEST_NAMED: usize = 40;
+
 /// A spec was refused: which key, what it was given, and what it may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
@@ -46,7 +49,8 @@ impl SpecError {
         if several < 2 {
             return self;
         }
-        let which = format!("traffic[{number}] is \"{name}\"");
+        // A name that is refused may be anything.
+        let which = format!("traffic[{number}] is {:?}", name.chars().take(LONGEST_NAMED).collect::<String>());
         match &self.hint {
             Some(hint) => SpecError { hint: Some(format!("{hint}; {which}")), ..self },
             None => self.hint(which),

@@ -109,9 +109,10 @@ impl Entry {
         }
     }
 
-    /// All keys of such a table.
-    pub fn all_keys(&self) -> Vec<Key> {
-        [EntryKeys::KEYS, self.keys, self.carried()].concat()
+    /// All keys of such a table but its kind.
+    pub fn further_keys(&self) -> Vec<Key> {
+        let of_all = EntryKeys::KEYS.iter().filter(|key| key.name != "kind");
+        self.keys.iter().chain(of_all).chain(self.carried()).copied().collect()
     }
 }
 
@@ -229,7 +230,10 @@ pub(crate) fn read(
     let mut traffic = Vec::with_capacity(list.len());
     let mut resolved = Vec::with_capacity(list.len());
     for (number, value) in list.iter().enumerate() {
-        let read = read_entry(value, number, &names, fabric, transport);
+        let path = format!("traffic[{number}]");
+        let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table with a kind"))?;
+        let entry = find(&path, table)?;
+        let read = read_entry(entry, table, number, &names, (fabric, transport));
         let (entry, told) = read.map_err(|error| error.of_entry(number, &names[number].name, list.len()))?;
         traffic.push(entry);
         resolved.push(told);
@@ -237,19 +241,16 @@ pub(crate) fn read(
     Ok((traffic, Value::Array(resolved)))
 }
 
-/// Reads one entry.
+/// Reads one entry, whose kind is `entry`.
 fn read_entry(
-    value: &Value,
+    entry: &'static Entry,
+    table: &Map<String, Value>,
     number: usize,
     names: &[common::Named],
-    fabric: &TopologySpec,
-    transport: &Transport,
+    (fabric, transport): (&TopologySpec, &Transport),
 ) -> Result<(TrafficEntry, Value), SpecError> {
-    let path = format!("traffic[{number}]");
-    let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table with a kind"))?;
-    let entry = find(&path, table)?;
     let lists = [EntryKeys::KEYS, entry.keys, entry.carried()];
-    let [mut of_all, mut own, mut of_carried] = Reader::split(&path, lists, table)?;
+    let [mut of_all, mut own, mut of_carried] = Reader::split(&format!("traffic[{number}]"), lists, table)?;
     let mut common = common::read(&mut of_all, names, number)?;
     let source = (entry.read)(&mut own, fabric)?;
     if entry.carrier == Carrier::Transport {

@@ -76,6 +76,10 @@ fn errors_of_one_entry_among_several_tell_its_name() {
     let said = refused(&of(entry("permutation", &json!({}))));
     assert!(said.starts_with("traffic[1].receiver = 1000: expected a host from 0 to "), "{said}");
     assert!(said.ends_with("; traffic[1] is \"storage\""), "{said}");
+    let unknown = json!({"traffic": [entry("permutation", &json!({})), entry("incst", &json!({}))]});
+    assert!(refused(&unknown).ends_with("; did you mean \"incast\"?"), "what it is called says nothing of that");
+    let long = spec(&[("incast", &"\n".repeat(3_000)), ("udp", "")]);
+    assert!(refused(&long).len() < 1_000, "what is refused is not told at length");
     let alone = json!({"traffic": [entry("incast", &json!({"receiver": 1_000}))]});
     assert!(!refused(&alone).contains("traffic[0] is"), "one entry needs no name");
 }
