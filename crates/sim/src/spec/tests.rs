@@ -58,7 +58,7 @@ fn everything() -> Vec<Value> {
                 {"kind": "on_off", "flows": 5, "min_bytes": 10, "max_bytes": 20, "tail_index": 1, "on_us": 3,
                  "arrivals_per_second": 1e6, "off_mean_us": 4, "off_sd_us": 1, "pairs": "one_to_one", "from_leaf": 1,
                  "to_leaf": 0, "start_us": 1, "priority": 1, "subflows": 1},
-                {"kind": "flows", "list": [{"src": 0, "dst": 11, "size_bytes": 1, "start_ns": 0.001}],
+                {"kind": "flows", "list": [{"src": 0, "dst": 11, "size_bytes": 1, "start_ns": 0.001, "batch": 2}],
                  "priority": 0, "subflows": 1},
                 {"kind": "permutation", "size_bytes": 1000, "start_us": 1, "inter_rack": false, "repeat": 2,
                  "period_us": 10, "priority": 2, "subflows": 1},
@@ -82,6 +82,7 @@ fn everything() -> Vec<Value> {
             "metrics": {
                 "size_classes": [{"name": "mice", "from_bytes": 1, "below_bytes": 10}], "series_interval_us": 100,
                 "series_links": ["leaf0->host0"], "facts": true, "sample_interval_us": 20, "keep_flows_up_to": 5,
+                "ideal": "best_path",
             },
         }),
         json!({

@@ -374,7 +374,8 @@ mod tests {
         assert_eq!(depths, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3].map(Some));
         for gate in &made.gates {
             let (before, upon) = gate.after[0];
-            assert_eq!((made.flows[before as usize], upon), (made.flows[gate.flows[0] as usize], Upon::Acknowledged));
+            let (before, again) = (made.flows[before as usize], made.flows[gate.flows[0] as usize]);
+            assert_eq!((FlowSpec { part: before.part + 1, ..before }, upon), (again, Upon::Acknowledged));
             assert_eq!((gate.gap, gate.after.len(), gate.flows.len()), (Span(9), 1, 1));
         }
         assert!(super::super::Workload::List(once.clone().repeated(2, Span::ZERO).unwrap()).is_closed_loop());

@@ -419,7 +419,7 @@ fn given_traffic() {
         ),
         (
             flow(json!({"src": 0, "dst": 1, "size": 100})),
-            "traffic[0].list[0].size = 100: expected one of the keys src, dst, size_bytes, start_ns; did you mean \"size_bytes\"?",
+            "traffic[0].list[0].size = 100: expected one of the keys src, dst, size_bytes, start_ns, batch; did you mean \"size_bytes\"?",
         ),
         (
             traffic(json!({"kind": "permutation", "size_bytes": 1, "repeat": 100000000})),
@@ -526,15 +526,15 @@ fn files() {
     let csv = |text| file_message(r#"{"kind": "flows"}"#, "file", text);
     assert_eq!(
         csv("src,dst,bytes,start_ns\n0,1,5,0\n"),
-        "traffic[0].file = PATH: expected a CSV file of flows between the hosts of this topology; line 1, column size_bytes: `missing`; allowed is a header with src, dst, size_bytes, start_ns"
+        "traffic[0].file = PATH: expected a CSV file of one flow or more between the hosts of this topology; line 1, column size_bytes: `missing`; allowed is a header with src, dst, size_bytes, start_ns"
     );
     assert_eq!(
         csv("src,dst,size_bytes,start_ns\n0,1,5,0\n0,1,-5,0\n"),
-        "traffic[0].file = PATH: expected a CSV file of flows between the hosts of this topology; line 3, column size_bytes: `-5`; allowed is a whole number of bytes, 1 or more"
+        "traffic[0].file = PATH: expected a CSV file of one flow or more between the hosts of this topology; line 3, column size_bytes: `-5`; allowed is a whole number of bytes, 1 or more"
     );
     assert_eq!(
         csv("src,dst,size_bytes,start_ns\n0,99,5,0\n"),
-        "traffic[0].file = PATH: expected a CSV file of flows between the hosts of this topology; line 2, column dst: `99`; allowed is a host, from 0 to 7"
+        "traffic[0].file = PATH: expected a CSV file of one flow or more between the hosts of this topology; line 2, column dst: `99`; allowed is a host, from 0 to 7"
     );
 }
 
