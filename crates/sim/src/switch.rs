@@ -362,27 +362,25 @@ impl Switch {
     /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
     #[inline(always)]
     fn queue_inside(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
-        if self.just_queues {
-            self.queue(w, now, in_port, out, hand);
-        } else {
-            self.look_and_queue(w, now, in_port, out, hand);
+        if !self.just_queues {
+            if in_port < self.host_ports && hand.packet.kind == Kind::Data {
+                w.flows.leaves_rack(hand.packet.flow, out);
+            }
+            if w.net.topology.as_wired && self.down.contains(&out) {
+                self.lose(w, &hand.packet);
+                return;
+            }
+            if self.hooks.has(Hooks::EGRESS) && !is_unseen(w.net, &hand.packet) {
+                self.show_and_queue(w, now, in_port, out, hand);
+                return;
+            }
         }
+        self.queue(w, now, in_port, out, hand);
     }
 
-    /// [`Switch::queue_inside`], where somebody looks at the packet before.
-    #[inline]
-    fn look_and_queue(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
-        if in_port < self.host_ports && hand.packet.kind == Kind::Data {
-            w.flows.leaves_rack(hand.packet.flow, out);
-        }
-        if w.net.topology.as_wired && self.down.contains(&out) {
-            self.lose(w, &hand.packet);
-            return;
-        }
-        if !self.hooks.has(Hooks::EGRESS) || is_unseen(w.net, &hand.packet) {
-            self.queue(w, now, in_port, out, hand);
-            return;
-        }
+    /// Queues a packet at a port that leads to a switch, and lets the scheme look at it before.
+    #[inline(always)]
+    fn show_and_queue(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
         if self.keeps {
             let Some(admitted) = self.admit_kept(w, now, (in_port, out), None, &hand.packet) else {
                 drop_packet(w, &hand.packet);
