@@ -101,7 +101,6 @@ def toml(plain: dict[str, Any]) -> str:
 STRANGERS = [
     ("fabric.toml", ["traffic[0].duration_us=1500", "traffic[1].repeat=1"]),
     ("ai.toml", ["traffic[0].size_bytes=1600000", "traffic[1].size_bytes=1600000"]),
-    ("ft8.toml", ["traffic[0].duration_us=500", "traffic[1].repeat=1"]),
 ]
 MEASURED: list[tuple[Path, list[str]]] = [(path, []) for path in SCENARIOS] + [
     (FUZZED / name, overrides) for name, overrides in STRANGERS
