@@ -23,12 +23,22 @@ from random import Random
 import spinewise
 from samples import TINY_TOML
 
-ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+PAPERS = """
+[[paper]]
+key = "tiny"
+[[paper.experiment]]
+id = "tiny-1"
+figures = ["1"]
+title = "A tiny experiment"
+file = "tiny.py"
+"""
+EXPERIMENT = "from test_experiments import small_experiment\nEXPERIMENT = small_experiment()\n"
 SHORT = ["--set", "traffic[0].duration_us=2000"]
 COMMANDS = {
     "run": ["run", "SPEC", *SHORT, "--set", "metrics.series_interval_us=1"],
     "compare": ["compare", "SPEC", *SHORT, "--schemes", "ecmp,rps", "--seeds", "2", "--jobs", "2"],
-    "reproduce": ["reproduce", "pdlb-7", "--quick", "--papers", str(ROOT / "papers"), "--jobs", "2"],
+    "reproduce": ["reproduce", "tiny-1", "--quick", "--papers", "PAPERS", "--jobs", "2"],
     "resilience": ["resilience", "--quick", "--schemes", "ecmp,rps", "--faults", "link", "--fabrics", "leaf-spine"],
 }
 FOREIGN = {"thesis.tex": "precious", ".out.partial-mine": "mine", "run.json": '{"format": "other"}'}
@@ -48,6 +58,9 @@ class Place:
         for name, content in FOREIGN.items():
             (folder / name).write_text(content)
         (folder / "spec.toml").write_text(TINY_TOML)
+        (folder / "papers").mkdir()
+        (folder / "papers" / "papers.toml").write_text(PAPERS)
+        (folder / "papers" / "tiny.py").write_text(EXPERIMENT)
         return cls(folder)
 
     @property
@@ -57,11 +70,12 @@ class Place:
 
     def start(self, words: Sequence[str]) -> subprocess.Popen[str]:
         """Start a command that writes there."""
-        spec = str(self.folder / "spec.toml")
-        command = [sys.executable, "-m", "spinewise", *(spec if word == "SPEC" else word for word in words)]
+        places = {"SPEC": str(self.folder / "spec.toml"), "PAPERS": str(self.folder / "papers")}
+        command = [sys.executable, "-m", "spinewise", *(places.get(word, word) for word in words)]
         environment = {
             **os.environ,
-            "PYTHONPATH": str(Path(spinewise.__file__).parents[1]),
+            "PYTHONPATH": f"{Path(spinewise.__file__).parents[1]}:{HERE}",
+            "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": str(self.folder / "temporary"),
         }
         pipe = subprocess.PIPE
@@ -78,7 +92,7 @@ class Place:
 
     def hidden(self) -> list[str]:
         """What writers have left that is no result."""
-        known = {*FOREIGN, "spec.toml", "temporary", "out"}
+        known = {*FOREIGN, "spec.toml", "papers", "temporary", "out"}
         beside = [path.name for path in self.folder.iterdir() if path.name not in known]
         return beside + [path.name for path in (self.folder / "temporary").iterdir()]
 

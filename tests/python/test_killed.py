@@ -13,7 +13,7 @@ from test_folder import child, content, names, write
 KILL, INT, TERM = signal.SIGKILL, signal.SIGINT, signal.SIGTERM
 
 
-@pytest.mark.parametrize(("command", "times"), [("run", 4), ("compare", 2), ("resilience", 2)])
+@pytest.mark.parametrize(("command", "times"), [("run", 4), ("compare", 2), ("reproduce", 2), ("resilience", 2)])
 def test_a_killed_command_leaves_old_results_or_new_ones(tmp_path: Path, command: str, times: int) -> None:
     # Tests that a shell runs in the background are made to ignore it, and so would be what they start.
     signal.signal(INT, signal.default_int_handler)

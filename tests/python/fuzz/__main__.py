@@ -32,7 +32,13 @@ def main() -> int:
         return 0
     start = time.monotonic()
 
+    tried = 0
+
     def watch(done: Outcome) -> None:
+        nonlocal tried
+        tried += 1
+        if tried % 1000 == 0:
+            print(f"{tried:,} specs in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
         if done["outcome"] not in GOOD:
             print(f"{done['number']}: {done['outcome']}: {done['detail']}", flush=True)
             if args.keep:
