@@ -507,7 +507,7 @@ impl TcpSender {
     fn start_timer(&mut self, config: &TcpConfig, now: Time) {
         self.deadline = now + self.rtt.rto(config, self.backoff);
         if config.rto_tick != Span::ZERO {
-            self.deadline = self.deadline + self.tick(config, now);
+            self.deadline += self.tick(config, now);
         }
     }
 
