@@ -3,6 +3,7 @@
 use crate::common::{flow, merged, resolved, run};
 use serde_json::{Value, json};
 use spinewise_sim::engine::Sim;
+use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::{Failure, Tuning, simulate};
 use spinewise_sim::spec::resolve;
 use std::time::{Duration, Instant};
@@ -25,6 +26,13 @@ fn refused(spec: &Value, memory: u64) -> (String, String) {
     }
 }
 
+/// The entries of which flows were left out, by the warnings.
+fn cut(outcome: &Outcome) -> Vec<Value> {
+    let warnings = outcome.report["warnings"].as_array().cloned().unwrap_or_default();
+    let ours = warnings.into_iter().filter(|warning| warning["code"] == "flows_after_end");
+    ours.map(|warning| warning["key"].clone()).collect()
+}
+
 #[test]
 fn flows_that_would_start_after_the_end_are_not_drawn() {
     let poisson = |change: Value| {
@@ -35,9 +43,7 @@ fn flows_that_would_start_after_the_end_are_not_drawn() {
     let short = run(&until(json!([poisson(json!({}))]), 1_000.0));
     assert_eq!(long.specs, short.specs);
     assert_eq!((long.hash, &long.report["loads"]), (short.hash, &short.report["loads"]));
-    assert_eq!(long.report["warnings"][0]["code"], "flows_after_end");
-    assert_eq!(long.report["warnings"][0]["key"], "traffic[0]");
-    assert_eq!(short.report["warnings"], json!([]));
+    assert_eq!((cut(&long), cut(&short)), (vec![json!("traffic[0]")], vec![]));
     let kinds = [
         (json!({"kind": "permutation", "size_bytes": 1_000, "repeat": 1_000_000, "period_us": 100}), 16 * 2),
         (
@@ -51,7 +57,7 @@ fn flows_that_would_start_after_the_end_are_not_drawn() {
     for (entry, expected) in kinds {
         let outcome = run(&until(json!([entry]), 150.0));
         assert_eq!(outcome.specs.len(), expected, "{entry}");
-        assert_eq!(outcome.report["warnings"][0]["code"], "flows_after_end", "{entry}");
+        assert_eq!(cut(&outcome), [json!("traffic[0]")], "{entry}");
     }
     let bursts = run(&until(json!([{"kind": "on_off", "flows": 100_000_000, "arrivals_per_second": 1e5}]), 2_000.0));
     assert!((50..200).contains(&bursts.specs.len()), "{}", bursts.specs.len());
@@ -62,7 +68,7 @@ fn what_starts_before_the_end_is_left_alone() {
     let entry = json!({"kind": "poisson", "cdf": "web_search", "load": 0.5, "duration_us": 400});
     let (short, long) = (run(&until(json!([entry]), 500.0)), run(&until(json!([entry]), 100_000.0)));
     assert_eq!(short.specs, long.specs);
-    assert_eq!((&short.report["warnings"], &short.report["loads"]), (&json!([]), &long.report["loads"]));
+    assert_eq!((cut(&short), &short.report["loads"]), (vec![], &long.report["loads"]));
 }
 
 #[test]
