@@ -190,13 +190,12 @@ impl OfClass {
         self.class.class.bind(py).call_method1("_made", (values,))
     }
 
-    /// Its object's layout; the default one, with the failure kept, if it has none that can be.
-    fn layout_of(&self, py: Python<'_>, instance: &Bound<'_, PyAny>, shape: &Shape) -> Layout {
+    /// What its object says of a seat; the default, with the failure kept, if that cannot be.
+    fn layout_of(&self, instance: &Bound<'_, PyAny>, shape: &Shape) -> Layout {
         let asked = instance
             .call_method1("_layout", (tier(shape), shape.hosts, shape.leaves, shape.ports, shape.ways))
             .and_then(|layout| read_layout(&layout));
         asked.unwrap_or_else(|error| {
-            let _ = py;
             failure::keep(failure::at_start(error, format!("{}.layout", self.class.source.class)));
             Layout::default()
         })
@@ -244,7 +243,7 @@ impl Choice for OfClass {
 
     fn layout(&self, shape: &Shape) -> Layout {
         Python::attach(|py| match self.instance(py) {
-            Ok(instance) => self.layout_of(py, &instance, shape),
+            Ok(instance) => self.layout_of(&instance, shape),
             Err(error) => {
                 failure::keep(failure::at_start(error, format!("{}.__init__", self.class.source.class)));
                 Layout::default()
@@ -258,7 +257,7 @@ impl Choice for OfClass {
             let hosted: Arc<dyn spinewise_sim::bank::Elsewhere> = match made {
                 Ok((object, mut instance)) => {
                     instance.layouts =
-                        places.shapes.iter().map(|shape| (*shape, self.layout_of(py, &object, shape))).collect();
+                        places.shapes.iter().map(|shape| (*shape, self.layout_of(&object, shape))).collect();
                     Arc::new(instance)
                 }
                 Err(error) => {
