@@ -21,6 +21,7 @@ use spinewise_policy::{
     About, Feedback, FlowKey, Hooks, Key, Layout, Message, Packet, Peers, Port, Queue, Rng, Sees, Sight, Site, Span,
     Time, Verdict, Way,
 };
+use std::sync::Arc;
 
 /// "This call concerns no peer."
 pub const NO_PEER: u32 = u32::MAX;
@@ -84,53 +85,78 @@ pub struct Asked {
     pub bytes: Vec<u8>,
 }
 
+/// The seats of one scheme, and room for what its hooks ask for.
+pub struct Bank {
+    /// The seats.
+    pub seating: Seating,
+    hooks: Hooks,
+    /// Kind of each seat, and layout of each kind.
+    kinds: Arc<[u16]>,
+    layouts: Arc<[Layout]>,
+    asked: Asked,
+}
+
+impl From<Seating> for Bank {
+    fn from(seating: Seating) -> Bank {
+        let (hooks, kinds, layouts) = seating.facts();
+        Bank { seating, hooks, kinds, layouts, asked: Asked::default() }
+    }
+}
+
 macro_rules! bank {
     ($($variant:ident: $seats:ty,)*) => {
-        /// The seats of one scheme.
-        pub enum Bank {
+        /// The seats of one scheme, by which it is.
+        pub enum Seating {
             $(
                 #[doc = "Seats of this scheme."]
                 $variant($seats),
             )*
         }
 
+        impl Seating {
+            /// The hooks to call, the kind of each seat, and the layout of each kind.
+            fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>) {
+                match self { $(Seating::$variant(seats) => seats.facts(),)* }
+            }
+        }
+
         impl Bank {
             /// The hooks to call.
             #[inline]
             pub fn hooks(&self) -> Hooks {
-                match self { $(Bank::$variant(seats) => seats.hooks(),)* }
+                self.hooks
             }
 
             /// Facts of the scheme.
             pub fn about(&self) -> &'static About {
-                match self { $(Bank::$variant(seats) => seats.about(),)* }
+                match &self.seating { $(Seating::$variant(seats) => seats.about(),)* }
             }
 
             /// What the scheme tells about its choices.
             pub fn sees(&self) -> &'static Sees {
-                match self { $(Bank::$variant(seats) => seats.sees(),)* }
+                match &self.seating { $(Seating::$variant(seats) => seats.sees(),)* }
             }
 
             /// The layout of a seat.
             pub fn layout(&self, seat: u32) -> Layout {
-                match self { $(Bank::$variant(seats) => *seats.layout(seat),)* }
+                self.layouts[usize::from(self.kinds[seat as usize])]
             }
 
             /// Whom a seat keeps peer rows for.
             #[inline]
             pub fn peers(&self, seat: u32) -> Peers {
-                match self { $(Bank::$variant(seats) => seats.layout(seat).peers,)* }
+                self.layouts[usize::from(self.kinds[seat as usize])].peers
             }
 
             /// Does a host's scheme choose the ways of acknowledgements?
             #[inline]
             pub fn picks_acks(&self, seat: u32) -> bool {
-                match self { $(Bank::$variant(seats) => seats.layout(seat).picks_acks,)* }
+                self.layouts[usize::from(self.kinds[seat as usize])].picks_acks
             }
 
             /// A seat's random stream for the phase of its ticks.
             pub fn phase(&self, seat: u32, period: Span) -> Span {
-                let seed = match self { $(Bank::$variant(seats) => seats.seed(),)* };
+                let seed = match &self.seating { $(Seating::$variant(seats) => seats.seed(),)* };
                 let name = self.about().name;
                 let mut rng = Rng::stream(seed ^ spinewise_policy::hash::name(name), "tick phase", u64::from(seat));
                 Span(rng.bits() % period.0.max(1))
@@ -140,51 +166,51 @@ macro_rules! bank {
             /// from one stream, whoever [swaps](Bank::swap_stream) it in.
             #[cold]
             pub fn follow_ns3(&mut self, stream: Rng) {
-                match self { $(Bank::$variant(seats) => seats.follow_ns3(stream),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.follow_ns3(stream),)* }
             }
 
             /// [`Policy::NS3_SHARES_FLOWLETS`].
             pub fn ns3_shares_flowlets(&self) -> bool {
-                match self { $(Bank::$variant(seats) => seats.ns3_shares_flowlets(),)* }
+                match &self.seating { $(Seating::$variant(seats) => seats.ns3_shares_flowlets(),)* }
             }
 
             /// Gives a seat the shared stream, if there is one, or takes it back.
             #[cold]
             pub fn swap_stream(&mut self, seat: u32) {
-                match self { $(Bank::$variant(seats) => seats.swap_stream(seat),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.swap_stream(seat),)* }
             }
 
             /// Makes a flow's row the same as another's.
             #[cold]
             pub fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey) {
-                match self { $(Bank::$variant(seats) => seats.copy_row(seat, from, to),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.copy_row(seat, from, to),)* }
             }
 
             /// Takes what the last hook call asked for.
             pub fn asked(&mut self) -> Asked {
-                match self { $(Bank::$variant(seats) => std::mem::take(seats.asked()),)* }
+                std::mem::take(&mut self.asked)
             }
 
             /// Did the last hook call ask for anything?
             #[inline]
             pub fn has_asked(&self) -> bool {
-                match self { $(Bank::$variant(seats) => seats.has_asked(),)* }
+                self.asked.len > 0
             }
 
             /// Gives the room for actions back.
             pub fn give_back(&mut self, mut room: Asked) {
                 room.len = 0;
-                match self { $(Bank::$variant(seats) => *seats.asked() = room,)* }
+                self.asked = room;
             }
 
             /// [`Policy::pick`] for a packet that came in by `in_port`: the way, and the bytes the header takes on the wire.
             /// What the scheme is shown is made for each scheme apart: of its fields only those are worked out that it reads.
             #[inline(always)]
             pub fn pick(&mut self, call: Call<'_>, packet: &mut packet::Packet, seen: (&Hashing, u16)) -> (Way, u32) {
-                match self {
-                    $(Bank::$variant(seats) => {
+                match &mut self.seating {
+                    $(Seating::$variant(seats) => {
                         let mut header = packet.header;
-                        let picked = seats.pick(call, &packet.view(seen.0, seen.1, 0), &mut header);
+                        let picked = seats.pick(&mut self.asked, call, &packet.view(seen.0, seen.1, 0), &mut header);
                         packet.header = header;
                         picked
                     })*
@@ -201,77 +227,77 @@ macro_rules! bank {
                 sight: &mut Sight<'_>,
             ) -> (Way, u32) {
                 let view = packet.view(seen.0, seen.1, 0);
-                match self {
-                    $(Bank::$variant(seats) => seats.pick_and_tell(call, &view, &mut packet.header, sight),)*
+                match &mut self.seating {
+                    $(Seating::$variant(seats) => seats.pick_and_tell(&mut self.asked, call, &view, &mut packet.header, sight),)*
                 }
             }
 
             /// [`Policy::egress`].
             #[inline]
             pub fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {
-                match self { $(Bank::$variant(seats) => seats.egress(call, port, packet, header),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.egress(&mut self.asked, call, port, packet, header),)* }
             }
 
             /// [`Policy::ingress`].
             #[inline]
             pub fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict {
-                match self { $(Bank::$variant(seats) => seats.ingress(call, packet, header),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.ingress(&mut self.asked, call, packet, header),)* }
             }
 
             /// [`Policy::feedback`].
             #[inline]
             pub fn feedback(&mut self, call: Call<'_>, feedback: &Feedback) {
-                match self { $(Bank::$variant(seats) => seats.feedback(call, feedback),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.feedback(&mut self.asked, call, feedback),)* }
             }
 
             /// [`Policy::message`].
             pub fn message(&mut self, call: Call<'_>, message: &Message<'_>) {
-                match self { $(Bank::$variant(seats) => seats.message(call, message),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.message(&mut self.asked, call, message),)* }
             }
 
             /// [`Policy::timer`], if `key` is still armed for this instant.
             pub fn timer(&mut self, call: Call<'_>, key: Key) -> Fired {
-                match self { $(Bank::$variant(seats) => seats.timer(call, key),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.timer(&mut self.asked, call, key),)* }
             }
 
             /// [`Policy::tick`].
             pub fn tick(&mut self, call: Call<'_>) {
-                match self { $(Bank::$variant(seats) => seats.tick(call),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.tick(&mut self.asked, call),)* }
             }
 
             /// [`Policy::link`].
             pub fn link(&mut self, call: Call<'_>, port: Port, change: spinewise_policy::Change) {
-                match self { $(Bank::$variant(seats) => seats.link(call, port, change),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.link(&mut self.asked, call, port, change),)* }
             }
 
             /// [`Policy::drained`]; unpins the flow the queue was held for.
             pub fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
-                match self { $(Bank::$variant(seats) => seats.drained(call, owner, port, queue),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.drained(&mut self.asked, call, owner, port, queue),)* }
             }
 
             /// Remembers that a timer is armed; pins the flow. Returns when its event must be planned, if it must.
             pub fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time> {
-                match self { $(Bank::$variant(seats) => seats.arm(seat, key, at),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.arm(seat, key, at),)* }
             }
 
             /// Forgets an armed timer.
             pub fn cancel(&mut self, seat: u32, key: Key) {
-                match self { $(Bank::$variant(seats) => seats.cancel(seat, key),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.cancel(seat, key),)* }
             }
 
             /// Pins a flow's row.
             pub fn pin(&mut self, seat: u32, key: FlowKey) {
-                match self { $(Bank::$variant(seats) => seats.pin(seat, key, true),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.pin(seat, key, true),)* }
             }
 
             /// Forgets a flow's row.
             pub fn forget(&mut self, seat: u32, key: FlowKey) {
-                match self { $(Bank::$variant(seats) => seats.forget(seat, key),)* }
+                match &mut self.seating { $(Seating::$variant(seats) => seats.forget(seat, key),)* }
             }
 
             /// How many rows of flows there are.
             pub fn flow_rows(&self) -> usize {
-                match self { $(Bank::$variant(seats) => seats.flow_rows(),)* }
+                match &self.seating { $(Seating::$variant(seats) => seats.flow_rows(),)* }
             }
         }
     };

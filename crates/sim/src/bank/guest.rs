@@ -1,7 +1,7 @@
 //! Schemes whose hooks run elsewhere, such as in Python: one [`Policy`] stands for all of them. It hands each hook to a
 //! trait object with what the contract lends, and keeps its rows as handles to what that object keeps there.
 
-use super::{Bank, Lend, Places, Room, Seats};
+use super::{Bank, Lend, Places, Room, Seating, Seats};
 use spinewise_policy::{
     About, Change, Cx, Feedback, Hooks, Key, Layout, Message, Packet, Policy, Port, Queue, Shape, Site, Verdict, Way,
     Wire,
@@ -134,7 +134,7 @@ impl Hosted {
         seed: u64,
         all_hooks: bool,
     ) -> Bank {
-        Bank::Guest(Box::new(Seats::new(Hosted(elsewhere), about, places, seed, all_hooks)))
+        Seating::Guest(Box::new(Seats::new(Hosted(elsewhere), about, places, seed, all_hooks))).into()
     }
 
     fn tell(&self, which: Hooks, cx: &mut Cx<'_, Self>, flow: Option<&mut Row>, hook: Hook<'_>) {

@@ -5,37 +5,36 @@ use spinewise_policy::{
     About, Change, Cx, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet, Policy, Port, Queue, Rng, Sees,
     Sight, Time, Verdict, Way, Wire,
 };
+use std::sync::Arc;
 
 /// The seats of a scheme, whichever it is. The methods are those of [`Bank`](super::Bank), which explains them.
 #[allow(missing_docs)]
 pub trait Seated {
     fn about(&self) -> &'static About;
-    fn hooks(&self) -> Hooks;
+    fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>);
     fn sees(&self) -> &'static Sees;
     fn seed(&self) -> u64;
-    fn layout(&self, seat: u32) -> &Layout;
     fn follow_ns3(&mut self, stream: Rng);
     fn ns3_shares_flowlets(&self) -> bool;
     fn swap_stream(&mut self, seat: u32);
     fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey);
-    fn asked(&mut self) -> &mut Asked;
-    fn has_asked(&self) -> bool;
-    fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32);
+    fn pick(&mut self, asked: &mut Asked, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32);
     fn pick_and_tell(
         &mut self,
+        asked: &mut Asked,
         call: Call<'_>,
         packet: &Packet,
         header: &mut [u8; 16],
         sight: &mut Sight<'_>,
     ) -> (Way, u32);
-    fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]);
-    fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict;
-    fn feedback(&mut self, call: Call<'_>, feedback: &Feedback);
-    fn message(&mut self, call: Call<'_>, message: &Message<'_>);
-    fn timer(&mut self, call: Call<'_>, key: Key) -> Fired;
-    fn tick(&mut self, call: Call<'_>);
-    fn link(&mut self, call: Call<'_>, port: Port, change: Change);
-    fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue);
+    fn egress(&mut self, asked: &mut Asked, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]);
+    fn ingress(&mut self, asked: &mut Asked, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict;
+    fn feedback(&mut self, asked: &mut Asked, call: Call<'_>, feedback: &Feedback);
+    fn message(&mut self, asked: &mut Asked, call: Call<'_>, message: &Message<'_>);
+    fn timer(&mut self, asked: &mut Asked, call: Call<'_>, key: Key) -> Fired;
+    fn tick(&mut self, asked: &mut Asked, call: Call<'_>);
+    fn link(&mut self, asked: &mut Asked, call: Call<'_>, port: Port, change: Change);
+    fn drained(&mut self, asked: &mut Asked, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue);
     fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time>;
     fn cancel(&mut self, seat: u32, key: Key);
     fn pin(&mut self, seat: u32, key: FlowKey, pinned: bool);
@@ -51,9 +50,8 @@ where
         self.about
     }
 
-    #[inline]
-    fn hooks(&self) -> Hooks {
-        self.hooks
+    fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>) {
+        (self.hooks, self.kinds.clone(), self.layouts.clone())
     }
 
     fn sees(&self) -> &'static Sees {
@@ -62,11 +60,6 @@ where
 
     fn seed(&self) -> u64 {
         self.seed
-    }
-
-    #[inline]
-    fn layout(&self, seat: u32) -> &Layout {
-        &self.layouts[usize::from(self.kinds[seat as usize])]
     }
 
     #[cold]
@@ -96,18 +89,9 @@ where
         }
     }
 
-    fn asked(&mut self) -> &mut Asked {
-        &mut self.asked
-    }
-
-    #[inline]
-    fn has_asked(&self) -> bool {
-        self.asked.len > 0
-    }
-
     #[inline(always)]
-    fn pick(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
-        self.with_header(Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
+    fn pick(&mut self, asked: &mut Asked, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32) {
+        self.with_header(asked, Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
             let way = policy.pick(cx, flow, packet, header);
             (way, header.wire())
         })
@@ -115,12 +99,13 @@ where
 
     fn pick_and_tell(
         &mut self,
+        asked: &mut Asked,
         call: Call<'_>,
         packet: &Packet,
         header: &mut [u8; 16],
         sight: &mut Sight<'_>,
     ) -> (Way, u32) {
-        self.with_header(Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
+        self.with_header(asked, Hooks::NONE, call, packet, header, |policy, cx, flow, header| {
             policy.sees(cx, flow, packet, sight);
             let way = policy.pick(cx, flow, packet, header);
             (way, header.wire())
@@ -128,31 +113,31 @@ where
     }
 
     #[inline]
-    fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {
+    fn egress(&mut self, asked: &mut Asked, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {
         let mut own = P::Header::get(header);
-        self.call(Hooks::EGRESS, call, None, |policy, cx, _| policy.egress(cx, port, packet, &mut own));
+        self.call(asked, Hooks::EGRESS, call, None, |policy, cx, _| policy.egress(cx, port, packet, &mut own));
         put(&own, header);
     }
 
     #[inline]
-    fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict {
+    fn ingress(&mut self, asked: &mut Asked, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict {
         let hook = |policy: &P, cx: &mut Cx<'_, P>, flow: &mut P::Flow, header: &mut P::Header| {
             policy.ingress(cx, flow, packet, header)
         };
-        self.with_header(Hooks::INGRESS, call, packet, header, hook)
+        self.with_header(asked, Hooks::INGRESS, call, packet, header, hook)
     }
 
     #[inline]
-    fn feedback(&mut self, call: Call<'_>, feedback: &Feedback) {
+    fn feedback(&mut self, asked: &mut Asked, call: Call<'_>, feedback: &Feedback) {
         let which = if feedback.event.is_loss() { Hooks::LOSS } else { Hooks::FEEDBACK };
-        self.call(which, call, feedback.flow, |policy, cx, flow| policy.feedback(cx, flow, feedback));
+        self.call(asked, which, call, feedback.flow, |policy, cx, flow| policy.feedback(cx, flow, feedback));
     }
 
-    fn message(&mut self, call: Call<'_>, message: &Message<'_>) {
-        self.call(Hooks::MESSAGE, call, message.flow, |policy, cx, flow| policy.message(cx, flow, message));
+    fn message(&mut self, asked: &mut Asked, call: Call<'_>, message: &Message<'_>) {
+        self.call(asked, Hooks::MESSAGE, call, message.flow, |policy, cx, flow| policy.message(cx, flow, message));
     }
 
-    fn timer(&mut self, call: Call<'_>, key: Key) -> Fired {
+    fn timer(&mut self, asked: &mut Asked, call: Call<'_>, key: Key) -> Fired {
         let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { return Fired::Stale };
         match seat.armed.get_mut(&key) {
             Some(armed) if armed.at == call.now => {}
@@ -164,7 +149,7 @@ where
         }
         seat.armed.remove(&key);
         let flow = if let Key::Flow(flow, _) = key { Some(flow) } else { None };
-        self.call(Hooks::TIMER, call, flow, |policy, cx, flow| policy.timer(cx, flow, key));
+        self.call(asked, Hooks::TIMER, call, flow, |policy, cx, flow| policy.timer(cx, flow, key));
         // Only now: a row must not have aged when its own timer finds it.
         if let Some(flow) = flow {
             self.pin(call.seat, flow, false);
@@ -172,17 +157,17 @@ where
         Fired::Done
     }
 
-    fn tick(&mut self, call: Call<'_>) {
-        self.call(Hooks::TICK, call, None, |policy, cx, _| policy.tick(cx));
+    fn tick(&mut self, asked: &mut Asked, call: Call<'_>) {
+        self.call(asked, Hooks::TICK, call, None, |policy, cx, _| policy.tick(cx));
     }
 
-    fn link(&mut self, call: Call<'_>, port: Port, change: Change) {
-        self.call(Hooks::LINK, call, None, |policy, cx, _| policy.link(cx, port, change));
+    fn link(&mut self, asked: &mut Asked, call: Call<'_>, port: Port, change: Change) {
+        self.call(asked, Hooks::LINK, call, None, |policy, cx, _| policy.link(cx, port, change));
     }
 
-    fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
+    fn drained(&mut self, asked: &mut Asked, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
         if self.hooks.has(Hooks::DRAINED) {
-            self.call(Hooks::DRAINED, call, owner, |policy, cx, flow| policy.drained(cx, flow, port, queue));
+            self.call(asked, Hooks::DRAINED, call, owner, |policy, cx, flow| policy.drained(cx, flow, port, queue));
         }
         if let Some(owner) = owner {
             self.pin(call.seat, owner, false);
@@ -229,6 +214,7 @@ where
     #[inline(always)]
     fn with_header<R: Default>(
         &mut self,
+        asked: &mut Asked,
         which: Hooks,
         call: Call<'_>,
         packet: &Packet,
@@ -238,8 +224,8 @@ where
         let mut own = P::Header::get(header);
         let key = matches!(packet.kind, Kind::Data | Kind::Ack).then_some(packet.flow);
         let mut blank = P::Flow::default();
-        let answer =
-            self.call(which, call, key, |policy, cx, flow| hook(policy, cx, flow.unwrap_or(&mut blank), &mut own));
+        let answer = self
+            .call(asked, which, call, key, |policy, cx, flow| hook(policy, cx, flow.unwrap_or(&mut blank), &mut own));
         put(&own, header);
         answer
     }

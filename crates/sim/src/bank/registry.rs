@@ -1,6 +1,6 @@
 //! What schemes there are, and a scheme as a spec has chosen it: read once, into a type.
 
-use super::{Bank, Places, Seats};
+use super::{Bank, Places, Seating, Seats};
 use spinewise_policy::config::{Allowed, InPreset, Param, Refused, Value};
 use spinewise_policy::{About, Compared, Hooks, Layout, Params, Policy, Sees, Shape, Site, Tree, Uneven};
 use std::fmt;
@@ -122,7 +122,7 @@ impl Entry {
         P::Site: super::Lend,
         P::Config: Send + Sync,
     {
-        Entry::of::<P>(&|given| configured::<P>(given, Entry::guest::<P>(), |seats| Bank::Guest(Box::new(seats))))
+        Entry::of::<P>(&|given| configured::<P>(given, Entry::guest::<P>(), |seats| Seating::Guest(Box::new(seats))))
     }
 }
 
@@ -136,7 +136,7 @@ macro_rules! registry {
     ($($variant:ident: $policy:ty,)*) => {
         /// All schemes of the registry.
         pub const REGISTRY: &[Entry] = &[$(
-            Entry::of::<$policy>(&|given| configured::<$policy>(given, REGISTRY[Number::$variant as usize], Bank::$variant)),
+            Entry::of::<$policy>(&|given| configured::<$policy>(given, REGISTRY[Number::$variant as usize], Seating::$variant)),
         )*];
 
         /// Places in the registry.
@@ -237,10 +237,10 @@ impl fmt::Debug for Chosen {
 struct Configured<P: Policy> {
     config: P::Config,
     entry: Entry,
-    bank: fn(Seats<P>) -> Bank,
+    seating: fn(Seats<P>) -> Seating,
 }
 
-fn configured<P>(given: &Given, entry: Entry, bank: fn(Seats<P>) -> Bank) -> Result<Chosen, Misfit>
+fn configured<P>(given: &Given, entry: Entry, seating: fn(Seats<P>) -> Seating) -> Result<Chosen, Misfit>
 where
     P: Policy + 'static,
     P::Site: super::Lend,
@@ -250,7 +250,7 @@ where
     for (place, (name, value)) in given.iter().enumerate() {
         config.set(name, value.as_value()).map_err(|refused| Misfit::Param(place, refused))?;
     }
-    Ok(Chosen::new(Configured { config, entry, bank }))
+    Ok(Chosen::new(Configured { config, entry, seating }))
 }
 
 impl<P> Choice for Configured<P>
@@ -288,6 +288,6 @@ where
     }
 
     fn seat(&self, places: &Places, seed: u64, all_hooks: bool) -> Bank {
-        (self.bank)(Seats::new(P::new(&self.config), &P::ABOUT, places, seed, all_hooks))
+        (self.seating)(Seats::new(P::new(&self.config), &P::ABOUT, places, seed, all_hooks)).into()
     }
 }

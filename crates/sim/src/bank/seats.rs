@@ -5,6 +5,7 @@ use crate::rows::{FlowRows, NumberMap};
 use spinewise_policy::out::Action;
 use spinewise_policy::{About, Cx, FlowKey, Hooks, Key, Layout, Out, Peers, Policy, Rng, Shape, Table, Tier, Time};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The rows of one device under scheme `P`.
 pub(super) struct Seat<P: Policy> {
@@ -50,11 +51,10 @@ pub struct Seats<P: Policy> {
     pub(super) hooks: Hooks,
     pub(super) seed: u64,
     shapes: Vec<Shape>,
-    pub(super) layouts: Vec<Layout>,
+    pub(super) layouts: Arc<[Layout]>,
     /// Kind (index into `shapes`) of each seat.
-    pub(super) kinds: Vec<u16>,
+    pub(super) kinds: Arc<[u16]>,
     pub(super) seats: Vec<Option<Box<Seat<P>>>>,
-    pub(super) asked: Asked,
     /// Actions and bytes that any layout wants room for.
     room: (usize, usize),
     /// A stream that all seats draw from.
@@ -75,7 +75,7 @@ where
     P::Site: Lend,
 {
     pub(super) fn new(policy: P, about: &'static About, places: &Places, seed: u64, all_hooks: bool) -> Self {
-        let layouts: Vec<Layout> = places.shapes.iter().map(|shape| policy.layout(shape)).collect();
+        let layouts: Arc<[Layout]> = places.shapes.iter().map(|shape| policy.layout(shape)).collect();
         let actions = layouts.iter().map(|layout| layout.actions).max().unwrap_or(0);
         let bytes = layouts.iter().map(|layout| layout.bytes).max().unwrap_or(0);
         Seats {
@@ -85,9 +85,8 @@ where
             seed,
             shapes: places.shapes.clone(),
             layouts,
-            kinds: places.kinds.clone(),
+            kinds: places.kinds.clone().into(),
             seats: places.kinds.iter().map(|_| None).collect(),
-            asked: Asked::default(),
             room: (actions, bytes),
             shared: None,
         }
@@ -100,9 +99,9 @@ where
 
     /// Makes room for actions; it is away while the ones before are carried out.
     #[cold]
-    fn make_room(&mut self) {
-        self.asked.actions.resize(self.room.0, Action::MaskEcn);
-        self.asked.bytes.resize(self.room.1, 0);
+    fn make_room(&self, asked: &mut Asked) {
+        asked.actions.resize(self.room.0, Action::MaskEcn);
+        asked.bytes.resize(self.room.1, 0);
     }
 
     #[cold]
@@ -151,6 +150,7 @@ where
     #[inline(always)]
     pub(super) fn call<R: Default>(
         &mut self,
+        asked: &mut Asked,
         which: Hooks,
         call: Call<'_>,
         key: Option<FlowKey>,
@@ -163,8 +163,8 @@ where
         if self.seats[call.seat as usize].is_none() {
             self.take_seat(call.seat);
         }
-        if self.asked.actions.len() < self.room.0 {
-            self.make_room();
+        if asked.actions.len() < self.room.0 {
+            self.make_room(asked);
         }
         let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { unreachable!("seat taken above") };
         let stride = seat.stride;
@@ -181,10 +181,10 @@ where
             ports: &mut seat.ports,
             view: <P::Site as Lend>::view(call.room),
             rng: &mut seat.rng,
-            out: Out::new(&mut self.asked.actions, &mut self.asked.bytes),
+            out: Out::new(&mut asked.actions, &mut asked.bytes),
         };
         let answer = hook(&self.policy, &mut cx, flow);
-        self.asked.len = cx.out.len();
+        asked.len = cx.out.len();
         answer
     }
 }

@@ -6,7 +6,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
 use serde_json::{Value, json};
 use spinewise_policy::schemes::lbsp::table::Row;
-use spinewise_sim::bank::Bank;
+use spinewise_sim::bank::Seating;
 use spinewise_sim::engine::Sim;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::Tuning;
@@ -67,7 +67,7 @@ fn changed_tables(spec: &Value, tuning: Tuning) -> Vec<u32> {
     let spec = resolved(spec);
     let (mut sim, _) = Sim::new(&spec, tuning).expect("a spec that fits");
     sim.run(&spec, tuning, &mut |_| true).expect("a run to its end");
-    let Bank::Lbsp(seats) = &sim.fabric else { panic!("another scheme") };
+    let Seating::Lbsp(seats) = &sim.fabric.seating else { panic!("another scheme") };
     let changed = |switch: &u32| seats.peer_rows(*switch).iter().any(|row| *row != Row::default());
     (0..sim.net.topology.switches()).filter(changed).collect()
 }
