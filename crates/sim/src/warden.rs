@@ -64,11 +64,12 @@ mod tests {
             asked += 1;
             asked < 3
         };
-        let warden = Warden::new(&mut watch);
-        let went_on = (0..10 * EVERY).filter(|_| warden.goes_on()).count();
-        assert_eq!(went_on as u32, 3 * EVERY - 1);
-        assert_eq!(warden.check(), Err(Interrupted));
-        drop(warden);
+        {
+            let warden = Warden::new(&mut watch);
+            let went_on = (0..10 * EVERY).filter(|_| warden.goes_on()).count();
+            assert_eq!(went_on as u32, 3 * EVERY - 1);
+            assert_eq!(warden.check(), Err(Interrupted));
+        }
         assert_eq!(asked, 3);
     }
 }
