@@ -213,8 +213,14 @@ fn bad_fat_trees_are_refused() {
         ),
         (json!({"leaves_per_pod": 0}), "topology.leaves_per_pod = 0: expected a whole number from 1 to 128"),
         (json!({"pods": 0}), "topology.pods = 0: expected a whole number from 1 to 128"),
-        (json!({"core_rate_gbps": 0}), "topology.core_rate_gbps = 0: expected a rate in Gbps, above 0"),
-        (json!({"fabric_rate_gbps": -1}), "topology.fabric_rate_gbps = -1: expected a rate in Gbps, above 0"),
+        (
+            json!({"core_rate_gbps": 0}),
+            "topology.core_rate_gbps = 0: expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second",
+        ),
+        (
+            json!({"fabric_rate_gbps": -1}),
+            "topology.fabric_rate_gbps = -1: expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second",
+        ),
         (json!({"oversubscription": 8}), "topology.oversubscription = 8: expected one of the keys kind, k, pods"),
         (
             json!({"override": [{"host": 4, "up": false, "direction": "down"}]}),
