@@ -35,9 +35,9 @@ EXIT_TERMINATED = 143
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; never shows a traceback for bad input."""
     words = list(sys.argv[1:] if argv is None else argv)
-    streams.prepare()
     args = argparse.Namespace(json=asks_for_json(words))
     try:
+        streams.prepare()
         args = build_parser().parse(words)
         signal.signal(signal.SIGTERM, terminate)
         with notes_on_stderr():
