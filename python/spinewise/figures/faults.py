@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from copy import deepcopy
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -15,18 +14,9 @@ from spinewise.measures import units
 from spinewise.resilience.measures import SHARE, Floats, goodput, lost_share, recovery
 from spinewise.runs.result import Result
 from spinewise.show.style import COLOURS, STYLE, wrapped
-from spinewise.specs.spec import Spec
 
 WINDOW_S = 500e-6
 """The shortest time for which goodput must be back: single intervals are noisy."""
-
-
-def without_faults(spec: Spec) -> Spec:
-    """The same spec in which nothing breaks."""
-    whole = deepcopy(spec)
-    whole.pop("fault", None)
-    whole.pop("detection", None)
-    return whole
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
@@ -15,6 +15,8 @@ from spinewise.measures import units
 from spinewise.measures.summary import tier
 from spinewise.runs.result import Result
 from spinewise.show.style import STYLE, wrapped
+from spinewise.specs.faults import fault_times_us
+from spinewise.specs.spec import Spec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -161,12 +163,9 @@ def mark_faults(axes: Axes, result: Result, size: float) -> None:
                 axes.axvline(at / size, color="#D55E00", linestyle=line, linewidth=0.9)
 
 
-def fault_times(spec: dict[str, Any]) -> list[tuple[float, float | None]]:
+def fault_times(spec: Spec) -> list[tuple[float, float | None]]:
     """When each fault of a spec begins and ends, in seconds."""
-    return [
-        (float(fault.get("at_us") or 0.0) * 1e-6, None if (end := fault.get("until_us")) is None else float(end) * 1e-6)
-        for fault in spec.get("fault") or []
-    ]
+    return [(begin * 1e-6, None if end is None else end * 1e-6) for begin, end in fault_times_us(spec)]
 
 
 def caption(result: Result, use: Grid, rows: list[int]) -> str:

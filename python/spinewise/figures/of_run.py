@@ -12,6 +12,7 @@ from spinewise.measures.entries import names
 from spinewise.measures.tables import numbers
 from spinewise.runs.api import run
 from spinewise.runs.result import Result
+from spinewise.specs.faults import without_faults
 
 
 def spreads(result: Result) -> dict[str, Curves]:
@@ -70,7 +71,7 @@ def around_faults(result: Result) -> Figure:
         raise UnfitError("needs a run with [[fault]] tables")
     if not result.spec.get("metrics", {}).get("series_interval_us"):
         raise UnfitError("needs goodput over time: run with --set metrics.series_interval_us=100, say")
-    return faults.around_faults(result, run(faults.without_faults(result.spec)))
+    return faults.around_faults(result, run(without_faults(result.spec)))
 
 
 def fabric(result: Result) -> Figure:

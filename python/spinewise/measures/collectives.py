@@ -31,8 +31,7 @@ from spinewise.measures import stats
 from spinewise.measures.entries import Entry
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
 from spinewise.measures.tables import numbers
-
-PS_PER_SECOND = 1e12
+from spinewise.measures.units import PS_PER_SECOND
 
 # What bus bandwidth is of algorithm bandwidth, for n hosts: nccl-tests, doc/PERFORMANCE.md; of gather and sendrecv,
 # src/gather.cu and src/sendrecv.cu there.

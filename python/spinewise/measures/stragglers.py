@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinewise.measures.units import duration
-
-PS_PER_SECOND = 1e12
+from spinewise.measures.units import PS_PER_SECOND, duration
 
 # Columns of flows that say why one was late.
 NEEDED = [

@@ -21,6 +21,7 @@ from spinewise.measures.summary import ALL
 from spinewise.resilience.measures import Floats, goodput, lost_share, recovery
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
 from spinewise.runs.result import Result
+from spinewise.specs.faults import fault_times_us, without_faults
 from spinewise.specs.spec import Spec, as_spec
 from spinewise.specs.variants import Variant
 
@@ -131,7 +132,7 @@ class Plan:
         numbers = seeds if seeds is not None else plain.get("compare", {}).get("seeds")
         chosen = seed_list(numbers, plain)
         plan, skipped = ComparisonPlan.of(plain, schemes, None, chosen).served()
-        first, last = span(faults)
+        first, last = span(plain)
         timed = {**plan.spec, "metrics": {**plan.spec.get("metrics", {}), "series_interval_us": interval(first, last)}}
         return cls(timed, plan.variants, skipped, chosen, first, last)
 
@@ -142,7 +143,7 @@ class Plan:
 
     def cases(self) -> list[Case[Key]]:
         """Every run, resolved and checked before the first one starts."""
-        whole = {key: value for key, value in self.spec.items() if key not in ("fault", "detection")}
+        whole = without_faults(self.spec)
         return [
             resolved_case(
                 (variant.label, seed, broken), variant.apply(self.spec if broken else whole), seed,
@@ -159,11 +160,10 @@ class Plan:
         return Study(self, {case.key: one for case, one in zip(cases, found, strict=True)})
 
 
-def span(faults: Sequence[dict[str, Any]]) -> tuple[float, float]:
+def span(spec: Spec) -> tuple[float, float]:
     """The first instant at which something breaks and the last at which something is repaired, in µs."""
-    begins = [float(fault.get("at_us") or 0.0) for fault in faults]
-    ends = [math.inf if fault.get("until_us") is None else float(fault["until_us"]) for fault in faults]
-    return min(begins), max(ends)
+    times = fault_times_us(spec)
+    return min(begin for begin, _ in times), max(math.inf if end is None else end for _, end in times)
 
 
 def interval(first_us: float, last_us: float) -> float:

@@ -4,5 +4,6 @@
 |---|---|
 | `spec` | spec files and overrides become a plain dict; the engine resolves it |
 | `beside` | checks of [compare] and [bounds] |
+| `faults` | its [[fault]] tables |
 | `variants` | schemes with parameters, as written in ``--schemes`` |
 """
