@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from spinewise import core
 from spinewise.agreement.recorded import COLUMNS, Flows
 from spinewise.agreement.setting import PRESET
 
-# Beside the checkout; not part of it.
-FOLDER = Path(__file__).parents[3] / "shared" / "validation"
+# Beside the checkout, and not part of it; or where this variable says.
+FOLDER = Path(os.environ.get("SPINEWISE_RECORDED") or Path(__file__).parents[3] / "shared" / "validation")
 
 
 def present(pattern: str) -> list[Path]:

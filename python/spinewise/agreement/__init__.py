@@ -3,6 +3,7 @@
 | module | what it does |
 |---|---|
 | `recorded` | finds and reads the cases of a folder |
+| `given` | what is said of a case besides its flows: parameters, a sidecar, a topology file |
 | `setting` | what of a spec a case does not say: the fabric and the preset |
 | `scores` | statistics of slowdowns or times, ours against theirs; pure functions of arrays |
 | `terms` | what of a case is compared: slowdowns of RDMA, completion times of TCP |

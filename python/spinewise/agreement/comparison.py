@@ -7,14 +7,15 @@ ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spinewise import core
-from spinewise.agreement import recorded, scores, setting, terms
+from spinewise.agreement import given, recorded, scores, setting, terms
+from spinewise.agreement.given import Given
 from spinewise.agreement.recorded import BASELINE, Flows, Recorded
 from spinewise.agreement.scores import Floats, Score
 from spinewise.agreement.setting import Fabric
@@ -58,6 +59,7 @@ class Plan:
         running: these, and the ECMP cases that are baselines only.
         flows: of every case that runs, by name.
         fabrics: of the same.
+        given: what is said of the same besides their flows.
         schemes: their ``[scheme]`` keys.
         salts: hash salts.
         notes: what was skipped or assumed, for people.
@@ -67,6 +69,7 @@ class Plan:
     running: list[Recorded]
     flows: dict[str, Flows]
     fabrics: dict[str, Fabric]
+    given: dict[str, Given]
     schemes: dict[str, dict[str, Any]]
     salts: list[int]
     notes: list[str]
@@ -78,20 +81,22 @@ class Plan:
             files[case.name] = folder / f"{case.name}.csv"
             files[case.name].write_text(setting.flow_csv(self.flows[case.name]))
         return [
-            Task(
-                case,
-                salt,
-                setting.spec_of(case, self.fabrics[case.name], files[case.name], salt, self.schemes[case.name]),
-            )
-            for salt in self.salts
-            for case in self.running
+            Task(case, salt, self.spec(case, files[case.name], salt)) for salt in self.salts for case in self.running
         ]
 
+    def spec(self, case: Recorded, flows: Path, salt: int) -> Spec:
+        """The spec of one case at one salt; `flows` is its flow list."""
+        usual = setting.spec_of(case, self.fabrics[case.name], flows, salt, self.schemes[case.name])
+        return self.given[case.name].laid_over(usual)
+
     def baseline(self, case: Recorded) -> Recorded | None:
-        """The ECMP case on the same flows, for another scheme's effect."""
+        """The ECMP case on the same flows and fabric, for another scheme's effect."""
         found = next((other for other in self.running if other.name == case.baseline), None)
-        same = found is not None and self.flows[found.name].same_traffic(self.flows[case.name])
-        return found if same and case.scheme != BASELINE else None
+        if found is None or case.scheme == BASELINE:
+            return None
+        same = self.flows[found.name].same_traffic(self.flows[case.name])
+        fabrics = [self.given[one.name].tables.get("topology") for one in (found, case)]
+        return found if same and fabrics[0] == fabrics[1] else None
 
 
 @dataclass(frozen=True)
@@ -127,33 +132,65 @@ class Agreement:
         return head | classes | {"verdict": "fail" if self.problems else "pass", "problems": self.problems}
 
 
-def plan(folder: str | Path, salts: int, patterns: Sequence[str] = (), *, rerouting: str = "on") -> Plan:
-    """Find and read the cases; with `rerouting` "off", schemes are told to leave flows on their first path.
+def plan(
+    folder: str | Path,
+    salts: int,
+    patterns: Sequence[str] = (),
+    *,
+    rerouting: str = "on",
+    sidecars: str | None = None,
+    topology: str | None = None,
+) -> Plan:
+    """Find and read the cases.
+
+    Args:
+        folder: where they lie.
+        salts: how many hash salts each runs with.
+        patterns: only these cases, by name.
+        rerouting: "off": schemes are told to leave flows on their first path.
+        sidecars: where the files beside the cases lie, if not in `folder`.
+        topology: a file with the fabric of all cases beside which there is none.
 
     Raises:
-        SpecError: no case, an unknown scheme or a malformed file.
+        SpecError: no case, an unknown scheme, a malformed file, or a setting that the engine refuses.
     """
-    cases, there, notes = recorded.find(folder, patterns)
+    cases, there, notes = recorded.find(folder, patterns, sidecars)
+    said = {case.name: given.of(case, topology) for case in cases}
+    cases = [replace(case, scheme=said[case.name].scheme["name"]) for case in cases]
     registry = core.registry()["schemes"]
-    schemes = {case.name: setting.scheme_of(case, registry) for case in cases}
+    for case in cases:
+        setting.known_scheme(case.scheme, registry, said[case.name].file)
+    schemes = {name: one.scheme for name, one in said.items()}
     if rerouting == "off":
         cases = [case for case in cases if case.scheme != BASELINE]
         if not cases:
             raise SpecError("--without-rerouting", folder, "cases of a scheme other than ecmp, which never reroutes")
-        schemes = {case.name: setting.without_rerouting(schemes[case.name], registry) for case in cases}
-    wanted = {case.baseline for case in cases}
-    baselines = [case for case in there if case.name in wanted and case not in cases]
+        schemes |= {case.name: setting.without_rerouting(schemes[case.name], registry) for case in cases}
+    wanted = {case.baseline for case in cases} - {case.name for case in cases}
+    baselines = [case for case in there if case.name in wanted]
+    said |= {case.name: given.of(case, topology) for case in baselines}
+    schemes |= {case.name: said[case.name].scheme for case in baselines}
     notes += [f"{case.name}: run as a baseline only" for case in baselines]
     running = cases + baselines
-    schemes |= {case.name: {"name": BASELINE} for case in baselines}
     flows = {case.name: recorded.read(case) for case in running}
     fabrics = {case.name: setting.fabric_of(flows[case.name], case) for case in running}
-    notes += [f"{name}: {fabric.assumed}" for name, fabric in fabrics.items() if fabric.assumed]
-    made = Plan(cases, running, flows, fabrics, schemes, list(range(1, salts + 1)), notes)
+    assumed = {name: fabric.assumed for name, fabric in fabrics.items() if not said[name].fabric}
+    notes += [f"{name}: {words}" for name, words in assumed.items() if words]
+    made = Plan(cases, running, flows, fabrics, said, schemes, list(range(1, salts + 1)), notes)
+    for case in running:
+        check(made, case)
     alone = [case.name for case in cases if case.scheme != BASELINE and made.baseline(case) is None]
     if alone:
         notes.append(f"no effect against ECMP, which has no case on the same flows: {', '.join(alone)}")
     return made
+
+
+def check(planned: Plan, case: Recorded) -> None:
+    """Refuse settings of a case that the engine would refuse, before anything runs."""
+    said = planned.given[case.name]
+    if said.tables or len(said.scheme) > 1:
+        flows = planned.flows[case.name]
+        given.check(said, planned.spec(case, Path("unused"), 1), int(max(flows.src.max(), flows.dst.max())))
 
 
 def engine_runner(jobs: int | None = None, monitor: Monitor | None = None) -> Runner:

@@ -6,6 +6,8 @@ against the file's own ideal.
 
 TCP: ``dctcp-<scheme>-<sym|asym>.csv.gz`` without an ideal. The completion time runs to the last packet of the
 connection.
+
+After the scheme there may be parameters (``:key=value``, several in a row) and a label (``-label``): see `given`.
 """
 
 from __future__ import annotations
@@ -25,17 +27,21 @@ import numpy as np
 from spinewise.errors import SpecError
 
 ENDING = ".csv.gz"
+SIDECAR_ENDING = ".toml"
 FORM = f"<traffic><load>-<lossless|irn>-<scheme>{ENDING} or dctcp-<scheme>-<sym|asym>{ENDING}"
 TCP_COLUMNS = ("src", "dst", "size_bytes", "start_ns", "fct_ns")
 COLUMNS = (*TCP_COLUMNS, "ideal_fct_ns")
 TCP = "tcp"
 BASELINE = "ecmp"
+# Labels of cases of TCP that need no file to be understood; `given.LABELS` has what they mean.
+KNOWN_LABELS = ("rb",)
 # Largest numbers: of a host on 4096 leaves of 64, of a size, and of nanoseconds (2.5 hours).
 MOST = {"src": 2**18 - 1, "dst": 2**18 - 1, "size_bytes": 10**12, "start_ns": 9 * 10**12, "fct_ns": 9 * 10**12}
 MOST["ideal_fct_ns"] = MOST["fct_ns"]
 
-_RDMA = re.compile(r"(?P<traffic>.*\D)(?P<load>\d+)-(?P<mode>lossless|irn)-(?P<scheme>[A-Za-z0-9_]+)")
-_TCP = re.compile(r"(?P<traffic>dctcp)-(?P<scheme>[A-Za-z0-9_]+)-(?P<load>sym|asym)")
+_SCHEME = r"(?P<scheme>[A-Za-z0-9_]+)(?::(?P<parameters>[^-]+))?(?:-(?P<label>[A-Za-z0-9_-]+?))?"
+_RDMA = re.compile(rf"(?P<traffic>.*\D)(?P<load>\d+)-(?P<mode>lossless|irn)-{_SCHEME}")
+_TCP = re.compile(rf"(?P<traffic>dctcp)-{_SCHEME}-(?P<load>sym|asym)")
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -80,6 +86,9 @@ class Recorded:
         load: a label, in percent; of TCP the fabric, "sym" or "asym".
         mode: "lossless", "irn" or "tcp".
         scheme: the load-balancing scheme.
+        parameters: what stands behind it in the name, as ``key=value:key=value``; empty for none.
+        label: a word for how it was run; empty for the usual way.
+        sidecar: the file beside it that says more, if there is one.
     """
 
     name: str
@@ -88,6 +97,14 @@ class Recorded:
     load: str
     mode: str
     scheme: str
+    parameters: str = ""
+    label: str = ""
+    sidecar: Path | None = None
+
+    @property
+    def usual(self) -> bool:
+        """Whether nothing is said but what the name's plain form says."""
+        return not self.parameters and not self.label and self.sidecar is None
 
     @property
     def baseline(self) -> str:
@@ -97,30 +114,48 @@ class Recorded:
         return f"{self.traffic}{self.load}-{self.mode}-{BASELINE}"
 
 
-def find(folder: str | Path, patterns: Sequence[str] = ()) -> tuple[list[Recorded], list[Recorded], list[str]]:
+def find(
+    folder: str | Path, patterns: Sequence[str] = (), sidecars: str | Path | None = None
+) -> tuple[list[Recorded], list[Recorded], list[str]]:
     """The cases in `folder` that fit any pattern (all, without one), all cases there, and what was skipped and why.
+
+    Args:
+        folder: where the cases lie.
+        patterns: of names.
+        sidecars: where the files beside them lie, if not in `folder`.
 
     Raises:
         SpecError: there is no such folder, or no case in it, or none that fits.
     """
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise SpecError("DIR", folder, f"a folder with files {FORM}", "there is no such folder")
+    folder = existing(folder, "DIR", f"a folder with files {FORM}")
+    beside = folder if sidecars is None else existing(sidecars, "--sidecars", "a folder with files CASE.toml")
     cases, skipped = [], []
     for path in sorted(folder.glob(f"*{ENDING}")):
         name = path.name.removesuffix(ENDING)
-        if match := _TCP.fullmatch(name):
-            cases.append(Recorded(name, path, mode=TCP, **match.groupdict()))
-        elif match := _RDMA.fullmatch(name):
-            cases.append(Recorded(name, path, **match.groupdict()))
-        else:
+        match = _TCP.fullmatch(name) or _RDMA.fullmatch(name)
+        if match is None:
             skipped.append(f"{path.name}: skipped, the name is not {FORM}")
+            continue
+        parts = {key: value or "" for key, value in match.groupdict().items()}
+        file = beside / f"{name}{SIDECAR_ENDING}"
+        case = Recorded(name, path, sidecar=file if file.exists() else None, **{"mode": TCP, **parts})
+        if case.label and case.sidecar is None and (case.mode != TCP or case.label not in KNOWN_LABELS):
+            skipped.append(f'{path.name}: skipped, what "{case.label}" means would stand in {file.name}')
+        else:
+            cases.append(case)
     if not cases:
         raise SpecError("DIR", folder, f"a folder with files {FORM}", "; ".join(skipped) or "none there")
     wanted = [case for case in cases if not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns)]
     if not wanted:
         raise SpecError("--cases", ",".join(patterns), "a pattern that fits one of " + ", ".join(c.name for c in cases))
     return wanted, cases, skipped
+
+
+def existing(folder: str | Path, key: str, allowed: str) -> Path:
+    """A folder that is there."""
+    if not Path(folder).is_dir():
+        raise SpecError(key, folder, allowed, "there is no such folder")
+    return Path(folder)
 
 
 def read(case: Recorded) -> Flows:

@@ -80,9 +80,10 @@ def plan(folder: str | Path, patterns: list[str]) -> list[Recorded]:
     Raises:
         SpecError: there is none.
     """
-    cases = [case for case in recorded.find(folder, patterns)[0] if case.scheme in FOLLOWED and case.mode != TCP]
+    there = recorded.find(folder, patterns)[0]
+    cases = [case for case in there if case.scheme in FOLLOWED and case.mode != TCP and case.usual]
     if not cases:
-        allowed = f"cases of {', '.join(FOLLOWED)} over RDMA: what other schemes draw is not followed"
+        allowed = f"cases of {', '.join(FOLLOWED)} over RDMA, as such cases usually run: no other's draws are followed"
         raise SpecError("--follow", folder, allowed)
     return cases
 

@@ -94,7 +94,7 @@ def shares_rack(flows: Flows, round_trip: Any, size: int) -> bool:
 
 
 def spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: dict[str, Any]) -> Spec:
-    """The spec of a case at one hash salt; `scheme` is its name and parameters."""
+    """The spec of a case at one hash salt, as such cases usually run; `scheme` is its name and parameters."""
     if case.mode == TCP:
         return tcp_spec_of(case, fabric, flow_file, salt, scheme)
     lossless = case.mode == "lossless"
@@ -115,7 +115,7 @@ def spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: 
         },
         "transport": {"kind": "rdma", "recovery": RECOVERY[case.mode]},
         "switch": {"model": "shared_buffer", "pfc": lossless},
-        "scheme": {**scheme, "acks": "ecmp", "hash": "murmur3", "hash_salt": salt},
+        "scheme": {"acks": "ecmp", "hash": "murmur3", **scheme, "hash_salt": salt},
         "traffic": [{"kind": "flows", "file": str(flow_file)}],
     }
 
@@ -145,24 +145,22 @@ def tcp_spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, sche
     }
 
 
-def scheme_of(case: Recorded, registry: list[dict[str, Any]]) -> dict[str, Any]:
-    """The ``[scheme]`` keys of a case.
+def known_scheme(name: str, registry: list[dict[str, Any]], file: str) -> None:
+    """Refuse the name of a scheme, given in `file`, that there is not.
 
     Raises:
         SpecError: no scheme has that name.
     """
     names = [str(entry["name"]) for entry in registry]
-    if case.scheme not in names:
-        hint = nearest(case.scheme, names)
-        raise SpecError("scheme in the file's name", case.scheme, ", ".join(names), hint, file=str(case.path))
-    return {"name": case.scheme}
+    if name not in names:
+        raise SpecError("scheme", name, ", ".join(names), nearest(name, names), file=file)
 
 
 def without_rerouting(scheme: dict[str, Any], registry: list[dict[str, Any]]) -> dict[str, Any]:
     """The scheme told to leave flows on their first path; ECMP, where a scheme has no parameter for that."""
     entry = next(entry for entry in registry if entry["name"] == scheme["name"])
     told = {param["name"]: NEVER[param["name"]] for param in entry.get("params") or [] if param["name"] in NEVER}
-    return {**scheme, "params": told} if told else {"name": BASELINE}
+    return {**scheme, "params": scheme.get("params", {}) | told} if told else {"name": BASELINE}
 
 
 def flow_csv(flows: Flows) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spinewise import core
-from spinewise.agreement import recorded, setting
+from spinewise.agreement import comparison, recorded, setting
 from spinewise.errors import SpecError
 from spinewise.interop import embed
 from spinewise.runs.hidden import scratch
@@ -29,16 +29,18 @@ def measure(file: str | Path, rounds: int, share: float) -> dict[str, Any]:
     path = Path(file)
     if not path.is_file():
         raise SpecError("--recorded", file, "a file with a recorded case", "there is no such file")
+    name = path.name.removesuffix(recorded.ENDING)
     try:
-        (case, *_), _, _ = recorded.find(path.parent, [path.name.removesuffix(recorded.ENDING)])
+        recorded.find(path.parent, [name])
     except SpecError:
         raise SpecError("--recorded", file, f"a file named {recorded.FORM}") from None
-    flows = recorded.read(case)
-    scheme = setting.scheme_of(case, core.registry()["schemes"])
+    planned = comparison.plan(path.parent, 1, [name])
+    case = planned.cases[0]
+    flows = planned.flows[case.name]
     with scratch() as folder:
         listed = folder / "flows.csv"
         listed.write_text(setting.flow_csv(flows))
-        spec = setting.spec_of(case, setting.fabric_of(flows, case), listed, 1, scheme)
+        spec = planned.spec(case, listed, 1)
         embed.expand(spec)
         resolved = core.resolve(spec)
         best, reference, report = float("inf"), float("inf"), {}

@@ -320,6 +320,12 @@ def add_validate_against(commands: Any) -> None:
     parser.add_argument("--salts", type=whole(2, 10_000), default=30, metavar="N", help="hash salts to run over [30]")
     parser.add_argument("--cases", metavar="PATTERN,…", help='only these cases, such as "*-lossless-*"')
     parser.add_argument(
+        "--sidecars", metavar="DIR", help="where the files CASE.toml lie that say how a case was run [beside the cases]"
+    )
+    parser.add_argument(
+        "--topology", metavar="FILE", help="the fabric of the cases: a topology file, or TOML with [topology]"
+    )
+    parser.add_argument(
         "--without-rerouting",
         action="store_true",
         help="counter-test: keep every flow on its first path, so that the comparison must fail",

@@ -26,9 +26,14 @@ def command(args: argparse.Namespace) -> int:
     folder, destination = places(args.folder, args.json)
     patterns = [part.strip() for part in (args.cases or "").split(",") if part.strip()]
     if args.follow:
+        for option, value in (("--sidecars", args.sidecars), ("--topology", args.topology)):
+            if value is not None:
+                raise SpecError(option, value, "no such option with --follow, which runs the usual cases alone")
         return follow(folder, patterns, destination, rerouting=not args.without_rerouting)
     rerouting = "off" if args.without_rerouting else "on"
-    planned = comparison.plan(folder, args.salts, patterns, rerouting=rerouting)
+    planned = comparison.plan(
+        folder, args.salts, patterns, rerouting=rerouting, sidecars=args.sidecars, topology=args.topology
+    )
     for note in planned.notes:
         progress.say(note)
     with bars() as bar:

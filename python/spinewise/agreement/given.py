@@ -1,0 +1,190 @@
+"""What is said of a case besides its flows: parameters in its name, a label, a file beside it, a file with a fabric.
+
+A case that ran with other settings than its scheme's usual ones says so in one of these ways, later ones first:
+
+| way | example |
+|---|---|
+| parameters in the name, as ``--schemes`` takes them | ``dctcp-clove:mode=ecn-sym.csv.gz`` |
+| a label that is known | ``dctcp-presto-rb-sym.csv.gz``: with that code's receive buffer |
+| a file of the same name beside it, which may also name the scheme and the fabric | ``dctcp-presto-rb-sym.toml`` |
+
+```toml
+version = 1
+[scheme]
+name = "presto"
+params = { flowcell_packets = 10 }
+[transport]
+resequencing = "on"
+[topology]
+file = "fat_k8_100G_OS2.txt"
+```
+"""
+
+from __future__ import annotations
+
+import tomllib
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spinewise import core
+from spinewise.agreement.recorded import KNOWN_LABELS, TCP, Recorded
+from spinewise.errors import SpecError, nearest
+from spinewise.interop import embed
+from spinewise.plain import plain
+from spinewise.reading import MB, printable, read_text
+from spinewise.specs import variants
+from spinewise.specs.spec import Spec, anchor_files, parse_toml
+
+VERSION = 1
+TABLES = ("scheme", "transport", "switch", "topology", "run")
+KEYS = ("version", "preset", *TABLES)
+# What the comparison itself sets, salt by salt.
+OURS = {"scheme": ("hash_salt",)}
+SIDECAR = f"a file with version = {VERSION}, preset and the tables {', '.join(TABLES)}"
+# Labels of cases of TCP that need no further word, and what they mean.
+LABELS: dict[str, Spec] = dict(zip(KNOWN_LABELS, [{"transport": {"resequencing": "on"}}], strict=True))
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is said of a case.
+
+    Attributes:
+        scheme: ``[scheme]`` of its spec: the name, and parameters.
+        tables: other keys of the spec, laid over those of such cases.
+        file: where most of it is said, for errors.
+    """
+
+    scheme: Spec
+    tables: Spec
+    file: str
+
+    @property
+    def fabric(self) -> bool:
+        """Whether a whole fabric is given, in place of the usual one."""
+        table = self.tables.get("topology", {})
+        return "kind" in table or "file" in table
+
+    def laid_over(self, spec: Spec) -> Spec:
+        """A spec with these keys in place of its own."""
+        changed = deepcopy(spec)
+        for name, value in self.tables.items():
+            if not isinstance(value, dict):
+                changed[name] = value
+            elif name == "topology" and self.fabric:
+                kept = {key: changed[name][key] for key in ("tx_time_rounding",) if key in changed[name]}
+                changed[name] = kept | value
+            else:
+                changed[name] = changed.get(name, {}) | value
+        return changed
+
+
+def of(case: Recorded, topology: str | None = None) -> Given:
+    """What is said of a case, by its name, its label, the file beside it, and a file with the fabric of all cases.
+
+    Raises:
+        SpecError: a parameter without a value, a file that cannot be read, one of another version, or with other keys.
+    """
+    tables: Spec = deepcopy(LABELS[case.label]) if case.mode == TCP and case.label in LABELS else {}
+    lay(tables, {"scheme": {"name": case.scheme}})
+    if case.parameters:
+        lay(tables, named(case))
+    if case.sidecar is not None:
+        lay(tables, sidecar(case.sidecar))
+    if topology is not None and "topology" not in tables:
+        tables["topology"] = fabric(topology)
+    return Given(tables.pop("scheme"), tables, str(case.path if case.sidecar is None else case.sidecar))
+
+
+def named(case: Recorded) -> Spec:
+    """The parameters in the name of a case, as tables of a spec."""
+    try:
+        found = variants.parse(f"{case.scheme}:{case.parameters}").apply({})
+    except SpecError as error:
+        raise SpecError("the file's name", case.name, error.allowed, error.hint, file=str(case.path)) from None
+    return found
+
+
+def lay(tables: Spec, more: Spec) -> None:
+    """Put more keys over those of `tables`, in place; parameters of the scheme one by one."""
+    for name, value in more.items():
+        if isinstance(value, dict) and isinstance(own := tables.get(name), dict):
+            params = own.get("params", {}) | value.get("params", {})
+            tables[name] = own | value | ({"params": params} if params else {})
+        else:
+            tables[name] = value
+
+
+def sidecar(path: Path) -> Spec:
+    """The tables in the file beside a case.
+
+    Raises:
+        SpecError: it cannot be read, is no TOML, of another version, or has keys that a case does not have.
+    """
+    file = printable(path)
+    found = read_toml(path, SIDECAR)
+    version = found.pop("version", None)
+    if version != VERSION or isinstance(version, bool):
+        value = "nothing" if version is None else version
+        raise SpecError("version", value, f"{VERSION}, the version of such files that this Spinewise reads", file=file)
+    for name, value in found.items():
+        if name not in KEYS:
+            raise SpecError(name, value, ", ".join(KEYS), nearest(name, KEYS), file=file)
+        if name in TABLES and not isinstance(value, dict):
+            raise SpecError(name, value, f"a table [{name}]", file=file)
+        for key in OURS.get(name, ()):
+            if key in value:
+                raise SpecError(f"{name}.{key}", value[key], "no such key here: every salt is a run", file=file)
+    scheme = found.get("scheme", {})
+    if not isinstance(scheme.get("name", ""), str):
+        raise SpecError("scheme.name", scheme["name"], "the name of a scheme", file=file)
+    if not isinstance(scheme.get("params", {}), dict):
+        raise SpecError("scheme.params", scheme["params"], "a table of parameters", file=file)
+    return found
+
+
+def fabric(file: str) -> Spec:
+    """The keys of [topology] in a file: a spec or part of one in TOML, else a topology of the HPCC simulator.
+
+    Raises:
+        SpecError: it cannot be read, or is TOML without a fabric.
+    """
+    if Path(file).suffix != ".toml":
+        return {"file": str(Path(file).resolve())}
+    table = read_toml(Path(file), "a file with a table [topology]").get("topology")
+    if not isinstance(table, dict) or not ("kind" in table or "file" in table):
+        raise SpecError("--topology", file, "a topology file, or TOML with a table [topology] that has kind or file")
+    return table
+
+
+def read_toml(path: Path, allowed: str) -> Spec:
+    """The tables of a TOML file, with file names relative to it made absolute."""
+    file = printable(path)
+    try:
+        found: Spec = plain(parse_toml(read_text(path, file, most=MB, allowed=allowed)))
+        anchor_files(found, path.parent)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError("(whole file)", str(error), "valid TOML", file=file) from None
+    except SpecError as error:
+        raise error.with_file(file) from None
+    return found
+
+
+def check(given: Given, spec: Spec, largest_host: int) -> None:
+    """Let the engine judge what was given, before anything runs; `spec` is the case's, without its flows.
+
+    Raises:
+        SpecError: naming the file that gave it.
+    """
+    flow: dict[str, Any] = {"src": largest_host, "dst": 0 if largest_host else 1, "size_bytes": 1}
+    tried = deepcopy(spec) | {"traffic": [{"kind": "flows", "list": [flow]}]}
+    try:
+        embed.expand(tried)
+        core.resolve(tried)
+    except SpecError as error:
+        if error.key.startswith("traffic"):
+            hosts = f"a fabric with the hosts of the flows, the largest of which is {largest_host}"
+            raise SpecError("topology", spec["topology"], hosts, error.one_line(), file=given.file) from None
+        raise error.with_file(given.file) from None
