@@ -3,12 +3,39 @@
 //! RPS: Dixit, Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013.
 //! Round robin is what ns-2's multipath classifier does, and the `packet scatter` that LBSP is compared with may be
 //! either, hence both. Every packet is scattered, acknowledgements too.
+//!
+//! **Whose turn.** In ns-2.35 a node with several next hops to a destination node installs a `Classifier/MultiPath` for
+//! that destination (`Node instproc add-routes`, tcl/lib/ns-node.tcl), and each classifier counts for itself
+//! (`MultiPathForwarder::classify`, classifier/classifier-mpath.cc). Hosts are nodes there, so the pointer belongs to the
+//! pair of switch and destination host: `pointer = "destination"`. The default, `"switch"`, takes one pointer for all.
+//! Every pointer starts at the first port, as in ns-2.
 
-use crate::{About, AtSwitch, Aware, Compared, Cx, Needs, Packet, Policy, Rule, Sees, Sight, Way};
+use crate::{
+    About, AtSwitch, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sight, Way,
+};
+
+crate::choice! {
+    /// What a pointer of round-robin packet scatter belongs to.
+    Pointer {
+        /// The switch: one for all packets.
+        Switch = "switch",
+        /// The destination host, at each switch: as in ns-2.
+        Destination = "destination",
+    }
+}
 
 crate::params! {
-    /// Packet scatter has no parameters.
+    /// Random packet spraying has no parameters.
     Config {}
+}
+
+crate::params! {
+    /// Round-robin packet scatter's parameters.
+    InTurn {
+        /// Whose pointer says which uplink is next: the switch's, one for all packets, or the destination host's, as in
+        /// ns-2's multipath classifier.
+        pointer: Pointer = Pointer::Switch, Allowed::Words(Pointer::WORDS);
+    }
 }
 
 /// Random packet spraying.
@@ -58,13 +85,25 @@ impl Policy for Rps {
     }
 }
 
-/// Round-robin packet scatter: one pointer per switch, for all destinations (ns-2 keeps one per destination).
+/// Round-robin packet scatter.
 #[derive(Clone, Copy, Debug)]
-pub struct PacketScatter;
+pub struct PacketScatter {
+    pointer: Pointer,
+}
 
-/// Row per switch: who is next.
+/// Row per switch and per destination host: which way is next.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn(u32);
+
+impl Turn {
+    /// Takes its turn among `candidates` ways.
+    #[inline]
+    fn next(&mut self, candidates: u32) -> Way {
+        let turn = if self.0 < candidates { self.0 } else { 0 };
+        self.0 = turn + 1;
+        Way(turn as u16)
+    }
+}
 
 impl Policy for PacketScatter {
     const ABOUT: About = About {
@@ -79,7 +118,7 @@ impl Policy for PacketScatter {
     const COMPARED: Option<Compared> = Some(Compared {
         aware: Aware::No,
         senses: &[],
-        state: "one counter, at every switch",
+        state: "one counter, or one per destination, at every switch",
         needs: Needs::Nothing,
         order: "nothing",
         pick: "O(1)",
@@ -87,16 +126,21 @@ impl Policy for PacketScatter {
     });
     const SEES: Sees = Sees { rules: &[Rule::Chooses("every packet: the next uplink in turn")], ..Sees::NOTHING };
     type Site = AtSwitch;
-    type Config = Config;
+    type Config = InTurn;
     type Flow = ();
-    type Peer = ();
+    type Peer = Turn;
     type Route = ();
     type Port = ();
     type Node = Turn;
     type Header = ();
 
-    fn new(_: &Config) -> Self {
-        PacketScatter
+    fn new(config: &InTurn) -> Self {
+        PacketScatter { pointer: config.pointer }
+    }
+
+    fn layout(&self, _: &Shape) -> Layout {
+        let peers = if self.pointer == Pointer::Destination { Peers::Hosts } else { Peers::None };
+        Layout { peers, ..Layout::default() }
     }
 
     fn sees(&self, _: &Cx<'_, Self>, _: &(), _: &Packet, sight: &mut Sight<'_>) {
@@ -106,8 +150,9 @@ impl Policy for PacketScatter {
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), _: &Packet, _: &mut ()) -> Way {
         let candidates = cx.view.candidates.len() as u32;
-        let turn = if cx.node.0 < candidates { cx.node.0 } else { 0 };
-        cx.node.0 = turn + 1;
-        Way(turn as u16)
+        match self.pointer {
+            Pointer::Switch => cx.node.next(candidates),
+            Pointer::Destination => cx.peers.current().0.next(candidates),
+        }
     }
 }

@@ -18,6 +18,7 @@ mod loopback;
 mod luopan;
 mod meet;
 mod no_path;
+mod packet_scatter;
 mod qdaps;
 mod selb;
 mod selb_fabric;

@@ -1,6 +1,6 @@
 //! What must hold by theory, packet by packet where it can be seen: queues, lines, tags, and the units schemes move.
 
-use crate::common::{counter, flow, merged, of_link, run, total};
+use crate::common::{counter, flow, merged, of_link, run, run_both, total};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
@@ -333,14 +333,19 @@ fn letflow_without_a_gap_is_packet_spraying() {
 fn spraying_loads_all_uplinks_alike() {
     // Round robin counts packets, random draws favour nobody in bytes either. Each uplink gets 27,400 data packets and
     // as many acknowledgements over 8: four standard deviations are 7 %.
-    for (name, what, most) in [("rps", "bytes", 0.07), ("rps", "packets", 0.05), ("packet_scatter", "packets", 0.001)] {
-        let spec = two_racks(
-            8,
-            json!({"scheme": {"name": name}, "traffic": [{"kind": "permutation", "size_bytes": 10_000_000}]}),
-        );
-        let loads = uplinks(&run(&spec), 8, what);
+    let (random, in_turn) = (json!({"name": "rps"}), json!({"name": "packet_scatter"}));
+    let as_ns2 = json!({"name": "packet_scatter", "params": {"pointer": "destination"}});
+    for (scheme, what, most) in [
+        (&random, "bytes", 0.07),
+        (&random, "packets", 0.05),
+        (&in_turn, "packets", 0.001),
+        (&as_ns2, "packets", 0.001),
+    ] {
+        let spec =
+            two_racks(8, json!({"scheme": scheme, "traffic": [{"kind": "permutation", "size_bytes": 10_000_000}]}));
+        let loads = uplinks(&run_both(&spec), 8, what);
         let mean = loads.iter().sum::<u64>() as f64 / 8.0;
-        assert!(loads.iter().all(|&load| (load as f64 / mean - 1.0).abs() < most), "{name}: {what} {loads:?}");
+        assert!(loads.iter().all(|&load| (load as f64 / mean - 1.0).abs() < most), "{scheme}: {what} {loads:?}");
     }
 }
 
