@@ -10,6 +10,7 @@ mod registry;
 mod seats;
 
 pub use guest::{Answer, Elsewhere, HEADER_ROOM, Header, Hook, Hosted, Lent, Row};
+use hooks::PickInlined;
 pub use hooks::Seated;
 pub use registry::{Choice, Choose, Chosen, Entry, Given, Misfit, ParamValue, REGISTRY, Source};
 pub use seats::{Fired, Places, Seats};
@@ -197,6 +198,12 @@ macro_rules! bank {
                 self.asked.len > 0
             }
 
+            /// Is the scheme a guest, no part of the registry?
+            #[inline]
+            pub fn is_guest(&self) -> bool {
+                matches!(self.seating, Seating::Guest(_))
+            }
+
             /// Gives the room for actions back.
             pub fn give_back(&mut self, mut room: Asked) {
                 room.len = 0;
@@ -204,16 +211,31 @@ macro_rules! bank {
             }
 
             /// [`Policy::pick`] for a packet that came in by `in_port`: the way, and the bytes the header takes on the wire.
-            /// What the scheme is shown is made for each scheme apart: of its fields only those are worked out that it reads.
+            /// What the scheme is shown is made for each scheme apart, so only the fields that it reads are computed. A guest
+            /// reads them all, and would undo that for every scheme: see [`Bank::pick_any`].
+            ///
+            /// # Panics
+            /// If the scheme is a guest.
             #[inline(always)]
             pub fn pick(&mut self, call: Call<'_>, packet: &mut packet::Packet, seen: (&Hashing, u16)) -> (Way, u32) {
                 match &mut self.seating {
                     $(Seating::$variant(seats) => {
                         let mut header = packet.header;
-                        let picked = seats.pick(&mut self.asked, call, &packet.view(seen.0, seen.1, 0), &mut header);
+                        let view = packet.view(seen.0, seen.1, 0);
+                        let picked = seats.pick_inlined(&mut self.asked, call, &view, &mut header);
                         packet.header = header;
                         picked
                     })*
+                }
+            }
+
+            /// [`Bank::pick`] of any scheme, guests included.
+            #[cold]
+            #[inline(never)]
+            pub fn pick_any(&mut self, call: Call<'_>, packet: &mut packet::Packet, seen: (&Hashing, u16)) -> (Way, u32) {
+                let view = packet.view(seen.0, seen.1, 0);
+                match &mut self.seating {
+                    $(Seating::$variant(seats) => seats.pick(&mut self.asked, call, &view, &mut packet.header),)*
                 }
             }
 

@@ -409,6 +409,7 @@ impl Host {
         let Some(edge) = w.edge.as_mut() else { return };
         let call = call(w.net, self.id, now, packet.dst, edge);
         let (way, header) = match &mut w.log.recorder {
+            None if edge.is_guest() => edge.pick_any(call, packet, (&w.net.hashing, 0)),
             None => edge.pick(call, packet, (&w.net.hashing, 0)),
             Some(recorder) => {
                 let (ways, rows) = (w.net.topology.ways_between(self.id, packet.dst), w.net.topology.most_ways);

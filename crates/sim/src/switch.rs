@@ -296,7 +296,7 @@ impl Switch {
     /// Asks the scheme for the way, and takes it.
     #[inline]
     fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
-        if w.log.recorder.is_some() {
+        if w.log.recorder.is_some() || w.fabric.is_guest() {
             self.pick_watched(w, now, in_port, candidates, hand);
             return;
         }
@@ -362,20 +362,26 @@ impl Switch {
     /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
     #[inline(always)]
     fn queue_inside(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
-        if !self.just_queues {
-            if in_port < self.host_ports && hand.packet.kind == Kind::Data {
-                w.flows.leaves_rack(hand.packet.flow, out);
-            }
-            if w.net.topology.as_wired && self.down.contains(&out) {
-                self.lose(w, &hand.packet);
-                return;
-            }
-            if self.hooks.has(Hooks::EGRESS) && !is_unseen(w.net, &hand.packet) {
-                self.show_and_queue(w, now, in_port, out, hand);
-                return;
-            }
+        if self.just_queues {
+            self.queue(w, now, in_port, out, hand);
+        } else {
+            self.look_and_queue(w, now, in_port, out, hand);
         }
-        self.queue(w, now, in_port, out, hand);
+    }
+
+    /// The same where reroutes are counted, routes may be stale, or the scheme looks at what is queued.
+    #[inline(never)]
+    fn look_and_queue(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+        if in_port < self.host_ports && hand.packet.kind == Kind::Data {
+            w.flows.leaves_rack(hand.packet.flow, out);
+        }
+        if w.net.topology.as_wired && self.down.contains(&out) {
+            self.lose(w, &hand.packet);
+        } else if self.hooks.has(Hooks::EGRESS) && !is_unseen(w.net, &hand.packet) {
+            self.show_and_queue(w, now, in_port, out, hand);
+        } else {
+            self.queue(w, now, in_port, out, hand);
+        }
     }
 
     /// Queues a packet at a port that leads to a switch, and lets the scheme look at it before.
@@ -430,8 +436,9 @@ impl Switch {
             return;
         }
         let port = &mut self.ports[usize::from(out)];
-        match port.admit(now, u32::from(hand.packet.wire), w.net.rules.of(port), w.wires) {
-            Some(found) => port.enqueue(now, hand, found, w.net.rules.of(port), w.wires),
+        let rules = w.net.rules.of(port);
+        match port.admit(now, u32::from(hand.packet.wire), rules, w.wires) {
+            Some(found) => port.enqueue(now, hand, found, rules, w.wires),
             None => drop_packet(w, &hand.packet),
         }
     }

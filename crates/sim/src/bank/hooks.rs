@@ -42,6 +42,35 @@ pub trait Seated {
     fn flow_rows(&self) -> usize;
 }
 
+/// [`Seated::pick`] where it is compiled into the path of a packet, which that of a guest cannot be.
+pub(super) trait PickInlined {
+    fn pick_inlined(&mut self, asked: &mut Asked, call: Call<'_>, packet: &Packet, header: &mut [u8; 16])
+    -> (Way, u32);
+}
+
+impl<P: Policy> PickInlined for Seats<P>
+where
+    P::Site: Lend,
+{
+    #[inline(always)]
+    fn pick_inlined(
+        &mut self,
+        asked: &mut Asked,
+        call: Call<'_>,
+        packet: &Packet,
+        header: &mut [u8; 16],
+    ) -> (Way, u32) {
+        self.pick(asked, call, packet, header)
+    }
+}
+
+impl PickInlined for Box<dyn Seated> {
+    #[inline(always)]
+    fn pick_inlined(&mut self, _: &mut Asked, _: Call<'_>, _: &Packet, _: &mut [u8; 16]) -> (Way, u32) {
+        unreachable!("guests are asked by Bank::pick_any")
+    }
+}
+
 impl<P: Policy> Seated for Seats<P>
 where
     P::Site: Lend,

@@ -117,8 +117,9 @@ impl Host {
         if matches!(packet.kind, Kind::Data | Kind::Probe) {
             packet.stamp = now;
         }
-        match queue.admit(now, u32::from(packet.wire), w.net.rules.of(queue), w.wires) {
-            Some(found) => queue.enqueue(now, hand, found, w.net.rules.of(queue), w.wires),
+        let rules = w.net.rules.of(queue);
+        match queue.admit(now, u32::from(packet.wire), rules, w.wires) {
+            Some(found) => queue.enqueue(now, hand, found, rules, w.wires),
             None => {
                 w.log.dropped.add(packet.wire);
                 if packet.of_flow() {

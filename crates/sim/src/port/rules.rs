@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::Port;
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec, at_rate};
 
-/// The queueing rules of a switch, as the hot path wants them.
+/// The queueing rules of a switch, as the hot path wants them: those of a class fill a line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct Rules {
     pub(super) max_packets: u32,
     pub(super) max_bytes: u64,

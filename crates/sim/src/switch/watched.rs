@@ -1,11 +1,11 @@
-//! Choices that are watched: of traced flows, and of runs that follow ns-3.
+//! Choices off the usual path: of traced flows, of runs that follow ns-3, and of guests.
 
 use super::{OwnPorts, Switch, World};
 use crate::packet::InHand;
 use spinewise_policy::Time;
 
 impl Switch {
-    /// Asks the scheme for the way, with an eye on traced flows. Where the public ns-3 code of ConWeave is followed, all
+    /// Asks the scheme for the way, a guest too, and records the choices of traced flows. Where the public ns-3 code of ConWeave is followed, all
     /// switches draw from one stream, and flows that the code's keys do not tell apart have one row.
     #[cold]
     #[inline(never)]
@@ -17,7 +17,6 @@ impl Switch {
         candidates: &[u16],
         hand: &mut InHand,
     ) {
-        let Some(recorder) = &mut w.log.recorder else { return };
         let own = hand.packet.key();
         let shared = w.net.shared_rows.get(&own.0);
         w.fabric.swap_stream(self.id);
@@ -26,8 +25,12 @@ impl Switch {
         }
         let ports = OwnPorts { owner: self, wires: w.wires, now, net: w.net };
         let call = self.call(w.net, now, hand.packet.dst, &ports, candidates, w.free_queues);
+        let seen = (&w.net.hashing, in_port);
         let place = (self.node, candidates.len(), candidates.len());
-        let picked = recorder.pick(w.fabric, call, &mut hand.packet, (&w.net.hashing, in_port), place);
+        let picked = match &mut w.log.recorder {
+            Some(recorder) => recorder.pick(w.fabric, call, &mut hand.packet, seen, place),
+            None => w.fabric.pick_any(call, &mut hand.packet, seen),
+        };
         if let Some(&shared) = shared {
             w.fabric.copy_row(self.id, own, shared);
         }

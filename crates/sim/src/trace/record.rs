@@ -86,7 +86,7 @@ impl Recorder {
         let sees = bank.sees();
         let traced = packet.of_flow() && self.traced[packet.flow as usize];
         if !traced || candidates < 2 || sees.decides != Decides::Chooses {
-            return bank.pick(call, packet, seen);
+            return bank.pick_any(call, packet, seen);
         }
         let before = *packet;
         let mut ways = vec![Way::ANY; rows];
