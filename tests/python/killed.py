@@ -31,7 +31,7 @@ key = "tiny"
 id = "tiny-1"
 figures = ["1"]
 title = "A tiny experiment"
-file = "tiny.py"
+module = "tiny"
 """
 EXPERIMENT = "from test_experiments import small_experiment\nEXPERIMENT = small_experiment()\n"
 SHORT = ["--set", "traffic[0].duration_us=2000"]

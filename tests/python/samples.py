@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from spinewise.measures import tables
+from spinewise.reproduction.experiment import Timeline
 from spinewise.runs.result import Result
 
 DTYPES = {
@@ -139,3 +141,13 @@ load_of = "leaf_uplinks"
 pairs = "inter_rack"
 duration_us = 5000
 """
+
+
+def single(values: Mapping[str, float | Timeline]) -> dict[str, float]:
+    """The measurements of an experiment that are one number."""
+    return {name: value for name, value in values.items() if not isinstance(value, Timeline)}
+
+
+def lines(values: Mapping[str, float | Timeline]) -> dict[str, Timeline]:
+    """The measurements of an experiment that are a line."""
+    return {name: value for name, value in values.items() if isinstance(value, Timeline)}

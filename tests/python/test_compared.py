@@ -1,27 +1,15 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from spinewise import core
 from spinewise.docs import compared
+from spinewise.papers.pdlb import table03
 from spinewise.show.markdown import line
-
-PAPERS = Path(__file__).parents[2] / "papers"
-
-
-def table03() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("table03", PAPERS / "pdlb" / "table03.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def rows(page: str, title: str) -> dict[str, str]:
@@ -74,7 +62,7 @@ def record(scheme: str, paths: int, pick: float, tick: float | None) -> dict[str
 
 
 def test_the_measured_table_names_the_growth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    module = table03()
+    module = table03
     records = [record("pdlb", n, 10.0, 5.0 * n) for n in (4, 16, 64, 256)]
     records += [record("ecmp", n, 0.5 * n * n, None) for n in (4, 16, 64, 256)]
     (tmp_path / "bench.json").write_text(json.dumps(records))
@@ -91,4 +79,4 @@ def test_decisions_are_measured_for_every_scheme_that_says_how_it_compares() -> 
     said = {str(entry["name"]) for entry in compared.schemes() if entry["compared"] is not None}
     assert {str(one["scheme"]) for one in records} == said
     assert all(one["pick_ns"] > 0 for one in records)
-    assert "| `ecmp` | one decision | O(1) |" in table03().table(records)
+    assert "| `ecmp` | one decision | O(1) |" in table03.table(records)

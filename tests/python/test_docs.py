@@ -27,7 +27,7 @@ def test_pages_are_written_once_and_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = Path(__file__).parents[2]
-    for part in ("README.md", "papers", "crates"):
+    for part in ("README.md", "python", "crates"):
         (tmp_path / part).symlink_to(root / part)
     folder = ("--root", str(tmp_path))
     assert run(monkeypatch, "--check", *folder) == 1

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-import runpy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import spinewise as sw
+from samples import lines, single
 from spinewise.measures.summary import offered_on_the_wire
+from spinewise.papers.elab import change, fabric, fig02, fig09, fig12, fig13, large
 from spinewise.reproduction import claims
-from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status, Timeline
+from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status, Timeline
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse
-
-PAPERS = Path(__file__).parents[2] / "papers" / "elab"
-FILES = {name: runpy.run_path(str(PAPERS / f"{name}.py")) for name in ("fig02", "fig09", "fig12", "fig13", "change")}
-FABRIC = FILES["fig02"]["FABRIC"]
 
 
 def measured(points: dict[str, list[float]]) -> Measured:
@@ -62,10 +58,12 @@ def test_an_increase_is_judged_as_a_reduction_is() -> None:
     assert status([7.0, 13.0, 14.0], 0.30) is Status.OPEN
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_run_resolves(name: str) -> None:
+@pytest.mark.parametrize(
+    "experiment", [one.EXPERIMENT for one in (fig02, fig09, fig12, fig13, change)], ids=lambda one: one.id
+)
+def test_every_run_resolves(experiment: Experiment) -> None:
     for effort in (Effort.QUICK, Effort.FULL):
-        runs = FILES[name]["EXPERIMENT"].runs(effort)
+        runs = experiment.runs(effort)
         kinds = {(run.curve, run.variant): run for run in runs}
         for run in kinds.values():
             spec = resolve(run.spec)
@@ -76,26 +74,27 @@ def test_every_run_resolves(name: str) -> None:
 
 
 def test_the_splits_are_what_the_leaf_gives_to_its_uplinks() -> None:
-    spec = FABRIC["under"](parse("proportional@x"), FILES["fig02"]["spec"](3.0, FABRIC["MAIN"], 400_000_000))
-    run = Run(FABRIC["ORACLE"], 3.0, 1, spec)
-    found = FILES["fig02"]["measure"](run, sw.run(spec, seed=1))
+    spec = fabric.under(parse("proportional@x"), fig02.spec(3.0, fabric.MAIN, 400_000_000))
+    run = Run(fabric.ORACLE, 3.0, 1, spec)
+    values = fig02.measure(run, sw.run(spec, seed=1))
+    found, splits = single(values), lines(values)
     assert found["first"] == pytest.approx(1 / 3, abs=0.001)
     assert found["first_p05"] > 0.32
     assert found["first_p95"] < 0.35
     assert found["utilisation"] == pytest.approx(1.0, abs=0.02)
     assert found["carried"] == pytest.approx(found["utilisation"], rel=0.01)
-    assert found["split_7"].value == pytest.approx(0.5, abs=0.05)
-    assert len(found["split_3"].value) == 0
+    assert splits["split_7"].value == pytest.approx(0.5, abs=0.05)
+    assert len(splits["split_3"].value) == 0
 
 
 def test_placements_name_the_spine_of_each_flow() -> None:
-    spec = FILES["fig09"]["spec"](FABRIC["MAIN"])
+    spec = fig09.spec(fabric.MAIN)
     for flow in spec["traffic"][0]["list"]:
         flow["size_bytes"] = 3_000_000
     seen = set()
     for seed in range(1, 30):
         result = sw.run(spec, seed=seed)
-        found = FILES["fig09"]["measure"](Run("ECMP", 0.0, seed, spec), result)
+        found = single(fig09.measure(Run("ECMP", 0.0, seed, spec), result))
         assert {found["F1_first"], found["F2_first"]} <= {0.0, 1.0}
         spine = {True: 1, False: 2}
         assert found["placement"] == 10 * spine[found["F1_first"] == 1.0] + spine[found["F2_first"] == 1.0]
@@ -106,23 +105,21 @@ def test_placements_name_the_spine_of_each_flow() -> None:
 
 
 def test_the_slow_leaf_is_overloaded_above_five_eighths() -> None:
-    large = FILES["fig13"]["LARGE"]
-
     def offered(load: float, override: Any) -> tuple[float, bool]:
-        spec = large["spec"](load, FABRIC["MAIN"], 20_000.0, override)
+        spec = large.spec(load, fabric.MAIN, 20_000.0, override)
         result = sw.run(spec, seed=1)
         return offered_on_the_wire(result.report), result.summary().overloaded
 
     whole, _ = offered(0.5, ())
-    slow, over = offered(0.5, FILES["fig13"]["OVERRIDE"])
+    slow, over = offered(0.5, fig13.OVERRIDE)
     # The leaf that is offered most need not be the slow one.
-    assert whole < slow <= whole / large["CAPACITY"] * 1.001
+    assert whole < slow <= whole / large.CAPACITY * 1.001
     assert not over
-    assert offered(0.8, FILES["fig13"]["OVERRIDE"])[1]
+    assert offered(0.8, fig13.OVERRIDE)[1]
 
 
 def test_a_change_is_sensed_when_the_ceiling_passes_the_mark() -> None:
-    first_beyond, settled = FILES["change"]["first_beyond"], FILES["change"]["settled"]
+    first_beyond, settled = change.first_beyond, change.settled
     line = Timeline(np.array([0.1, 0.5, 0.6, 0.9]), np.array([6e6, 5e6, 4e6, 3e6]))
     assert first_beyond(line, 0.4, 1.0, -1.0) == pytest.approx(0.2)
     assert math.isnan(first_beyond(line, 0.4, 0.55, -1.0))

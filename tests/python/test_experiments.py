@@ -1,4 +1,4 @@
-"""Experiments of papers/: the table of measurements, the checks of claims, the files they leave."""
+"""Experiments of papers: the table of measurements, the checks of claims, the files they leave."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from spinewise.runs.result import Result
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse
 
-PAPERS = Path(__file__).parents[2] / "papers"
+PAPERS = reproduce.OWN_PAPERS
 
 
 def measured(points: Mapping[tuple[str, float], list[float]]) -> Measured:
@@ -181,11 +181,66 @@ def test_an_unknown_figure_gets_the_nearest() -> None:
 
 
 def test_the_papers_folder_is_found_or_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert reproduce.papers_folder(str(PAPERS)) == PAPERS
+    assert reproduce.papers_folder() == reproduce.papers_folder(str(PAPERS)) == PAPERS
     monkeypatch.setenv(reproduce.PAPERS_VARIABLE, str(tmp_path))
     with pytest.raises(SpecError) as caught:
         reproduce.papers_folder()
-    assert caught.value.value == str(tmp_path)
+    assert (caught.value.key, caught.value.value) == (reproduce.PAPERS_VARIABLE, str(tmp_path))
+    with pytest.raises(SpecError, match="--papers"):
+        reproduce.papers_folder(str(tmp_path / "nowhere"))
+
+
+def own_papers(folder: Path, module: str, **files: str) -> Path:
+    """A folder of one's own with one experiment, in this module."""
+    (folder / "inner").mkdir(parents=True)
+    entry = f'[[paper]]\nkey = "own"\n[[paper.experiment]]\nid = "own-1"\nfigures = []\ntitle = ""\nmodule = {module}\n'
+    (folder / reproduce.PAPERS_FILE).write_text(entry)
+    for name, text in files.items():
+        (folder / "inner" / f"{name}.py").write_text(text)
+    return folder
+
+
+def loaded(folder: Path) -> Experiment:
+    return reproduce.load_experiment(reproduce.find(folder, "own-1"))
+
+
+SMALL = "from dataclasses import replace\nfrom test_experiments import small_experiment\nfrom .words import TITLE\n"
+SMALL += "EXPERIMENT = replace(small_experiment(), title=TITLE)\n"
+
+
+def test_modules_of_a_folder_of_ones_own_import_each_other(tmp_path: Path) -> None:
+    """Two folders with the same names do not get into each other's way, whatever the folders are called."""
+    for name in ("json", "not an identifier"):
+        files = {"figure": SMALL, "words": f"TITLE = {name!r}\n"}
+        assert loaded(own_papers(tmp_path / name, '"inner.figure"', **files)).title == name
+    assert json.loads("1") == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "said"),
+    [
+        ('"inner.figure"', "from . import absent\n", "ImportError"),
+        ('"inner.figure"', "import\n", "SyntaxError"),
+        ('"inner.figure"', "", "its EXPERIMENT is missing"),
+        ('"inner.figure"', "EXPERIMENT = 3\n", "its EXPERIMENT is int"),
+        ('"inner.absent"', "", "there is no such file"),
+        ('"inner/figure.py"', "", "meet.fig06"),
+        ('"..figure"', "", "meet.fig06"),
+        ("3", "", "meet.fig06"),
+    ],
+)
+def test_an_experiment_that_cannot_be_loaded_is_named(tmp_path: Path, module: str, text: str, said: str) -> None:
+    folder = own_papers(tmp_path / "own", module, figure=text)
+    with pytest.raises(SpecError) as caught:
+        loaded(folder)
+    assert caught.value.key == "module"
+    assert said in str(caught.value)
+    assert str(folder / reproduce.PAPERS_FILE) in str(caught.value)
+
+
+def test_every_experiment_of_the_papers_can_be_loaded() -> None:
+    for entry in reproduce.listed(PAPERS):
+        assert reproduce.load_experiment(entry).id == entry.id
 
 
 def test_listing_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,8 +6,10 @@ import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from spinewise.reproduction.reproduce import OWN_PAPERS, listed
+
 ROOT = Path(__file__).parents[2] / "python"
-PACKAGE = "spinewise"
+PACKAGE, PAPERS = "spinewise", "spinewise.papers"
 
 
 def module_name(path: Path) -> str:
@@ -56,3 +58,35 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 def test_a_circle_would_be_found(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def f():\n    from spinewise.b import g\n")
     assert imports(tmp_path / "a.py", {"spinewise.a", "spinewise.b"}) == {"spinewise.b"}
+
+
+def within(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def test_nothing_depends_on_the_papers_but_papers() -> None:
+    users = {name for name, found in graph().items() if any(within(one, PAPERS) for one in found)}
+    assert users
+    assert [name for name in sorted(users) if not within(name, PAPERS)] == []
+
+
+def test_a_paper_depends_on_no_other_paper() -> None:
+    for name, found in graph().items():
+        if within(name, PAPERS):
+            own = ".".join(name.split(".")[:3])
+            assert [one for one in found if within(one, PAPERS) and not within(one, own)] == [], name
+
+
+def test_experiments_stand_on_reproduction_specs_runs_and_measures_alone() -> None:
+    """What is run by hand beside them may use more."""
+    found = graph()
+    waiting = [f"{PAPERS}.{entry.module}" for entry in listed(OWN_PAPERS)]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        below = {one for one in found[name] if not within(one, PAPERS)}
+        packages = {".".join(one.split(".")[:2]) for one in below}
+        assert packages <= {f"{PACKAGE}.{one}" for one in ("reproduction", "specs", "runs", "measures")}, name
+        waiting += sorted(found[name] - below - seen)
+    assert len(seen) > 40

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +9,11 @@ import pytest
 
 import spinewise as sw
 from spinewise.measures.tables import numbers
-from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status
+from spinewise.papers.lbsp import fabric, fig06a, fig06b, fig07a, fig07c, groups, routes, section5
+from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
 from spinewise.specs.spec import resolve, set_path
 
-PAPERS = Path(__file__).parents[2] / "papers" / "lbsp"
-NAMES = ("fig06a", "fig06b", "fig07a", "fig07c", "routes", "section5", "groups")
-FILES = {name: runpy.run_path(str(PAPERS / f"{name}.py")) for name in NAMES}
-FABRIC = FILES["fig06b"]["FABRIC"]
+EXPERIMENTS = [one.EXPERIMENT for one in (fig06a, fig06b, fig07a, fig07c, routes, section5, groups)]
 
 
 def measured(points: dict[tuple[str, float], list[float]], metric: str = "y") -> Measured:
@@ -31,17 +27,17 @@ def measured(points: dict[tuple[str, float], list[float]], metric: str = "y") ->
     )
 
 
-def run_all(runs: list[Run], name: str) -> Measured:
+def run_all(runs: list[Run], experiment: Experiment) -> Measured:
     """What an experiment measures of these runs."""
     return Measured(
-        [Measurement(run, FILES[name]["measure"](run, sw.run(run.spec, seed=run.seed)), "00", 0, False) for run in runs]
+        [Measurement(run, experiment.measure(run, sw.run(run.spec, seed=run.seed)), "00", 0, False) for run in runs]
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_run_resolves_and_is_paired(name: str) -> None:
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.id)
+def test_every_run_resolves_and_is_paired(experiment: Experiment) -> None:
     for effort in (Effort.QUICK, Effort.FULL):
-        runs = FILES[name]["EXPERIMENT"].runs(effort)
+        runs = experiment.runs(effort)
         assert len(runs) == len({(run.curve, run.x, run.seed, run.variant) for run in runs})
         kinds = {(run.curve, run.variant): run for run in runs}
         for run in kinds.values():
@@ -57,26 +53,26 @@ def test_every_run_resolves_and_is_paired(name: str) -> None:
 
 def test_a_change_along_a_curve_is_judged_both_ways() -> None:
     table = measured({("a", 0.0): [1.0, 1.1, 1.2], ("a", 1.0): [1.01, 1.11, 1.2], ("a", 2.0): [12.0, 13.0, 14.6]})
-    assert FABRIC["unchanged"](table, "a", "y", 0.0, 1.0, within=0.05).status is Status.HOLDS
-    assert FABRIC["unchanged"](table, "a", "y", 0.0, 2.0, within=0.05).status is Status.FAILS
-    assert FABRIC["grows"](table, "a", "y", 0.0, 2.0, factor=11.0).status is Status.HOLDS
-    assert FABRIC["grows"](table, "a", "y", 0.0, 1.0, factor=11.0).status is Status.FAILS
-    assert FABRIC["grows"](table, "a", "y", 0.0, 2.0, factor=12.0).status is Status.OPEN
+    assert fabric.unchanged(table, "a", "y", 0.0, 1.0, within=0.05).status is Status.HOLDS
+    assert fabric.unchanged(table, "a", "y", 0.0, 2.0, within=0.05).status is Status.FAILS
+    assert fabric.grows(table, "a", "y", 0.0, 2.0, factor=11.0).status is Status.HOLDS
+    assert fabric.grows(table, "a", "y", 0.0, 1.0, factor=11.0).status is Status.FAILS
+    assert fabric.grows(table, "a", "y", 0.0, 2.0, factor=12.0).status is Status.OPEN
     one = measured({("a", 0.0): [1.0], ("a", 1.0): [1.0]})
-    assert FABRIC["unchanged"](one, "a", "y", 0.0, 1.0, within=0.05).status is Status.OPEN
+    assert fabric.unchanged(one, "a", "y", 0.0, 1.0, within=0.05).status is Status.OPEN
 
 
 def test_the_pairs_of_fig_3_have_the_routes_of_its_text() -> None:
-    runs = [run for run in FILES["routes"]["EXPERIMENT"].runs(Effort.QUICK) if run.seed == 1]
-    table = run_all(runs, "routes")
-    verdicts = {claim.id: claim.check(table).status for claim in FILES["routes"]["EXPERIMENT"].claims}
+    runs = [run for run in routes.EXPERIMENT.runs(Effort.QUICK) if run.seed == 1]
+    table = run_all(runs, routes.EXPERIMENT)
+    verdicts = {claim.id: claim.check(table).status for claim in routes.EXPERIMENT.claims}
     assert verdicts == {
         **dict.fromkeys(("C1-01", "C1-02", "C1-03", "C1-04"), Status.HOLDS),
         "C1-16, 8-ary": Status.PARTLY,
         "C1-16, 16-ary": Status.OPEN,
     }
     # 4 hosts under the leaf and 124 elsewhere: half of the pairs are of the group that is lost.
-    assert FILES["routes"]["moved"]("8-ary", table) == pytest.approx(100 * 2 * 4 * 124 / (128 * 127) / 2)
+    assert routes.moved("8-ary", table) == pytest.approx(100 * 2 * 4 * 124 / (128 * 127) / 2)
 
 
 def test_other_routes_than_the_papers_do_not_pass() -> None:
@@ -85,49 +81,48 @@ def test_other_routes_than_the_papers_do_not_pass() -> None:
         set_path(spec, "scheme", {"name": "packet_scatter"})
         return Run(run.curve, run.x, run.seed, spec, run.variant)
 
-    runs = [run for run in FILES["routes"]["EXPERIMENT"].runs(Effort.QUICK) if run.seed == 1 and run.variant != "8-ary"]
-    table = run_all([without_messages(run) for run in runs], "routes")
-    claims = {claim.id: claim for claim in FILES["routes"]["EXPERIMENT"].claims}
+    runs = [run for run in routes.EXPERIMENT.runs(Effort.QUICK) if run.seed == 1 and run.variant != "8-ary"]
+    table = run_all([without_messages(run) for run in runs], routes.EXPERIMENT)
+    claims = {claim.id: claim for claim in routes.EXPERIMENT.claims}
     for name in ("C1-01", "C1-02", "C1-03", "C1-04"):
         assert claims[name].check(table).status is Status.FAILS
 
 
 def test_long_flows_are_those_of_fig_3_and_go_again_and_again() -> None:
-    tree = FABRIC["SMALL"]
-    spec = FILES["fig06b"]["spec"](FABRIC["WHOLE"], FABRIC["RENO"], 2, 1)
+    tree = fabric.SMALL
+    spec = fig06b.spec(fabric.WHOLE, fabric.RENO, 2, 1)
     for entry in spec["traffic"]:
         for flow in entry["list"]:
             flow["size_bytes"] = 50_000
-    (scheme,) = FABRIC["schemes"](FABRIC["LBSP"])
+    (scheme,) = fabric.schemes(fabric.LBSP)
     result = sw.run(scheme.apply(spec), seed=1)
-    pairs = FABRIC["flows_of"](result, tree)
+    pairs = fabric.flows_of(result, tree)
     assert {name: int(inside.sum()) for name, inside in pairs.items()} == {"S1": 4, "S2": 4, "S3": 4}
     assert int(sum(inside.sum() for inside in pairs.values())) == result.flows.num_rows
     src, dst = (numbers(result.flows, name) for name in ("src", "dst"))
     assert {(int(a), int(b)) for a, b in zip(src, dst, strict=True)} == {(40, 20), (44, 21), (64, 23)}
-    other = FILES["fig06b"]["spec"](FABRIC["WHOLE"], FABRIC["RENO"], 2, 2)
-    assert other["traffic"] != FILES["fig06b"]["spec"](FABRIC["WHOLE"], FABRIC["RENO"], 2, 1)["traffic"]
+    other = fig06b.spec(fabric.WHOLE, fabric.RENO, 2, 2)
+    assert other["traffic"] != fig06b.spec(fabric.WHOLE, fabric.RENO, 2, 1)["traffic"]
 
 
 def test_what_fails_is_at_s2s_leaf() -> None:
-    for tree, leaf, aggregation in ((FABRIC["SMALL"], 11, 11), (FABRIC["LARGE"], 23, 23)):
+    for tree, leaf, aggregation in ((fabric.SMALL, 11, 11), (fabric.LARGE, 23, 23)):
         assert (tree.leaf, tree.aggregation) == (leaf, aggregation)
         pair = {"leaf": leaf, "aggregation": aggregation}
-        assert tree.overrides(FABRIC["WHOLE"]) == []
-        assert tree.overrides(FABRIC["LINK"]) == [pair | {"up": False}]
-        assert tree.overrides(FABRIC["SWITCH"]) == [{"aggregation": aggregation, "up": False}]
-        assert tree.overrides(FABRIC["DEGRADED"]) == [pair | {"rate_gbps": 0.1}]
-    flows = [flow for entry in FABRIC["long_flows"](FABRIC["LARGE"], 1, 1) for flow in entry["list"]]
+        assert tree.overrides(fabric.WHOLE) == []
+        assert tree.overrides(fabric.LINK) == [pair | {"up": False}]
+        assert tree.overrides(fabric.SWITCH) == [{"aggregation": aggregation, "up": False}]
+        assert tree.overrides(fabric.DEGRADED) == [pair | {"rate_gbps": 0.1}]
+    flows = [flow for entry in fabric.long_flows(fabric.LARGE, 1, 1) for flow in entry["list"]]
     pods = [flow["src"] // 64 for flow in flows]
     assert sorted(pods) == [2, 2, 2, 2, 8], "four from the pod of the failure, one from another"
     assert {flow["dst"] % 4 for flow in flows} == {0, 1, 2, 3}, "one in each path group"
 
 
 def test_differences_between_groups_are_those_that_the_scheme_records() -> None:
-    file = FILES["section5"]
     # Three hosts of T0 send at 0.9 Gbps each to one group: two links up carry 2.7 Gbps.
-    spec = file["spec"](file["ANY"], 0.3, FABRIC["RENO"], 1000.0, 1)
-    spec["scheme"] = {"name": "lbsp", "params": {"record_gap": True, "sample_interval_us": file["SAMPLE_US"]}}
+    spec = section5.spec(section5.ANY, 0.3, fabric.RENO, 1000.0, 1)
+    spec["scheme"] = {"name": "lbsp", "params": {"record_gap": True, "sample_interval_us": section5.SAMPLE_US}}
     spec["traffic"] = [
         {
             "kind": "udp",
@@ -140,7 +135,7 @@ def test_differences_between_groups_are_those_that_the_scheme_records() -> None:
         for src, dst in ((0, 125), (1, 121), (2, 117))
     ]
     result = sw.run(spec, seed=1)
-    times, found = file["gaps"](result)
+    times, found = section5.gaps(result)
     assert len(found) == 64
     recorded_at, recorded = result.series_of("lbsp.group_gap", "leaf0")
     own = dict(zip(np.round(recorded_at * 1e6).astype(int).tolist(), recorded.tolist(), strict=True))
@@ -153,9 +148,8 @@ def test_differences_between_groups_are_those_that_the_scheme_records() -> None:
 
 
 def test_few_receivers_have_their_lowest_bits_in_common() -> None:
-    file = FILES["section5"]
-    few = file["arrivals"](file["FEW"], 0.8, 20_000.0, 1)
-    anybody = file["arrivals"](file["ANY"], 0.8, 20_000.0, 1)
+    few = section5.arrivals(section5.FEW, 0.8, 20_000.0, 1)
+    anybody = section5.arrivals(section5.ANY, 0.8, 20_000.0, 1)
     assert {flow["dst"] % 4 for flow in few} == {0}
     assert {flow["dst"] % 4 for flow in anybody} == {0, 1, 2, 3}
     for flow in [*few, *anybody]:
@@ -175,20 +169,19 @@ def test_a_switch_down_takes_more_than_a_link_to_count_as_a_larger_gap() -> None
         }
         return measured(points, "p999_s")
 
-    larger_gap = FILES["fig06b"]["larger_gap"]
+    larger_gap = fig06b.larger_gap
     assert larger_gap("scatter", table(1.1, 1.4)).status is Status.HOLDS
     assert larger_gap("scatter", table(1.1, 1.1001)).status is Status.FAILS
     assert larger_gap("scatter", table(1.4, 1.1)).status is Status.FAILS
 
 
 def test_a_slow_link_makes_scatter_slow_and_not_lbsp() -> None:
-    file = FILES["fig07c"]
-    runs = [run for run in file["EXPERIMENT"].runs(Effort.QUICK) if run.variant == "8-ary, Reno" and run.seed == 1]
+    runs = [run for run in fig07c.EXPERIMENT.runs(Effort.QUICK) if run.variant == "8-ary, Reno" and run.seed == 1]
     for run in runs:
         for entry in run.spec["traffic"]:
             for flow in entry["list"]:
                 flow["size_bytes"] = 5_000_000
-    table = run_all(runs, "fig07c")
+    table = run_all(runs, fig07c.EXPERIMENT)
     own = {(m.run.curve, m.run.x): m.values["S2_mean_s"] for m in table.measurements}
     assert own["LBSP", 3.0] == pytest.approx(own["LBSP", 0.0], rel=0.01)
     assert float(own["scatter", 3.0]) > 5 * float(own["scatter", 0.0])  # type: ignore[arg-type]

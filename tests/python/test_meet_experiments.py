@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-import runpy
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spinewise as sw
+from spinewise.papers.meet import evaluation, fabric
 from spinewise.reproduction import reproduce
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse, parse_list
 
-PAPERS = Path(__file__).parents[2] / "papers"
-EVALUATION = runpy.run_path(str(PAPERS / "meet" / "evaluation.py"))
-FABRIC = EVALUATION["FABRIC"]
 NUMBERS = ("6", "7", "8", "9", "10", "11")
 WORKLOADS = {"6": "web_search", "7": "data_mining_vl2", "8": "enterprise_meet"}
 WORKLOADS |= {str(int(number) + 3): cdf for number, cdf in WORKLOADS.items()}
@@ -26,13 +22,18 @@ SCHEMES = {"MEET", "Hermes", "CLOVE", "LetFlow", "DRILL", "CONGA"}
 
 
 def experiment(number: str) -> Experiment:
-    return reproduce.load_experiment(reproduce.find(PAPERS, f"meet-{number}"))
+    return reproduce.load_experiment(reproduce.find(reproduce.OWN_PAPERS, f"meet-{number}"))
 
 
 def spec(topology: str = "symmetric", form: str = "run to completion", **changed: Any) -> dict[str, Any]:
-    given = {"cdf": "web_search", "load": 0.5, "duration_us": 200_000.0, "seed": 1, "name": "test"} | changed
-    made: dict[str, Any] = FABRIC["spec"](topology, form=form, **given)
-    return made
+    given: dict[str, Any] = {
+        "cdf": "web_search",
+        "load": 0.5,
+        "duration_us": 200_000.0,
+        "seed": 1,
+        "name": "test",
+    } | changed
+    return fabric.spec(topology, form=form, **given)
 
 
 def resolved(made: dict[str, Any]) -> Any:
@@ -43,7 +44,7 @@ def resolved(made: dict[str, Any]) -> Any:
 
 
 def test_a_seed_slows_20_to_30_percent_of_the_links() -> None:
-    drawn = [FABRIC["slow_links"](seed) for seed in range(200)]
+    drawn = [fabric.slow_links(seed) for seed in range(200)]
     for links in drawn:
         assert len(set(links)) == len(links)
         assert 0.20 * 64 <= len(links) <= 0.30 * 64
@@ -53,12 +54,12 @@ def test_a_seed_slows_20_to_30_percent_of_the_links() -> None:
     times = [sum((leaf, spine) in links for links in drawn) for leaf in range(8) for spine in range(8)]
     assert min(times) > 20
     assert max(times) < 80
-    assert FABRIC["slow_links"](3) == drawn[3] != drawn[4]
+    assert fabric.slow_links(3) == drawn[3] != drawn[4]
 
 
 def test_slow_links_are_slow_in_both_directions() -> None:
     topology = resolved(spec("asymmetric"))["topology"]
-    assert {(one["leaf"], one["spine"]) for one in topology["override"]} == set(FABRIC["slow_links"](1))
+    assert {(one["leaf"], one["spine"]) for one in topology["override"]} == set(fabric.slow_links(1))
     assert {(one["rate_gbps"], one.get("direction", "both")) for one in topology["override"]} == {(1, "both")}
     assert not resolved(spec())["topology"].get("override")
 
@@ -136,7 +137,7 @@ def test_every_claim_of_the_figures_is_judged() -> None:
 
 def test_schemes_of_a_point_see_the_same_traffic() -> None:
     made = spec("asymmetric", duration_us=200.0)
-    schemes = [one for one in parse_list(FABRIC["PUBLISHED"]) if one.label in ("ECMP", "MEET", "Hermes", "CLOVE")]
+    schemes = [one for one in parse_list(fabric.PUBLISHED) if one.label in ("ECMP", "MEET", "Hermes", "CLOVE")]
     hashes = {sw.run(variant.apply(made), seed=2).report["traffic_hash"] for variant in schemes}
     assert len(hashes) == 1
 
@@ -150,7 +151,7 @@ def small(form: str, **changed: Any) -> Any:
 
 
 def test_classes_of_flows_are_those_of_the_paper() -> None:
-    values = FABRIC["measure"](small("run to completion"))
+    values = fabric.measure(small("run to completion"))
     result = small("run to completion").flows.to_pylist()
     assert values["flows"] == len(result)
     assert values["small_flows"] == sum(flow["size_bytes"] < 100_000 for flow in result)
@@ -166,7 +167,7 @@ def test_the_stop_of_the_hermes_code_leaves_slow_flows_out() -> None:
     def cut(until_us: int) -> Any:
         made = spec("asymmetric", "hermes-code", duration_us=10_000.0)
         made["run"]["until_us"] = until_us
-        return FABRIC["measure"](sw.run(parse("ecmp").apply(made), seed=1))
+        return fabric.measure(sw.run(parse("ecmp").apply(made), seed=1))
 
     whole, stopped = cut(100_000_000), cut(12_000)
     assert whole["unfinished"] == 0 < stopped["unfinished"]
@@ -178,8 +179,8 @@ def test_the_stop_of_the_hermes_code_leaves_slow_flows_out() -> None:
 
 
 def test_tiny_flows_are_cumulative_classes() -> None:
-    values = FABRIC["measure"](small("run to completion", cdf="enterprise_meet", duration_us=100.0, load=0.2))
-    counts = [values[f"{name}_flows"] for name in FABRIC["TINY"]]
+    values = fabric.measure(small("run to completion", cdf="enterprise_meet", duration_us=100.0, load=0.2))
+    counts = [values[f"{name}_flows"] for name in fabric.TINY]
     assert 0 < counts[0] < counts[1] < counts[2] < counts[3] <= values["flows"]
     for size, share in ((75, 0.5), (350, 0.9), (10_000, 0.99)):
         assert values[f"share_below_{size}"] == pytest.approx(share, abs=0.02)
@@ -212,36 +213,36 @@ TWO = measured(
 
 
 def test_a_reduction_is_graded_over_loads() -> None:
-    verdict = EVALUATION["below"]("MEET", ["Hermes"], ["mean_fct_s"], 0.20, TWO)
+    verdict = evaluation.below("MEET", ["Hermes"], ["mean_fct_s"], 0.20, TWO)
     assert verdict.status is Status.PARTLY
     assert len(verdict.evidence) == 2
-    high = EVALUATION["below"]("MEET", ["Hermes"], ["mean_fct_s"], 0.20, TWO, xs=[0.6])
+    high = evaluation.below("MEET", ["Hermes"], ["mean_fct_s"], 0.20, TWO, xs=[0.6])
     assert high.status is Status.FAILS
 
 
 def test_up_to_is_judged_where_the_lead_is_largest() -> None:
-    verdict = EVALUATION["up_to"]("Hermes", "mean_fct_s", 0.20)(TWO)
+    verdict = evaluation.up_to("Hermes", "mean_fct_s", 0.20)(TWO)
     assert verdict.status is Status.HOLDS
     assert "x=0.3" in verdict.evidence[0]
 
 
 def test_a_scheme_that_was_not_run_decides_nothing() -> None:
-    assert EVALUATION["below"]("MEET", ["CLOVE"], ["mean_fct_s"], 0.20, TWO).status is Status.OPEN
-    assert EVALUATION["up_to"]("CLOVE", "mean_fct_s", 0.20)(TWO).status is Status.OPEN
+    assert evaluation.below("MEET", ["CLOVE"], ["mean_fct_s"], 0.20, TWO).status is Status.OPEN
+    assert evaluation.up_to("CLOVE", "mean_fct_s", 0.20)(TWO).status is Status.OPEN
     # CONGA has no runs at 0.3: only 0.6 counts.
-    assert EVALUATION["ahead"]("MEET", ["CONGA"], ["mean_fct_s"], TWO).status is Status.HOLDS
+    assert evaluation.ahead("MEET", ["CONGA"], ["mean_fct_s"], TWO).status is Status.HOLDS
 
 
 def test_alike_is_within_five_percent() -> None:
-    like = EVALUATION["like"]
+    like = evaluation.like
     assert like("MEET", "Hermes", ["mean_fct_s"], TWO, xs=[0.6]).status is Status.HOLDS
     assert like("MEET", "Hermes", ["mean_fct_s"], TWO, xs=[0.3]).status is Status.FAILS
     assert like("MEET", "Hermes", ["mean_fct_s"], TWO, xs=[0.3], within=0.3).status is Status.HOLDS
 
 
 def test_evidence_says_how_many_flows_and_what_is_overloaded() -> None:
-    check = partial(EVALUATION["ahead"], "MEET", ["Hermes"], ["mean_fct_s"])
-    evidence = EVALUATION["counted"](check, TWO).evidence
+    check = partial(evaluation.ahead, "MEET", ["Hermes"], ["mean_fct_s"])
+    evidence = evaluation.counted(check, TWO).evidence
     counts = "at x=0.3: 3 seeds, 100 flows each, 60 small, 5 large; worst leaf asked for up to 1.20 of what it has"
     assert counts in evidence
     assert [text for text in evidence if "3 of 3 overloaded" in text and "x=0.6" in text]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
-
 import pytest
 
 import spinewise as sw
+from samples import single
+from spinewise.papers.meet import t_update
+from spinewise.papers.meet.t_update import EXPERIMENT
 from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status
-
-STUDY = runpy.run_path(str(Path(__file__).parents[2] / "papers" / "meet" / "t_update.py"))
-EXPERIMENT = STUDY["EXPERIMENT"]
 
 
 def measured(metric: str, values: dict[float, list[float]]) -> Measured:
@@ -43,9 +40,9 @@ def test_what_messages_cost_is_what_a_run_sends() -> None:
     packets = result.report["counters"]["messages"]["packets"]
     size = result.report["counters"]["messages"]["bytes"] / packets
     # As many reports as packets of broadcasts, but for the last period.
-    assert size == pytest.approx((STUDY["REPORT_BYTES"] + STUDY["BROADCAST_BYTES"]) / 2, rel=0.02)
-    values = EXPERIMENT.measure(run, result)
-    by_hand = STUDY["REPORT_BYTES"] * 8 / 100
+    assert size == pytest.approx((t_update.REPORT_BYTES + t_update.BROADCAST_BYTES) / 2, rel=0.02)
+    values = single(EXPERIMENT.measure(run, result))
+    by_hand = t_update.REPORT_BYTES * 8 / 100
     assert values["report_mbps"] == pytest.approx(by_hand, rel=0.1)
     assert values["t_delay_s"] == pytest.approx(100e-6 + values["t_latency_s"])
     assert 40e-6 < values["t_latency_s"] < 300e-6
@@ -56,11 +53,11 @@ def test_what_messages_cost_is_what_a_run_sends() -> None:
     [([40.5, 40.5, 40.6], Status.HOLDS), ([36.5, 36.6, 36.5], Status.HOLDS), ([45.0, 45.1, 45.0], Status.FAILS)],
 )
 def test_around_40_mbps(rates: list[float], status: Status) -> None:
-    assert STUDY["around_40_mbps"](measured("report_mbps", {100.0: rates})).status is status
+    assert t_update.around_40_mbps(measured("report_mbps", {100.0: rates})).status is status
 
 
 def test_without_that_point_the_example_is_not_judged() -> None:
-    assert STUDY["around_40_mbps"](measured("report_mbps", {500.0: [40.0]})).status is Status.OPEN
+    assert t_update.around_40_mbps(measured("report_mbps", {500.0: [40.0]})).status is Status.OPEN
 
 
 @pytest.mark.parametrize(
@@ -72,12 +69,12 @@ def test_without_that_point_the_example_is_not_judged() -> None:
     ],
 )
 def test_another_t_update_may_be_better_by_5_percent(others: dict[float, list[float]], status: Status) -> None:
-    verdict = STUDY["none_much_better"](measured("mean_fct_s", {500.0: [1.0, 1.1, 1.2]} | others))
+    verdict = t_update.none_much_better(measured("mean_fct_s", {500.0: [1.0, 1.1, 1.2]} | others))
     assert verdict.status is status
     assert len(verdict.evidence) == 2
 
 
 def test_a_latency_of_half_a_period_is_not_insignificant() -> None:
-    check = STUDY["latency_is_insignificant"]
+    check = t_update.latency_is_insignificant
     assert check(measured("latency_share", {500.0: [0.50, 0.51, 0.52]})).status is Status.FAILS
     assert check(measured("latency_share", {500.0: [0.05, 0.06, 0.05]})).status is Status.HOLDS

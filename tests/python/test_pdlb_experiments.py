@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import math
-import runpy
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spinewise as sw
+from samples import single
+from spinewise.papers.pdlb import fig03, large, model
 from spinewise.reproduction import claims, reproduce, shapes
-from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status
+from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
 from spinewise.reproduction.files import cells, points_curve
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse
-
-PAPERS = Path(__file__).parents[2] / "papers"
-
-
-def module(name: str) -> dict[str, Any]:
-    return runpy.run_path(str(PAPERS / "pdlb" / f"{name}.py"))
-
-
-MODEL, FIG03, LARGE = module("model"), module("fig03"), module("large")
 
 
 def measured(points: dict[float, list[float]], *, overloaded: bool = False, unfinished: int = 0) -> Measured:
@@ -98,8 +89,8 @@ def test_a_panel_can_draw_further_metrics_of_the_same_runs() -> None:
 # ---- the model of Fig. 6
 
 
-def paths(bad: int, ratio: float) -> Any:
-    return MODEL["Paths"](8, bad, 100e-6, ratio * 100e-6, 1e9 / 12_000)
+def paths(bad: int, ratio: float) -> model.Paths:
+    return model.Paths(8, bad, 100e-6, ratio * 100e-6, 1e9 / 12_000)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +98,9 @@ def paths(bad: int, ratio: float) -> Any:
     [(1 / 8, (0.109, 0.316, 0.599, 0.997)), (1 / 4, (0.188, 0.527, 0.850, 1.0)), (1 / 2, (0.250, 0.688, 0.965, 1.0))],
 )
 def test_equation_2_against_its_closed_form(p_bad: float, expected: tuple[float, ...]) -> None:
-    found = [MODEL["reordering"](p_bad, n) for n in (2, 4, 8, 44)]
+    found = [model.reordering(p_bad, n) for n in (2, 4, 8, 44)]
     assert found == pytest.approx(expected, abs=6e-4)
-    assert MODEL["reordering"](p_bad, 1) == pytest.approx(0.0, abs=1e-15)
+    assert model.reordering(p_bad, 1) == pytest.approx(0.0, abs=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -119,36 +110,37 @@ def test_equation_2_against_its_closed_form(p_bad: float, expected: tuple[float,
 def test_the_printed_optimum_does_not_know_the_delay(
     whole: Callable[[float], int], max_window: int, sizes: set[int]
 ) -> None:
-    constants = MODEL["Constants"](max_window=max_window, whole=whole)
+    constants = model.Constants(max_window=max_window, whole=whole)
     best = {
-        bad: {MODEL["best"](MODEL["printed"], paths(bad, ratio), constants) for ratio in (1.5, 3.0, 6.0)}
-        for bad in (1, 2, 4)
+        bad: {model.best(model.printed, paths(bad, ratio), constants) for ratio in (1.5, 3.0, 6.0)} for bad in (1, 2, 4)
     }
     assert all(len(found) == 1 for found in best.values())
     assert set.union(*best.values()) == sizes
-    assert MODEL["best"](MODEL["printed"], paths(0, 1.0), constants) == 1
+    assert model.best(model.printed, paths(0, 1.0), constants) == 1
 
 
-@pytest.mark.parametrize(("name", "key"), [("printed", "paper"), ("repaired", "repaired")])
+@pytest.mark.parametrize(("equation", "key"), [(model.printed, "paper"), (model.repaired, "repaired")])
 @pytest.mark.parametrize(("whole", "word"), [(math.ceil, "ceil"), (math.floor, "floor")])
-def test_the_engine_solves_the_same_model(name: str, key: str, whole: Callable[[float], int], word: str) -> None:
+def test_the_engine_solves_the_same_model(
+    equation: model.Equation, key: str, whole: Callable[[float], int], word: str
+) -> None:
     """PDLB's granularity on a fabric whose delays are known is the optimum of the model here."""
-    spec = FIG03["spec"](2, 300, 1, {})
+    spec = fig03.spec(2, 300, 1, {})
     spec["traffic"] = [{"kind": "flows", "list": [{"src": 0, "dst": 10, "size_bytes": 1_000_000}]}]
     # Fast links: a probe has no queue and no time on the line, so that a path's delay is that of its cables.
     spec["topology"] |= {"host_rate_gbps": 10_000, "fabric_rate_gbps": 10_000}
     scheme = f"pdlb:record=ticks:model={key}:cells={word}:max_window_packets=9"
     _, found = sw.run(parse(scheme).apply(spec), seed=1).series_of("pdlb.granularity")
     at_speed = replace(paths(2, 3.0), rate=1e13 / 12_000)
-    expected = MODEL["best"](MODEL[name], at_speed, MODEL["Constants"](max_window=9.0, whole=whole))
+    expected = model.best(equation, at_speed, model.Constants(max_window=9.0, whole=whole))
     assert found[-1] == expected
 
 
 # ---- what is run
 
 
-def experiment(name: str) -> Any:
-    return reproduce.load_experiment(reproduce.find(PAPERS, name))
+def experiment(name: str) -> Experiment:
+    return reproduce.load_experiment(reproduce.find(reproduce.OWN_PAPERS, name))
 
 
 def test_figures_3_and_4_are_what_the_paper_says() -> None:
@@ -167,7 +159,7 @@ def test_figures_3_and_4_are_what_the_paper_says() -> None:
 
 @pytest.mark.parametrize(("curve", "slow", "rtt_us"), [("2 at 300 µs", 2, 300.0), ("4 at 600 µs", 4, 600.0)])
 def test_a_slow_path_has_the_round_trip_time_of_its_curve(curve: str, slow: int, rtt_us: float) -> None:
-    run = next(run for run in FIG03["runs"](Effort.QUICK) if run.curve == curve)
+    run = next(run for run in fig03.runs(Effort.QUICK) if run.curve == curve)
     topology = run.spec["topology"]
     round_trip_ns = [4 * topology["host_delay_ns"] + 4 * one["delay_ns"] for one in topology["override"]]
     assert round_trip_ns == [rtt_us * 1e3] * slow
@@ -219,14 +211,14 @@ def test_every_cell_is_run_with_rack_tlp_too(number: str) -> None:
 
 def small(scheme: str) -> Any:
     """A run of T0-E on a small fabric."""
-    spec = LARGE["spec"]("web_search", 0.6, 1, 3000.0, {})
+    spec = large.spec("web_search", 0.6, 1, 3000.0, {})
     spec["topology"] |= {"leaves": 3, "hosts_per_leaf": 4, "spines": 4, "override": [{"spine": 0, "delay_ns": 62_500}]}
     return sw.run(parse(scheme).apply(spec), seed=5)
 
 
 def test_completion_and_resending_add_up() -> None:
     result = small("rps")
-    values = LARGE["measure"](Run("RPS", 0.6, 5, {}), result)
+    values = single(large.measure(Run("RPS", 0.6, 5, {}), result))
     assert values["short_flows"] + values["long_flows"] == values["flows"] == result.flows.num_rows
     every = values["short_flows"] * values["short_mean_fct_s"] + values["long_flows"] * values["long_mean_fct_s"]
     assert every / values["flows"] == pytest.approx(values["mean_fct_s"])
@@ -234,7 +226,7 @@ def test_completion_and_resending_add_up() -> None:
     assert packets.retransmits > 0
     assert shapes.resent(result, [True] * result.flows.num_rows) == pytest.approx(packets.retransmits / packets.sent)
     assert values["out_of_order"] == packets.out_of_order_ratio > 0
-    assert LARGE["measure"](Run("ECMP", 0.6, 5, {}), small("ecmp"))["out_of_order"] == 0
+    assert large.measure(Run("ECMP", 0.6, 5, {}), small("ecmp"))["out_of_order"] == 0
 
 
 def test_throughput_is_size_over_time_of_what_is_done() -> None:
@@ -249,12 +241,12 @@ def test_throughput_is_size_over_time_of_what_is_done() -> None:
 
 
 def test_a_closed_test_has_no_load() -> None:
-    spec = FIG03["spec"](0, 100, 44, {})
+    spec = fig03.spec(0, 100, 44, {})
     for flow in spec["traffic"][0]["list"]:
         flow["size_bytes"] = 200_000
     result = sw.run(spec, seed=1)
     assert not result.summary().overloaded
-    values = FIG03["measure"](Run("symmetric", 44.0, 1, {}), result)
+    values = single(fig03.measure(Run("symmetric", 44.0, 1, {}), result))
     assert 0 < values["payload"] < values["utilisation"] < 1
 
 
@@ -280,9 +272,9 @@ def large_table(pdlb: float) -> Measured:
 )
 def test_ranges_are_judged_at_both_ends(pdlb: float, least: Status, most: Status) -> None:
     table = large_table(pdlb)
-    assert LARGE["least_gain"]("short_p99_fct_s", 0.08, table).status is least
-    assert LARGE["best_gain"]("short_p99_fct_s", 0.59, table).status is most
-    assert LARGE["worst_are"]("short_p99_fct_s", table).status is (Status.FAILS if pdlb > 12 else Status.HOLDS)
+    assert large.least_gain("short_p99_fct_s", 0.08, table).status is least
+    assert large.best_gain("short_p99_fct_s", 0.59, table).status is most
+    assert large.worst_are("short_p99_fct_s", table).status is (Status.FAILS if pdlb > 12 else Status.HOLDS)
 
 
 def test_up_to_takes_the_largest_gain_anywhere() -> None:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-import runpy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import spinewise as sw
+from samples import lines, single
+from spinewise.papers.selb import fabric
 from spinewise.reproduction import claims, reproduce
 from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status, Timeline
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse, parse_list
 
-PAPERS = Path(__file__).parents[2] / "papers"
-FABRIC = runpy.run_path(str(PAPERS / "selb" / "fabric.py"))
 RUN = Run("", 0.8, 1, {})
 
 
@@ -82,7 +80,7 @@ def test_alike_needs_an_interval_inside_the_bound() -> None:
 def test_port_seconds_follow_from_what_changes() -> None:
     # Three ports: one takes two queues, another one; then all drain. After 10 s nothing counts.
     found = [(1.0, 0, 1), (2.0, 1, 2), (4.0, 0, 1), (5.0, 2, 1), (7.0, 1, 0), (7.0, 1, 0), (11.0, 0, 1)]
-    spent = FABRIC["port_seconds"](found, 3, 10.0)
+    spent = fabric.port_seconds(found, 3, 10.0)
     assert spent[1] == pytest.approx((2 - 1) + (5 - 4) + 2 * (7 - 5))
     assert spent[2] == pytest.approx(5 - 2)
     assert sum(spent.values()) == pytest.approx(30.0)
@@ -90,7 +88,7 @@ def test_port_seconds_follow_from_what_changes() -> None:
 
 def small(mode: str, scheme: str) -> Any:
     """A run on a small fabric, busy enough to reorder."""
-    spec = FABRIC["spec"](4, mode, "ali_storage", 0.8, 200.0)
+    spec = fabric.spec(4, mode, "ali_storage", 0.8, 200.0)
     spec["topology"] |= {"leaves": 3, "spines": 2, "fabric_rate_gbps": 25}
     return sw.run(parse(scheme).apply(spec), seed=3)
 
@@ -99,7 +97,8 @@ def small(mode: str, scheme: str) -> Any:
 @pytest.mark.parametrize("scheme", ["conweave", "selb"])
 def test_reordering_is_read_off_a_run(mode: str, scheme: str) -> None:
     result = small(mode, f"{scheme}:reorder_queues=1")
-    values = FABRIC["measure"](RUN, result)
+    measured_values = fabric.measure(RUN, result)
+    values = single(measured_values)
     assert values["unfinished"] == 0
     assert values["reroutes"] > 0
     assert values["tails"] >= values["reroutes"]
@@ -107,7 +106,7 @@ def test_reordering_is_read_off_a_run(mode: str, scheme: str) -> None:
     # Every queue taken is held once; the shares are those of one queue.
     assert values["held"] == len(result.series_of(f"{scheme}.reorder_queues")[1])
     assert values["mean_in_use"] == pytest.approx(values["at_limit"])
-    at_least = values["at_least_in_use"].value
+    at_least = lines(measured_values)["at_least_in_use"].value
     assert 0 < at_least[0] < 1
     assert not at_least[1:].any()
     # Held for at least as long as the mean share says, for a queue drains after its release.
@@ -117,16 +116,16 @@ def test_reordering_is_read_off_a_run(mode: str, scheme: str) -> None:
 
 
 def test_other_schemes_reorder_nothing() -> None:
-    values = FABRIC["measure"](RUN, small("lossless", "ecmp"))
+    values = single(fabric.measure(RUN, small("lossless", "ecmp")))
     assert math.isnan(values["reroutes"])
-    assert set(values) == set(FABRIC["measure"](RUN, small("lossless", "selb")))
+    assert set(values) == set(single(fabric.measure(RUN, small("lossless", "selb"))))
     assert values["short_mean_fct_s"] < values["mean_fct_s"] < values["long_mean_fct_s"]
     assert (values["drops"], values["out_of_order"]) == (0, 0)
 
 
 @pytest.mark.parametrize("number", ["5", "6"])
 def test_figures_5_and_6_are_what_the_paper_says(number: str) -> None:
-    experiment = reproduce.load_experiment(reproduce.find(PAPERS, f"selb-{number}"))
+    experiment = reproduce.load_experiment(reproduce.find(reproduce.OWN_PAPERS, f"selb-{number}"))
     runs = experiment.runs(Effort.FULL)
     assert {run.x for run in runs} == {0.4, 0.6, 0.8}
     assert {run.curve for run in runs} == {"ECMP", "LetFlow", "CONGA", "DRILL", "ConWeave", "SELB"}
@@ -147,8 +146,8 @@ def test_figures_5_and_6_are_what_the_paper_says(number: str) -> None:
 
 
 def test_schemes_of_a_point_see_the_same_traffic() -> None:
-    spec = FABRIC["spec"](2, "lossless", "hadoop", 0.4, 50.0)
-    hashes = {sw.run(variant.apply(spec), seed=2).report["traffic_hash"] for variant in parse_list(FABRIC["SCHEMES"])}
+    spec = fabric.spec(2, "lossless", "hadoop", 0.4, 50.0)
+    hashes = {sw.run(variant.apply(spec), seed=2).report["traffic_hash"] for variant in parse_list(fabric.SCHEMES)}
     assert len(hashes) == 1
 
 

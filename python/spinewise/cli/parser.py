@@ -244,7 +244,9 @@ def add_reproduce(commands: Any) -> None:
     efforts = parser.add_mutually_exclusive_group()
     efforts.add_argument("--quick", action="store_true", help="fewer seeds and points")
     efforts.add_argument("--whole", action="store_true", help="every point of the paper's figure, however long")
-    parser.add_argument("--papers", metavar="DIR", help="the folder with papers.toml")
+    parser.add_argument(
+        "--papers", metavar="DIR", help="a folder of one's own with a papers.toml [the papers of Spinewise]"
+    )
     add_jobs(parser)
     add_output(parser, "figures, verdicts and measurements")
 

@@ -41,7 +41,7 @@ def show_list(folder: Path, args: argparse.Namespace) -> int:
     """The experiments of papers.toml."""
     entries = reproduce.listed(folder)
     if args.json:
-        print_json([{"id": e.id, "figures": e.figures, "title": e.title, "file": str(e.file)} for e in entries])
+        print_json([{"id": e.id, "figures": e.figures, "title": e.title, "module": e.module} for e in entries])
         return 0
     table = terminal.new_table("", ["experiment", "figures", "what it shows"], [])
     for entry in entries:

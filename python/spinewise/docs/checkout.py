@@ -21,7 +21,7 @@ from spinewise.show.markdown import cell
 POLICY = Path("crates/policy/src")
 SCHEMES = POLICY / "schemes"
 TRANSPORTS = Path("crates/sim/src/transport")
-PAPERS = Path("papers/papers.toml")
+PAPERS = Path("python/spinewise/papers/papers.toml")
 PAGE = Path("docs/papers.md")
 README = Path("README.md")
 

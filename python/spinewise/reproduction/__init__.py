@@ -2,7 +2,7 @@
 
 | module | what it does |
 |---|---|
-| `experiment` | what an experiment file under ``papers/`` says |
+| `experiment` | what the module of an experiment says |
 | `claims` | checks of a paper's statements |
 | `shapes` | what experiment files share |
 | `reproduce` | finds, runs and judges |

@@ -1,6 +1,6 @@
-"""An experiment file: the runs behind a figure of a paper, what to measure, and the paper's claims.
+"""An experiment: the runs behind a figure of a paper, what to measure, and the paper's claims.
 
-A file ``papers/<paper>/<figure>.py`` defines ``EXPERIMENT``. It says which specs to run (curve, x,
+A module ``papers/<paper>/<figure>.py`` defines ``EXPERIMENT``. It says which specs to run (curve, x,
 seed), what to read off each result, which panels to draw, what the paper leaves open (each as a named
 assumption), and what the paper states about the figure, each statement with a check that is computed
 from the runs. A check reports; it never fails the command.

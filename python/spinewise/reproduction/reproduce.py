@@ -1,9 +1,13 @@
-"""Running the experiments of ``papers/``: find, run, draw, judge, write."""
+"""Running the experiments of a folder of papers: find, run, judge."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import importlib.util
 import os
+import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +24,10 @@ from spinewise.specs.spec import Spec, parse_toml
 
 PAPERS_FILE = "papers.toml"
 PAPERS_VARIABLE = "SPINEWISE_PAPERS"
+# The papers that come with Spinewise, and the package that they are: imported by name, for nothing below may need it.
+OWN_PAPERS, OWN_PACKAGE = Path(__file__).resolve().parents[1] / "papers", "spinewise.papers"
+
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 @dataclass(frozen=True)
@@ -31,14 +39,16 @@ class Listed:
         paper: key of the paper.
         figures: the paper's figures it makes ("7a").
         title: what it shows.
-        file: the experiment file.
+        module: what defines it, below the package of the folder: "pdlb.fig07".
+        folder: the folder of papers.toml.
     """
 
     id: str
     paper: str
     figures: tuple[str, ...]
     title: str
-    file: Path
+    module: str
+    folder: Path
 
     @property
     def names(self) -> list[str]:
@@ -47,24 +57,17 @@ class Listed:
 
 
 def papers_folder(given: str | None = None) -> Path:
-    """The folder with papers.toml: given, from the environment, above here, or the checkout's.
+    """The folder with papers.toml: given, from the environment, or that of Spinewise.
 
     Raises:
         SpecError: there is none.
     """
-    here = Path.cwd()
-    checkout = Path(__file__).resolve().parents[3]
     wanted = given or os.environ.get(PAPERS_VARIABLE)
-    candidates = [Path(wanted)] if wanted else [*(d / "papers" for d in (here, *here.parents, checkout))]
-    for folder in candidates:
-        if (folder / PAPERS_FILE).is_file():
-            return folder
-    raise SpecError(
-        "--papers",
-        wanted or here,
-        f"a folder with {PAPERS_FILE}",
-        f"run inside a checkout of Spinewise, or set {PAPERS_VARIABLE}",
-    )
+    folder = Path(wanted) if wanted else OWN_PAPERS
+    if (folder / PAPERS_FILE).is_file():
+        return folder
+    key = "--papers" if given else PAPERS_VARIABLE
+    raise SpecError(key, folder, f"a folder with {PAPERS_FILE}", "without it, the papers of Spinewise are taken")
 
 
 def listed(folder: Path) -> list[Listed]:
@@ -76,7 +79,7 @@ def listed(folder: Path) -> list[Listed]:
     except tomllib.TOMLDecodeError as error:
         raise SpecError("(whole file)", error, "valid TOML", file=printable(path)) from None
     except (KeyError, TypeError, AttributeError) as error:
-        allowed = "[[paper]] tables with a key, each with [[paper.experiment]] tables of id, figures, title, file"
+        allowed = "[[paper]] tables with a key, each with [[paper.experiment]] tables of id, figures, title, module"
         raise SpecError("(whole file)", repr(error), allowed, file=printable(path)) from None
 
 
@@ -88,7 +91,8 @@ def entries_of(content: Spec, folder: Path) -> list[Listed]:
             paper=paper["key"],
             figures=tuple(entry["figures"]),
             title=entry["title"],
-            file=folder / entry["file"],
+            module=entry["module"],
+            folder=folder,
         )
         for paper in content["paper"]
         for entry in paper.get("experiment", [])
@@ -110,15 +114,45 @@ def find(folder: Path, name: str) -> Listed:
     raise SpecError("FIGURE", name, f'"list" or one of {ids}', nearest(name, names))
 
 
+def package_of(folder: Path) -> str:
+    """The package that the modules of a folder of papers belong to, imported.
+
+    That of Spinewise, or one made for the folder and named by its path, so that no other package is in its way. Its
+    modules import each other as ``from . import fabric``.
+    """
+    folder = folder.resolve()
+    if folder == OWN_PAPERS:
+        return OWN_PACKAGE
+    name = f"spinewise_papers_{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
+    if name not in sys.modules:
+        made = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        made.submodule_search_locations = [str(folder)]
+        sys.modules[name] = importlib.util.module_from_spec(made)
+    return name
+
+
 def load_experiment(entry: Listed) -> Experiment:
-    """Import an experiment file."""
-    module_spec = importlib.util.spec_from_file_location(f"spinewise_papers_{entry.id.replace('-', '_')}", entry.file)
-    if module_spec is None or module_spec.loader is None or not entry.file.is_file():
-        raise SpecError("file", entry.file, "an experiment file", file=PAPERS_FILE)
-    module = importlib.util.module_from_spec(module_spec)
-    module_spec.loader.exec_module(module)
-    found = module.EXPERIMENT
-    assert isinstance(found, Experiment)
+    """The experiment of an entry: ``EXPERIMENT`` of its module.
+
+    Raises:
+        SpecError: there is no such module, it does not run, or it defines no experiment.
+    """
+    file = printable(entry.folder / PAPERS_FILE)
+    allowed = 'a module below the folder, such as "meet.fig06" for meet/fig06.py'
+    if not isinstance(entry.module, str) or not _MODULE.fullmatch(entry.module):
+        raise SpecError("module", entry.module, allowed, file=file)
+    if not entry.folder.joinpath(*entry.module.split(".")).with_suffix(".py").is_file():
+        raise SpecError("module", entry.module, allowed, "there is no such file", file=file)
+    importlib.invalidate_caches()
+    try:
+        module = importlib.import_module(f"{package_of(entry.folder)}.{entry.module}")
+    except Exception as error:
+        hint = f"{type(error).__name__}: {error}"
+        raise SpecError("module", entry.module, "a module that can be imported", hint, file=file) from error
+    found = getattr(module, "EXPERIMENT", None)
+    if not isinstance(found, Experiment):
+        hint = f"its EXPERIMENT is {'missing' if found is None else type(found).__name__}"
+        raise SpecError("module", entry.module, "a module that defines EXPERIMENT, an Experiment", hint, file=file)
     return found
 
 

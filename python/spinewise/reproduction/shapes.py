@@ -1,4 +1,4 @@
-"""What the experiment files of ``papers/`` share: usual panels, numbers read off a run, one thing varied at a time."""
+"""What experiments share: usual panels, numbers read off a run, one thing varied at a time."""
 
 from __future__ import annotations
 

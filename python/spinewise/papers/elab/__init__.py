@@ -1,0 +1,1 @@
+"""The experiments on ELAB (Chen and Zhang, 2019)."""

@@ -1,0 +1,43 @@
+"""ELAB Fig. 12: web search over load on a symmetric fabric (set-up T4-C)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from spinewise.papers.elab import large
+from spinewise.papers.elab.fabric import CLOVE, ELAB, FLOWLETS, HERMES
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import Measured, Verdict
+
+LOADS = (0.3, 0.5, 0.7, 0.9)
+# "A little better than ECMP".
+LITTLE = 0.03
+
+
+def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
+    """Below ECMP, by as little as may be told from nothing."""
+    return claims.graded(claims.reduction(measured, curve, "ECMP", shapes.MEAN, x, claimed=LITTLE) for x in measured.xs)
+
+
+def ahead(other: str, measured: Measured) -> Verdict:
+    """ELAB ahead of CLOVE or Hermes, by 1 % at least at every load."""
+    return large.below(other, 0.01, measured.xs, measured)
+
+
+EXPERIMENT = large.experiment(
+    "12",
+    "ELAB Fig. 12: web search, symmetric",
+    (
+        *(
+            (f"C4-09, {one}", f"{one} slightly better than ECMP (3 %)", partial(better_than_ecmp, one))
+            for one in (ELAB, CLOVE, HERMES)
+        ),
+        *(
+            (f"C4-09 against {one}", f"ELAB 1 to 3 % below {one}", partial(ahead, one))
+            for one in (CLOVE, FLOWLETS, HERMES)
+        ),
+    ),
+    override=(),
+    loads=LOADS,
+    others=(0.5, 0.9),
+)

@@ -1,0 +1,70 @@
+"""ELAB Fig. 13: web search over load while two links of a sending leaf are at a quarter of their rate (set-up T4-D)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from spinewise.papers.elab import large
+from spinewise.papers.elab.fabric import CLOVE, ELAB, FLOWLETS, HERMES
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import Measured, Verdict
+
+LOADS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+# "Light": not above this; the advantage is claimed above it.
+LIGHT = 0.5
+SIMILAR = 0.05
+OVERRIDE = tuple({"leaf": 1, "spine": spine, "rate_gbps": 10} for spine in (0, 1))
+
+
+def light(measured: Measured) -> list[float]:
+    """The light loads."""
+    return [x for x in measured.xs if x <= LIGHT]
+
+
+def similar(other: str, measured: Measured) -> Verdict:
+    """ELAB within a few percent of CLOVE or Hermes under light load."""
+    return claims.graded(claims.alike(measured, ELAB, other, shapes.MEAN, x, within=SIMILAR) for x in light(measured))
+
+
+def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
+    """Below ECMP under light load."""
+    return claims.graded(claims.lower(measured, curve, ["ECMP"], shapes.MEAN, [x]) for x in light(measured))
+
+
+def at_least(other: str, claimed: float, measured: Measured) -> Verdict:
+    """Above light load, the smaller number of the paper's range."""
+    heavy = [x for x in measured.xs if x > LIGHT]
+    return large.below(other, claimed, heavy, measured)
+
+
+def up_to(other: str, claimed: float, measured: Measured) -> Verdict:
+    """The larger number of the paper's range, in the cell that suits it best."""
+    return claims.up_to(measured, ELAB, shapes.MEAN, claimed=claimed, others=[other])
+
+
+EXPERIMENT = large.experiment(
+    "13",
+    "ELAB Fig. 13: web search, two uplinks of a leaf at a quarter",
+    (
+        *(
+            (f"C4-10, {one} like ELAB", f"light load: ELAB like {one} (within 5 %)", partial(similar, one))
+            for one in (CLOVE, HERMES)
+        ),
+        *(
+            (f"C4-10, {one}", f"light load: {one} better than ECMP", partial(better_than_ecmp, one))
+            for one in (ELAB, CLOVE, HERMES)
+        ),
+        *(
+            (f"C4-11, {one}", f"above 0.5: ELAB {100 * low:.0f} to {100 * high:.0f} % below {one}: at least",
+             partial(at_least, one, low))
+            for one, low, high in ((CLOVE, 0.07, 0.22), (FLOWLETS, 0.07, 0.22), (HERMES, 0.17, 0.26))
+        ),
+        *(
+            (f"C4-12, {one}", f"ELAB up to {100 * high:.0f} % below {one}", partial(up_to, one, high))
+            for one, high in ((CLOVE, 0.22), (FLOWLETS, 0.22), (HERMES, 0.26))
+        ),
+    ),
+    override=OVERRIDE,
+    loads=LOADS,
+    others=(0.3, 0.6),
+)  # fmt: skip

@@ -1,0 +1,140 @@
+"""Figs. 12 and 13 of ELAB: web search from 32 hosts to 32 others over load, symmetric (T4-C) and not (T4-D).
+
+4 leaves, 4 spines, 40 Gbps between switches, 16 hosts of 10 Gbps under each leaf; queues of 3 MB, marks at 30 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from spinewise.measures.summary import offered_on_the_wire
+from spinewise.papers.elab import fabric
+from spinewise.papers.elab.fabric import CLOVE, DCTCP, ELAB, FLOWLETS, HERMES, HIDDEN, MAIN, ORACLE, RACK, TOLERANT
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
+
+SCHEMES = fabric.schemes("ECMP", CLOVE, FLOWLETS, HERMES, ELAB, HIDDEN, ORACLE)
+TRANSPORTS = (MAIN, RACK, TOLERANT, DCTCP)
+LEFT, RIGHT = (0, 1), (2, 3)
+# Leaf 2 of the paper keeps 100 of 160 Gbps: more than this overloads it.
+CAPACITY = 0.625
+# Arrivals in µs.
+DURATION = {Effort.FULL: 50_000.0, Effort.QUICK: 10_000.0, Effort.WHOLE: 200_000.0}
+
+
+def spec(load: float, transport: str, duration_us: float, override: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The spec without a scheme: every pair of a left and a right leaf has half of the load of its left leaf."""
+    topology = {"leaves": 4, "spines": 4, "hosts_per_leaf": 16, "fabric_rate_gbps": 40, "override": list(override)}
+    made = fabric.spec("T4-D" if override else "T4-C", topology, 3_000_000, 900_000, transport)
+    common = {"kind": "poisson", "cdf": "web_search", "pairs": "leaf_pair", "duration_us": duration_us}
+    made["traffic"] = [
+        {**common, "load": load / len(RIGHT), "from_leaf": source, "to_leaf": target}
+        for source in LEFT
+        for target in RIGHT
+    ]
+    made["run"] = {"until_us": 60_000_000}
+    return made
+
+
+def runs(
+    loads: Sequence[float], others: Sequence[float], override: Sequence[Mapping[str, Any]], effort: Effort
+) -> list[Run]:
+    """Every scheme over load, over seeds; under the other transports at some of the loads."""
+    few = effort.choose(full=others, quick=others[-1:])
+    return [
+        Run(
+            scheme.label,
+            load,
+            seed,
+            fabric.under(scheme, spec(load, transport, DURATION[effort], override)),
+            transport,
+        )
+        for transport in TRANSPORTS
+        for load in (effort.choose(full=loads, quick=others) if transport == MAIN else few)
+        for seed in range(1, 1 + effort.choose(full=5, quick=2))
+        for scheme in SCHEMES
+    ]
+
+
+def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
+    """Completion times, also by the leaf that sends, and what became of packets."""
+    return {
+        **shapes.completion(result, "short", "long"),
+        **fabric.packets(result),
+        "offered": offered_on_the_wire(result.report),
+    }
+
+
+def panels(number: str) -> tuple[Panel, ...]:
+    """The paper's panel, and what explains it."""
+    return tuple(
+        panel
+        for name in TRANSPORTS
+        for panel in (
+            shapes.mean_fct(number, "load", variant=name, unit="ms"),
+            shapes.mean_fct(number, "load", size="short", variant=name, unit="ms"),
+            shapes.share(number, "resent", "packets sent again", "load", of="packets", variant=name),
+        )
+    )
+
+
+def below(other: str, claimed: float, xs: Sequence[float], measured: Measured) -> Verdict:
+    """ELAB's mean completion time below another's by so much."""
+    return claims.graded(
+        claims.reduction(measured, ELAB, other, shapes.MEAN, x, claimed=claimed) for x in measured.xs if x in xs
+    )
+
+
+ASSUMPTIONS = (
+    *fabric.ASSUMPTIONS,
+    Assumption("load", "payload sent by a left leaf over its nominal uplinks, 160 Gbps", "not defined in the paper"),
+    Assumption("loads", "0.3 to 0.9", "the axis of Figs. 12 and 13 is not in the text"),
+    Assumption("run", "50 ms of Poisson arrivals, then until every flow is done", "not given"),
+    Assumption("web search", "DCTCP's distribution, mean 1.6 MB", "quoted from Hermes"),
+)
+
+Statement = tuple[str, str, Callable[[Measured], Verdict]]
+
+
+def experiment(
+    number: str,
+    title: str,
+    statements: Sequence[Statement],
+    *,
+    override: Sequence[Mapping[str, Any]],
+    loads: Sequence[float],
+    others: Sequence[float],
+) -> Experiment:
+    """Fig. 12 or 13; `others` are the loads under transports other than the first."""
+    milliseconds = {effort.value: duration / 1e3 for effort, duration in DURATION.items()}
+    return Experiment(
+        id=f"elab-{number}",
+        figures=(number,),
+        title=title,
+        setup=(
+            "4x4 leaf-spine, 40 Gbps, 64 hosts at 10 Gbps, 160 µs RTT, queues of 3 MB, marks at 900 kB; web search,"
+            f" {milliseconds['full']:g} ms of arrivals (quick: {milliseconds['quick']:g})"
+        ),
+        runs=lambda effort: runs(loads, others, override, effort),
+        measure=measure,
+        panels=panels(number),
+        claims=tuple(
+            Claim(f"{key}, {name}", number, text, claims.within(name, check))
+            for name in TRANSPORTS
+            for key, text, check in statements
+        ),
+        assumptions=ASSUMPTIONS,
+        notes=("`--whole` has 200 ms of arrivals.",),
+    )

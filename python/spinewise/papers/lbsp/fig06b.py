@@ -1,0 +1,163 @@
+"""LBSP Fig. 6b: 100 MB flows of three pairs in an 8-ary fat-tree, while a link or a switch is down (set-up T1-B)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from spinewise.measures import stats
+from spinewise.papers.lbsp import fabric
+from spinewise.papers.lbsp.fabric import LBSP, RANDOM, SCATTER
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
+
+TREE = fabric.SMALL
+WHOLE, LINK, SWITCH, _ = fabric.CONDITIONS
+TRANSPORTS = tuple(fabric.TRANSPORTS)
+PAIRS = ("S1", "S2", "S3")
+ALIKE = 0.05
+# What is less than this is no difference on the paper's scale.
+VISIBLE = 0.01
+
+
+def spec(condition: float, transport: str, rounds: int, seed: int) -> dict[str, Any]:
+    """The spec without a scheme."""
+    made = fabric.spec("T1-B", TREE.topology(TREE.overrides(condition)), transport)
+    made["traffic"] = fabric.long_flows(TREE, rounds, seed)
+    return made
+
+
+def runs(effort: Effort) -> list[Run]:
+    """Every scheme in three conditions, over seeds; 12 rounds take 20 s."""
+    rounds = {transport: effort.choose(full=6 if transport == fabric.RENO else 2, quick=1, whole=12)
+              for transport in TRANSPORTS}  # fmt: skip
+    return [
+        Run(
+            scheme.label,
+            condition,
+            seed,
+            scheme.apply(spec(condition, transport, rounds[transport], seed)),
+            transport,
+        )
+        for transport in TRANSPORTS
+        for condition in (WHOLE, LINK, SWITCH)
+        for seed in range(1, 1 + effort.choose(full=5, quick=2))
+        for scheme in fabric.schemes()
+    ]
+
+
+def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
+    """Completion times, of all flows and pair by pair, and what became of packets."""
+    of_pairs = {
+        f"{pair}_{key}": value
+        for pair, inside in fabric.flows_of(result, TREE).items()
+        for key, value in fabric.completion(result, inside).items()
+    }
+    return {**fabric.completion(result), **of_pairs, **fabric.packets(result)}
+
+
+def equal(baseline: str, measured: Measured) -> Verdict:
+    """Without a failure LBSP and scatter are alike."""
+    return claims.alike(measured, LBSP, baseline, "p999_s", WHOLE, within=ALIKE)
+
+
+def better(baseline: str, measured: Measured) -> Verdict:
+    """LBSP below scatter while the link is down, by what can be seen."""
+    return claims.reduction(measured, LBSP, baseline, "p999_s", LINK, claimed=VISIBLE / claims.ENOUGH)
+
+
+def suffers_most(baseline: str, measured: Measured) -> Verdict:
+    """Of the pairs under scatter, S3's flows lose most by the failure, relative to what they had."""
+    growth = {
+        pair: np.asarray(measured.values(baseline, LINK, f"{pair}_mean_s"))
+        / np.asarray(measured.values(baseline, WHOLE, f"{pair}_mean_s"))
+        for pair in PAIRS
+    }
+    means = ", ".join(f"{pair} {stats.mean(ratio):.3f}" for pair, ratio in growth.items())
+    found = []
+    for pair in PAIRS[:2]:
+        ahead = stats.t_interval(growth["S3"] - growth[pair] - VISIBLE)
+        found.append(claims.line(claims.above_zero(ahead), f"{baseline}, mean with the link down over whole: {means}"))
+    return claims.combined(found)
+
+
+def larger_gap(baseline: str, measured: Measured) -> Verdict:
+    """Scatter less LBSP is more with a switch down than with a link down."""
+
+    def gap(condition: float) -> Any:
+        own, its = (np.asarray(measured.values(curve, condition, "p999_s")) for curve in (LBSP, baseline))
+        return its - own
+
+    change = stats.t_interval(gap(SWITCH) - gap(LINK))
+    least = VISIBLE * measured.interval(LBSP, WHOLE, "p999_s").mean
+    places = ((LINK, "link"), (SWITCH, "switch"))
+    gaps = " and ".join(f"{stats.mean(gap(one)):.3f} s with a {word}" for one, word in places)
+    status = claims.above_zero(stats.t_interval(gap(SWITCH) - gap(LINK) - least))
+    return claims.line(status, f"{baseline} less LBSP: {gaps}; difference {change.mean:.3f} ±{change.half:.3f}")
+
+
+STATEMENTS = tuple(
+    statement
+    for baseline in (SCATTER, RANDOM)
+    for statement in (
+        (f"C1-07, {baseline}", f"without a failure LBSP like {baseline} (5 %)", partial(equal, baseline)),
+        (f"C1-08, {baseline}", f"link down: LBSP below {baseline}", partial(better, baseline)),
+        (f"C1-08b, {baseline}", "S3's flows suffer most", partial(suffers_most, baseline)),
+        (f"C1-09, {baseline}", "switch down: a larger gap", partial(larger_gap, baseline)),
+    )
+)
+
+
+def panels(name: str) -> tuple[Panel, ...]:
+    """The figure, and the pairs."""
+    x = fabric.AXIS.rpartition(",")[0]
+    return (
+        Panel("6b", "p999_s", "99.9th percentile of completion", x, "s", 1.0, name),
+        *(Panel("6b", f"{pair}_mean_s", f"mean completion, {pair}", x, "s", 1.0, name) for pair in PAIRS),
+    )
+
+
+EXPERIMENT = Experiment(
+    id="lbsp-6b",
+    figures=("6b",),
+    title="LBSP Fig. 6b: long flows, a link or a switch down",
+    setup="8-ary fat-tree, 1 Gbps, 50 µs a link, queues of 250 packets; flows of 100 MB, sent again and again",
+    runs=runs,
+    measure=measure,
+    panels=tuple(panel for transport in TRANSPORTS for panel in panels(transport)),
+    claims=tuple(
+        Claim(f"{key}, {transport}", "6b", text, claims.within(transport, check))
+        for transport in TRANSPORTS
+        for key, text, check in STATEMENTS
+    ),
+    assumptions=(
+        *fabric.ASSUMPTIONS,
+        Assumption(
+            "hosts",
+            "S1 40 to D1 20 (two flows), S2 44 to D2 21, S3 64 to D3 23",
+            "Fig. 3's routes: S2 under T11, D2 odd, D1 even with it in one group; D3 in the other",
+        ),
+        Assumption("S1's leaf", "T10, another than S2's", "else a dead A11 were no worse than the dead link"),
+        Assumption(
+            "repeated",
+            "each flow again when it is acknowledged; S1's 6 times under Reno, else twice, the others twice as often"
+            " (`--whole`: 12 and 24 times, 20 s)",
+            "'repeatedly for about 20 s'",
+        ),
+        Assumption("seeds", "starts up to 10 ms apart, 5 draws", "nothing else is random but RPS and ties"),
+    ),
+)

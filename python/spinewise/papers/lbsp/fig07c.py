@@ -1,0 +1,123 @@
+"""LBSP Fig. 7c: 100 MB flows while a link is at a tenth of its rate, in 8- and 16-ary fat-trees (set-up T1-D)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from spinewise.papers.lbsp import fabric
+from spinewise.papers.lbsp.fabric import DEGRADED, LBSP, RANDOM, SCATTER, WHOLE
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
+
+TREES = {"8-ary": fabric.SMALL, "16-ary": fabric.LARGE}
+TRANSPORTS = tuple(fabric.TRANSPORTS)
+VARIANTS = {f"{size}, {transport}": (size, transport) for transport in TRANSPORTS for size in TREES}
+FACTOR = 11.0
+LITTLE = 0.1
+
+
+def spec(size: str, condition: float, transport: str, rounds: int, seed: int) -> dict[str, Any]:
+    """The spec without a scheme."""
+    tree = TREES[size]
+    made = fabric.spec(f"T1-D {size}", tree.topology(tree.overrides(condition)), transport)
+    made["traffic"] = fabric.long_flows(tree, rounds, seed)
+    return made
+
+
+def runs(effort: Effort) -> list[Run]:
+    """Every scheme in a whole tree and in one with a slow link, over seeds."""
+    rounds = effort.choose(full=2, quick=1, whole=12)
+    return [
+        Run(scheme.label, condition, seed, scheme.apply(spec(size, condition, transport, rounds, seed)), name)
+        for name, (size, transport) in VARIANTS.items()
+        for condition in (WHOLE, DEGRADED)
+        for seed in range(1, 1 + effort.choose(full=5, quick=2))
+        for scheme in fabric.schemes()
+    ]
+
+
+def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
+    """Completion times, of all flows and of those that meet the slow link, and what became of packets."""
+    inside = fabric.flows_of(result, TREES[VARIANTS[run.variant][0]])["S2"]
+    own = {f"S2_{key}": value for key, value in fabric.completion(result, inside).items()}
+    return {**fabric.completion(result), **own, **fabric.packets(result)}
+
+
+def slower(metric: str, curve: str, measured: Measured) -> Verdict:
+    """A slow link makes flows take eleven times as long, and nothing is dropped."""
+    return claims.combined(
+        [
+            fabric.grows(measured, curve, metric, WHOLE, DEGRADED, factor=FACTOR),
+            claims.zero(measured, curve, "drops"),
+        ]
+    )
+
+
+def avoided(measured: Measured) -> Verdict:
+    """LBSP's flows take what they take in a whole tree."""
+    return claims.combined(
+        fabric.unchanged(measured, LBSP, metric, WHOLE, DEGRADED, within=LITTLE) for metric in ("p999_s", "S2_mean_s")
+    )
+
+
+STATEMENTS: tuple[tuple[str, str, Callable[[Measured], Verdict]], ...] = (
+    *(
+        claim
+        for curve in (SCATTER, RANDOM)
+        for claim in (
+            (
+                f"C1-14, {curve}",
+                f"{curve}: 11 times as long (S2's flows), no drop",
+                partial(slower, "S2_mean_s", curve),
+            ),
+            (f"C1-14b, {curve}", "the same, 99.9th percentile of all", partial(slower, "p999_s", curve)),
+        )
+    ),
+    ("C1-15", "LBSP as in a whole tree (10 %)", avoided),
+)
+
+
+def panels(name: str) -> tuple[Panel, ...]:
+    """The figure, S2's flows alone, and what packets did."""
+    x = "0 whole, 3 link slow"
+    return (
+        Panel("7c", "p999_s", "99.9th percentile of completion", x, "s", 1.0, name),
+        Panel("7c", "S2_mean_s", "mean completion, S2", x, "s", 1.0, name),
+        shapes.share("7c", "out_of_order", "packets out of order", x, of="packets", variant=name),
+    )
+
+
+EXPERIMENT = Experiment(
+    id="lbsp-7c",
+    figures=("7c",),
+    title="LBSP Fig. 7c: long flows, a link at a tenth of its rate",
+    setup="8- and 16-ary fat-trees, 1 Gbps, 50 µs a link, the link between S2's leaf and an aggregation switch at 100"
+    " Mbps, queues of 250 packets; flows of 100 MB, sent again and again",
+    runs=runs,
+    measure=measure,
+    panels=tuple(panel for name in VARIANTS for panel in panels(name)),
+    claims=tuple(
+        Claim(f"{key}, {name}", "7c", text, claims.within(name, check))
+        for name in VARIANTS
+        for key, text, check in STATEMENTS
+    ),
+    assumptions=(
+        *fabric.ASSUMPTIONS,
+        Assumption("flows", "those of Figs. 6b and 7a", "not given"),
+        Assumption("slow link", "both directions", "not given; acknowledgements hardly fill it"),
+        Assumption("repeated", "2 rounds of S1, 4 of the others (`--whole`: 12 and 24)", "not given"),
+    ),
+)

@@ -1,0 +1,148 @@
+"""LBSP §3.4: more path groups, or more paths in each; groups by a hash; while links of one leaf fail one by one.
+
+Every host sends 1 MB to another; the paper says what should come of it, and shows no figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from spinewise.measures import stats
+from spinewise.measures.tables import numbers
+from spinewise.papers.lbsp import fabric
+from spinewise.papers.lbsp.fabric import RACK, RENO
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
+from spinewise.specs.variants import Variant, parse
+
+TREES = {"8-ary": fabric.SMALL, "16-ary": fabric.LARGE}
+FLOW_BYTES = 1_000_000
+FOUR, SIXTEEN, MOST = "4 groups", "16 groups", "64 groups"
+HASHED = {FOUR: "4 groups, hashed", SIXTEEN: "16 groups, hashed"}
+BITS = {FOUR: 1, SIXTEEN: 2, MOST: 3}
+# At k = 8 sixteen groups have a path each, at k = 16 sixty-four.
+SIZES = {"8-ary": (FOUR, SIXTEEN), "16-ary": (FOUR, SIXTEEN, MOST)}
+# Links down of the leaf, from its last port on: with four groups two of them take both groups of the leaf.
+DEAD = (0.0, 1.0, 2.0, 3.0)
+CASES = {f"{size}, {transport}": (size, transport) for size in TREES for transport in (RENO, RACK)}
+ALIKE = 0.05
+
+
+def schemes(size: str) -> list[Variant]:
+    """LBSP with so many groups, by destination and by hash; scatter beside it."""
+    found = []
+    for label in SIZES[size]:
+        text = f"lbsp:leaf_bits={BITS[label]}:aggregation_bits={BITS[label]}"
+        found.append(parse(f"{text}@{label}"))
+        if label in HASHED:
+            found.append(parse(f"{text}:assignment=hash@{HASHED[label]}"))
+    return [*found, *fabric.schemes(fabric.SCATTER)]
+
+
+def spec(size: str, dead: float, transport: str) -> dict[str, Any]:
+    """The spec without a scheme: one random permutation."""
+    tree = TREES[size]
+    wrong = [{"leaf": tree.leaf, "aggregation": tree.aggregation - n, "up": False} for n in range(int(dead))]
+    made = fabric.spec(f"groups {size}", tree.topology(wrong), transport)
+    made["traffic"] = [{"kind": "permutation", "size_bytes": FLOW_BYTES, "start_us": fabric.QUIET_US}]
+    return made
+
+
+def runs(effort: Effort) -> list[Run]:
+    """Every partition with so many links down, over seeds; less of the large tree."""
+    found = []
+    for name, (size, transport) in CASES.items():
+        large = size == "16-ary"
+        if large and effort is Effort.QUICK:
+            continue
+        dead = effort.choose(full=DEAD[:2] if large else DEAD, quick=DEAD[:2], whole=DEAD)
+        seeds = effort.choose(full=3 if large else 5, quick=2, whole=5)
+        found += [
+            Run(scheme.label, down, seed, scheme.apply(spec(size, down, transport)), name)
+            for down in dead
+            for seed in range(1, 1 + seeds)
+            for scheme in schemes(size)
+        ]
+    return found
+
+
+def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
+    """Completion times, of all flows and of those to or from the leaf, and what became of packets."""
+    tree = TREES[CASES[run.variant][0]]
+    ends = [numbers(result.flows, name) // tree.half == tree.leaf for name in ("src", "dst")]
+    own = {f"own_{key}": value for key, value in fabric.completion(result, ends[0] | ends[1]).items()}
+    return {**fabric.completion(result), **own, **fabric.packets(result)}
+
+
+def more_paths(size: str, measured: Measured) -> Verdict:
+    """Nothing down: the fewer groups, the shorter the mean."""
+    return claims.combined(claims.lower(measured, FOUR, [other], "mean_s", [DEAD[0]]) for other in SIZES[size][1:])
+
+
+def more_groups(size: str, measured: Measured) -> Verdict:
+    """Flows of the leaf lose less with sixteen groups than with four as links fail."""
+
+    def lost(curve: str, dead: float) -> Any:
+        return [b - a for a, b in zip(*(measured.values(curve, x, "own_mean_s") for x in (DEAD[0], dead)), strict=True)]
+
+    found = []
+    for dead in measured.xs[1:]:
+        for other in SIZES[size][1:]:
+            fewer, more = lost(FOUR, dead), lost(other, dead)
+            text = f"{dead:g} down, flows of the leaf: {1e3 * stats.mean(fewer):.1f} ms more with {FOUR},"
+            status = claims.above_zero(stats.paired_difference(fewer, more))
+            found.append(claims.line(status, f"{text} {1e3 * stats.mean(more):.1f} with {other}"))
+    return claims.graded(found)
+
+
+def hash_is_like(measured: Measured) -> Verdict:
+    """Groups by a hash of the header: no longer than by destination, of a permutation."""
+    return claims.alike(measured, HASHED[FOUR], FOUR, "mean_s", DEAD[0], within=ALIKE)
+
+
+def panels(name: str) -> tuple[Panel, ...]:
+    """Completion and order, over links down."""
+    x = "links of one leaf down"
+    return (
+        Panel("groups", "mean_s", "mean completion", x, "ms", 1e3, name),
+        Panel("groups", "own_mean_s", "the same, flows of the leaf", x, "ms", 1e3, name),
+        shapes.share("groups", "out_of_order", "packets out of order", x, of="packets", variant=name),
+    )
+
+
+EXPERIMENT = Experiment(
+    id="lbsp-groups",
+    figures=("groups",),
+    title="LBSP §3.4: more groups or more paths in each, and hashed groups",
+    setup="8- and 16-ary fat-trees, 1 Gbps, 50 µs a link, queues of 250 packets; a permutation of 1 MB flows",
+    runs=runs,
+    measure=measure,
+    panels=tuple(panel for name in CASES for panel in panels(name)),
+    claims=tuple(
+        Claim(f"{key}, {name}", "groups", text, claims.within(name, check))
+        for name, (size, _) in CASES.items()
+        for key, text, check in (
+            ("§3.4 paths", "more paths in a group: shorter completion", partial(more_paths, size)),
+            ("§3.4 groups", "more groups: more robust to failures", partial(more_groups, size)),
+            ("§3.4 hash", "hashed groups as good as by destination (5 %)", hash_is_like),
+        )
+    ),
+    assumptions=(
+        *fabric.ASSUMPTIONS,
+        Assumption("traffic", "a permutation between racks, all at once", "none is given; it loads every link"),
+        Assumption("failures", "links up of one leaf, port by port from the last", "'more alternative path groups'"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""The experiments on MEET (Dong et al., 2022)."""

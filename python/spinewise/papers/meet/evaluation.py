@@ -1,0 +1,298 @@
+"""Figs. 6 to 11 of MEET: one experiment for each workload and topology, and the checks of what §4 states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from spinewise.papers.meet import fabric
+from spinewise.papers.meet.fabric import HERMES_CODE, RACK, TO_COMPLETION
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
+from spinewise.runs.result import Result
+from spinewise.specs.variants import parse_list
+
+REST = ("CLOVE", "LetFlow", "DRILL")
+# From 10 to 90 %, 10 rounds (§4): whole effort.
+PAPER_LOADS, PAPER_SEEDS = tuple(step / 10 for step in range(1, 10)), 10
+# Two schemes perform alike when their means differ by at most this share.
+SIMILAR = 0.05
+WORDS = {
+    "small_mean_fct_s": "mean FCT of flows below 100 kB",
+    "large_mean_fct_s": "mean FCT of flows above 10 MB",
+    "mean_fct_s": "mean FCT",
+    "p99_fct_s": "99th percentile",
+}
+FOUR = tuple(zip("abcd", WORDS, strict=True))
+TINY = tuple(zip("abcd", fabric.TINY.items(), strict=True))
+
+Check = Callable[[Measured], Verdict]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run for one figure.
+
+    Attributes:
+        number: of the figure.
+        workload: name of the distribution of flow sizes.
+        topology: symmetric or asymmetric.
+        loads: for runs to completion.
+        duration_us: of arrivals, full effort.
+        seeds: full effort.
+        quick: the same three for quick effort.
+        beside: load of the other forms, and the curves of each; none without.
+    """
+
+    number: str
+    workload: str
+    topology: str
+    loads: Sequence[float]
+    duration_us: float
+    seeds: int
+    quick: tuple[Sequence[float], float, int]
+    beside: Mapping[str, tuple[float, Sequence[str]]]
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Run to completion, and what stands beside."""
+        return (TO_COMPLETION, *self.beside)
+
+
+COMPARED = ("MEET", *fabric.OTHERS)
+ALL = (*COMPARED, "ECMP")
+# What reorders, and what it is judged against.
+REORDERING = ("MEET", "DRILL")
+
+
+def runs(plan: Plan, effort: Effort) -> list[Run]:
+    """Every scheme at every load in every form, over seeds."""
+    loads, duration, seeds = effort.choose(
+        full=(plan.loads, plan.duration_us, plan.seeds),
+        quick=plan.quick,
+        whole=(PAPER_LOADS, plan.duration_us, max(plan.seeds, PAPER_SEEDS)),
+    )
+    cells: list[tuple[str, float, Sequence[str]]] = [(TO_COMPLETION, load, ALL) for load in loads]
+    cells += [(form, load, curves) for form, (load, curves) in plan.beside.items()]
+
+    def of(form: str, load: float, seed: int) -> dict[str, Any]:
+        name = f"MEET Fig. {plan.number}"
+        return fabric.spec(plan.topology, plan.workload, load, duration, seed, form=form, name=name)
+
+    return [
+        Run(variant.label, load, seed, variant.apply(of(form, load, seed)), form)
+        for form, load, curves in cells
+        for seed in range(1, 1 + seeds)
+        for variant in parse_list(fabric.schemes(form))
+        if variant.label in curves
+    ]
+
+
+def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
+    """What the figures show of a run, and more."""
+    return fabric.measure(result)
+
+
+def panels(plan: Plan) -> tuple[Panel, ...]:
+    """The paper's four panels, in every form."""
+    shown = [(letter, metric, WORDS[metric], "ms", 1e3) for letter, metric in FOUR]
+    if plan.workload == "enterprise_meet":
+        shown = [(letter, f"{name}_mean_fct_s", f"flows below {size} B", "µs", 1e6) for letter, (name, size) in TINY]
+    return tuple(
+        Panel(plan.number + letter, metric, title, "load", unit, scale, form)
+        for form in plan.forms
+        for letter, metric, title, unit, scale in shown
+    )
+
+
+# ---- checks: each takes the measurements of one form ----
+
+
+def at(measured: Measured, curves: Iterable[str], xs: Sequence[float] = ()) -> list[float]:
+    """The loads at which all these curves were run, or those of `xs` among them."""
+    found = [x for x in measured.xs if all(measured.at(curve, x) for curve in curves)]
+    return [x for x in found if not xs or x in xs]
+
+
+def below(
+    curve: str,
+    others: Sequence[str],
+    metrics: Sequence[str],
+    claimed: float,
+    measured: Measured,
+    *,
+    xs: Sequence[float] = (),
+) -> Verdict:
+    """`curve` below each of the others by the share the paper gives, at every load."""
+    return claims.graded(
+        claims.reduction(measured, curve, other, metric, x, claimed=claimed)
+        for metric in metrics
+        for other in others
+        for x in at(measured, (curve, other), xs)
+    )
+
+
+def up_to(other: str, metric: str, claimed: float) -> Check:
+    """MEET below another by the share the paper gives as the largest."""
+    return partial(largest, other, metric, claimed)
+
+
+def largest(other: str, metric: str, claimed: float, measured: Measured) -> Verdict:
+    """The check of `up_to`, where both were run."""
+    xs = at(measured, ("MEET", other))
+    if not xs:
+        return claims.combined([])
+    part = Measured([m for m in measured.measurements if m.run.x in xs], measured.variant)
+    return claims.up_to(part, "MEET", metric, claimed=claimed, others=[other])
+
+
+def ahead(
+    curve: str, others: Sequence[str], metrics: Sequence[str], measured: Measured, xs: Sequence[float] = ()
+) -> Verdict:
+    """`curve` below the others, by whatever it is; in part where it is so at some loads only."""
+    return claims.graded(lower(curve, others, metrics, measured, xs))
+
+
+def always_ahead(
+    curve: str, others: Sequence[str], metrics: Sequence[str], measured: Measured, xs: Sequence[float] = ()
+) -> Verdict:
+    """`curve` below the others at every load."""
+    return claims.combined(lower(curve, others, metrics, measured, xs))
+
+
+def lower(
+    curve: str, others: Sequence[str], metrics: Sequence[str], measured: Measured, xs: Sequence[float]
+) -> Iterable[Verdict]:
+    """One comparison for each metric, other scheme and load."""
+    return [
+        claims.lower(measured, curve, [other], metric, [x])
+        for metric in metrics
+        for other in others
+        for x in at(measured, (curve, other), xs)
+    ]
+
+
+def like(
+    curve: str,
+    other: str,
+    metrics: Sequence[str],
+    measured: Measured,
+    *,
+    xs: Sequence[float] = (),
+    within: float = SIMILAR,
+) -> Verdict:
+    """`curve` within a share of another at every load."""
+    return claims.graded(
+        claims.alike(measured, curve, other, metric, x, within=within)
+        for metric in metrics
+        for x in at(measured, (curve, other), xs)
+    )
+
+
+def both_ahead(measured: Measured) -> Verdict:
+    """MEET and Hermes below CONGA at the lowest load, in large flows and on average."""
+    metrics = ["large_mean_fct_s", "mean_fct_s"]
+    return claims.graded(ahead(curve, ["CONGA"], metrics, measured, xs=[0.1]) for curve in ("MEET", "Hermes"))
+
+
+def percentiles(measured: Measured) -> Verdict:
+    """As many flows as §4 says, or more, are below each of its sizes."""
+    found = []
+    for size, share in ((75, 0.5), (350, 0.9), (10_000, 0.99)):
+        values = measured.values(measured.curves[0], measured.xs[0], f"share_below_{size}")
+        status = Status.HOLDS if min(values) > share - DRAWN else Status.FAILS
+        found.append(claims.line(status, f"{100 * values[0]:.2f} % of flows below {size} B"))
+    return claims.graded(found)
+
+
+def below_300_us(measured: Measured) -> Verdict:
+    """MEET's flows take less than 300 µs on average, in each class of the figure."""
+    return claims.graded(
+        claims.below_limit(measured, "MEET", metric, 300e-6, x) for metric in TINY_FCT for x in measured.xs
+    )
+
+
+TINY_FCT = tuple(f"{name}_mean_fct_s" for name in fabric.TINY)
+# By so much the share of a draw may lie below that of the distribution.
+DRAWN = 0.002
+TINY_NOTE = (
+    "With headers, acknowledgements and a handshake a flow of 342 bytes puts 1.8 times its payload on the wire; the"
+    " load is chosen so that this fits. No hermes-code form: 0.1 s would be ten million flows, and none is slow."
+)
+
+
+# ---- claims ----
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence of §4: its check takes the measurements of one form; `forms` are those it is judged in."""
+
+    id: str
+    panel: str
+    text: str
+    check: Check
+    forms: tuple[str, ...] = (TO_COMPLETION, HERMES_CODE)
+
+
+ONLY_TO_COMPLETION = (TO_COMPLETION,)
+
+
+def under_rack(statement: Statement) -> Statement:
+    """The statement on DRILL alone where the sender is not misled by reordering."""
+    return replace(statement, forms=(RACK,))
+
+
+def counted(check: Check, measured: Measured) -> Verdict:
+    """A check, with the number of flows behind it."""
+    verdict = check(measured)
+    return Verdict(verdict.status, (*verdict.evidence, *counts(measured)))
+
+
+def counts(part: Measured) -> list[str]:
+    """Seeds and flows of each load, and how many runs of the first curve are overloaded."""
+    found = []
+    for x in part.xs:
+        curve = next(curve for curve in part.curves if part.at(curve, x))
+        of = part.at(curve, x)
+        flows, small, large = (part.interval(curve, x, f"{key}flows").mean for key in ("", "small_", "large_"))
+        wire = max(part.values(curve, x, "wire_of_available"))
+        over = sum(m.overloaded for m in of)
+        text = f"at x={x:g}: {len(of)} seeds, {flows:.0f} flows each, {small:.0f} small, {large:.0f} large"
+        text += f"; worst leaf asked for up to {wire:.2f} of what it has"
+        found.append(text + (f"; {over} of {len(of)} overloaded" if over else ""))
+    return found
+
+
+def experiment(
+    plan: Plan, title: str, setup: str, statements: Sequence[Statement], notes: tuple[str, ...] = ()
+) -> Experiment:
+    """One figure."""
+    return Experiment(
+        id=f"meet-{plan.number}",
+        figures=tuple(f"{plan.number}{letter}" for letter in "abcd"),
+        title=title,
+        setup=f"8x8 leaf-spine, 128 hosts, 2:1, 10 Gbps, 10 µs; {setup}",
+        runs=partial(runs, plan),
+        measure=measure,
+        panels=panels(plan),
+        claims=tuple(
+            Claim(
+                one.id if form == TO_COMPLETION else f"{one.id}, {form}",
+                plan.number + one.panel,
+                one.text,
+                claims.within(form, partial(counted, one.check)),
+            )
+            for form in plan.forms
+            for one in statements
+            if form in one.forms
+        ),
+        assumptions=fabric.ASSUMPTIONS,
+        notes=(
+            "Reductions hold when certain and at least half of what the paper gives (of a range: its lower end), and"
+            " hold in part when smaller; an effect of half the size that is excluded does not hold.",
+            *notes,
+        ),
+    )

@@ -1,0 +1,52 @@
+"""MEET Fig. 10: data mining on the asymmetric fabric, at one load."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from spinewise.papers.meet import evaluation
+from spinewise.papers.meet.evaluation import Statement, below, up_to
+from spinewise.papers.meet.fabric import HERMES_CODE, RACK, TO_COMPLETION, UNSTOPPED
+
+SMALL, LARGE, MEAN, P99 = evaluation.WORDS
+
+PLAN = evaluation.Plan(
+    number="10",
+    workload="data_mining_vl2",
+    topology="asymmetric",
+    loads=(0.3,),
+    duration_us=200_000.0,
+    seeds=10,
+    quick=((0.3,), 50_000.0, 3),
+    beside={
+        RACK: (0.3, evaluation.REORDERING),
+        HERMES_CODE: (0.3, evaluation.COMPARED),
+        UNSTOPPED: (0.3, ("MEET", "Hermes")),
+    },
+)
+
+
+def on_rest(others: tuple[str, ...]) -> Statement:
+    """C2-31 of these schemes."""
+    check = partial(below, "MEET", others, [SMALL], 0.50)
+    return Statement("C2-31", "a", "small: MEET 50 to 70 % better than CLOVE, LetFlow, DRILL", check)
+
+
+EXPERIMENT = evaluation.experiment(
+    PLAN,
+    "MEET Fig. 10: data mining, asymmetric",
+    "13 to 19 of 64 fabric links at 1 Gbps; 0.2 s of data mining (hermes-code 0.1 s; quick 0.05 s)",
+    (
+        Statement("C2-29", "a", "small: MEET up to 28 % better than Hermes", up_to("Hermes", SMALL, 0.28)),
+        Statement("C2-30", "a", "small: MEET 50 % better than CONGA", partial(below, "MEET", ["CONGA"], [SMALL], 0.50)),
+        on_rest(evaluation.REST),
+        evaluation.under_rack(on_rest(("DRILL",))),
+        Statement(
+            "C2-32",
+            "bcd",
+            "large, average, p99: MEET 20 % better than Hermes",
+            partial(below, "MEET", ["Hermes"], [LARGE, MEAN, P99], 0.20),
+            (TO_COMPLETION, HERMES_CODE, UNSTOPPED),
+        ),
+    ),
+)

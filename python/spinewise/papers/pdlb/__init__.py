@@ -1,0 +1,1 @@
+"""The experiments on PDLB (Gao et al., 2023)."""

@@ -1,0 +1,135 @@
+"""What any flowcell size could reach on the set-up of PDLB Fig. 7: an upper bound for an adaptive choice.
+
+PDLB chooses 1 to 44 packets. Presto's flowcell is 44 packets. So PDLB can only beat Presto where cells finer than
+Presto's are better than Presto's: here every size is tried, fixed, without probes and without any estimate. Cells go
+round the paths in turn, as Presto's do.
+
+Beside the transport of Fig. 7 stands one that never takes duplicate acknowledgements for a loss, which bounds from
+above what SACK or any other tolerance of reordering could give.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from spinewise.measures.stats import Interval, paired_difference
+from spinewise.papers.pdlb import fig07
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import (
+    Assumption,
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Panel,
+    Run,
+    Timeline,
+    Verdict,
+)
+from spinewise.runs.result import Result
+
+# The largest size is a whole flow: no cell ends before the flow does.
+SIZES = (1, 2, 4, 8, 16, 44, 137)
+PRESTO = 44
+HOT_PATHS = (1, 4)
+TRANSPORTS: dict[str, dict[str, Any]] = {
+    "three duplicate ACKs": {},
+    "reordering tolerated": {"transport.dupack_threshold": 0},
+}
+
+
+def log2(packets: int) -> float:
+    """Where a size stands on the axis."""
+    return round(math.log2(packets), 1)
+
+
+def spec(hot: int, packets: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Fig. 7 with flowcells of this size."""
+    made = shapes.changed(fig07.base(hot), changes)
+    made["scheme"] = {"name": "flowcell", "params": {"packets": packets, "dispatch": "round_robin"}}
+    return made
+
+
+def runs(effort: Effort) -> list[Run]:
+    """Every size at one and at four hot paths, under both transports, over seeds."""
+    return [
+        Run(curve(hot), log2(packets), seed, spec(hot, packets, changes), transport)
+        for transport, changes in TRANSPORTS.items()
+        for hot in HOT_PATHS
+        for packets in SIZES
+        for seed in range(1, 1 + effort.choose(full=30, quick=5))
+    ]
+
+
+def curve(hot: int) -> str:
+    """Name of the line."""
+    return f"{hot} hot path{'s' if hot > 1 else ''}"
+
+
+def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
+    """Completion time and reordering."""
+    summary = result.summary()
+    assert summary.packets is not None
+    return {"mean_fct_s": summary.of("all").fct_s.mean, "dupack3": summary.packets.dupack3_ratio}
+
+
+def presto_size_is_best(transport: str, measured: Measured) -> Verdict:
+    """No size below Presto's completes flows sooner than Presto's does."""
+    table = measured.within(transport)
+    return claims.combined(
+        claims.line(
+            claims.above_zero(finer(table, name, packets)),
+            f"{name}: cells of {packets} take {percent(table, name, packets)} longer than those of {PRESTO}",
+        )
+        for name in table.curves
+        for packets in SIZES
+        if packets < PRESTO
+    )
+
+
+def finer(table: Measured, name: str, packets: int) -> Interval:
+    """How much longer cells of this size take, paired by seed."""
+    own, its = (table.values(name, log2(size), "mean_fct_s") for size in (packets, PRESTO))
+    return paired_difference(own, its)
+
+
+def percent(table: Measured, name: str, packets: int) -> str:
+    """How much longer than with Presto's size."""
+    base = table.interval(name, log2(PRESTO), "mean_fct_s").mean
+    return claims.percent(finer(table, name, packets), base)
+
+
+def panels(transport: str) -> tuple[Panel, ...]:
+    """Completion time and reordering under one transport."""
+    x = "log2 of a flowcell's packets (5.5: 44)"
+    return (
+        shapes.mean_fct("bound", x, variant=transport),
+        shapes.share("bound", "dupack3", "3-dupACK events", x, of="packets sent", variant=transport),
+    )
+
+
+EXPERIMENT = Experiment(
+    id="pdlb-7-granularity",
+    figures=("bound",),
+    title="Fixed flowcell sizes on the set-up of PDLB Fig. 7",
+    setup="as pdlb-7; flowcells of a fixed size, round robin over the paths; 137 packets are a whole flow",
+    runs=runs,
+    measure=measure,
+    panels=tuple(panel for transport in TRANSPORTS for panel in panels(transport)),
+    claims=tuple(
+        Claim(
+            f"bound, {transport}",
+            "7c",
+            "no flowcell finer than Presto's is faster: an adaptive size cannot beat Presto",
+            partial(presto_size_is_best, transport),
+        )
+        for transport in TRANSPORTS
+    ),
+    assumptions=(
+        Assumption("all else", "as in pdlb-7", "so that sizes are all that differs"),
+        Assumption("dispatch", "in turn", "as Presto; PDLB's random draw is in pdlb-7-variations"),
+    ),
+)

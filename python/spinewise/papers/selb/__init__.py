@@ -1,0 +1,1 @@
+"""The experiments on SELB (Hu et al., not before 2024)."""

@@ -1,0 +1,207 @@
+"""Figs. 5 and 6 of SELB: one experiment for each workload, and the checks of what §IV states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from spinewise.measures.stats import paired_difference
+from spinewise.papers.selb import fabric
+from spinewise.reproduction import claims, shapes
+from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Verdict
+from spinewise.specs.variants import parse_list
+
+MODES = tuple(fabric.MODES)
+LOADS = (0.4, 0.6, 0.8)
+HIGH = 0.8
+# What §IV-B calls the aforementioned methods.
+OLD = ("ECMP", "LetFlow", "CONGA", "DRILL")
+WORDS = {"mean_fct_s": "mean FCT", "p99_fct_s": "p99 FCT"}
+# Two schemes perform similarly when their means differ by at most this share.
+SIMILAR = 0.05
+
+Claimed = Mapping[str, Mapping[str, Mapping[str, float]]]
+
+
+def runs(workload: str, number: str, effort: Effort) -> list[Run]:
+    """Every scheme in both modes at every load, over seeds."""
+    duration = effort.choose(full=3000.0, quick=400.0)
+
+    def of(mode: str, load: float) -> dict[str, Any]:
+        name = f"SELB Fig. {number}"
+        return fabric.spec(fabric.EVALUATION_HOSTS, mode, workload, load, duration, name=name)
+
+    return [
+        Run(variant.label, load, seed, variant.apply(of(mode, load)), mode)
+        for mode in MODES
+        for load in effort.choose(full=LOADS, quick=(LOADS[0], LOADS[-1]))
+        for seed in range(1, 1 + effort.choose(full=5, quick=3))
+        for variant in parse_list(fabric.SCHEMES)
+    ]
+
+
+def panels(number: str) -> tuple[Panel, ...]:
+    """Mean and 99th percentile, lossless then IRN."""
+    kinds = [(mode, kind) for mode in MODES for kind in (shapes.mean_fct, shapes.p99_fct)]
+    return tuple(
+        kind(f"{number}{letter}", "load", variant=mode, log=mode == "lossless")
+        for (mode, kind), letter in zip(kinds, "abcd", strict=True)
+    )
+
+
+def reductions(number: str, ids: Mapping[tuple[str, str], str], claimed: Claimed) -> tuple[Claim, ...]:
+    """SELB below others by so much at 0.8: the numbers of §IV."""
+    made = []
+    for (mode, metric), key in ids.items():
+        numbers = claimed[mode][metric]
+        parts = ", ".join(f"{other} {100 * share:.0f}" for other, share in numbers.items())
+        figure = number + "abcd"[2 * MODES.index(mode) + list(WORDS).index(metric)]
+        statement = f"{mode}, 0.8: SELB's {WORDS[metric]} lower by, in %: {parts}"
+        made.append(Claim(key, figure, statement, partial(selb_is_lower, mode, metric, numbers)))
+        if metric == "p99_fct_s":
+            short = partial(selb_is_lower, mode, "short_p99_fct_s", numbers)
+            made.append(Claim(f"{key}, short flows", figure, f"the same of short flows alone: {parts}", short))
+    return tuple(made)
+
+
+def selb_is_lower(mode: str, metric: str, numbers: Mapping[str, float], measured: Measured) -> Verdict:
+    """Each of the paper's reductions, with ours."""
+    part = measured.within(mode)
+    return claims.graded(
+        claims.reduction(part, "SELB", other, metric, HIGH, claimed=share) for other, share in numbers.items()
+    )
+
+
+def best_case(key: str, number: str) -> Claim:
+    """The abstract's sentence."""
+    statement = "up to 33 % (mean) and 21 % (p99) below the state of the art, over all cells"
+    return Claim(key, number + "a", statement, largest_gain)
+
+
+def largest_gain(measured: Measured) -> Verdict:
+    """The cell with SELB's largest gain on ConWeave."""
+    verdicts = []
+    for metric, share in (("mean_fct_s", 0.33), ("p99_fct_s", 0.21)):
+        cells = [(mode, x) for mode in MODES for x in measured.within(mode).xs]
+        mode, x = min(
+            cells, key=lambda cell: claims.relative(measured.within(cell[0]), "SELB", "ConWeave", cell[1], metric)
+        )
+        verdicts.append(claims.reduction(measured.within(mode), "SELB", "ConWeave", metric, x, claimed=share))
+    return claims.graded(verdicts)
+
+
+def per_mode(key: str, figure: str, statement: str, check: Any) -> tuple[Claim, ...]:
+    """A statement about both modes."""
+    return tuple(Claim(f"{key}, {mode}", figure, statement, partial(check, mode)) for mode in MODES)
+
+
+def drill_is_poor(key: str, number: str) -> tuple[Claim, ...]:
+    """§IV-B on DRILL."""
+    return per_mode(key, number + "a,c", "DRILL has the longest mean FCT at every load", drill_is_last)
+
+
+def drill_is_last(mode: str, measured: Measured) -> Verdict:
+    """DRILL is slower than all others."""
+    part = measured.within(mode)
+    return claims.higher(part, "DRILL", [curve for curve in part.curves if curve != "DRILL"], "mean_fct_s")
+
+
+def conweave_fades(key: str, number: str) -> tuple[Claim, ...]:
+    """§IV-B on ConWeave."""
+    figure = number + "a,c"
+    ahead = f"ConWeave's mean FCT is below that of {', '.join(OLD)} at 0.4 and 0.6"
+    return (
+        *per_mode(f"{key}a", figure, ahead, leads),
+        *per_mode(f"{key}b", figure, "its lead over ECMP is smaller at 0.8 than below", fades),
+    )
+
+
+def leads(mode: str, measured: Measured) -> Verdict:
+    """ConWeave is faster than all but SELB at low and medium load."""
+    part = measured.within(mode)
+    return claims.lower(part, "ConWeave", OLD, "mean_fct_s", [x for x in part.xs if x < HIGH])
+
+
+def fades(mode: str, measured: Measured) -> Verdict:
+    """ConWeave's lead over ECMP, as a share of ECMP's mean, is smaller at 0.8 than at any other load."""
+    part = measured.within(mode)
+    return claims.combined(one_fade(part, x) for x in part.xs if x < HIGH)
+
+
+def one_fade(part: Measured, x: float) -> Verdict:
+    """The lead at x against that at 0.8, paired by seed."""
+    before, at_high = (lead_by_seed(part, point) for point in (x, HIGH))
+    change = paired_difference(before, at_high)
+    text = f"ConWeave ahead of ECMP by {100 * mean(before):.1f} % at {x:g}, by {100 * mean(at_high):.1f} % at 0.8"
+    return claims.line(claims.above_zero(change), f"{text} (difference ±{100 * change.half:.1f})")
+
+
+def lead_by_seed(part: Measured, x: float) -> list[float]:
+    """By what share ConWeave's mean lies below ECMP's."""
+    pairs = zip(part.values("ConWeave", x, "mean_fct_s"), part.values("ECMP", x, "mean_fct_s"), strict=True)
+    return [1.0 - own / base for own, base in pairs]
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean."""
+    return sum(values) / len(values) if values else float("nan")
+
+
+def drill_unexpectedly_good(key: str, number: str) -> tuple[Claim, ...]:
+    """§IV-C on DRILL."""
+    return (
+        Claim(f"{key}a, IRN", number + "c", "DRILL's mean FCT below ECMP's, LetFlow's, CONGA's at 0.4", good_when_low),
+        Claim(f"{key}a, IRN, short flows", number + "d", "so is its p99 FCT of short flows", good_for_short_flows),
+        Claim(f"{key}b, IRN", number + "c", "above them at 0.8", partial(bad_at, "IRN", (HIGH,))),
+        Claim(f"{key}b, lossless", number + "a", "above them at every load", partial(bad_at, "lossless", ())),
+    )
+
+
+def good_when_low(measured: Measured) -> Verdict:
+    """DRILL under IRN at the lowest load."""
+    return claims.lower(measured.within("IRN"), "DRILL", ["ECMP", "LetFlow", "CONGA"], "mean_fct_s", [0.4])
+
+
+def good_for_short_flows(measured: Measured) -> Verdict:
+    """The same at the 99th percentile of short flows."""
+    return claims.lower(measured.within("IRN"), "DRILL", ["ECMP", "LetFlow", "CONGA"], "short_p99_fct_s", [0.4])
+
+
+def bad_at(mode: str, xs: Sequence[float], measured: Measured) -> Verdict:
+    """DRILL is slower than what does not reorder."""
+    return claims.higher(measured.within(mode), "DRILL", ["ECMP", "LetFlow", "CONGA"], "mean_fct_s", xs)
+
+
+def old_ones_alike(key: str, number: str) -> tuple[Claim, ...]:
+    """§IV-C: "CONGA, LetFlow, and ECMP all perform similarly"."""
+    return per_mode(key, number + "a,c", "mean FCT of CONGA, LetFlow and ECMP within 5 % of each other", similar)
+
+
+def similar(mode: str, measured: Measured) -> Verdict:
+    """CONGA and LetFlow are as fast as ECMP."""
+    part = measured.within(mode)
+    return claims.combined(
+        claims.alike(part, curve, "ECMP", "mean_fct_s", x, within=SIMILAR)
+        for x in part.xs
+        for curve in ("LetFlow", "CONGA")
+    )
+
+
+def experiment(number: str, workload: str, title: str, statements: tuple[Claim, ...]) -> Experiment:
+    """Fig. 5 or 6."""
+    return Experiment(
+        id=f"selb-{number}",
+        figures=tuple(f"{number}{letter}" for letter in "abcd"),
+        title=title,
+        setup="8x8 leaf-spine, 256 hosts, 4:1, 100 Gbps, 1 µs; 3 ms of arrivals (quick: 0.4 ms); 8 reorder queues",
+        runs=partial(runs, workload, number),
+        measure=fabric.measure,
+        panels=panels(number),
+        claims=statements,
+        assumptions=fabric.ASSUMPTIONS,
+        notes=(
+            "Reductions hold when certain and at least half of what the paper gives, and hold in part when smaller;"
+            " an effect of half the size that is excluded does not hold.",
+        ),
+    )
