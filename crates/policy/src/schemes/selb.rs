@@ -9,6 +9,7 @@
 //! | §"Path Classification": lengths of the uplinks' queues, measured periodically, make k classes | [`uplinks::survey`] |
 //! | Algorithm 1: k-means | [`kmeans::classify`] |
 //! | §"Rerouting Strategy": a path whose queue grows faster than θ is congested | [`uplinks::Threshold::congested`] |
+//! | §"Rerouting Strategy": the change of queues, monitored "continuously" | [`uplinks::Moment::congested`] |
 //! | §"Rerouting Strategy": behind a TAIL to a random path of the same class, not congested | `Selb::reroute` |
 //! | §"Rerouting Strategy": none left: the path with the shortest queue | `Selb::reroute` |
 //! | §"Packet Reordering": at most one reroute of a flow at a time; CLEAR ends it | `Selb::source`, `message` |
@@ -22,15 +23,30 @@
 //! | TAIL | tail packet |
 //! | epoch | none: the stretch of a flow between two reroutes, as in ConWeave |
 //!
+//! **Monitoring.** §"Path Classification" measures lengths *periodically* and makes classes of them. §"Rerouting Strategy"
+//! has another word: "For each egress queue, SELB *continuously monitors* the change in queue length". Neither the period
+//! nor the two instants of a change are given, and Algorithm 1 has lengths only. `monitor` has three readings. Classes are
+//! made every τ under each of them.
+//! - `"interval"`: one timer does both. Growth is the difference of two measurements τ apart, and the judgement holds until
+//!   the next one. It is continuous for a small τ, at one tick of each leaf per τ.
+//! - `"measured"`: each data packet has its path judged when it comes to its leaf, and other paths when it may move there.
+//!   Growth is from the last measurement to that moment. This needs no state but the lengths that classes are made of, and
+//!   it sees growth at once; shortly after a measurement one packet is enough to exceed θ.
+//! - `"packet"`: the same instants, but growth is from what the last packet that took this uplink found there (itself not
+//!   counted) to what is there now. A path is congested if packets come to it closer together than (1 + θ) of the link's
+//!   rate can send, by any two of them. A mark fades of itself as the queue drains, so that a path which is left does not
+//!   keep it. Two packets of one instant exceed every θ. The state is a length and an instant for each egress queue.
+//!
 //! **Where the paper is silent.** All of this is a parameter, or a choice named here:
 //! - k, θ, the period τ and the number of reorder queues in its evaluation are not given. k = 3 tells low, middle and
 //!   high; τ = 10 µs is a little more than the fabric's round trip; θ is a fifth of the link's rate: an empty queue that
 //!   grows just so fast reaches 100 KB, where marking begins, in 40 µs.
 //! - "Randomly selected" centroids make classes, and so runs, depend on luck alone: by default they start at quantiles.
 //!   With fewer than k different lengths there are as many classes as lengths.
-//! - A flag holds for one period. "Length growth" is the difference of two measurements over the time between; the
-//!   first one knows no growth. A queue that is long and stays so is not congested, unless `also_len_bytes` says so.
-//! - "Randomly selects a non-congested path of the same type": as of the last measurement, never the current one.
+//! - What was not looked at before knows no growth. A queue that is long and stays so is not congested, unless
+//!   `also_len_bytes` says so.
+//! - "Randomly selects a non-congested path of the same type": its class is of the last measurement; the current path is
+//!   never drawn.
 //! - "The path with the shortest queue" is looked up at that moment, for between two measurements every flow would go
 //!   to the same one; of several one is drawn; a flow that is on it stays, without a TAIL. A path that is alone in its
 //!   class, and congested, leaves none: then the shortest it is, too.
@@ -77,6 +93,18 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// When a path is judged, and since when its queue grows.
+    Monitor {
+        /// At each measurement, since the one before it.
+        Interval = "interval",
+        /// At each packet, since the last measurement.
+        Measured = "measured",
+        /// At each packet, since the last packet that took the path.
+        Packet = "packet",
+    }
+}
+
 crate::params! {
     /// SELB's parameters.
     Config {
@@ -84,7 +112,11 @@ crate::params! {
         k: u32 = 3, Allowed::Integer { min: 1.0, max: MOST_K as f64 };
         /// Growth θ of a queue above which its path is congested, as a share of the link's rate (own choice: 0.2).
         theta: f64 = 0.2, Allowed::Number { min: 0.0, max: 1e3 };
-        /// Period τ of measurements, microseconds (own choice: 10).
+        /// When a path is judged congested: at each measurement, by its queue's growth over the period τ; or as each packet
+        /// comes, by the growth since the last measurement or since the last packet that took the path (SELB §III: "continuously
+        /// monitors"; the first is our default).
+        monitor: Monitor = Monitor::Interval, Allowed::Words(Monitor::WORDS);
+        /// Period τ of measurements and of classes, microseconds (own choice: 10).
         tau_us: f64 = 10.0, Allowed::Number { min: 0.01, max: 1e6 },
             crate::conweave_like!(10.0);
         /// Where k-means starts (own choice: quantiles; as printed: random).
@@ -131,6 +163,7 @@ pub enum Flow {
 pub struct Selb {
     k: usize,
     threshold: Threshold,
+    monitor: Monitor,
     tau: Span,
     start: Start,
     first_path: FirstPath,
@@ -201,6 +234,7 @@ impl Policy for Selb {
         Selb {
             k: config.k as usize,
             threshold: Threshold { theta: config.theta, also_length: u64::from(config.also_len_bytes) },
+            monitor: config.monitor,
             tau: Span::from_us_f64(config.tau_us),
             start: config.start,
             first_path: config.first_path,
@@ -251,9 +285,15 @@ impl Policy for Selb {
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Way {
         // One path needs neither choice nor header.
         if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data || cx.view.candidates.len() == 1 {
-            return Way(hashed(cx, packet) as u16);
+            let way = hashed(cx, packet);
+            if cx.view.tier == Tier::Leaf {
+                self.joins(cx, way);
+            }
+            return Way(way as u16);
         }
-        Way(self.source(cx, flow, packet, header) as u16)
+        let way = self.source(cx, flow, packet, header);
+        self.joins(cx, way);
+        Way(way as u16)
     }
 
     #[inline]
@@ -297,10 +337,10 @@ impl Policy for Selb {
 
     fn tick(&self, cx: &mut Cx<'_, Self>) {
         let first = cx.view.host_ports;
+        let (old, moment) = (*cx.node, self.moment(cx));
         let Some(uplinks) = cx.ports.get_mut(usize::from(first)..) else { return };
-        let old = *cx.node;
         let means = (self.k, self.start, &mut *cx.rng);
-        let new = survey(uplinks, first, (cx.now, old.at), &cx.view, &self.threshold, means);
+        let new = survey(uplinks, first, &moment, (self.monitor, &self.threshold), means);
         if new.congested != old.congested {
             cx.out.record(CONGESTED, f64::from(new.congested));
         }

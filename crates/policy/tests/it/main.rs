@@ -22,6 +22,8 @@ mod packet_scatter;
 mod qdaps;
 mod selb;
 mod selb_fabric;
+mod selb_fig4;
+mod selb_monitor;
 mod spread;
 mod sred;
 mod ttc;

@@ -3,7 +3,7 @@
 use crate::common::fabric::{Fabric, Setting};
 use spinewise_policy::schemes::packet_scatter::{Config as NoConfig, Rps};
 use spinewise_policy::schemes::selb::kmeans::Start;
-use spinewise_policy::schemes::selb::{Config, Selb};
+use spinewise_policy::schemes::selb::{Config, Monitor, Selb};
 use spinewise_policy::{Span, Time};
 
 const STOP: Time = Time(3_000_000_000);
@@ -32,6 +32,7 @@ fn no_flow_is_reordered_and_no_queue_leaks_while_there_are_queues() {
             k: 1 + seed as u32 % 5,
             start: if seed % 2 == 0 { Start::Quantile } else { Start::Random },
             theta: [0.05, 0.2, 0.5][seed as usize % 3],
+            monitor: [Monitor::Interval, Monitor::Measured, Monitor::Packet][seed as usize / 3 % 3],
             reorder_queues: 32,
             extra_flush_us: 300.0,
             ..Config::default()

@@ -62,6 +62,9 @@ fn every_setting_gives_one_result_whatever_the_engine() {
         json!({"reorder_queues": 1}),
         json!({"start": "random", "k": 4, "first_path": "ecmp"}),
         json!({"theta": 0.0, "tau_us": 3, "also_len_bytes": 30_000, "keep_path_us": 50}),
+        json!({"theta": 0.02, "tau_us": 0.5}),
+        json!({"theta": 0.1, "monitor": "measured"}),
+        json!({"theta": 0.1, "monitor": "packet"}),
     ] {
         let spec = spec(1, &params);
         let outcome = run(&spec);

@@ -1,7 +1,7 @@
 //! SELB's source half: where a flow starts, and when and where to it is rerouted.
 
-use super::uplinks::{one_of, shortest};
-use super::{BACKUP, FirstPath, Flow, Header, Mark, REROUTES, Selb, Stamp};
+use super::uplinks::{Moment, one_of, shortest};
+use super::{BACKUP, FirstPath, Flow, Header, Mark, Monitor, REROUTES, Selb, Stamp};
 use crate::sees::{quantity, us_since};
 use crate::{Cx, Kind, Packet, Port, Rule, Sees, Sight, Tier, Time, Way};
 
@@ -76,7 +76,7 @@ impl Selb {
             sight.way(way, 0, uplink.length as f64);
             sight.way(way, 1, cx.view.queue_bytes(Port(port)) as f64);
             sight.way(way, 2, f64::from(uplink.cluster));
-            sight.way(way, 3, f64::from(uplink.congested));
+            sight.way(way, 3, f64::from(self.is_congested(cx, port)));
         }
         sight.flow(0, us_since(known.map(|source| source.last), cx.now));
         let Some((source, _)) = self.active(cx, known) else {
@@ -89,7 +89,7 @@ impl Selb {
             () if source.progress == Progress::Rerouted && !behind => 5,
             () if source.progress != Progress::Rerouted
                 && cx.now >= source.kept_until
-                && self.is_congested(cx, &source) =>
+                && self.is_congested(cx, source.port) =>
             {
                 3
             }
@@ -99,9 +99,24 @@ impl Selb {
         });
     }
 
-    /// Is the uplink of a flow congested?
-    fn is_congested(&self, cx: &Cx<'_, Self>, source: &Source) -> bool {
-        cx.ports[usize::from(source.port)].congested
+    /// Is this uplink congested at this moment?
+    fn is_congested(&self, cx: &Cx<'_, Self>, port: u16) -> bool {
+        let uplink = &cx.ports[usize::from(port)];
+        self.moment(cx).congested(self.monitor, &self.threshold, uplink, Port(port))
+    }
+
+    /// What uplinks are judged by now.
+    pub(super) fn moment<'a>(&self, cx: &Cx<'a, Self>) -> Moment<'a> {
+        Moment { now: cx.now, measured: cx.node.at, view: cx.view }
+    }
+
+    /// A packet is about to join the queue of the uplink `way`, as it finds it.
+    #[inline]
+    pub(super) fn joins(&self, cx: &mut Cx<'_, Self>, way: usize) {
+        if self.monitor == Monitor::Packet {
+            let port = cx.view.candidates[way];
+            cx.ports[usize::from(port)].found = (cx.view.queue_bytes(Port(port)), Some(cx.now));
+        }
     }
 
     /// The row of a flow that was not silent for long, and the way of its port, if that is one still.
@@ -159,7 +174,12 @@ impl Selb {
         }
         let (view, ports, n) = (cx.view, &*cx.ports, cx.view.candidates.len());
         let port = |way: usize| view.candidates[way];
-        one_of(n, cx.rng, |way| !ports[usize::from(port(way))].congested)
+        let moment = self.moment(cx);
+        let congested = |port: u16| {
+            let uplink = &ports[usize::from(port)];
+            moment.congested(self.monitor, &self.threshold, uplink, Port(port))
+        };
+        one_of(n, cx.rng, |way| !congested(port(way)))
             .unwrap_or_else(|| shortest(n, cx.rng, |way| view.queue_bytes(Port(port(way))), None))
     }
 
@@ -168,12 +188,15 @@ impl Selb {
     fn reroute(&self, cx: &mut Cx<'_, Self>, old: usize) -> Option<usize> {
         let (view, ports, n) = (cx.view, &*cx.ports, cx.view.candidates.len());
         let uplink = |way: usize| &ports[usize::from(view.candidates[way])];
-        let here = *uplink(old);
-        if !here.congested {
+        let moment = self.moment(cx);
+        let congested =
+            |way: usize| moment.congested(self.monitor, &self.threshold, uplink(way), Port(view.candidates[way]));
+        if !congested(old) {
             return None;
         }
         // The present path is congested, hence none of these.
-        let same = |way: usize| uplink(way).cluster == here.cluster && !uplink(way).congested;
+        let class = uplink(old).cluster;
+        let same = |way: usize| uplink(way).cluster == class && !congested(way);
         let new = one_of(n, cx.rng, same).or_else(|| {
             // SELB §"Rerouting Strategy": "directly rerouted to the path with the shortest queue length"
             let length = |way: usize| view.queue_bytes(Port(view.candidates[way]));

@@ -1,5 +1,6 @@
-//! What a source leaf knows of its uplinks, the paths of SELB: queue lengths now and one period ago, and their classes.
+//! What a source leaf knows of its uplinks, the paths of SELB: their queues when it last looked, and their classes.
 
+use super::Monitor;
 use super::kmeans::{Point, Start, classify};
 use crate::schemes::conweave::reorder::InUse;
 use crate::{Port, Rng, Span, SwitchView, Time};
@@ -9,11 +10,13 @@ use crate::{Port, Rng, Span, SwitchView, Time};
 pub struct Uplink {
     /// Its queue when it was last measured, bytes.
     pub length: u64,
+    /// Its queue as the last packet that took it found it, bytes, and when that was.
+    pub found: (u64, Option<Time>),
     /// Its class, from the shortest queues on.
     pub cluster: u8,
     /// Its class before the last measurement.
     pub before: u8,
-    /// Grew its queue faster than θ over the last period?
+    /// Was it congested when it was last measured?
     pub congested: bool,
     /// Is its link down?
     pub down: bool,
@@ -46,14 +49,12 @@ pub struct Threshold {
 
 impl Threshold {
     /// Is a path congested whose queue went from `before` to `length` bytes in `elapsed`, over a link of `rate` bits
-    /// per second?
-    pub fn congested(&self, before: u64, length: u64, elapsed: Span, rate: u64) -> bool {
+    /// per second? Growth in no time exceeds every θ; `None` stands for a queue that was not looked at before.
+    pub fn congested(&self, before: u64, length: u64, elapsed: Option<Span>, rate: u64) -> bool {
         // SELB §"Rerouting Strategy": "when the queue length growth rate exceeds θ"
         let grown = length.saturating_sub(before) as f64 * 8.0e12;
-        let bound = self.theta * rate as f64 * elapsed.0 as f64;
-        // Without a period behind it there is no rate.
-        let grows = elapsed > Span::ZERO && grown > bound && length > before;
-        grows || self.also_length > 0 && length > self.also_length
+        let exceeds = |elapsed: Span| grown > self.theta * rate as f64 * elapsed.0 as f64 && length > before;
+        elapsed.is_some_and(exceeds) || self.also_length > 0 && length > self.also_length
     }
 }
 
@@ -68,27 +69,56 @@ pub struct Survey {
     pub changed: u16,
 }
 
+/// What every judgement of an uplink needs: the switch at an instant, and the last measurement.
+#[derive(Clone, Copy)]
+pub struct Moment<'a> {
+    /// The instant.
+    pub now: Time,
+    /// When all uplinks were last measured, if they were.
+    pub measured: Option<Time>,
+    /// The switch.
+    pub view: SwitchView<'a>,
+}
+
+impl Moment<'_> {
+    /// Is `uplink`, which is `port`, congested at this moment?
+    // SELB §"Rerouting Strategy"
+    #[inline]
+    pub fn congested(&self, monitor: Monitor, threshold: &Threshold, uplink: &Uplink, port: Port) -> bool {
+        let (before, at) = match monitor {
+            Monitor::Interval => return uplink.congested,
+            Monitor::Measured => (uplink.length, self.measured),
+            Monitor::Packet => uplink.found,
+        };
+        self.grown(threshold, before, at, port)
+    }
+
+    /// Has the queue of `port` grown too fast, from `before` bytes at the instant `at`?
+    fn grown(&self, threshold: &Threshold, before: u64, at: Option<Time>, port: Port) -> bool {
+        let elapsed = at.map(|at| self.now.since(at));
+        threshold.congested(before, self.view.queue_bytes(port), elapsed, self.view.rate(port))
+    }
+}
+
 /// Measures the queues of `uplinks`, whose first is port `first`, and classifies them into at most `k` clusters.
 // SELB §"Path Classification"
 pub fn survey(
     uplinks: &mut [Uplink],
     first: u16,
-    (now, last): (Time, Option<Time>),
-    view: &SwitchView<'_>,
-    threshold: &Threshold,
+    moment: &Moment<'_>,
+    (monitor, threshold): (Monitor, &Threshold),
     (k, start, rng): (usize, Start, &mut Rng),
 ) -> Survey {
-    let elapsed = last.map_or(Span::ZERO, |last| now.since(last));
     for (uplink, number) in uplinks.iter_mut().zip(first..) {
         let port = Port(number);
-        let length = view.queue_bytes(port);
-        uplink.congested = !uplink.down && threshold.congested(uplink.length, length, elapsed, view.rate(port));
-        uplink.length = length;
+        let (before, at) = if monitor == Monitor::Packet { uplink.found } else { (uplink.length, moment.measured) };
+        uplink.congested = !uplink.down && moment.grown(threshold, before, at, port);
+        uplink.length = moment.view.queue_bytes(port);
         uplink.before = uplink.cluster;
     }
     classify(uplinks, k, start, rng);
     let count = |which: fn(&&Uplink) -> bool| uplinks.iter().filter(which).count() as u16;
-    Survey { at: Some(now), congested: count(|u| u.congested), changed: count(|u| u.cluster != u.before) }
+    Survey { at: Some(moment.now), congested: count(|u| u.congested), changed: count(|u| u.cluster != u.before) }
 }
 
 /// A draw among the ways below `n` that are `wanted`.
