@@ -19,7 +19,7 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
-	$(shell find crates -type f \( -path '*/src/*' -o -name 'Cargo.toml' \) 2>/dev/null)
+	$(shell find crates -type f \( -path '*/src/*' -o -name 'Cargo.toml' -o -name 'build.rs' \) 2>/dev/null)
 
 .PHONY: help install build quick demo demo-lbsp demo-selb test test-rust test-python fuzz check fmt lint bench docs clean tools
 

@@ -42,6 +42,7 @@ class InternalError(RuntimeError):
     """An invariant of the engine does not hold: a defect of Spinewise."""
 
 __version__: str
+ENGINE_DIGEST: str
 
 class OwnScheme:
     """A class of Python as the engine lists it; `facts` is JSON."""

@@ -118,6 +118,11 @@ def version() -> str:
     return cast(str, engine().__version__)
 
 
+def engine_digest() -> str:
+    """SHA-256 (hex) over the sources of the engine: equal engines on all machines have the same, others have not."""
+    return cast(str, engine().ENGINE_DIGEST)
+
+
 def encode(spec: Mapping[str, Any]) -> str:
     """`spec` as JSON; refuses what JSON cannot say (dates, NaN, infinities), naming the key."""
     return json.dumps(plain(spec), allow_nan=False)

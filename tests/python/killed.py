@@ -80,8 +80,9 @@ class Place:
         }
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            [*command, "--out", str(self.out), "--force"], env=environment, stdout=pipe, stderr=pipe, text=True
-        )
+            [*command, "--out", str(self.out), "--force"], env=environment, cwd=self.folder,
+            stdout=pipe, stderr=pipe, text=True,
+        )  # fmt: skip
 
     def state(self) -> dict[str, str] | None:
         """The files of the results with what is in them; None when there are no results."""
@@ -92,7 +93,8 @@ class Place:
 
     def hidden(self) -> list[str]:
         """What writers have left that is no result."""
-        known = {*FOREIGN, "spec.toml", "papers", "temporary", "out"}
+        # "results" has the store that `reproduce` keeps its runs in.
+        known = {*FOREIGN, "spec.toml", "papers", "temporary", "out", "results"}
         beside = [path.name for path in self.folder.iterdir() if path.name not in known]
         return beside + [path.name for path in (self.folder / "temporary").iterdir()]
 

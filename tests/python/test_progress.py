@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-import samples
 import spinewise as sw
 from spinewise.core import Progress, watcher
-from spinewise.runs.jobs import Case
 from spinewise.show import progress
 
 
@@ -53,9 +51,9 @@ def test_a_run_tells_time_flows_rate_and_time_left(
 def test_a_batch_counts_its_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
     batch = progress.BatchProgress(None, 4, "compare")
-    batch.started(0, Case("k", {}))
+    batch.started(0)
     batch.advanced(0, state())
-    batch.finished(0, samples.result(size_bytes=[1]))
+    batch.finished(0, 1_000_000)
     lines = capsys.readouterr().err.splitlines()
     assert "0/4 runs" in lines[0]
     assert "1/4 runs" in lines[-1]

@@ -13,8 +13,9 @@ from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.resilience import files, setting, show
 from spinewise.resilience.measures import NEVER, goodput, lost_share, recovery
+from spinewise.resilience.recorded import Recording
 from spinewise.resilience.setting import FABRICS, FAULTS, FULL, QUICK
-from spinewise.resilience.study import Plan, Recording, Study, outcome, study
+from spinewise.resilience.study import Plan, Study, outcome, study
 from spinewise.runs import formats
 from spinewise.runs.jobs import run_all
 from spinewise.show.terminal import console

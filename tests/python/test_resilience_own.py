@@ -13,6 +13,7 @@ import pytest
 from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.resilience import own
+from spinewise.resilience.own_recorded import Recording
 
 SPEC: dict[str, Any] = {
     "name": "mine",
@@ -26,8 +27,8 @@ SPEC: dict[str, Any] = {
 }
 
 
-def recording(goodput: list[float]) -> own.Recording:
-    return own.Recording(np.array(goodput), {"all": 1e-3}, {"all": 0}, 0, 0, 0, 0, "", "")
+def recording(goodput: list[float]) -> Recording:
+    return Recording(np.array(goodput), {"all": 1e-3}, {"all": 0}, 0, 0, 0, 0, "", "")
 
 
 def plan(last_us: float = math.inf) -> own.Plan:

@@ -348,6 +348,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SchemeError", module.py().get_type::<SchemeError>())?;
     module.add("InternalError", module.py().get_type::<InternalError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ENGINE_DIGEST", env!("SPINEWISE_ENGINE_DIGEST"))?;
     own::register(module)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(worked_out, module)?)?;

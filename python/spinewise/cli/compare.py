@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
-from functools import partial
 
 from spinewise.cli.output import print_json
 from spinewise.comparison import report
 from spinewise.comparison.files import record, write_files
-from spinewise.comparison.plan import RUNS, Plan, measure, measure_and_keep
+from spinewise.comparison.plan import RUNS, Plan, run
 from spinewise.errors import SpecError
 from spinewise.own.load import load_scheme
 from spinewise.runs.folder import new_results
-from spinewise.runs.jobs import run_all
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars
 from spinewise.specs.spec import load
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.store import opened
 
 
 def command(args: argparse.Namespace) -> int:
@@ -27,11 +27,12 @@ def command(args: argparse.Namespace) -> int:
     plan, skipped = Plan.of(load(args.spec, args.set), args.schemes, args.loads, args.seeds, own).served()
     cases = plan.cases()
     with ExitStack() as stack:
+        ledger = stack.enter_context(opened(args.store))
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         with bars() as bar:
             monitor = BatchProgress(bar, len(cases), "compare")
-            keep = partial(measure_and_keep, folder=folder) if folder is not None and args.keep_runs else measure
-            cells = run_all(cases, keep, jobs=args.jobs, monitor=monitor)
+            kept = folder if args.keep_runs else None
+            cells = run(cases, ledger, Local(args.jobs), monitor=monitor, folder=kept)
         comparison = plan.comparison(cases, cells, skipped)
         if folder is not None:
             write_files(comparison, folder, args.by)
@@ -41,9 +42,9 @@ def command(args: argparse.Namespace) -> int:
     out = terminal.console()
     out.print(report.comparison_report(comparison, args.by))
     if args.out:
-        kept = f"; every run in {RUNS}/" if args.keep_runs else ""
+        runs = f"; every run in {RUNS}/" if args.keep_runs else ""
         out.print(
-            f"tables and figures in {args.out}: table.txt, compare.json, cells.parquet, fct.png, slowdown.png, …{kept}",
+            f"tables and figures in {args.out}: table.txt, compare.json, cells.parquet, fct.png, slowdown.png, …{runs}",
             markup=False,
         )
     return 0

@@ -115,6 +115,16 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=whole(1, 1024), metavar="N", help="runs at once [one per core]")
 
 
+def add_store(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Where runs are kept."""
+    parser.add_argument(
+        "--store",
+        default=default,
+        metavar="DIR",
+        help=f"keep every run in this store as it ends, and make none that it has [{default or 'no store'}]",
+    )
+
+
 def add_run(commands: Any) -> None:
     """``run``."""
     parser = new_command(commands, "run", "run", "Simulate one spec and summarise its flows.")
@@ -174,6 +184,7 @@ def add_compare(commands: Any) -> None:
     )
     add_by(parser)
     add_jobs(parser)
+    add_store(parser)
     parser.add_argument(
         "--keep-runs", action="store_true", help="keep the results of every run too, in DIR/runs (needs --out)"
     )
@@ -216,6 +227,7 @@ def add_resilience(commands: Any) -> None:
     )
     parser.add_argument("--quick", action="store_true", help="shorter runs, one seed")
     add_jobs(parser)
+    add_store(parser)
     add_output(parser, "tables and the figure")
 
 
@@ -248,6 +260,7 @@ def add_reproduce(commands: Any) -> None:
         "--papers", metavar="DIR", help="a folder of one's own with a papers.toml [the papers of Spinewise]"
     )
     add_jobs(parser)
+    add_store(parser, "results/store")
     add_output(parser, "figures, verdicts and measurements")
 
 

@@ -28,7 +28,7 @@ def command(args: argparse.Namespace) -> int:
         with bars() as bar:
             total = len(experiment.runs(effort))
             monitor = BatchProgress(bar, total, experiment.id)
-            done = reproduce.reproduce(experiment, effort, jobs=args.jobs, monitor=monitor)
+            done = reproduce.reproduce(experiment, effort, jobs=args.jobs, monitor=monitor, store=args.store)
         write_files(done, target)
     if args.json:
         print_json(record(done))

@@ -32,7 +32,7 @@ def own_spec(args: argparse.Namespace) -> int:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         cases = plan.cases()
         with bars() as bar:
-            study = plan.run(cases, args.jobs, BatchProgress(bar, len(cases), "resilience"))
+            study = plan.run(cases, args.jobs, BatchProgress(bar, len(cases), "resilience"), args.store)
         if folder is not None:
             own_files.write_files(study, folder)
     if args.json:
@@ -52,7 +52,7 @@ def whole_study(args: argparse.Namespace) -> int:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         cases = plan.cases(stack.enter_context(scratch()))
         with bars() as bar:
-            study = plan.run(cases, args.jobs, BatchProgress(bar, len(cases), "resilience"))
+            study = plan.run(cases, args.jobs, BatchProgress(bar, len(cases), "resilience"), args.store)
         if folder is not None:
             files.write_files(study, folder)
     if args.json:

@@ -7,23 +7,25 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from spinewise.comparison.cells import Cell, Comparison, Skipped
+from spinewise.comparison.measured import MEASURE
 from spinewise.errors import SpecError
-from spinewise.measures.collectives import Job
-from spinewise.measures.curves import Curves
 from spinewise.measures.entries import entries_of
-from spinewise.measures.summary import ALL
 from spinewise.own.scheme import Scheme
 from spinewise.plain import as_number, as_whole, shown
-from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
-from spinewise.runs.result import Result
+from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.specs.beside import check_compare_table
 from spinewise.specs.spec import Spec, as_spec
 from spinewise.specs.variants import Variant, parse_list
+from spinewise.sweeps.engine import Engine
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.store import Ledger, opened
+from spinewise.sweeps.sweep import Swept, sweep
+from spinewise.sweeps.task import Task
 
 DEFAULT_SEEDS = 3
 LOADS = "numbers above 0, such as 0.3,0.5,0.8"
@@ -39,6 +41,7 @@ def compare(
     seeds: int | Sequence[int] | None = None,
     jobs: int | None = None,
     monitor: Monitor | None = None,
+    store: str | Path | None = None,
 ) -> Comparison:
     """Run every scheme at every load and seed, on the same traffic, and compare them.
 
@@ -53,6 +56,7 @@ def compare(
         seeds: how many, counted up from the spec's seed, or which ones.
         jobs: runs at once; one per core when None.
         monitor: told about progress.
+        store: a folder that keeps every run as it ends; runs that it has are not made again. See `spinewise.sweeps`.
     """
     plain = as_spec(spec)
     plan = Plan.of(plain, schemes, loads, seeds)
@@ -62,46 +66,58 @@ def compare(
         cases = plan.cases()
     except SpecError as error:
         raise error.with_file(file) from None
-    cells = run_all(cases, measure, jobs=jobs, monitor=monitor)
+    with opened(store) as ledger:
+        cells = run(cases, ledger, Local(jobs), monitor=monitor)
     return plan.comparison(cases, cells, skipped)
 
 
 Key = tuple[str, float | None, int]
 
 
-def measure(case: Case[Key], result: Result) -> Cell:
+def run(
+    cases: Sequence[Case[Key]],
+    ledger: Ledger,
+    engine: Engine,
+    *,
+    monitor: Monitor | None = None,
+    folder: Path | None = None,
+) -> list[Cell]:
+    """Make the runs that the ledger lacks; what a comparison keeps of each case, in their order.
+
+    With `folder` every run is made, and its results are written into a folder of their own below it.
+    """
+    tasks = [
+        Task(
+            case.spec,
+            (MEASURE,),
+            study=f"compare {case.spec.get('name', '')}".strip(),
+            label=dict(zip(("scheme", "load", "seed"), case.key, strict=True)),
+            folder=None if folder is None else folder / RUNS / run_name(case.key),
+        )
+        for case in cases
+    ]
+    swept = sweep(tasks, ledger, engine=engine, monitor=monitor, strict=True)
+    return [cell(case.key, task, swept) for case, task in zip(cases, tasks, strict=True)]
+
+
+def cell(key: Key, task: Task, swept: Swept) -> Cell:
     """What a comparison keeps of a run."""
-    label, load, seed = case.key
-    report = result.report
+    label, load, seed = key
+    measured, headline = swept.value(task, MEASURE), swept.headline(task)
     return Cell(
         label=label,
         load=load,
         seed=seed,
-        summary=result.summary(),
-        curves=curves_of(result),
-        outcome_hash=str(report["outcome_hash"]),
-        traffic_hash=str(report["traffic_hash"]),
-        wall_seconds=float(report["wall_seconds"]),
-        packet_hops=int(report["packet_hops"]),
-        jobs=jobs_of(result),
-        min_rto_s=min_rto_s(case.spec),
+        summary=measured.summary,
+        curves=measured.curves,
+        outcome_hash=headline.outcome_hash,
+        traffic_hash=headline.traffic_hash,
+        wall_seconds=headline.wall_seconds,
+        packet_hops=headline.packet_hops,
+        jobs=measured.jobs,
+        min_rto_s=measured.min_rto_s,
+        folder=None if task.folder is None else f"{RUNS}/{run_name(key)}",
     )
-
-
-def jobs_of(result: Result) -> dict[str, Job]:
-    """What the rounds of each traffic entry come to, without the steps of single ones."""
-    return {
-        job.name: replace(job, slowest=job.slowest and replace(job.slowest, steps=())) for job in result.rounds.jobs
-    }
-
-
-def measure_and_keep(case: Case[Key], result: Result, folder: Path) -> Cell:
-    """What a comparison keeps of a run, and its results in a folder of their own below `folder`."""
-    name = f"{RUNS}/{run_name(case.key)}"
-    target = folder / name
-    target.mkdir(parents=True)
-    result.write_files(target)
-    return replace(measure(case, result), folder=name)
 
 
 def run_name(key: Key) -> str:
@@ -112,18 +128,6 @@ def run_name(key: Key) -> str:
     mark = "" if words == label else f"-{hashlib.sha256(label.encode()).hexdigest()[:8]}"
     at = "" if load is None else f"-load{load!r}"
     return f"{words}{mark}{at}-seed{seed}"
-
-
-def curves_of(result: Result) -> dict[str, Curves]:
-    """How the completion times of each traffic entry, and of all traffic, are spread."""
-    entries = [entry.name for entry in entries_of(result.spec)]
-    return {ALL: Curves.of(result.flows)} | {name: Curves.of(result.flows, n) for n, name in enumerate(entries)}
-
-
-def min_rto_s(spec: Spec) -> float | None:
-    """The least retransmission timeout of a resolved spec; None where it has none."""
-    found = spec.get("transport", {}).get("min_rto_us")
-    return float(found) / 1e6 if isinstance(found, int | float) and found > 0 else None
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,18 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from spinewise.errors import SpecError, nearest
 from spinewise.reading import SPEC_BYTES, printable, read_text
-from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Verdict
-from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
-from spinewise.runs.result import Result
+from spinewise.reproduction.experiment import Effort, Experiment, Measured, Run, Verdict
+from spinewise.reproduction.measured import measurement, reading
+from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.specs.spec import Spec, parse_toml
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.store import opened
+from spinewise.sweeps.sweep import sweep
+from spinewise.sweeps.task import Task
 
 PAPERS_FILE = "papers.toml"
 PAPERS_VARIABLE = "SPINEWISE_PAPERS"
@@ -180,18 +182,17 @@ def cases(experiment: Experiment, effort: Effort) -> list[Case[Run]]:
     ]
 
 
-def measure(experiment: Experiment, case: Case[Run], result: Result) -> Measurement:
-    """What is kept of one run."""
-    summary = result.summary()
-    flows = summary.of("all")
-    return Measurement(
-        run=case.key,
-        values=experiment.measure(case.key, result),
-        outcome_hash=str(result.report["outcome_hash"]),
-        unfinished=flows.unfinished,
-        overloaded=summary.overloaded,
-        flows=flows.flows,
-    )
+def tasks(experiment: Experiment, effort: Effort) -> list[Task]:
+    """The runs of an experiment, with what is kept of each."""
+    return [
+        Task(
+            case.spec,
+            (reading(experiment, case.key),),
+            study=f"{experiment.id} {effort.value}",
+            label={name: getattr(case.key, name) for name in ("curve", "x", "seed", "variant")},
+        )
+        for case in cases(experiment, effort)
+    ]
 
 
 def reproduce(
@@ -200,8 +201,16 @@ def reproduce(
     *,
     jobs: int | None = None,
     monitor: Monitor | None = None,
+    store: str | Path | None = None,
 ) -> Reproduction:
-    """Run an experiment and judge its claims."""
-    work: Any = partial(measure, experiment)
-    measurements = run_all(cases(experiment, effort), work, jobs=jobs, monitor=monitor)
+    """Run what the store lacks of an experiment, and judge its claims; without a store, all of it.
+
+    Raises:
+        SpecError: the store cannot be used, or a run is refused.
+    """
+    runs = experiment.runs(effort)
+    wanted = tasks(experiment, effort)
+    with opened(store) as ledger:
+        swept = sweep(wanted, ledger, engine=Local(jobs), monitor=monitor, strict=True)
+        measurements = [measurement(run, task, swept) for run, task in zip(runs, wanted, strict=True)]
     return Reproduction.of(experiment, effort, Measured(measurements))

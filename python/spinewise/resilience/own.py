@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,16 @@ from spinewise.comparison.plan import seed_list
 from spinewise.errors import SpecError
 from spinewise.measures import stats
 from spinewise.measures.summary import ALL
-from spinewise.resilience.measures import Floats, goodput, lost_share, recovery
-from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
-from spinewise.runs.result import Result
+from spinewise.resilience.measures import lost_share, recovery
+from spinewise.resilience.own_recorded import Recording, recorded
+from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.specs.faults import fault_times_us, without_faults
 from spinewise.specs.spec import Spec, as_spec
 from spinewise.specs.variants import Variant
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.store import opened
+from spinewise.sweeps.sweep import sweep
+from spinewise.sweeps.task import Task
 
 SLICES = 200
 """Intervals of the goodput series between the first fault and the last repair, at most."""
@@ -32,51 +37,6 @@ WINDOW = 4
 
 Key = tuple[str, int, bool]
 """Scheme, seed, and whether its faults happen."""
-
-
-@dataclass(frozen=True)
-class Recording:
-    """What is kept of a run.
-
-    Attributes:
-        goodput: bytes that hosts received in each interval until the run's end.
-        p99_s: 99th percentile of the completion times of each traffic entry, in seconds; "all" is all traffic.
-        unfinished: flows of each entry that did not finish.
-        lost: packets lost on links, and in switches that died.
-        dropped: packets dropped at full queues.
-        unroutable: packets no port was left for.
-        timeouts: retransmission timeouts.
-        outcome_hash: the engine's hash of everything that happened.
-        traffic_hash: the engine's hash of the offered traffic.
-    """
-
-    goodput: Floats
-    p99_s: dict[str, float]
-    unfinished: dict[str, int]
-    lost: int
-    dropped: int
-    unroutable: int
-    timeouts: int
-    outcome_hash: str
-    traffic_hash: str
-
-
-def measure(result: Result, interval_us: float) -> Recording:
-    """What the study keeps of a run."""
-    summary, report = result.summary(), result.report
-    of_entry = {entry.name: entry.of(ALL) for entry in summary.asked} | {ALL: summary.of(ALL)}
-    count = math.ceil(float(report["stop_ps"]) / (interval_us * 1e6))
-    return Recording(
-        goodput=goodput(result, interval_us, count),
-        p99_s={name: found.fct_s.p99 for name, found in of_entry.items()},
-        unfinished={name: found.unfinished for name, found in of_entry.items()},
-        lost=summary.faults.get("lost", 0),
-        dropped=int(report["counters"]["dropped"]["packets"]),
-        unroutable=summary.faults.get("unroutable", 0),
-        timeouts=summary.packets.timeouts,
-        outcome_hash=str(report["outcome_hash"]),
-        traffic_hash=str(report["traffic_hash"]),
-    )
 
 
 @dataclass(frozen=True)
@@ -154,10 +114,21 @@ class Plan:
             for broken in (True, False)
         ]  # fmt: skip
 
-    def run(self, cases: list[Case[Key]], jobs: int | None, monitor: Monitor | None) -> Study:
-        """Run every case and pair the results."""
-        found = run_all(cases, lambda _, result: measure(result, self.interval_us), jobs=jobs, monitor=monitor)
-        return Study(self, {case.key: one for case, one in zip(cases, found, strict=True)})
+    def run(
+        self,
+        cases: list[Case[Key]],
+        jobs: int | None,
+        monitor: Monitor | None,
+        store: str | Path | None = None,
+    ) -> Study:
+        """Run every case that the store lacks, and pair the results."""
+        recording, study = recorded(self.interval_us), f"resilience {self.spec.get('name', '')}".strip()
+        names = ("scheme", "seed", "broken")
+        tasks = [Task(case.spec, (recording,), study, dict(zip(names, case.key, strict=True))) for case in cases]
+        with opened(store) as ledger:
+            swept = sweep(tasks, ledger, engine=Local(jobs), monitor=monitor, strict=True)
+            found = {case.key: swept.value(task, recording) for case, task in zip(cases, tasks, strict=True)}
+        return Study(self, found)
 
 
 def span(spec: Spec) -> tuple[float, float]:

@@ -15,13 +15,17 @@ from spinewise.comparison.plan import seed_list
 from spinewise.errors import SpecError, nearest
 from spinewise.measures import stats
 from spinewise.resilience import setting
-from spinewise.resilience.measures import Floats, goodput, lost_share, recovery
+from spinewise.resilience.measures import lost_share, recovery
+from spinewise.resilience.recorded import Recording, recorded
 from spinewise.resilience.setting import FABRICS, FAULTS, FULL, INTERVAL_US, QUICK, Fabric, Fault, Timing
 from spinewise.runs.hidden import scratch
-from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
-from spinewise.runs.result import Result
+from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import Variant, parse_list
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.store import opened
+from spinewise.sweeps.sweep import sweep
+from spinewise.sweeps.task import Task
 
 WHOLE = "whole"
 """The name of the run without a fault."""
@@ -32,35 +36,6 @@ MPTCP = "ecmp:transport.kind=mptcp@mptcp"
 
 Key = tuple[str, str, str, int]
 """Fabric, fault (or `WHOLE`), scheme, seed."""
-
-
-@dataclass(frozen=True)
-class Recording:
-    """What is kept of a run.
-
-    Attributes:
-        goodput: bytes that hosts received in each interval of `INTERVAL_US` until the traffic's end.
-        p999_s: 99.9th percentile of the completion times of flows that finished.
-        flows: all flows.
-        lost: packets lost on links, and in switches that died.
-        dropped: packets dropped at full queues.
-        unroutable: packets no port was left for.
-        cut_off: unfinished flows whose hosts had no path.
-        out_of_time: other unfinished flows.
-        outcome_hash: the engine's hash of everything that happened.
-        traffic_hash: the engine's hash of the offered traffic.
-    """
-
-    goodput: Floats
-    p999_s: float
-    flows: int
-    lost: int
-    dropped: int
-    unroutable: int
-    cut_off: int
-    out_of_time: int
-    outcome_hash: str
-    traffic_hash: str
 
 
 @dataclass(frozen=True)
@@ -112,24 +87,6 @@ def outcome(broken: Recording, whole: Recording, timing: Timing) -> Outcome:
         unroutable=broken.unroutable,
         cut_off=broken.cut_off,
         out_of_time=broken.out_of_time,
-    )
-
-
-def measure(result: Result, timing: Timing) -> Recording:
-    """What the study keeps of a run."""
-    summary, report = result.summary(), result.report
-    everything = summary.of("all")
-    return Recording(
-        goodput=goodput(result, INTERVAL_US, timing.end_us // INTERVAL_US),
-        p999_s=everything.fct_s.p999,
-        flows=everything.flows,
-        lost=summary.faults.get("lost", 0),
-        dropped=int(report["counters"]["dropped"]["packets"]),
-        unroutable=summary.faults.get("unroutable", 0),
-        cut_off=summary.faults.get("cut_off", 0),
-        out_of_time=summary.faults.get("out_of_time", everything.unfinished),
-        outcome_hash=str(report["outcome_hash"]),
-        traffic_hash=str(report["traffic_hash"]),
     )
 
 
@@ -207,10 +164,21 @@ class Plan:
         spec = variant.apply(setting.spec_of(fabric, fault, self.timing, seed, flows))
         return resolved_case(key, spec, seed, f"scheme {variant.label}")
 
-    def run(self, cases: list[Case[Key]], jobs: int | None, monitor: Monitor | None) -> Study:
-        """Run every case and pair the results."""
-        found = run_all(cases, lambda _, result: measure(result, self.timing), jobs=jobs, monitor=monitor)
-        return Study(self, {case.key: one for case, one in zip(cases, found, strict=True)})
+    def run(
+        self,
+        cases: list[Case[Key]],
+        jobs: int | None,
+        monitor: Monitor | None,
+        store: str | Path | None = None,
+    ) -> Study:
+        """Run every case that the store lacks, and pair the results."""
+        recording = recorded(INTERVAL_US, self.timing.end_us)
+        names = ("fabric", "fault", "scheme", "seed")
+        tasks = [Task(case.spec, (recording,), "resilience", dict(zip(names, case.key, strict=True))) for case in cases]
+        with opened(store) as ledger:
+            swept = sweep(tasks, ledger, engine=Local(jobs), monitor=monitor, strict=True)
+            found = {case.key: swept.value(task, recording) for case, task in zip(cases, tasks, strict=True)}
+        return Study(self, found)
 
 
 def every_scheme() -> list[str]:
@@ -315,6 +283,7 @@ def study(
     quick: bool = False,
     jobs: int | None = None,
     monitor: Monitor | None = None,
+    store: str | Path | None = None,
 ) -> Study:
     """Run the study, as ``spinewise resilience`` does.
 
@@ -326,7 +295,8 @@ def study(
         quick: shorter runs, one seed.
         jobs: runs at once; one per core when None.
         monitor: told about progress.
+        store: a folder that keeps every run as it ends; runs that it has are not made again.
     """
     plan = Plan.of(schemes, faults, fabrics, seeds, quick=quick)
     with scratch() as folder:
-        return plan.run(plan.cases(folder), jobs, monitor)
+        return plan.run(plan.cases(folder), jobs, monitor, store)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from itertools import islice
+from queue import SimpleQueue
+from typing import Generic, Protocol, TypeVar, cast
 
 from spinewise import core
 from spinewise.core import Progress
@@ -20,6 +23,8 @@ MOST_JOBS = 1024
 
 K = TypeVar("K")
 M = TypeVar("M")
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)
@@ -33,26 +38,32 @@ class Case(Generic[K]):
 class Monitor(Protocol):
     """Watches a batch of runs; called from several threads."""
 
-    def started(self, index: int, case: Case[Any]) -> None:
-        """Run `index` begins."""
+    def planned(self, runs: int, stored: int) -> None:
+        """So many runs are to be made, and so many that were wanted are stored already."""
 
-    def advanced(self, index: int, progress: Progress) -> None:
-        """Run `index` tells how far it is."""
+    def started(self, number: int) -> None:
+        """Run `number` begins."""
 
-    def finished(self, index: int, result: Result) -> None:
-        """Run `index` is done."""
+    def advanced(self, number: int, progress: Progress) -> None:
+        """Run `number` tells how far it is."""
+
+    def finished(self, number: int, packet_hops: int) -> None:
+        """Run `number` is done, and crossed so many links with its packets."""
 
 
 class Silent:
     """A monitor that says nothing."""
 
-    def started(self, index: int, case: Case[Any]) -> None:
+    def planned(self, runs: int, stored: int) -> None:
         """Nothing."""
 
-    def advanced(self, index: int, progress: Progress) -> None:
+    def started(self, number: int) -> None:
         """Nothing."""
 
-    def finished(self, index: int, result: Result) -> None:
+    def advanced(self, number: int, progress: Progress) -> None:
+        """Nothing."""
+
+    def finished(self, number: int, packet_hops: int) -> None:
         """Nothing."""
 
 
@@ -84,6 +95,46 @@ def resolved_case(key: K, spec: Spec, seed: int, what: str) -> Case[K]:
         ) from None  # fmt: skip
 
 
+Stop = Callable[[], bool]
+"""Whether whoever asked for runs wants no more of them."""
+
+
+def pooled(
+    items: Iterable[A], work: Callable[[A, Stop], B], workers: int
+) -> Generator[tuple[A, B | None, BaseException | None]]:
+    """Do `work` on each of `items`, several at once; each item with what it gave or raised, as it ends.
+
+    The next item is asked for when there is a worker for it. When the generator is closed, `work` is told to stop and
+    waited for.
+    """
+    stop = threading.Event()
+    ended: SimpleQueue[tuple[A, B | None, BaseException | None]] = SimpleQueue()
+
+    def one(item: A) -> None:
+        try:
+            if stop.is_set():
+                raise Cancelled
+            ended.put((item, work(item, stop.is_set), None))
+        except BaseException as error:
+            ended.put((item, None, error))
+
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        try:
+            waiting, running = iter(items), 0
+            for item in islice(waiting, workers):
+                pool.submit(one, item)
+                running += 1
+            while running:
+                found = ended.get()
+                running -= 1
+                for item in islice(waiting, 1):
+                    pool.submit(one, item)
+                    running += 1
+                yield found
+        finally:
+            stop.set()
+
+
 def run_all(
     cases: Sequence[Case[K]],
     measure: Callable[[Case[K], Result], M],
@@ -91,42 +142,32 @@ def run_all(
     jobs: int | None = None,
     monitor: Monitor | None = None,
 ) -> list[M]:
-    """Run every case and measure it; the measurements come in the order of `cases`.
+    """Run every case and measure it, and store nothing; the measurements come in the order of `cases`.
 
-    `measure` sees each result once, after which it is dropped: memory holds `jobs` results at most.
-    The first error, or Ctrl-C, stops all runs.
+    It is for what is measured against things that no store knows of; see `spinewise.sweeps` for all else. `measure`
+    sees each result once, after which it is dropped: memory holds `jobs` results at most. The first error, or Ctrl-C,
+    stops all runs.
     """
-    workers = default_jobs() if jobs is None else checked_jobs(jobs)
     watch: Monitor = monitor or Silent()
-    stop = threading.Event()
 
-    def one(index: int, case: Case[K]) -> M:
+    def one(number: int, stop: Stop) -> M:
         def progress(state: Progress) -> None:
-            if stop.is_set():
+            if stop():
                 raise Cancelled
-            watch.advanced(index, state)
+            watch.advanced(number, state)
 
-        if stop.is_set():
-            raise Cancelled
-        watch.started(index, case)
-        result = Result.from_outcome(case.spec, core.run(case.spec, progress))
-        measured = measure(case, result)
-        watch.finished(index, result)
+        watch.started(number)
+        result = Result.from_outcome(cases[number].spec, core.run(cases[number].spec, progress))
+        measured = measure(cases[number], result)
+        watch.finished(number, int(result.report["packet_hops"]))
         return measured
 
-    with ThreadPoolExecutor(max_workers=workers) as pool:
-        futures = [pool.submit(one, index, case) for index, case in enumerate(cases)]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        finally:
-            stop.set()
-    raise_first(futures)
-    return [future.result() for future in futures]
-
-
-def raise_first(futures: Sequence[Future[M]]) -> None:
-    """Raise the error that stopped the batch, not the cancellations it caused."""
-    errors = [error for error in (future.exception() for future in futures) if error is not None]
-    real = [error for error in errors if not isinstance(error, Cancelled)]
-    for error in [*real, *errors]:
-        raise error
+    watch.planned(len(cases), 0)
+    measurements: dict[int, M] = {}
+    workers = default_jobs() if jobs is None else checked_jobs(jobs)
+    with closing(pooled(range(len(cases)), one, workers)) as finished:
+        for number, measured, error in finished:
+            if error is not None:
+                raise error
+            measurements[number] = cast(M, measured)
+    return [measurements[number] for number in range(len(cases))]

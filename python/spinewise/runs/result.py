@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -200,7 +200,7 @@ def few(names: list[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def write_parquet(table: pa.Table, path: Path) -> None:
+def write_parquet(table: pa.Table, path: Path | BinaryIO) -> None:
     """Write a table; numbers go without a dictionary, which takes memory and makes files of distinct values larger."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import, and only writers need it
     from pyarrow import parquet  # noqa: PLC0415

@@ -6,14 +6,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn
 
 from spinewise import core
 from spinewise.measures import units
-from spinewise.runs.jobs import Case
-from spinewise.runs.result import Result
 from spinewise.show import terminal
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -76,33 +73,42 @@ class BatchProgress:
         self.lock = threading.Lock()
         self.parts: dict[int, float] = {}
         self.done = 0
+        self.stored = 0
         self.hops = 0
         self.last_line = time.monotonic()
         self.task = bar.add_task(name, total=float(total), detail="") if bar else None
 
-    def started(self, index: int, case: Case[Any]) -> None:
-        """Run `index` begins."""
-
-    def advanced(self, index: int, progress: core.Progress) -> None:
-        """Run `index` tells how far it is."""
+    def planned(self, runs: int, stored: int) -> None:
+        """So many runs are to be made, and so many are stored already."""
         with self.lock:
-            self.parts[index] = progress.fraction
+            self.total, self.stored = runs, stored
+            if self.bar is not None and self.task is not None:
+                self.bar.update(self.task, total=float(runs))
+
+    def started(self, number: int) -> None:
+        """Run `number` begins."""
+
+    def advanced(self, number: int, progress: core.Progress) -> None:
+        """Run `number` tells how far it is."""
+        with self.lock:
+            self.parts[number] = progress.fraction
             self.show()
 
-    def finished(self, index: int, result: Result) -> None:
-        """Run `index` is done."""
+    def finished(self, number: int, packet_hops: int) -> None:
+        """Run `number` is done."""
         with self.lock:
-            self.parts.pop(index, None)
+            self.parts.pop(number, None)
             self.done += 1
-            self.hops += int(result.report["packet_hops"])
+            self.hops += packet_hops
             self.show()
 
     def show(self) -> None:
         """Update the bar, or print a line when it is time for one."""
         done = self.done + sum(self.parts.values())
+        stored = f" ({self.stored} more stored)" if self.stored else ""
         detail = (
-            f"{self.done}/{self.total} runs · {units.count(self.hops)} packet-hops"
-            f" · ETA {self.pace.left(done / self.total)}"
+            f"{self.done}/{self.total} runs{stored} · {units.count(self.hops)} packet-hops"
+            f" · ETA {self.pace.left(done / max(self.total, 1))}"
         )
         if self.bar is not None and self.task is not None:
             self.bar.update(self.task, completed=done, detail=detail)

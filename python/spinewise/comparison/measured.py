@@ -1,0 +1,50 @@
+"""What a comparison reads off a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from spinewise.measures.collectives import Job
+from spinewise.measures.curves import Curves
+from spinewise.measures.entries import entries_of
+from spinewise.measures.summary import ALL, Summary
+from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
+from spinewise.sweeps.measures import Measure
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a comparison keeps of a run, besides what is kept of every run; see `spinewise.comparison.cells.Cell`."""
+
+    summary: Summary
+    curves: dict[str, Curves]
+    jobs: dict[str, Job]
+    min_rto_s: float | None
+
+
+def measure(spec: Spec, result: Result) -> Measured:
+    """What a comparison keeps of a run."""
+    return Measured(result.summary(), curves_of(result), jobs_of(result), min_rto_s(spec))
+
+
+MEASURE = Measure("comparison", Measured, measure)
+
+
+def jobs_of(result: Result) -> dict[str, Job]:
+    """What the rounds of each traffic entry come to, without the steps of single ones."""
+    return {
+        job.name: replace(job, slowest=job.slowest and replace(job.slowest, steps=())) for job in result.rounds.jobs
+    }
+
+
+def curves_of(result: Result) -> dict[str, Curves]:
+    """How the completion times of each traffic entry, and of all traffic, are spread."""
+    entries = [entry.name for entry in entries_of(result.spec)]
+    return {ALL: Curves.of(result.flows)} | {name: Curves.of(result.flows, n) for n, name in enumerate(entries)}
+
+
+def min_rto_s(spec: Spec) -> float | None:
+    """The least retransmission timeout of a resolved spec; None where it has none."""
+    found = spec.get("transport", {}).get("min_rto_us")
+    return float(found) / 1e6 if isinstance(found, int | float) and found > 0 else None

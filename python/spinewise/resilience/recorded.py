@@ -1,0 +1,63 @@
+"""What the study keeps of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from spinewise.resilience.measures import Floats, goodput
+from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
+from spinewise.sweeps.measures import Measure
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is kept of a run.
+
+    Attributes:
+        goodput: bytes that hosts received in each interval until the traffic's end.
+        p999_s: 99.9th percentile of the completion times of flows that finished.
+        flows: all flows.
+        lost: packets lost on links, and in switches that died.
+        dropped: packets dropped at full queues.
+        unroutable: packets no port was left for.
+        cut_off: unfinished flows whose hosts had no path.
+        out_of_time: other unfinished flows.
+        outcome_hash: the engine's hash of everything that happened.
+        traffic_hash: the engine's hash of the offered traffic.
+    """
+
+    goodput: Floats
+    p999_s: float
+    flows: int
+    lost: int
+    dropped: int
+    unroutable: int
+    cut_off: int
+    out_of_time: int
+    outcome_hash: str
+    traffic_hash: str
+
+
+def record(interval_us: int, end_us: int, _spec: Spec, result: Result) -> Recording:
+    """What the study keeps of a run whose traffic ends at `end_us`."""
+    summary, report = result.summary(), result.report
+    everything = summary.of("all")
+    return Recording(
+        goodput=goodput(result, interval_us, end_us // interval_us),
+        p999_s=everything.fct_s.p999,
+        flows=everything.flows,
+        lost=summary.faults.get("lost", 0),
+        dropped=int(report["counters"]["dropped"]["packets"]),
+        unroutable=summary.faults.get("unroutable", 0),
+        cut_off=summary.faults.get("cut_off", 0),
+        out_of_time=summary.faults.get("out_of_time", everything.unfinished),
+        outcome_hash=str(report["outcome_hash"]),
+        traffic_hash=str(report["traffic_hash"]),
+    )
+
+
+def recorded(interval_us: int, end_us: int) -> Measure[Recording]:
+    """What the study reads off its runs: goodput in intervals of `interval_us` until `end_us`."""
+    return Measure("resilience", Recording, partial(record, interval_us, end_us))

@@ -1,0 +1,14 @@
+"""Sweeps that keep what they did: many runs, measured as they end, each stored under what it was made from.
+
+| module | what it does |
+|---|---|
+| `sweep` | runs what a store lacks, and reads back what it has |
+| `task` | a run that is wanted: its resolved spec, what to measure, where it belongs |
+| `measures` | what is read off a run, and the digest of the code that reads it |
+| `sources` | which source files that code is |
+| `store` | the ledger of runs and measurements, one SQLite file in a folder |
+| `tables` | its tables, and what SQLite's errors mean for a user |
+| `engine` | the contract of what makes runs: plain data in, plain data out |
+| `local` | the engine of this machine: threads |
+| `packed` | measurements as bytes |
+"""

@@ -1,0 +1,151 @@
+"""The contract of what makes runs: plain data goes in, plain data comes out.
+
+An engine gets pieces of `Work` one by one, as it has room for them, and gives back what became of each, in any order.
+Everything that crosses is picklable: a worker may be a thread, another process or another machine. The worker measures;
+whoever called the engine writes to the store.
+"""
+
+from __future__ import annotations
+
+import io
+import traceback
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from spinewise import core
+from spinewise.core import ProgressHook
+from spinewise.errors import Cancelled
+from spinewise.runs.jobs import Monitor
+from spinewise.runs.result import Result, write_parquet
+from spinewise.specs.spec import Spec
+from spinewise.sweeps.measures import Measure
+
+
+@dataclass(frozen=True)
+class Work:
+    """One run to make.
+
+    Attributes:
+        number: tells it apart from others.
+        spec: resolved.
+        measures: what to read off it.
+        flows: whether its table of flows is wanted.
+        folders: where to write its whole results; on a place that the worker shares with whoever asked.
+    """
+
+    number: int
+    spec: Spec
+    measures: tuple[Measure[Any], ...]
+    flows: bool = False
+    folders: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What is stored of every run that ended.
+
+    Attributes:
+        version: of the engine that made it.
+        outcome_hash: the engine's hash of everything that happened.
+        traffic_hash: the engine's hash of the offered traffic.
+        wall_seconds: how long the run took, without the measuring.
+        packet_hops: how many packets crossed how many links.
+    """
+
+    version: str
+    outcome_hash: str
+    traffic_hash: str
+    wall_seconds: float
+    packet_hops: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run has no measurements.
+
+    Attributes:
+        text: the error on a line.
+        trace: the traceback.
+        exception: the error itself, where it could be brought back; a store does not keep it.
+    """
+
+    text: str
+    trace: str = ""
+    exception: Exception | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, error: Exception) -> Failure:
+        """From what a run or a measurement raised."""
+        name = type(error).__name__
+        text = " ".join(str(error).split())
+        return cls(f"{name}: {text}" if text else name, "".join(traceback.format_exception(error)), error)
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a piece of work.
+
+    Attributes:
+        number: that of the work.
+        headline: of a run that ended; None if it or its measuring failed.
+        measured: a packed value for each measure, by `Measure.id`.
+        flows: the table of flows as a Parquet file, if it was wanted.
+        failure: why there is nothing, if so.
+    """
+
+    number: int
+    headline: Headline | None = None
+    measured: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    flows: bytes | None = None
+    failure: Failure | None = None
+
+
+class Engine(Protocol):
+    """Makes runs."""
+
+    def run(self, work: Iterator[Work], monitor: Monitor) -> Generator[Done]:
+        """What became of each piece of work, as it ends.
+
+        The next piece is taken only when there is room to start it. When the iterator is closed before its end, runs
+        under way are stopped.
+        """
+
+
+def perform(work: Work, progress: ProgressHook | None = None) -> Done:
+    """Make one run and measure it; any error but a cancellation is part of what is returned."""
+    try:
+        result = Result.from_outcome(work.spec, core.run(work.spec, progress))
+        for folder in work.folders:
+            folder.mkdir(parents=True)
+            result.write_files(folder)
+        return Done(
+            work.number,
+            headline_of(result),
+            {measure.id: measure.take(work.spec, result) for measure in work.measures},
+            parquet(result) if work.flows else None,
+        )
+    except Cancelled:
+        raise
+    except Exception as error:
+        return Done(work.number, failure=Failure.of(error))
+
+
+def headline_of(result: Result) -> Headline:
+    """What is stored of every run."""
+    report = result.report
+    return Headline(
+        version=str(report["version"]),
+        outcome_hash=str(report["outcome_hash"]),
+        traffic_hash=str(report["traffic_hash"]),
+        wall_seconds=float(report["wall_seconds"]),
+        packet_hops=int(report["packet_hops"]),
+    )
+
+
+def parquet(result: Result) -> bytes:
+    """The table of flows as a Parquet file."""
+    stream = io.BytesIO()
+    write_parquet(result.flows, stream)
+    return stream.getvalue()

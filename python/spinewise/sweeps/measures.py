@@ -1,0 +1,53 @@
+"""What is read off a run, under a name, and which code reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
+from spinewise.sweeps.packed import pack, unpack
+from spinewise.sweeps.sources import digest
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Measure(Generic[T]):
+    """What is kept of a run, as one value.
+
+    Attributes:
+        name: what a store calls it; two measures of one name are told apart by their digests.
+        kind: type of the value: a dataclass of plain values and NumPy arrays, or such a value itself.
+        function: takes the resolved spec and the result. A function of a module, or a `functools.partial` of one, so
+            that it can be sent to another process.
+    """
+
+    name: str
+    kind: type[T]
+    function: Callable[[Spec, Result], T]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 (hex) of the code behind it and of its arguments; see `spinewise.sweeps.sources`."""
+        return digest(self.function)
+
+    @property
+    def id(self) -> tuple[str, str]:
+        """Name and digest: what a measurement is stored under, beside the key of its run."""
+        return self.name, self.digest
+
+    def take(self, spec: Spec, result: Result) -> bytes:
+        """The value of one run, as a store keeps it."""
+        return pack(self.function(spec, result))
+
+    def read(self, blob: bytes) -> T:
+        """The value that `take` returned.
+
+        Raises:
+            ValueError: the bytes are damaged.
+        """
+        return unpack(blob, self.kind)

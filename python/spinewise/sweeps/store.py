@@ -1,0 +1,307 @@
+"""The store: a folder with the ledger of runs and measurements, and the tables of flows that are kept.
+
+```text
+STORE/ledger.sqlite          runs, measurements, labels; see `tables`
+STORE/flows/<key>.parquet    tables of flows of the runs that keep them
+STORE/writer.lock            held, and naming its holder, while a sweep writes
+```
+
+One sweep writes at a time; anyone may read at any time. A run is stored in one transaction as it ends, which outlives
+the process however that ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from spinewise import core
+from spinewise.errors import SpecError
+from spinewise.reading import printable
+from spinewise.runs import hidden
+from spinewise.runs.folder import as_spec_error, sync
+from spinewise.specs.spec import Spec, canonical_json, spec_hash
+from spinewise.sweeps.engine import Done, Failure, Headline
+from spinewise.sweeps.measures import Measure
+from spinewise.sweeps.tables import connect, in_words
+from spinewise.sweeps.task import Plain
+
+LEDGER = "ledger.sqlite"
+LOCK = "writer.lock"
+FLOWS = "flows"
+OPTION = "--store"
+DONE, FAILED = "done", "failed"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """What is known of runs; see the module's text.
+
+    Attributes:
+        connection: to the ledger.
+        folder: where the store is; None in memory.
+    """
+
+    connection: sqlite3.Connection
+    folder: Path | None = None
+
+    def state(self, key: str) -> str | None:
+        """`DONE`, `FAILED`, or None for a run that was never stored."""
+        with in_words(self.folder):
+            row = self.connection.execute("SELECT status FROM runs WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def has(self, key: str, measures: Iterable[Measure[Any]], *, flows: bool = False) -> bool:
+        """Whether a run is stored, ended well, and has all of these; the bytes of each are checked."""
+        if self.state(key) != DONE or (flows and not self.flows_file(key).is_file()):
+            return False
+        return all(self.blob(key, measure) is not None for measure in measures)
+
+    def blob(self, key: str, measure: Measure[Any]) -> bytes | None:
+        """The packed measurement of a run; None if it is not there, or damaged."""
+        with in_words(self.folder):
+            row = self.connection.execute(
+                "SELECT blob, crc FROM measurements WHERE key = ? AND measure = ? AND digest = ?", (key, *measure.id)
+            ).fetchone()
+        return None if row is None or zlib.crc32(row[0]) != row[1] else unzipped(row[0])
+
+    def value(self, key: str, measure: Measure[T]) -> T:
+        """A measurement of a run.
+
+        Raises:
+            KeyError: it is not there.
+        """
+        blob = self.blob(key, measure)
+        if blob is None:
+            raise KeyError(f"no {measure.name} of run {key}")
+        return measure.read(blob)
+
+    def headline(self, key: str) -> Headline:
+        """What is stored of every run that ended.
+
+        Raises:
+            KeyError: there is no such run, or it failed.
+        """
+        with in_words(self.folder):
+            row = self.connection.execute(
+                "SELECT version, outcome_hash, traffic_hash, wall_seconds, packet_hops FROM runs"
+                " WHERE key = ? AND status = ?",
+                (key, DONE),
+            ).fetchone()
+        if row is None:
+            raise KeyError(f"no run {key}")
+        return Headline(*row)
+
+    def failure(self, key: str) -> Failure | None:
+        """Why a run failed; None if it did not."""
+        with in_words(self.folder):
+            row = self.connection.execute(
+                "SELECT error, trace FROM runs WHERE key = ? AND status = ?", (key, FAILED)
+            ).fetchone()
+        return None if row is None else Failure(*row)
+
+    def spec(self, key: str) -> Spec:
+        """The resolved spec of a run.
+
+        Raises:
+            KeyError: there is no such run.
+        """
+        with in_words(self.folder):
+            row = self.connection.execute("SELECT spec FROM runs WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise KeyError(f"no run {key}")
+        found: Spec = json.loads(zlib.decompress(row[0]))
+        return found
+
+    def flows_file(self, key: str) -> Path:
+        """Where the table of flows of a run is kept, if it is."""
+        return (self.folder or Path()) / FLOWS / f"{key}.parquet"
+
+    def add(self, key: str, spec: Spec, done: Done) -> None:
+        """Store what became of a run: all of it, or nothing if that fails.
+
+        A run that fails takes away nothing that an earlier one has given.
+
+        Raises:
+            SpecError: the disk is full, or the ledger is damaged.
+        """
+        if done.flows is not None and self.folder is not None:
+            self.write_flows(key, done.flows)
+        with in_words(self.folder), transaction(self.connection):
+            if done.failure is None or self.state(key) != DONE:
+                self.connection.execute(
+                    f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 17)})", run_row(key, spec, done)
+                )
+            for (measure, digest), blob in done.measured.items():
+                packed = zipped(blob)
+                self.connection.execute(
+                    "INSERT OR REPLACE INTO measurements VALUES (?, ?, ?, ?, ?)",
+                    (key, measure, digest, zlib.crc32(packed), packed),
+                )
+
+    def label(self, labels: Iterable[tuple[str, Mapping[str, Plain], str]]) -> None:
+        """Note the places of runs in studies: name of the study, place, key of the run."""
+        rows = [(study, json.dumps(label), key) for study, label, key in labels if study]
+        with in_words(self.folder), transaction(self.connection):
+            self.connection.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?, ?)", rows)
+
+    def write_flows(self, key: str, table: bytes) -> None:
+        """Put the table of flows of a run in its place, whole or not at all."""
+        file = self.flows_file(key)
+        with as_spec_error(self.folder or "", OPTION):
+            file.parent.mkdir(exist_ok=True)
+            with hidden.hidden_file(file) as (target, _):
+                target.write_bytes(table)
+                sync(target)
+                os.rename(target, file)
+
+
+def run_row(key: str, spec: Spec, done: Done) -> tuple[Plain | bytes, ...]:
+    """The row of the table of runs."""
+    headline, failure = done.headline, done.failure
+    return (
+        key,
+        FAILED if failure else DONE,
+        spec_hash(spec),
+        core.engine_digest(),
+        headline.version if headline else core.version(),
+        str(spec.get("name", "")),
+        str(spec.get("scheme", {}).get("name", "")),
+        int(spec.get("seed", 0)),
+        headline.outcome_hash if headline else None,
+        headline.traffic_hash if headline else None,
+        headline.wall_seconds if headline else None,
+        headline.packet_hops if headline else None,
+        int(done.flows is not None),
+        failure.text if failure else None,
+        failure.trace if failure else None,
+        time.time(),
+        zlib.compress(canonical_json(spec).encode(), 1),
+    )
+
+
+def zipped(blob: bytes) -> bytes:
+    """A measurement as it is kept: with a mark before it, compressed if that pays."""
+    smaller = zlib.compress(blob, 1) if len(blob) > 200 else blob
+    return b"z" + smaller if len(smaller) < len(blob) else b"-" + blob
+
+
+def unzipped(kept: bytes) -> bytes:
+    """What `zipped` was given."""
+    return zlib.decompress(kept[1:]) if kept[:1] == b"z" else kept[1:]
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of what is done in the block, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@contextmanager
+def in_memory() -> Iterator[Ledger]:
+    """A ledger that is gone after the block."""
+    connection = connect(":memory:", write=True)
+    try:
+        yield Ledger(connection)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def opened(folder: str | Path | None) -> Iterator[Ledger]:
+    """The store in a folder, made if there is none, to be read and written; None is one in memory.
+
+    Raises:
+        SpecError: another sweep is writing it; it is of another version, damaged, or no store.
+    """
+    if folder is None:
+        with in_memory() as ledger:
+            yield ledger
+        return
+    place = Path(folder)
+    with as_spec_error(place, OPTION):
+        make(place)
+    with written_by_one(place):
+        with in_words(place):
+            connection = connect(place / LEDGER, write=True)
+        try:
+            yield Ledger(connection, place)
+        finally:
+            connection.close()
+
+
+@contextmanager
+def reading(folder: str | Path) -> Iterator[Ledger]:
+    """The store in a folder, to be read, by any number of readers and while a sweep writes.
+
+    Raises:
+        SpecError: there is none; it is of another version or damaged.
+    """
+    place = Path(folder)
+    if not (place / LEDGER).is_file():
+        raise SpecError(OPTION, printable(place), f"a folder with {LEDGER}, which `--store` of a sweep makes")
+    with in_words(place):
+        connection = connect(place / LEDGER, write=False)
+    try:
+        yield Ledger(connection, place)
+    finally:
+        connection.close()
+
+
+def make(place: Path) -> None:
+    """A folder for a store: a new one, an empty one, or one that has a store."""
+    if place.exists() and not place.is_dir():
+        raise SpecError(OPTION, printable(place), "a folder", "this is a file")
+    place.mkdir(parents=True, exist_ok=True)
+    strangers = sorted(one.name for one in place.iterdir() if one.name != LOCK and not one.name.startswith("."))
+    if strangers and not (place / LEDGER).exists():
+        allowed = "a new or empty folder, or a store"
+        raise SpecError(OPTION, printable(place), allowed, f"{strangers[0]} in it is no part of a store")
+
+
+@contextmanager
+def written_by_one(place: Path) -> Iterator[None]:
+    """Let nobody else write the store during the block."""
+    with as_spec_error(place, OPTION):
+        handle = os.open(place / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            allowed = "a store that no other sweep is writing"
+            raise SpecError(OPTION, printable(place), allowed, holder(handle)) from None
+        except OSError:
+            # A file system without locks: two writers still take turns, transaction by transaction.
+            pass
+        with as_spec_error(place, OPTION):
+            now = datetime.now().astimezone().isoformat(" ", "seconds")
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()} {now}\n".encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def holder(handle: int) -> str:
+    """Who holds a lock."""
+    pid, _, since = os.pread(handle, 200, 0).decode(errors="replace").strip().partition(" ")
+    return f"another sweep (pid {pid or 'unknown'}, since {since or 'a moment ago'}) is writing it"

@@ -1,0 +1,152 @@
+"""Makes the runs that a store lacks, and reads back what it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from spinewise.runs.jobs import Monitor, Silent
+from spinewise.sweeps.engine import Done, Engine, Failure, Headline, Work
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.measures import Measure
+from spinewise.sweeps.store import FAILED, Ledger
+from spinewise.sweeps.task import Task
+
+T = TypeVar("T")
+
+
+class RunFailed(Exception):  # noqa: N818 - the run failed; this says so
+    """A run failed, and the error itself could not be brought back from where it was made."""
+
+
+@dataclass
+class Job:
+    """One run, with what all the tasks that want it want of it."""
+
+    key: str
+    tasks: list[Task] = field(default_factory=list)
+
+    @property
+    def measures(self) -> tuple[Measure[Any], ...]:
+        """Each measure once."""
+        return tuple({measure.id: measure for task in self.tasks for measure in task.measures}.values())
+
+    @property
+    def flows(self) -> bool:
+        """Whether any task wants its flows."""
+        return any(task.flows for task in self.tasks)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where the tasks want its results."""
+        return tuple(dict.fromkeys(task.folder for task in self.tasks if task.folder is not None))
+
+    @property
+    def priority(self) -> int:
+        """That of the task that wants it most."""
+        return max(task.priority for task in self.tasks)
+
+    def work(self, number: int) -> Work:
+        """What an engine is to do."""
+        return Work(number, self.tasks[0].spec, self.measures, self.flows, self.folders)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What is known of some runs after a sweep.
+
+    Attributes:
+        ledger: where it is stored; readable as long as the ledger is open.
+        made: keys of the runs that were made by this sweep and ended well.
+        failed: why runs have no measurements, by key; such as failed before and were not tried again included.
+        left: keys of the runs that were not made, for there was no time.
+    """
+
+    ledger: Ledger
+    made: tuple[str, ...] = ()
+    failed: dict[str, Failure] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+
+    def value(self, task: Task, measure: Measure[T]) -> T:
+        """A measurement of the run of a task.
+
+        Raises:
+            KeyError: it failed, or was left.
+        """
+        return self.ledger.value(task.key, measure)
+
+    def headline(self, task: Task) -> Headline:
+        """Hashes, version and length of the run of a task.
+
+        Raises:
+            KeyError: it failed, or was left.
+        """
+        return self.ledger.headline(task.key)
+
+
+def jobs_of(tasks: Sequence[Task]) -> list[Job]:
+    """Each run once, those of the highest priority first, else in the order of the tasks."""
+    found: dict[str, Job] = {}
+    for task in tasks:
+        found.setdefault(task.key, Job(task.key)).tasks.append(task)
+    return sorted(found.values(), key=lambda job: -job.priority)
+
+
+def sweep(
+    tasks: Sequence[Task],
+    ledger: Ledger,
+    *,
+    engine: Engine | None = None,
+    monitor: Monitor | None = None,
+    strict: bool = False,
+    retry_failed: bool = False,
+) -> Swept:
+    """Make the runs of `tasks` that the ledger lacks, each once, and store each as it ends.
+
+    A run that is stored but lacks a measurement (its code has changed, or it was never wanted) is made again.
+
+    Args:
+        tasks: what is wanted.
+        ledger: where it is stored.
+        engine: what makes the runs; threads of this process when None.
+        monitor: told about progress.
+        strict: the first run that fails ends the sweep with its error; otherwise the error is kept, and the rest
+            goes on.
+        retry_failed: whether runs whose failure is stored are made again; with `strict` they always are.
+
+    Raises:
+        SpecError: the store cannot be written; what it has is kept.
+    """
+    ledger.label((task.study, task.label, task.key) for task in tasks)
+    failed: dict[str, Failure] = {}
+    waiting: list[Job] = []
+    for job in jobs_of(tasks):
+        before = None if strict or retry_failed or ledger.state(job.key) != FAILED else ledger.failure(job.key)
+        if before is not None:
+            failed[job.key] = before
+        elif job.folders or not ledger.has(job.key, job.measures, flows=job.flows):
+            waiting.append(job)
+    watch: Monitor = monitor or Silent()
+    wanted = {task.key for task in tasks}
+    watch.planned(len(waiting), len(wanted) - len(waiting))
+    made: list[str] = []
+    for job, done in finished(waiting, engine or Local(), watch):
+        ledger.add(job.key, job.tasks[0].spec, done)
+        if done.failure is None:
+            made.append(job.key)
+        elif strict:
+            raise done.failure.exception or RunFailed(done.failure.text)
+        else:
+            failed[job.key] = done.failure
+    return Swept(ledger, tuple(made), failed)
+
+
+def finished(waiting: Sequence[Job], engine: Engine, monitor: Monitor) -> Iterator[tuple[Job, Done]]:
+    """What became of each job, as it ends."""
+    work = (job.work(number) for number, job in enumerate(waiting))
+    with closing(engine.run(work, monitor)) as found:
+        for done in found:
+            yield waiting[done.number], done

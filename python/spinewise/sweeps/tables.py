@@ -1,0 +1,127 @@
+"""The tables of a store, and what the errors of SQLite mean for whoever uses one."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from spinewise.errors import SpecError
+from spinewise.reading import printable
+
+APPLICATION = 0x53504E57
+"""What SQLite keeps in the header of the file: this is a store of Spinewise ("SPNW")."""
+VERSION = 1
+"""Version of the tables."""
+BUSY_SECONDS = 30.0
+
+SCHEMA = """
+CREATE TABLE runs (
+    key TEXT PRIMARY KEY,
+    status TEXT NOT NULL,
+    spec_hash TEXT NOT NULL,
+    engine TEXT NOT NULL,
+    version TEXT NOT NULL,
+    name TEXT NOT NULL,
+    scheme TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    outcome_hash TEXT,
+    traffic_hash TEXT,
+    wall_seconds REAL,
+    packet_hops INTEGER,
+    flows INTEGER NOT NULL,
+    error TEXT,
+    trace TEXT,
+    finished_at REAL NOT NULL,
+    spec BLOB NOT NULL
+);
+CREATE TABLE measurements (
+    key TEXT NOT NULL,
+    measure TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    crc INTEGER NOT NULL,
+    blob BLOB NOT NULL,
+    PRIMARY KEY (key, measure, digest)
+);
+CREATE TABLE labels (
+    study TEXT NOT NULL,
+    label TEXT NOT NULL,
+    key TEXT NOT NULL,
+    PRIMARY KEY (study, label)
+);
+CREATE INDEX labels_by_key ON labels (key);
+"""
+
+
+def connect(place: Path | str, *, write: bool) -> sqlite3.Connection:
+    """Open the file of a store; `write` makes its tables if it is new."""
+    if write:
+        found = sqlite3.connect(place, timeout=BUSY_SECONDS, isolation_level=None)
+    else:
+        found = sqlite3.connect(f"{Path(place).absolute().as_uri()}?mode=ro", timeout=BUSY_SECONDS, uri=True)
+    try:
+        prepare(found, write=write)
+    except BaseException:
+        found.close()
+        raise
+    return found
+
+
+def prepare(connection: sqlite3.Connection, *, write: bool) -> None:
+    """Check that it is a store of this version; make the tables of a new one."""
+    application, version = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if write and not (application or version or tables):
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(
+            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+        )
+    elif application != APPLICATION:
+        raise NotAStore("this is a database of another program")
+    elif version != VERSION:
+        other = "a newer" if version > VERSION else "an older"
+        raise NotAStore(f"{other} Spinewise has written it (version {version} of the tables; this one has {VERSION})")
+    # Each commit reaches the operating system, so that it outlives this process however that ends.
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+class NotAStore(Exception):  # noqa: N818 - it is turned into a SpecError with the place
+    """What is there is no store that this version can use."""
+
+
+@contextmanager
+def in_words(folder: Path | None) -> Iterator[None]:
+    """Turn what SQLite or the system refuses into an error that says what helps.
+
+    Raises:
+        SpecError: naming the folder of the store.
+    """
+    place = "(in memory)" if folder is None else printable(folder)
+    try:
+        yield
+    except NotAStore as error:
+        hint = f"{error}; nothing was changed"
+        raise SpecError("--store", place, "a new folder, or a store of this version", hint) from None
+    except sqlite3.Error as error:
+        raise SpecError("--store", place, "a store that can be read and written", meaning(error)) from error
+
+
+def meaning(error: sqlite3.Error) -> str:
+    """What an error of SQLite means, and what helps."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    kept = "every run stored before is kept, and the same command goes on from there"
+    if name.startswith("SQLITE_FULL") or name in ("SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE"):
+        return f"the disk is full, or a limit on its use was reached: free some space; {kept}"
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return (
+            f"its ledger is damaged ({error}): move it away and run the command again, which makes the runs anew; "
+            "`sqlite3 ledger.sqlite .recover` saves what can be read"
+        )
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return f"it cannot be opened for writing ({error}): check its permissions"
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return f"another program keeps its ledger locked ({error})"
+    return f"{error} ({name or type(error).__name__}); {kept}"

@@ -1,0 +1,54 @@
+"""A run that is wanted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from spinewise import core
+from spinewise.specs.spec import Spec, spec_hash
+from spinewise.sweeps.measures import Measure
+
+Plain = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run that is wanted, and what for.
+
+    Attributes:
+        spec: resolved.
+        measures: what to keep of it.
+        study: name of what wants it: an experiment, a comparison, a user's study.
+        label: its place there, by name, such as scheme, load and seed.
+        priority: runs of higher priority come first.
+        flows: whether to keep its table of flows in the store.
+        folder: where to write the run's whole results, besides; such a run is always made.
+    """
+
+    spec: Spec
+    measures: tuple[Measure[Any], ...]
+    study: str = ""
+    label: Mapping[str, Plain] = field(default_factory=dict)
+    priority: int = 0
+    flows: bool = False
+    folder: Path | None = None
+
+    @cached_property
+    def key(self) -> str:
+        """What the run is stored under; see `run_key`."""
+        return run_key(self.spec)
+
+
+def run_key(spec: Spec) -> str:
+    """SHA-256 (hex) of everything that decides what a run gives: its resolved spec and the engine.
+
+    The name of a spec decides nothing and does not count, so that studies share their runs. A scheme written in Python
+    counts by its source, which is in the spec (`scheme.source`).
+    """
+    nameless = {name: value for name, value in spec.items() if name != "name"}
+    return hashlib.sha256(f"{spec_hash(nameless)} {core.engine_digest()}".encode()).hexdigest()
