@@ -120,7 +120,10 @@ def version() -> str:
 
 def engine_digest() -> str:
     """SHA-256 (hex) over the sources of the engine: equal engines on all machines have the same, others have not."""
-    return cast(str, engine().ENGINE_DIGEST)
+    try:
+        return cast(str, engine().ENGINE_DIGEST)
+    except AttributeError:
+        raise ImportError("the engine was built before it had a digest: run `make quick` or `make install`") from None
 
 
 def encode(spec: Mapping[str, Any]) -> str:

@@ -106,3 +106,17 @@ def test_pairs_must_match() -> None:
 def test_jain_index() -> None:
     assert stats.jain([3.0, 3.0, 3.0]) == pytest.approx(1.0)
     assert stats.jain([1.0, 0.0, 0.0, 0.0]) == pytest.approx(0.25)
+
+
+@given(
+    st.lists(st.one_of(st.floats(0.0, 1.0), st.integers(0, 10_000).map(lambda k: k / 10_000)), max_size=20),
+    st.integers(1, 10**9),
+)
+def test_ranks_are_those_of_each_share_alone(shares: list[float], n: int) -> None:
+    assert stats.ranks(shares, n).tolist() == [stats.rank(p, n) for p in shares]
+
+
+def test_ranks_of_all_steps_and_small_samples() -> None:
+    steps = [k / 1000 for k in range(1001)]
+    for n in [*range(1, 130), 999, 1000, 12_345, 10**6]:
+        assert stats.ranks(steps, n).tolist() == [stats.rank(p, n) for p in steps]

@@ -31,6 +31,7 @@ from spinewise.core import Spec
 from spinewise.errors import SpecError
 from spinewise.runs.result import Result
 from spinewise.sweeps import sources, store
+from spinewise.sweeps.basics import LINKS, NUMBERS
 from spinewise.sweeps.engine import Failure
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.measures import Measure
@@ -39,7 +40,7 @@ from spinewise.sweeps.sweep import Swept, sweep
 from spinewise.sweeps.task import Task, run_key
 
 ROOT = Path(__file__).parents[2]
-SMALL = {**samples.TINY_SPEC, "traffic": [{**samples.TINY_SPEC["traffic"][0], "duration_us": 2000}]}
+SMALL = {**samples.TINY_SPEC, "traffic": [{**samples.TINY_SPEC["traffic"][0], "duration_us": 10_000}]}
 
 
 @dataclass(frozen=True)
@@ -260,6 +261,22 @@ def test_tables_of_flows_are_kept_beside_the_ledger(tmp_path: Path, runs: list[i
     file.unlink()
     assert len(swept(tasks(1, flows=True), place).made) == 1
     assert file.is_file()
+
+
+def test_every_stored_run_has_its_basics(tmp_path: Path) -> None:
+    wanted = tasks(3)
+    swept(wanted, tmp_path / "store")
+    with store.reading(tmp_path / "store") as ledger:
+        found, links = dict(ledger.values(NUMBERS)), dict(ledger.values(LINKS))
+        cells = ledger.connection.execute("SELECT DISTINCT cell FROM runs").fetchall()
+    assert set(found) == set(links) == {task.key for task in wanted}
+    assert len(cells) == 1
+    run = sw.run(SMALL, seed=2)
+    (times,) = [one for one in found[wanted[1].key].times if (one.entry, one.size_class) == ("all", "all")]
+    assert (times.flows, times.fct_p99_s) == (run.summary().of().flows, run.summary().of().fct_s.p99)
+    # Two leaves and two spines, in both directions.
+    assert len(links[wanted[1].key]) == 8
+    assert max(one.use for one in links[wanted[1].key]) == run.summary().facts.get("hottest.mean_use")
 
 
 # ---- failures ----

@@ -15,6 +15,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+NEARLY_WHOLE = 1e-8
+"""What is so far below a whole number may be that number, in decimals."""
 Method = Literal["nearest_rank", "linear"]
 Floats = npt.ArrayLike
 
@@ -39,8 +41,17 @@ def percentiles(values: Floats, ps: Sequence[float], method: Method = "nearest_r
         return [math.nan] * len(ps)
     if method == "linear":
         return [float(value) for value in np.quantile(ordered, list(ps))]
-    last = ordered.size - 1
-    return [float(ordered[min(rank(p, ordered.size), last)]) for p in ps]
+    found: list[float] = ordered[np.minimum(ranks(ps, ordered.size), ordered.size - 1)].tolist()
+    return found
+
+
+def ranks(ps: Sequence[float], n: int) -> npt.NDArray[np.int64]:
+    """`rank` of each of `ps`; where binary and decimal could differ, number by number."""
+    products = np.asarray(ps, dtype=np.float64) * n
+    found = np.floor(products).astype(np.int64)
+    for k in np.flatnonzero(found + 1 - products < NEARLY_WHOLE).tolist():
+        found[k] = rank(ps[k], n)
+    return found
 
 
 def rank(p: float, n: int) -> int:

@@ -5,6 +5,7 @@
 | `sweep` | runs what a store lacks, and reads back what it has |
 | `task` | a run that is wanted: its resolved spec, what to measure, where it belongs |
 | `measures` | what is read off a run, and the digest of the code that reads it |
+| `basics` | what every stored run has: completion times, facts, links |
 | `sources` | which source files that code is |
 | `store` | the ledger of runs and measurements, one SQLite file in a folder |
 | `tables` | its tables, and what SQLite's errors mean for a user |

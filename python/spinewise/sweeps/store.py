@@ -34,7 +34,7 @@ from spinewise.specs.spec import Spec, canonical_json, spec_hash
 from spinewise.sweeps.engine import Done, Failure, Headline
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.tables import connect, in_words
-from spinewise.sweeps.task import Plain
+from spinewise.sweeps.task import Plain, cell_hash
 
 LEDGER = "ledger.sqlite"
 LOCK = "writer.lock"
@@ -125,6 +125,14 @@ class Ledger:
         found: Spec = json.loads(zlib.decompress(row[0]))
         return found
 
+    def values(self, measure: Measure[T]) -> Iterator[tuple[str, T]]:
+        """A measurement of every run that has it, by the key of the run; damaged ones are left out."""
+        with in_words(self.folder):
+            rows = self.connection.execute(
+                "SELECT key, blob, crc FROM measurements WHERE measure = ? AND digest = ? ORDER BY key", measure.id
+            )
+            yield from ((key, measure.read(unzipped(blob))) for key, blob, crc in rows if zlib.crc32(blob) == crc)
+
     def flows_file(self, key: str) -> Path:
         """Where the table of flows of a run is kept, if it is."""
         return (self.folder or Path()) / FLOWS / f"{key}.parquet"
@@ -142,7 +150,7 @@ class Ledger:
         with in_words(self.folder), transaction(self.connection):
             if done.failure is None or self.state(key) != DONE:
                 self.connection.execute(
-                    f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 17)})", run_row(key, spec, done)
+                    f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 18)})", run_row(key, spec, done)
                 )
             for (measure, digest), blob in done.measured.items():
                 packed = zipped(blob)
@@ -175,6 +183,7 @@ def run_row(key: str, spec: Spec, done: Done) -> tuple[Plain | bytes, ...]:
         key,
         FAILED if failure else DONE,
         spec_hash(spec),
+        cell_hash(spec),
         core.engine_digest(),
         headline.version if headline else core.version(),
         str(spec.get("name", "")),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from spinewise.runs.jobs import Monitor, Silent
+from spinewise.sweeps.basics import BASICS
 from spinewise.sweeps.engine import Done, Engine, Failure, Headline, Work
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.measures import Measure
@@ -24,15 +26,23 @@ class RunFailed(Exception):  # noqa: N818 - the run failed; this says so
 
 @dataclass
 class Job:
-    """One run, with what all the tasks that want it want of it."""
+    """One run, with what all the tasks that want it want of it.
+
+    Attributes:
+        key: of the run.
+        basics: what is measured of every run.
+        tasks: that want it.
+    """
 
     key: str
+    basics: tuple[Measure[Any], ...] = ()
     tasks: list[Task] = field(default_factory=list)
 
-    @property
+    @cached_property
     def measures(self) -> tuple[Measure[Any], ...]:
-        """Each measure once."""
-        return tuple({measure.id: measure for task in self.tasks for measure in task.measures}.values())
+        """Each measure once; called when all tasks are known."""
+        wanted = [*self.basics, *(measure for task in self.tasks for measure in task.measures)]
+        return tuple({measure.id: measure for measure in wanted}.values())
 
     @property
     def flows(self) -> bool:
@@ -87,11 +97,11 @@ class Swept:
         return self.ledger.headline(task.key)
 
 
-def jobs_of(tasks: Sequence[Task]) -> list[Job]:
+def jobs_of(tasks: Sequence[Task], basics: tuple[Measure[Any], ...]) -> list[Job]:
     """Each run once, those of the highest priority first, else in the order of the tasks."""
     found: dict[str, Job] = {}
     for task in tasks:
-        found.setdefault(task.key, Job(task.key)).tasks.append(task)
+        found.setdefault(task.key, Job(task.key, basics)).tasks.append(task)
     return sorted(found.values(), key=lambda job: -job.priority)
 
 
@@ -123,7 +133,8 @@ def sweep(
     ledger.label((task.study, task.label, task.key) for task in tasks)
     failed: dict[str, Failure] = {}
     waiting: list[Job] = []
-    for job in jobs_of(tasks):
+    # What nobody asked for is kept only where somebody may ask later.
+    for job in jobs_of(tasks, BASICS if ledger.folder is not None else ()):
         before = None if strict or retry_failed or ledger.state(job.key) != FAILED else ledger.failure(job.key)
         if before is not None:
             failed[job.key] = before

@@ -12,7 +12,7 @@ from spinewise.reading import printable
 
 APPLICATION = 0x53504E57
 """What SQLite keeps in the header of the file: this is a store of Spinewise ("SPNW")."""
-VERSION = 1
+VERSION = 2
 """Version of the tables."""
 BUSY_SECONDS = 30.0
 
@@ -21,6 +21,7 @@ CREATE TABLE runs (
     key TEXT PRIMARY KEY,
     status TEXT NOT NULL,
     spec_hash TEXT NOT NULL,
+    cell TEXT NOT NULL,
     engine TEXT NOT NULL,
     version TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -36,6 +37,7 @@ CREATE TABLE runs (
     finished_at REAL NOT NULL,
     spec BLOB NOT NULL
 );
+CREATE INDEX runs_by_cell ON runs (cell);
 CREATE TABLE measurements (
     key TEXT NOT NULL,
     measure TEXT NOT NULL,

@@ -44,6 +44,11 @@ class Task:
         return run_key(self.spec)
 
 
+def cell_hash(spec: Spec) -> str:
+    """SHA-256 (hex) of a resolved spec without its name and seed: equal for runs that are repeats of each other."""
+    return spec_hash({name: value for name, value in spec.items() if name not in ("name", "seed")})
+
+
 def run_key(spec: Spec) -> str:
     """SHA-256 (hex) of everything that decides what a run gives: its resolved spec and the engine.
 
