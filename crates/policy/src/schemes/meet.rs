@@ -12,6 +12,7 @@
 //! | Algorithm 2, line 7 | [`congestion::Tally::score`] |
 //! | §3.2, reports and broadcasts every T_update | `seat::report`, `seat::broadcast` |
 //! | §3.3, three probes to each destination rack of current flows | `seat::probe_rack` |
+//! | §3.3, "selects the path with the best probing result" (`route = "best_probe"`) | [`perception::settle`] |
 //! | §3.3, "uncovered links with higher priority"; §4.2, a lost probe | `seat::probe_rack`, [`perception::perceive`] |
 //! | §3.3, §3.4, the path of a new flowlet | [`perception::settle`], [`perception::choose`] |
 //! | §3.5, K | [`Meet::threshold`] |
@@ -33,9 +34,15 @@
 //!   is the paper's 60 µs, for one-way delays: `sample = "rtt"` there wants a `k_us` of its own.
 //! - **A path without samples** has the value of its last probe, else zero, but after paths that are known to be at
 //!   zero.
-//! - **Probes and data together.** The candidates are the path of least value and the best one probed; the smaller
+//! - **Probes and data together.** §3.3: "The host then selects the path with the best probing result for its flows." §3.4:
+//!   "MEET selects a new path for that flow based on current perception." `route` has both. By default (`"combined"`) the
+//!   candidates are the path of least value and the best one probed; the smaller
 //!   value wins. Paths of equal value are drawn evenly, lest a rack moves as one; a flow stays if its path is among
-//!   them (`tie`). Values are whole 24-bit numbers, and equal mostly at zero: K makes paths equal.
+//!   them (`tie`). Values are whole 24-bit numbers, and equal mostly at zero: K makes paths equal. With `"best_probe"`
+//!   data choose only which paths are probed. A new flowlet takes the path with the least value among those probed in the
+//!   last round, counted from the round's first answer on, by the same rule of ties. Two rounds without an answer (or none
+//!   yet) leave the combined choice. Where the proxy probes, its broadcast passes over all other paths. The paper's own
+//!   words are `probe = "host"` and `route = "best_probe"`.
 //! - **Who probes.** §1 says the proxy, §3.3 each host. `probe = "proxy"`: results come with the broadcast, and racks
 //!   that any host has flows to are probed, by a bit of its report. `"host"`: each for itself and the racks of its own
 //!   flows.
@@ -88,6 +95,16 @@ crate::choice! {
 }
 
 crate::choice! {
+    /// What chooses the path of a new flowlet.
+    RouteBy {
+        /// The rack's data and the best probe: the smaller value.
+        Combined = "combined",
+        /// The best probe of the last round.
+        BestProbe = "best_probe",
+    }
+}
+
+crate::choice! {
     /// What a flow does that is on one of the best paths.
     Tie {
         /// It stays.
@@ -114,6 +131,9 @@ crate::params! {
         k_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// Who probes (MEET §1: the proxy; §3.3: every host).
         probe: Probe = Probe::Proxy, Allowed::Words(Probe::WORDS);
+        /// What chooses the path of a new flowlet: the less congested of the best path by the rack's data and the best probed
+        /// one (MEET §3.4, "current perception"), or the last round's "best probing result" alone (MEET §3.3).
+        route: RouteBy = RouteBy::Combined, Allowed::Words(RouteBy::WORDS);
         /// Probe on the wire, bytes (the paper gives none: the least Ethernet frame).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
         /// A probe is lost after this time, µs; 0 = after T_probe, but not before two round trips of an empty path.
@@ -302,6 +322,9 @@ impl Policy for Meet {
     }
 
     fn misfit(&self, shape: &Shape) -> Option<(&'static str, crate::config::Allowed)> {
+        if self.config.route == RouteBy::BestProbe && self.config.probe == Probe::Off {
+            return Some(("route", crate::config::Allowed::Words(&["combined"])));
+        }
         let last = shape.leaves.saturating_sub(1);
         let allowed = crate::config::Allowed::Integer { min: 0.0, max: f64::from(last) };
         (self.config.proxy_fails_leaf > last).then_some(("proxy_fails_leaf", allowed))

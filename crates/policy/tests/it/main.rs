@@ -17,6 +17,7 @@ mod lbsp;
 mod loopback;
 mod luopan;
 mod meet;
+mod meet_best_probe;
 mod no_path;
 mod packet_scatter;
 mod qdaps;

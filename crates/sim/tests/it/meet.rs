@@ -89,14 +89,25 @@ fn lost_probes_find_a_dead_path() {
 }
 
 #[test]
-fn a_slow_spine_is_avoided() {
+fn a_slow_spine_is_avoided_by_every_reading() {
     let slow = crawling(1.0);
-    let meet = run_both(&spec(json!({}), &slow));
     let mut other = spec(json!({}), &slow);
     other["scheme"] = json!({"name": "ecmp"});
-    let ecmp = run(&other);
-    let (meet, ecmp) = (mean_fct_us(&meet), mean_fct_us(&ecmp));
-    assert!(meet < 0.8 * ecmp, "{meet} µs with MEET, {ecmp} µs with ECMP");
+    let ecmp = mean_fct_us(&run(&other));
+    for params in
+        [json!({}), json!({"probe": "host", "route": "best_probe"}), json!({"probe": "proxy", "route": "best_probe"})]
+    {
+        let meet = mean_fct_us(&run_both(&spec(params.clone(), &slow)));
+        assert!(meet < 0.8 * ecmp, "{meet} µs with MEET {params}, {ecmp} µs with ECMP");
+    }
+}
+
+#[test]
+fn the_best_probe_is_nobodys_without_probes() {
+    let error = resolve(&spec(json!({"probe": "off", "route": "best_probe"}), &json!({}))).expect_err("refused");
+    let message = "scheme.params.route = \"best_probe\": expected \"combined\"";
+    assert!(error.to_string().contains(message), "{error}");
+    assert!(error.to_string().contains("other parameters leave no other choice"), "{error}");
 }
 
 /// K is 20 µs above an empty path at any rate, so to a lone flow all paths are alike and it stays. At 1 Gbps its packets

@@ -79,6 +79,9 @@ impl Score {
     /// Neither data nor probe has said anything: as if uncongested, but after those of which that is known.
     pub const UNKNOWN: Score = Score(1);
 
+    /// Passed over: another path is chosen, whatever is known of this one. Worse than any measurement.
+    pub const PASSED_OVER: Score = Score(u32::MAX - 1);
+
     /// Bytes of a broadcast per path.
     pub const BYTES: usize = 4;
 
@@ -97,9 +100,10 @@ impl Score {
         self.0 & 1 == 0
     }
 
-    /// The delay above K, µs, of which it is the cube, for people; not a number if nothing was measured.
+    /// The delay above K, µs, of which it is the cube, for people; not a number if nothing was measured or it counts for
+    /// nothing.
     pub fn excess_us(self) -> f64 {
-        if !self.is_known() {
+        if !self.is_known() || self == Score::PASSED_OVER {
             return f64::NAN;
         }
         let cube = unfloat(self.0 >> 1) as f64 / f64::from(1u32 << FRACTION);
@@ -185,8 +189,17 @@ mod tests {
     #[test]
     fn scores_rank_means_and_unknown_last_of_equals() {
         let of = |total, packets| Tally { total, packets }.score();
-        let rising =
-            [of(0, 7), Score::UNKNOWN, of(1, 200), of(1, 3), of(1, 1), of(9, 2), Score::of(u64::MAX >> FRACTION)];
+        let rising = [
+            of(0, 7),
+            Score::UNKNOWN,
+            of(1, 200),
+            of(1, 3),
+            of(1, 1),
+            of(9, 2),
+            Score::of(u64::MAX),
+            Score::PASSED_OVER,
+        ];
+        assert!(rising[6].excess_us() > 0.0 && Score::PASSED_OVER.excess_us().is_nan());
         for pair in rising.windows(2) {
             assert!(pair[0] < pair[1], "{pair:?}");
         }

@@ -1,5 +1,6 @@
 //! What a host takes each path for: the rack's measurements and its probes together, and which paths are best.
 
+use super::RouteBy;
 use super::congestion::{Score, Tally};
 use crate::edge::rounds::Rounds;
 use crate::{Rng, Time, Way};
@@ -29,6 +30,8 @@ pub struct Route {
     pub score: Score,
     /// What its last probe has said.
     pub probed: Probed,
+    /// The last probe that was answered: of which round it is, and what it said.
+    pub result: Option<(u32, Score)>,
     /// When the last probe that was answered was sent.
     proven: Time,
     /// Was that since the last tick?
@@ -75,6 +78,8 @@ pub struct Peer {
     pub wanted: bool,
     /// The probes.
     pub rounds: Rounds,
+    /// Rounds of probes so far.
+    pub round: u32,
     /// The host there that answers them.
     pub target: Option<u32>,
     /// So many paths are best; zero before anything was heard.
@@ -95,12 +100,24 @@ pub fn perceive(heard: Score, probed: Probed, best: bool) -> Score {
     }
 }
 
+/// The latest round of probes, this one or the one before, that has an answer.
+fn answered(peer: &Peer, routes: &[Route]) -> Option<u32> {
+    let rounds = routes.iter().filter_map(|route| route.result).map(|(round, _)| round);
+    rounds.filter(|round| round + 1 >= peer.round).max()
+}
+
 /// Works out what each path to a rack is taken for, and which are best.
-pub fn settle(peer: &mut Peer, routes: &mut [Route]) {
+pub fn settle(by: RouteBy, peer: &mut Peer, routes: &mut [Route]) {
     let best = peer.rounds.best().map(|(way, _)| way.index());
+    // MEET §3.3: "selects the path with the best probing result".
+    let round = (by == RouteBy::BestProbe).then(|| answered(peer, routes)).flatten();
     let mut least = None;
     for (way, route) in routes.iter_mut().enumerate() {
-        route.score = perceive(route.heard, route.probed, best == Some(way));
+        route.score = match (round, route.result) {
+            (None, _) => perceive(route.heard, route.probed, best == Some(way)),
+            (Some(round), Some((of, score))) if of == round => score,
+            _ => Score::PASSED_OVER,
+        };
         least = Some(least.map_or(route.score, |least: Score| least.min(route.score)));
     }
     let mut tied = 0;
@@ -158,7 +175,7 @@ mod tests {
     fn ties_are_drawn_evenly_and_the_old_path_is_kept_in_one() {
         let (mut peer, mut rng) = (Peer::default(), Rng::stream(1, "test", 0));
         let mut routes = routes(&[8, 0, 1, 0, 0].map(Score::of));
-        settle(&mut peer, &mut routes);
+        settle(RouteBy::Combined, &mut peer, &mut routes);
         assert_eq!(peer.tied, 3);
         let mut seen = [0u32; 5];
         for _ in 0..9_000 {
@@ -176,9 +193,38 @@ mod tests {
             [([Score::of(8), Score::UNKNOWN, Score::of(0)], 2), ([Score::of(8), Score::UNKNOWN, Score::of(1)], 1)]
         {
             let mut routes = routes(&heard);
-            settle(&mut peer, &mut routes);
+            settle(RouteBy::Combined, &mut peer, &mut routes);
             assert_eq!((peer.tied, routes[0].order), (1, best));
         }
+    }
+
+    #[test]
+    fn the_best_of_the_latest_round_that_was_answered_is_chosen_whatever_data_say() {
+        let results = [Some((7, 30)), Some((8, 90)), Some((8, 64)), Some((6, 0)), None];
+        for (round, chosen) in [(8, Some(2)), (9, Some(2)), (10, None)] {
+            let mut peer = Peer { round, ..Peer::default() };
+            let mut routes = routes(&[0, 0, 500, 0, 0].map(Score::of));
+            routes.iter_mut().zip(results).for_each(|(route, result)| {
+                route.result = result.map(|(round, c)| (round, Score::of(c)));
+            });
+            settle(RouteBy::BestProbe, &mut peer, &mut routes);
+            let best: std::vec::Vec<usize> = (0..5).filter(|&way| routes[way].tied).collect();
+            match chosen {
+                Some(way) => assert_eq!((best, routes[0].score), (std::vec![way], Score::PASSED_OVER)),
+                None => assert_eq!(best, [0, 1, 3, 4], "two rounds without an answer: as combined"),
+            }
+        }
+    }
+
+    #[test]
+    fn equal_results_are_a_tie() {
+        let mut peer = Peer { round: 1, ..Peer::default() };
+        let mut routes = routes(&[Score::UNKNOWN; 4]);
+        [(1, 0), (3, 0), (2, 1)]
+            .iter()
+            .for_each(|&(way, c): &(usize, u64)| routes[way].result = Some((1, Score::of(c))));
+        settle(RouteBy::BestProbe, &mut peer, &mut routes);
+        assert_eq!((peer.tied, routes[0].order, routes[1].order), (2, 1, 3));
     }
 
     #[test]

@@ -56,10 +56,10 @@ impl Meet {
             for route in &mut routes[..ways] {
                 route.heard = Score::UNKNOWN;
                 if self.config.probe == Probe::Proxy {
-                    route.probed = Probed::Not;
+                    (route.probed, route.result) = (Probed::Not, None);
                 }
             }
-            settle(peer, &mut routes[..ways]);
+            settle(self.config.route, peer, &mut routes[..ways]);
         }
         let (place, rack) = (cx.node.place.unwrap_or(0), cx.node.rack.max(1));
         let of_proxy = hosts_of(&cx.view, cx.view.leaf).position(|host| host == cx.node.proxy).unwrap_or(0) as u32;
@@ -105,7 +105,7 @@ impl Meet {
                 route.age();
             }
             if own_probes {
-                settle(peer, &mut routes[..ways]);
+                settle(self.config.route, peer, &mut routes[..ways]);
             }
         }
     }
@@ -137,7 +137,7 @@ impl Meet {
                 route.age();
             }
             peer.wanted = core::mem::take(&mut peer.wanting);
-            settle(peer, &mut routes[..ways]);
+            settle(self.config.route, peer, &mut routes[..ways]);
         }
     }
 
@@ -172,7 +172,7 @@ impl Meet {
             for route in &mut *cx.peers.routes {
                 route.rack = Tally::default();
                 if self.config.probe == Probe::Proxy {
-                    route.probed = Probed::Not;
+                    (route.probed, route.result) = (Probed::Not, None);
                 }
             }
         }
@@ -180,18 +180,25 @@ impl Meet {
         let mut last = None;
         for ((leaf, way), bytes) in piece.entries(&cx.view) {
             if last.is_some_and(|last| last != leaf) {
-                settle_leaf(cx, last);
+                self.settle_leaf(cx, last);
             }
             last = Some(leaf);
             cx.peers.routes[leaf as usize * cx.peers.stride + way.index()].heard = Score::get(bytes);
         }
-        settle_leaf(cx, last);
+        self.settle_leaf(cx, last);
         if cx.node.place == Some(cx.node.rack - 1) && piece.first == 0 {
             let latency = cx.now.since(instant(&piece.head));
             self.record(cx, series::T_LATENCY, latency);
             // MEET §3.2: T_delay = T_update + T_latency.
             self.record(cx, series::T_DELAY, self.t_update + latency);
         }
+    }
+
+    fn settle_leaf(&self, cx: &mut Cx<'_, Self>, leaf: Option<u32>) {
+        let Some(leaf) = leaf else { return };
+        let ways = usize::from(cx.view.ways[leaf as usize]);
+        let (peer, routes) = cx.peers.at(leaf as usize);
+        settle(self.config.route, peer, &mut routes[..ways]);
     }
 
     /// What a probe has said goes into the row of its path; who probes for itself acts on it at once.
@@ -201,9 +208,15 @@ impl Meet {
             return;
         }
         let leaf = cx.peers.ids[cx.peers.current];
-        cx.peers.current().1[way.index()].probed(probed);
+        let (peer, routes) = cx.peers.current();
+        let route = &mut routes[way.index()];
+        route.probed(probed);
+        route.result = match probed {
+            Probed::Answered(score) => Some((peer.round, score)),
+            Probed::Lost(_) | Probed::Not => None,
+        };
         if own {
-            settle_leaf(cx, Some(leaf));
+            self.settle_leaf(cx, Some(leaf));
         }
     }
 
@@ -232,6 +245,7 @@ impl Meet {
         let Some(target) = peer.target.or_else(|| counterpart(&cx.view, leaf as u32, place)) else { return };
         peer.target = Some(target);
         peer.rounds.begin();
+        peer.round += 1;
         let mut picks = Picks::default();
         // MEET §3.3: the path of the smallest value, …
         picks.draw(ways, cx.rng, |way| peer.tied == 0 || routes[way.index()].tied);
@@ -249,13 +263,6 @@ impl Meet {
             cx.out.probe(To::Host(target), way, self.config.probe_bytes, 0, self.patience(&cx.view));
         }
     }
-}
-
-fn settle_leaf(cx: &mut Cx<'_, Meet>, leaf: Option<u32>) {
-    let Some(leaf) = leaf else { return };
-    let ways = usize::from(cx.view.ways[leaf as usize]);
-    let (peer, routes) = cx.peers.at(leaf as usize);
-    settle(peer, &mut routes[..ways]);
 }
 
 /// The instant in the head of a piece.

@@ -4,6 +4,7 @@ pub mod conweave;
 pub mod fabric;
 pub mod hermes;
 pub mod last_hop;
+pub mod meet;
 
 use spinewise_policy::out::Action;
 use spinewise_policy::site::Ports;

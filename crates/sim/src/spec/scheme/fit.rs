@@ -1,6 +1,7 @@
 //! Does a scheme fit the fabric? What it cannot serve is refused, with a word why.
 
 use serde_json::{Map, Value as Json};
+use spinewise_policy::config::Allowed;
 use spinewise_policy::{Peers, Shape, Tier, Uneven};
 
 use super::{PathTag, json, param_refused, rows, value_of};
@@ -15,7 +16,8 @@ pub(super) fn shape(tier: Tier, fabric: &TopologySpec) -> Shape {
     Shape { tier, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() }
 }
 
-/// A parameter must not ask for more paths than there are, unless it has its default, which is then cut.
+/// A parameter must not ask for more paths than there are, unless it has its default, which is then cut; nor for what
+/// another parameter of the scheme rules out.
 pub(super) fn check_fit(
     reader: &Reader<'_>,
     chosen: &Chosen,
@@ -29,8 +31,13 @@ pub(super) fn check_fit(
     let wanted = |name: &str| set.get(name).filter(|&value| default(name).as_ref() != Some(value));
     let misfit = chosen.misfit(&shape).and_then(|(name, range)| Some((name, range, wanted(name)?)));
     match misfit {
-        Some((name, range, value)) => Err(param_refused(&format!("{}.{name}", reader.path_of("params")), value, range)
-            .hint(format!("the fabric has {} leaves, and {} paths between two of them", shape.leaves, shape.ways))),
+        Some((name, range, value)) => {
+            let hint = match range {
+                Allowed::Words(_) => String::from("the scheme's other parameters leave no other choice"),
+                _ => format!("the fabric has {} leaves, and {} paths between two of them", shape.leaves, shape.ways),
+            };
+            Err(param_refused(&format!("{}.{name}", reader.path_of("params")), value, range).hint(hint))
+        }
         None => Ok(()),
     }
 }
