@@ -12,6 +12,8 @@ import spinewise as sw
 from samples import lines, single
 from spinewise.measures.summary import offered_on_the_wire
 from spinewise.papers.elab import change, fabric, fig02, fig09, fig12, fig13, large
+from spinewise.papers.elab.labels import MAIN, ORACLE
+from spinewise.papers.elab.measure.change import first_beyond, settled
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status, Timeline
 from spinewise.specs.spec import resolve
@@ -74,9 +76,9 @@ def test_every_run_resolves(experiment: Experiment) -> None:
 
 
 def test_the_splits_are_what_the_leaf_gives_to_its_uplinks() -> None:
-    spec = fabric.under(parse("proportional@x"), fig02.spec(3.0, fabric.MAIN, 400_000_000))
-    run = Run(fabric.ORACLE, 3.0, 1, spec)
-    values = fig02.measure(run, sw.run(spec, seed=1))
+    spec = fabric.under(parse("proportional@x"), fig02.spec(3.0, MAIN, 400_000_000))
+    run = Run(ORACLE, 3.0, 1, spec)
+    values = fig02.EXPERIMENT.measure(run, sw.run(spec, seed=1))
     found, splits = single(values), lines(values)
     assert found["first"] == pytest.approx(1 / 3, abs=0.001)
     assert found["first_p05"] > 0.32
@@ -88,13 +90,13 @@ def test_the_splits_are_what_the_leaf_gives_to_its_uplinks() -> None:
 
 
 def test_placements_name_the_spine_of_each_flow() -> None:
-    spec = fig09.spec(fabric.MAIN)
+    spec = fig09.spec(MAIN)
     for flow in spec["traffic"][0]["list"]:
         flow["size_bytes"] = 3_000_000
     seen = set()
     for seed in range(1, 30):
         result = sw.run(spec, seed=seed)
-        found = single(fig09.measure(Run("ECMP", 0.0, seed, spec), result))
+        found = single(fig09.EXPERIMENT.measure(Run("ECMP", 0.0, seed, spec), result))
         assert {found["F1_first"], found["F2_first"]} <= {0.0, 1.0}
         spine = {True: 1, False: 2}
         assert found["placement"] == 10 * spine[found["F1_first"] == 1.0] + spine[found["F2_first"] == 1.0]
@@ -106,7 +108,7 @@ def test_placements_name_the_spine_of_each_flow() -> None:
 
 def test_the_slow_leaf_is_overloaded_above_five_eighths() -> None:
     def offered(load: float, override: Any) -> tuple[float, bool]:
-        spec = large.spec(load, fabric.MAIN, 20_000.0, override)
+        spec = large.spec(load, MAIN, 20_000.0, override)
         result = sw.run(spec, seed=1)
         return offered_on_the_wire(result.report), result.summary().overloaded
 
@@ -119,7 +121,6 @@ def test_the_slow_leaf_is_overloaded_above_five_eighths() -> None:
 
 
 def test_a_change_is_sensed_when_the_ceiling_passes_the_mark() -> None:
-    first_beyond, settled = change.first_beyond, change.settled
     line = Timeline(np.array([0.1, 0.5, 0.6, 0.9]), np.array([6e6, 5e6, 4e6, 3e6]))
     assert first_beyond(line, 0.4, 1.0, -1.0) == pytest.approx(0.2)
     assert math.isnan(first_beyond(line, 0.4, 0.55, -1.0))

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import pickle
+from functools import cache, partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from spinewise.reproduction.reproduce import OWN_PAPERS, listed
+import pytest
+
+from spinewise.reproduction.experiment import Experiment
+from spinewise.reproduction.reproduce import OWN_PAPERS, Listed, listed, load_experiment
 
 ROOT = Path(__file__).parents[2] / "python"
 PACKAGE, PAPERS = "spinewise", "spinewise.papers"
@@ -40,6 +45,7 @@ def imports(path: Path, known: set[str]) -> set[str]:
     return found & known
 
 
+@cache
 def graph() -> dict[str, set[str]]:
     """Which module imports which."""
     files = {module_name(path): path for path in (ROOT / PACKAGE).rglob("*.py")}
@@ -90,3 +96,27 @@ def test_experiments_stand_on_reproduction_specs_runs_and_measures_alone() -> No
         assert packages <= {f"{PACKAGE}.{one}" for one in ("reproduction", "specs", "runs", "measures")}, name
         waiting += sorted(found[name] - below - seen)
     assert len(seen) > 40
+
+
+def measuring(experiment: Experiment) -> tuple[str, set[str]]:
+    """The module of what an experiment measures, and all modules of papers that it needs."""
+    function = experiment.measure.func if isinstance(experiment.measure, partial) else experiment.measure
+    found = graph()
+    waiting, seen = {function.__module__}, set()
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        waiting |= {one for one in found[name] if within(one, PAPERS)} - seen
+    return function.__module__, seen
+
+
+@pytest.mark.parametrize("entry", listed(OWN_PAPERS), ids=lambda entry: str(entry.id))
+def test_what_is_measured_stands_apart_from_what_is_run_drawn_and_judged(entry: Listed) -> None:
+    experiment = load_experiment(entry)
+    assert pickle.loads(pickle.dumps(experiment.measure)) == experiment.measure
+    module, needed = measuring(experiment)
+    assert within(module, f"{PAPERS}.{entry.paper}.measure")
+    for name in needed:
+        for node in ast.walk(ast.parse((ROOT / f"{name.replace('.', '/')}.py").read_text())):
+            if isinstance(node, ast.ImportFrom) and within(str(node.module), "spinewise.reproduction"):
+                assert {alias.name for alias in node.names} <= {"Run", "Timeline", "readings"}, name

@@ -10,6 +10,9 @@ import pytest
 import spinewise as sw
 from spinewise.measures.tables import numbers
 from spinewise.papers.lbsp import fabric, fig06a, fig06b, fig07a, fig07c, groups, routes, section5
+from spinewise.papers.lbsp.measure import flows
+from spinewise.papers.lbsp.measure.section5 import gaps
+from spinewise.papers.lbsp.tree import DEGRADED, LARGE, LINK, SMALL, SWITCH, WHOLE
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
 from spinewise.specs.spec import resolve, set_path
 
@@ -89,34 +92,33 @@ def test_other_routes_than_the_papers_do_not_pass() -> None:
 
 
 def test_long_flows_are_those_of_fig_3_and_go_again_and_again() -> None:
-    tree = fabric.SMALL
-    spec = fig06b.spec(fabric.WHOLE, fabric.RENO, 2, 1)
+    spec = fig06b.spec(WHOLE, fabric.RENO, 2, 1)
     for entry in spec["traffic"]:
         for flow in entry["list"]:
             flow["size_bytes"] = 50_000
     (scheme,) = fabric.schemes(fabric.LBSP)
     result = sw.run(scheme.apply(spec), seed=1)
-    pairs = fabric.flows_of(result, tree)
+    pairs = flows.flows_of(result)
     assert {name: int(inside.sum()) for name, inside in pairs.items()} == {"S1": 4, "S2": 4, "S3": 4}
     assert int(sum(inside.sum() for inside in pairs.values())) == result.flows.num_rows
     src, dst = (numbers(result.flows, name) for name in ("src", "dst"))
     assert {(int(a), int(b)) for a, b in zip(src, dst, strict=True)} == {(40, 20), (44, 21), (64, 23)}
-    other = fig06b.spec(fabric.WHOLE, fabric.RENO, 2, 2)
-    assert other["traffic"] != fig06b.spec(fabric.WHOLE, fabric.RENO, 2, 1)["traffic"]
+    other = fig06b.spec(WHOLE, fabric.RENO, 2, 2)
+    assert other["traffic"] != fig06b.spec(WHOLE, fabric.RENO, 2, 1)["traffic"]
 
 
 def test_what_fails_is_at_s2s_leaf() -> None:
-    for tree, leaf, aggregation in ((fabric.SMALL, 11, 11), (fabric.LARGE, 23, 23)):
+    for tree, leaf, aggregation in ((SMALL, 11, 11), (LARGE, 23, 23)):
         assert (tree.leaf, tree.aggregation) == (leaf, aggregation)
         pair = {"leaf": leaf, "aggregation": aggregation}
-        assert tree.overrides(fabric.WHOLE) == []
-        assert tree.overrides(fabric.LINK) == [pair | {"up": False}]
-        assert tree.overrides(fabric.SWITCH) == [{"aggregation": aggregation, "up": False}]
-        assert tree.overrides(fabric.DEGRADED) == [pair | {"rate_gbps": 0.1}]
-    flows = [flow for entry in fabric.long_flows(fabric.LARGE, 1, 1) for flow in entry["list"]]
-    pods = [flow["src"] // 64 for flow in flows]
+        assert tree.overrides(WHOLE) == []
+        assert tree.overrides(LINK) == [pair | {"up": False}]
+        assert tree.overrides(SWITCH) == [{"aggregation": aggregation, "up": False}]
+        assert tree.overrides(DEGRADED) == [pair | {"rate_gbps": 0.1}]
+    listed = [flow for entry in fabric.long_flows(LARGE, 1, 1) for flow in entry["list"]]
+    pods = [flow["src"] // 64 for flow in listed]
     assert sorted(pods) == [2, 2, 2, 2, 8], "four from the pod of the failure, one from another"
-    assert {flow["dst"] % 4 for flow in flows} == {0, 1, 2, 3}, "one in each path group"
+    assert {flow["dst"] % 4 for flow in listed} == {0, 1, 2, 3}, "one in each path group"
 
 
 def test_differences_between_groups_are_those_that_the_scheme_records() -> None:
@@ -135,7 +137,7 @@ def test_differences_between_groups_are_those_that_the_scheme_records() -> None:
         for src, dst in ((0, 125), (1, 121), (2, 117))
     ]
     result = sw.run(spec, seed=1)
-    times, found = section5.gaps(result)
+    times, found = gaps(result)
     assert len(found) == 64
     recorded_at, recorded = result.series_of("lbsp.group_gap", "leaf0")
     own = dict(zip(np.round(recorded_at * 1e6).astype(int).tolist(), recorded.tolist(), strict=True))

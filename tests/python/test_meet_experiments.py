@@ -10,6 +10,7 @@ import pytest
 
 import spinewise as sw
 from spinewise.papers.meet import evaluation, fabric
+from spinewise.papers.meet.measure import figures
 from spinewise.reproduction import reproduce
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
 from spinewise.specs.spec import resolve
@@ -151,7 +152,7 @@ def small(form: str, **changed: Any) -> Any:
 
 
 def test_classes_of_flows_are_those_of_the_paper() -> None:
-    values = fabric.measure(small("run to completion"))
+    values = figures.read_off(small("run to completion"))
     result = small("run to completion").flows.to_pylist()
     assert values["flows"] == len(result)
     assert values["small_flows"] == sum(flow["size_bytes"] < 100_000 for flow in result)
@@ -167,7 +168,7 @@ def test_the_stop_of_the_hermes_code_leaves_slow_flows_out() -> None:
     def cut(until_us: int) -> Any:
         made = spec("asymmetric", "hermes-code", duration_us=10_000.0)
         made["run"]["until_us"] = until_us
-        return fabric.measure(sw.run(parse("ecmp").apply(made), seed=1))
+        return figures.read_off(sw.run(parse("ecmp").apply(made), seed=1))
 
     whole, stopped = cut(100_000_000), cut(12_000)
     assert whole["unfinished"] == 0 < stopped["unfinished"]
@@ -179,8 +180,8 @@ def test_the_stop_of_the_hermes_code_leaves_slow_flows_out() -> None:
 
 
 def test_tiny_flows_are_cumulative_classes() -> None:
-    values = fabric.measure(small("run to completion", cdf="enterprise_meet", duration_us=100.0, load=0.2))
-    counts = [values[f"{name}_flows"] for name in fabric.TINY]
+    values = figures.read_off(small("run to completion", cdf="enterprise_meet", duration_us=100.0, load=0.2))
+    counts = [values[f"{name}_flows"] for name in figures.TINY]
     assert 0 < counts[0] < counts[1] < counts[2] < counts[3] <= values["flows"]
     for size, share in ((75, 0.5), (350, 0.9), (10_000, 0.99)):
         assert values[f"share_below_{size}"] == pytest.approx(share, abs=0.02)

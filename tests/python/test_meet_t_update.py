@@ -7,6 +7,7 @@ import pytest
 import spinewise as sw
 from samples import single
 from spinewise.papers.meet import t_update
+from spinewise.papers.meet.measure.t_update import message_bytes
 from spinewise.papers.meet.t_update import EXPERIMENT
 from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status
 
@@ -40,9 +41,10 @@ def test_what_messages_cost_is_what_a_run_sends() -> None:
     packets = result.report["counters"]["messages"]["packets"]
     size = result.report["counters"]["messages"]["bytes"] / packets
     # As many reports as packets of broadcasts, but for the last period.
-    assert size == pytest.approx((t_update.REPORT_BYTES + t_update.BROADCAST_BYTES) / 2, rel=0.02)
+    report, broadcast = message_bytes(t_update.PATHS)
+    assert size == pytest.approx((report + broadcast) / 2, rel=0.02)
     values = single(EXPERIMENT.measure(run, result))
-    by_hand = t_update.REPORT_BYTES * 8 / 100
+    by_hand = report * 8 / 100
     assert values["report_mbps"] == pytest.approx(by_hand, rel=0.1)
     assert values["t_delay_s"] == pytest.approx(100e-6 + values["t_latency_s"])
     assert 40e-6 < values["t_latency_s"] < 300e-6

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import spinewise as sw
 from samples import single
 from spinewise.papers.pdlb import fig03, large, model
-from spinewise.reproduction import claims, reproduce, shapes
+from spinewise.papers.pdlb.measure import large as measure_large
+from spinewise.reproduction import claims, readings, reproduce, shapes
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
 from spinewise.reproduction.files import cells, points_curve
 from spinewise.specs.spec import resolve
@@ -218,26 +220,26 @@ def small(scheme: str) -> Any:
 
 def test_completion_and_resending_add_up() -> None:
     result = small("rps")
-    values = single(large.measure(Run("RPS", 0.6, 5, {}), result))
+    values = single(measure_large.measure(Run("RPS", 0.6, 5, {}), result))
     assert values["short_flows"] + values["long_flows"] == values["flows"] == result.flows.num_rows
     every = values["short_flows"] * values["short_mean_fct_s"] + values["long_flows"] * values["long_mean_fct_s"]
     assert every / values["flows"] == pytest.approx(values["mean_fct_s"])
     packets = result.summary().packets
     assert packets.retransmits > 0
-    assert shapes.resent(result, [True] * result.flows.num_rows) == pytest.approx(packets.retransmits / packets.sent)
+    assert readings.resent(result, np.ones(result.flows.num_rows, bool)) == pytest.approx(
+        packets.retransmits / packets.sent
+    )
     assert values["out_of_order"] == packets.out_of_order_ratio > 0
-    assert large.measure(Run("ECMP", 0.6, 5, {}), small("ecmp"))["out_of_order"] == 0
+    assert measure_large.measure(Run("ECMP", 0.6, 5, {}), small("ecmp"))["out_of_order"] == 0
 
 
 def test_throughput_is_size_over_time_of_what_is_done() -> None:
-    import numpy as np
-
     result = small("ecmp")
     rows = result.flows.to_pylist()
     mask = np.array([row["size_bytes"] >= 100_000 for row in rows])
     expected = sum(8e3 * row["size_bytes"] / row["fct_ps"] for row in rows if row["size_bytes"] >= 100_000)
-    assert shapes.throughput_gbps(result, mask) == pytest.approx(expected)
-    assert math.isnan(shapes.resent(result, np.zeros(len(rows), bool)))
+    assert readings.throughput_gbps(result, mask) == pytest.approx(expected)
+    assert math.isnan(readings.resent(result, np.zeros(len(rows), bool)))
 
 
 def test_a_closed_test_has_no_load() -> None:
@@ -246,7 +248,7 @@ def test_a_closed_test_has_no_load() -> None:
         flow["size_bytes"] = 200_000
     result = sw.run(spec, seed=1)
     assert not result.summary().overloaded
-    values = single(fig03.measure(Run("symmetric", 44.0, 1, {}), result))
+    values = single(fig03.EXPERIMENT.measure(Run("symmetric", 44.0, 1, {}), result))
     assert 0 < values["payload"] < values["utilisation"] < 1
 
 

@@ -11,6 +11,7 @@ import pytest
 import spinewise as sw
 from samples import lines, single
 from spinewise.papers.selb import fabric
+from spinewise.papers.selb.measure import figures
 from spinewise.reproduction import claims, reproduce
 from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status, Timeline
 from spinewise.specs.spec import resolve
@@ -80,7 +81,7 @@ def test_alike_needs_an_interval_inside_the_bound() -> None:
 def test_port_seconds_follow_from_what_changes() -> None:
     # Three ports: one takes two queues, another one; then all drain. After 10 s nothing counts.
     found = [(1.0, 0, 1), (2.0, 1, 2), (4.0, 0, 1), (5.0, 2, 1), (7.0, 1, 0), (7.0, 1, 0), (11.0, 0, 1)]
-    spent = fabric.port_seconds(found, 3, 10.0)
+    spent = figures.port_seconds(found, 3, 10.0)
     assert spent[1] == pytest.approx((2 - 1) + (5 - 4) + 2 * (7 - 5))
     assert spent[2] == pytest.approx(5 - 2)
     assert sum(spent.values()) == pytest.approx(30.0)
@@ -97,7 +98,7 @@ def small(mode: str, scheme: str) -> Any:
 @pytest.mark.parametrize("scheme", ["conweave", "selb"])
 def test_reordering_is_read_off_a_run(mode: str, scheme: str) -> None:
     result = small(mode, f"{scheme}:reorder_queues=1")
-    measured_values = fabric.measure(RUN, result)
+    measured_values = figures.measure(RUN, result)
     values = single(measured_values)
     assert values["unfinished"] == 0
     assert values["reroutes"] > 0
@@ -116,9 +117,9 @@ def test_reordering_is_read_off_a_run(mode: str, scheme: str) -> None:
 
 
 def test_other_schemes_reorder_nothing() -> None:
-    values = single(fabric.measure(RUN, small("lossless", "ecmp")))
+    values = single(figures.measure(RUN, small("lossless", "ecmp")))
     assert math.isnan(values["reroutes"])
-    assert set(values) == set(single(fabric.measure(RUN, small("lossless", "selb"))))
+    assert set(values) == set(single(figures.measure(RUN, small("lossless", "selb"))))
     assert values["short_mean_fct_s"] < values["mean_fct_s"] < values["long_mean_fct_s"]
     assert (values["drops"], values["out_of_order"]) == (0, 0)
 

@@ -4,7 +4,8 @@
 |---|---|
 | `experiment` | what the module of an experiment says |
 | `claims` | checks of a paper's statements |
-| `shapes` | what experiment files share |
+| `shapes` | usual panels, and one thing varied at a time |
+| `readings` | numbers read off a run that experiments share |
 | `reproduce` | finds, runs and judges |
 | `files` | what ``reproduce`` writes |
 | `markdown` | tables for the pages of ``docs/`` |

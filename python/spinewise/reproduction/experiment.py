@@ -137,7 +137,22 @@ class Claim:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Everything about one experiment; see the module's text."""
+    """Everything about one experiment; see the module's text.
+
+    Attributes:
+        id: its name on the command line.
+        figures: the paper's names of the panels.
+        title: what it shows, in a line.
+        setup: what is run, in words.
+        runs: the runs of an effort.
+        measure: what is kept of a run: a function at the top level of a module (or a `functools.partial` of one with
+            plain arguments), so that other processes can call it and its source says what was measured. That module
+            and those it needs have nothing else in them: a claim that is reworded changes no measurement.
+        panels: the figure.
+        claims: what the paper states, and how each statement is checked.
+        assumptions: what the paper leaves open.
+        notes: what a reader should know besides.
+    """
 
     id: str
     figures: tuple[str, ...]

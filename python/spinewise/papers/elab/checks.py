@@ -6,15 +6,15 @@ becomes of ELAB on the asymmetric fabric, by leaf, by time, and when it knows al
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 import spinewise as sw
 from spinewise.measures.tables import numbers
 from spinewise.papers.elab import fabric, fig02, fig13, large
-from spinewise.reproduction.experiment import Run
+from spinewise.papers.elab.labels import MAIN, TOLERANT
+from spinewise.papers.elab.measure import splits
+from spinewise.papers.elab.measure.fig02 import measure
+from spinewise.reproduction.experiment import Run, Timeline
 from spinewise.specs.spec import set_path
 from spinewise.specs.variants import parse
 
@@ -22,16 +22,17 @@ SIZE_BYTES = 1_000_000_000
 CUTS_US = (0, 500, 1000, 2000, 4000, 8000, 16_000)
 
 
-def measured(scheme: str, transport: str, rate_gbps: float = 3.0) -> Mapping[str, Any]:
-    """One run of Fig. 2."""
+def measured(scheme: str, transport: str, rate_gbps: float = 3.0) -> dict[str, float]:
+    """One run of Fig. 2; lines left out."""
     spec = fabric.under(parse(scheme), fig02.spec(rate_gbps, transport, SIZE_BYTES))
-    return fig02.measure(Run("", rate_gbps, 2, spec), sw.run(spec, seed=2))
+    found = measure(Run("", rate_gbps, 2, spec), sw.run(spec, seed=2))
+    return {name: value for name, value in found.items() if not isinstance(value, Timeline)}
 
 
 def cuts() -> None:
     """CLOVE's splits by the least time between two cuts of a weight."""
     for cut in CUTS_US:
-        found = measured(f"clove:redistribute=off:flowlet_gap_us=0:cut_interval_us={cut}", fabric.MAIN)
+        found = measured(f"clove:redistribute=off:flowlet_gap_us=0:cut_interval_us={cut}", MAIN)
         splits = ", ".join(f"{found[f'first_p{p:02}'] / (1 - found[f'first_p{p:02}'] + 1e-9):.2f}" for p in (5, 50, 95))
         print(
             f"CLOVE, cuts {cut or 'half a base RTT':>5} µs apart: {100 * found['utilisation']:.1f} %, ratios {splits}"
@@ -41,7 +42,7 @@ def cuts() -> None:
 def duplicates() -> None:
     """What the oracle's split resends with three duplicates, by how unequal the paths are."""
     for rate in (6.0, 4.0, 3.0, 2.0, 1.5, 1.0):
-        found = measured("proportional", fabric.MAIN, rate)
+        found = measured("proportional", MAIN, rate)
         print(
             f"1:{6 / rate:.1f}: {100 * found['utilisation']:.1f} % of both paths, {100 * found['out_of_order']:.1f} %"
             f" out of order, {100 * found['resent']:.2f} % sent again"
@@ -51,7 +52,7 @@ def duplicates() -> None:
 def asymmetric(load: float, arrivals_us: float) -> None:
     """Completion times by the leaf that sends and by when, and what the slow leaf's uplinks carried."""
     for scheme in ("ecmp", "proportional", fabric.HERMES_SPEC, "elab", "elab:discovery=blind"):
-        spec = fabric.under(parse(scheme), large.spec(load, fabric.TOLERANT, arrivals_us, fig13.OVERRIDE))
+        spec = fabric.under(parse(scheme), large.spec(load, TOLERANT, arrivals_us, fig13.OVERRIDE))
         if scheme.endswith("blind"):
             set_path(spec, "scheme.path_tag", "explicit")
         result = sw.run(spec, seed=1)
@@ -59,7 +60,7 @@ def asymmetric(load: float, arrivals_us: float) -> None:
         leaf = numbers(result.flows, "src") // 16
         step = arrivals_us / 3e3
         parts = [float(fct[(start >= n * step) & (start < (n + 1) * step)].mean()) for n in range(3)]
-        carried = np.array([fabric.carried(result, 1, spine) for spine in range(4)])
+        carried = np.array([splits.carried(result, 1, spine) for spine in range(4)])
         slow = 100 * carried[:2].sum() / carried.sum()
         print(
             f"T4-D, {load:g}, {scheme.partition(':t_')[0]}: mean FCT leaf 1 {fct[leaf == 0].mean():.2f}, leaf 2"

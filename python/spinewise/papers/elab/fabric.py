@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from spinewise.measures.tables import numbers
-from spinewise.reproduction.experiment import Assumption, Timeline
-from spinewise.runs.result import Result
+from spinewise.papers.elab.labels import CLOVE, ELAB, FLOWLETS, HERMES, HIDDEN, MASKED, ORACLE, SLOW
+from spinewise.reproduction.experiment import Assumption
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import Variant, parse
-
-Floats = NDArray[np.float64]
 
 # "20 µs per hop": four links there, four back, 160 µs.
 HOP_NS = 20_000
 BASE_RTT_US = 8 * HOP_NS / 1e3
-# A split counts where a leaf gives its uplinks this share of their rates at least.
-LEAST = 0.02
 
 # The paper names neither the flavour of TCP nor what it does about reordering.
-TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
+TRANSPORTS: Mapping[str, Mapping[str, object]] = {
     "ECN-TCP": {"kind": "ecn"},
     "ECN-TCP, RACK-TLP": {"kind": "ecn", "recovery": "rack"},
     "ECN-TCP, reordering ignored": {"kind": "ecn", "dupack_threshold": 0},
@@ -31,18 +23,7 @@ TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
     "DCTCP, RACK-TLP": {"kind": "dctcp", "recovery": "rack"},
     "DCTCP, reordering ignored": {"kind": "dctcp", "dupack_threshold": 0},
 }
-MAIN, DCTCP, RACK, TOLERANT = "ECN-TCP", "DCTCP", "ECN-TCP, RACK-TLP", "ECN-TCP, reordering ignored"
 
-ELAB, HIDDEN, MASKED, CLOVE, SLOW, FLOWLETS, HERMES, ORACLE = (
-    "ELAB",
-    "ELAB hidden",
-    "ELAB all-marked",
-    "CLOVE",
-    "CLOVE 4ms",
-    "CLOVE flowlets",
-    "Hermes",
-    "proportional",
-)
 # §3.1 and §5.1: two thirds of the weight are left, and nobody gets the third; packet by packet, or no single flow could
 # be split in proportion.
 _CLOVE = "clove:redistribute=off:flowlet_gap_us="
@@ -66,15 +47,15 @@ def schemes(*labels: str) -> list[Variant]:
     return [parse(f"{_OF[label]}@{label}") for label in labels]
 
 
-def under(scheme: Variant, base: Mapping[str, Any]) -> dict[str, Any]:
+def under(scheme: Variant, base: Mapping[str, object]) -> Spec:
     """The spec with the scheme. ELAB's paths are ports of a tunnel, which switches hash with the two hosts."""
-    made: dict[str, Any] = scheme.apply(deepcopy(dict(base)))
+    made = scheme.apply(deepcopy(dict(base)))
     if made["scheme"]["name"] == "elab":
         made["scheme"]["path_tag"] = "outer"
     return made
 
 
-def spec(name: str, topology: Mapping[str, Any], buffer_bytes: int, ecn_bytes: int, transport: str) -> dict[str, Any]:
+def spec(name: str, topology: Mapping[str, object], buffer_bytes: int, ecn_bytes: int, transport: str) -> Spec:
     """A spec without scheme and traffic: every hop 20 µs."""
     return {
         "name": f"ELAB {name}, {transport}",
@@ -87,60 +68,9 @@ def spec(name: str, topology: Mapping[str, Any], buffer_bytes: int, ecn_bytes: i
     }
 
 
-def slow_paths(rates_gbps: Mapping[int, float]) -> list[dict[str, Any]]:
+def slow_paths(rates_gbps: Mapping[int, float]) -> list[Spec]:
     """Overrides: all links of these spines at these rates."""
     return [{"spine": spine, "rate_gbps": rate} for spine, rate in rates_gbps.items()]
-
-
-def rate(result: Result, leaf: int, spine: int) -> float:
-    """Bits per second of the link between a leaf and a spine."""
-    topology = result.spec["topology"]
-    found = float(topology["fabric_rate_gbps"])
-    for one in topology["override"]:
-        if one.get("leaf", leaf) == leaf and one.get("spine", spine) == spine:
-            found = float(one.get("rate_gbps", found))
-    return 1e9 * found
-
-
-def given(result: Result, leaf: int, spine: int) -> tuple[Floats, Floats]:
-    """What a leaf gave to one uplink in each interval of the series: end of the interval in seconds, bits per second.
-
-    What was sent and what was queued since; what was dropped is not in it.
-    """
-    name = f"leaf{leaf}->spine{spine}"
-    interval_s = float(result.spec["metrics"]["series_interval_us"]) / 1e6
-    time, busy = result.series_of("link_utilisation", name)
-    _, queue = result.series_of("link_queue_bytes", name)
-    return time, busy * rate(result, leaf, spine) + np.diff(queue, prepend=0.0) * 8.0 / interval_s
-
-
-def share_of_first(result: Result, leaf: int) -> Timeline:
-    """Share of what a leaf gives to its two uplinks that goes to the first; NaN where it gives next to nothing.
-
-    A packet that crosses the end of an interval is counted in neither or in both, so what is given is no exact sum.
-    """
-    time, first = given(result, leaf, 0)
-    _, second = given(result, leaf, 1)
-    first, second = np.maximum(first, 0.0), np.maximum(second, 0.0)
-    enough = first + second > LEAST * (rate(result, leaf, 0) + rate(result, leaf, 1))
-    return Timeline(time, np.divide(first, first + second, out=np.full(len(time), np.nan), where=enough))
-
-
-def carried(result: Result, leaf: int, spine: int) -> float:
-    """Bytes that one uplink of a leaf has carried."""
-    name = f"leaf{leaf}->spine{spine}"
-    return float(next(link["bytes"] for link in result.report["links"] if link["name"] == name))
-
-
-def packets(result: Result) -> dict[str, float]:
-    """Packets sent again, out of order and marked, as shares of those sent; timeouts and drops."""
-    sent = float(numbers(result.flows, "packets").sum(dtype=np.int64))
-    shares = {"resent": "retransmits", "out_of_order": "out_of_order", "marked": "marks"}
-    found = {key: float(numbers(result.flows, name).sum(dtype=np.int64)) / sent for key, name in shares.items()}
-    return found | {
-        "timeouts": float(numbers(result.flows, "timeouts").sum(dtype=np.int64)),
-        "drops": float(sum(link["drops"] for link in result.report["links"])),
-    }
 
 
 ASSUMPTIONS = (

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
-import numpy as np
-
-from spinewise.measures.stats import mean
-from spinewise.measures.tables import numbers
 from spinewise.papers.elab import fabric
-from spinewise.papers.elab.fabric import CLOVE, ELAB, FLOWLETS, HERMES, HIDDEN, MAIN, MASKED, ORACLE, SLOW, TRANSPORTS
+from spinewise.papers.elab.fabric import TRANSPORTS
+from spinewise.papers.elab.labels import CLOVE, ELAB, FLOWLETS, HERMES, HIDDEN, MAIN, MASKED, ORACLE, RACK, SLOW
+from spinewise.papers.elab.measure.fig02 import CUT, PAPERS, SECOND, SPLITS, measure
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -22,27 +18,17 @@ from spinewise.reproduction.experiment import (
     Panel,
     Run,
     Status,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
 SCHEMES = fabric.schemes("ECMP", CLOVE, SLOW, FLOWLETS, HERMES, ELAB, HIDDEN, MASKED, ORACLE)
-# Rate of path 1 in Gbps: the paper's, and others under the first transport.
-PAPERS, SECOND = 3.0, 6.0
 RATES = (1.0, PAPERS, 6.0)
-# A split counts from here on: slow start and what it leaves in the queues are over.
-SETTLED_S = 0.2
-DRAWN_S = {"3": (0.2, 0.5), "4": (0.1, 0.6), "7": (0.2, 0.4)}
-# Ratios are drawn up to here.
-CUT = 2.5
-# Of which schemes each figure shows the split.
-SPLITS = {"3": (CLOVE, SLOW), "4": (HERMES,), "7": (ELAB, HIDDEN, MASKED, ORACLE)}
 # Shares of path 1 in splits of 1:2, 2:3 and 4:9.
 HALF, TWO_THIRDS, FOUR_NINTHS = 1 / 3, 2 / 5, 4 / 13
 
 
-def spec(rate_gbps: float, transport: str, size_bytes: int) -> dict[str, Any]:
+def spec(rate_gbps: float, transport: str, size_bytes: int) -> Spec:
     """The spec without a scheme: one flow."""
     topology = {
         "leaves": 2,
@@ -60,7 +46,7 @@ def spec(rate_gbps: float, transport: str, size_bytes: int) -> dict[str, Any]:
 def runs(effort: Effort) -> list[Run]:
     """Every scheme under every transport, over seeds."""
     size_bytes = effort.choose(full=1_000_000_000, quick=600_000_000)
-    transports = effort.choose(full=tuple(TRANSPORTS), quick=(MAIN, fabric.RACK))
+    transports = effort.choose(full=tuple(TRANSPORTS), quick=(MAIN, RACK))
 
     def rates(transport: str) -> tuple[float, ...]:
         return RATES if transport == MAIN and effort is not Effort.QUICK else (PAPERS,)
@@ -72,40 +58,6 @@ def runs(effort: Effort) -> list[Run]:
         for seed in range(1, 1 + effort.choose(full=5, quick=2))
         for scheme in SCHEMES
     ]
-
-
-def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """How much of both paths goes to new data, and to any, and how packets are split."""
-    size, seconds = float(numbers(result.flows, "size_bytes")[0]), float(numbers(result.flows, "fct_ps")[0]) / 1e12
-    capacity = fabric.rate(result, 0, 0) + fabric.rate(result, 0, 1)
-    transport = result.spec["transport"]
-    wire = 1.0 + transport["header_bytes"] / transport["mss_bytes"]
-    share = fabric.share_of_first(result, 0)
-    settled = share.value[share.time_s >= SETTLED_S]
-    settled = settled[np.isfinite(settled)]
-    return {
-        "utilisation": 8.0 * wire * size / seconds / capacity,
-        "carried": 8.0 * sum(fabric.carried(result, 0, spine) for spine in (0, 1)) / seconds / capacity,
-        "first": mean(settled),
-        **{f"first_p{p:02}": float(np.percentile(settled, p)) for p in (5, 25, 50, 75, 95)},
-        "one_path": mean((settled < 0.1) | (settled > 0.9)),
-        **fabric.packets(result),
-        **drawn(run, share),
-    }
-
-
-def drawn(run: Run, share: Timeline) -> Mapping[str, Timeline]:
-    """Ratio of the two paths over a stretch, of one seed: means over seeds would hide swings."""
-    nothing = Timeline(np.array([]), np.array([]))
-    found = dict.fromkeys((f"split_{figure}" for figure in SPLITS), nothing)
-    if run.seed == 1 and run.x == PAPERS:
-        # Two decimals: what is all but nothing is nothing.
-        ratio = np.round(np.minimum(share.value / np.maximum(1.0 - share.value, 0.01), CUT), 2)
-        for figure, (begin, end) in DRAWN_S.items():
-            inside = (share.time_s > begin) & (share.time_s <= end)
-            if run.curve in SPLITS[figure]:
-                found[f"split_{figure}"] = Timeline(share.time_s[inside], ratio[inside])
-    return found
 
 
 def paper_has(curve: str, share: float, within: float, measured: Measured) -> Verdict:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-import numpy as np
-
-from spinewise.measures import stats
-from spinewise.measures.tables import numbers
 from spinewise.papers.elab import fabric
-from spinewise.papers.elab.fabric import (
+from spinewise.papers.elab.labels import (
     CLOVE,
     DCTCP,
     ELAB,
@@ -24,6 +19,7 @@ from spinewise.papers.elab.fabric import (
     SLOW,
     TOLERANT,
 )
+from spinewise.papers.elab.measure.fig09 import FIRST, SECOND, measure
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -33,11 +29,10 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
 from spinewise.reproduction.shapes import Variation
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
 SCHEMES = fabric.schemes("ECMP", CLOVE, SLOW, FLOWLETS, HERMES, ELAB, HIDDEN, ORACLE)
 FLOW_BYTES = 300_000_000
@@ -52,11 +47,9 @@ VARIATIONS = {
 }
 # ECMP has four outcomes; the last two variations are there for their size only.
 SEEDS = {MAIN: 8, RACK: 8, TOLERANT: 8, DCTCP: 5, WIDE: 5}
-FIRST, SECOND = "F1", "F2"
-DRAWN = (ELAB, CLOVE, HERMES, ORACLE)
 
 
-def spec(transport: str) -> dict[str, Any]:
+def spec(transport: str) -> Spec:
     """The spec without a scheme: hosts 0 (leaf 1) and 2 (leaf 2) send to hosts 4 and 5 (leaf 3)."""
     slow = {"leaf": 1, "spine": 0, "rate_gbps": 2}
     topology = {"leaves": 3, "spines": 2, "hosts_per_leaf": 2, "fabric_rate_gbps": 10, "override": [slow]}
@@ -76,39 +69,6 @@ def runs(effort: Effort) -> list[Run]:
         for seed in range(1, 1 + effort.choose(full=SEEDS[name], quick=3))
         for scheme in SCHEMES
     ]
-
-
-def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, and over which spine each flow went."""
-    fct_s = numbers(result.flows, "fct_ps") / 1e12
-    order = np.argsort(numbers(result.flows, "src"))
-    shares = {f"{flow}_first": spine_1(result, leaf) for leaf, flow in ((0, FIRST), (1, SECOND))}
-    found: dict[str, float | Timeline] = {
-        "mean_fct_s": stats.mean(fct_s),
-        "F1_fct_s": float(fct_s[order[0]]),
-        "F2_fct_s": float(fct_s[order[1]]),
-        **shares,
-        # Under ECMP a flow takes one spine: 11, 12, 21, 22, the spine of F1 before that of F2.
-        "placement": sum(ten * (2 - round(share)) for ten, share in zip((10, 1), shares.values(), strict=True)),
-        **fabric.packets(result),
-    }
-    return {**found, **drawn(run, result)}
-
-
-def spine_1(result: Result, leaf: int) -> float:
-    """Share of what a leaf sent that went over the first spine."""
-    first, second = (fabric.carried(result, leaf, spine) for spine in (0, 1))
-    return float(first / (first + second))
-
-
-def drawn(run: Run, result: Result) -> Mapping[str, Timeline]:
-    """Share of spine 1 over time, of one seed."""
-    nothing = Timeline(np.array([]), np.array([]))
-    shown = run.seed == 1 and run.curve in DRAWN
-    return {
-        f"{flow}_split": fabric.share_of_first(result, leaf) if shown else nothing
-        for leaf, flow in ((0, FIRST), (1, SECOND))
-    }
 
 
 def elab_is_faster(measured: Measured) -> Verdict:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from spinewise.papers.elab import large
-from spinewise.papers.elab.fabric import CLOVE, ELAB, FLOWLETS, HERMES
-from spinewise.reproduction import claims, shapes
+from spinewise.papers.elab.labels import CLOVE, ELAB, FLOWLETS, HERMES
+from spinewise.reproduction import claims, readings
 from spinewise.reproduction.experiment import Measured, Verdict
 
 LOADS = (0.3, 0.5, 0.7, 0.9)
@@ -16,7 +16,9 @@ LITTLE = 0.03
 
 def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
     """Below ECMP, by as little as may be told from nothing."""
-    return claims.graded(claims.reduction(measured, curve, "ECMP", shapes.MEAN, x, claimed=LITTLE) for x in measured.xs)
+    return claims.graded(
+        claims.reduction(measured, curve, "ECMP", readings.MEAN, x, claimed=LITTLE) for x in measured.xs
+    )
 
 
 def ahead(other: str, measured: Measured) -> Verdict:

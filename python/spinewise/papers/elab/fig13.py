@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from spinewise.papers.elab import large
-from spinewise.papers.elab.fabric import CLOVE, ELAB, FLOWLETS, HERMES
-from spinewise.reproduction import claims, shapes
+from spinewise.papers.elab.labels import CLOVE, ELAB, FLOWLETS, HERMES
+from spinewise.reproduction import claims, readings
 from spinewise.reproduction.experiment import Measured, Verdict
 
 LOADS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -23,12 +23,12 @@ def light(measured: Measured) -> list[float]:
 
 def similar(other: str, measured: Measured) -> Verdict:
     """ELAB within a few percent of CLOVE or Hermes under light load."""
-    return claims.graded(claims.alike(measured, ELAB, other, shapes.MEAN, x, within=SIMILAR) for x in light(measured))
+    return claims.graded(claims.alike(measured, ELAB, other, readings.MEAN, x, within=SIMILAR) for x in light(measured))
 
 
 def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
     """Below ECMP under light load."""
-    return claims.graded(claims.lower(measured, curve, ["ECMP"], shapes.MEAN, [x]) for x in light(measured))
+    return claims.graded(claims.lower(measured, curve, ["ECMP"], readings.MEAN, [x]) for x in light(measured))
 
 
 def at_least(other: str, claimed: float, measured: Measured) -> Verdict:
@@ -39,7 +39,7 @@ def at_least(other: str, claimed: float, measured: Measured) -> Verdict:
 
 def up_to(other: str, claimed: float, measured: Measured) -> Verdict:
     """The larger number of the paper's range, in the cell that suits it best."""
-    return claims.up_to(measured, ELAB, shapes.MEAN, claimed=claimed, others=[other])
+    return claims.up_to(measured, ELAB, readings.MEAN, claimed=claimed, others=[other])
 
 
 EXPERIMENT = large.experiment(

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
 
-from spinewise.measures.summary import offered_on_the_wire
 from spinewise.papers.elab import fabric
-from spinewise.papers.elab.fabric import CLOVE, DCTCP, ELAB, FLOWLETS, HERMES, HIDDEN, MAIN, ORACLE, RACK, TOLERANT
-from spinewise.reproduction import claims, shapes
+from spinewise.papers.elab.labels import CLOVE, DCTCP, ELAB, FLOWLETS, HERMES, HIDDEN, MAIN, ORACLE, RACK, TOLERANT
+from spinewise.papers.elab.measure.large import measure
+from spinewise.reproduction import claims, readings, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
     Claim,
@@ -20,10 +20,9 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
 SCHEMES = fabric.schemes("ECMP", CLOVE, FLOWLETS, HERMES, ELAB, HIDDEN, ORACLE)
 TRANSPORTS = (MAIN, RACK, TOLERANT, DCTCP)
@@ -34,7 +33,7 @@ CAPACITY = 0.625
 DURATION = {Effort.FULL: 50_000.0, Effort.QUICK: 10_000.0, Effort.WHOLE: 200_000.0}
 
 
-def spec(load: float, transport: str, duration_us: float, override: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def spec(load: float, transport: str, duration_us: float, override: Sequence[Mapping[str, object]]) -> Spec:
     """The spec without a scheme: every pair of a left and a right leaf has half of the load of its left leaf."""
     topology = {"leaves": 4, "spines": 4, "hosts_per_leaf": 16, "fabric_rate_gbps": 40, "override": list(override)}
     made = fabric.spec("T4-D" if override else "T4-C", topology, 3_000_000, 900_000, transport)
@@ -49,7 +48,7 @@ def spec(load: float, transport: str, duration_us: float, override: Sequence[Map
 
 
 def runs(
-    loads: Sequence[float], others: Sequence[float], override: Sequence[Mapping[str, Any]], effort: Effort
+    loads: Sequence[float], others: Sequence[float], override: Sequence[Mapping[str, object]], effort: Effort
 ) -> list[Run]:
     """Every scheme over load, over seeds; under the other transports at some of the loads."""
     few = effort.choose(full=others, quick=others[-1:])
@@ -68,15 +67,6 @@ def runs(
     ]
 
 
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, also by the leaf that sends, and what became of packets."""
-    return {
-        **shapes.completion(result, "short", "long"),
-        **fabric.packets(result),
-        "offered": offered_on_the_wire(result.report),
-    }
-
-
 def panels(number: str) -> tuple[Panel, ...]:
     """The paper's panel, and what explains it."""
     return tuple(
@@ -93,7 +83,7 @@ def panels(number: str) -> tuple[Panel, ...]:
 def below(other: str, claimed: float, xs: Sequence[float], measured: Measured) -> Verdict:
     """ELAB's mean completion time below another's by so much."""
     return claims.graded(
-        claims.reduction(measured, ELAB, other, shapes.MEAN, x, claimed=claimed) for x in measured.xs if x in xs
+        claims.reduction(measured, ELAB, other, readings.MEAN, x, claimed=claimed) for x in measured.xs if x in xs
     )
 
 
@@ -113,7 +103,7 @@ def experiment(
     title: str,
     statements: Sequence[Statement],
     *,
-    override: Sequence[Mapping[str, Any]],
+    override: Sequence[Mapping[str, object]],
     loads: Sequence[float],
     others: Sequence[float],
 ) -> Experiment:
@@ -127,7 +117,7 @@ def experiment(
             "4x4 leaf-spine, 40 Gbps, 64 hosts at 10 Gbps, 160 µs RTT, queues of 3 MB, marks at 900 kB; web search,"
             f" {milliseconds['full']:g} ms of arrivals (quick: {milliseconds['quick']:g})"
         ),
-        runs=lambda effort: runs(loads, others, override, effort),
+        runs=partial(runs, loads, others, override),
         measure=measure,
         panels=panels(number),
         claims=tuple(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spinewise.measures.stats import mean
-from spinewise.reproduction.experiment import Measured
+from spinewise.reproduction.experiment import Measured, Timeline
 from spinewise.reproduction.markdown import read, rows, rows_against, table, verdicts
 
 FLOW = (
@@ -44,7 +44,8 @@ def placements(measured: Measured) -> str:
     for variant in dict.fromkeys(m.run.variant for m in measured.measurements):
         part = [m for m in measured.within(variant).measurements if m.run.curve == "ECMP"]
         for one in (11, 12, 21, 22):
-            times = [1e3 * float(m.values["mean_fct_s"]) for m in part if m.values["placement"] == one]  # type: ignore[arg-type]
+            values = [m.values["mean_fct_s"] for m in part if m.values["placement"] == one]
+            times = [1e3 * value for value in values if not isinstance(value, Timeline)]
             if times:
                 found.append([variant, f"{one // 10}, {one % 10}", str(len(times)), f"{mean(times):.0f}"])
     return table(["", "F1, F2 over spine", "runs", "mean, ms"], found)

@@ -7,18 +7,18 @@ open; which flows are slow at 8:1 and where their packets wait.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import spinewise as sw
 from spinewise.measures.tables import numbers
 from spinewise.papers.lbsp import fabric, fig06b, fig07a, fig07c
 from spinewise.papers.lbsp.fabric import RENO
+from spinewise.papers.lbsp.measure import flows
+from spinewise.papers.lbsp.tree import DEGRADED, LINK, SWITCH, WHOLE
 from spinewise.runs.result import Result
 from spinewise.specs.spec import Spec, set_path
 
-WHOLE, LINK, SWITCH, DEGRADED = fabric.CONDITIONS
 PACKET = fabric.SEGMENT_BYTES + fabric.HEADER_BYTES
-OPEN: Mapping[str, Mapping[str, Any]] = {
+OPEN: Mapping[str, Mapping[str, object]] = {
     "as in the figures": {},
     "segments of 500 bytes": {"transport.mss_bytes": 500},
     "segments of 1460 bytes": {"transport.mss_bytes": 1460},
@@ -30,7 +30,7 @@ OPEN: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def once(spec: Spec, changes: Mapping[str, Any], schemes: Iterable[str]) -> dict[str, Result]:
+def once(spec: Spec, changes: Mapping[str, object], schemes: Iterable[str]) -> dict[str, Result]:
     """One run of each scheme."""
     found = {}
     for scheme in fabric.schemes(*schemes):
@@ -54,7 +54,7 @@ def waiting() -> None:
         for condition, word in ((WHOLE, "whole"), (LINK, "link down"), (SWITCH, "switch down")):
             spec = fig06b.spec(condition, RENO, 1, 1)
             for label, result in once(spec, OPEN[what], ("LBSP", *fabric.BASELINES)).items():
-                slowest, queue = fabric.completion(result)["p999_s"], longest(result, "aggregation", "->leaf5")
+                slowest, queue = flows.completion(result)["p999_s"], longest(result, "aggregation", "->leaf5")
                 print(
                     f"Fig. 6b, {what}, {word}, {label}: slowest {slowest:.3f} s, most packets waiting before T5 {queue}"
                 )
@@ -63,14 +63,14 @@ def waiting() -> None:
 def slow_link() -> None:
     """Fig. 7c: S2's flow over a slow link against a whole tree."""
     for what, changes in OPEN.items():
-        for size, tree in fig07c.TREES.items():
+        for size in fig07c.TREES:
             texts = []
             for label in fabric.BASELINES:
                 seconds = []
                 for condition in (WHOLE, DEGRADED):
                     (result,) = once(fig07c.spec(size, condition, RENO, 1, 1), changes, (label,)).values()
-                    inside = fabric.flows_of(result, tree)["S2"]
-                    seconds.append(fabric.completion(result, inside)["mean_s"])
+                    inside = flows.flows_of(result)["S2"]
+                    seconds.append(flows.completion(result, inside)["mean_s"])
                 texts.append(f"{label} {seconds[0]:.2f} to {seconds[1]:.2f} s, {seconds[1] / seconds[0]:.1f} times")
             print(f"Fig. 7c, {size}, {what}: {'; '.join(texts)}")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
-from spinewise.measures.summary import offered_on_the_wire
 from spinewise.papers.lbsp import fabric
 from spinewise.papers.lbsp.fabric import LBSP, NEWRENO, RACK, RANDOM, RENO, SCATTER, USUAL
+from spinewise.papers.lbsp.measure.fig06a import measure
+from spinewise.papers.lbsp.tree import AXIS, CONDITIONS, DEGRADED, LINK, QUIET_US, SMALL, SWITCH, WHOLE
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -18,13 +17,11 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
-TREE = fabric.SMALL
-WHOLE, LINK, SWITCH, DEGRADED = fabric.CONDITIONS
+TREE = SMALL
 SIZE_BYTES = 32 * 1024
 # "Load factor 0.8", in two readings: of the time that a host has a flow, which takes about 3.3 ms alone, or of its
 # link. Either way a whole number of permutations takes the paper's 3.3 s: 800, or 10,000.
@@ -49,11 +46,11 @@ def variant(reading: str, transport: str) -> str:
     return f"{transport}, {reading}"
 
 
-def spec(condition: float, reading: str, transport: str, rounds: int) -> dict[str, Any]:
+def spec(condition: float, reading: str, transport: str, rounds: int) -> Spec:
     """The spec without a scheme: a random permutation of all hosts each period, or as many flows of random pairs."""
     made = fabric.spec("T1-A", TREE.topology(TREE.overrides(condition)), transport)
     hosts = TREE.k**3 // 4
-    entry: dict[str, Any] = {"size_bytes": SIZE_BYTES, "start_us": fabric.QUIET_US, "period_us": PERIOD_US[reading]}
+    entry: Spec = {"size_bytes": SIZE_BYTES, "start_us": QUIET_US, "period_us": PERIOD_US[reading]}
     if reading == APART:
         entry |= {"kind": "rpc", "fan_in": 1, "arrivals": "poisson", "requests": rounds * hosts}
         entry["period_us"] /= hosts
@@ -80,15 +77,10 @@ def runs(effort: Effort) -> list[Run]:
             variant(reading, transport),
         )
         for reading, transport in (CASES if effort is not Effort.QUICK else (CASES[0], CASES[-1]))
-        for condition in fabric.CONDITIONS
+        for condition in CONDITIONS
         for seed in range(1, 1 + effort.choose(full=5 if transport in (RENO, RACK) else 3, quick=2, whole=5))
         for scheme in fabric.schemes()
     ]
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, and what became of packets."""
-    return {**fabric.completion(result), **fabric.packets(result), "offered": offered_on_the_wire(result.report)}
 
 
 def matters_little(curves: tuple[str, ...], measured: Measured) -> Verdict:
@@ -140,7 +132,7 @@ STATEMENTS = (
 
 def panels(name: str) -> tuple[Panel, ...]:
     """The paper's two figures have one axis here."""
-    x = fabric.AXIS
+    x = AXIS
     return (
         Panel("6a", "p999_s", "99.9th percentile of completion", x, "ms", 1e3, name),
         Panel("6a", "mean_s", "mean completion", x, "ms", 1e3, name),

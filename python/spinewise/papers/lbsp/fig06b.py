@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spinewise.measures import stats
 from spinewise.papers.lbsp import fabric
 from spinewise.papers.lbsp.fabric import LBSP, RANDOM, SCATTER
+from spinewise.papers.lbsp.measure.fig06b import measure
+from spinewise.papers.lbsp.tree import AXIS, LINK, SMALL, SWITCH, WHOLE
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -20,13 +21,11 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
-TREE = fabric.SMALL
-WHOLE, LINK, SWITCH, _ = fabric.CONDITIONS
+TREE = SMALL
 TRANSPORTS = tuple(fabric.TRANSPORTS)
 PAIRS = ("S1", "S2", "S3")
 ALIKE = 0.05
@@ -34,7 +33,7 @@ ALIKE = 0.05
 VISIBLE = 0.01
 
 
-def spec(condition: float, transport: str, rounds: int, seed: int) -> dict[str, Any]:
+def spec(condition: float, transport: str, rounds: int, seed: int) -> Spec:
     """The spec without a scheme."""
     made = fabric.spec("T1-B", TREE.topology(TREE.overrides(condition)), transport)
     made["traffic"] = fabric.long_flows(TREE, rounds, seed)
@@ -58,16 +57,6 @@ def runs(effort: Effort) -> list[Run]:
         for seed in range(1, 1 + effort.choose(full=5, quick=2))
         for scheme in fabric.schemes()
     ]
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, of all flows and pair by pair, and what became of packets."""
-    of_pairs = {
-        f"{pair}_{key}": value
-        for pair, inside in fabric.flows_of(result, TREE).items()
-        for key, value in fabric.completion(result, inside).items()
-    }
-    return {**fabric.completion(result), **of_pairs, **fabric.packets(result)}
 
 
 def equal(baseline: str, measured: Measured) -> Verdict:
@@ -98,9 +87,10 @@ def suffers_most(baseline: str, measured: Measured) -> Verdict:
 def larger_gap(baseline: str, measured: Measured) -> Verdict:
     """Scatter less LBSP is more with a switch down than with a link down."""
 
-    def gap(condition: float) -> Any:
+    def gap(condition: float) -> NDArray[np.float64]:
         own, its = (np.asarray(measured.values(curve, condition, "p999_s")) for curve in (LBSP, baseline))
-        return its - own
+        further: NDArray[np.float64] = its - own
+        return further
 
     change = stats.t_interval(gap(SWITCH) - gap(LINK))
     least = VISIBLE * measured.interval(LBSP, WHOLE, "p999_s").mean
@@ -124,7 +114,7 @@ STATEMENTS = tuple(
 
 def panels(name: str) -> tuple[Panel, ...]:
     """The figure, and the pairs."""
-    x = fabric.AXIS.rpartition(",")[0]
+    x = AXIS.rpartition(",")[0]
     return (
         Panel("6b", "p999_s", "99.9th percentile of completion", x, "s", 1.0, name),
         *(Panel("6b", f"{pair}_mean_s", f"mean completion, {pair}", x, "s", 1.0, name) for pair in PAIRS),

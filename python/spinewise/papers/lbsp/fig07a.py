@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from spinewise.papers.lbsp import fabric
 from spinewise.papers.lbsp.fabric import LBSP, RANDOM, RENO, SCATTER
+from spinewise.papers.lbsp.measure.fig07a import measure
+from spinewise.papers.lbsp.tree import LARGE, LINK, SWITCH, WHOLE
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -17,14 +17,13 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
-TREE = fabric.LARGE
+TREE = LARGE
 TRANSPORTS = tuple(fabric.TRANSPORTS)
-CONDITIONS = {"whole": fabric.WHOLE, "link down": fabric.LINK, "switch down": fabric.SWITCH}
+CONDITIONS = {"whole": WHOLE, "link down": LINK, "switch down": SWITCH}
 RATIOS = (1.0, 4.0, 8.0)
 LIGHT, HEAVY = RATIOS[:2], RATIOS[2]
 # "Not significantly", and "drastically".
@@ -41,7 +40,7 @@ def conditions(transport: str) -> tuple[str, ...]:
     return tuple(CONDITIONS) if transport == RENO else tuple(CONDITIONS)[:2]
 
 
-def spec(ratio: float, condition: str, transport: str, rounds: int, seed: int) -> dict[str, Any]:
+def spec(ratio: float, condition: str, transport: str, rounds: int, seed: int) -> Spec:
     """The spec without a scheme: links of cores at 1 Gbps over the ratio."""
     topology = TREE.topology(TREE.overrides(CONDITIONS[condition]), core_gbps=1.0 / ratio)
     made = fabric.spec("T1-C", topology, transport)
@@ -71,11 +70,6 @@ def runs(effort: Effort) -> list[Run]:
         for condition, ratio, seed in points(transport)
         for scheme in fabric.schemes()
     ]
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, and what became of packets."""
-    return {**fabric.completion(result), **fabric.packets(result)}
 
 
 def against_whole(transport: str, condition: str, curve: str, ratio: float, measured: Measured) -> Verdict:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from spinewise.papers.lbsp import fabric
-from spinewise.papers.lbsp.fabric import DEGRADED, LBSP, RANDOM, SCATTER, WHOLE
+from spinewise.papers.lbsp.fabric import LBSP, RANDOM, SCATTER
+from spinewise.papers.lbsp.measure.fig07c import measure
+from spinewise.papers.lbsp.tree import DEGRADED, LARGE, SMALL, WHOLE
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -17,19 +18,18 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
-TREES = {"8-ary": fabric.SMALL, "16-ary": fabric.LARGE}
+TREES = {"8-ary": SMALL, "16-ary": LARGE}
 TRANSPORTS = tuple(fabric.TRANSPORTS)
 VARIANTS = {f"{size}, {transport}": (size, transport) for transport in TRANSPORTS for size in TREES}
 FACTOR = 11.0
 LITTLE = 0.1
 
 
-def spec(size: str, condition: float, transport: str, rounds: int, seed: int) -> dict[str, Any]:
+def spec(size: str, condition: float, transport: str, rounds: int, seed: int) -> Spec:
     """The spec without a scheme."""
     tree = TREES[size]
     made = fabric.spec(f"T1-D {size}", tree.topology(tree.overrides(condition)), transport)
@@ -47,13 +47,6 @@ def runs(effort: Effort) -> list[Run]:
         for seed in range(1, 1 + effort.choose(full=5, quick=2))
         for scheme in fabric.schemes()
     ]
-
-
-def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, of all flows and of those that meet the slow link, and what became of packets."""
-    inside = fabric.flows_of(result, TREES[VARIANTS[run.variant][0]])["S2"]
-    own = {f"S2_{key}": value for key, value in fabric.completion(result, inside).items()}
-    return {**fabric.completion(result), **own, **fabric.packets(result)}
 
 
 def slower(metric: str, curve: str, measured: Measured) -> Verdict:

@@ -5,14 +5,13 @@ Every host sends 1 MB to another; the paper says what should come of it, and sho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from spinewise.measures import stats
-from spinewise.measures.tables import numbers
 from spinewise.papers.lbsp import fabric
 from spinewise.papers.lbsp.fabric import RACK, RENO
+from spinewise.papers.lbsp.measure.groups import measure
+from spinewise.papers.lbsp.tree import LARGE, QUIET_US, SMALL
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -22,13 +21,12 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import Variant, parse
 
-TREES = {"8-ary": fabric.SMALL, "16-ary": fabric.LARGE}
+TREES = {"8-ary": SMALL, "16-ary": LARGE}
 FLOW_BYTES = 1_000_000
 FOUR, SIXTEEN, MOST = "4 groups", "16 groups", "64 groups"
 HASHED = {FOUR: "4 groups, hashed", SIXTEEN: "16 groups, hashed"}
@@ -52,12 +50,12 @@ def schemes(size: str) -> list[Variant]:
     return [*found, *fabric.schemes(fabric.SCATTER)]
 
 
-def spec(size: str, dead: float, transport: str) -> dict[str, Any]:
+def spec(size: str, dead: float, transport: str) -> Spec:
     """The spec without a scheme: one random permutation."""
     tree = TREES[size]
     wrong = [{"leaf": tree.leaf, "aggregation": tree.aggregation - n, "up": False} for n in range(int(dead))]
     made = fabric.spec(f"groups {size}", tree.topology(wrong), transport)
-    made["traffic"] = [{"kind": "permutation", "size_bytes": FLOW_BYTES, "start_us": fabric.QUIET_US}]
+    made["traffic"] = [{"kind": "permutation", "size_bytes": FLOW_BYTES, "start_us": QUIET_US}]
     return made
 
 
@@ -79,14 +77,6 @@ def runs(effort: Effort) -> list[Run]:
     return found
 
 
-def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, of all flows and of those to or from the leaf, and what became of packets."""
-    tree = TREES[CASES[run.variant][0]]
-    ends = [numbers(result.flows, name) // tree.half == tree.leaf for name in ("src", "dst")]
-    own = {f"own_{key}": value for key, value in fabric.completion(result, ends[0] | ends[1]).items()}
-    return {**fabric.completion(result), **own, **fabric.packets(result)}
-
-
 def more_paths(size: str, measured: Measured) -> Verdict:
     """Nothing down: the fewer groups, the shorter the mean."""
     return claims.combined(claims.lower(measured, FOUR, [other], "mean_s", [DEAD[0]]) for other in SIZES[size][1:])
@@ -95,7 +85,7 @@ def more_paths(size: str, measured: Measured) -> Verdict:
 def more_groups(size: str, measured: Measured) -> Verdict:
     """Flows of the leaf lose less with sixteen groups than with four as links fail."""
 
-    def lost(curve: str, dead: float) -> Any:
+    def lost(curve: str, dead: float) -> list[float]:
         return [b - a for a, b in zip(*(measured.values(curve, x, "own_mean_s") for x in (DEAD[0], dead)), strict=True)]
 
     found = []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Any
 
 from spinewise.papers.lbsp import fabric
-from spinewise.papers.lbsp.fabric import LARGE, LBSP, RENO, SMALL
+from spinewise.papers.lbsp.fabric import LBSP, RENO
+from spinewise.papers.lbsp.measure.routes import DOWN, UP, measure
+from spinewise.papers.lbsp.tree import LARGE, LINK, QUIET_US, SMALL, WHOLE
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -19,36 +19,31 @@ from spinewise.reproduction.experiment import (
     Panel,
     Run,
     Status,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
-# A stream is so many packets; a message of a failure is one packet a link.
-STREAM_BYTES, PACKET_BYTES, LEAST = 1_000_000, 1500, 50
-# Of a pair's packets, and of a message (LBSP's message_bytes).
-OWN_BYTES, MESSAGE_BYTES = fabric.HEADER_BYTES + 1, 64
+STREAM_BYTES, PACKET_BYTES = 1_000_000, 1500
+# Of a pair's packets.
+OWN_BYTES = fabric.HEADER_BYTES + 1
 # §3.2: from host 0 to the hosts of T28; §3.1 and Fig. 3: S2 to D2; §3.3.2 and Fig. 5: from host 15 to A31's pod and a
 # leaf beside it.
 GROUPS, AROUND_A11, AROUND_C15 = "four path groups", "A11-T11 down", "A31-C15 down"
-STREAMS: Mapping[str, tuple[int, Collection[int], dict[str, Any] | None]] = {
+STREAMS: Mapping[str, tuple[int, Collection[int], Spec | None]] = {
     GROUPS: (0, range(112, 116), None),
     AROUND_A11: (44, (21,), {"leaf": 11, "aggregation": 11, "up": False}),
     AROUND_C15: (15, range(108, 128), {"aggregation": 31, "core": 15, "up": False}),
 }
 PAIRS = {"8-ary": SMALL, "16-ary": LARGE}
-UP = ("leaf->aggregation", "aggregation->core")
-DOWN = ("core->aggregation", "aggregation->leaf")
 BITS = "bits: 5 is ports 0, 2; 10 is ports 1, 3"
-LINK_NAME = re.compile(r"([a-z]+)(\d+)->([a-z]+)(\d+)")
 
 
-def spec(variant: str, x: float) -> dict[str, Any]:
+def spec(variant: str, x: float) -> Spec:
     """A stream to host `x`; or from each host to each other one a packet, with a link down (`x` = 1) or not."""
     if variant in PAIRS:
         tree = PAIRS[variant]
         made = fabric.spec(variant, tree.topology(tree.overrides(x)), RENO)
-        made["traffic"] = [{"kind": "all_to_all", "pair_bytes": 1, "concurrent": True, "start_us": fabric.QUIET_US}]
+        made["traffic"] = [{"kind": "all_to_all", "pair_bytes": 1, "concurrent": True, "start_us": QUIET_US}]
         # Acknowledgements as large as data, so that messages can be told from packets of flows by their bytes.
         made["transport"]["ack_bytes"] = OWN_BYTES
         # All of them fit the last queue.
@@ -56,7 +51,7 @@ def spec(variant: str, x: float) -> dict[str, Any]:
         return made
     src, _, wrong = STREAMS[variant]
     made = fabric.spec(variant, SMALL.topology([wrong] if wrong else []), RENO)
-    schedule = [{"at_us": fabric.QUIET_US, "rate_gbps": 0.1}]
+    schedule = [{"at_us": QUIET_US, "rate_gbps": 0.1}]
     made["traffic"] = [
         {
             "kind": "udp",
@@ -75,47 +70,8 @@ def runs(effort: Effort) -> list[Run]:
     (lbsp,) = fabric.schemes(LBSP)
     trees = effort.choose(full=tuple(PAIRS), quick=tuple(PAIRS)[:1])
     points = [(name, float(dst)) for name, (_, targets, _) in STREAMS.items() for dst in targets]
-    points += [(name, condition) for name in trees for condition in (fabric.WHOLE, fabric.LINK)]
+    points += [(name, condition) for name in trees for condition in (WHOLE, LINK)]
     return [Run(LBSP, x, seed, lbsp.apply(spec(name, x)), name) for name, x in points for seed in (1, 2)]
-
-
-def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Switches that a stream passes, as bits of a number for each step; or packets by leaf and link group."""
-    return by_group(run, result) if run.variant in PAIRS else passed(result)
-
-
-def passed(result: Result) -> dict[str, float]:
-    """For each step of the way the far ends of the links that the stream took, one bit each; and its losses."""
-    found = dict.fromkeys((*UP, *DOWN), 0)
-    ports = {"leaf": 0, "aggregation": 0}
-    for link in result.report["links"]:
-        match = LINK_NAME.fullmatch(link["name"])
-        if match and link["packets"] >= LEAST:
-            step = f"{match[1]}->{match[3]}"
-            if step in found:
-                found[step] |= 1 << int(match[4])
-            if step in UP:
-                ports[match[1]] |= 1 << (int(match[4]) % SMALL.half)
-    return {
-        **{step: float(switches) for step, switches in found.items()},
-        **{f"{tier}_ports": float(used) for tier, used in ports.items()},
-        "lost": float(sum(link["drops"] for link in result.report["links"])),
-    }
-
-
-def by_group(run: Run, result: Result) -> dict[str, float]:
-    """Of all pairs: those with an end under the leaf of the failure, in percent; packets up by leaf and group."""
-    tree = PAIRS[run.variant]
-    hosts, own = tree.k**3 // 4, tree.half
-    found = {f"{leaf}, {group}": 0.0 for leaf in range(hosts // own) for group in (0, 1)}
-    for link in result.report["links"]:
-        match = fabric.UPLINK.fullmatch(link["name"])
-        if match and match[1] == "leaf":
-            messages = (link["bytes"] - OWN_BYTES * link["packets"]) / (MESSAGE_BYTES - OWN_BYTES)
-            found[f"{match[2]}, {int(match[4]) % 2}"] += link["packets"] - messages
-    touched = sum((a // own == tree.leaf) != (b // own == tree.leaf) for a in range(hosts) for b in range(hosts))
-    lost = float(sum(link["drops"] for link in result.report["links"]))
-    return {**found, "touched": 100.0 * touched / (hosts * (hosts - 1)), "lost": lost}
 
 
 def bits(places: Collection[int]) -> float:

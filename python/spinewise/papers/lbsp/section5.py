@@ -6,16 +6,14 @@ destinations alone differ in queue length under heavy load, and that part of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from spinewise.measures.summary import PS_PER_SECOND
-from spinewise.measures.tables import numbers
 from spinewise.papers.lbsp import fabric
-from spinewise.papers.lbsp.fabric import LBSP, QUIET_US, RACK, RENO, SCATTER, SMALL
+from spinewise.papers.lbsp.fabric import LBSP, RACK, RENO, SCATTER
+from spinewise.papers.lbsp.measure.section5 import measure
+from spinewise.papers.lbsp.tree import QUIET_US, SMALL
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -25,10 +23,9 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse
 
 TREE = SMALL
@@ -46,14 +43,14 @@ LOADS = (0.3, 0.6, 0.8)
 HEAVY = LOADS[1:]
 FLOW_BYTES = 1_000_000
 SAMPLE_US = 200
-DRAWN_LOAD, DRAWN_SWITCH = 0.8, ("aggregation", 0)
+DRAWN_LOAD = 0.8
 # Who receives: all, or one host of each rack (as storage or a parameter server), whose lowest two bits are alike.
 ANY, FEW = "all hosts receive", "one host a rack receives"
 RECEIVERS = {ANY: 1, FEW: 4}
 CASES = {f"{transport}, {who}": (transport, who) for who in RECEIVERS for transport in (RENO, RACK)}
 
 
-def arrivals(who: str, load: float, duration_us: float, seed: int) -> list[dict[str, Any]]:
+def arrivals(who: str, load: float, duration_us: float, seed: int) -> list[Spec]:
     """Flows from random hosts to random receivers in other racks, Poisson; load of the receivers' links."""
     rng = np.random.default_rng(seed)
     hosts, step = TREE.k**3 // 4, RECEIVERS[who]
@@ -66,7 +63,7 @@ def arrivals(who: str, load: float, duration_us: float, seed: int) -> list[dict[
     return listed
 
 
-def spec(who: str, load: float, transport: str, duration_us: float, seed: int) -> dict[str, Any]:
+def spec(who: str, load: float, transport: str, duration_us: float, seed: int) -> Spec:
     """The spec without a scheme."""
     made = fabric.spec(f"section 5, {who}", TREE.topology(), transport)
     made["traffic"] = [{"kind": "flows", "list": arrivals(who, load, duration_us, seed)}]
@@ -84,45 +81,6 @@ def runs(effort: Effort) -> list[Run]:
         for seed in range(1, 1 + effort.choose(full=5, quick=2))
         for scheme in SCHEMES
     ]
-
-
-def gaps(result: Result) -> tuple[Any, dict[tuple[str, int], Any]]:
-    """Packets by which the queues of a switch's two link groups differ: times in s, and values by switch over time."""
-    wanted = numbers(result.series, "series") == result.code("series_names", "link_queue_bytes")
-    time, entity, value = (numbers(result.series, name)[wanted] for name in ("time_ps", "entity", "value"))
-    names = result.report["entity_names"]
-    ups = {code: fabric.UPLINK.fullmatch(names[code]) for code in np.unique(entity)}
-    switches = sorted({(match[1], int(match[2])) for match in ups.values() if match})
-    # Of two groups, the parity of the port: that of the column, or of the core in its column. Both are even in number.
-    sign, place = np.zeros(len(names)), np.zeros(len(names), dtype=int)
-    for code, match in ups.items():
-        if match:
-            sign[code] = 1.0 - 2.0 * (int(match[4]) % 2)
-            place[code] = switches.index((match[1], int(match[2])))
-    times, at = np.unique(time, return_inverse=True)
-    table = np.zeros((len(switches), len(times)))
-    np.add.at(table, (place[entity], at), sign[entity] * value)
-    packet = fabric.SEGMENT_BYTES + fabric.HEADER_BYTES
-    found = dict(zip(switches, np.abs(table) / packet, strict=True))
-    return times / PS_PER_SECOND, found
-
-
-def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Differences between groups while flows arrive, completion times, and what became of packets."""
-    times, found = gaps(result)
-    last = float(numbers(result.flows, "start_ps").max()) / PS_PER_SECOND
-    busy = (times > QUIET_US / 1e6) & (times <= last)
-    every = np.concatenate([values[busy] for values in found.values()])
-    line = Timeline(np.array([]), np.array([]))
-    if run.seed == 1:
-        line = Timeline(times[busy] - QUIET_US / 1e6, found[DRAWN_SWITCH][busy])
-    return {
-        "gap": float(every.mean()),
-        "gap_p99": float(np.percentile(every, 99)),
-        "drawn": line,
-        **fabric.completion(result),
-        **fabric.packets(result),
-    }
 
 
 def smaller(curve: str, measured: Measured) -> Verdict:

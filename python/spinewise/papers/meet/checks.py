@@ -6,13 +6,12 @@ Hermes code stops it, against Hermes by either set of rules; and why CLOVE resen
 
 from __future__ import annotations
 
-from typing import Any
-
 import spinewise as sw
 from spinewise.measures import stats
 from spinewise.measures.summary import PS_PER_SECOND
 from spinewise.measures.tables import numbers
 from spinewise.papers.meet import fabric
+from spinewise.papers.meet.measure import figures
 from spinewise.runs.result import Result
 from spinewise.specs.variants import parse
 
@@ -21,9 +20,7 @@ METRICS = ("large_mean_fct_s", "mean_fct_s", "p99_fct_s")
 
 def run(scheme: str, topology: str, workload: str, load: float, arrivals_ms: int, *, seed: int, form: str) -> Result:
     """One run of a set-up of the figures."""
-    spec: dict[str, Any] = fabric.spec(
-        topology, workload, load, arrivals_ms * 1000.0, seed, form=form, name="MEET, checks"
-    )
+    spec = fabric.spec(topology, workload, load, arrivals_ms * 1000.0, seed, form=form, name="MEET, checks")
     return sw.run(parse(scheme).apply(spec), seed=seed)
 
 
@@ -48,7 +45,7 @@ def stopped(form: str, rules: str) -> None:
     for scheme in ("meet", f"hermes:compat={rules}"):
         for seed in range(1, 11):
             result = run(scheme, fabric.ASYMMETRIC, "data_mining_vl2", 0.3, 200, seed=seed, form=form)
-            for name, value in fabric.measure(result).items():
+            for name, value in figures.read_off(result).items():
                 values.setdefault(scheme, {}).setdefault(name, []).append(value)
     meet, hermes = values.values()
     for name in METRICS:
@@ -70,7 +67,7 @@ def resending() -> None:
     for name, scheme, kind, recovery in cases:
         shares: dict[str, list[float]] = {}
         for seed in range(1, 6):
-            spec: dict[str, Any] = fabric.spec(
+            spec = fabric.spec(
                 fabric.SYMMETRIC,
                 "web_search",
                 0.6,

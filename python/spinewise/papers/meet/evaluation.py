@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from spinewise.papers.meet import fabric
 from spinewise.papers.meet.fabric import HERMES_CODE, RACK, TO_COMPLETION
+from spinewise.papers.meet.measure import figures
 from spinewise.reproduction import claims
-from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Timeline, Verdict
-from spinewise.runs.result import Result
+from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Verdict
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 REST = ("CLOVE", "LetFlow", "DRILL")
@@ -26,7 +26,7 @@ WORDS = {
     "p99_fct_s": "99th percentile",
 }
 FOUR = tuple(zip("abcd", WORDS, strict=True))
-TINY = tuple(zip("abcd", fabric.TINY.items(), strict=True))
+TINY = tuple(zip("abcd", figures.TINY.items(), strict=True))
 
 Check = Callable[[Measured], Verdict]
 
@@ -77,7 +77,7 @@ def runs(plan: Plan, effort: Effort) -> list[Run]:
     cells: list[tuple[str, float, Sequence[str]]] = [(TO_COMPLETION, load, ALL) for load in loads]
     cells += [(form, load, curves) for form, (load, curves) in plan.beside.items()]
 
-    def of(form: str, load: float, seed: int) -> dict[str, Any]:
+    def of(form: str, load: float, seed: int) -> Spec:
         name = f"MEET Fig. {plan.number}"
         return fabric.spec(plan.topology, plan.workload, load, duration, seed, form=form, name=name)
 
@@ -88,11 +88,6 @@ def runs(plan: Plan, effort: Effort) -> list[Run]:
         for variant in parse_list(fabric.schemes(form))
         if variant.label in curves
     ]
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What the figures show of a run, and more."""
-    return fabric.measure(result)
 
 
 def panels(plan: Plan) -> tuple[Panel, ...]:
@@ -214,7 +209,7 @@ def below_300_us(measured: Measured) -> Verdict:
     )
 
 
-TINY_FCT = tuple(f"{name}_mean_fct_s" for name in fabric.TINY)
+TINY_FCT = tuple(f"{name}_mean_fct_s" for name in figures.TINY)
 # By so much the share of a draw may lie below that of the distribution.
 DRAWN = 0.002
 TINY_NOTE = (
@@ -276,7 +271,7 @@ def experiment(
         title=title,
         setup=f"8x8 leaf-spine, 128 hosts, 2:1, 10 Gbps, 10 µs; {setup}",
         runs=partial(runs, plan),
-        measure=measure,
+        measure=figures.measure,
         panels=panels(plan),
         claims=tuple(
             Claim(

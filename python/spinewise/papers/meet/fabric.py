@@ -7,15 +7,9 @@ the links between leaves and spines at 1 Gbps. DCTCP on NewReno, as the public n
 from __future__ import annotations
 
 import random
-from typing import Any
 
-import numpy as np
-
-from spinewise.measures import stats
-from spinewise.measures.summary import PS_PER_SECOND
-from spinewise.measures.tables import numbers
 from spinewise.reproduction.experiment import Assumption
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
 LEAVES = SPINES = 8
 HOSTS_PER_LEAF = 16
@@ -34,7 +28,7 @@ UNSTOPPED = "hermes-code without its stop"
 LATEST_US = 100_000_000
 # The preset's hosts are those of the Hermes code: data waits in the NIC behind that of other flows, two segments leave
 # per acknowledgement, and connections close by packets. Only the form hermes-code keeps that.
-HOSTS: dict[str, dict[str, Any]] = {
+HOSTS: dict[str, dict[str, object]] = {
     "switch": {"nics": "pull", "device_queue_packets": 0},
     "transport": {"max_burst_segments": 0, "fin": False},
 }
@@ -49,10 +43,6 @@ CLOVE = "clove:mode=ecn:choice=weighted_round_robin:redistribute=uncongested:cut
 PUBLISHED = f"meet@MEET,hermes:compat=paper@Hermes,{CLOVE},{SWITCHES}"
 RELEASED = f"meet@MEET,hermes:compat=ns3@Hermes,clove:mode=edge_flowlet@CLOVE,{SWITCHES}"
 
-SMALL_BELOW, LARGE_ABOVE = 100_000, 10_000_000
-# What counts as tiny in the enterprise workload (§4, Metrics).
-TINY = {"below_200": 200, "below_800": 800, "below_3200": 3200, "below_12800": 12_800}
-
 
 def slow_links(seed: int) -> list[tuple[int, int]]:
     """The (leaf, spine) pairs that this seed slows down."""
@@ -66,12 +56,10 @@ def schemes(form: str) -> str:
     return RELEASED if form in {HERMES_CODE, UNSTOPPED} else PUBLISHED
 
 
-def spec(
-    topology: str, cdf: str, load: float, duration_us: float, seed: int, *, form: str, name: str
-) -> dict[str, Any]:
+def spec(topology: str, cdf: str, load: float, duration_us: float, seed: int, *, form: str, name: str) -> Spec:
     """The spec without a scheme; the seed draws the slow links."""
     slow = slow_links(seed) if topology == ASYMMETRIC else []
-    made: dict[str, Any] = {
+    made: Spec = {
         "name": f"{name}, {cdf} at {load:g}, {topology}, {form}",
         "preset": "ns3-hermes",
         "topology": {
@@ -98,51 +86,6 @@ def spec(
     if form == RACK:
         made["transport"]["recovery"] = "rack"
     return made
-
-
-def measure(result: Result) -> dict[str, float]:
-    """Completion times of the four panels, and what stands behind them."""
-    return {**completion(result), **network(result)}
-
-
-def completion(result: Result) -> dict[str, float]:
-    """Flow completion times in seconds, at the receiver; unfinished flows are left out, and counted."""
-    size = numbers(result.flows, "size_bytes")
-    done = numbers(result.flows, "finished").astype(bool)
-    fct_s = numbers(result.flows, "fct_ps") / PS_PER_SECOND
-    classes = {"": size >= 0, "small_": size < SMALL_BELOW, "large_": size > LARGE_ABOVE}
-    classes |= {f"{name}_": size < limit for name, limit in TINY.items()}
-    values = {}
-    for key, inside in classes.items():
-        values[f"{key}flows"] = float(inside.sum())
-        values[f"{key}unfinished"] = float((inside & ~done).sum())
-        values[f"{key}mean_fct_s"] = stats.mean(fct_s[inside & done])
-        values[f"{key}p99_fct_s"] = stats.percentile(fct_s[inside & done], 0.99)
-    slowdown = numbers(result.flows, "slowdown")[done]
-    shares = {f"share_below_{limit}": float((size < limit).mean()) for limit in (75, 350, 10_000)}
-    return values | shares | {"mean_slowdown": stats.mean(slowdown)}
-
-
-def network(result: Result) -> dict[str, float]:
-    """What happened to packets, what was offered, and what the scheme itself sent."""
-    sums = {name: float(numbers(result.flows, name).sum(dtype=np.int64)) for name in SUMMED}
-    summary, links = result.summary(), result.report["links"]
-    own = summary.overhead_bytes["probes"] + summary.overhead_bytes["messages"]
-    return {
-        "resent": sums["retransmits"] / sums["packets"],
-        "out_of_order": sums["out_of_order"] / sums["packets"],
-        "timeouts": sums["timeouts"],
-        "path_changes": sums["path_changes"],
-        "drops": float(sum(link["drops"] for link in links)),
-        "own_bytes": own / summary.created_bytes,
-        "wire_of_nominal": summary.loads["wire_of_nominal"],
-        "wire_of_available": summary.loads["wire_of_available"],
-        "run_s": result.report["stop_ps"] / PS_PER_SECOND,
-        "packet_hops": float(result.report["packet_hops"]),
-    }
-
-
-SUMMED = ("packets", "retransmits", "timeouts", "out_of_order", "path_changes")
 
 
 ASSUMPTIONS = (

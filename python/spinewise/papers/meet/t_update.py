@@ -5,13 +5,12 @@ Web search at load 0.6 on both fabrics of §4; ECMP on the same traffic stands b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 from spinewise.measures import stats
 from spinewise.measures.stats import paired_difference
-from spinewise.measures.summary import PS_PER_SECOND
 from spinewise.papers.meet import fabric
+from spinewise.papers.meet.measure.t_update import measure
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -22,10 +21,8 @@ from spinewise.reproduction.experiment import (
     Panel,
     Run,
     Status,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
 from spinewise.specs.variants import parse
 
 TOPOLOGIES = (fabric.SYMMETRIC, fabric.ASYMMETRIC)
@@ -39,11 +36,8 @@ REFERENCE = "reference"
 EXAMPLE_US, EXAMPLE_MBPS = 100.0, 40.0
 # What counts as "around", as "insignificant" and as "acceptable".
 AROUND, INSIGNIFICANT, ACCEPTABLE = 0.1, 0.1, 0.05
-# A rack of 16 has one proxy: 15 hosts report, and hear as many packets of the broadcast. One packet each: headers, 16
-# bytes of the scheme's own, and 8 or 4 bytes for each of the 56 paths to the seven other racks.
+# To other racks.
 PATHS = (fabric.LEAVES - 1) * fabric.SPINES
-REPORT_BYTES, BROADCAST_BYTES = (42 + 16 + size * PATHS for size in (8, 4))
-REPORTING = fabric.LEAVES * (fabric.HOSTS_PER_LEAF - 1)
 
 
 def runs(effort: Effort) -> list[Run]:
@@ -60,22 +54,6 @@ def runs(effort: Effort) -> list[Run]:
                 meet = parse(f"meet:t_update_us={value:g}:t_probe_us={value:g}@MEET")
                 made.append(Run(meet.label, value, seed, meet.apply(base), topology))
     return made
-
-
-def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What the figures of MEET read off a run, and what its messages cost and how old its views are."""
-    found: dict[str, float | Timeline] = dict(fabric.measure(result))
-    if run.curve == "MEET":
-        own = result.summary().overhead_bytes
-        bits_per_s = 8.0 / (result.report["stop_ps"] / PS_PER_SECOND)
-        share = REPORT_BYTES / (REPORT_BYTES + BROADCAST_BYTES)
-        _, latency_us = result.series_of("meet.t_latency_us")
-        found["report_mbps"] = own["messages"] * share * bits_per_s / REPORTING / 1e6
-        found["probe_mbps"] = own["probes"] * bits_per_s / (fabric.LEAVES * fabric.HOSTS_PER_LEAF) / 1e6
-        found["t_latency_s"] = stats.mean(latency_us) / 1e6
-        found["latency_share"] = stats.mean(latency_us) / run.x
-        found["t_delay_s"] = run.x / 1e6 + stats.mean(latency_us) / 1e6
-    return found
 
 
 def around_40_mbps(measured: Measured) -> Verdict:

@@ -6,15 +6,14 @@ Two cells: web search at load 0.1 on the asymmetric fabric (C2-25), and the ente
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from spinewise.papers.meet import evaluation, fabric
+from spinewise.papers.meet.measure import figures
 from spinewise.reproduction import claims
-from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Timeline, Verdict
+from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
 from spinewise.reproduction.shapes import Variation
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 WEB, TINY = "web search, asymmetric, 0.1", "enterprise, symmetric, 0.4"
@@ -69,17 +68,12 @@ def runs(effort: Effort) -> list[Run]:
     ]
 
 
-def spec(cell: str, seed: int, effort: Effort) -> dict[str, Any]:
+def spec(cell: str, seed: int, effort: Effort) -> Spec:
     """The spec of a cell."""
     topology, cdf, load, full, quick = CELLS[cell]
     duration = effort.choose(full=full, quick=quick)
     form = fabric.TO_COMPLETION
     return fabric.spec(topology, cdf, load, duration, seed, form=form, name="MEET, variations")
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What is read off a run of the figures."""
-    return fabric.measure(result)
 
 
 def completed(variation: Variation, cell: str, measured: Measured) -> Measured:
@@ -109,7 +103,7 @@ EXPERIMENT = Experiment(
     title="MEET, own addition: open assumptions varied alone",
     setup="as meet-9 at load 0.1 with 0.1 s of arrivals, and as meet-8 with 5 ms, one thing changed at a time",
     runs=runs,
-    measure=measure,
+    measure=figures.measure,
     panels=(),
     claims=(
         *(

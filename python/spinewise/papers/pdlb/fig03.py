@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
-from typing import Any
 
-from spinewise.measures.tables import numbers
 from spinewise.papers.pdlb import transports
-from spinewise.reproduction import claims, shapes
+from spinewise.papers.pdlb.measure.fig03 import measure
+from spinewise.reproduction import claims, readings, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
     Claim,
@@ -23,10 +23,9 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
 TRANSPORTS = transports.TRANSPORTS | transports.BOUND
 
@@ -51,7 +50,7 @@ def curve(bad: int, rtt_us: int) -> str:
 SLOW = tuple(curve(bad, rtt) for rtt in BAD_RTTS_US for bad in BAD_COUNTS)
 
 
-def spec(bad: int, bad_rtt_us: int, gran: int, transport: Mapping[str, Any]) -> dict[str, Any]:
+def spec(bad: int, bad_rtt_us: int, gran: int, transport: Mapping[str, object]) -> Spec:
     """So many slow paths, those of the spines with the lowest numbers, and cells of `gran` packets."""
     slow = shapes.override_of_path(1000 * bad_rtt_us, LINK_DELAY_NS)
     size = FLOW_PACKETS * transports.PACKET_BYTES
@@ -90,29 +89,10 @@ def runs(effort: Effort) -> list[Run]:
     ]
 
 
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What Figs. 3 and 4 show of a run."""
-    busy, packets = shapes.busy_seconds(result), result.summary().packets
-    size = float(numbers(result.flows, "size_bytes").sum())
-    return {
-        "dupack3": packets.dupack3_ratio,
-        "out_of_order": packets.out_of_order_ratio,
-        "resent": packets.retransmits / packets.sent,
-        "timeouts": float(packets.timeouts),
-        "utilisation": shapes.uplinks_of_leaf(result, 0, busy),
-        "payload": 8.0 * size / (busy * shapes.path_bits_per_second(result)),
-        **shapes.completion(result),
-    }
-
-
-def u_shape(metric: str) -> Any:
+def u_shape(metric: str, measured: Measured) -> Verdict:
     """Declines and then rises with the size, for each delay of the slow paths."""
-
-    def check(measured: Measured) -> Verdict:
-        slow = (curve(OF_FIG_3, rtt) for rtt in BAD_RTTS_US)
-        return claims.graded(claims.bend(measured, one, metric, valley=1.0) for one in slow)
-
-    return check
+    slow = (curve(OF_FIG_3, rtt) for rtt in BAD_RTTS_US)
+    return claims.graded(claims.bend(measured, one, metric, valley=1.0) for one in slow)
 
 
 def finer_reorders_more(measured: Measured) -> Verdict:
@@ -128,33 +108,25 @@ def more_slow_reorder_more(measured: Measured) -> Verdict:
     )
 
 
-def finer_uses_more(metric: str) -> Any:
+def finer_uses_more(metric: str, measured: Measured) -> Verdict:
     """On equal paths the use falls with the size."""
-
-    def check(measured: Measured) -> Verdict:
-        return claims.trend(measured, SYMMETRIC, metric, rising=-1.0)
-
-    return check
+    return claims.trend(measured, SYMMETRIC, metric, rising=-1.0)
 
 
-def peaked(metric: str) -> Any:
+def peaked(metric: str, measured: Measured) -> Verdict:
     """On unequal paths the use is highest at a size between."""
-
-    def check(measured: Measured) -> Verdict:
-        return claims.graded(claims.bend(measured, one, metric, valley=-1.0) for one in SLOW)
-
-    return check
+    return claims.graded(claims.bend(measured, one, metric, valley=-1.0) for one in SLOW)
 
 
 STATEMENTS = (
-    ("C0-02", "3a", "mean FCT declines, then rises with the size (2 slow paths)", u_shape(shapes.MEAN)),
-    ("C0-03", "3b", "so does the 99th percentile", u_shape(shapes.P99)),
+    ("C0-02", "3a", "mean FCT declines, then rises with the size (2 slow paths)", partial(u_shape, readings.MEAN)),
+    ("C0-03", "3b", "so does the 99th percentile", partial(u_shape, readings.P99)),
     ("C0-04", "4a", "the smaller the cells, the more 3-dupACK events", finer_reorders_more),
     ("C0-05", "4a", "the more slow paths, the more of them", more_slow_reorder_more),
-    ("C0-06", "4b", "equal paths: utilisation rises as cells get smaller", finer_uses_more("utilisation")),
-    ("C0-06, payload", "4b", "the same of payload alone", finer_uses_more("payload")),
-    ("C0-07", "4b", "unequal paths: utilisation is highest at a size between", peaked("utilisation")),
-    ("C0-07, payload", "4b", "the same of payload alone", peaked("payload")),
+    ("C0-06", "4b", "equal paths: utilisation rises as cells get smaller", partial(finer_uses_more, "utilisation")),
+    ("C0-06, payload", "4b", "the same of payload alone", partial(finer_uses_more, "payload")),
+    ("C0-07", "4b", "unequal paths: utilisation is highest at a size between", partial(peaked, "utilisation")),
+    ("C0-07, payload", "4b", "the same of payload alone", partial(peaked, "payload")),
 )
 
 

@@ -6,15 +6,15 @@ has flows of 10,000 packets in the set-up and of 100,000 beside the figure; the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 from scipy.stats import rankdata
 
 from spinewise.measures import stats
-from spinewise.papers.pdlb import fig03, model
+from spinewise.papers.pdlb import fig03
 from spinewise.papers.pdlb.fig03 import TRANSPORTS
-from spinewise.reproduction import claims, shapes
+from spinewise.papers.pdlb.measure.fig06 import MODELS, measure
+from spinewise.reproduction import claims, readings
 from spinewise.reproduction.experiment import (
     Assumption,
     Claim,
@@ -24,28 +24,14 @@ from spinewise.reproduction.experiment import (
     Panel,
     Run,
     Status,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
 
 SIZES = (1, 2, 3, 4, 6, 8, 11, 16, 22, 30, 37, 44)
 BAD = fig03.OF_FIG_3
 SIMULATION = "simulation"
-PACKET_BITS = 12_000
-# MaxW has no published value: 44 packets in the authors' code; 9 are one bandwidth-delay
-# product, 258 that and a buffer.
-MAX_WINDOW = 44.0
-OTHER_WINDOWS = (9.0, 258.0)
 # A model is of use if its size costs at most this much more than the best one.
 CLOSE = 0.05
-
-MODELS: dict[str, tuple[model.Equation, float]] = {
-    "Eq. 9": (model.printed, MAX_WINDOW),
-    "Eq. 9, second line": (model.second_line, MAX_WINDOW),
-    "Eq. 9 repaired": (model.repaired, MAX_WINDOW),
-    **{f"Eq. 9, MaxW {window:g}": (model.printed, window) for window in OTHER_WINDOWS},
-}
 
 
 def variant(rtt_us: int, transport: str) -> str:
@@ -64,24 +50,10 @@ def runs(effort: Effort) -> list[Run]:
     ]
 
 
-def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """The mean completion time, and what each model says of this size."""
-    rtt_us = int(run.variant.split(" ", 1)[0])
-    return shapes.completion(result) | {name: predicted(name, int(run.x), rtt_us) for name in MODELS}
-
-
-def predicted(name: str, gran: int, bad_rtt_us: int) -> float:
-    """A model's completion time in seconds of one flow alone."""
-    which, window = MODELS[name]
-    paths = model.Paths(fig03.PATHS, BAD, fig03.GOOD_RTT_NS * 1e-9, bad_rtt_us * 1e-6, 1e9 / PACKET_BITS)
-    constants = model.Constants(flow=fig03.FLOW_PACKETS, max_window=window)
-    return float(which(gran, paths, constants))
-
-
 def same_trend(name: str, measured: Measured) -> Verdict:
     """The model ranks the sizes as the simulation does: rank correlation above zero, by seed."""
     models = [measured.values(SIMULATION, x, name)[0] for x in measured.xs]
-    by_seed = zip(*(measured.values(SIMULATION, x, shapes.MEAN) for x in measured.xs), strict=True)
+    by_seed = zip(*(measured.values(SIMULATION, x, readings.MEAN) for x in measured.xs), strict=True)
     found = stats.t_interval([rank_correlation(times, models) for times in by_seed])
     sizes = len(measured.xs)
     return claims.line(
@@ -98,9 +70,9 @@ def rank_correlation(a: tuple[float, ...], b: list[float]) -> float:
 def same_best(name: str, measured: Measured) -> Verdict:
     """The size that the model would choose costs at most 5 % more than the best one simulated."""
     chosen = min(measured.xs, key=lambda x: measured.values(SIMULATION, x, name)[0])
-    best = min(measured.xs, key=lambda x: measured.interval(SIMULATION, x, shapes.MEAN).mean)
-    its = measured.interval(SIMULATION, best, shapes.MEAN).mean
-    change = claims.step(measured, SIMULATION, shapes.MEAN, best, chosen)
+    best = min(measured.xs, key=lambda x: measured.interval(SIMULATION, x, readings.MEAN).mean)
+    its = measured.interval(SIMULATION, best, readings.MEAN).mean
+    change = claims.step(measured, SIMULATION, readings.MEAN, best, chosen)
     text = f"model's best size {chosen:g}, simulated best {best:g}; costs {claims.percent(change, its)} more"
     if chosen == best:
         return claims.line(Status.HOLDS, text)
@@ -117,7 +89,7 @@ def panel(rtt_us: int, transport: str) -> Panel:
     """Simulation and models."""
     return Panel(
         "6",
-        shapes.MEAN,
+        readings.MEAN,
         "completion time, simulated and by the model",
         fig03.X,
         "ms",

@@ -6,11 +6,8 @@ Set-up T0-B: two leaves, eight spines (Fig. 2), 10 Gbps up and down; good paths 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from spinewise.measures.tables import numbers
 from spinewise.papers.pdlb import transports
+from spinewise.papers.pdlb.measure.fig07 import measure
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -19,10 +16,9 @@ from spinewise.reproduction.experiment import (
     Experiment,
     Measured,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 SCHEMES = "rps@RPS,ecmp@ECMP,letflow@LetFlow,presto@Presto,pdlb:record=ticks@PDLB"
@@ -36,7 +32,7 @@ LINK_DELAY_NS = GOOD_RTT_NS // 8
 HOT_FABRIC_DELAY_NS = shapes.override_of_path(HOT_RTT_NS, LINK_DELAY_NS)
 
 
-def base(hot_paths: int) -> dict[str, Any]:
+def base(hot_paths: int) -> Spec:
     """The spec with so many hot paths; the spines with the lowest numbers are hot."""
     return {
         "name": f"PDLB Fig. 7, {hot_paths} hot paths",
@@ -65,34 +61,6 @@ def runs(effort: Effort) -> list[Run]:
         for seed in range(1, 1 + effort.choose(full=30, quick=5))
         for variant in parse_list(SCHEMES)
     ]
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What Fig. 7 shows of a run."""
-    summary = result.summary()
-    assert summary.packets is not None
-    busy = shapes.busy_seconds(result)
-    return {
-        "out_of_order": summary.packets.out_of_order_ratio,
-        "dupack3": summary.packets.dupack3_ratio,
-        "retransmits": summary.packets.retransmits / summary.packets.sent,
-        "timeouts": float(summary.packets.timeouts),
-        "utilisation": shapes.uplinks_of_leaf(result, 0, busy),
-        "goodput_share": 8.0
-        * float(numbers(result.flows, "size_bytes").sum())
-        / (busy * shapes.path_bits_per_second(result)),
-        "granularity": granularity(result),
-        **shapes.completion(result),
-    }
-
-
-def granularity(result: Result) -> float:
-    """PDLB's mean flowcell in packets, over the ticks with a plan; NaN for other schemes."""
-    if result.spec["scheme"]["name"] != "pdlb":
-        return float("nan")
-    _, packets = result.series_of("pdlb.granularity")
-    known = packets[packets > 0.0]
-    return float(known.mean()) if known.size else float("nan")
 
 
 def few_reorderings(measured: Measured) -> Verdict:

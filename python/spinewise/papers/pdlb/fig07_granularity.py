@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from spinewise.measures.stats import Interval, paired_difference
 from spinewise.papers.pdlb import fig07
+from spinewise.papers.pdlb.measure.granularity import measure
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -26,16 +26,15 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 
 # The largest size is a whole flow: no cell ends before the flow does.
 SIZES = (1, 2, 4, 8, 16, 44, 137)
 PRESTO = 44
 HOT_PATHS = (1, 4)
-TRANSPORTS: dict[str, dict[str, Any]] = {
+TRANSPORTS: dict[str, dict[str, object]] = {
     "three duplicate ACKs": {},
     "reordering tolerated": {"transport.dupack_threshold": 0},
 }
@@ -46,7 +45,7 @@ def log2(packets: int) -> float:
     return round(math.log2(packets), 1)
 
 
-def spec(hot: int, packets: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+def spec(hot: int, packets: int, changes: Mapping[str, object]) -> Spec:
     """Fig. 7 with flowcells of this size."""
     made = shapes.changed(fig07.base(hot), changes)
     made["scheme"] = {"name": "flowcell", "params": {"packets": packets, "dispatch": "round_robin"}}
@@ -67,13 +66,6 @@ def runs(effort: Effort) -> list[Run]:
 def curve(hot: int) -> str:
     """Name of the line."""
     return f"{hot} hot path{'s' if hot > 1 else ''}"
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion time and reordering."""
-    summary = result.summary()
-    assert summary.packets is not None
-    return {"mean_fct_s": summary.of("all").fct_s.mean, "dupack3": summary.packets.dupack3_ratio}
 
 
 def presto_size_is_best(transport: str, measured: Measured) -> Verdict:

@@ -6,12 +6,12 @@ on, and every assumption about traffic, hosts, queues and transport, at one and 
 
 from __future__ import annotations
 
-from typing import Any
-
 from spinewise.papers.pdlb import fig07
+from spinewise.papers.pdlb.measure.fig07 import measure
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
 from spinewise.reproduction.shapes import Variation
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 HOT_PATHS = (1, 4)
@@ -90,7 +90,7 @@ def schemes(variation: Variation) -> str:
     return f"rps@RPS,ecmp@ECMP,letflow@LetFlow,presto@Presto,pdlb:record=ticks{variation.added('PDLB')}@PDLB"
 
 
-def spec(variation: Variation, hot: int) -> dict[str, Any]:
+def spec(variation: Variation, hot: int) -> Spec:
     """Fig. 7's spec in this variation."""
     return variation.of(fig07.base(hot))
 
@@ -117,7 +117,7 @@ EXPERIMENT = Experiment(
     title="PDLB Fig. 7, own addition: every open assumption varied alone",
     setup="as pdlb-7 at one and at four hot paths, one thing changed at a time",
     runs=runs,
-    measure=fig07.measure,
+    measure=measure,
     panels=(),
     claims=tuple(
         Claim(f"C0-12: {one.name}", "7c", "PDLB beats Presto", claims.within(one.name, pdlb_beats_presto))

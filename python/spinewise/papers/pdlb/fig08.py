@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any
 
-from spinewise.measures.tables import numbers
 from spinewise.papers.pdlb import transports
+from spinewise.papers.pdlb.measure.fig08 import measure
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -22,10 +21,9 @@ from spinewise.reproduction.experiment import (
     Panel,
     Run,
     Status,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 # The last is not in the paper: PDLB's limit of 44 packets and its random draw, without anything adaptive.
@@ -35,12 +33,11 @@ RATIOS = (1.5, 2.0, 2.5, 3.0, 3.5)
 PATHS, BAD_PATHS = 8, 4
 GOOD_RTT_NS = 200_000
 LINK_DELAY_NS = GOOD_RTT_NS // 8
-SHORT_BELOW = 100_000
 
 TRANSPORTS = transports.TRANSPORTS | transports.BOUND
 
 
-def spec(ratio: float, seed: int, transport: Mapping[str, Any]) -> dict[str, Any]:
+def spec(ratio: float, seed: int, transport: Mapping[str, object]) -> Spec:
     """The spec at this ratio of round-trip times; the seed draws the bad paths."""
     bad_link = shapes.override_of_path(round(GOOD_RTT_NS * ratio), LINK_DELAY_NS)
     bad = sorted(random.Random(seed).sample(range(PATHS), BAD_PATHS))
@@ -74,18 +71,6 @@ def runs(effort: Effort) -> list[Run]:
         for seed in range(1, 1 + effort.choose(full=5, quick=2, whole=15))
         for variant in parse_list(SCHEMES)
     ]
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What Figs. 8 and 9 show of a run."""
-    short = numbers(result.flows, "size_bytes") < SHORT_BELOW
-    return {
-        "short_retransmits": shapes.resent(result, short),
-        "long_retransmits": shapes.resent(result, ~short),
-        # The paper's "total throughput".
-        "long_throughput_gbps": shapes.throughput_gbps(result, ~short),
-        **shapes.completion(result, "short", "long"),
-    }
 
 
 def others_than(measured: Measured, name: str) -> list[str]:

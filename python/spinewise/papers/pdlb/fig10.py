@@ -12,13 +12,10 @@ four paths" and the window fit paths of 1 Gbps, so the experiment is run in both
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
-import numpy as np
-
-from spinewise.reproduction import claims, shapes
+from spinewise.papers.pdlb.measure.fig10 import END_MS, HOSTS_PER_LEAF, PATHS, STEP_MS, WINDOW_MS, measure
+from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import (
     Assumption,
     Claim,
@@ -28,10 +25,9 @@ from spinewise.reproduction.experiment import (
     Panel,
     Run,
     Status,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import Variant, parse_list
 
 SCHEMES = (
@@ -42,14 +38,7 @@ SCHEMES = (
 FIXED = ("1 packet", "16 packets", "44 packets", "whole flow")
 VERSIONS = {"as printed": 10, "1 Gbps paths": 1}
 
-PATHS = 4
-HOSTS_PER_LEAF = 2 + PATHS
 LINK_DELAY_NS = 200_000 // 8
-SENDERS = ("host0", "host1")
-RECEIVERS = tuple(f"host{HOSTS_PER_LEAF + k}" for k in range(2))
-WINDOW_MS = (100.0, 200.0)
-END_MS = 300.0
-STEP_MS = 5.0
 
 
 def udp_leaf(path: int) -> int:
@@ -57,7 +46,7 @@ def udp_leaf(path: int) -> int:
     return 2 + path
 
 
-def udp(path: int, hot: int) -> dict[str, Any]:
+def udp(path: int, hot: int) -> Spec:
     """The UDP flow on a path."""
     start, end = (int(ms * 1e3) for ms in WINDOW_MS)
     surge = [{"at_us": start, "rate_gbps": 0.8}, {"at_us": end, "rate_gbps": 0.5}]
@@ -69,7 +58,7 @@ def udp(path: int, hot: int) -> dict[str, Any]:
     }
 
 
-def spec(rate_gbps: int, seed: int) -> dict[str, Any]:
+def spec(rate_gbps: int, seed: int) -> Spec:
     """The spec at this link rate; the seed draws the hot path."""
     hot = random.Random(seed).randrange(PATHS)
     cut = [
@@ -113,73 +102,6 @@ def runs(effort: Effort) -> list[Run]:
 def variants() -> list[Variant]:
     """PDLB and the fixed granularities."""
     return parse_list(SCHEMES)
-
-
-def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """The three quantities of Fig. 10 over time, and their means before, in and after the window."""
-    downlinks = [f"spine{path}->leaf1" for path in range(PATHS)]
-    utilisation = binned(result, "link_utilisation", downlinks) / PATHS
-    # An interval without an event has no point.
-    dupacks = np.nan_to_num(binned(result, "dupack3_events", SENDERS))
-    sent = np.nan_to_num(binned(result, "sent_packets", SENDERS))
-    payload = np.nan_to_num(binned(result, "received_bytes", RECEIVERS))
-    lines = {
-        "granularity": granularity(run, result),
-        "dupack3": np.divide(dupacks, sent, out=np.full_like(sent, np.nan), where=sent > 0),
-        "utilisation": utilisation,
-        "tcp_share": 8e3 * payload / STEP_MS / shapes.path_bits_per_second(result),
-    }
-    values: dict[str, float | Timeline] = {}
-    for name, line in lines.items():
-        values[name] = Timeline(grid_ms() / 1e3, line)
-        for part, (start, end) in PARTS.items():
-            inside = (grid_ms() > start) & (grid_ms() <= end)
-            values[f"{name} {part}"] = mean_of(line[inside])
-    active = sent > 0
-    for name in ("utilisation", "tcp_share"):
-        values[f"{name} active"] = mean_of(lines[name][active])
-    values["active inside"] = float(active[(grid_ms() > WINDOW_MS[0]) & (grid_ms() <= WINDOW_MS[1])].mean())
-    values["last end ms"] = float(grid_ms()[active].max())
-    return values
-
-
-PARTS = {"before": (0.0, WINDOW_MS[0]), "inside": WINDOW_MS, "after": (WINDOW_MS[1], END_MS)}
-
-
-def grid_ms() -> Any:
-    """Ends of the intervals, in milliseconds."""
-    return np.arange(STEP_MS, END_MS + STEP_MS / 2, STEP_MS)
-
-
-def mean_of(values: Any) -> float:
-    """The mean of what is known; NaN when nothing is."""
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else float("nan")
-
-
-def binned(result: Result, series: str, entities: Any) -> Any:
-    """The sum of a series over entities, one value per interval; NaN where there is none."""
-    total = np.full(len(grid_ms()), np.nan)
-    for entity in entities:
-        time_s, value = result.series_of(series, entity)
-        slots = np.rint(time_s * 1e3 / STEP_MS).astype(int) - 1
-        known = (slots >= 0) & (slots < len(total))
-        total[slots[known]] = np.nan_to_num(total[slots[known]]) + value[known]
-    return total
-
-
-def granularity(run: Run, result: Result) -> Any:
-    """PDLB's mean granularity of the senders per interval, in packets; NaN while no flow is active."""
-    if run.curve in FIXED:
-        return np.full(len(grid_ms()), np.nan)
-    sums, counts = np.zeros(len(grid_ms())), np.zeros(len(grid_ms()))
-    for sender in SENDERS:
-        time_s, value = result.series_of("pdlb.granularity", sender)
-        slots = np.ceil(time_s * 1e3 / STEP_MS).astype(int) - 1
-        known = (slots >= 0) & (slots < len(sums)) & (value > 0)
-        np.add.at(sums, slots[known], value[known])
-        np.add.at(counts, slots[known], 1.0)
-    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
 
 def flows_last(measured: Measured) -> Verdict:

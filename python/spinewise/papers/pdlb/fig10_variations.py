@@ -7,12 +7,13 @@ with PDLB alone, beside the fixed granularities of the set-up it shares.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from spinewise.papers.pdlb import fig10
+from spinewise.papers.pdlb.measure.fig10 import measure
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
 from spinewise.reproduction.shapes import Variation
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 FIXED_SCHEMES = fig10.SCHEMES.partition(",")[2]
@@ -58,7 +59,7 @@ def schemes(variation: Variation) -> str:
     return own if variation.schemes else f"{own},{FIXED_SCHEMES}"
 
 
-def spec(variation: Variation, seed: int) -> dict[str, Any]:
+def spec(variation: Variation, seed: int) -> Spec:
     """Fig. 10's spec at 1 Gbps in this variation."""
     return variation.of(fig10.spec(1, seed))
 
@@ -92,7 +93,7 @@ EXPERIMENT = Experiment(
     title="PDLB Fig. 10, own addition: every open assumption varied alone",
     setup="as pdlb-10 with paths of 1 Gbps, one thing changed at a time",
     runs=runs,
-    measure=fig10.measure,
+    measure=measure,
     panels=(),
     claims=(
         *(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from spinewise.measures.stats import paired_difference
 from spinewise.papers.pdlb import large
@@ -43,7 +43,7 @@ def differs(metric: str, sign: float, name: str, measured: Measured) -> Verdict:
     return claims.graded(found)
 
 
-def compared(key: str, figure: str, text: str, check: Any) -> list[Claim]:
+def compared(key: str, figure: str, text: str, check: Callable[[str, Measured], Verdict]) -> list[Claim]:
     """The claim under every transport."""
     return [Claim(f"{key}, {name}", figure, text, partial(check, name)) for name in TRANSPORTS]
 

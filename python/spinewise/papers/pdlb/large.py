@@ -9,13 +9,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
-from spinewise.measures.summary import offered_on_the_wire
-from spinewise.measures.tables import numbers
 from spinewise.papers.pdlb import transports
+from spinewise.papers.pdlb.measure.large import measure
 from spinewise.papers.pdlb.transports import TRANSPORTS
-from spinewise.reproduction import claims, shapes
+from spinewise.reproduction import claims, readings, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
     Claim,
@@ -24,23 +22,21 @@ from spinewise.reproduction.experiment import (
     Measured,
     Panel,
     Run,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 SCHEMES = "rps@RPS,ecmp@ECMP,letflow:flowlet_gap_us=500@LetFlow,presto@Presto,qdaps@QDAPS,pdlb@PDLB"
 SPINES = LEAVES = 8
 GOOD_RTT_NS, BAD_RTT_NS = 100_000, 300_000
 LINK_DELAY_NS = GOOD_RTT_NS // 8
-SHORT_BELOW = 100_000
 LOADS = (0.2, 0.5, 0.8)
 ALL_LOADS = tuple(tenth / 10 for tenth in range(1, 9))
 SEEDS = 5
 # Two schemes are close when their means differ by at most this share.
 CLOSE = 0.10
-SHORT_MEAN, SHORT_P99, LONG_MEAN = f"short_{shapes.MEAN}", f"short_{shapes.P99}", f"long_{shapes.MEAN}"
+SHORT_MEAN, SHORT_P99, LONG_MEAN = f"short_{readings.MEAN}", f"short_{readings.P99}", f"long_{readings.MEAN}"
 
 # Microseconds of arrivals at each effort. Sized by pilots; see docs/reproduction-pdlb.md.
 DURATIONS: dict[str, dict[Effort, float]] = {
@@ -49,7 +45,7 @@ DURATIONS: dict[str, dict[Effort, float]] = {
 }
 
 
-def spec(cdf: str, load: float, seed: int, duration_us: float, transport: Mapping[str, Any]) -> dict[str, Any]:
+def spec(cdf: str, load: float, seed: int, duration_us: float, transport: Mapping[str, object]) -> Spec:
     """The spec without a scheme: arrivals for so long, then until every flow is done."""
     slow = random.Random(seed).randrange(SPINES)
     return {
@@ -82,21 +78,6 @@ def runs(cdf: str, effort: Effort) -> list[Run]:
         for seed in range(1, 1 + effort.choose(full=SEEDS, quick=2))
         for variant in parse_list(SCHEMES)
     ]
-
-
-def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What Figs. 11 and 12 show of a run, and why."""
-    packets, long = result.summary().packets, numbers(result.flows, "size_bytes") >= SHORT_BELOW
-    return {
-        **shapes.completion(result, "short", "long"),
-        "out_of_order": packets.out_of_order_ratio,
-        "dupack3": packets.dupack3_ratio,
-        "short_resent": shapes.resent(result, ~long),
-        "long_resent": shapes.resent(result, long),
-        "timeouts": float(packets.timeouts),
-        "drops": float(sum(link["drops"] for link in result.report["links"])),
-        "offered": offered_on_the_wire(result.report),
-    }
 
 
 def best_gain(metric: str, claimed: float, measured: Measured) -> Verdict:
@@ -139,7 +120,7 @@ def qdaps_is_second(measured: Measured) -> Verdict:
 
 def qdaps_is_close(measured: Measured) -> Verdict:
     """QDAPS' mean over all flows lies near PDLB's."""
-    return claims.graded(claims.alike(measured, "QDAPS", "PDLB", shapes.MEAN, x, within=CLOSE) for x in measured.xs)
+    return claims.graded(claims.alike(measured, "QDAPS", "PDLB", readings.MEAN, x, within=CLOSE) for x in measured.xs)
 
 
 Statement = tuple[str, str, str, Callable[[Measured], Verdict]]

@@ -5,10 +5,9 @@ A flow of 137 packets (200 KB) alone on the fabric of Fig. 7 with two hot paths,
 
 from __future__ import annotations
 
-from typing import Any
-
 import spinewise as sw
 from spinewise.papers.pdlb import fig07
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse
 
 INTERVAL_US = 100
@@ -16,7 +15,7 @@ PACKET_US = 1.2  # 1500 bytes at 10 Gbps
 PROBES = 2.0  # packets' worth of bytes that probes alone stay below in an interval
 
 
-def spec(scheme: str) -> dict[str, Any]:
+def spec(scheme: str) -> Spec:
     """The flow under this scheme."""
     base = fig07.base(2)
     base["topology"]["hosts_per_leaf"] = 1

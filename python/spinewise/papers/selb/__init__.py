@@ -1,1 +1,18 @@
-"""The experiments on SELB (Hu et al., not before 2024)."""
+"""The experiments on SELB.
+
+| module | what it has |
+|---|---|
+| `fabric` | the two fabrics, the schemes, assumptions |
+| `measure` | what is read off a run |
+| `evaluation` | what Figs. 5 and 6 share |
+| `fig02` | ConWeave with 8 reorder queues and without a limit |
+| `fig05` | AliStorage |
+| `fig06` | Hadoop |
+| `queues` | from one reorder queue to any number |
+| `sensitivity` | θ, k, τ and reorder queues, each alone |
+| `variations` | open assumptions varied alone |
+| `one_flow` | by hand: two flows, reroute by reroute |
+| `classes` | by hand: what a congested path finds in its class |
+| `buffer` | by hand: ten times the buffer |
+| `tables` | by hand: the tables of docs/reproduction-selb.md |
+"""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import spinewise as sw
 from spinewise.papers.selb import fabric, tables
+from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction.experiment import Measured, Measurement, Run
 from spinewise.specs.variants import Variant, parse_list
 
@@ -28,7 +29,7 @@ def measured(variant: Variant, seed: int) -> Measurement:
     summary = result.summary()
     unfinished = summary.of("all").unfinished
     outcome = str(result.report["outcome_hash"])
-    return Measurement(run, fabric.measure(run, result), outcome, unfinished, summary.overloaded)
+    return Measurement(run, measure(run, result), outcome, unfinished, summary.overloaded)
 
 
 if __name__ == "__main__":

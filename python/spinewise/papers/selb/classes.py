@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import spinewise as sw
 from spinewise.papers.selb import fabric
 from spinewise.runs.result import Result
 from spinewise.specs.variants import parse
+
+Floats = NDArray[np.float64]
 
 K, TAU_US, THETA = 3, 10, 0.2
 GROWTH_BYTES = THETA * 100e9 / 8.0 * TAU_US * 1e-6
@@ -25,31 +27,31 @@ BYTES_PER_US = 100e9 / 8.0 * 1e-6
 
 def run(workload: str, mode: str) -> Result:
     """SELB with its queues sampled."""
-    spec: dict[str, Any] = fabric.spec(fabric.EVALUATION_HOSTS, mode, workload, 0.8, 1000.0)
+    spec = fabric.spec(fabric.EVALUATION_HOSTS, mode, workload, 0.8, 1000.0)
     spec["metrics"]["series_interval_us"] = TAU_US
     return sw.run(parse(f"{fabric.SELB}:reorder_queues=8").apply(spec), seed=1)
 
 
-def queues(result: Result, name: str) -> Any:
+def queues(result: Result, name: str) -> Floats:
     """Samples of one link while flows arrive."""
     times, values = result.series_of("link_queue_bytes", name)
     return values[times <= 1e-3]
 
 
-def classes(lengths: Any) -> Any:
+def classes(lengths: Floats) -> NDArray[np.intp]:
     """k-means from quantiles of the different lengths."""
     different = np.unique(lengths)
     k = min(K, len(different))
     centroids = different[[(2 * i + 1) * len(different) // (2 * k) for i in range(k)]].astype(float)
     while True:
-        nearest = np.abs(lengths[:, None] - centroids[None, :]).argmin(axis=1)
+        nearest: NDArray[np.intp] = np.abs(lengths[:, None] - centroids[None, :]).argmin(axis=1)
         means = [lengths[nearest == i].mean() if (nearest == i).any() else centroids[i] for i in range(k)]
         if np.array_equal(means, centroids):
             return nearest
         centroids = np.array(means)
 
 
-def company(uplinks: Any) -> Counter[str]:
+def company(uplinks: Floats) -> Counter[str]:
     """What a congested uplink finds in its class, over all samples of one leaf: rows are samples."""
     found: Counter[str] = Counter()
     for before, now in pairwise(uplinks):

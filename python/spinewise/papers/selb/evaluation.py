@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from spinewise.measures.stats import paired_difference
 from spinewise.papers.selb import fabric
+from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Verdict
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 MODES = tuple(fabric.MODES)
@@ -28,7 +29,7 @@ def runs(workload: str, number: str, effort: Effort) -> list[Run]:
     """Every scheme in both modes at every load, over seeds."""
     duration = effort.choose(full=3000.0, quick=400.0)
 
-    def of(mode: str, load: float) -> dict[str, Any]:
+    def of(mode: str, load: float) -> Spec:
         name = f"SELB Fig. {number}"
         return fabric.spec(fabric.EVALUATION_HOSTS, mode, workload, load, duration, name=name)
 
@@ -91,7 +92,7 @@ def largest_gain(measured: Measured) -> Verdict:
     return claims.graded(verdicts)
 
 
-def per_mode(key: str, figure: str, statement: str, check: Any) -> tuple[Claim, ...]:
+def per_mode(key: str, figure: str, statement: str, check: Callable[[str, Measured], Verdict]) -> tuple[Claim, ...]:
     """A statement about both modes."""
     return tuple(Claim(f"{key}, {mode}", figure, statement, partial(check, mode)) for mode in MODES)
 
@@ -196,7 +197,7 @@ def experiment(number: str, workload: str, title: str, statements: tuple[Claim, 
         title=title,
         setup="8x8 leaf-spine, 256 hosts, 4:1, 100 Gbps, 1 µs; 3 ms of arrivals (quick: 0.4 ms); 8 reorder queues",
         runs=partial(runs, workload, number),
-        measure=fabric.measure,
+        measure=measure,
         panels=panels(number),
         claims=statements,
         assumptions=fabric.ASSUMPTIONS,

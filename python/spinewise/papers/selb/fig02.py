@@ -7,11 +7,12 @@ both are run.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from spinewise.papers.selb import fabric
+from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Verdict
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 LIMIT = 8
@@ -32,7 +33,7 @@ def runs(effort: Effort) -> list[Run]:
     ]
 
 
-def of(mode: str, load: float, duration_us: float) -> dict[str, Any]:
+def of(mode: str, load: float, duration_us: float) -> Spec:
     """The spec without a scheme."""
     return fabric.spec(fabric.MOTIVATION_HOSTS, mode, "ali_storage", load, duration_us, name="SELB Fig. 2")
 
@@ -87,7 +88,7 @@ EXPERIMENT = Experiment(
     title="SELB Fig. 2: ConWeave with 8 reorder queues per port and without a limit",
     setup="8x8 leaf-spine, 128 hosts, 2:1, 100 Gbps, 1 µs; AliStorage, 3 ms of arrivals (quick: 0.5 ms)",
     runs=runs,
-    measure=fabric.measure,
+    measure=measure,
     panels=tuple(panel for mode in fabric.MODES for panel in panels(mode)),
     claims=tuple(
         claim

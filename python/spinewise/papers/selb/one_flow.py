@@ -7,11 +7,10 @@ where they meet is taken.
 
 from __future__ import annotations
 
-from typing import Any
-
 import spinewise as sw
 from spinewise.papers.selb import fabric
 from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse
 
 SIZE = 1_000_000
@@ -19,7 +18,7 @@ SIZE = 1_000_000
 SHOWN = 20_000
 
 
-def spec(scheme: str, mode: str) -> dict[str, Any]:
+def spec(scheme: str, mode: str) -> Spec:
     """The two flows under this scheme."""
     made = fabric.spec(32, mode, "ali_storage", 0.8, 100.0, name="SELB, two flows")
     flows = [{"src": i, "dst": 32 + i, "size_bytes": SIZE, "start_ns": 100 * i} for i in (0, 1)]

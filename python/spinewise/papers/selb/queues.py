@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from spinewise.measures.stats import paired_difference
 from spinewise.papers.selb import fabric
+from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Verdict
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 WORKLOADS = {"AliStorage": "ali_storage", "Hadoop": "hadoop"}
@@ -33,7 +34,7 @@ def runs(effort: Effort) -> list[Run]:
     """Both schemes with every limit, workload and mode, over seeds."""
     duration = effort.choose(full=1000.0, quick=400.0)
 
-    def of(mode: str, workload: str) -> dict[str, Any]:
+    def of(mode: str, workload: str) -> Spec:
         hosts, name = fabric.EVALUATION_HOSTS, "SELB, reorder queues"
         return fabric.spec(hosts, mode, WORKLOADS[workload], LOAD, duration, name=name)
 
@@ -98,7 +99,7 @@ EXPERIMENT = Experiment(
     title="SELB and ConWeave with 1, 8, 16, 32 and any number of reorder queues",
     setup="as selb-5 and selb-6 at load 0.8, 1 ms of arrivals (quick: 0.4 ms)",
     runs=runs,
-    measure=fabric.measure,
+    measure=measure,
     panels=tuple(panel for name in NAMES for panel in panels(name)),
     claims=tuple(
         Claim(f"{key}: {name}", "queues", statement, partial(check, name))

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from spinewise.measures.stats import paired_difference
 from spinewise.papers.selb import fabric
+from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -23,6 +23,7 @@ from spinewise.reproduction.experiment import (
     Status,
     Verdict,
 )
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 REFERENCE = "reference"
@@ -60,7 +61,7 @@ def runs(effort: Effort) -> list[Run]:
     return made
 
 
-def of(mode: str, duration_us: float) -> dict[str, Any]:
+def of(mode: str, duration_us: float) -> Spec:
     """The spec without a scheme."""
     hosts = fabric.EVALUATION_HOSTS
     return fabric.spec(hosts, mode, "ali_storage", 0.8, duration_us, name="SELB, sensitivity")
@@ -107,7 +108,7 @@ EXPERIMENT = Experiment(
     title="SELB: θ, k, τ and the number of reorder queues, each varied alone",
     setup="as selb-5 at load 0.8 with 0.6 ms of arrivals (quick: 0.3 ms)",
     runs=runs,
-    measure=fabric.measure,
+    measure=measure,
     panels=tuple(panel for parameter in PARAMETERS for mode in fabric.MODES for panel in panels(parameter, mode)),
     claims=tuple(
         Claim(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from spinewise.papers.selb import fabric
+from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
 from spinewise.reproduction.shapes import Variation
+from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
 CLAIMED = {"lossless": 0.33, "IRN": 0.26}
@@ -49,7 +50,7 @@ def schemes(variation: Variation) -> str:
     return f"ecmp@ECMP,{conweave},{fabric.SELB}:reorder_queues=8{variation.added('SELB')}@SELB"
 
 
-def spec(variation: Variation, mode: str, duration_us: float) -> dict[str, Any]:
+def spec(variation: Variation, mode: str, duration_us: float) -> Spec:
     """Fig. 5's spec at 0.8 in this variation."""
     hosts = fabric.EVALUATION_HOSTS
     return variation.of(fabric.spec(hosts, mode, "ali_storage", 0.8, duration_us, name="SELB, variations"))
@@ -81,7 +82,7 @@ EXPERIMENT = Experiment(
     title="SELB, own addition: every open assumption varied alone",
     setup="as selb-5 at load 0.8 with 0.4 ms of arrivals, one thing changed at a time",
     runs=runs,
-    measure=fabric.measure,
+    measure=measure,
     panels=(),
     claims=tuple(
         Claim(

@@ -1,0 +1,15 @@
+"""What the schemes and transports of the experiments on ELAB are called in figures."""
+
+from __future__ import annotations
+
+MAIN, DCTCP, RACK, TOLERANT = "ECN-TCP", "DCTCP", "ECN-TCP, RACK-TLP", "ECN-TCP, reordering ignored"
+ELAB, HIDDEN, MASKED, CLOVE, SLOW, FLOWLETS, HERMES, ORACLE = (
+    "ELAB",
+    "ELAB hidden",
+    "ELAB all-marked",
+    "CLOVE",
+    "CLOVE 4ms",
+    "CLOVE flowlets",
+    "Hermes",
+    "proportional",
+)

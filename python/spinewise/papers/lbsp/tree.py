@@ -1,0 +1,69 @@
+"""The fat-trees of the experiments on LBSP, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from spinewise.specs.spec import Spec
+
+LINK_DELAY_NS = 50_000
+# Messages of failures, there from the start, have come by then.
+QUIET_US = 10_000
+# Conditions, as they stand on the axis of a figure.
+WHOLE, LINK, SWITCH, DEGRADED = 0.0, 1.0, 2.0, 3.0
+CONDITIONS = (WHOLE, LINK, SWITCH, DEGRADED)
+AXIS = "0 whole, 1 link, 2 switch down, 3 link slow"
+DEGRADED_GBPS = 0.1
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A k-ary fat-tree and the place of its failure: the leaf `leaf` and the last aggregation switch of its pod.
+
+    Attributes:
+        k: ports of a switch.
+        leaf: S2's leaf: the last one of pod 2 at k = 8 (T11 of Fig. 3).
+    """
+
+    k: int
+    leaf: int
+
+    @property
+    def half(self) -> int:
+        """Uplinks of a leaf, leaves of a pod, hosts of a leaf."""
+        return self.k // 2
+
+    @property
+    def aggregation(self) -> int:
+        """The aggregation switch of the failure: A11 at k = 8."""
+        return self.leaf // self.half * self.half + self.half - 1
+
+    def overrides(self, condition: float) -> list[Spec]:
+        """What is wrong with the tree."""
+        link = {"leaf": self.leaf, "aggregation": self.aggregation}
+        wrong: Mapping[float, list[Spec]] = {
+            WHOLE: [],
+            LINK: [link | {"up": False}],
+            SWITCH: [{"aggregation": self.aggregation, "up": False}],
+            DEGRADED: [link | {"rate_gbps": DEGRADED_GBPS}],
+        }
+        return wrong[condition]
+
+    def topology(self, override: Sequence[Mapping[str, object]] = (), core_gbps: float = 1.0) -> Spec:
+        """§4: every link 1 Gbps and 50 µs; links of cores may be slower."""
+        return {
+            "kind": "fat_tree",
+            "k": self.k,
+            **dict.fromkeys(("host_rate_gbps", "fabric_rate_gbps"), 1),
+            "core_rate_gbps": core_gbps,
+            **dict.fromkeys(("host_delay_ns", "fabric_delay_ns", "core_delay_ns"), LINK_DELAY_NS),
+            "override": [dict(one) for one in override],
+        }
+
+    def host(self, pod: int, leaf: int, number: int) -> int:
+        """A host by its pod, its leaf in that and its number there."""
+        return (pod * self.half + leaf) * self.half + number
+
+
+SMALL, LARGE = Tree(8, 11), Tree(16, 23)

@@ -1,0 +1,65 @@
+"""What is read off a run of Figs. 6 to 11 of MEET: completion times by class of flows, and what stands behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spinewise.measures import stats
+from spinewise.measures.summary import PS_PER_SECOND
+from spinewise.measures.tables import numbers
+from spinewise.reproduction.experiment import Run, Timeline
+from spinewise.runs.result import Result
+
+SMALL_BELOW, LARGE_ABOVE = 100_000, 10_000_000
+# What counts as tiny in the enterprise workload (§4, Metrics).
+TINY = {"below_200": 200, "below_800": 800, "below_3200": 3200, "below_12800": 12_800}
+
+
+def measure(_run: Run, result: Result) -> dict[str, float | Timeline]:
+    """Completion times of the four panels, and what stands behind them."""
+    return {**read_off(result)}
+
+
+def read_off(result: Result) -> dict[str, float]:
+    """The same, from the result alone."""
+    return {**completion(result), **network(result)}
+
+
+def completion(result: Result) -> dict[str, float]:
+    """Flow completion times in seconds, at the receiver; unfinished flows are left out, and counted."""
+    size = numbers(result.flows, "size_bytes")
+    done = numbers(result.flows, "finished").astype(bool)
+    fct_s = numbers(result.flows, "fct_ps") / PS_PER_SECOND
+    classes = {"": size >= 0, "small_": size < SMALL_BELOW, "large_": size > LARGE_ABOVE}
+    classes |= {f"{name}_": size < limit for name, limit in TINY.items()}
+    values = {}
+    for key, inside in classes.items():
+        values[f"{key}flows"] = float(inside.sum())
+        values[f"{key}unfinished"] = float((inside & ~done).sum())
+        values[f"{key}mean_fct_s"] = stats.mean(fct_s[inside & done])
+        values[f"{key}p99_fct_s"] = stats.percentile(fct_s[inside & done], 0.99)
+    slowdown = numbers(result.flows, "slowdown")[done]
+    shares = {f"share_below_{limit}": float((size < limit).mean()) for limit in (75, 350, 10_000)}
+    return values | shares | {"mean_slowdown": stats.mean(slowdown)}
+
+
+def network(result: Result) -> dict[str, float]:
+    """What happened to packets, what was offered, and what the scheme itself sent."""
+    sums = {name: float(numbers(result.flows, name).sum(dtype=np.int64)) for name in SUMMED}
+    summary, links = result.summary(), result.report["links"]
+    own = summary.overhead_bytes["probes"] + summary.overhead_bytes["messages"]
+    return {
+        "resent": sums["retransmits"] / sums["packets"],
+        "out_of_order": sums["out_of_order"] / sums["packets"],
+        "timeouts": sums["timeouts"],
+        "path_changes": sums["path_changes"],
+        "drops": float(sum(link["drops"] for link in links)),
+        "own_bytes": own / summary.created_bytes,
+        "wire_of_nominal": summary.loads["wire_of_nominal"],
+        "wire_of_available": summary.loads["wire_of_available"],
+        "run_s": result.report["stop_ps"] / PS_PER_SECOND,
+        "packet_hops": float(result.report["packet_hops"]),
+    }
+
+
+SUMMED = ("packets", "retransmits", "timeouts", "out_of_order", "path_changes")
