@@ -21,6 +21,7 @@ mod meet_best_probe;
 mod no_path;
 mod packet_scatter;
 mod qdaps;
+mod qdaps_released;
 mod selb;
 mod selb_fabric;
 mod selb_fig4;

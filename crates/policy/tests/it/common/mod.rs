@@ -16,8 +16,10 @@ pub struct FakePorts {
     pub rates: Vec<u64>,
     pub bytes: Vec<u64>,
     pub free: Option<Queue>,
-    /// Packets queued, at every port.
+    /// Packets queued, at every port that `waiting` has no number for.
     pub packets: u32,
+    /// Packets queued at each port.
+    pub waiting: Vec<u32>,
     /// Ports towards each leaf.
     pub routes: Vec<Vec<u16>>,
     /// Leaves to which failures have taken paths.
@@ -33,8 +35,8 @@ impl Ports for FakePorts {
     fn queue_bytes(&self, port: Port) -> u64 {
         self.bytes[port.index()]
     }
-    fn queue_packets(&self, _: Port) -> u32 {
-        self.packets
+    fn queue_packets(&self, port: Port) -> u32 {
+        self.waiting.get(port.index()).copied().unwrap_or(self.packets)
     }
     fn rate(&self, port: Port) -> u64 {
         self.rates[port.index()]
@@ -139,6 +141,7 @@ where
                     bytes: vec![0; ports as usize],
                     free: None,
                     packets: 0,
+                    waiting: vec![],
                     lost: vec![],
                     components: vec![],
                     routes: (0..4).map(|leaf| routes(tier, device, leaf, ports)).collect(),
