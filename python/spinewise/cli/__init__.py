@@ -82,7 +82,10 @@ def written() -> str:
     """What a stopped command has left."""
     folder = sys.modules.get("spinewise.runs.folder")
     places = [] if folder is None else [printable(place) for place in folder.published]
-    return f"written: {', '.join(places)}" if places else "nothing was written"
+    store = sys.modules.get("spinewise.sweeps.store")
+    used = [] if store is None else [printable(place) for place in store.used]
+    kept = f"; runs that had ended are kept in {', '.join(dict.fromkeys(used))}" if used else ""
+    return (f"written: {', '.join(places)}" if places else "nothing was written") + kept
 
 
 @contextmanager

@@ -133,6 +133,28 @@ def moment(text: str) -> float:
 LATEST_US = 1e12
 
 
+def span(text: str) -> float:
+    """A time in seconds, from a number with its unit."""
+    for unit, seconds in SPANS.items():
+        value = number(text.removesuffix(unit).strip()) if text.endswith(unit) else 0.0
+        if 0.0 < value * seconds <= LONGEST_S:
+            return value * seconds
+    raise UnfitError(text, "a time with its unit, such as 60min, 2h or 90s")
+
+
+SPANS = {"min": 60.0, "s": 1.0, "h": 3600.0, "d": 86_400.0}
+LONGEST_S = 1e9
+
+
+def share(text: str) -> float:
+    """A share above 0 and at most 1, as a number or in percent."""
+    percent = text.strip().endswith("%")
+    value = number(text.strip().removesuffix("%")) / (100.0 if percent else 1.0)
+    if 0.0 < value <= 1.0:
+        return value
+    raise UnfitError(text, "a share such as 2%, above 0 and at most 100%")
+
+
 def number(text: str) -> float:
     """A number; less than any when it is none."""
     try:

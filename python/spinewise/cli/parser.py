@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module, metadata
 from typing import Any
 
-from spinewise.cli.arguments import Parser, flow_numbers, moment, numbers, place, positive, whole
+from spinewise.cli.arguments import Parser, flow_numbers, moment, numbers, place, positive, share, span, whole
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -36,6 +36,7 @@ def build_parser() -> Root:
     add_run(commands)
     add_explain(commands)
     add_compare(commands)
+    add_sweep(commands)
     add_plot(commands)
     add_resilience(commands)
     add_validate(commands)
@@ -189,6 +190,39 @@ def add_compare(commands: Any) -> None:
         "--keep-runs", action="store_true", help="keep the results of every run too, in DIR/runs (needs --out)"
     )
     add_output(parser, "tables and figures")
+
+
+def add_sweep(commands: Any) -> None:
+    """``sweep``."""
+    parser = new_command(
+        commands,
+        "sweep",
+        "sweep",
+        "Run a study of your own: a grid of schemes, parameters, loads and faults, repeated over seeds. Every run is"
+        " kept as it ends; called again, the study goes on where it stopped.",
+    )
+    parser.add_argument("study", metavar="STUDY.toml", help="the study, see docs/sweeps.md")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="override one key of its spec; may be repeated"
+    )
+    add_jobs(parser)
+    add_store(parser, "results/store")
+    parser.add_argument(
+        "--budget",
+        type=span,
+        metavar="TIME",
+        help="start no run that would end later than this, such as 60min, 2h or 90s",
+    )
+    parser.add_argument(
+        "--until-ci",
+        type=share,
+        metavar="PERCENT",
+        help="add seeds until the first metric is known to this, such as 2%% [stop.until_ci]",
+    )
+    parser.add_argument("--retry-failed", action="store_true", help="make runs that failed before once more")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="only say how many runs there are, and how long they take"
+    )
 
 
 def add_plot(commands: Any) -> None:

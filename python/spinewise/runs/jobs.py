@@ -41,6 +41,9 @@ class Monitor(Protocol):
     def planned(self, runs: int, stored: int) -> None:
         """So many runs are to be made, and so many that were wanted are stored already."""
 
+    def expected(self, seconds: float | None) -> None:
+        """All runs will have ended in so many seconds, by those that have; None while nobody can tell."""
+
     def started(self, number: int) -> None:
         """Run `number` begins."""
 
@@ -55,6 +58,9 @@ class Silent:
     """A monitor that says nothing."""
 
     def planned(self, runs: int, stored: int) -> None:
+        """Nothing."""
+
+    def expected(self, seconds: float | None) -> None:
         """Nothing."""
 
     def started(self, number: int) -> None:

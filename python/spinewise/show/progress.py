@@ -74,6 +74,7 @@ class BatchProgress:
         self.parts: dict[int, float] = {}
         self.done = 0
         self.stored = 0
+        self.end: float | None = None
         self.hops = 0
         self.last_line = time.monotonic()
         self.task = bar.add_task(name, total=float(total), detail="") if bar else None
@@ -81,9 +82,15 @@ class BatchProgress:
     def planned(self, runs: int, stored: int) -> None:
         """So many runs are to be made, and so many are stored already."""
         with self.lock:
-            self.total, self.stored = runs, stored
+            # Those before were of an earlier round.
+            self.total, self.stored = self.done + runs, stored
             if self.bar is not None and self.task is not None:
-                self.bar.update(self.task, total=float(runs))
+                self.bar.update(self.task, total=float(self.total))
+
+    def expected(self, seconds: float | None) -> None:
+        """All runs will have ended in so many seconds."""
+        with self.lock:
+            self.end = None if seconds is None else time.monotonic() + seconds
 
     def started(self, number: int) -> None:
         """Run `number` begins."""
@@ -102,14 +109,16 @@ class BatchProgress:
             self.hops += packet_hops
             self.show()
 
+    def clock(self) -> str:
+        """Time left, by what the sweep has learnt of its runs."""
+        return units.clock(max((self.end or 0.0) - time.monotonic(), 0.0))
+
     def show(self) -> None:
         """Update the bar, or print a line when it is time for one."""
         done = self.done + sum(self.parts.values())
+        left = self.pace.left(done / max(self.total, 1)) if self.end is None else self.clock()
         stored = f" ({self.stored} more stored)" if self.stored else ""
-        detail = (
-            f"{self.done}/{self.total} runs{stored} · {units.count(self.hops)} packet-hops"
-            f" · ETA {self.pace.left(done / max(self.total, 1))}"
-        )
+        detail = f"{self.done}/{self.total} runs{stored} · {units.count(self.hops)} packet-hops · ETA {left}"
         if self.bar is not None and self.task is not None:
             self.bar.update(self.task, completed=done, detail=detail)
         elif time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES:

@@ -3,6 +3,8 @@
 | module | what it does |
 |---|---|
 | `sweep` | runs what a store lacks, and reads back what it has |
+| `forecast` | how long runs will take |
+| `sequential` | how many repeats a mean needs |
 | `task` | a run that is wanted: its resolved spec, what to measure, where it belongs |
 | `measures` | what is read off a run, and the digest of the code that reads it |
 | `basics` | what every stored run has: completion times, facts, links |

@@ -44,6 +44,9 @@ DONE, FAILED = "done", "failed"
 
 T = TypeVar("T")
 
+# The stores that this process has written to.
+used: list[Path] = []
+
 
 @dataclass(frozen=True)
 class Ledger:
@@ -103,6 +106,20 @@ class Ledger:
         if row is None:
             raise KeyError(f"no run {key}")
         return Headline(*row)
+
+    def seconds(self, cells: Iterable[str]) -> dict[str, float]:
+        """How long runs of these cells took, on average; none of cells that have none."""
+        with in_words(self.folder):
+            rows = (
+                (
+                    cell,
+                    self.connection.execute(
+                        "SELECT avg(wall_seconds) FROM runs WHERE cell = ? AND status = ?", (cell, DONE)
+                    ).fetchone()[0],
+                )
+                for cell in cells
+            )
+            return {cell: float(mean) for cell, mean in rows if mean is not None}
 
     def failure(self, key: str) -> Failure | None:
         """Why a run failed; None if it did not."""
@@ -252,6 +269,7 @@ def opened(folder: str | Path | None) -> Iterator[Ledger]:
     with written_by_one(place):
         with in_words(place):
             connection = connect(place / LEDGER, write=True)
+        used.append(place)
         try:
             yield Ledger(connection, place)
         finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -12,10 +14,13 @@ from typing import Any, TypeVar
 from spinewise.runs.jobs import Monitor, Silent
 from spinewise.sweeps.basics import BASICS
 from spinewise.sweeps.engine import Done, Engine, Failure, Headline, Work
+from spinewise.sweeps.forecast import Forecast
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.store import FAILED, Ledger
 from spinewise.sweeps.task import Task
+
+SECONDS_BETWEEN_FORECASTS = 0.5
 
 T = TypeVar("T")
 
@@ -43,6 +48,11 @@ class Job:
         """Each measure once; called when all tasks are known."""
         wanted = [*self.basics, *(measure for task in self.tasks for measure in task.measures)]
         return tuple({measure.id: measure for measure in wanted}.values())
+
+    @property
+    def cell(self) -> str:
+        """What it has in common with its repeats."""
+        return self.tasks[0].cell
 
     @property
     def flows(self) -> bool:
@@ -113,6 +123,7 @@ def sweep(
     monitor: Monitor | None = None,
     strict: bool = False,
     retry_failed: bool = False,
+    deadline: float | None = None,
 ) -> Swept:
     """Make the runs of `tasks` that the ledger lacks, each once, and store each as it ends.
 
@@ -126,6 +137,7 @@ def sweep(
         strict: the first run that fails ends the sweep with its error; otherwise the error is kept, and the rest
             goes on.
         retry_failed: whether runs whose failure is stored are made again; with `strict` they always are.
+        deadline: an instant of `time.monotonic`: no run starts that would, by those before it, end later.
 
     Raises:
         SpecError: the store cannot be written; what it has is kept.
@@ -141,10 +153,12 @@ def sweep(
         elif job.folders or not ledger.has(job.key, job.measures, flows=job.flows):
             waiting.append(job)
     watch: Monitor = monitor or Silent()
-    wanted = {task.key for task in tasks}
-    watch.planned(len(waiting), len(wanted) - len(waiting))
+    watch.planned(len(waiting), len({task.key for task in tasks}) - len(waiting) - len(failed))
+    course = Course(
+        waiting, Forecast([job.cell for job in waiting], ledger), math.inf if deadline is None else deadline
+    )
     made: list[str] = []
-    for job, done in finished(waiting, engine or Local(), watch):
+    for job, done in course.finished(engine or Local(), watch):
         ledger.add(job.key, job.tasks[0].spec, done)
         if done.failure is None:
             made.append(job.key)
@@ -152,12 +166,41 @@ def sweep(
             raise done.failure.exception or RunFailed(done.failure.text)
         else:
             failed[job.key] = done.failure
-    return Swept(ledger, tuple(made), failed)
+    return Swept(ledger, tuple(made), failed, tuple(job.key for job in course.left))
 
 
-def finished(waiting: Sequence[Job], engine: Engine, monitor: Monitor) -> Iterator[tuple[Job, Done]]:
-    """What became of each job, as it ends."""
-    work = (job.work(number) for number, job in enumerate(waiting))
-    with closing(engine.run(work, monitor)) as found:
-        for done in found:
-            yield waiting[done.number], done
+@dataclass
+class Course:
+    """Runs being made, against the clock.
+
+    Attributes:
+        waiting: all of them.
+        forecast: how long they will take.
+        deadline: no run starts that would end after it.
+        left: those that had no time to start.
+    """
+
+    waiting: Sequence[Job]
+    forecast: Forecast
+    deadline: float
+    left: list[Job] = field(default_factory=list)
+
+    def finished(self, engine: Engine, monitor: Monitor) -> Iterator[tuple[Job, Done]]:
+        """What became of each run that was made, as it ends."""
+        told = 0.0
+        with closing(engine.run(self.work(), monitor)) as found:
+            for done in found:
+                job = self.waiting[done.number]
+                yield job, done
+                self.forecast.learn(job.cell, done.headline.wall_seconds if done.headline else None)
+                if time.monotonic() - told >= SECONDS_BETWEEN_FORECASTS:
+                    told = time.monotonic()
+                    monitor.expected(self.forecast.to_go())
+
+    def work(self) -> Iterator[Work]:
+        """The runs that still fit into the time, asked for as there is room to start one."""
+        for number, job in enumerate(self.waiting):
+            if time.monotonic() + (self.forecast.of(job.cell) or 0.0) <= self.deadline:
+                yield job.work(number)
+            else:
+                self.left.append(job)

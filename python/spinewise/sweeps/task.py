@@ -43,6 +43,11 @@ class Task:
         """What the run is stored under; see `run_key`."""
         return run_key(self.spec)
 
+    @cached_property
+    def cell(self) -> str:
+        """What it has in common with its repeats; see `cell_hash`."""
+        return cell_hash(self.spec)
+
 
 def cell_hash(spec: Spec) -> str:
     """SHA-256 (hex) of a resolved spec without its name and seed: equal for runs that are repeats of each other."""

@@ -1,0 +1,56 @@
+"""``spinewise sweep``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from spinewise.cli.output import print_json
+from spinewise.measures import units
+from spinewise.runs.jobs import default_jobs
+from spinewise.show import terminal
+from spinewise.show.progress import BatchProgress, bars, say
+from spinewise.studies import file
+from spinewise.studies.conduct import Conductor, Estimate, estimate
+from spinewise.studies.report import announced, record, report
+from spinewise.studies.study import Study
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.store import LEDGER, opened, reading
+
+EXIT_FAILED = 1
+EXIT_LEFT = 3
+
+
+def command(args: argparse.Namespace) -> int:
+    """Make the runs of a study that the store lacks, and say what all of them come to."""
+    start = time.monotonic()
+    study = Study.of(file.read(args.study, args.set, args.until_ci))
+    jobs = args.jobs or default_jobs()
+    if args.dry_run:
+        there = (Path(args.store) / LEDGER).exists()
+        with reading(args.store) if there else opened(None) as ledger:
+            announce(study, estimate(study, ledger), jobs)
+        return 0
+    with opened(args.store) as ledger:
+        expected = estimate(study, ledger)
+        announce(study, expected, jobs)
+        with bars() as bar:
+            done = Conductor(
+                study,
+                ledger,
+                Local(jobs),
+                BatchProgress(bar, expected.runs, study.name),
+                args.retry_failed,
+                None if args.budget is None else start + args.budget,
+            ).conduct()
+        if args.json:
+            print_json(record(done))
+        else:
+            terminal.console().print(report(done, args.store))
+    return EXIT_FAILED if done.failed else EXIT_LEFT if done.left else 0
+
+
+def announce(study: Study, found: Estimate, jobs: int) -> None:
+    """Say on standard error what a study will come to."""
+    say(f"{study.name}: {announced(found, jobs, units.clock((found.seconds or 0.0) / jobs))}")

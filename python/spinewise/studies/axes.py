@@ -1,0 +1,169 @@
+"""What a study varies: each axis has points, and each point changes a spec in one way."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+from spinewise.comparison.plan import check_load, with_load
+from spinewise.errors import SpecError
+from spinewise.plain import shown
+from spinewise.specs.faults import without_faults
+from spinewise.specs.spec import Spec, canonical_json, set_path
+from spinewise.specs.variants import parse_list
+from spinewise.sweeps.task import Plain
+
+SCHEMES, LOADS, FAULTS = "schemes", "loads", "faults"
+NAMES = {SCHEMES: "scheme", LOADS: "load", FAULTS: "fault"}
+"""What an axis is called in labels and tables, where that is not its key."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of an axis.
+
+    Attributes:
+        label: what tables call it.
+        change: makes a spec with it.
+    """
+
+    label: Plain
+    change: Callable[[Spec], Spec]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is varied.
+
+    Attributes:
+        name: such as "scheme" or "transport.min_rto_us".
+        points: in order; their labels differ.
+    """
+
+    name: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point of the whole grid: one of each axis.
+
+    Attributes:
+        label: by name of the axis.
+        spec: as written, with all changes.
+    """
+
+    label: dict[str, Plain]
+    spec: Spec
+
+
+def axes_of(grid: Mapping[str, object]) -> list[Axis]:
+    """The axes of a [grid] table.
+
+    Raises:
+        SpecError: naming the key below [grid].
+    """
+    made = [axis(key, values) for key, values in grid.items()]
+    below = [one.name for one in made if one.name.split(".")[0] == "scheme" and one.name != "scheme"]
+    if below and SCHEMES in grid:
+        hint = f'write variants in grid.schemes: "letflow:{below[0].rpartition(".")[2]}=…"'
+        raise SpecError(f'grid."{below[0]}"', "(given)", "an axis below [scheme] only without grid.schemes", hint)
+    return made
+
+
+def axis(key: str, values: object) -> Axis:
+    """One axis."""
+    where = f"grid.{key}" if key.isidentifier() else f'grid."{key}"'
+    if not isinstance(values, list) or not values:
+        raise SpecError(where, shown(values), "a list with one value or more")
+    makers: dict[str, Callable[[str, Sequence[object]], list[Point]]] = {
+        SCHEMES: schemes, LOADS: loads, FAULTS: faults,
+    }  # fmt: skip
+    if key not in makers and key in NAMES.values():
+        raise SpecError(where, shown(values), f'"{next(many for many, one in NAMES.items() if one == key)}"')
+    points = makers[key](where, values) if key in makers else settings(key, values)
+    labels = [point.label for point in points]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise SpecError(where, shown(label), "values that differ")
+    return Axis(NAMES.get(key, key), tuple(points))
+
+
+def schemes(where: str, values: Sequence[object]) -> list[Point]:
+    """Schemes and variants, as ``--schemes`` takes them."""
+    texts = [text(where, value, "a scheme or a variant of one") for value in values]
+    try:
+        return [Point(variant.label, variant.apply) for variant in parse_list(texts)]
+    except SpecError as error:
+        raise SpecError(where, error.value, error.allowed, error.hint) from None
+
+
+def loads(where: str, values: Sequence[object]) -> list[Point]:
+    """Loads of all traffic entries that have one."""
+    try:
+        found = [check_load(value) for value in values]
+    except SpecError as error:
+        raise SpecError(where, error.value, error.allowed) from None
+    return [Point(load, lambda spec, load=load: with_load(spec, load)) for load in found]  # type: ignore[misc]
+
+
+def faults(where: str, values: Sequence[object]) -> list[Point]:
+    """What breaks: tables with a name and a list of [[fault]] tables, without which nothing breaks."""
+    made = []
+    for number, value in enumerate(values):
+        at = f"{where}[{number}]"
+        if not isinstance(value, dict):
+            raise SpecError(at, shown(value), "a table with a name, and a list of [[fault]] tables as fault")
+        for key in value:
+            if key not in ("name", "fault", "detection"):
+                raise SpecError(f"{at}.{key}", shown(value[key]), "name, fault or detection")
+        name = text(f"{at}.name", value.get("name"), "a name")
+        made.append(Point(name, lambda spec, value=value: broken(spec, value)))  # type: ignore[misc]
+    return made
+
+
+def broken(spec: Spec, value: Mapping[str, object]) -> Spec:
+    """`spec` with these faults in place of its own; its own [detection] stays unless another is given."""
+    found = value.get("fault", [])
+    if not found:
+        return without_faults(spec)
+    given = {"fault": deepcopy(found)} | ({"detection": value["detection"]} if "detection" in value else {})
+    return {**deepcopy(spec), **given}
+
+
+def settings(path: str, values: Sequence[object]) -> list[Point]:
+    """Values of one key of the spec, as ``--set`` takes them."""
+
+    def change(spec: Spec, value: object) -> Spec:
+        made = deepcopy(spec)
+        set_path(made, path, deepcopy(value))
+        return made
+
+    return [
+        Point(label_of(value), lambda spec, value=value: change(spec, value))  # type: ignore[misc]
+        for value in values
+    ]
+
+
+def label_of(value: object) -> Plain:
+    """A value in a label: as it is, if it is one number or word."""
+    return value if isinstance(value, str | int | float) else canonical_json(value)
+
+
+def text(where: str, value: object, what: str) -> str:
+    """A text."""
+    if isinstance(value, str) and value.strip() and value.isprintable():
+        return value
+    raise SpecError(where, shown(value), f"{what}, as a text")
+
+
+def places(spec: Spec, axes: Sequence[Axis]) -> Iterator[Place]:
+    """Every point of the grid, the last axis changing first."""
+    for points in itertools.product(*(axis.points for axis in axes)):
+        changed, named = deepcopy(spec), list(zip(axes, points, strict=True))
+        # Schemes come last: a variant may set what an axis sets for all.
+        for _, point in sorted(named, key=lambda one: one[0].name == NAMES[SCHEMES]):
+            changed = point.change(changed)
+        yield Place({axis.name: point.label for axis, point in named}, changed)

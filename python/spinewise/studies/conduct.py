@@ -1,0 +1,201 @@
+"""A study conducted: its runs made, in rounds where seeds are added, and what they came to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from spinewise.comparison.measured import MEASURE
+from spinewise.measures import stats
+from spinewise.runs.jobs import Monitor
+from spinewise.runs.validation import validate
+from spinewise.studies.study import Cell, Study
+from spinewise.sweeps.basics import BASICS
+from spinewise.sweeps.engine import Engine
+from spinewise.sweeps.store import Ledger
+from spinewise.sweeps.sweep import Swept, sweep
+from spinewise.sweeps.task import Task
+
+SAMPLES = 3
+"""So many points are looked at to see how long runs take."""
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A run of a cell.
+
+    Attributes:
+        seed: its seed.
+        key: under which it is stored.
+        values: of the metrics; None if it failed or was left.
+        error: why it failed.
+    """
+
+    seed: int
+    key: str
+    values: tuple[float, ...] | None = None
+    error: str | None = None
+
+    @property
+    def left(self) -> bool:
+        """Whether there was no time to make it."""
+        return self.values is None and self.error is None
+
+
+@dataclass(frozen=True)
+class Conducted:
+    """A study and what its runs came to.
+
+    Attributes:
+        study: what was run.
+        repeats: of each cell, in the order of the cells.
+        made: how many runs were made now; the others were stored.
+    """
+
+    study: Study
+    repeats: list[list[Repeat]]
+    made: int
+
+    def interval(self, cell: int, metric: int) -> stats.Interval:
+        """Mean of a metric over the repeats of a cell, with its 95 % interval."""
+        return stats.t_interval(values(self.repeats[cell], metric))
+
+    def known(self, cell: int) -> bool | None:
+        """Whether the first metric of a cell is known as well as was asked for; None if nothing was."""
+        stop = self.study.stop
+        return None if stop is None else stop.met(values(self.repeats[cell], 0))
+
+    @property
+    def failed(self) -> list[tuple[Cell, Repeat]]:
+        """The runs that failed."""
+        return [
+            (cell, one) for cell, ones in zip(self.study.cells, self.repeats, strict=True) for one in ones if one.error
+        ]
+
+    @property
+    def left(self) -> int:
+        """How many runs had no time."""
+        return sum(one.left for ones in self.repeats for one in ones)
+
+
+def values(repeats: list[Repeat], metric: int) -> list[float]:
+    """A metric over repeats; NaN of one that failed or was left."""
+    return [math.nan if one.values is None else one.values[metric] for one in repeats]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a study will come to, before it starts.
+
+    Attributes:
+        points: of the grid.
+        runs: all of them; where seeds are added as they are needed, the least.
+        stored: those that need not be made.
+        seconds: of the others, one after the other; None if nobody can tell.
+    """
+
+    points: int
+    runs: int
+    stored: int
+    seconds: float | None
+
+
+def estimate(study: Study, ledger: Ledger) -> Estimate:
+    """How many runs there are, and how long they will take: by stored repeats, else by the first moments of a few."""
+    tasks = first_tasks(study)
+    lacking = [task for task in tasks if not ledger.has(task.key, (*BASICS, *task.measures), flows=task.flows)]
+    known = ledger.seconds({task.cell for task in lacking})
+    unknown = list({task.cell: task for task in lacking if task.cell not in known}.values())
+    sampled = [validate(one.spec).estimate.seconds for one in unknown[:: max(1, len(unknown) // SAMPLES)][:SAMPLES]]
+    mean = sum(sampled) / len(sampled) if sampled else 0.0
+    seconds = sum(known.get(task.cell, mean) for task in lacking)
+    return Estimate(len(study.cells), len(tasks), len(tasks) - len(lacking), seconds)
+
+
+def first_tasks(study: Study) -> list[Task]:
+    """The runs of the seeds to begin with."""
+    return [study.task(cell, number) for cell in study.cells for number in range(len(study.seeds))]
+
+
+@dataclass
+class Conductor:
+    """Makes the runs of a study, round by round.
+
+    Attributes:
+        study, ledger, engine, monitor: what to run, where it is kept, what makes it, who is told.
+        retry_failed: whether runs that failed before are made again.
+        deadline: no run starts that would end after it; see `sweep`.
+        known: what the metrics of stored runs are, by key, so that each is read once.
+        made: how many runs were made.
+    """
+
+    study: Study
+    ledger: Ledger
+    engine: Engine
+    monitor: Monitor | None = None
+    retry_failed: bool = False
+    deadline: float | None = None
+    known: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    made: int = 0
+
+    def conduct(self) -> Conducted:
+        """Make every run that is lacking, and add seeds until there are enough."""
+        counts = [len(self.study.seeds)] * len(self.study.cells)
+        everything = self.round([(cell, number) for cell, count in enumerate(counts) for number in range(count)], {})
+        while True:
+            more = self.more(everything)
+            if not more or any(one.left for one in everything.values()):
+                break
+            everything = self.round(more, everything)
+        repeats = [
+            [everything[cell, number] for number in range(count_of(everything, cell))] for cell in range(len(counts))
+        ]
+        return Conducted(self.study, repeats, self.made)
+
+    def more(self, everything: dict[tuple[int, int], Repeat]) -> list[tuple[int, int]]:
+        """The repeats that are called for by what the first metric has been so far."""
+        stop = self.study.stop
+        if stop is None:
+            return []
+        found = []
+        for cell in range(len(self.study.cells)):
+            count = count_of(everything, cell)
+            so_far = values([everything[cell, number] for number in range(count)], 0)
+            found += [(cell, number) for number in range(count, stop.wanted(so_far))]
+        return found
+
+    def round(
+        self, wanted: list[tuple[int, int]], before: dict[tuple[int, int], Repeat]
+    ) -> dict[tuple[int, int], Repeat]:
+        """Make some repeats; those before and these."""
+        tasks = [self.study.task(self.study.cells[cell], number) for cell, number in wanted]
+        swept = sweep(
+            tasks,
+            self.ledger,
+            engine=self.engine,
+            monitor=self.monitor,
+            retry_failed=self.retry_failed,
+            deadline=self.deadline,
+        )
+        self.made += len(swept.made)
+        return before | {place: self.repeat(task, swept) for place, task in zip(wanted, tasks, strict=True)}
+
+    def repeat(self, task: Task, swept: Swept) -> Repeat:
+        """What became of a run."""
+        seed, key = int(task.spec["seed"]), task.key
+        if key in swept.failed:
+            return Repeat(seed, key, error=swept.failed[key].text)
+        if key in swept.left:
+            return Repeat(seed, key)
+        if key not in self.known:
+            measured = swept.value(task, MEASURE)
+            self.known[key] = tuple(metric.value(measured) for metric in self.study.metrics)
+        return Repeat(seed, key, self.known[key])
+
+
+def count_of(everything: dict[tuple[int, int], Repeat], cell: int) -> int:
+    """How many repeats of a cell there are."""
+    count = 0
+    while (cell, count) in everything:
+        count += 1
+    return count

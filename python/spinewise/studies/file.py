@@ -1,0 +1,219 @@
+"""STUDY.toml: its tables and keys, and what they may be.
+
+```toml
+[study]
+name = "timeouts"
+spec = "fabric.toml"            # or the spec itself, as a table [study.spec]
+seeds = 5                       # how many, counted up from the spec's seed, or which ones
+metrics = ["fct_s.p99 of web", "drops"]
+
+[grid]                          # all combinations
+schemes = ["ecmp", "letflow:flowlet_gap_us=200@gap 200"]
+loads = [0.3, 0.6]
+"transport.min_rto_us" = [200, 1000]
+faults = [{ name = "none" }, { name = "slow", fault = [{ kind = "rate", … }] }]
+
+[first]                         # what comes first
+schemes = ["ecmp"]
+
+[stop]                          # seeds until the first metric is known well enough
+until_ci = "2%"
+max_seeds = 50
+
+[keep]
+flows = true
+```
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spinewise.errors import SpecError, nearest
+from spinewise.plain import as_whole, plain, shown
+from spinewise.reading import SPEC_BYTES, printable, read_text
+from spinewise.specs.spec import Spec, apply_override, load, parse_toml
+from spinewise.studies.axes import NAMES, Axis, axes_of, text
+from spinewise.studies.metrics import DEFAULT
+from spinewise.sweeps.sequential import FEWEST, Stop
+
+KEYS = {
+    "study": ("name", "spec", "seeds", "metrics"),
+    "first": (),
+    "stop": ("until_ci", "min_seeds", "max_seeds"),
+    "keep": ("flows",),
+    "grid": (),
+}
+MOST_SEEDS = 10_000
+DEFAULT_SEEDS = 3
+BOUND = 'a share above 0 and at most 1, such as "2%" or 0.02'
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a study file says.
+
+    Attributes:
+        name: of the study.
+        spec: as written, without what the grid changes.
+        axes: what is varied.
+        seeds: how many, or which ones; None if it does not say.
+        metrics: what is asked, as written.
+        first: labels of points whose runs come first, by name of the axis.
+        stop: when there are seeds enough; None for as many as `seeds` says.
+        flows: whether tables of flows are kept.
+        file: where it was read.
+    """
+
+    name: str
+    spec: Spec
+    axes: list[Axis]
+    seeds: int | list[int] | None = None
+    metrics: list[object] = field(default_factory=lambda: [DEFAULT])
+    first: dict[str, list[object]] = field(default_factory=dict)
+    stop: Stop | None = None
+    flows: bool = False
+    file: str = "(a table)"
+
+
+def read(path: str | Path, overrides: Iterable[str] = (), until_ci: float | None = None) -> Written:
+    """A study from its file; `overrides` are of its spec, `until_ci` goes before that of [stop].
+
+    Raises:
+        SpecError: naming file, key, value and what is allowed.
+    """
+    file = printable(path)
+    try:
+        content = plain(parse_toml(read_text(path, "STUDY.toml", most=SPEC_BYTES, allowed="a study file")))
+        return written(content, Path(path), list(overrides), until_ci)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError("(whole file)", str(error), "valid TOML", file=file) from None
+    except SpecError as error:
+        raise error if error.key.startswith("--") else error.with_file(file) from None
+
+
+def written(content: Mapping[str, object], path: Path, overrides: Sequence[str], until_ci: float | None) -> Written:
+    """What the tables of a study say."""
+    for name in content:
+        if name not in KEYS:
+            hint = nearest(name, KEYS) or "keys of the simulated spec belong into its own file, or [study.spec]"
+            raise SpecError(name, shown(content[name]), ", ".join(f"[{one}]" for one in KEYS), hint)
+    tables = {name: table(content, name) for name in KEYS}
+    study = tables["study"]
+    axes = axes_of(tables["grid"])
+    return Written(
+        name=text("study.name", study.get("name", path.stem), "a name"),
+        spec=spec_of(study.get("spec"), path.parent, overrides),
+        axes=axes,
+        seeds=seeds_of(study.get("seeds")),
+        metrics=metrics_of(study.get("metrics", [DEFAULT])),
+        first=first_of(tables["first"], axes),
+        stop=stop_of(tables["stop"], study.get("seeds"), until_ci),
+        flows=flag("keep.flows", tables["keep"].get("flows", False)),
+        file=printable(path),
+    )
+
+
+def table(content: Mapping[str, object], name: str) -> dict[str, object]:
+    """One table of a study; only known keys, but for those that name axes."""
+    found = content.get(name, {})
+    if not isinstance(found, dict):
+        raise SpecError(name, shown(found), f"a table [{name}]")
+    for key, value in found.items():
+        if KEYS[name] and key not in KEYS[name]:
+            raise SpecError(f"{name}.{key}", shown(value), ", ".join(KEYS[name]), nearest(key, KEYS[name]))
+    return found
+
+
+def spec_of(given: object, folder: Path, overrides: Sequence[str]) -> Spec:
+    """The spec that is varied: a file beside the study, or a table."""
+    if isinstance(given, dict):
+        made: Spec = plain(given)
+        for override in overrides:
+            apply_override(made, override)
+    elif isinstance(given, str):
+        made = load(folder / given, overrides)
+    else:
+        raise SpecError("study.spec", shown(given or "(nothing)"), "the name of a spec file, or a table [study.spec]")
+    # What `compare` does with it is said by the study.
+    made.pop("compare", None)
+    return made
+
+
+def seeds_of(given: object) -> int | list[int] | None:
+    """How many seeds, or which ones."""
+    many = as_whole(given)
+    if given is None or (many is not None and 1 <= many <= MOST_SEEDS):
+        return many
+    if isinstance(given, list) and given:
+        found = [number for number in map(as_whole, given) if number is not None and number >= 0]
+        if len(set(found)) == len(given):
+            return found
+    raise SpecError("study.seeds", shown(given), f"a number from 1 to {MOST_SEEDS}, or a list of different seeds")
+
+
+def metrics_of(given: object) -> list[object]:
+    """What is asked; the spec says later whether it is there."""
+    if isinstance(given, list) and given:
+        return given
+    raise SpecError("study.metrics", shown(given), 'a list of metrics, such as ["fct_s.mean", "drops"]')
+
+
+def first_of(given: Mapping[str, object], axes: Sequence[Axis]) -> dict[str, list[object]]:
+    """What comes first, by name of the axis."""
+    known = {axis.name: [point.label for point in axis.points] for axis in axes}
+    keys = {next((many for many, one in NAMES.items() if one == name), name): name for name in known}
+    found: dict[str, list[object]] = {}
+    for key, values in given.items():
+        if key not in keys:
+            raise SpecError(f"first.{key}", shown(values), f"a key of [grid]: {', '.join(keys)}", nearest(key, keys))
+        labels = known[keys[key]]
+        if not isinstance(values, list) or not values or any(value not in labels for value in values):
+            raise SpecError(f"first.{key}", shown(values), f"a list of labels among {', '.join(map(str, labels))}")
+        found[keys[key]] = values
+    return found
+
+
+def stop_of(given: Mapping[str, object], seeds: object, until_ci: float | None) -> Stop | None:
+    """When there are seeds enough."""
+    bound = (
+        until_ci if until_ci is not None else share("stop.until_ci", given["until_ci"]) if "until_ci" in given else None
+    )
+    if bound is None:
+        if given:
+            raise SpecError("stop.until_ci", "(nothing)", BOUND, "the other keys of [stop] say nothing without it")
+        return None
+    if isinstance(seeds, list):
+        raise SpecError("study.seeds", shown(seeds), "a number where seeds are added until a mean is known")
+    fewest = between("stop.min_seeds", given.get("min_seeds", max(FEWEST, as_whole(seeds) or 0)), FEWEST, MOST_SEEDS)
+    return Stop(bound, fewest, between("stop.max_seeds", given.get("max_seeds", max(100, fewest)), fewest, MOST_SEEDS))
+
+
+def share(where: str, given: object) -> float:
+    """A share: a number, or a text with a percent sign."""
+    words = str(given).strip()
+    try:
+        found = float(words.removesuffix("%")) / (100 if words.endswith("%") else 1)
+    except ValueError:
+        found = -1.0
+    if not isinstance(given, bool) and 0.0 < found <= 1.0:
+        return found
+    raise SpecError(where, shown(given), BOUND)
+
+
+def between(where: str, given: object, least: int, most: int) -> int:
+    """A whole number in a range."""
+    number = as_whole(given)
+    if number is not None and least <= number <= most:
+        return number
+    raise SpecError(where, shown(given), f"a whole number, {least} to {most}")
+
+
+def flag(where: str, given: object) -> bool:
+    """True or false."""
+    if isinstance(given, bool):
+        return given
+    raise SpecError(where, shown(given), "true or false")

@@ -1,0 +1,86 @@
+"""What is asked of a run: ``fct_s.p99``, ``slowdown.mean of short``, ``fct_s.p99 of web``, ``fct_s.p99 of web/short``.
+
+Of all traffic, of a size class, of a traffic entry, or of a size class of an entry. A fact of the whole run
+(``drops``, ``timeouts``, ``hottest.max_use``) stands alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from spinewise.comparison.cells import attribute
+from spinewise.comparison.measured import Measured
+from spinewise.errors import SpecError, nearest
+from spinewise.measures import units
+from spinewise.measures.entries import entries_of
+from spinewise.measures.facts import LINK_NUMBERS, NUMBERS
+from spinewise.measures.summary import ALL
+from spinewise.plain import shown
+from spinewise.specs.spec import Spec
+
+FACTS = (*NUMBERS, *(f"{link}.{name}" for link in ("hottest", "hottest_edge") for name in LINK_NUMBERS))
+DEFAULT = "fct_s.mean"
+ALLOWED = (
+    'a metric such as "fct_s.p99", "slowdown.mean of short", "fct_s.p99 of web" (a [[traffic]] entry),'
+    ' "fct_s.p99 of web/short", or a fact such as "drops"'
+)
+_CLASS_METRIC = re.compile(r"(fct_s|slowdown)\.(mean|p\d{1,2}(\.\d+)?|p999)|flows|unfinished")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a run.
+
+    Attributes:
+        path: below a class of flows, or a fact.
+        entry: name of the traffic entry; None for all traffic.
+        size_class: name of the size class.
+    """
+
+    path: str
+    entry: str | None = None
+    size_class: str = ALL
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        of = "/".join([*([self.entry] if self.entry else []), *([self.size_class] if self.size_class != ALL else [])])
+        return f"{self.path} of {of}" if of else self.path
+
+    def value(self, measured: Measured) -> float:
+        """Of one run; NaN where there is none."""
+        if self.path in FACTS:
+            return measured.summary.facts.get(self.path)
+        return attribute(measured.summary.of(self.size_class, self.entry), self.path)
+
+    def shown(self, value: float, significant: int = 4) -> str:
+        """A value for people."""
+        if self.path.startswith("fct_s"):
+            return units.duration(value, significant)
+        return units.digits(value, significant)
+
+
+def metric(where: str, given: object, spec: Spec) -> Metric:
+    """A metric from its text, which must be there in runs of a resolved spec.
+
+    Raises:
+        SpecError: it is none, or speaks of an entry or a class that the spec has not.
+    """
+    text = given if isinstance(given, str) else ""
+    path, of, name = (part.strip() for part in text.partition(" of "))
+    if path in FACTS and not of:
+        return Metric(path)
+    if not _CLASS_METRIC.fullmatch(path) or (of and not name):
+        words = [*FACTS, "fct_s.mean", "fct_s.p99", "slowdown.mean", "slowdown.p99"]
+        raise SpecError(where, shown(given), ALLOWED, nearest(path, words) if path else None)
+    entries = {entry.name: [str(one["name"]) for one in entry.size_classes] for entry in entries_of(spec)}
+    classes = [str(one["name"]) for one in spec.get("metrics", {}).get("size_classes", [])]
+    whole = {ALL: Metric(path)} | {one: Metric(path, None, one) for one in classes}
+    whole |= {entry: Metric(path, entry) for entry in entries}
+    whole |= {f"{entry}/{one}": Metric(path, entry, one) for entry, ones in entries.items() for one in ones}
+    if not of:
+        return Metric(path)
+    if name not in whole:
+        raise SpecError(where, shown(given), f"of one of {', '.join(whole)}", nearest(name, whole))
+    return whole[name]

@@ -1,0 +1,143 @@
+"""A study: the points of its grid, resolved and checked, and the runs that they come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from spinewise.comparison.cells import Skipped
+from spinewise.comparison.measured import MEASURE
+from spinewise.errors import SpecError
+from spinewise.runs.jobs import resolved_case
+from spinewise.specs.spec import Spec
+from spinewise.studies.axes import Place, places
+from spinewise.studies.file import DEFAULT_SEEDS, Written
+from spinewise.studies.metrics import Metric, metric
+from spinewise.sweeps.sequential import Stop
+from spinewise.sweeps.task import Plain, Task
+
+MOST_POINTS = 100_000
+AHEAD = 1_000_000
+"""Priority of what comes first, above that of any seed."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A point of the grid.
+
+    Attributes:
+        label: by name of the axis.
+        spec: resolved, with the first seed.
+        first: whether its runs come before those of others.
+    """
+
+    label: dict[str, Plain]
+    spec: Spec
+    first: bool = False
+
+    @property
+    def title(self) -> str:
+        """In a line."""
+        return ", ".join(f"{name} {value}" for name, value in self.label.items()) or "the spec as it is"
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is to be run.
+
+    Attributes:
+        name: of the study.
+        axes: their names, in order.
+        cells: points of the grid that can be run.
+        skipped: points whose scheme cannot serve their fabric, and why.
+        seeds: which ones, or the first of those counted up.
+        metrics: what is asked of each run.
+        stop: when there are seeds enough; None for `seeds` alone.
+        flows: whether tables of flows are kept.
+    """
+
+    name: str
+    axes: list[str]
+    cells: list[Cell]
+    skipped: list[Skipped]
+    seeds: list[int]
+    metrics: list[Metric]
+    stop: Stop | None = None
+    flows: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, written: Written) -> Study:
+        """From its file, every point resolved and checked before the first run starts.
+
+        Raises:
+            SpecError: a point is refused for another reason than that its scheme cannot serve its fabric, or all are.
+        """
+        try:
+            return cls.checked(written)
+        except SpecError as error:
+            raise error.with_file(written.file) from None
+
+    @classmethod
+    def checked(cls, written: Written) -> Study:
+        """See `of`."""
+        count = 1
+        for axis in written.axes:
+            count *= len(axis.points)
+        if count > MOST_POINTS:
+            raise SpecError("grid", f"{count:,} points", f"1 to {MOST_POINTS:,} points")
+        seeds = seeds_of(written)
+        cells: list[Cell] = []
+        skipped: list[Skipped] = []
+        for place in places(written.spec, written.axes):
+            try:
+                cells.append(cell(place, seeds[0], written))
+            except SpecError as error:
+                if not error.unserved or len(skipped) + 1 == count:
+                    raise
+                skipped.append(Skipped(title(place), f"{error.hint}; {error.key}: {error.allowed}"))
+        metrics = [metric("study.metrics", one, found.spec) for one in written.metrics for found in cells[:1]]
+        for found in cells:
+            for one in written.metrics:
+                metric("study.metrics", one, found.spec)
+        names = [axis.name for axis in written.axes]
+        return cls(written.name, names, cells, skipped, seeds, metrics, written.stop, written.flows)
+
+    def seed(self, number: int) -> int:
+        """Seed `number` of each cell, from 0; beyond those given they are counted up."""
+        return self.seeds[number] if number < len(self.seeds) else self.seeds[0] + number
+
+    def task(self, cell: Cell, number: int) -> Task:
+        """Repeat `number` of a cell: early repeats of all cells come before later ones."""
+        seed = self.seed(number)
+        return Task(
+            {**cell.spec, "seed": seed},
+            (MEASURE,),
+            study=self.name,
+            label={**cell.label, "seed": seed},
+            priority=AHEAD * cell.first - number,
+            flows=self.flows,
+        )
+
+
+def seeds_of(written: Written) -> list[int]:
+    """The seeds to begin with."""
+    if isinstance(written.seeds, list):
+        return written.seeds
+    first = written.spec.get("seed", 1)
+    count = written.stop.fewest if written.stop else written.seeds or DEFAULT_SEEDS
+    return [first + number for number in range(count)] if isinstance(first, int) else [first]
+
+
+def cell(place: Place, seed: int, written: Written) -> Cell:
+    """A point of the grid, resolved."""
+    spec = resolved_case(None, place.spec, seed, title(place)).spec
+    if "facts" not in written.spec.get("metrics", {}):
+        # They change no outcome, and cost a little time; see `comparison.plan.with_facts`.
+        spec = spec | {"metrics": spec.get("metrics", {}) | {"facts": True}}
+    first = bool(written.first) and all(place.label[name] in labels for name, labels in written.first.items())
+    return Cell(place.label, spec, first)
+
+
+def title(place: Place) -> str:
+    """A point of the grid in a line."""
+    return Cell(place.label, {}).title

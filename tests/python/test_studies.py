@@ -1,0 +1,314 @@
+"""Users' own studies: their file, their grid, seeds until a mean is known, what fails and what is left."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import samples
+import spinewise as sw
+from spinewise import core
+from spinewise.cli import main
+from spinewise.core import Spec
+from spinewise.errors import SpecError
+from spinewise.measures import stats
+from spinewise.specs.spec import load
+from spinewise.studies import conduct, file
+from spinewise.studies.conduct import Conducted, Conductor, estimate
+from spinewise.studies.metrics import Metric, metric
+from spinewise.studies.study import Study
+from spinewise.sweeps import store
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.sequential import Stop
+
+STUDY = """
+[study]
+name = "mine"
+spec = "tiny.toml"
+seeds = 2
+metrics = ["fct_s.mean", "drops", "unfinished"]
+[grid]
+schemes = ["ecmp", "letflow:flowlet_gap_us=200@gap 200"]
+loads = [0.2, 0.4]
+"""
+
+
+def place(folder: Path, text: str = STUDY) -> Path:
+    (folder / "tiny.toml").write_text(samples.TINY_TOML)
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def study(folder: Path, text: str = STUDY, **options: Any) -> Study:
+    return Study.of(file.read(place(folder, text), **options))
+
+
+def conducted(wanted: Study, folder: Path, **options: Any) -> Conducted:
+    with store.opened(folder / "store") as ledger:
+        return Conductor(wanted, ledger, Local(2), **options).conduct()
+
+
+# ---- the file ----
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "allowed"),
+    [
+        (("[grid]", "[gird]"), "gird", "[study], [first], [stop], [keep], [grid]"),
+        (("seeds = 2", "sedes = 2"), "study.sedes", "name, spec, seeds, metrics"),
+        (("seeds = 2", "seeds = 0"), "study.seeds", "a number from 1 to 10000"),
+        (("seeds = 2", "seeds = [1, 1]"), "study.seeds", "different seeds"),
+        (('spec = "tiny.toml"', ""), "study.spec", "the name of a spec file"),
+        (('"drops"', '"dorps"'), "study.metrics", "a metric such as"),
+        (('"drops"', '"fct_s.p99 of web"'), "study.metrics", "of one of all, "),
+        (("[0.2, 0.4]", "[0.2, -1]"), "grid.loads", "numbers above 0"),
+        (("[0.2, 0.4]", "[]"), "grid.loads", "a list with one value or more"),
+        (("loads", "load"), "grid.load", '"loads"'),
+        (('"ecmp", ', '"ecmq", '), "scheme.name", "ecmp"),
+        (('"ecmp", ', '"ecmp", "ecmp", '), "grid.schemes", "labels that differ"),
+        (("loads = [0.2, 0.4]", '"scheme.params.k" = [1]'), 'grid."scheme.params.k"', "without grid.schemes"),
+        (("loads = [0.2, 0.4]", '"transport.minrto" = [1]'), "transport.minrto", "min_rto_us"),
+        (("loads = [0.2, 0.4]", "faults = [{ fault = [] }]"), "grid.faults[0].name", "a name"),
+        (("loads = [0.2, 0.4]", 'faults = [{ name = "a", when = 1 }]'), "grid.faults[0].when", "name, fault"),
+        (("[grid]", "[first]\nloads = [0.3]\n[grid]"), "first.loads", "0.2, 0.4"),
+        (("[grid]", "[first]\nfaults = ['a']\n[grid]"), "first.faults", "schemes, loads"),
+        (("[grid]", "[stop]\nuntil_ci = '2 apples'\n[grid]"), "stop.until_ci", '"2%" or 0.02'),
+        (("[grid]", "[stop]\nmax_seeds = 5\n[grid]"), "stop.until_ci", '"2%" or 0.02'),
+        (("[grid]", "[stop]\nuntil_ci = '2%'\nmin_seeds = 2\n[grid]"), "stop.min_seeds", "a whole number, 5 to"),
+        (("[grid]", "[keep]\nflows = 1\n[grid]"), "keep.flows", "true or false"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_file_and_what_is_allowed(
+    tmp_path: Path, change: tuple[str, str], key: str, allowed: str
+) -> None:
+    with pytest.raises(SpecError) as found:
+        study(tmp_path, STUDY.replace(*change))
+    assert found.value.key == key
+    assert allowed in f"{found.value.allowed} {found.value.hint}"
+    assert found.value.file == str(tmp_path / "study.toml")
+
+
+def test_a_file_that_is_no_toml_and_one_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="valid TOML"):
+        study(tmp_path, "[study")
+    with pytest.raises(SpecError, match="No such file"):
+        file.read(tmp_path / "none.toml")
+
+
+def test_the_spec_may_stand_in_the_study(tmp_path: Path) -> None:
+    inside = STUDY.replace('spec = "tiny.toml"', "") + "[study.spec]\n" + samples.TINY_TOML.replace(
+        "[topology]", "[study.spec.topology]").replace("[[traffic]]", "[[study.spec.traffic]]")  # fmt: skip
+    one, other = study(tmp_path, inside), study(tmp_path)
+    assert [cell.spec for cell in one.cells] == [cell.spec for cell in other.cells]
+
+
+# ---- the grid ----
+
+GRID = """
+[study]
+spec = "tiny.toml"
+seeds = [7, 9]
+[grid]
+"transport.min_rto_us" = [200, 1000]
+schemes = ["ecmp", "lbsp", "rps:transport.min_rto_us=500@own timeout"]
+faults = [{ name = "none" }, { name = "down", fault = [{ kind = "down", ends = ["leaf0", "spine1"], at_us = 100 }] }]
+[first]
+faults = ["down"]
+[keep]
+flows = true
+"""
+
+
+def test_the_grid_is_every_combination_and_variants_win(tmp_path: Path) -> None:
+    found = study(tmp_path, GRID)
+    assert (found.name, found.axes) == ("study", ["transport.min_rto_us", "scheme", "fault"])
+    labels = [tuple(cell.label.values()) for cell in found.cells]
+    assert labels == [(rto, scheme, fault) for rto in (200, 1000) for scheme in ("ecmp", "own timeout")
+                      for fault in ("none", "down")]  # fmt: skip
+    assert [cell.spec["transport"]["min_rto_us"] for cell in found.cells] == [200, 200, 500, 500, 1000, 1000, 500, 500]
+    assert [bool(cell.spec.get("fault")) for cell in found.cells] == [False, True] * 4
+    assert found.skipped[0].label == "transport.min_rto_us 200, scheme lbsp, fault none"
+    task = found.task(found.cells[1], 1)
+    assert (task.spec["seed"], task.flows) == (9, True)
+    assert task.label == {"transport.min_rto_us": 200, "scheme": "ecmp", "fault": "down", "seed": 9}
+    order = sorted((found.task(cell, n) for cell in found.cells for n in (0, 1)), key=lambda one: -one.priority)
+    assert [(one.label["fault"], one.label["seed"]) for one in order[::4]] == [
+        ("down", 7), ("down", 9), ("none", 7), ("none", 9),
+    ]  # fmt: skip
+
+
+def test_a_point_is_the_run_that_compare_makes(tmp_path: Path) -> None:
+    found = conducted(study(tmp_path), tmp_path)
+    same = sw.compare(
+        load(tmp_path / "tiny.toml"), "ecmp,letflow:flowlet_gap_us=200@gap 200", loads=[0.2, 0.4], seeds=2
+    )
+    for number, cell in enumerate(found.study.cells):
+        load_ = cell.label["load"]
+        assert isinstance(load_, float)
+        expected = same.interval(str(cell.label["scheme"]), load_, "all", "fct_s.mean")
+        assert found.interval(number, 0) == expected
+    # And what compare makes is in the store then, for both keep the same of a run.
+    schemes = "ecmp,letflow:flowlet_gap_us=200@gap 200"
+    again = sw.compare(load(tmp_path / "tiny.toml"), schemes, loads=[0.2, 0.4], seeds=2, store=tmp_path / "store")
+    assert [cell.outcome_hash for cell in again.cells] == [cell.outcome_hash for cell in same.cells]
+    assert count(tmp_path) == 8
+
+
+def count(folder: Path) -> int:
+    with store.reading(folder / "store") as ledger:
+        return int(ledger.connection.execute("SELECT count(*) FROM runs").fetchone()[0])
+
+
+def test_metrics_say_of_what() -> None:
+    spec = sw.resolve(samples.TWO_ENTRIES)
+    names = [str(entry["name"]) for entry in spec["traffic"] if "name" in entry]
+    assert metric("m", "fct_s.p98", spec) == Metric("fct_s.p98")
+    assert metric("m", "slowdown.mean of all", spec).text == "slowdown.mean"
+    assert metric("m", "hottest.max_use", spec) == Metric("hottest.max_use")
+    for name in names:
+        assert metric("m", f"unfinished of {name}", spec) == Metric("unfinished", name)
+    for wrong in ("fct_s.p100", "fct_s", "drops of all", "fct_s.mean of", "", 7):
+        with pytest.raises(SpecError):
+            metric("m", wrong, spec)
+
+
+# ---- seeds until a mean is known ----
+
+
+def test_the_rule_looks_seldom_and_not_before_it_may() -> None:
+    stop = Stop(0.1, fewest=5, most=40)
+    assert stop.wanted([]) == 5
+    assert stop.wanted([1.0] * 5) == 5
+    wide = [1.0, 3.0, 2.0, 0.5, 3.5]
+    assert stop.wanted(wide) == 10
+    nearly = [1.0, 1.2, 1.1, 0.95, 1.15]
+    half = stats.t_interval(nearly).half / (0.1 * stats.t_interval(nearly).mean)
+    assert stop.wanted(nearly) == math.ceil(5 * half**2) == 8
+    assert stop.wanted(wide * 8) == 40
+    assert stop.wanted([math.nan] * 8) == 16
+    assert stop.wanted([-1.0, 1.0] * 4) == 16
+
+
+def test_intervals_of_a_sequential_mean_hold_about_as_often_as_they_say() -> None:
+    """Of 95 % intervals some are lost to looking again and again; docs/sweeps.md says how many."""
+    random, hits, tries = Random(7), 0, 600
+    for _ in range(tries):
+        stop, found = Stop(0.1, most=1000), list[float]()
+        while len(found) < (more := stop.wanted(found)):
+            found += [random.gauss(1.0, 0.3) for _ in range(more - len(found))]
+        interval = stats.t_interval(found)
+        hits += abs(interval.mean - 1.0) <= interval.half
+    assert 0.88 <= hits / tries <= 0.96
+
+
+def test_seeds_are_added_where_the_mean_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first point has the same value on all seeds, the second one that varies by a known amount."""
+
+    def value(self: Metric, measured: Any) -> float:
+        seed = measured.summary.of().flows
+        return 1.0 if self.path == "flows" else float(seed)
+
+    text = STUDY.replace('metrics = ["fct_s.mean", "drops", "unfinished"]', 'metrics = ["flows"]')
+    wanted = study(tmp_path, text.replace("loads = [0.2, 0.4]", ""), until_ci=0.2)
+    assert wanted.stop == Stop(0.2, 5, 100)
+    assert wanted.seeds == [1, 2, 3, 4, 5]
+    found = conducted(wanted, tmp_path)
+    for number in range(len(wanted.cells)):
+        values = conduct.values(found.repeats[number], 0)
+        assert found.known(number)
+        assert found.interval(number, 0).half <= 0.2 * found.interval(number, 0).mean
+        # It would not have stopped before: at the looks that it took the mean was not known.
+        looks, at = [5], 5
+        while at < len(values):
+            assert not wanted.stop.met(values[:at])
+            at = wanted.stop.wanted(values[:at])
+            looks.append(at)
+        assert looks[-1] == len(values)
+        assert len(values) > 5
+    monkeypatch.setattr(Metric, "value", value)
+    assert all(len(ones) == 5 for ones in conducted(wanted, tmp_path).repeats)
+
+
+# ---- what fails, and what is left ----
+
+
+def test_failed_runs_are_listed_and_the_rest_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = core.run
+
+    def run(spec: Spec, *more: Any) -> Any:
+        if spec["seed"] == 2 and spec["scheme"]["name"] == "ecmp":
+            raise MemoryError("too much")
+        return usual(spec, *more)
+
+    path, words = place(tmp_path), ["--store", str(tmp_path / "store")]
+    with monkeypatch.context() as patched:
+        patched.setattr(core, "run", run)
+        assert main(["sweep", str(path), *words]) == 1
+    out = capsys.readouterr().out
+    assert "FAILED scheme ecmp, load 0.2, seed 2: MemoryError: too much" in out
+    assert "1 of 2" in out
+    assert "--retry-failed" in out
+    assert main(["sweep", str(path), *words, "--json"]) == 1
+    record = json.loads(capsys.readouterr().out)
+    assert (record["made"], record["failed"], record["left"]) == (0, 2, 0)
+    assert [run["status"] for run in record["cells"][0]["runs"]] == ["done", "failed"]
+    assert main(["sweep", str(path), *words, "--retry-failed"]) == 0
+    assert "8 runs, 2 made now" in capsys.readouterr().out
+
+
+def test_a_budget_leaves_what_would_not_end_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = study(tmp_path, STUDY.replace("seeds = 2", "seeds = 20"))
+    started = time.monotonic()
+    found = conducted(wanted, tmp_path, deadline=started + 0.4)
+    assert 0 < found.left < 80
+    assert time.monotonic() - started < 3.0
+    # Early seeds come first, so that every point has some.
+    assert all(ones[0].values is not None for ones in found.repeats)
+    rest = conducted(wanted, tmp_path)
+    assert (rest.left, rest.made) == (0, 80 - found.made)
+    late = conducted(study(tmp_path, STUDY.replace("seeds = 2", "seeds = 21")), tmp_path, deadline=started)
+    assert (late.made, late.left) == (0, 4)
+
+
+def test_a_budget_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, words = place(tmp_path), ["--store", str(tmp_path / "store")]
+    assert main(["sweep", str(path), *words, "--budget", "0.000001s"]) == 3
+    assert "8 runs left, for which there was no time" in capsys.readouterr().out
+    assert main(["sweep", str(path), *words, "--budget", "1h"]) == 0
+    for wrong in ("60", "1 week", "-1s", "min"):
+        assert main(["sweep", str(path), *words, "--budget", wrong]) == 2
+    assert "such as 60min, 2h or 90s" in capsys.readouterr().err
+
+
+def test_a_dry_run_says_what_it_will_come_to_and_makes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, words = place(tmp_path), ["--store", str(tmp_path / "store"), "--jobs", "2"]
+    assert main(["sweep", str(path), *words, "--dry-run"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "mine: 4 points, 8 runs; about " in said.err
+    assert not (tmp_path / "store").exists()
+    assert main(["sweep", str(path), *words]) == 0
+    capsys.readouterr()
+    assert main(["sweep", str(path), *words, "--dry-run"]) == 0
+    assert "4 points, 8 runs, 8 of them stored; nothing to run" in capsys.readouterr().err
+
+
+def test_an_estimate_is_within_a_factor_of_a_few(tmp_path: Path) -> None:
+    wanted = study(tmp_path, STUDY + '"traffic[0].duration_us" = [200_000]\n')
+    with store.opened(None) as ledger:
+        expected = estimate(wanted, ledger)
+        assert expected.seconds is not None
+        Conductor(wanted, ledger, Local(1)).conduct()
+        took = ledger.connection.execute("SELECT sum(wall_seconds) FROM runs").fetchone()[0]
+    assert took / 5 < expected.seconds < took * 5
