@@ -26,7 +26,8 @@
 //! **Monitoring.** §"Path Classification" measures lengths *periodically* and makes classes of them. §"Rerouting Strategy"
 //! has another word: "For each egress queue, SELB *continuously monitors* the change in queue length". Neither the period
 //! nor the two instants of a change are given, and Algorithm 1 has lengths only. `monitor` has three readings. Classes are
-//! made every τ under each of them.
+//! made every τ under each of them. The default is `"packet"`: it is the one that monitors without a period. `"interval"`
+//! with τ = 10 µs was the default before, and moves flows too late.
 //! - `"interval"`: one timer does both. Growth is the difference of two measurements τ apart, and the judgement holds until
 //!   the next one. It is continuous for a small τ, at one tick of each leaf per τ.
 //! - `"measured"`: each data packet has its path judged when it comes to its leaf, and other paths when it may move there.
@@ -114,8 +115,8 @@ crate::params! {
         theta: f64 = 0.2, Allowed::Number { min: 0.0, max: 1e3 };
         /// When a path is judged congested: at each measurement, by its queue's growth over the period τ; or as each packet
         /// comes, by the growth since the last measurement or since the last packet that took the path (SELB §III: "continuously
-        /// monitors"; the first is our default).
-        monitor: Monitor = Monitor::Interval, Allowed::Words(Monitor::WORDS);
+        /// monitors"; so the last is the default).
+        monitor: Monitor = Monitor::Packet, Allowed::Words(Monitor::WORDS);
         /// Period τ of measurements and of classes, microseconds (own choice: 10).
         tau_us: f64 = 10.0, Allowed::Number { min: 0.01, max: 1e6 },
             crate::conweave_like!(10.0);

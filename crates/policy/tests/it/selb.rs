@@ -4,13 +4,18 @@ use crate::common::{Shell, ack, data};
 use spinewise_policy::out::Action;
 use spinewise_policy::schemes::conweave::header::{CLEAR, NO_QUEUE, Stamp};
 use spinewise_policy::schemes::conweave::reorder::{Body, Header, Mark, TIMER};
-use spinewise_policy::schemes::selb::{Config, FirstPath, Flow, Selb};
+use spinewise_policy::schemes::selb::{Config, FirstPath, Flow, Monitor, Selb};
 use spinewise_policy::*;
 
 const UPLINKS: usize = 8;
 const TAU: Span = Span::from_us(10);
 /// What a queue grows by in a period at θ = 0.2 of 10 Gbps.
 const BOUND: u64 = 2_500;
+
+/// Paths are judged at each measurement, which these tests take one by one.
+fn timed() -> Config {
+    Config { monitor: Monitor::Interval, ..Config::default() }
+}
 
 fn leaf(config: &Config) -> Shell<Selb> {
     let mut shell = Shell::new(config, Tier::Leaf, 0, UPLINKS as u16);
@@ -63,7 +68,7 @@ fn recorded(shell: &Shell<Selb>, name: &str) -> Vec<f64> {
 
 #[test]
 fn a_path_is_congested_for_the_period_in_which_its_queue_grew_faster_than_theta() {
-    let mut shell = leaf(&Config::default());
+    let mut shell = leaf(&timed());
     measure(&mut shell, [BOUND, BOUND + 1, 0, 12_500, 1, 0, 0, 0]);
     assert_eq!(congested(&shell), [1, 3]);
     assert_eq!(recorded(&shell, "congested_paths"), [2.0]);
@@ -80,14 +85,14 @@ fn a_path_is_congested_for_the_period_in_which_its_queue_grew_faster_than_theta(
 
 #[test]
 fn theta_is_a_share_of_the_links_own_rate_and_time_is_what_has_passed() {
-    let mut shell = leaf(&Config { theta: 0.5, ..Config::default() });
+    let mut shell = leaf(&Config { theta: 0.5, ..timed() });
     shell.room.ports.rates[4 + 3] = 100_000_000_000;
     measure(&mut shell, [6_250, 6_251, 0, 6_251, 0, 0, 0, 0]);
     assert_eq!(congested(&shell), [1]);
     shell.wait(TAU);
     measure(&mut shell, [6_250 + 12_500, 6_251 + 12_501, 0, 6_251 + 125_001, 0, 0, 0, 0]);
     assert_eq!(congested(&shell), [1, 3], "over two periods");
-    let mut first = Shell::<Selb>::new(&Config::default(), Tier::Leaf, 0, UPLINKS as u16);
+    let mut first = Shell::<Selb>::new(&timed(), Tier::Leaf, 0, UPLINKS as u16);
     measure(&mut first, [1_000_000; UPLINKS]);
     assert_eq!(congested(&first), [], "one measurement knows no growth");
 }
@@ -96,7 +101,7 @@ fn theta_is_a_share_of_the_links_own_rate_and_time_is_what_has_passed() {
 fn a_long_queue_counts_only_if_told() {
     let long = [400_000, 400_001, 0, 0, 0, 0, 0, 0];
     for (also_len_bytes, expected) in [(0, vec![]), (400_000, vec![1])] {
-        let mut shell = leaf(&Config { also_len_bytes, ..Config::default() });
+        let mut shell = leaf(&Config { also_len_bytes, ..timed() });
         measure(&mut shell, long);
         measure(&mut shell, long);
         assert_eq!(congested(&shell), expected);
@@ -105,7 +110,7 @@ fn a_long_queue_counts_only_if_told() {
 
 #[test]
 fn classes_follow_lengths_and_their_changes_are_told() {
-    let mut shell = leaf(&Config::default());
+    let mut shell = leaf(&timed());
     measure(&mut shell, [100_000, 1_000, 0, 250_000, 101_000, 0, 2_000, 251_000]);
     let clusters = |shell: &Shell<Selb>| shell.ports[4..].iter().map(|p| p.cluster).collect::<Vec<_>>();
     assert_eq!(clusters(&shell), [1, 0, 0, 2, 1, 0, 0, 2]);
@@ -121,7 +126,7 @@ fn classes_follow_lengths_and_their_changes_are_told() {
 
 #[test]
 fn more_classes_than_paths_are_as_many_as_there_are_lengths() {
-    let mut shell = leaf(&Config { k: 16, ..Config::default() });
+    let mut shell = leaf(&Config { k: 16, ..timed() });
     measure(&mut shell, [3, 1, 4, 1, 5, 9, 2, 6]);
     let clusters: Vec<u8> = shell.ports[4..].iter().map(|p| p.cluster).collect();
     assert_eq!(clusters, [2, 0, 3, 0, 4, 6, 1, 5]);
@@ -131,7 +136,7 @@ fn more_classes_than_paths_are_as_many_as_there_are_lengths() {
 fn the_tail_goes_the_old_way_and_what_follows_a_free_way_of_the_same_class() {
     let mut used = [0u32; UPLINKS];
     for seed in 0..3_000 {
-        let mut shell = leaf(&Config::default());
+        let mut shell = leaf(&timed());
         shell.rng = Rng::stream(seed, "test", 0);
         // Low: 1 2 5 6, of which 5 grows; middle: 0 4; high: 3 7.
         measure(&mut shell, [100_000, 1_000, 0, 250_000, 101_000, 0, 2_000, 251_000]);
@@ -158,7 +163,7 @@ fn the_tail_goes_the_old_way_and_what_follows_a_free_way_of_the_same_class() {
 
 /// Middle class 0 and 4, both growing; the shortest queues are elsewhere.
 fn growing_class(seed: u64) -> Shell<Selb> {
-    let mut shell = leaf(&Config::default());
+    let mut shell = leaf(&timed());
     shell.rng = Rng::stream(seed, "test", 0);
     measure(&mut shell, [100_000, 1_000, 500, 250_000, 100_000, 900, 2_000, 251_000]);
     measure(&mut shell, [110_000, 1_000, 500, 250_000, 111_000, 900, 2_000, 251_000]);
@@ -215,7 +220,7 @@ fn rerouted(config: &Config) -> (Shell<Selb>, usize, u8) {
 
 #[test]
 fn one_reroute_at_a_time_and_clear_allows_the_next() {
-    let (mut shell, way, epoch) = rerouted(&Config::default());
+    let (mut shell, way, epoch) = rerouted(&timed());
     for stale in [epoch.wrapping_sub(1), epoch.wrapping_add(1)] {
         hear(&mut shell, CLEAR, 1, stale);
         let (same, header) = pick(&mut shell, 1);
@@ -241,7 +246,7 @@ fn one_reroute_at_a_time_and_clear_allows_the_next() {
 
 #[test]
 fn a_silence_opens_an_epoch_on_a_path_that_is_not_congested() {
-    let (mut shell, way, epoch) = rerouted(&Config::default());
+    let (mut shell, way, epoch) = rerouted(&timed());
     pick(&mut shell, 1);
     shell.wait(Span::from_us(300));
     assert!(pick(&mut shell, 1).1.rerouted, "300 µs are not longer than 300 µs");
@@ -263,7 +268,7 @@ fn a_silence_opens_an_epoch_on_a_path_that_is_not_congested() {
 
 #[test]
 fn by_ecmp_a_flow_starts_where_its_hash_says() {
-    let mut shell = leaf(&Config { first_path: FirstPath::Ecmp, ..Config::default() });
+    let mut shell = leaf(&Config { first_path: FirstPath::Ecmp, ..timed() });
     (0..UPLINKS).for_each(|way| shell.ports[4 + way].congested = true);
     let mut used = [0u32; UPLINKS];
     for flow in 0..4_000 {
@@ -280,8 +285,8 @@ fn by_ecmp_a_flow_starts_where_its_hash_says() {
 
 #[test]
 fn other_packets_other_tiers_and_single_paths_bear_no_header() {
-    let mut shell = leaf(&Config::default());
-    let mut spine = Shell::<Selb>::new(&Config::default(), Tier::Spine, 4, 4);
+    let mut shell = leaf(&timed());
+    let mut spine = Shell::<Selb>::new(&timed(), Tier::Spine, 4, 4);
     let probe = Packet { kind: Kind::Probe, ..data(1) };
     for packet in [ack(1), probe] {
         let mut header = Header::default();
@@ -301,7 +306,7 @@ fn other_packets_other_tiers_and_single_paths_bear_no_header() {
 
 #[test]
 fn only_candidates_are_chosen_and_a_path_that_is_gone_is_left_without_a_tail() {
-    let mut shell = leaf(&Config::default());
+    let mut shell = leaf(&timed());
     shell.room.candidates = vec![4, 7, 9];
     for flow in 0..300 {
         let (way, _) = pick(&mut shell, flow);
@@ -351,7 +356,7 @@ fn last_leaf(config: &Config) -> (Shell<Selb>, [Header; 3]) {
 
 #[test]
 fn what_overtakes_is_held_until_the_tail_which_is_answered() {
-    let (mut last, [first, tail, next]) = last_leaf(&Config::default());
+    let (mut last, [first, tail, next]) = last_leaf(&timed());
     assert_eq!(arrive(&mut last, first), Verdict::Forward);
     for _ in 0..3 {
         last.wait(Span(100));
@@ -370,7 +375,7 @@ fn what_overtakes_is_held_until_the_tail_which_is_answered() {
 
 #[test]
 fn a_tail_that_does_not_come_is_given_up() {
-    let (mut last, [first, _, next]) = last_leaf(&Config::default());
+    let (mut last, [first, _, next]) = last_leaf(&timed());
     arrive(&mut last, first);
     assert_eq!(arrive(&mut last, next), Verdict::Hold(Queue(3)));
     let key = Key::Flow(FlowKey(1), TIMER);
@@ -386,19 +391,19 @@ fn a_tail_that_does_not_come_is_given_up() {
 
 #[test]
 fn without_a_free_queue_packets_pass_and_the_flow_keeps_its_path_until_silent() {
-    let (mut last, [first, tail, next]) = last_leaf(&Config::default());
+    let (mut last, [first, tail, next]) = last_leaf(&timed());
     last.room.ports.free = None;
     arrive(&mut last, first);
     assert_eq!(arrive(&mut last, next), Verdict::Forward);
     assert_eq!(sent(&last), [(NO_QUEUE, Some(Body { epoch: tail.epoch, way: next.way }))]);
     assert_eq!(recorded(&last, "out_of_order"), [1.0]);
-    let (mut untold, [first, _, next]) = last_leaf(&Config { keep_path_us: 0.0, ..Config::default() });
+    let (mut untold, [first, _, next]) = last_leaf(&Config { keep_path_us: 0.0, ..timed() });
     untold.room.ports.free = None;
     arrive(&mut untold, first);
     assert_eq!((arrive(&mut untold, next), sent(&untold)), (Verdict::Forward, vec![]));
 
     for (keep_path_us, stays) in [(1e9, true), (100.0, false)] {
-        let (mut source, way, epoch) = rerouted(&Config { keep_path_us, ..Config::default() });
+        let (mut source, way, epoch) = rerouted(&Config { keep_path_us, ..timed() });
         hear(&mut source, NO_QUEUE, 1, epoch.wrapping_add(1));
         assert_eq!(recorded(&source, "kept"), [], "of another epoch");
         hear(&mut source, NO_QUEUE, 1, epoch);
@@ -420,7 +425,7 @@ fn without_a_free_queue_packets_pass_and_the_flow_keeps_its_path_until_silent() 
 
 #[test]
 fn packets_without_a_stamp_pass_and_leave_no_trace() {
-    let (mut last, [_, _, next]) = last_leaf(&Config::default());
+    let (mut last, [_, _, next]) = last_leaf(&timed());
     assert_eq!(arrive(&mut last, Header::default()), Verdict::Forward);
     let packet = Packet { in_port: Port(4), out_port: Port(0), ..ack(1) };
     assert_eq!(last.ingress(0, &packet, &mut { next }), Verdict::Forward);
