@@ -7,11 +7,12 @@ import pickle
 from functools import cache, partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
-from spinewise.reproduction.experiment import Experiment
 from spinewise.reproduction.reproduce import OWN_PAPERS, Listed, listed, load_experiment
+from spinewise.sweeps.sources import file_of, with_imports
 
 ROOT = Path(__file__).parents[2] / "python"
 PACKAGE, PAPERS = "spinewise", "spinewise.papers"
@@ -98,25 +99,15 @@ def test_experiments_stand_on_reproduction_specs_runs_and_measures_alone() -> No
     assert len(seen) > 40
 
 
-def measuring(experiment: Experiment) -> tuple[str, set[str]]:
-    """The module of what an experiment measures, and all modules of papers that it needs."""
-    function = experiment.measure.func if isinstance(experiment.measure, partial) else experiment.measure
-    found = graph()
-    waiting, seen = {function.__module__}, set()
-    while waiting:
-        name = waiting.pop()
-        seen.add(name)
-        waiting |= {one for one in found[name] if within(one, PAPERS)} - seen
-    return function.__module__, seen
-
-
 @pytest.mark.parametrize("entry", listed(OWN_PAPERS), ids=lambda entry: str(entry.id))
 def test_what_is_measured_stands_apart_from_what_is_run_drawn_and_judged(entry: Listed) -> None:
-    experiment = load_experiment(entry)
-    assert pickle.loads(pickle.dumps(experiment.measure)) == experiment.measure
-    module, needed = measuring(experiment)
-    assert within(module, f"{PAPERS}.{entry.paper}.measure")
-    for name in needed:
-        for node in ast.walk(ast.parse((ROOT / f"{name.replace('.', '/')}.py").read_text())):
+    """A claim that is reworded leaves the digest of the measurements as it was."""
+    measure = load_experiment(entry).measure
+    assert pickle.loads(pickle.dumps(measure)) == measure
+    function = measure.func if isinstance(measure, partial) else measure
+    assert isinstance(function, FunctionType)
+    assert within(function.__module__, f"{PAPERS}.{entry.paper}.measure")
+    for path in with_imports(file_of(function), OWN_PAPERS):
+        for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and within(str(node.module), "spinewise.reproduction"):
-                assert {alias.name for alias in node.names} <= {"Run", "Timeline", "readings"}, name
+                assert {alias.name for alias in node.names} <= {"Run", "Timeline", "readings"}, path

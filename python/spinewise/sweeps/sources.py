@@ -19,7 +19,7 @@ from types import FunctionType
 from spinewise.sweeps.packed import pack
 
 PACKAGE = Path(__file__).resolve().parents[1]
-COMMON = ("measures", "runs/result.py")
+COMMON = ("measures", "runs/result.py", "reproduction/readings.py")
 """What every measurement stands on, below the package."""
 
 

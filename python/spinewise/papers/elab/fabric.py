@@ -1,4 +1,4 @@
-"""What the experiments on ELAB share: the set-ups T4-A to T4-D, the schemes, and how traffic is split over paths."""
+"""What the experiments on ELAB share: the set-ups T4-A to T4-D, the schemes, and the assumptions."""
 
 from __future__ import annotations
 

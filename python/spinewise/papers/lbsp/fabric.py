@@ -1,4 +1,4 @@
-"""What the experiments on LBSP share: the set-ups T1-A to T1-D, what fails in them, the schemes, and what is read off.
+"""What the experiments on LBSP share: the set-ups T1-A to T1-D, the schemes, checks, and the assumptions.
 
 The paper ran ns-2 and names few of its settings: where it is silent, ns-2's own defaults stand (segments of 1000 bytes,
 a first window of two), with today's usual ones beside them.

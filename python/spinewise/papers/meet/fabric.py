@@ -1,4 +1,4 @@
-"""What the experiments on MEET share: the two fabrics, the schemes, and what is read off a run.
+"""What the experiments on MEET share: the two fabrics, the schemes, the forms of a run, and the assumptions.
 
 Set-up of §4: 8 leaves, 8 spines, 16 hosts under each leaf (2:1), every link 10 Gbps; "asymmetric" has 20 to 30 % of
 the links between leaves and spines at 1 Gbps. DCTCP on NewReno, as the public ns-3 code of Hermes has it.

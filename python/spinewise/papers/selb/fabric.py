@@ -1,4 +1,4 @@
-"""What the experiments on SELB share: the two fabrics, the schemes, and what is read off a run.
+"""What the experiments on SELB share: the two fabrics, the schemes, and the assumptions.
 
 Set-ups T3-A (§II-B) and T3-B (§IV): 8 leaves, 8 spines, every link 100 Gbps and 1 µs; 16 hosts under each leaf (2:1) or
 32 (4:1); DCQCN, over priority flow control with go-back-N ("lossless") or IRN with one BDP in flight.
