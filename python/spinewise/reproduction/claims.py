@@ -1,51 +1,67 @@
 """Checks of a paper's statements, computed from paired runs.
 
-A comparison is decided when the 95 % interval of the paired difference excludes zero. A statement about
-several points holds when it holds at all of them, fails when one of them contradicts it, and is not
-decided otherwise.
+A comparison is decided when the 95 % interval of the paired difference excludes zero, cannot be told when the
+interval includes it, and is not testable without an interval. A statement about several points holds when it holds at
+all of them, and fails when one of them contradicts it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from statistics import median
 
 from spinewise.measures import units
 from spinewise.measures.stats import Interval, paired_difference, t_interval
 from spinewise.reproduction.experiment import Measured, Status, Verdict
 
-MARKS = {Status.HOLDS: "yes", Status.PARTLY: "in part", Status.FAILS: "NO", Status.OPEN: "open"}
+MARKS = {
+    Status.HOLDS: "yes",
+    Status.PARTLY: "in part",
+    Status.FAILS: "NO",
+    Status.OPEN: "open",
+    Status.UNTESTED: "untested",
+}
 
 # A claimed effect counts as reproduced in size when at least this share of it is measured.
 ENOUGH = 0.5
 
 
-def line(status: Status, text: str) -> Verdict:
-    """A verdict on one comparison."""
-    return Verdict(status, (f"{MARKS[status]}: {text}",))
+def line(status: Status, text: str, *, comparisons: int = 1) -> Verdict:
+    """A verdict on one comparison of an interval, or on what has none (`comparisons` 0)."""
+    return Verdict(status, (f"{MARKS[status]}: {text}",), 0 if status is Status.UNTESTED else comparisons)
+
+
+def together(status: Status, verdicts: Sequence[Verdict]) -> Verdict:
+    """The evidence of several checks under one status."""
+    evidence = tuple(text for verdict in verdicts for text in verdict.evidence)
+    return Verdict(status, evidence, sum(verdict.comparisons for verdict in verdicts))
+
+
+# Of a statement whose parts must all hold, the first of these that a part has.
+WORST_FIRST = (Status.FAILS, Status.OPEN, Status.UNTESTED, Status.PARTLY)
 
 
 def combined(verdicts: Iterable[Verdict]) -> Verdict:
-    """All must hold: fails when one fails, is open when one is open."""
+    """All must hold: fails when one fails, cannot be told when one cannot."""
     found = list(verdicts)
-    statuses = {verdict.status for verdict in found}
-    status = Status.HOLDS
-    if Status.PARTLY in statuses:
-        status = Status.PARTLY
-    if not found or Status.OPEN in statuses:
-        status = Status.OPEN
-    if Status.FAILS in statuses:
-        status = Status.FAILS
-    return Verdict(status, tuple(text for verdict in found for text in verdict.evidence))
+    statuses = {verdict.status for verdict in found} or {Status.UNTESTED}
+    return together(next((status for status in WORST_FIRST if status in statuses), Status.HOLDS), found)
 
 
 def above_zero(difference: Interval) -> Status:
-    """Whether a paired difference is above zero, below it, or neither for sure."""
+    """Whether a paired difference is above zero, below it, or neither for sure; not testable without an interval."""
     if difference.excludes_zero:
         return Status.HOLDS if difference.mean > 0.0 else Status.FAILS
-    return Status.OPEN
+    return unsure(difference)
+
+
+def unsure(*intervals: Interval) -> Status:
+    """What is said of a comparison that decides nothing: not testable without intervals."""
+    return Status.OPEN if all(math.isfinite(one.half) for one in intervals) else Status.UNTESTED
 
 
 def flipped(difference: Interval) -> Interval:
@@ -106,13 +122,13 @@ def step_text(measured: Measured, curve: str, metric: str, before: float, after:
 
 
 def within(variant: str, check: Callable[[Measured], Verdict]) -> Callable[[Measured], Verdict]:
-    """A check of one variant of the experiment alone; not decided without any runs of it."""
+    """A check of one variant of the experiment alone; not testable without any runs of it."""
     return partial(_within, variant, check)
 
 
 def _within(variant: str, check: Callable[[Measured], Verdict], measured: Measured) -> Verdict:
     part = measured.within(variant)
-    return check(part) if part.measurements else line(Status.OPEN, f"no runs of {variant}")
+    return check(part) if part.measurements else line(Status.UNTESTED, f"no runs of {variant}")
 
 
 def trend(measured: Measured, curve: str, metric: str, *, rising: float) -> Verdict:
@@ -121,7 +137,7 @@ def trend(measured: Measured, curve: str, metric: str, *, rising: float) -> Verd
     In part when the ends say so and a step does not.
     """
     if len(measured.xs) < 2:
-        return line(Status.OPEN, f"{metric} of {curve}: fewer than two points")
+        return line(Status.UNTESTED, f"{metric} of {curve}: fewer than two points")
     ends = (measured.xs[0], measured.xs[-1])
     whole = above_zero(signed(step(measured, curve, metric, *ends), rising))
     steps = pairwise(measured.xs)
@@ -131,7 +147,7 @@ def trend(measured: Measured, curve: str, metric: str, *, rising: float) -> Verd
     status = Status.PARTLY if whole is Status.HOLDS and against else whole
     texts = [step_text(measured, curve, metric, *ends)]
     texts += [f"against it, {step_text(measured, curve, metric, *pair)}" for pair in against]
-    return line(status, "; ".join(texts))
+    return line(status, "; ".join(texts), comparisons=len(measured.xs))
 
 
 def bend(measured: Measured, curve: str, metric: str, *, valley: float) -> Verdict:
@@ -142,7 +158,7 @@ def bend(measured: Measured, curve: str, metric: str, *, valley: float) -> Verdi
     """
     inner = measured.xs[1:-1]
     if not inner:
-        return line(Status.OPEN, f"{metric} of {curve}: fewer than three points")
+        return line(Status.UNTESTED, f"{metric} of {curve}: fewer than three points")
     best = min(inner, key=lambda x: valley * measured.interval(curve, x, metric).mean)
     ends = (measured.xs[0], measured.xs[-1])
     found = [above_zero(signed(step(measured, curve, metric, best, end), valley)) for end in ends]
@@ -151,7 +167,8 @@ def bend(measured: Measured, curve: str, metric: str, *, valley: float) -> Verdi
         status = Status.FAILS
     elif len(set(found)) == 1:
         status = found[0]
-    return line(status, "; ".join(step_text(measured, curve, metric, end, best) for end in ends))
+    texts = [step_text(measured, curve, metric, end, best) for end in ends]
+    return line(status, "; ".join(texts), comparisons=len(ends))
 
 
 def signed(difference: Interval, sign: float) -> Interval:
@@ -169,10 +186,11 @@ def zero(measured: Measured, curve: str, metric: str) -> Verdict:
     """`metric` is exactly zero on `curve`, in every run."""
     values = [value for x in measured.xs for value in measured.values(curve, x, metric)]
     if not values:
-        return line(Status.OPEN, f"{metric}: {curve} has no runs")
+        return line(Status.UNTESTED, f"{metric}: {curve} has no runs")
     return line(
         Status.HOLDS if max(values) == 0.0 else Status.FAILS,
         f"{metric}: largest of {curve} is {number(max(values))} in {len(values)} runs",
+        comparisons=0,
     )
 
 
@@ -211,7 +229,7 @@ def above_limit(measured: Measured, curve: str, metric: str, limit: float, x: fl
 def near(measured: Measured, curve: str, metric: str, x: float, value: float, *, within: float) -> Verdict:
     """`metric` of `curve` lies within so much of a value that the paper gives, the interval and all."""
     own = measured.interval(curve, x, metric)
-    status = Status.OPEN
+    status = unsure(own)
     if own.n >= 2 and value - within <= own.low and own.high <= value + within:
         status = Status.HOLDS
     elif own.n >= 2 and (own.high < value - within or own.low > value + within):
@@ -221,22 +239,23 @@ def near(measured: Measured, curve: str, metric: str, x: float, value: float, *,
 
 
 def graded(verdicts: Iterable[Verdict]) -> Verdict:
-    """A statement in several numbers, which may hold in part: all, none, some of them, or none decided."""
+    """A statement in several numbers, which may hold in part: all, none, some of them, or none that could be told."""
     found = list(verdicts)
-    statuses = {verdict.status for verdict in found}
+    statuses = {verdict.status for verdict in found} or {Status.UNTESTED}
+    told = statuses - {Status.OPEN, Status.UNTESTED}
     status = Status.PARTLY
-    if statuses == {Status.FAILS, Status.OPEN}:
-        status = Status.FAILS
-    elif len(statuses) == 1:
-        (status,) = statuses
-    return Verdict(status if found else Status.OPEN, tuple(text for verdict in found for text in verdict.evidence))
+    if told == {Status.FAILS} or len(statuses) == 1:
+        (status,) = told or statuses
+    elif not told:
+        status = Status.OPEN
+    return together(status, found)
 
 
 def reduction(measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float) -> Verdict:
     """`metric` of `curve` lies below that of `other` by a share that the paper gives as `claimed`.
 
     It holds when the difference is certain and at least `ENOUGH` of what is claimed, in part when it is certain but
-    less. It fails when `curve` is higher for sure, or so much of an effect is excluded; else it is not decided.
+    less. It fails when `curve` is higher for sure, or so much of an effect is excluded; else it cannot be told.
     """
     return effect(measured, curve, other, metric, x, claimed=-claimed)
 
@@ -254,7 +273,7 @@ def effect(measured: Measured, curve: str, other: str, metric: str, x: float, *,
     if change.excludes_zero and change.mean > 0.0:
         status = Status.HOLDS if change.mean >= enough else Status.PARTLY
     else:
-        status = Status.FAILS if change.n >= 2 and change.high < enough else Status.OPEN
+        status = Status.FAILS if change.n >= 2 and change.high < enough else unsure(change)
     alike = "" if change.excludes_zero else ", not distinguishable at this size"
     text = comparison(measured, curve, other, metric, x)
     return line(status, f"{text}; paper {100 * claimed:+.0f} %{alike}")
@@ -263,11 +282,23 @@ def effect(measured: Measured, curve: str, other: str, metric: str, x: float, *,
 def up_to(measured: Measured, curve: str, metric: str, *, claimed: float, others: Sequence[str] = ()) -> Verdict:
     """A paper's "up to": the largest share by which `curve` lies below any of `others` (default: all) at any x.
 
-    The cell is chosen by what is then judged, which flatters the paper.
+    The cell is chosen by what is then judged, which flatters the paper; the median over all cells stands beside.
     """
     places = [(other, x) for other in others or measured.others(curve) for x in measured.xs]
-    other, x = min(places, key=lambda place: relative(measured, curve, place[0], place[1], metric))
-    return reduction(measured, curve, other, metric, x, claimed=claimed)
+    shares = {place: relative(measured, curve, *place, metric) for place in places}
+    if not places:
+        return line(Status.UNTESTED, f"{metric}: no runs of {curve} and others")
+    other, x = min(places, key=shares.__getitem__)
+    found = reduction(measured, curve, other, metric, x, claimed=claimed)
+    return replace(found, evidence=(*found.evidence, median_cell(list(shares.values()))), comparisons=len(places))
+
+
+def median_cell(shares: Sequence[float]) -> str:
+    """What stands beside the best cell: the median over all, each a share by which one lies above another."""
+    known = sorted(share for share in shares if math.isfinite(share))
+    if not known:
+        return f"median of {len(shares)} cells: no number"
+    return f"chosen as the best of {len(known)} cells; their median is {100 * median(known):+.1f} %"
 
 
 def relative(measured: Measured, curve: str, other: str, x: float, metric: str) -> float:
@@ -280,7 +311,7 @@ def alike(measured: Measured, curve: str, other: str, metric: str, x: float, *, 
     """`metric` of `curve` lies within a share of that of `other`."""
     change = measured.difference(curve, other, x, metric)
     bound = within * measured.interval(other, x, metric).mean
-    status = Status.OPEN
+    status = unsure(change)
     if change.n >= 2 and max(abs(change.low), abs(change.high)) <= bound:
         status = Status.HOLDS
     elif change.n >= 2 and (change.low > bound or change.high < -bound):

@@ -109,30 +109,57 @@ class Panel:
 
 
 class Status(enum.Enum):
-    """What came of a claim."""
+    """What came of a check: the words that every page, table and record uses.
 
-    HOLDS = "holds"
-    PARTLY = "holds in part"
-    FAILS = "does not hold"
-    OPEN = "not decided"
+    `OPEN` has runs whose intervals include both; `UNTESTED` has none, too few, or nothing that could fail.
+    """
+
+    HOLDS = "reproduced"
+    PARTLY = "in part"
+    FAILS = "not reproduced"
+    OPEN = "not distinguishable"
+    UNTESTED = "not testable"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A status and the numbers behind it, one line for each thing that was compared."""
+    """A status and the numbers behind it, one line for each thing that was compared.
+
+    Attributes:
+        status: what came of it.
+        evidence: in words.
+        comparisons: how many intervals of 95 % were compared with something; one in twenty errs.
+    """
 
     status: Status
     evidence: tuple[str, ...]
+    comparisons: int = 0
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper and its check."""
+    """A statement of the paper and its check.
+
+    Attributes:
+        id: of the catalogue (``claims.toml``), with the letter of a part where it has parts: "C0-27c".
+        figure: where the check looks.
+        statement: what is checked, in words.
+        check: computes the verdict.
+        reading: the form, transport or variant that the check is of; "" if there is only one.
+        headline: whether this reading heads the verdict on the statement; see `Experiment.headline`.
+    """
 
     id: str
     figure: str
     statement: str
     check: Callable[[Measured], Verdict]
+    reading: str = ""
+    headline: bool = True
+
+    @property
+    def key(self) -> str:
+        """What tells it from the other checks of its experiment: "C2-03, lossless"."""
+        return f"{self.id}, {self.reading}" if self.reading else self.id
 
 
 @dataclass(frozen=True)
@@ -152,6 +179,7 @@ class Experiment:
         claims: what the paper states, and how each statement is checked.
         assumptions: what the paper leaves open.
         notes: what a reader should know besides.
+        headline: of several readings of a claim, which one heads its verdict, and the words of the paper that say so.
     """
 
     id: str
@@ -164,6 +192,7 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     notes: tuple[str, ...] = ()
+    headline: str = ""
 
 
 @dataclass(frozen=True)
