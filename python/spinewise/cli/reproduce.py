@@ -7,8 +7,10 @@ from pathlib import Path
 
 from spinewise.cli.output import print_json
 from spinewise.reproduction import reproduce
+from spinewise.reproduction.catalogue import load
 from spinewise.reproduction.experiment import Effort
 from spinewise.reproduction.files import record, write_files
+from spinewise.reproduction.verdicts import chance, word
 from spinewise.runs.folder import new_results
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars
@@ -28,7 +30,9 @@ def command(args: argparse.Namespace) -> int:
         with bars() as bar:
             total = len(experiment.runs(effort))
             monitor = BatchProgress(bar, total, experiment.id)
-            done = reproduce.reproduce(experiment, effort, jobs=args.jobs, monitor=monitor, store=args.store)
+            done = reproduce.reproduce(
+                experiment, effort, jobs=args.jobs, monitor=monitor, store=args.store, catalogue=load(folder)
+            )
         write_files(done, target)
     if args.json:
         print_json(record(done))
@@ -54,8 +58,8 @@ def show(done: reproduce.Reproduction, out: str) -> None:
     """The verdicts on the terminal."""
     table = terminal.new_table(done.experiment.title, ["claim", "Fig.", "the paper states", "verdict"], [])
     for claim in done.experiment.claims:
-        verdict = done.verdicts[claim.id]
-        table.line(claim.id, claim.figure, claim.statement, verdict.status.value)
+        table.line(claim.key, claim.figure, claim.statement, word(done, claim))
     console = terminal.console()
     console.print(table)
+    console.print(chance(done.verdicts.values()).text, markup=False)
     console.print(f"figures, evidence and measurements in {out}: report.md", markup=False)

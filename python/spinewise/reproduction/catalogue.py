@@ -165,7 +165,9 @@ def checked(at: str, content: object, keys: tuple[str, ...]) -> Mapping[str, obj
     table = mapping(at, content)
     for key in table:
         if key not in keys:
-            raise SpecError(f"{at}.{key}", table[key], f"no such key; the keys are {', '.join(keys)}", nearest(key, keys))
+            raise SpecError(
+                f"{at}.{key}", table[key], f"no such key; the keys are {', '.join(keys)}", nearest(key, keys)
+            )
     return table
 
 

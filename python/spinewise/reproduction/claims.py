@@ -16,7 +16,7 @@ from statistics import median
 
 from spinewise.measures import units
 from spinewise.measures.stats import Interval, paired_difference, t_interval
-from spinewise.reproduction.experiment import Measured, Status, Verdict
+from spinewise.reproduction.experiment import Claim, Measured, Status, Verdict
 
 MARKS = {
     Status.HOLDS: "yes",
@@ -279,6 +279,14 @@ def effect(measured: Measured, curve: str, other: str, metric: str, x: float, *,
     return line(status, f"{text}; paper {100 * claimed:+.0f} %{alike}")
 
 
+def exceeds(measured: Measured, curve: str, other: str, metric: str, x: float, *, by: float) -> Verdict:
+    """`metric` of `curve` lies above that of `other` by more than a share, the whole interval."""
+    base = measured.interval(other, x, metric).mean
+    change = measured.difference(curve, other, x, metric)
+    beyond = Interval(change.mean - by * base, change.half, change.n)
+    return line(above_zero(beyond), f"{comparison(measured, curve, other, metric, x)}, more than {100 * by:+.0f} %")
+
+
 def up_to(measured: Measured, curve: str, metric: str, *, claimed: float, others: Sequence[str] = ()) -> Verdict:
     """A paper's "up to": the largest share by which `curve` lies below any of `others` (default: all) at any x.
 
@@ -317,3 +325,25 @@ def alike(measured: Measured, curve: str, other: str, metric: str, x: float, *, 
     elif change.n >= 2 and (change.low > bound or change.high < -bound):
         status = Status.FAILS
     return line(status, f"{comparison(measured, curve, other, metric, x)}, within ±{100 * within:g} %")
+
+
+def in_each(readings: Iterable[str], statements: Sequence[Claim], *, headline: Sequence[str]) -> tuple[Claim, ...]:
+    """These claims in each of several readings, which are variants of the experiment: headlines in those of `headline`.
+
+    What a claim says of its own reading stands before the variant; where it is no headline, it is none in any.
+    """
+    return tuple(
+        replace(
+            one,
+            check=within(name, one.check),
+            reading=", ".join(text for text in (one.reading, name) if text),
+            headline=one.headline and name in headline,
+        )
+        for name in readings
+        for one in statements
+    )
+
+
+def beside(claim: str, figure: str, statement: str, check: Callable[[Measured], Verdict], reading: str) -> Claim:
+    """A reading that stands beside the headline."""
+    return Claim(claim, figure, statement, check, reading=reading, headline=False)

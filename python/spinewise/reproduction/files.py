@@ -11,6 +11,7 @@ from spinewise.measures.stats import Interval
 from spinewise.measures.summary import without_nan
 from spinewise.reproduction.experiment import Measured, Measurement, Panel, Timeline
 from spinewise.reproduction.reproduce import Reproduction
+from spinewise.reproduction.verdicts import chance, word
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
 from spinewise.show import plot, style
@@ -123,10 +124,14 @@ def record(done: Reproduction) -> dict[str, Any]:
             "claims": [
                 {
                     "id": claim.id,
+                    "reading": claim.reading,
+                    "headline": claim.headline,
                     "figure": claim.figure,
                     "statement": claim.statement,
-                    "verdict": done.verdicts[claim.id].status.value,
-                    "evidence": done.verdicts[claim.id].evidence,
+                    "verdict": word(done, claim),
+                    "status": done.verdicts[claim.key].status.value,
+                    "comparisons": done.verdicts[claim.key].comparisons,
+                    "evidence": done.verdicts[claim.key].evidence,
                 }
                 for claim in experiment.claims
             ],
@@ -170,15 +175,19 @@ def page(done: Reproduction) -> str:
     lines += [
         "## Claims",
         "",
-        "| claim | figure | the paper states | verdict |",
-        "|---|---|---|---|",
+        "| claim | figure | the paper states | reading | verdict |",
+        "|---|---|---|---|---|",
     ]
     for claim in experiment.claims:
-        verdict = done.verdicts[claim.id].status.value
-        lines.append(f"| {claim.id} | {claim.figure} | {claim.statement} | **{verdict}** |")
+        head = "**" if claim.headline else ""
+        cells_of = (claim.id, claim.figure, claim.statement, claim.reading, f"{head}{word(done, claim)}{head}")
+        lines.append("| " + " | ".join(cells_of) + " |")
+    if experiment.headline:
+        lines += ["", f"Bold heads the verdict on a claim: {experiment.headline}."]
+    lines += ["", chance(done.verdicts.values()).text]
     lines += ["", "Evidence:", ""]
     for claim in experiment.claims:
-        lines += [f"- {claim.id}", *(f"  - {one}" for one in done.verdicts[claim.id].evidence)]
+        lines += [f"- {claim.key}", *(f"  - {one}" for one in done.verdicts[claim.key].evidence)]
     lines += ["", "## What the paper leaves open, and what is assumed here", ""]
     lines += ["| what | assumed | why |", "|---|---|---|"]
     lines += [f"| {one.name} | {one.value} | {one.why} |" for one in experiment.assumptions]

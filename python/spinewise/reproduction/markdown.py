@@ -40,8 +40,9 @@ def measurement(one: dict[str, Any]) -> Measurement:
 def verdicts(folder: Path) -> str:
     """The claims of an experiment with their verdicts."""
     record = read_record(folder)
-    found = [[one["id"], one["figure"], one["statement"], one["verdict"]] for one in record["claims"]]
-    return table(["claim", "figure", "the paper states", "verdict"], found)
+    keys = ("id", "figure", "statement", "reading", "verdict")
+    found = [[one.get(key, "") for key in keys] for one in record["claims"]]
+    return table(["claim", "figure", "the paper states", "reading", "verdict"], found)
 
 
 def row(cells: Iterable[str]) -> str:

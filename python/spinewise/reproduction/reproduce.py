@@ -15,6 +15,7 @@ from pathlib import Path
 
 from spinewise.errors import SpecError, nearest
 from spinewise.reading import SPEC_BYTES, printable, read_text
+from spinewise.reproduction.catalogue import Catalogue, load
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Run, Verdict
 from spinewise.reproduction.measured import measurement, reading
 from spinewise.runs.jobs import Case, Monitor, resolved_case
@@ -137,7 +138,8 @@ def load_experiment(entry: Listed) -> Experiment:
     """The experiment of an entry: ``EXPERIMENT`` of its module.
 
     Raises:
-        SpecError: there is no such module, it does not run, or it defines no experiment.
+        SpecError: there is no such module, it does not run, it defines no experiment, or a check of it names no
+            statement of the folder's list.
     """
     file = printable(entry.folder / PAPERS_FILE)
     allowed = 'a module below the folder, such as "meet.fig06" for meet/fig06.py'
@@ -155,23 +157,38 @@ def load_experiment(entry: Listed) -> Experiment:
     if not isinstance(found, Experiment):
         hint = f"its EXPERIMENT is {'missing' if found is None else type(found).__name__}"
         raise SpecError("module", entry.module, "a module that defines EXPERIMENT, an Experiment", hint, file=file)
+    known = load(entry.folder)
+    if known:
+        for claim in found.claims:
+            known.part(claim.id)
     return found
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """An experiment that was run: measurements and verdicts."""
+    """An experiment that was run: measurements and verdicts.
+
+    Attributes:
+        experiment: what was run.
+        effort: how much of it.
+        measured: what came out.
+        verdicts: by `Claim.key`.
+        catalogue: what the papers state; None for a folder of papers without a list.
+    """
 
     experiment: Experiment
     effort: Effort
     measured: Measured
     verdicts: Mapping[str, Verdict]
+    catalogue: Catalogue | None = None
 
     @classmethod
-    def of(cls, experiment: Experiment, effort: Effort, measured: Measured) -> Reproduction:
+    def of(
+        cls, experiment: Experiment, effort: Effort, measured: Measured, catalogue: Catalogue | None = None
+    ) -> Reproduction:
         """With every claim judged."""
-        verdicts = {claim.id: claim.check(measured) for claim in experiment.claims}
-        return cls(experiment, effort, measured, verdicts)
+        verdicts = {claim.key: claim.check(measured) for claim in experiment.claims}
+        return cls(experiment, effort, measured, verdicts, catalogue)
 
 
 def cases(experiment: Experiment, effort: Effort) -> list[Case[Run]]:
@@ -202,6 +219,7 @@ def reproduce(
     jobs: int | None = None,
     monitor: Monitor | None = None,
     store: str | Path | None = None,
+    catalogue: Catalogue | None = None,
 ) -> Reproduction:
     """Run what the store lacks of an experiment, and judge its claims; without a store, all of it.
 
@@ -213,4 +231,4 @@ def reproduce(
     with opened(store) as ledger:
         swept = sweep(wanted, ledger, engine=Local(jobs), monitor=monitor, strict=True)
         measurements = [measurement(run, task, swept) for run, task in zip(runs, wanted, strict=True)]
-    return Reproduction.of(experiment, effort, Measured(measurements))
+    return Reproduction.of(experiment, effort, Measured(measurements), catalogue)

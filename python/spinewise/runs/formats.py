@@ -45,7 +45,7 @@ class Format:
 
 RUN = Format("run", 1, "run.json")
 COMPARE = Format("compare", 1, "compare.json")
-REPRODUCE = Format("reproduce", 1, "reproduce.json")
+REPRODUCE = Format("reproduce", 2, "reproduce.json")
 RESILIENCE = Format("resilience", 1, "resilience.json")
 PLOT = Format("plot", 1, "plot.json")
 ALL = (RUN, COMPARE, REPRODUCE, RESILIENCE, PLOT)

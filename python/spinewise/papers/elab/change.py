@@ -69,8 +69,8 @@ def in_tens_of_microseconds(metric: str, curve: str, measured: Measured) -> Verd
 
 
 STATEMENTS = (
-    ("sensed_s", "competition"),
-    ("freed_s", "free bandwidth"),
+    ("C4-16a", "sensed_s", "competition"),
+    ("C4-16b", "freed_s", "free bandwidth"),
 )
 
 EXPERIMENT = Experiment(
@@ -94,13 +94,15 @@ EXPERIMENT = Experiment(
     ),
     claims=tuple(
         Claim(
-            f"§2, {what}, {curve}, {transport}", "–", f"senses {what} in tens of µs",
+            key, "change", f"senses {what} in tens of µs",
             claims.within(transport, partial(in_tens_of_microseconds, metric, curve)),
+            reading=f"{curve}, {transport}", headline=curve == ELAB and transport == MAIN,
         )
         for transport in TRANSPORTS
-        for metric, what in STATEMENTS
+        for key, metric, what in STATEMENTS
         for curve in CURVES
     ),
+    headline="ELAB as printed over ECN-TCP with three duplicate ACKs: the paper says TCP and ECN, no more",
     assumptions=(
         *fabric.ASSUMPTIONS,
         Assumption("change", "a UDP flow that no host of the pair sends takes half of path 2", "§2 names no change"),

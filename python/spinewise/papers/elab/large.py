@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from spinewise.papers.elab import fabric
@@ -95,13 +95,11 @@ ASSUMPTIONS = (
     Assumption("web search", "DCTCP's distribution, mean 1.6 MB", "quoted from Hermes"),
 )
 
-Statement = tuple[str, str, Callable[[Measured], Verdict]]
-
 
 def experiment(
     number: str,
     title: str,
-    statements: Sequence[Statement],
+    statements: Sequence[Claim],
     *,
     override: Sequence[Mapping[str, object]],
     loads: Sequence[float],
@@ -120,11 +118,8 @@ def experiment(
         runs=partial(runs, loads, others, override),
         measure=measure,
         panels=panels(number),
-        claims=tuple(
-            Claim(f"{key}, {name}", number, text, claims.within(name, check))
-            for name in TRANSPORTS
-            for key, text, check in statements
-        ),
+        claims=claims.in_each(TRANSPORTS, statements, headline=[MAIN]),
+        headline="ECN-TCP with three duplicate ACKs: the paper says TCP and ECN, and nothing of reordering",
         assumptions=ASSUMPTIONS,
         notes=("`--whole` has 200 ms of arrivals.",),
     )

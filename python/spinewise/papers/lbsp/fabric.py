@@ -103,7 +103,7 @@ def unchanged(measured: Measured, curve: str, metric: str, before: float, after:
     """`metric` of `curve` at x = `after` lies within a share of what it is at `before`."""
     change = claims.step(measured, curve, metric, before, after)
     bound = within * measured.interval(curve, before, metric).mean
-    status = Status.OPEN
+    status = claims.unsure(change)
     if change.n >= 2 and max(abs(change.low), abs(change.high)) <= bound:
         status = Status.HOLDS
     elif change.n >= 2 and (change.low > bound or change.high < -bound):
@@ -116,7 +116,7 @@ def grows(measured: Measured, curve: str, metric: str, before: float, after: flo
     """`metric` of `curve` at x = `after` is at least `factor` times what it is at `before`, seed by seed."""
     late, early = (np.asarray(measured.values(curve, x, metric)) for x in (after, before))
     ratio = stats.t_interval(late / early)
-    status = Status.OPEN
+    status = claims.unsure(ratio)
     if ratio.n >= 2 and ratio.low >= factor:
         status = Status.HOLDS
     elif ratio.n >= 2 and ratio.high < factor:

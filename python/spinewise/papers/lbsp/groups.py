@@ -122,14 +122,15 @@ EXPERIMENT = Experiment(
     measure=measure,
     panels=tuple(panel for name in CASES for panel in panels(name)),
     claims=tuple(
-        Claim(f"{key}, {name}", "groups", text, claims.within(name, check))
-        for name, (size, _) in CASES.items()
+        Claim(key, "groups", text, claims.within(name, check), reading=name, headline=transport == RENO)
+        for name, (size, transport) in CASES.items()
         for key, text, check in (
-            ("§3.4 paths", "more paths in a group: shorter completion", partial(more_paths, size)),
-            ("§3.4 groups", "more groups: more robust to failures", partial(more_groups, size)),
-            ("§3.4 hash", "hashed groups as good as by destination (5 %)", hash_is_like),
+            ("C1-18", "more paths in a group: shorter completion", partial(more_paths, size)),
+            ("C1-19", "more groups: more robust to failures", partial(more_groups, size)),
+            ("C1-20", "hashed groups as good as by destination (5 %)", hash_is_like),
         )
     ),
+    headline="Reno (§4), both trees",
     assumptions=(
         *fabric.ASSUMPTIONS,
         Assumption("traffic", "a permutation between racks, all at once", "none is given; it loads every link"),

@@ -198,7 +198,7 @@ def percentiles(measured: Measured) -> Verdict:
     for size, share in ((75, 0.5), (350, 0.9), (10_000, 0.99)):
         values = measured.values(measured.curves[0], measured.xs[0], f"share_below_{size}")
         status = Status.HOLDS if min(values) > share - DRAWN else Status.FAILS
-        found.append(claims.line(status, f"{100 * values[0]:.2f} % of flows below {size} B"))
+        found.append(claims.line(status, f"{100 * values[0]:.2f} % of flows below {size} B", comparisons=0))
     return claims.graded(found)
 
 
@@ -243,7 +243,7 @@ def under_rack(statement: Statement) -> Statement:
 def counted(check: Check, measured: Measured) -> Verdict:
     """A check, with the number of flows behind it."""
     verdict = check(measured)
-    return Verdict(verdict.status, (*verdict.evidence, *counts(measured)))
+    return replace(verdict, evidence=(*verdict.evidence, *counts(measured)))
 
 
 def counts(part: Measured) -> list[str]:
@@ -275,15 +275,18 @@ def experiment(
         panels=panels(plan),
         claims=tuple(
             Claim(
-                one.id if form == TO_COMPLETION else f"{one.id}, {form}",
+                one.id,
                 plan.number + one.panel,
                 one.text,
                 claims.within(form, partial(counted, one.check)),
+                reading=form,
+                headline=form == TO_COMPLETION,
             )
             for form in plan.forms
             for one in statements
             if form in one.forms
         ),
+        headline="runs to completion, schemes as their papers have them (§4: 'as suggested in corresponding papers')",
         assumptions=fabric.ASSUMPTIONS,
         notes=(
             "Reductions hold when certain and at least half of what the paper gives (of a range: its lower end), and"

@@ -14,6 +14,7 @@ from spinewise.measures import stats
 from spinewise.papers.pdlb import fig03
 from spinewise.papers.pdlb.fig03 import TRANSPORTS
 from spinewise.papers.pdlb.measure.fig06 import MODELS, measure
+from spinewise.papers.pdlb.transports import THREE
 from spinewise.reproduction import claims, readings
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -32,6 +33,8 @@ BAD = fig03.OF_FIG_3
 SIMULATION = "simulation"
 # A model is of use if its size costs at most this much more than the best one.
 CLOSE = 0.05
+
+PRINTED = "Eq. 9"
 
 
 def variant(rtt_us: int, transport: str) -> str:
@@ -75,8 +78,14 @@ def same_best(name: str, measured: Measured) -> Verdict:
     change = claims.step(measured, SIMULATION, readings.MEAN, best, chosen)
     text = f"model's best size {chosen:g}, simulated best {best:g}; costs {claims.percent(change, its)} more"
     if chosen == best:
-        return claims.line(Status.HOLDS, text)
-    status = Status.HOLDS if change.high <= CLOSE * its else Status.FAILS if change.low > CLOSE * its else Status.OPEN
+        return claims.line(Status.HOLDS, text, comparisons=0)
+    status = (
+        Status.HOLDS
+        if change.high <= CLOSE * its
+        else Status.FAILS
+        if change.low > CLOSE * its
+        else claims.unsure(change)
+    )
     return claims.line(status, text)
 
 
@@ -113,10 +122,12 @@ EXPERIMENT = Experiment(
     panels=tuple(panel(*place) for place in PLACES),
     claims=tuple(
         Claim(
-            f"C0-08: {name}; {variant(*place)}",
+            "C0-08",
             "6",
             "the model's trend over the sizes is that of the simulation, and its best size as good",
             claims.within(variant(*place), partial(both, name)),
+            reading=f"{name}; {variant(*place)}",
+            headline=name == PRINTED and place[1] == THREE,
         )
         for place in PLACES
         for name in MODELS
@@ -127,6 +138,7 @@ EXPERIMENT = Experiment(
         Assumption("W / gran", "rounded up", "not given"),
         Assumption("flow size", "10,000 packets", "the text has 10,000, and 100,000 beside the figure"),
     ),
+    headline="Eq. 9 as printed with the 44 packets of the authors' code, both delays; three duplicate ACKs",
     notes=(
         "The model is of one flow alone; ten share the paths in the simulation. Its level is not judged.",
         "In Eq. 9 as printed the delay of slow paths counts for nothing from 3 packets on (4 % at one packet).",

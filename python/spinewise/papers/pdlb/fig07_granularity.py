@@ -17,6 +17,7 @@ from functools import partial
 from spinewise.measures.stats import Interval, paired_difference
 from spinewise.papers.pdlb import fig07
 from spinewise.papers.pdlb.measure.granularity import measure
+from spinewise.papers.pdlb.transports import THREE, TOLERANT
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -35,8 +36,8 @@ SIZES = (1, 2, 4, 8, 16, 44, 137)
 PRESTO = 44
 HOT_PATHS = (1, 4)
 TRANSPORTS: dict[str, dict[str, object]] = {
-    "three duplicate ACKs": {},
-    "reordering tolerated": {"transport.dupack_threshold": 0},
+    THREE: {},
+    TOLERANT: {"transport.dupack_threshold": 0},
 }
 
 
@@ -113,13 +114,16 @@ EXPERIMENT = Experiment(
     panels=tuple(panel for transport in TRANSPORTS for panel in panels(transport)),
     claims=tuple(
         Claim(
-            f"bound, {transport}",
+            "own-cells",
             "7c",
             "no flowcell finer than Presto's is faster: an adaptive size cannot beat Presto",
             partial(presto_size_is_best, transport),
+            reading=transport,
+            headline=transport == THREE,
         )
         for transport in TRANSPORTS
     ),
+    headline="three duplicate ACKs, as in pdlb-7",
     assumptions=(
         Assumption("all else", "as in pdlb-7", "so that sizes are all that differs"),
         Assumption("dispatch", "in turn", "as Presto; PDLB's random draw is in pdlb-7-variations"),

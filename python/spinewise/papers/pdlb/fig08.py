@@ -116,17 +116,17 @@ def unaffected(measured: Measured) -> Verdict:
     place = ("PDLB", "long_throughput_gbps", measured.xs[0], measured.xs[-1])
     change, text = claims.step(measured, *place), claims.step_text(measured, *place)
     if not change.excludes_zero:
-        return claims.line(Status.OPEN, text)
+        return claims.line(claims.unsure(change), text)
     return claims.line(Status.FAILS if change.mean < 0.0 else Status.HOLDS, text)
 
 
 STATEMENTS = (
-    ("C0-13", "8a", "RPS: retransmissions of short flows highest, growing sharply", rps_grows),
-    ("C0-14", "8b,c", "PDLB: shortest mean and p99 of short flows in all cases", pdlb_short_fastest),
-    ("C0-15a", "9a", "Presto, PDLB: some retransmissions of long flows", cells_retransmit_some),
-    ("C0-15b", "9a", "RPS: most retransmissions of long flows", rps_retransmits_most),
-    ("C0-16a", "9b", "PDLB: highest throughput of long flows", pdlb_long_highest),
-    ("C0-16b", "9b", "PDLB: not affected by the ratio", unaffected),
+    Claim("C0-13", "8a", "RPS: retransmissions of short flows highest, growing sharply", rps_grows),
+    Claim("C0-14", "8b,c", "PDLB: shortest mean and p99 of short flows in all cases", pdlb_short_fastest),
+    Claim("C0-15a", "9a", "Presto, PDLB: some retransmissions of long flows", cells_retransmit_some),
+    Claim("C0-15b", "9a", "RPS: most retransmissions of long flows", rps_retransmits_most),
+    Claim("C0-16a", "9b", "PDLB: highest throughput of long flows", pdlb_long_highest),
+    Claim("C0-16b", "9b", "PDLB: not affected by the ratio", unaffected),
 )
 
 
@@ -150,11 +150,8 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     panels=tuple(panel for transport in TRANSPORTS for panel in panels(transport)),
-    claims=tuple(
-        Claim(f"{key}, {transport}", figure, statement, claims.within(transport, check))
-        for transport in TRANSPORTS
-        for key, figure, statement, check in STATEMENTS
-    ),
+    claims=claims.in_each(TRANSPORTS, STATEMENTS, headline=[transports.THREE]),
+    headline="three duplicate ACKs (RFC 5681), as TCP had in the ns-2 that the paper ran",
     assumptions=(
         Assumption("load", "0.3 of the leaf uplinks", "the paper gives none; at 0.4 one draw overloads a sender"),
         Assumption("sizes", "the data_mining workload, mean 7.49 MB", "the mean the paper quotes"),

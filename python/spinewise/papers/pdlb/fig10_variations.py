@@ -97,15 +97,16 @@ EXPERIMENT = Experiment(
     panels=(),
     claims=(
         *(
-            Claim(f"C0-17: {one.name}", "10a", "larger cells inside the window", partial(coarser_inside, one.name))
+            Claim("C0-17", "10a", "larger cells inside the window", partial(coarser_inside, one.name), one.name, False)
             for one in VARIATIONS
         ),
         *(
-            Claim(f"C0-20: {one.name}", "10c", "PDLB: higher utilisation than fixed", partial(pdlb_uses_more, one.name))
+            Claim("C0-20", "10c", "PDLB: above fixed sizes", partial(pdlb_uses_more, one.name), one.name, False)
             for one in VARIATIONS
             if not one.schemes
         ),
     ),
+    headline="none: that of pdlb-10 is",
     assumptions=(Assumption("all else", "as in pdlb-10", "so that one thing differs at a time"),),
     notes=(
         "`python -m spinewise.papers.pdlb.tables DIR` prints granularity, reordering and utilisation by variation.",

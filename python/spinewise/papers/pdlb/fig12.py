@@ -7,7 +7,7 @@ from functools import partial
 
 from spinewise.measures.stats import paired_difference
 from spinewise.papers.pdlb import large
-from spinewise.papers.pdlb.transports import TRANSPORTS
+from spinewise.papers.pdlb.transports import THREE, TRANSPORTS
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Claim, Effort, Measured, Run, Verdict
 
@@ -45,7 +45,7 @@ def differs(metric: str, sign: float, name: str, measured: Measured) -> Verdict:
 
 def compared(key: str, figure: str, text: str, check: Callable[[str, Measured], Verdict]) -> list[Claim]:
     """The claim under every transport."""
-    return [Claim(f"{key}, {name}", figure, text, partial(check, name)) for name in TRANSPORTS]
+    return [Claim(key, figure, text, partial(check, name), reading=name, headline=name == THREE) for name in TRANSPORTS]
 
 
 EXPERIMENT = large.experiment(

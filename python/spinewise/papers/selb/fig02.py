@@ -49,9 +49,10 @@ def limit_is_reached(mode: str, measured: Measured) -> Verdict:
         " found none free"
     )
     if not most:
-        return claims.line(Status.OPEN, text)
+        return claims.line(Status.UNTESTED, text)
     reached = {value >= LIMIT for value in most}
-    return claims.line(Status.PARTLY if len(reached) > 1 else Status.HOLDS if reached == {True} else Status.FAILS, text)
+    status = Status.PARTLY if len(reached) > 1 else Status.HOLDS if reached == {True} else Status.FAILS
+    return claims.line(status, text, comparisons=0)
 
 
 def limit_costs(mode: str, measured: Measured) -> Verdict:
@@ -95,11 +96,16 @@ EXPERIMENT = Experiment(
         for mode in fabric.MODES
         for claim in (
             Claim(
-                f"C3-01, {mode}", "2a", "at 0.8 some ports reach the limit of 8 queues", partial(limit_is_reached, mode)
+                "C3-01",
+                "2a",
+                "at 0.8 some ports reach the limit of 8 queues",
+                partial(limit_is_reached, mode),
+                reading=mode,
             ),
-            Claim(f"C3-02, {mode}", "2b", "at 0.8 the limit raises the mean FCT", partial(limit_costs, mode)),
+            Claim("C3-02", "2b", "at 0.8 the limit raises the mean FCT", partial(limit_costs, mode), reading=mode),
         )
     ),
+    headline="both networks: §II-B does not say which it is",
     assumptions=fabric.ASSUMPTIONS,
     notes=(
         "Queues in use are those of ports to hosts, from the first packet held until the queue has drained, over the"

@@ -1,0 +1,217 @@
+"""What is said of a statement of a paper, from all its checks: the headline first, every other reading named.
+
+The words are those of `spinewise.reproduction.experiment.Status`, and "depends on our X" where the catalogue says that
+the paper leaves a model to us. A quick effort has a direction instead.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from spinewise.reproduction import claims
+from spinewise.reproduction.catalogue import Catalogue, Statement
+from spinewise.reproduction.experiment import Claim, Effort, Experiment, Status, Verdict
+from spinewise.reproduction.reproduce import Reproduction
+
+# Of comparisons at 95 %, this share comes out certain where nothing differs.
+BY_CHANCE = 0.05
+# The best status of an "up to", of which one cell is enough.
+BEST_FIRST = (Status.HOLDS, Status.PARTLY, Status.OPEN, Status.FAILS, Status.UNTESTED)
+
+
+class Direction(enum.Enum):
+    """What a quick effort says: which way its runs lean."""
+
+    FOR = "direction: for"
+    AGAINST = "direction: against"
+    UNCLEAR = "direction: unclear"
+
+
+LEANS = {Status.HOLDS: Direction.FOR, Status.PARTLY: Direction.FOR, Status.FAILS: Direction.AGAINST}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One check and what came of it.
+
+    Attributes:
+        claim: id of the catalogue, with the letter of a part.
+        experiment: id of the experiment.
+        figure: where the check looks.
+        reading: form, transport or variant; "" if there is only one.
+        headline: whether it heads the verdict.
+        verdict: what came of it.
+    """
+
+    claim: str
+    experiment: str
+    figure: str
+    reading: str
+    headline: bool
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What is said of a statement, or of a part.
+
+    Attributes:
+        statement: what the paper states.
+        effort: how much was run.
+        status: of the headline readings, or of all parts together.
+        headline: the checks behind it; none of a statement in parts.
+        others: checks of other readings.
+        parts: rulings on the parts.
+    """
+
+    statement: Statement
+    effort: Effort
+    status: Status
+    headline: tuple[Judged, ...]
+    others: tuple[Judged, ...]
+    parts: tuple[Ruling, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """The verdict in the one vocabulary, or a direction; see `bare`."""
+        if self.statement.depends_on and self.effort is not Effort.QUICK:
+            return f"depends on {self.statement.depends_on}"
+        return self.bare
+
+    @property
+    def bare(self) -> str:
+        """The verdict whatever it depends on."""
+        return worded(self.status, self.effort, self.statement)
+
+    @property
+    def text(self) -> str:
+        """The whole cell of a table: the word, its readings, and what the other readings gave."""
+        words = [f"**{self.word}**"]
+        if self.word != self.bare:
+            words.append(f"with it {self.bare}")
+        words += [f"{one.statement.id[-1]}: {one.word}" + with_it(one) for one in self.parts]
+        if len(self.headline) > 1 or self.others:
+            words += [self.said_of(one, "") for one in self.headline]
+        words += [self.said_of(one, "beside it ") for one in self.others]
+        if self.effort is Effort.QUICK and self.statement.needs_length:
+            words.append(f"a quick run says nothing: {self.statement.needs_length}")
+        return "; ".join(words)
+
+    def said_of(self, judged: Judged, before: str) -> str:
+        """One reading and what came of it."""
+        return f"{before}{place(judged)}: {worded(judged.verdict.status, self.effort, self.statement)}"
+
+
+def with_it(ruling: Ruling) -> str:
+    """What stands behind "depends on"."""
+    return f" (with it {ruling.bare})" if ruling.word != ruling.bare else ""
+
+
+def place(judged: Judged) -> str:
+    """Which reading, of which experiment."""
+    return f"{judged.experiment}, {judged.reading}" if judged.reading else judged.experiment
+
+
+def worded(status: Status, effort: Effort, statement: Statement) -> str:
+    """A status in words: a direction after a quick effort, which is unclear where the length of runs decides."""
+    if effort is not Effort.QUICK:
+        return status.value
+    return (Direction.UNCLEAR if statement.needs_length else LEANS.get(status, Direction.UNCLEAR)).value
+
+
+def word(done: Reproduction, claim: Claim) -> str:
+    """What is said of one check after a reproduction; a check of a list that is not known stands for itself."""
+    status = done.verdicts[claim.key].status
+    known = done.catalogue.part(claim.id) if done.catalogue else Statement(claim.id, "", (), claim.statement)
+    bare = worded(status, done.effort, known)
+    if known.depends_on and done.effort is not Effort.QUICK:
+        return f"depends on {known.depends_on} (with it {bare})"
+    return bare
+
+
+def judged(done: Reproduction) -> list[Judged]:
+    """Every check of an experiment that was run."""
+    return [
+        Judged(one.id, done.experiment.id, one.figure, one.reading, one.headline, done.verdicts[one.key])
+        for one in done.experiment.claims
+    ]
+
+
+def ruling(statement: Statement, checks: Iterable[Judged], effort: Effort) -> Ruling:
+    """What is said of a statement, from its checks among these, of any experiments."""
+    found = list(checks)
+    if statement.parts:
+        parts = tuple(ruling(part, found, effort) for part in statement.parts)
+        return Ruling(statement, effort, of_parts(parts), (), (), parts)
+    own = [one for one in found if one.claim == statement.id]
+    headline = tuple(one for one in own if one.headline)
+    others = tuple(one for one in own if not one.headline)
+    return Ruling(statement, effort, status_of(statement, headline), headline, others)
+
+
+def status_of(statement: Statement, headline: Sequence[Judged]) -> Status:
+    """All headline checks together; of an "up to" the best experiment's, for one cell is enough."""
+    if not statement.up_to:
+        return claims.graded(one.verdict for one in headline).status
+    found = {one.verdict.status for one in headline} or {Status.UNTESTED}
+    return next(status for status in BEST_FIRST if status in found)
+
+
+def of_parts(parts: Sequence[Ruling]) -> Status:
+    """All parts together, without those that depend on a model of ours where others do not."""
+    free = [part for part in parts if not part.statement.depends_on] or parts
+    return claims.graded(Verdict(part.status, ()) for part in free).status
+
+
+def rulings(catalogue: Catalogue, checks: Iterable[Judged], effort: Effort) -> list[Ruling]:
+    """One ruling for each statement of a catalogue, in its order; not testable where nothing judges it.
+
+    Raises:
+        SpecError: a check names no statement.
+    """
+    found = list(checks)
+    for one in found:
+        catalogue.part(one.claim)
+    return [ruling(statement, found, effort) for statement in catalogue]
+
+
+@dataclass(frozen=True)
+class Chance:
+    """How much luck there may be among many comparisons.
+
+    Attributes:
+        comparisons: intervals of 95 % that were compared with something.
+        expected: how many would come out certain if nothing differed.
+    """
+
+    comparisons: int
+
+    @property
+    def expected(self) -> float:
+        """Comparisons times 5 %."""
+        return BY_CHANCE * self.comparisons
+
+    @property
+    def text(self) -> str:
+        """A sentence for a page."""
+        if not self.comparisons:
+            return "No interval is compared: nothing here is left to chance."
+        each = self.expected / 2.0
+        return (
+            f"{self.comparisons:,} intervals of 95 % are compared. If nothing differed at all, about"
+            f" {self.expected:.1f} of them would still come out certain: {each:.1f} would look like a statement that"
+            f" holds, {each:.1f} like one that does not."
+        )
+
+
+def chance(verdicts: Iterable[Verdict]) -> Chance:
+    """How many comparisons these checks made."""
+    return Chance(sum(verdict.comparisons for verdict in verdicts))
+
+
+def unknown(experiment: Experiment, catalogue: Catalogue) -> list[str]:
+    """Ids that the checks of an experiment name and the catalogue does not know."""
+    known = {name for statement in catalogue for name in (statement.id, *statement.ids)}
+    return [claim.id for claim in experiment.claims if claim.id not in known]
