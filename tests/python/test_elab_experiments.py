@@ -38,7 +38,7 @@ def test_near_needs_the_whole_interval_inside() -> None:
     assert status([0.86, 0.87, 0.88]) is Status.HOLDS
     assert status([0.70, 0.71, 0.72]) is Status.FAILS
     assert status([0.80, 0.87, 0.94]) is Status.OPEN
-    assert status([0.87]) is Status.OPEN
+    assert status([0.87]) is Status.UNTESTED
 
 
 def test_limits_from_both_sides() -> None:

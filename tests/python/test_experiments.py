@@ -58,7 +58,7 @@ def test_what_noise_hides_is_not_decided() -> None:
     table = measured({("a", 1.0): [1.0, 2.0, 3.0], ("b", 1.0): [2.0, 1.0, 3.1]})
     assert claims.lower(table, "a", ["b"], "y").status is Status.OPEN
     single = measured({("a", 1.0): [1.0], ("b", 1.0): [2.0]})
-    assert claims.lower(single, "a", ["b"], "y").status is Status.OPEN
+    assert claims.lower(single, "a", ["b"], "y").status is Status.UNTESTED
 
 
 def test_one_contradiction_fails_a_statement() -> None:
@@ -74,7 +74,7 @@ def test_differences_from_zero_are_decided_too() -> None:
     assert claims.higher(table, "some", ["none"], "y").status is Status.HOLDS
     assert claims.zero(table, "none", "y").status is Status.HOLDS
     assert claims.zero(table, "some", "y").status is Status.FAILS
-    assert claims.zero(table, "absent", "y").status is Status.OPEN
+    assert claims.zero(table, "absent", "y").status is Status.UNTESTED
 
 
 def test_growth_is_judged_step_by_step() -> None:
@@ -90,10 +90,10 @@ def test_limits() -> None:
     assert claims.below_limit(table, "a", "y", 0.3, 0.0).status is Status.OPEN
 
 
-def test_nothing_measured_is_not_decided() -> None:
-    assert claims.combined([]).status is Status.OPEN
+def test_nothing_measured_is_not_testable() -> None:
+    assert claims.combined([]).status is Status.UNTESTED
     table = measured({("a", 0.0): [math.nan, math.nan], ("b", 0.0): [1.0, 1.0]})
-    assert claims.lower(table, "a", ["b"], "y").status is Status.OPEN
+    assert claims.lower(table, "a", ["b"], "y").status is Status.UNTESTED
 
 
 def test_timelines_are_averaged_over_the_seeds_that_have_a_value() -> None:
@@ -149,8 +149,9 @@ def test_an_experiment_runs_and_is_judged(tmp_path: Path) -> None:
     with new_results(tmp_path / "out") as target:
         write_files(done, target)
     record = json.loads((tmp_path / "out" / "reproduce.json").read_text())
-    assert record["claims"][0]["verdict"] == "holds"
-    assert "**holds**" in (tmp_path / "out" / "report.md").read_text()
+    assert record["claims"][0]["verdict"] == "direction: for"
+    assert record["claims"][0]["status"] == "reproduced"
+    assert "**direction: for**" in (tmp_path / "out" / "report.md").read_text()
     assert (tmp_path / "out" / "tiny-1.png").stat().st_size > 5_000
 
 
@@ -162,8 +163,8 @@ def test_every_listed_experiment_loads_and_its_specs_are_valid() -> None:
         assert experiment.id == entry.id
         assert experiment.figures == entry.figures
         assert {panel.figure for panel in experiment.panels} == set(entry.figures)
-        ids = [claim.id for claim in experiment.claims]
-        assert len(ids) == len(set(ids))
+        keys = [claim.key for claim in experiment.claims]
+        assert len(keys) == len(set(keys))
         seen = {json.dumps(run.spec, sort_keys=True): run.spec for run in experiment.runs(Effort.QUICK)}
         for spec in seen.values():
             resolve(spec)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import Any
 
 import pytest
 
 import spinewise as sw
-from spinewise.papers.meet import evaluation, fabric
+from spinewise.papers.meet import evaluation, fabric, fig07
 from spinewise.papers.meet.measure import figures
 from spinewise.reproduction import reproduce
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
@@ -111,7 +110,7 @@ def test_every_figure_compares_the_papers_six_schemes(number: str) -> None:
     assert {run.spec["traffic"][0]["cdf"] for run in runs} == {WORKLOADS[number]}
     slow = {bool(run.spec["topology"]["override"]) for run in runs}
     assert slow == {int(number) >= 9}
-    loads = {"6": {0.3, 0.6, 0.9}, "9": {0.1, 0.3, 0.6, 0.9}}
+    loads = {"6": {0.3, 0.6, 0.9}, "7": {0.5, 0.9}, "9": {0.1, 0.3, 0.6, 0.9}}
     assert {run.x for run in main} == loads.get(number, {main[0].x})
     # The four panels, in each form that is run.
     forms = {run.variant for run in runs}
@@ -131,9 +130,32 @@ def test_quick_runs_are_few_and_all_specs_resolve(number: str) -> None:
 
 
 def test_every_claim_of_the_figures_is_judged() -> None:
-    ids = [claim.id for number in NUMBERS for claim in experiment(number).claims]
-    judged = {int(key) for text in ids for key in re.findall(r"\b(\d\d)[ab]?\b", text.removeprefix("C2-"))}
-    assert judged == set(range(1, 34))
+    judged = {claim.id[:5] for number in NUMBERS for claim in experiment(number).claims}
+    assert judged == {f"C2-{number:02}" for number in (*range(1, 34), 35, 36, 37, 38)}
+
+
+def judged_at(loads: dict[float, tuple[list[float], list[float]]]) -> dict[str, Status]:
+    """Fig. 7's checks of small flows of MEET and CONGA, by load."""
+    table = Measured(
+        [
+            Measurement(Run(curve, load, seed, {}, fabric.TO_COMPLETION), {fig07.SMALL: value}, "", 0, False)
+            for load, pair in loads.items()
+            for curve, values in zip(("MEET", "CONGA"), pair, strict=True)
+            for seed, value in enumerate(values)
+        ]
+    )
+    return {"C2-15": fig07.slightly_worse(table).status, "C2-16": fig07.better_elsewhere(table).status}
+
+
+def test_slightly_worse_at_90_percent_is_judged_there_and_nowhere_else() -> None:
+    ahead, behind = ([1.0, 1.1, 1.2], [1.05, 1.15, 1.26]), ([1.05, 1.15, 1.26], [1.0, 1.1, 1.2])
+    assert judged_at({0.5: ahead, 0.9: behind}) == {"C2-15": Status.HOLDS, "C2-16": Status.HOLDS}
+    assert judged_at({0.5: behind, 0.9: ahead}) == {"C2-15": Status.FAILS, "C2-16": Status.FAILS}
+    assert judged_at({0.5: ahead})["C2-15"] is Status.UNTESTED
+    far = ([2.0, 2.1, 2.2], [1.0, 1.1, 1.2])
+    assert judged_at({0.9: far})["C2-15"] is Status.FAILS
+    assert fig07.HIGHEST in {run.x for run in fig07.EXPERIMENT.runs(Effort.FULL)}
+    assert fig07.HIGHEST in {run.x for run in fig07.EXPERIMENT.runs(Effort.WHOLE)}
 
 
 def test_schemes_of_a_point_see_the_same_traffic() -> None:
@@ -228,8 +250,8 @@ def test_up_to_is_judged_where_the_lead_is_largest() -> None:
 
 
 def test_a_scheme_that_was_not_run_decides_nothing() -> None:
-    assert evaluation.below("MEET", ["CLOVE"], ["mean_fct_s"], 0.20, TWO).status is Status.OPEN
-    assert evaluation.up_to("CLOVE", "mean_fct_s", 0.20)(TWO).status is Status.OPEN
+    assert evaluation.below("MEET", ["CLOVE"], ["mean_fct_s"], 0.20, TWO).status is Status.UNTESTED
+    assert evaluation.up_to("CLOVE", "mean_fct_s", 0.20)(TWO).status is Status.UNTESTED
     # CONGA has no runs at 0.3: only 0.6 counts.
     assert evaluation.ahead("MEET", ["CONGA"], ["mean_fct_s"], TWO).status is Status.HOLDS
 

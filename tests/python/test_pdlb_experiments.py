@@ -62,11 +62,11 @@ def test_a_valley_lies_below_both_ends(last: list[float], expected: Status) -> N
     assert claims.bend(measured(upside_down), "a", "y", valley=-1.0).status is expected
 
 
-def test_lines_too_short_to_judge_are_not_decided() -> None:
+def test_lines_too_short_to_judge_are_not_testable() -> None:
     table = measured({1.0: [1.0, 2.0]})
-    assert claims.trend(table, "a", "y", rising=1.0).status is Status.OPEN
-    assert claims.bend(table, "a", "y", valley=1.0).status is Status.OPEN
-    assert claims.within("absent", lambda part: claims.zero(part, "a", "y"))(table).status is Status.OPEN
+    assert claims.trend(table, "a", "y", rising=1.0).status is Status.UNTESTED
+    assert claims.bend(table, "a", "y", valley=1.0).status is Status.UNTESTED
+    assert claims.within("absent", lambda part: claims.zero(part, "a", "y"))(table).status is Status.UNTESTED
 
 
 def test_cells_say_what_is_wrong_with_them() -> None:
@@ -280,7 +280,9 @@ def test_ranges_are_judged_at_both_ends(pdlb: float, least: Status, most: Status
 
 
 def test_up_to_takes_the_largest_gain_anywhere() -> None:
-    (text,) = claims.up_to(large_table(4.0), "PDLB", "short_p99_fct_s", claimed=0.59).evidence
-    assert "PDLB 4.04 against RPS 12.1" in text
+    found = claims.up_to(large_table(4.0), "PDLB", "short_p99_fct_s", claimed=0.59)
+    best, typical = found.evidence
+    assert "PDLB 4.04 against RPS 12.1" in best
+    assert f"best of {found.comparisons} cells; their median is " in typical
     narrowed = claims.up_to(large_table(4.0), "PDLB", "short_p99_fct_s", claimed=0.59, others=["ECMP"])
     assert "against ECMP" in narrowed.evidence[0]

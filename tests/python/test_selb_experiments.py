@@ -59,7 +59,10 @@ def test_what_is_alike_fails_only_if_half_the_claim_is_excluded() -> None:
         ([Status.PARTLY, Status.PARTLY], Status.PARTLY),
         ([Status.FAILS, Status.OPEN], Status.FAILS),
         ([Status.OPEN, Status.OPEN], Status.OPEN),
-        ([], Status.OPEN),
+        ([], Status.UNTESTED),
+        ([Status.OPEN, Status.UNTESTED], Status.OPEN),
+        ([Status.FAILS, Status.UNTESTED], Status.FAILS),
+        ([Status.HOLDS, Status.UNTESTED], Status.PARTLY),
     ],
 )
 def test_several_numbers_are_graded(statuses: list[Status], expected: Status) -> None:

@@ -150,6 +150,11 @@ def ahead(
     return claims.graded(lower(curve, others, metrics, measured, xs))
 
 
+def all_ahead(curves: Sequence[str], others: Sequence[str], metrics: Sequence[str], measured: Measured) -> Verdict:
+    """Each of these curves below each of the others; in part where some are."""
+    return claims.graded(ahead(curve, others, metrics, measured) for curve in curves)
+
+
 def always_ahead(
     curve: str, others: Sequence[str], metrics: Sequence[str], measured: Measured, xs: Sequence[float] = ()
 ) -> Verdict:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from spinewise.papers.meet import evaluation
-from spinewise.papers.meet.evaluation import Check, Statement, below, like, up_to
+from spinewise.papers.meet.evaluation import Check, Statement, all_ahead, below, like, up_to
 from spinewise.papers.meet.fabric import HERMES_CODE, RACK
 
 SMALL, LARGE, MEAN, P99 = evaluation.WORDS
@@ -74,5 +74,11 @@ EXPERIMENT = evaluation.experiment(
         Statement("C2-12", "d", "p99: MEET 22 % below Hermes", partial(below, "MEET", ["Hermes"], [P99], 0.22)),
         Statement("C2-13", "d", "p99: MEET 1 % better than CONGA", partial(below, "MEET", ["CONGA"], [P99], 0.01)),
         *ON_REST,
+        Statement(
+            "C2-38",
+            "abcd",
+            "MEET, CONGA and Hermes better than CLOVE, LetFlow, DRILL",
+            partial(all_ahead, ("MEET", "CONGA", "Hermes"), REST, (SMALL, LARGE, MEAN, P99)),
+        ),
     ),
 )

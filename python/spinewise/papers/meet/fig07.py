@@ -1,4 +1,4 @@
-"""MEET Fig. 7: data mining on the symmetric fabric, at one load."""
+"""MEET Fig. 7: data mining on the symmetric fabric, at two loads."""
 
 from __future__ import annotations
 
@@ -7,19 +7,42 @@ from functools import partial
 from spinewise.papers.meet import evaluation
 from spinewise.papers.meet.evaluation import Statement, ahead, below, like, up_to
 from spinewise.papers.meet.fabric import HERMES_CODE
+from spinewise.reproduction import claims
+from spinewise.reproduction.experiment import Measured, Status, Verdict
 
 SMALL, LARGE, MEAN, P99 = evaluation.WORDS
+
+# The one load at which MEET is "only slightly worse than CONGA" (Fig. 7a), and how much slightly may be.
+HIGHEST, SLIGHT = 0.9, 0.1
 
 PLAN = evaluation.Plan(
     number="7",
     workload="data_mining_vl2",
     topology="symmetric",
-    loads=(0.5,),
+    loads=(0.5, HIGHEST),
     duration_us=200_000.0,
     seeds=10,
     quick=((0.5,), 50_000.0, 3),
     beside={HERMES_CODE: (0.5, evaluation.COMPARED)},
 )
+
+
+def slightly_worse(measured: Measured) -> Verdict:
+    """MEET's small flows take longer than CONGA's at 90 %, and not much longer."""
+    if HIGHEST not in measured.xs:
+        return claims.line(Status.UNTESTED, f"no runs at {100 * HIGHEST:g} %")
+    return claims.combined(
+        [
+            claims.higher(measured, "MEET", ["CONGA"], SMALL, [HIGHEST]),
+            claims.alike(measured, "MEET", "CONGA", SMALL, HIGHEST, within=SLIGHT),
+        ]
+    )
+
+
+def better_elsewhere(measured: Measured) -> Verdict:
+    """MEET's small flows are ahead of CONGA's at all other loads."""
+    return below("MEET", ["CONGA"], [SMALL], 0.01, measured, xs=[x for x in measured.xs if x != HIGHEST])
+
 
 EXPERIMENT = evaluation.experiment(
     PLAN,
@@ -29,12 +52,11 @@ EXPERIMENT = evaluation.experiment(
         Statement(
             "C2-15",
             "a",
-            "small: MEET worse than CONGA at 90 % only, so not here",
-            partial(ahead, "MEET", ["CONGA"], [SMALL]),
+            "small, 90 %: MEET slightly worse than CONGA (by 10 % at most)",
+            slightly_worse,
+            evaluation.ONLY_TO_COMPLETION,
         ),
-        Statement(
-            "C2-16", "a", "small: MEET 1 to 8 % better than CONGA", partial(below, "MEET", ["CONGA"], [SMALL], 0.01)
-        ),
+        Statement("C2-16", "a", "small, other loads: MEET 1 to 8 % better than CONGA", better_elsewhere),
         Statement("C2-17", "a", "small: MEET up to 9 % below Hermes", up_to("Hermes", SMALL, 0.09)),
         Statement(
             "C2-18",
@@ -48,6 +70,12 @@ EXPERIMENT = evaluation.experiment(
             "large, average, p99: MEET 1 to 8 % better than Hermes",
             partial(below, "MEET", ["Hermes"], [LARGE, MEAN, P99], 0.01),
         ),
+        Statement(
+            "C2-35",
+            "a",
+            "small: MEET better than Hermes, CLOVE, LetFlow, DRILL",
+            partial(ahead, "MEET", ("Hermes", *evaluation.REST), [SMALL]),
+        ),
     ),
-    notes=("90 %, where the paper has MEET slightly worse than CONGA in small flows (C2-15), is not run.",),
+    notes=("A quick effort has no runs at 90 %, of which C2-15 speaks.",),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from spinewise.papers.meet import evaluation
-from spinewise.papers.meet.evaluation import Statement, below, up_to
+from spinewise.papers.meet.evaluation import Statement, all_ahead, below, up_to
 from spinewise.papers.meet.fabric import HERMES_CODE, RACK, TO_COMPLETION, UNSTOPPED
 
 SMALL, LARGE, MEAN, P99 = evaluation.WORDS
@@ -47,6 +47,18 @@ EXPERIMENT = evaluation.experiment(
             "large, average, p99: MEET 20 % better than Hermes",
             partial(below, "MEET", ["Hermes"], [LARGE, MEAN, P99], 0.20),
             (TO_COMPLETION, HERMES_CODE, UNSTOPPED),
+        ),
+        Statement(
+            "C2-36",
+            "abcd",
+            "MEET and Hermes better than CONGA, CLOVE, LetFlow, DRILL",
+            partial(all_ahead, ("MEET", "Hermes"), ("CONGA", *evaluation.REST), tuple(evaluation.WORDS)),
+        ),
+        Statement(
+            "C2-37",
+            "bcd",
+            "large, average, p99: MEET far better than these (at least the 20 % against Hermes)",
+            partial(below, "MEET", ("CONGA", *evaluation.REST), [LARGE, MEAN, P99], 0.20),
         ),
     ),
 )

@@ -1,0 +1,198 @@
+"""Verdicts on statements: from all their checks, in one vocabulary, and how many would come out by luck."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spinewise.errors import SpecError
+from spinewise.papers.pdlb import fig10
+from spinewise.reproduction import claims, verdicts
+from spinewise.reproduction.catalogue import Catalogue, Statement
+from spinewise.reproduction.experiment import (
+    Claim,
+    Effort,
+    Experiment,
+    Measured,
+    Measurement,
+    Run,
+    Status,
+    Verdict,
+)
+from spinewise.reproduction.reproduce import Reproduction
+from spinewise.reproduction.verdicts import Direction, Judged
+
+PLAIN = Statement("X-1", "p", ("1",), "it flies")
+WORDS = {"reproduced", "in part", "not reproduced", "not distinguishable", "not testable"}
+
+
+def check(
+    status: Status, reading: str = "", *, claim: str = "X-1", headline: bool = True, experiment: str = "e"
+) -> Judged:
+    return Judged(claim, experiment, "1", reading, headline, Verdict(status, (), 1))
+
+
+def test_the_words_are_those_of_the_one_vocabulary() -> None:
+    assert {status.value for status in Status} == WORDS
+
+
+def test_the_headline_decides_and_other_readings_are_named() -> None:
+    found = verdicts.ruling(
+        PLAIN, [check(Status.FAILS, "Reno"), check(Status.HOLDS, "RACK", headline=False)], Effort.FULL
+    )
+    assert found.word == "not reproduced"
+    assert found.text == "**not reproduced**; e, Reno: not reproduced; beside it e, RACK: reproduced"
+
+
+def test_a_statement_that_nobody_judges_is_not_testable() -> None:
+    assert verdicts.ruling(PLAIN, [], Effort.FULL).text == "**not testable**"
+    only_beside = verdicts.ruling(PLAIN, [check(Status.HOLDS, headline=False)], Effort.FULL)
+    assert only_beside.word == "not testable"
+
+
+def test_several_headlines_must_agree_but_one_cell_is_enough_for_an_up_to() -> None:
+    both = [check(Status.HOLDS, "lossless"), check(Status.FAILS, "IRN")]
+    assert verdicts.ruling(PLAIN, both, Effort.FULL).word == "in part"
+    assert verdicts.ruling(replace(PLAIN, up_to=True), both, Effort.FULL).word == "reproduced"
+
+
+def test_what_depends_on_a_model_of_ours_says_so_beside_the_bare_result() -> None:
+    found = verdicts.ruling(replace(PLAIN, depends_on="our QDAPS"), [check(Status.FAILS)], Effort.FULL)
+    assert found.text == "**depends on our QDAPS**; with it not reproduced"
+
+
+def test_parts_make_a_verdict_without_the_one_that_depends() -> None:
+    parts = (replace(PLAIN, id="X-1a"), replace(PLAIN, id="X-1b", depends_on="our QDAPS"))
+    found = verdicts.ruling(
+        replace(PLAIN, parts=parts),
+        [check(Status.HOLDS, claim="X-1a"), check(Status.FAILS, claim="X-1b")],
+        Effort.FULL,
+    )
+    assert found.text == "**reproduced**; a: reproduced; b: depends on our QDAPS (with it not reproduced)"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (Status.HOLDS, Direction.FOR),
+        (Status.PARTLY, Direction.FOR),
+        (Status.FAILS, Direction.AGAINST),
+        (Status.OPEN, Direction.UNCLEAR),
+        (Status.UNTESTED, Direction.UNCLEAR),
+    ],
+)
+def test_a_quick_effort_has_a_direction(status: Status, expected: Direction) -> None:
+    assert verdicts.ruling(PLAIN, [check(status)], Effort.QUICK).word == expected.value
+    slow = replace(PLAIN, needs_length="queues fill slowly")
+    found = verdicts.ruling(slow, [check(status)], Effort.QUICK)
+    assert found.word == Direction.UNCLEAR.value
+    assert "a quick run says nothing: queues fill slowly" in found.text
+    assert verdicts.ruling(slow, [check(status)], Effort.FULL).word == status.value
+
+
+def test_every_statement_of_a_list_gets_a_ruling() -> None:
+    known = Catalogue({"X-1": PLAIN, "X-2": replace(PLAIN, id="X-2")}, Path("claims.toml"))
+    found = verdicts.rulings(known, [check(Status.HOLDS, claim="X-2")], Effort.FULL)
+    assert [(one.statement.id, one.word) for one in found] == [("X-1", "not testable"), ("X-2", "reproduced")]
+    with pytest.raises(SpecError, match="X-3"):
+        verdicts.rulings(known, [check(Status.HOLDS, claim="X-3")], Effort.FULL)
+
+
+# ---- checks of one experiment ----
+
+
+def measured(values: dict[str, list[float]], x: float = 1.0) -> Measured:
+    return Measured(
+        [
+            Measurement(Run(curve, x, seed, {}, "v"), {"y": value}, "", 0, False)
+            for curve, of in values.items()
+            for seed, value in enumerate(of)
+        ]
+    )
+
+
+THREE = {"a": [1.0, 1.1, 1.2], "b": [2.0, 2.2, 2.3], "c": [1.1, 1.2, 1.31]}
+
+
+def experiment() -> Experiment:
+    statements = (
+        Claim("X-1", "1", "a below b", lambda part: claims.lower(part, "a", ["b"], "y")),
+        claims.beside("X-1", "1", "a below c", lambda part: claims.lower(part, "a", ["c"], "y"), "c"),
+    )
+    made = claims.in_each(["v", "w"], statements, headline=["v"])
+    return Experiment("e", (), "t", "s", lambda _: [], lambda _run, _result: {}, (), made)
+
+
+def test_claims_are_judged_in_each_reading() -> None:
+    found = experiment().claims
+    assert [(one.key, one.headline) for one in found] == [
+        ("X-1, v", True),
+        ("X-1, c, v", False),
+        ("X-1, w", False),
+        ("X-1, c, w", False),
+    ]
+    done = Reproduction.of(experiment(), Effort.FULL, measured(THREE))
+    assert [verdicts.word(done, one) for one in found] == ["reproduced", "reproduced", "not testable", "not testable"]
+    assert [one.verdict.status for one in verdicts.judged(done)] == [done.verdicts[one.key].status for one in found]
+
+
+def test_a_list_decides_what_is_said_of_a_check() -> None:
+    known = Catalogue({"X-1": replace(PLAIN, depends_on="our b")}, Path("claims.toml"))
+    full, quick = (
+        Reproduction.of(experiment(), effort, measured(THREE), known) for effort in (Effort.FULL, Effort.QUICK)
+    )
+    first = full.experiment.claims[0]
+    assert verdicts.word(full, first) == "depends on our b (with it reproduced)"
+    assert verdicts.word(quick, first) == "direction: for"
+
+
+def test_luck_is_counted_from_the_comparisons_made() -> None:
+    done = Reproduction.of(experiment(), Effort.FULL, measured(THREE))
+    found = verdicts.chance(done.verdicts.values())
+    # One interval in each of the two checks of "v"; those of "w" compare nothing.
+    assert found.comparisons == 2
+    assert found.expected == pytest.approx(0.1)
+    assert "2 intervals of 95 % are compared" in found.text
+    nothing = verdicts.chance([claims.zero(measured({"a": [0.0, 0.0]}), "a", "y")])
+    assert nothing.comparisons == 0
+    assert "nothing here is left to chance" in nothing.text
+
+
+def test_up_to_counts_all_cells_it_chose_from_and_names_the_median() -> None:
+    table = measured(THREE)
+    found = claims.up_to(table, "a", "y", claimed=0.5)
+    assert (found.status, found.comparisons) == (Status.HOLDS, 2)
+    # Against b 49 % lower, against c 9 %.
+    assert found.evidence[1] == "chosen as the best of 2 cells; their median is -28.9 %"
+    assert claims.up_to(table, "a", "y", claimed=0.5, others=[]).comparisons == 2
+    assert claims.up_to(measured({"a": [1.0, 2.0]}), "a", "y", claimed=0.5).status is Status.UNTESTED
+
+
+def test_more_than_asks_for_the_whole_interval() -> None:
+    def status(values: list[float], by: float) -> Status:
+        return claims.exceeds(
+            measured({"own": values, "its": [10.0, 11.0, 12.0]}), "own", "its", "y", 1.0, by=by
+        ).status
+
+    assert status([12.0, 13.1, 14.1], 0.10) is Status.HOLDS
+    assert status([12.0, 13.1, 14.1], 0.19) is Status.OPEN
+    assert status([10.5, 11.5, 12.5], 0.10) is Status.FAILS
+    single = measured({"own": [12.0], "its": [10.0]})
+    assert claims.exceeds(single, "own", "its", "y", 1.0, by=0.10).status is Status.UNTESTED
+
+
+def test_a_check_that_cannot_fail_is_not_testable() -> None:
+    names = [f"{name} {part}" for name in ("tcp_share", "active") for part in ("inside", "active")]
+    table = Measured(
+        [
+            Measurement(Run(curve, 0.0, seed, {}), dict.fromkeys(names, 0.2) | {"last end ms": 300.0}, "", 0, False)
+            for curve in (*fig10.FIXED, "PDLB")
+            for seed in (1, 2)
+        ]
+    )
+    found = fig10.cannot_fail(table)
+    assert (found.status, found.comparisons) == (Status.UNTESTED, 0)
+    assert "cannot fail by construction: 2 senders" in found.evidence[0]
+    assert "50 % of 4 paths; measured at most 20 %" in found.evidence[0]
