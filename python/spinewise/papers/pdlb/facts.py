@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from spinewise.papers.pdlb import model
+from spinewise.papers.pdlb.measure.facts import measure
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -21,10 +22,8 @@ from spinewise.reproduction.experiment import (
     Measured,
     Run,
     Status,
-    Timeline,
     Verdict,
 )
-from spinewise.runs.result import Result
 
 Points = Sequence[tuple[float, float]]
 
@@ -151,18 +150,13 @@ def no_runs(_effort: Effort) -> list[Run]:
     return []
 
 
-def nothing(_run: Run, _result: Result) -> Mapping[str, float | Timeline]:
-    """There is no run to read."""
-    return {}
-
-
 EXPERIMENT = Experiment(
     id="pdlb-facts",
     figures=(),
     title="PDLB, Table 3 and the workloads: what is stated without a run",
     setup="the model's sums counted over the number of paths; the distributions that come with the engine",
     runs=no_runs,
-    measure=nothing,
+    measure=measure,
     panels=(),
     claims=(
         Claim("C0-01", "Table 3", "the search takes O(gran), whatever the number of paths", constant, "the search"),
