@@ -16,7 +16,7 @@ from spinewise.measures.facts import Facts
 from spinewise.measures.summary import Summary
 from spinewise.own.params import flag, number, whole, word
 from spinewise.own.scheme import ANY, HostScheme, Key, Layout, SwitchScheme, To, us
-from spinewise.results import read, write
+from spinewise.results import query, read, write
 from spinewise.runs.api import run
 from spinewise.runs.result import Result
 from spinewise.runs.validation import Validation, validate
@@ -42,6 +42,7 @@ __all__ = [
     "flag",
     "load",
     "number",
+    "query",
     "read",
     "resolve",
     "run",

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.kept import read_comparison
 from spinewise.runs import formats
 from spinewise.runs.result import Result
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class StoreWarning(UserWarning):
+    """A part of a store could not be read, and is in no answer."""
 
 
 def write(results: Result | Comparison, folder: str | Path, *, force: bool = False) -> Path:
@@ -32,3 +41,24 @@ def read(folder: str | Path) -> Result | Comparison:
     if (Path(folder) / formats.COMPARE.record).is_file():
         return read_comparison(folder)
     return Result.read(folder)
+
+
+def query(store: str | Path, sql: str) -> pa.Table:
+    """What a store says to a query, as an Arrow table: polars and pandas take it.
+
+    docs/store.md has the views and their columns. Parts of the store that are damaged are left out, with a
+    `StoreWarning` that names them.
+
+    Args:
+        store: the folder of a store.
+        sql: one SELECT statement of DuckDB's SQL.
+
+    Raises:
+        SpecError: there is no such store, or the query is wrong; it says which columns there are.
+    """
+    from spinewise.sweeps.query import ask  # noqa: PLC0415 - imports DuckDB
+
+    answer = ask(store, sql)
+    for note in answer.notes:
+        warnings.warn(note, StoreWarning, stacklevel=2)
+    return answer.table

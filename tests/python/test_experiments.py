@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import spinewise as sw
 from samples import TINY_SPEC
 from spinewise.cli import main
 from spinewise.errors import SpecError
@@ -143,8 +144,12 @@ def test_an_experiment_runs_and_is_judged(tmp_path: Path) -> None:
     from spinewise.reproduction.files import write_files
     from spinewise.runs.folder import new_results
 
-    done = reproduce.reproduce(small_experiment(), Effort.QUICK, jobs=2)
+    done = reproduce.reproduce(small_experiment(), Effort.QUICK, jobs=2, store=tmp_path / "store")
     assert len(done.measured.measurements) == 4
+    (kept,) = sw.query(tmp_path / "store", "from claims").to_pylist()
+    verdict = done.verdicts["T-1"]
+    assert (kept["claim"], kept["verdict"], kept["effort"]) == ("T-1", verdict.status.value, "quick")
+    assert kept["evidence"] == "\n".join(verdict.evidence)
     assert done.verdicts["T-1"].status is Status.HOLDS
     with new_results(tmp_path / "out") as target:
         write_files(done, target)

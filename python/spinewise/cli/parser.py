@@ -39,6 +39,7 @@ def build_parser() -> Root:
     add_sweep(commands)
     add_plot(commands)
     add_resilience(commands)
+    add_query(commands)
     add_validate(commands)
     for kind in ("schemes", "topologies", "workloads", "transports", "presets"):
         add_registry(commands, kind)
@@ -263,6 +264,26 @@ def add_resilience(commands: Any) -> None:
     add_jobs(parser)
     add_store(parser)
     add_output(parser, "tables and the figure")
+
+
+def add_query(commands: Any) -> None:
+    """``query``."""
+    parser = new_command(
+        commands,
+        "query",
+        "query",
+        "Ask a store by SQL: runs, cells, links, collectives, flows, studies, specs, claims.",
+    )
+    parser.add_argument(
+        "sql",
+        metavar="SQL",
+        help='such as "select scheme, load, avg(fct_p99_s) from cells group by all"; docs/store.md has every column',
+    )
+    parser.add_argument("--store", default="results/store", metavar="DIR", help="the store [results/store]")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--csv", action="store_true", help="print all rows as CSV")
+    forms.add_argument("--parquet", type=place, metavar="FILE", help="write all rows into this new file")
+    parser.add_argument("--force", action="store_true", help="replace the file that is there")
 
 
 def add_validate(commands: Any) -> None:

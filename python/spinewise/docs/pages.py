@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spinewise import core
-from spinewise.docs import compared
+from spinewise.docs import compared, store
 from spinewise.measures.units import plain
 from spinewise.runs import formats
 from spinewise.runs.result import COLLECTIVES_FILE, FLOWS_FILE, SERIES_FILE, TRACE_FILE
@@ -236,10 +236,16 @@ def compared_page() -> str:
     return HEAD + compared.page()
 
 
+def store_page() -> str:
+    """docs/store.md: the views of a store."""
+    return HEAD + store.page()
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "results.md": results_page,
     "registry.md": registry_page,
     "spec.md": spec_page,
+    "store.md": store_page,
     "schemes-compared.md": compared_page,
 }
 

@@ -20,6 +20,7 @@ from spinewise.reproduction.experiment import Effort, Experiment, Measured, Run,
 from spinewise.reproduction.measured import measurement, reading
 from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.specs.spec import Spec, parse_toml
+from spinewise.sweeps import verdicts
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
 from spinewise.sweeps.sweep import sweep
@@ -231,4 +232,17 @@ def reproduce(
     with opened(store) as ledger:
         swept = sweep(wanted, ledger, engine=Local(jobs), monitor=monitor, strict=True)
         measurements = [measurement(run, task, swept) for run, task in zip(runs, wanted, strict=True)]
-    return Reproduction.of(experiment, effort, Measured(measurements), catalogue)
+        done = Reproduction.of(experiment, effort, Measured(measurements), catalogue)
+        verdicts.keep(ledger, experiment.id, effort.value, judged(done))
+    return done
+
+
+def judged(done: Reproduction) -> list[verdicts.Judged]:
+    """The verdicts as a store keeps them."""
+    return [
+        verdicts.Judged(
+            claim.id, claim.reading, claim.figure, claim.statement, found.status.value, "\n".join(found.evidence)
+        )
+        for claim in done.experiment.claims
+        for found in [done.verdicts[claim.key]]
+    ]

@@ -13,5 +13,10 @@
 | `tables` | its tables, and what SQLite's errors mean for a user |
 | `engine` | the contract of what makes runs: plain data in, plain data out |
 | `local` | the engine of this machine: threads |
+| `query` | a store asked by SQL: DuckDB over its views |
+| `columns` | the views and their columns, with unit and meaning |
+| `views` | the views, read from the ledger |
+| `exported` | the views as Parquet files, so that a query reads each run from the ledger once |
+| `verdicts` | what became of the claims of papers, kept with the runs |
 | `packed` | measurements as bytes |
 """

@@ -3,6 +3,7 @@
 ```text
 STORE/ledger.sqlite          runs, measurements, labels; see `tables`
 STORE/flows/<key>.parquet    tables of flows of the runs that keep them
+STORE/views/*.parquet        what queries have read from the ledger; see `exported`
 STORE/writer.lock            held, and naming its holder, while a sweep writes
 ```
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from spinewise.runs.jobs import Monitor, Silent
 from spinewise.sweeps.basics import BASICS
 from spinewise.sweeps.engine import Done, Engine, Failure, Headline, Work
+from spinewise.sweeps.exported import export_whole
 from spinewise.sweeps.forecast import Forecast
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.measures import Measure
@@ -166,6 +167,8 @@ def sweep(
             raise done.failure.exception or RunFailed(done.failure.text)
         else:
             failed[job.key] = done.failure
+    if ledger.folder is not None:
+        export_whole(ledger)
     return Swept(ledger, tuple(made), failed, tuple(job.key for job in course.left))
 
 

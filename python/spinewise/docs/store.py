@@ -1,0 +1,78 @@
+"""docs/store.md: what a store holds, and its views column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spinewise.show.markdown import cell, line
+from spinewise.sweeps.columns import Column, View, views
+
+INTRODUCTION = """\
+# Asking a store
+
+`compare`, `reproduce` and `resilience` keep every run in a store as it ends (`--store DIR`). `spinewise query` asks it
+by SQL:
+
+```console
+$ spinewise query "select scheme, load, size_class, avg(fct_p99_s), avg(slowdown_p99) from cells group by all"
+$ spinewise query "select * from runs where status = 'failed'" --store results/mine --csv
+$ spinewise query "from links join runs using (key) where links.drops > 0" --parquet drops.parquet
+```
+
+The store is `results/store` unless `--store` names another. The answer is a table of the first 60 rows; `--csv` and
+`--json` print all rows, `--parquet FILE` writes them. In Python the answer is an Arrow table:
+
+```python
+import polars as pl, spinewise as sw
+
+cells = pl.from_arrow(sw.query("results/store", "from cells"))
+cells = sw.query("results/store", "from cells").to_pandas()
+```
+
+The SQL is [DuckDB's](https://duckdb.org/docs/stable/sql/introduction): one statement that asks (`SELECT`, `FROM`,
+`WITH`, `DESCRIBE`, `SUMMARIZE`, `EXPLAIN`). A wrong name is refused with the columns there are. Queries change no run
+and fetch nothing from a network; anyone may ask while a sweep writes.
+
+## What lies in the folder
+
+| file | what it is |
+|---|---|
+| `ledger.sqlite` | every run, its measurements and its places in studies; written run by run, in one transaction each |
+| `flows/<key>.parquet` | the flows of a run, where a study keeps them |
+| `views/*.parquet` | what queries have read from the ledger, a thousand rows at a time; may be removed at any time |
+| `writer.lock` | names the sweep that writes; one does at a time |
+
+A damaged file in `views` is made anew from the ledger. One in `flows` is named and left out of the answer, and the rest
+is answered. A run whose measurements in the ledger are damaged stays in `runs`, and its rows are left out elsewhere; a
+line says how many there are.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    found = views()
+    lines = [
+        INTRODUCTION,
+        "## Views",
+        "",
+        *table(("view", "a row for"), [(link(view), view.rows) for view in found.values()]),
+    ]
+    for view in found.values():
+        lines += ["", f"### {view.name}", "", f"A row for {view.rows}. {view.note}".strip(), ""]
+        lines += table(("column", "type", "unit", "meaning"), [row(column) for column in view.columns])
+    return "\n".join(lines) + "\n"
+
+
+def link(view: View) -> str:
+    """A view's name, leading to its section."""
+    return f"[`{view.name}`](#{view.name})"
+
+
+def row(column: Column) -> tuple[str, ...]:
+    """A column as a row."""
+    return f"`{column.name}`", column.type, column.unit or "–", cell(column.meaning)
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A Markdown table."""
+    return [line(heads), "|" + "---|" * len(heads), *map(line, rows)]

@@ -1,0 +1,127 @@
+"""Views of a store as Parquet files, so that a query reads each run from the ledger once.
+
+Runs are exported a thousand rows of the ledger at a time, each view into a file whose name says what it was made from:
+the numbers of the rows, the instants at which they were stored, and the columns of the view. A run that is stored again
+gets another row and another instant. So a file is right for ever, and it is not looked for once something has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from spinewise.errors import SpecError
+from spinewise.runs import hidden
+from spinewise.runs.result import write_parquet
+from spinewise.sweeps import columns
+from spinewise.sweeps.store import Ledger
+from spinewise.sweeps.tables import in_words
+from spinewise.sweeps.views import Views
+
+VIEWS = ("runs", "cells", "links", "collectives")
+"""Views that grow with the runs."""
+FOLDER = "views"
+ROWS = 1000
+"""Rows of the ledger in a file."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some runs.
+
+    Attributes:
+        number: which thousand of rows.
+        mark: changes with every run of it that is stored.
+    """
+
+    number: int
+    mark: str
+
+    def file(self, folder: Path, view: str) -> Path:
+        """Where a view of it lies."""
+        return folder / FOLDER / f"{view}-{self.number:06d}-{self.mark}.parquet"
+
+    def views(self, ledger: Ledger) -> Views:
+        """Reads it from the ledger."""
+        return Views(ledger, self.number * ROWS, (self.number + 1) * ROWS - 1)
+
+
+@dataclass
+class Export:
+    """A view of all runs.
+
+    Attributes:
+        files: Parquet files with rows of it.
+        tables: rows of it that could not be written, or shall not be.
+        notes: what of the ledger could not be read.
+    """
+
+    files: list[str] = field(default_factory=list)
+    tables: list[Any] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def export(ledger: Ledger, view: str) -> Export:
+    """A view of all runs; what is in no file yet is read from the ledger, and written if the store can be."""
+    found = Export()
+    for chunk in chunks(ledger):
+        add(found, chunk, ledger, view)
+    return found
+
+
+def export_whole(ledger: Ledger) -> None:
+    """Write what the next query will look for, but for the last rows, which are few and about to change."""
+    for chunk in [*chunks(ledger)][:-1]:
+        for view in VIEWS:
+            add(Export(), chunk, ledger, view)
+
+
+def add(export: Export, chunk: Chunk, ledger: Ledger, view: str) -> None:
+    """Add a view of some runs to an export."""
+    file = None if ledger.folder is None else chunk.file(ledger.folder, view)
+    if file is not None and file.is_file():
+        export.files.append(str(file))
+        return
+    views = chunk.views(ledger)
+    table = views.table(view)
+    export.notes += views.notes
+    # What is damaged is told each time.
+    if file is not None and not views.notes and written(table, file, chunk):
+        export.files.append(str(file))
+    else:
+        export.tables.append(table)
+
+
+def files(ledger: Ledger) -> list[str]:
+    """All files of views, those of earlier states included."""
+    return sorted(map(str, ((ledger.folder or Path()) / FOLDER).glob("*.parquet")))
+
+
+def chunks(ledger: Ledger) -> Iterator[Chunk]:
+    """All runs of a ledger, a thousand rows at a time."""
+    with in_words(ledger.folder):
+        rows = ledger.connection.execute("SELECT rowid, finished_at FROM runs ORDER BY rowid").fetchall()
+    form = repr(columns.views()).encode()
+    for number, part in groupby(rows, lambda row: row[0] // ROWS):
+        yield Chunk(number, hashlib.sha256(form + repr(list(part)).encode()).hexdigest()[:16])
+
+
+def written(table: Any, file: Path, chunk: Chunk) -> bool:
+    """Write a file, whole or not at all, in the place of those of earlier states; False if that cannot be done."""
+    try:
+        file.parent.mkdir(exist_ok=True)
+        with hidden.hidden_file(file) as (target, _):
+            write_parquet(table, target)
+            os.rename(target, file)
+        view = file.name.partition("-")[0]
+        for other in file.parent.glob(f"{view}-{chunk.number:06d}-*.parquet"):
+            if other != file:
+                other.unlink(missing_ok=True)
+    except (OSError, SpecError):
+        return False
+    return True

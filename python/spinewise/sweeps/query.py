@@ -1,0 +1,188 @@
+"""Asking a store by SQL: DuckDB over the views of `columns`.
+
+A view is read when a query names it: what grows with the runs from Parquet files (see `exported`), which the flows lie
+in anyway; the rest from the ledger as an Arrow table in memory. Nothing is fetched from a network.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from spinewise.errors import SpecError, nearest
+from spinewise.reading import printable
+from spinewise.sweeps import columns, exported
+from spinewise.sweeps.store import FLOWS, Ledger, reading
+from spinewise.sweeps.views import Views
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SQL = "SQL"
+FLOWS_VIEW = "flows"
+OF_THE_QUERY = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
+"""What DuckDB raises of a wrong query; what else it raises may come from damaged files."""
+ASKING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a store says.
+
+    Attributes:
+        table: the rows.
+        notes: what of the store could not be read, and is not in them.
+    """
+
+    table: pa.Table
+    notes: tuple[str, ...] = ()
+
+
+def ask(store: str | Path, sql: str) -> Answer:
+    """What a store says to one statement that asks; see `spinewise.results.query`.
+
+    Raises:
+        SpecError: there is no such store, or the query is wrong; it says which columns there are.
+    """
+    with reading(store) as ledger, duckdb.connect(":memory:") as connection:
+        connection.execute("SET python_enable_replacements = false")
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET autoinstall_known_extensions = false")
+        connection.execute("SET autoload_known_extensions = false")
+        return Asking(ledger, connection, sql).answer()
+
+
+@dataclass(frozen=True)
+class Asking:
+    """One query, while it is answered.
+
+    Attributes:
+        ledger: of the store.
+        connection: to DuckDB.
+        sql: the query.
+    """
+
+    ledger: Ledger
+    connection: duckdb.DuckDBPyConnection
+    sql: str
+
+    def answer(self) -> Answer:
+        """The rows, and what is missing from them."""
+        named = self.named()
+        files = flows_files(self.ledger) if FLOWS_VIEW in named else []
+        try:
+            return self.attempt(named, files)
+        except duckdb.Error as error:
+            if isinstance(error, OF_THE_QUERY) and not files:
+                raise self.refused(error, named) from None
+        # Damaged exports are made anew; damaged flows are left out. What has other columns is matched by their names.
+        for file in broken(exported.files(self.ledger)):
+            Path(file).unlink(missing_ok=True)
+        damaged = broken(files)
+        left = [file for file in files if file not in damaged]
+        try:
+            found = self.attempt(named, left, by_name=True)
+        except duckdb.Error as error:
+            raise self.refused(error, named) from None
+        return Answer(found.table, (*found.notes, *(told(file, why) for file, why in damaged.items())))
+
+    def attempt(self, named: set[str], files: list[str], *, by_name: bool = False) -> Answer:
+        """The answer from these files of flows; by the names of their columns if they do not have the same."""
+        notes = [note for name in sorted(named - {FLOWS_VIEW}) for note in self.read(name)]
+        if files:
+            flows = self.connection.read_parquet(files, filename=True, union_by_name=by_name)
+            view = flows.project("parse_filename(filename, true) AS key, * EXCLUDE (filename)")
+            view.create_view(FLOWS_VIEW, replace=True)
+        elif FLOWS_VIEW in named:
+            self.connection.register(FLOWS_VIEW, columns.empty_flows())
+        return Answer(self.connection.sql(self.sql).to_arrow_table(), tuple(dict.fromkeys(notes)))
+
+    def read(self, name: str) -> list[str]:
+        """Have a view other than that of flows; says what of it could not be read."""
+        if name not in exported.VIEWS:
+            self.connection.register(name, Views(self.ledger).table(name))
+            return []
+        found = exported.export(self.ledger, name)
+        if found.files and not found.tables:
+            self.connection.read_parquet(found.files).create_view(name, replace=True)
+        else:
+            self.connection.register(name, together(found, columns.views()[name]))
+        return found.notes
+
+    def named(self) -> set[str]:
+        """The views that the query names; all of them where that cannot be told.
+
+        Raises:
+            SpecError: it is no query, or more than one.
+        """
+        try:
+            statements = self.connection.extract_statements(self.sql)
+        except duckdb.Error as error:
+            raise self.refused(error, set()) from None
+        if len(statements) != 1 or statements[0].type not in ASKING:
+            allowed = "one statement that asks: SELECT, FROM, WITH, DESCRIBE, SUMMARIZE or EXPLAIN"
+            what = f"there are {len(statements)} statements" if len(statements) != 1 else "this one changes something"
+            raise SpecError(SQL, one_line(self.sql), allowed, what)
+        known = set(columns.views())
+        try:
+            found = self.connection.get_table_names(self.sql)
+        except duckdb.Error:
+            return known
+        return {name.lower() for name in found} & known
+
+    def refused(self, error: duckdb.Error, named: set[str]) -> SpecError:
+        """What DuckDB refuses, on a line, with what there is."""
+        said = one_line(re.split(r"\n\s*(?:LINE \d|Candidate functions:)", str(error))[0])
+        views = columns.views()
+        if "Table with name" in said or not named:
+            allowed = f"a query over {', '.join(views)}"
+            words = said.partition("Table with name ")[2].split()
+            guess = nearest(words[0], views) if words else None
+            return SpecError(SQL, one_line(self.sql), allowed, said if guess is None else f"{said} ({guess})")
+        there = "; ".join(f"{name}: {', '.join(views[name].names)}" for name in views if name in named)
+        return SpecError(SQL, one_line(self.sql), f"a query over the columns of {there}", said)
+
+
+def flows_files(ledger: Ledger) -> list[str]:
+    """The Parquet files of flows, as they are named."""
+    return sorted(map(str, ((ledger.folder or Path()) / FLOWS).glob("*.parquet")))
+
+
+def together(export: exported.Export, view: columns.View) -> pa.Table:
+    """A view in memory, for what is in no file."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import
+    from pyarrow import parquet  # noqa: PLC0415
+
+    tables = [*map(parquet.read_table, export.files), *export.tables]
+    return pa.concat_tables(tables) if tables else columns.schema(view.columns).empty_table()
+
+
+def broken(files: list[str]) -> dict[str, str]:
+    """The Parquet files that cannot be read whole, and why."""
+    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - slow to import
+
+    found = {}
+    for file in files:
+        try:
+            parquet.read_table(file)
+        except (ArrowException, OSError) as error:
+            found[file] = one_line(str(error))
+    return found
+
+
+def told(file: str, why: str) -> str:
+    """What is said of a damaged file of flows."""
+    key = Path(file).stem
+    return (
+        f"{printable(file)} is damaged ({why}): the flows of run {key[:12]}… are left out. Remove it, and a sweep that"
+        " keeps flows makes the run again."
+    )
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks."""
+    return " ".join(text.split())

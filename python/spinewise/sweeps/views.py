@@ -1,0 +1,222 @@
+"""The views of a store as Arrow tables, read from its ledger."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from spinewise.sweeps import columns
+from spinewise.sweeps.basics import LINKS, NUMBERS, Numbers
+from spinewise.sweeps.columns import Column
+from spinewise.sweeps.measures import Measure
+from spinewise.sweeps.store import Ledger, unzipped
+from spinewise.sweeps.tables import in_words
+from spinewise.sweeps.verdicts import rows_of
+
+T = TypeVar("T")
+
+LEDGER_COLUMNS = {
+    "wall_s": "wall_seconds",
+    "flows_kept": "flows",
+    "finished_at": "CAST(finished_at * 1000000 AS INTEGER)",
+}
+"""Columns of the view `runs` that the ledger calls otherwise."""
+
+
+class Entry(msgspec.Struct):
+    """What is read of a traffic entry of a spec."""
+
+    load: float | None = None
+
+
+class Asked(msgspec.Struct):
+    """What is read of a spec."""
+
+    traffic: list[Entry] = []
+
+
+@dataclass(frozen=True)
+class Views:
+    """Reads views from a ledger, each when it is asked for.
+
+    Attributes:
+        ledger: open to be read.
+        first: the first run, by its row in the ledger, that belongs to them.
+        last: the last one.
+        notes: what could not be read, in words.
+    """
+
+    ledger: Ledger
+    first: int = 0
+    last: int = 2**62
+    notes: list[str] = field(default_factory=list)
+
+    def table(self, name: str) -> Any:  # pyarrow ships no types
+        """The view of this name; all but `flows`, which lie in files."""
+        found: dict[str, Callable[[], Any]] = {
+            "runs": self.runs,
+            "cells": self.cells,
+            "links": self.links,
+            "collectives": self.collectives,
+            "studies": self.studies,
+            "specs": self.specs,
+            "claims": lambda: made(columns.VERDICTS, rows_of(self.ledger)),
+        }
+        return found[name]()
+
+    def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
+        """What the ledger has: of these runs, where the query says `@these`."""
+        here = f"runs.rowid BETWEEN {self.first} AND {self.last}"
+        with in_words(self.ledger.folder):
+            return self.ledger.connection.execute(sql.replace("@these", here), values).fetchall()
+
+    @cached_property
+    def of_run(self) -> Any:
+        """What stands first in the views of what was measured, a row for each run."""
+        rows = self.rows("SELECT key, scheme, spec, seed FROM runs WHERE @these ORDER BY rowid")
+        return made(columns.OF_RUN, [(key, scheme, load_of(spec), seed) for key, scheme, spec, seed in rows])
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where in `of_run` each run stands."""
+        return {key: place for place, key in enumerate(self.of_run.column("key").to_pylist())}
+
+    @cached_property
+    def numbers(self) -> list[tuple[int, Numbers]]:
+        """Where each measured run stands, and its numbers."""
+        return self.measured(NUMBERS)
+
+    def measured(self, measure: Measure[T]) -> list[tuple[int, T]]:
+        """Where each run stands that has this measurement, and its value.
+
+        One that other code has measured counts too, as long as it can be read.
+        """
+        # By runs, for the ledger finds measurements by their key: else each page of all of them would be read.
+        rows = self.rows(
+            "SELECT runs.key, blob, crc FROM runs CROSS JOIN measurements USING (key) WHERE @these AND measure = ?"
+            " ORDER BY digest = ?, measurements.rowid",
+            *measure.id,
+        )
+        found: dict[int, T] = {}
+        broken: set[int] = set()
+        for key, blob, crc in rows:
+            place = self.places[key]
+            try:
+                found[place] = read(measure, blob, crc)
+            except ValueError:
+                broken.add(place)
+        missing = len(broken - set(found))
+        if missing:
+            self.notes.append(f"{missing} of {len(self.places)} runs: {measure.name} damaged, or of another version")
+        return sorted(found.items())
+
+    def beside(self, places: Sequence[int], of: Sequence[Column], rows: Iterable[Iterable[object]]) -> Any:
+        """A table of rows that belong to runs, the run's own columns first."""
+        first = self.of_run.take(np.asarray(places, dtype=np.int64))
+        table = made(of, rows)
+        for position, column in enumerate(columns.OF_RUN):
+            table = table.add_column(position, first.schema.field(position), first.column(column.name))
+        return table
+
+    def runs(self) -> Any:
+        """See `spinewise.sweeps.columns`."""
+        wanted = ", ".join(LEDGER_COLUMNS.get(one.name, one.name) for one in columns.HEADLINE)
+        rows = self.rows(f"SELECT {wanted} FROM runs WHERE @these ORDER BY rowid")
+        plain = ((*row[:-2], bool(row[-2]), row[-1]) for row in rows)
+        table = self.beside(range(len(rows)), columns.HEADLINE, plain)
+        known = dict(self.numbers)
+        nothing = (None,) * (len(columns.OFFERED) + len(columns.FACTS))
+        facts = made(
+            (*columns.OFFERED, *columns.FACTS),
+            (of_numbers(known[place]) if place in known else nothing for place in range(table.num_rows)),
+        )
+        for each, column in zip(facts.schema, facts.columns, strict=True):
+            table = table.append_column(each, column)
+        return table
+
+    def cells(self) -> Any:
+        """See `spinewise.sweeps.columns`."""
+        found = [(place, times) for place, numbers in self.numbers for times in numbers.times]
+        rows = (vars(times).values() for _, times in found)
+        return self.beside([place for place, _ in found], columns.TIMES, rows)
+
+    def links(self) -> Any:
+        """See `spinewise.sweeps.columns`."""
+        found = [(place, link) for place, links in self.measured(LINKS) for link in links]
+        return self.beside([place for place, _ in found], columns.LINKS, (vars(link).values() for _, link in found))
+
+    def collectives(self) -> Any:
+        """See `spinewise.sweeps.columns`."""
+        found = [(place, one) for place, numbers in self.numbers for one in numbers.collectives]
+        names = [one.name for one in columns.JOBS[1:]]
+        rows = ((one.entry, *(one.numbers.get(name) for name in names)) for _, one in found)
+        return self.beside([place for place, _ in found], columns.JOBS, rows)
+
+    def studies(self) -> Any:
+        """See `spinewise.sweeps.columns`."""
+        rows = []
+        for study, key, label in self.rows("SELECT study, key, label FROM labels ORDER BY rowid"):
+            place = msgspec.json.decode(label, type=dict[str, Any])
+            own = [fitting(place.get(one.name), one.type) for one in columns.PLACES[2:-1]]
+            rows.append((study, key, *own, label))
+        return made(columns.PLACES, rows)
+
+    def specs(self) -> Any:
+        """See `spinewise.sweeps.columns`."""
+        rows = self.rows("SELECT key, spec FROM runs WHERE @these ORDER BY rowid")
+        view = columns.views()["specs"]
+        return made(view.columns, ((key, zlib.decompress(spec).decode()) for key, spec in rows))
+
+
+def read(measure: Measure[T], blob: bytes, crc: int) -> T:
+    """A measurement.
+
+    Raises:
+        ValueError: it is damaged, or of another form.
+    """
+    if zlib.crc32(blob) != crc:
+        raise ValueError(f"{measure.name}: damaged")
+    return measure.read(unzipped(blob))
+
+
+def load_of(spec: bytes) -> float | None:
+    """The load of the first traffic entry with one, of a spec as the ledger keeps it."""
+    asked = LOADS.decode(zlib.decompress(spec))
+    return next((entry.load for entry in asked.traffic if entry.load is not None), None)
+
+
+LOADS = msgspec.json.Decoder(Asked)
+
+
+def of_numbers(numbers: Numbers) -> tuple[object, ...]:
+    """What the view `runs` has of the numbers of a run."""
+    offered = [numbers.loads.get(one.name) for one in columns.OFFERED[:-1]]
+    return (*offered, numbers.overloaded, *(fact(numbers, one.name) for one in columns.FACTS))
+
+
+def fact(numbers: Numbers, name: str) -> float | str | None:
+    """A fact by the name of its column, which has the unit where the fact itself may have none."""
+    return numbers.facts.get(name, numbers.facts.get(name.removesuffix("_bytes")))
+
+
+def fitting(value: object, kind: columns.Type) -> object:
+    """A value of a label, if it is what its column has."""
+    if kind == "string":
+        return None if value is None else str(value)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def made(of: Sequence[Column], rows: Iterable[Iterable[object]]) -> Any:
+    """A table from rows; what is not a number is null."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import
+
+    schema = columns.schema(of)
+    values = list(zip(*rows, strict=True)) or [()] * len(of)
+    arrays = [pa.array(one, each.type, from_pandas=True) for one, each in zip(values, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)

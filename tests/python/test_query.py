@@ -1,0 +1,329 @@
+"""A store asked by SQL: what its views hold, what is damaged, what is refused, and how answers are given."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import samples
+import spinewise as sw
+from spinewise.cli import main
+from spinewise.core import Spec
+from spinewise.errors import SpecError
+from spinewise.results import StoreWarning
+from spinewise.runs.result import Result
+from spinewise.sweeps import exported, store, verdicts
+from spinewise.sweeps.columns import schema, views
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.measures import Measure
+from spinewise.sweeps.sweep import sweep
+from spinewise.sweeps.task import Task
+from spinewise.sweeps.views import Views
+
+SMALL: Spec = {**samples.TINY_SPEC, "metrics": {"facts": True}}
+SEEDS = (1, 2, 3)
+
+
+def refuses(spec: Spec, _result: Result) -> int:
+    raise ValueError(f"seed {spec['seed']} is not liked")
+
+
+FAILS = Measure("fails", int, refuses)
+
+
+def tasks() -> list[Task]:
+    """Three runs, two of them with their flows; one with rounds; one that fails."""
+    small = [
+        Task(sw.resolve(SMALL, seed=seed), (), study="mine", label={"scheme": "plain", "load": 0.3, "seed": seed},
+             flows=seed < 3)
+        for seed in SEEDS
+    ]  # fmt: skip
+    return [*small, Task(sw.resolve(samples.TWO_ENTRIES, seed=1), ()), Task(sw.resolve(SMALL, seed=9), (FAILS,))]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("filled") / "store"
+    with store.opened(place) as ledger:
+        assert len(sweep(tasks(), ledger, engine=Local(2)).failed) == 1
+    return place
+
+
+@pytest.fixture
+def place(filled: Path, tmp_path: Path) -> Path:
+    """A store of one's own, which nobody has asked."""
+    return shutil.copytree(filled, tmp_path / "store", ignore=shutil.ignore_patterns(exported.FOLDER))
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The views that were read from the ledger."""
+    seen: list[str] = []
+    usual = Views.table
+
+    def table(self: Views, name: str) -> Any:
+        seen.append(name)
+        return usual(self, name)
+
+    monkeypatch.setattr(Views, "table", table)
+    return seen
+
+
+def rows(place: Path, sql: str) -> list[dict[str, Any]]:
+    return list(sw.query(place, sql).to_pylist())
+
+
+# ---- what the views hold ----
+
+
+@pytest.mark.parametrize("name", list(views()))
+def test_a_view_has_the_columns_that_are_documented(filled: Path, name: str) -> None:
+    found = sw.query(filled, f"from {name}")
+    assert isinstance(found, pa.Table)
+    view = views()[name]
+    assert found.column_names == view.names
+    documented = {one.name: one.type for one in schema(view.columns)}
+    for one in found.schema:
+        wanted = documented[one.name]
+        assert one.type == wanted or (pa.types.is_integer(one.type) and pa.types.is_integer(wanted)), one.name
+    assert (found.num_rows > 0) == (name != "claims")
+    assert all(column.meaning for column in view.columns)
+
+
+def test_numbers_are_those_of_the_run(filled: Path) -> None:
+    spec = sw.resolve(samples.TWO_ENTRIES, seed=1)
+    result = sw.run(spec)
+    summary = result.summary()
+    (run,) = rows(filled, "from runs where name = 'two'")
+    assert (run["outcome_hash"], run["status"], run["load"]) == (result.report["outcome_hash"], "done", 0.6)
+    assert run["drops"] == summary.facts.drops > 0
+    assert run["wire_of_nominal"] == summary.loads["wire_of_nominal"]
+    cells = rows(filled, "select cells.* from cells join runs using (key) where name = 'two'")
+    assert {one["entry"] for one in cells} == {"all", *(entry.name for entry in summary.asked)}
+    for one in cells:
+        entry = None if one["entry"] == "all" else one["entry"]
+        found = summary.of(one["size_class"], entry)
+        assert (one["flows"], one["unfinished"]) == (found.flows, found.unfinished)
+        if found.flows:
+            assert (one["fct_p99_s"], one["slowdown_mean"]) == (found.fct_s.p99, found.slowdown.mean)
+        else:
+            assert (one["fct_p99_s"], one["slowdown_mean"]) == (None, None)
+    links = rows(filled, "select links.* from links join runs using (key) where runs.name = 'two'")
+    wanted = [link for link in result.report["links"] if link["fabric"]]
+    assert [(one["name"], one["use"], one["drops"]) for one in links] == [
+        (link["name"], link["utilisation"], link["drops"]) for link in wanted
+    ]
+    (job,) = rows(filled, "from collectives")
+    assert (job["entry"], job["mean_s"], job["ranks"]) == ("incast", result.rounds.jobs[0].mean_s, 9)
+
+
+def test_flows_are_those_of_the_runs_that_keep_them(filled: Path) -> None:
+    result = sw.run(sw.resolve(SMALL, seed=2))
+    found = sw.query(filled, "select flows.* exclude (key) from flows join runs using (key) where seed = 2")
+    assert found.to_pydict() == result.flows.to_pydict()
+    assert rows(filled, "select seed from runs where flows_kept order by seed") == [{"seed": 1}, {"seed": 2}]
+
+
+def test_a_failed_run_has_its_error_and_no_numbers(filled: Path) -> None:
+    (run,) = rows(filled, "select seed, scheme, error, drops, wall_s from runs where status = 'failed'")
+    error = "ValueError: seed 9 is not liked"
+    assert run == {"seed": 9, "scheme": "ecmp", "error": error, "drops": None, "wall_s": None}
+
+
+def test_places_in_studies_and_specs(filled: Path) -> None:
+    joined = "select scheme, load, studies.seed s, label->>'$.seed' t from studies where study = 'mine' order by s"
+    assert rows(filled, joined) == [{"scheme": "plain", "load": 0.3, "s": n, "t": str(n)} for n in SEEDS]
+    hosts = rows(
+        filled, "select spec->>'$.topology.hosts_per_leaf' hosts, count(*) n from specs group by all order by n"
+    )
+    assert hosts == [{"hosts": "6", "n": 1}, {"hosts": "2", "n": 4}]
+
+
+def test_verdicts_are_kept_and_replaced(place: Path) -> None:
+    first = verdicts.Judged("C1-01", "", "7a", "it is best", "holds", "one\ntwo")
+    with store.opened(place) as ledger:
+        verdicts.keep(
+            ledger, "mine-1", "quick", [first, verdicts.Judged("C1-02", "lossless", "7b", "it is so", "holds", "")]
+        )
+        verdicts.keep(ledger, "mine-1", "full", [first])
+        verdicts.keep(
+            ledger, "mine-1", "quick", [verdicts.Judged("C1-01", "", "7a", "it is best", "does not hold", "")]
+        )
+    found = rows(place, "select effort, claim, verdict, evidence from claims order by effort")
+    assert found == [
+        {"effort": "full", "claim": "C1-01", "verdict": "holds", "evidence": "one\ntwo"},
+        {"effort": "quick", "claim": "C1-01", "verdict": "does not hold", "evidence": ""},
+    ]
+
+
+def test_an_empty_store_has_all_views(tmp_path: Path) -> None:
+    with store.opened(tmp_path / "new"):
+        pass
+    for name in views():
+        assert rows(tmp_path / "new", f"from {name}") == []
+
+
+# ---- what is read, and when ----
+
+
+def test_a_run_is_read_from_the_ledger_once(place: Path, read: list[str]) -> None:
+    answers = [rows(place, "from cells order by all") for _ in range(2)]
+    assert answers[0] == answers[1]
+    assert read == ["cells"]
+    before = rows(place, "select count(*) n from runs")
+    with store.opened(place) as ledger:
+        sweep([Task(sw.resolve(SMALL, seed=20), ())], ledger, engine=Local(1))
+        # While a sweep holds the store, others may ask.
+        assert rows(place, "select count(*) n from runs") == [{"n": before[0]["n"] + 1}]
+    assert len(rows(place, "from cells where seed = 20")) == len(rows(place, "from cells where seed = 2")) > 0
+    assert len(list((place / exported.FOLDER).glob("cells-*"))) == 1
+
+
+def test_whole_thousands_are_written_as_a_sweep_ends(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exported, "ROWS", 2)
+    with store.opened(place) as ledger:
+        sweep([], ledger)
+    numbers = {file.name.split("-")[1] for file in (place / exported.FOLDER).iterdir()}
+    assert numbers == {"000000", "000001"}
+    assert len(rows(place, "from runs")) == 5
+
+
+def test_a_store_that_cannot_be_written_is_answered_from(place: Path, read: list[str]) -> None:
+    (place / exported.FOLDER).write_text("in the way")
+    assert len(rows(place, "from runs")) == len(rows(place, "from runs")) == 5
+    assert read == ["runs", "runs"]
+
+
+# ---- what is damaged ----
+
+
+def test_a_damaged_file_of_flows_is_named_and_left_out(place: Path) -> None:
+    whole = rows(place, "from flows")
+    file = next((place / "flows").iterdir())
+    content = file.read_bytes()
+    for damaged in (b"", b"PAR1 no", content[: len(content) // 2], content[:8] + bytes(2000) + content[2008:]):
+        file.write_bytes(damaged)
+        with pytest.warns(
+            StoreWarning, match=rf"{file.name} is damaged .*: the flows of run {file.stem[:12]}… are left"
+        ):
+            left = rows(place, "from flows")
+        assert left == [one for one in whole if one["key"] != file.stem]
+        # What asks for nothing of it says nothing of it.
+        assert len(rows(place, "from runs")) == 5
+
+
+def test_files_of_flows_may_have_other_columns(place: Path) -> None:
+    files = sorted((place / "flows").iterdir())
+    whole = rows(place, "from flows order by key, flow")
+    table = parquet.read_table(files[0])
+    parquet.write_table(table.drop_columns(["nacks"]), files[0])
+    wanted = [{**one, "nacks": None} if one["key"] == files[0].stem else one for one in whole]
+    assert rows(place, "select key, flow, nacks from flows order by all") == [
+        {name: one[name] for name in ("key", "flow", "nacks")} for one in wanted
+    ]
+
+
+def test_a_damaged_export_is_made_anew(place: Path) -> None:
+    whole = rows(place, "from links order by all")
+    (file,) = (place / exported.FOLDER).glob("links-*")
+    for damaged in (b"no", file.read_bytes()[:200]):
+        file.write_bytes(damaged)
+        assert rows(place, "from links order by all") == whole
+
+
+def test_a_damaged_measurement_is_told_each_time(place: Path) -> None:
+    with sqlite3.connect(place / store.LEDGER) as connection:
+        connection.execute("UPDATE measurements SET crc = crc + 1 WHERE key = (SELECT key FROM runs WHERE seed = 2)")
+    connection.close()
+    for _ in range(2):
+        with pytest.warns(StoreWarning, match="1 of 5 runs: numbers damaged, or of another version"):
+            assert {one["seed"] for one in rows(place, "select seed from cells where load = 0.3")} == {1, 3}
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("select fct_p9 from cells", r'columns of cells: key, scheme, .*fct_p99_s.*"fct_p9" not found.*"fct_p99_s"'),
+        ("from cell", r'a query over runs, cells, links.*Table with name cell does not exist.*did you mean "cells"'),
+        ("selec 1", 'syntax error at or near "selec"'),
+        ("", "one statement that asks: SELECT.*there are 0 statements"),
+        ("select 1; select 2", "there are 2 statements"),
+        ("drop table runs", "this one changes something"),
+        ("copy runs to 'runs.csv'", "this one changes something"),
+        ("install httpfs", "this one changes something"),
+        ("select entry + 1 from cells", r"columns of cells: key.*No function matches .* explicit type casts\.\)$"),
+        ("from 'https://a.b/c.parquet'", "requires the extension httpfs"),
+    ],
+)
+def test_wrong_queries_are_refused_on_a_line(filled: Path, sql: str, told: str) -> None:
+    with pytest.raises(SpecError, match=told) as caught:
+        sw.query(filled, sql)
+    assert "\n" not in str(caught.value)
+
+
+def test_variables_of_python_are_no_tables(filled: Path) -> None:
+    a_table = pa.table({"a": [1]})
+    assert a_table.num_rows
+    with pytest.raises(SpecError, match="a_table does not exist"):
+        sw.query(filled, "from a_table")
+
+
+def test_a_folder_without_a_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"a folder with ledger\.sqlite"):
+        sw.query(tmp_path, "from runs")
+
+
+# ---- the command ----
+
+
+def asked(place: Path, *words: str) -> int:
+    return main(["query", *words, "--store", str(place)])
+
+
+def test_the_command_shows_a_table_with_units_in_its_names(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(filled, "select scheme, load, fct_mean_s, fct_mean_s from cells where entry = 'all' limit 1") == 0
+    heads, _, row = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert heads.split()[:3] == ["scheme", "load", "fct_mean_s"]
+    assert row.split()[:2] == ["ecmp", "0.3"]
+    assert asked(filled, "from links cross join runs") == 0
+    assert "more rows: --csv, --json and --parquet FILE give all" in capsys.readouterr().out
+    assert asked(filled, "from claims") == 0
+    assert "no rows" in capsys.readouterr().out
+
+
+def test_the_command_gives_csv_json_and_parquet(
+    filled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sql = "select seed, status, drops, finished_at from runs order by seed"
+    assert asked(filled, sql, "--csv") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert (lines[0], len(lines)) == ('"seed","status","drops","finished_at"', 6)
+    assert asked(filled, sql, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["seed"] for one in found] == [1, 1, 2, 3, 9]
+    assert (found[-1]["status"], found[-1]["drops"]) == ("failed", None)
+    file = tmp_path / "found.parquet"
+    assert asked(filled, sql, "--parquet", str(file)) == 0
+    assert parquet.read_table(file).num_rows == 5
+    assert asked(filled, sql, "--parquet", str(file)) == 2
+    assert "--force replaces it" in capsys.readouterr().err
+    assert asked(filled, sql, "--parquet", str(file), "--force") == 0
+    assert asked(filled, sql, "--json", "--csv") == 2
+    assert asked(filled, sql, "--force") == 2
+
+
+def test_the_command_names_what_is_damaged(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = next((place / "flows").iterdir())
+    file.write_bytes(b"no")
+    assert asked(place, "select count(*) from flows") == 0
+    assert f"spinewise: note: {file} is damaged" in capsys.readouterr().err
