@@ -10,6 +10,7 @@ import pytest
 
 import spinewise as sw
 from samples import lines, single
+from spinewise.measures.tables import numbers
 from spinewise.papers.selb import fabric
 from spinewise.papers.selb.measure import figures
 from spinewise.reproduction import claims, reproduce
@@ -133,7 +134,10 @@ def test_figures_5_and_6_are_what_the_paper_says(number: str) -> None:
     runs = experiment.runs(Effort.FULL)
     assert {run.x for run in runs} == {0.4, 0.6, 0.8}
     assert {run.curve for run in runs} == {"ECMP", "LetFlow", "CONGA", "DRILL", "ConWeave", "SELB"}
-    assert len({run.seed for run in runs}) == 5
+    seeds = {load: {run.seed for run in runs if run.x == load} for load in (0.4, 0.6, 0.8)}
+    assert [len(found) for found in seeds.values()] == [5, 5, 10]
+    arrivals = {(run.x, resolve(run.spec)["traffic"][0]["duration_us"]) for run in runs if run.seed == 1}
+    assert arrivals == {(0.4, 3000.0), (0.6, 3000.0), (0.8, 10_000.0)}
     for run in runs[:12]:
         spec = resolve(run.spec)
         topology, params = spec["topology"], spec["scheme"].get("params", {})
@@ -169,3 +173,13 @@ def test_a_timeline_of_another_x_can_be_drawn() -> None:
     curve = timeline_curve(panel, table, "a")
     assert list(curve.x) == [1.0, 2.0]
     assert [point.mean for point in curve.y] == [0.8, 1.6]
+
+
+def test_flows_of_the_warm_up_run_and_do_not_count() -> None:
+    result = small("IRN", "ecmp")
+    start = numbers(result.flows, "start_ps")
+    counted = start >= figures.WARM_UP * result.spec["traffic"][0]["duration_us"] * 1e6
+    fct = numbers(result.flows, "sender_fct_ps")
+    values = single(figures.measure(RUN, result))
+    assert 0 < counted.sum() < len(start) == values["flows"]
+    assert values["mean_fct_s"] == pytest.approx(fct[counted].mean() / 1e12)

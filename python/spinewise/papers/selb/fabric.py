@@ -53,11 +53,19 @@ ASSUMPTIONS = (
     Assumption("load", "payload offered to other racks over the leaves' uplinks", "the paper does not define it"),
     Assumption("pairs", "sender and receiver in different racks", "random host pairs; others do not meet the schemes"),
     Assumption(
-        "run", "arrivals for the time in the set-up, then until every flow is done; all flows count", "not given"
+        "run",
+        "arrivals for the time in the set-up, then until every flow is done; flows that start in its first third do not"
+        " count",
+        "not given; the code of ConWeave drops a beginning, too",
     ),
     Assumption("completion", "from the start to the last acknowledgement at the sender", "as the ConWeave code"),
     Assumption("99th percentile", "of all flows; short flows (below 104 kB, one BDP) apart", "the text says both"),
     Assumption("reorder queues", "8 per port for ConWeave and SELB", "given for Fig. 2 only; selb-queues has others"),
+    Assumption(
+        "monitoring",
+        "each data packet has its path judged as it comes, by the queue's growth since the packet before it there",
+        "§III: SELB continuously monitors the change in queue length; selb-monitoring has the other readings",
+    ),
     Assumption("θ, k, τ", "0.2 of the link's rate, 3, 10 µs", "none is given; selb-sensitivity varies each"),
     Assumption(
         "transport and switches",

@@ -35,7 +35,7 @@ REORDERING = (
     ("no queue", "no_queue", 1.0),
     ("expired", "expired", 1.0),
 )
-COMPARED = ("mean_fct_s", "p99_fct_s", "short_mean_fct_s", "short_p99_fct_s", "late_mean_fct_s", "mean_slowdown")
+COMPARED = ("mean_fct_s", "p99_fct_s", "short_mean_fct_s", "short_p99_fct_s", "mean_slowdown")
 REORDERERS = ("ConWeave", "ConWeave-l", "ConWeave-n", "SELB")
 
 

@@ -36,9 +36,9 @@ VARIATIONS = (
     Variation("first path hashed", schemes={"SELB": ":first_path=ecmp"}),
     Variation("k-means starts at random, as printed", schemes={"SELB": ":start=random"}),
     Variation("long queues are congested, too", schemes={"SELB": ":also_len_bytes=100000"}),
-    Variation("often: θ 0.05, τ 2 µs", schemes={"SELB": ":theta=0.05:tau_us=2"}),
+    Variation("judged by a timer of τ = 10 µs", schemes={"SELB": ":monitor=interval"}),
+    Variation("judged by a timer, θ 0.05, τ 2 µs", schemes={"SELB": ":monitor=interval:theta=0.05:tau_us=2"}),
     Variation("one cluster: any path not congested", schemes={"SELB": ":k=1"}),
-    Variation("often, one cluster", schemes={"SELB": ":theta=0.05:tau_us=2:k=1"}),
     # ConWeave.
     Variation("path busy 16 µs, as its code", schemes={"ConWeave": ":theta_path_busy_us=16"}),
     Variation("no good path: wait", schemes={"ConWeave": ":no_good_path=wait"}),

@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 # One bandwidth-delay product of the fabric: 100 Gbps for 8.32 µs.
 SHORT_BELOW = 104_000
+# Flows that start in this share of the arrivals only fill the fabric: they run, and are not counted.
+WARM_UP = 1 / 3
 # Numbers of queues that the distribution of queues in use is told for; the last one counts all above it, too.
 MOST_IN_USE = 64
 # As many of them as are drawn.
@@ -30,14 +32,14 @@ def measure(_run: Run, result: Result) -> dict[str, float | Timeline]:
 
 
 def completion(result: Result) -> dict[str, float]:
-    """Flow completion times in seconds, at the sender; unfinished flows are left out."""
-    done = numbers(result.flows, "finished").astype(bool)
+    """Flow completion times in seconds, at the sender, without warm-up; unfinished flows are left out."""
+    ended = numbers(result.flows, "finished").astype(bool)
+    start = numbers(result.flows, "start_ps")
+    done = ended & (start >= WARM_UP * result.spec["traffic"][0]["duration_us"] * 1e6)
     fct_s = numbers(result.flows, "sender_fct_ps")[done] / PS_PER_SECOND
     size = numbers(result.flows, "size_bytes")[done]
-    start = numbers(result.flows, "start_ps")[done]
-    late = start >= result.spec["traffic"][0]["duration_us"] * 1e6 / 3.0
-    classes = {"": size >= 0, "short_": size < SHORT_BELOW, "long_": size >= SHORT_BELOW, "late_": late}
-    values = {"flows": float(len(done)), "unfinished": float((~done).sum())}
+    classes = {"": size >= 0, "short_": size < SHORT_BELOW, "long_": size >= SHORT_BELOW}
+    values = {"flows": float(len(ended)), "unfinished": float((~ended).sum())}
     for key, inside in classes.items():
         values[f"{key}mean_fct_s"] = stats.mean(fct_s[inside])
         values[f"{key}p99_fct_s"] = stats.percentile(fct_s[inside], 0.99)
