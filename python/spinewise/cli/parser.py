@@ -117,6 +117,16 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=whole(1, 1024), metavar="N", help="runs at once [one per core]")
 
 
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """How long it may take."""
+    parser.add_argument(
+        "--budget",
+        type=span,
+        metavar="TIME",
+        help="start no run that would end later than this, such as 60min, 2h or 90s",
+    )
+
+
 def add_store(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     """Where runs are kept."""
     parser.add_argument(
@@ -208,12 +218,7 @@ def add_sweep(commands: Any) -> None:
     )
     add_jobs(parser)
     add_store(parser, "results/store")
-    parser.add_argument(
-        "--budget",
-        type=span,
-        metavar="TIME",
-        help="start no run that would end later than this, such as 60min, 2h or 90s",
-    )
+    add_budget(parser)
     parser.add_argument(
         "--until-ci",
         type=share,
@@ -305,9 +310,11 @@ def add_reproduce(commands: Any) -> None:
         commands,
         "reproduce",
         "reproduce",
-        "Run a figure of a paper and check what the paper claims.",
+        "Run the figures of papers and check what the papers claim.",
     )
-    parser.add_argument("figure", metavar="FIGURE", help='such as "pdlb-7", or "list"')
+    parser.add_argument(
+        "what", metavar="WHAT", help='"all", a paper ("meet"), a figure ("pdlb-7"), a claim ("C2-21"), or "list"'
+    )
     efforts = parser.add_mutually_exclusive_group()
     efforts.add_argument("--quick", action="store_true", help="fewer seeds and points")
     efforts.add_argument("--whole", action="store_true", help="every point of the paper's figure, however long")
@@ -316,6 +323,7 @@ def add_reproduce(commands: Any) -> None:
     )
     add_jobs(parser)
     add_store(parser, "results/store")
+    add_budget(parser)
     add_output(parser, "figures, verdicts and measurements")
 
 

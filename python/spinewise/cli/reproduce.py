@@ -3,42 +3,45 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 
 from spinewise.cli.output import print_json
-from spinewise.reproduction import reproduce
-from spinewise.reproduction.catalogue import load
+from spinewise.reproduction import choice, overview, reproduce, suite
 from spinewise.reproduction.experiment import Effort
-from spinewise.reproduction.files import record, write_files
-from spinewise.reproduction.verdicts import chance, word
+from spinewise.reproduction.files import record
 from spinewise.runs.folder import new_results
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.store import opened
 
+EXIT_FAILED, EXIT_LEFT = 1, 3
 DEFAULT_OUT = "results/reproduce"
 
 
 def command(args: argparse.Namespace) -> int:
-    """List the experiments, or run one and judge its claims."""
+    """List the experiments, or run some and judge their claims."""
+    start = time.monotonic()
     folder = reproduce.papers_folder(args.papers)
-    if args.figure == "list":
+    if args.what == "list":
         return show_list(folder, args)
-    experiment = reproduce.load_experiment(reproduce.find(folder, args.figure))
+    wanted = choice.choose(folder, args.what)
     effort = Effort.QUICK if args.quick else Effort.WHOLE if args.whole else Effort.FULL
-    out = args.out or f"{DEFAULT_OUT}/{experiment.id}"
-    with new_results(out, force=args.force) as target:
+    out = args.out or f"{DEFAULT_OUT}/{wanted.experiments[0].id if wanted.alone else wanted.name}"
+    with new_results(out, force=args.force) as target, opened(args.store) as ledger:
+        parts = suite.planned(wanted, effort)
         with bars() as bar:
-            total = len(experiment.runs(effort))
-            monitor = BatchProgress(bar, total, experiment.id)
-            done = reproduce.reproduce(
-                experiment, effort, jobs=args.jobs, monitor=monitor, store=args.store, catalogue=load(folder)
-            )
-        write_files(done, target)
+            monitor = BatchProgress(bar, sum(len(part.runs) for part in parts), wanted.name)
+            deadline = None if args.budget is None else start + args.budget
+            swept = suite.run(parts, ledger, engine=Local(args.jobs), monitor=monitor, deadline=deadline)
+        found = overview.write(wanted, suite.judged(parts, swept), target)
+        alone = suite.judged_part(parts[0], swept) if wanted.alone and args.json else None
     if args.json:
-        print_json(record(done))
-        return 0
-    show(done, out)
-    return 0
+        print_json(record(alone) if alone else overview.record(found))
+    else:
+        show(found, out)
+    return EXIT_FAILED if any(section.failed for section in found.sections) else EXIT_LEFT if swept.left else 0
 
 
 def show_list(folder: Path, args: argparse.Namespace) -> int:
@@ -54,12 +57,18 @@ def show_list(folder: Path, args: argparse.Namespace) -> int:
     return 0
 
 
-def show(done: reproduce.Reproduction, out: str) -> None:
+def show(found: overview.Overview, out: str) -> None:
     """The verdicts on the terminal."""
-    table = terminal.new_table(done.experiment.title, ["claim", "Fig.", "the paper states", "verdict"], [])
-    for claim in done.experiment.claims:
-        table.line(claim.key, claim.figure, claim.statement, word(done, claim))
     console = terminal.console()
+    console.print(found.provenance.line, markup=False)
+    table = terminal.new_table("", ["claim", "Fig.", "the paper states", "its number", "verdict"], [])
+    for row in found.rows:
+        stated = row.statement
+        table.line(stated.id, ", ".join(stated.figures), stated.text, stated.number, row.verdict)
     console.print(table)
-    console.print(chance(done.verdicts.values()).text, markup=False)
+    console.print(found.chance.text, markup=False)
+    for section in found.incomplete:
+        console.print(f"{section.id} is not complete: {section.missing}", markup=False)
+        for text in section.failed:
+            console.print(f"  failed: {text}", markup=False)
     console.print(f"figures, evidence and measurements in {out}: report.md", markup=False)

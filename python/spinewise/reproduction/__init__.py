@@ -6,7 +6,14 @@
 | `claims` | checks of a paper's statements |
 | `shapes` | usual panels, and one thing varied at a time |
 | `readings` | numbers read off a run that experiments share |
-| `reproduce` | finds, runs and judges |
-| `files` | what ``reproduce`` writes |
+| `catalogue` | the list of what papers state |
+| `reproduce` | finds, runs and judges one experiment |
+| `choice` | which experiments a name stands for |
+| `suite` | several experiments as one sweep |
+| `verdicts` | what is said of a statement, from all its checks |
+| `provenance` | effort, version, engine, seeds and days of runs |
+| `rows` | statements as rows of a table |
+| `files` | what ``reproduce`` writes of one experiment |
+| `overview` | what it writes of several |
 | `markdown` | tables for the pages of ``docs/`` |
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from spinewise import core
 from spinewise.measures.stats import Interval
 from spinewise.measures.summary import without_nan
-from spinewise.reproduction.experiment import Measured, Measurement, Panel, Timeline
+from spinewise.reproduction.experiment import Claim, Measured, Measurement, Panel, Timeline
+from spinewise.reproduction.provenance import Provenance
 from spinewise.reproduction.reproduce import Reproduction
-from spinewise.reproduction.verdicts import chance, word
+from spinewise.reproduction.verdicts import WAITING, chance, word
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
 from spinewise.show import plot, style
@@ -22,15 +24,17 @@ if TYPE_CHECKING:
 
 def write_files(done: Reproduction, target: Path) -> None:
     """Write reproduce.json, report.md and the figures into an existing folder."""
-    write_json(target / "reproduce.json", record(done))
+    write_json(target / formats.REPRODUCE.record, record(done))
     (target / "report.md").write_text(page(done), encoding="utf-8")
     for name in variants(done):
         style.save(figure(done, name), target, figure_name(done, name))
 
 
 def variants(done: Reproduction) -> list[str]:
-    """The versions of the experiment, in the order of the panels."""
-    return list(dict.fromkeys(panel.variant for panel in done.experiment.panels))
+    """The versions of the experiment whose runs are all there, in the order of the panels."""
+    known = {m.run.variant for m in done.measured.measurements}
+    named = dict.fromkeys(panel.variant for panel in done.experiment.panels)
+    return [name for name in named if name in known and name not in done.lacking]
 
 
 def figure_name(done: Reproduction, variant: str) -> str:
@@ -121,20 +125,10 @@ def record(done: Reproduction) -> dict[str, Any]:
             "figures": experiment.figures,
             "setup": experiment.setup,
             "effort": done.effort.value,
-            "claims": [
-                {
-                    "id": claim.id,
-                    "reading": claim.reading,
-                    "headline": claim.headline,
-                    "figure": claim.figure,
-                    "statement": claim.statement,
-                    "verdict": word(done, claim),
-                    "status": done.verdicts[claim.key].status.value,
-                    "comparisons": done.verdicts[claim.key].comparisons,
-                    "evidence": done.verdicts[claim.key].evidence,
-                }
-                for claim in experiment.claims
-            ],
+            "provenance": provenance_record(done.provenance),
+            "lacking": done.lacking,
+            "errors": done.errors,
+            "claims": [claim_record(done, claim) for claim in experiment.claims],
             "assumptions": [vars(assumption) for assumption in experiment.assumptions],
             "notes": experiment.notes,
             "measurements": [measurement_record(m) for m in done.measured.measurements],
@@ -142,6 +136,27 @@ def record(done: Reproduction) -> dict[str, Any]:
     )
     assert isinstance(plain, dict)
     return plain
+
+
+def provenance_record(found: Provenance | None) -> dict[str, object] | None:
+    """Where the numbers come from."""
+    return None if found is None else {**vars(found), "effort": found.effort.value}
+
+
+def claim_record(done: Reproduction, claim: Claim) -> dict[str, object]:
+    """A claim with its verdict; null while its runs are not all there."""
+    found = done.verdicts.get(claim.key)
+    return {
+        "id": claim.id,
+        "reading": claim.reading,
+        "headline": claim.headline,
+        "figure": claim.figure,
+        "statement": claim.statement,
+        "verdict": word(done, claim),
+        "status": found and found.status.value,
+        "comparisons": found.comparisons if found else 0,
+        "evidence": found.evidence if found else (),
+    }
 
 
 def measurement_record(measurement: Measurement) -> dict[str, Any]:
@@ -169,7 +184,10 @@ def measurement_record(measurement: Measurement) -> dict[str, Any]:
 def page(done: Reproduction) -> str:
     """The reproduction as a page of Markdown."""
     experiment = done.experiment
-    lines = [f"# {experiment.title}", "", f"Set-up: {experiment.setup}.", ""]
+    lines = [f"# {experiment.title}", ""]
+    if done.provenance:
+        lines += [f"{done.provenance.line}.", ""]
+    lines += [f"Set-up: {experiment.setup}.", "", *what_is_missing(done)]
     for name in variants(done):
         lines += [f"![{name or experiment.title}]({figure_name(done, name)}.png)", ""]
     lines += [
@@ -187,7 +205,8 @@ def page(done: Reproduction) -> str:
     lines += ["", chance(done.verdicts.values()).text]
     lines += ["", "Evidence:", ""]
     for claim in experiment.claims:
-        lines += [f"- {claim.key}", *(f"  - {one}" for one in done.verdicts[claim.key].evidence)]
+        found = done.verdicts.get(claim.key)
+        lines += [f"- {claim.key}", *(f"  - {one}" for one in (found.evidence if found else (WAITING,)))]
     lines += ["", "## What the paper leaves open, and what is assumed here", ""]
     lines += ["| what | assumed | why |", "|---|---|---|"]
     lines += [f"| {one.name} | {one.value} | {one.why} |" for one in experiment.assumptions]
@@ -195,6 +214,19 @@ def page(done: Reproduction) -> str:
     if experiment.notes:
         lines += ["", "## Notes", "", *(f"- {note}" for note in experiment.notes)]
     return "\n".join(lines) + "\n"
+
+
+def what_is_missing(done: Reproduction) -> list[str]:
+    """The runs that an experiment lacks, and why some have failed."""
+    lines = [f"Missing: {lacking(done.lacking)}. The same command makes them.", ""] if done.lacking else []
+    for where, text in done.errors.items():
+        lines += [f"Failed: {where}: {text}", ""]
+    return lines
+
+
+def lacking(counts: Mapping[str, int]) -> str:
+    """How many runs are missing of which forms."""
+    return "; ".join(f"{count:,} runs" + (f" of {name}" if name else "") for name, count in counts.items())
 
 
 def cells(measured: Measured) -> list[str]:

@@ -9,8 +9,8 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from spinewise.errors import SpecError, nearest
@@ -18,6 +18,7 @@ from spinewise.reading import SPEC_BYTES, printable, read_text
 from spinewise.reproduction.catalogue import Catalogue, load
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Run, Verdict
 from spinewise.reproduction.measured import measurement, reading
+from spinewise.reproduction.provenance import Provenance
 from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.specs.spec import Spec, parse_toml
 from spinewise.sweeps import verdicts
@@ -45,6 +46,8 @@ class Listed:
         title: what it shows.
         module: what defines it, below the package of the folder: "pdlb.fig07".
         folder: the folder of papers.toml.
+        minutes: about so many minutes of one core at full effort; the shorter, the sooner it is run.
+        own: whether it is an addition of our own, which comes last.
     """
 
     id: str
@@ -53,6 +56,8 @@ class Listed:
     title: str
     module: str
     folder: Path
+    minutes: float = 0.0
+    own: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -97,6 +102,8 @@ def entries_of(content: Spec, folder: Path) -> list[Listed]:
             title=entry["title"],
             module=entry["module"],
             folder=folder,
+            minutes=float(entry.get("minutes", 0.0)),
+            own=entry.get("own") is True,
         )
         for paper in content["paper"]
         for entry in paper.get("experiment", [])
@@ -172,9 +179,12 @@ class Reproduction:
     Attributes:
         experiment: what was run.
         effort: how much of it.
-        measured: what came out.
-        verdicts: by `Claim.key`.
+        measured: what came of the runs.
+        verdicts: by `Claim.key`; without those whose runs are not all there.
         catalogue: what the papers state; None for a folder of papers without a list.
+        lacking: by form, how many runs are missing.
+        errors: of runs that failed: one run that did, and why.
+        provenance: by what the runs were made, if that is known.
     """
 
     experiment: Experiment
@@ -182,6 +192,9 @@ class Reproduction:
     measured: Measured
     verdicts: Mapping[str, Verdict]
     catalogue: Catalogue | None = None
+    lacking: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+    provenance: Provenance | None = None
 
     @classmethod
     def of(
@@ -194,14 +207,16 @@ class Reproduction:
 
 def cases(experiment: Experiment, effort: Effort) -> list[Case[Run]]:
     """The runs of an experiment, all checked before the first one starts."""
-    return [
-        resolved_case(run, run.spec, run.seed, f"{run.curve} at x={run.x:g} {run.variant}".strip())
-        for run in experiment.runs(effort)
-    ]
+    return resolved(experiment.runs(effort))
 
 
-def tasks(experiment: Experiment, effort: Effort) -> list[Task]:
-    """The runs of an experiment, with what is kept of each."""
+def resolved(runs: Sequence[Run]) -> list[Case[Run]]:
+    """Runs with their specs checked."""
+    return [resolved_case(run, run.spec, run.seed, f"{run.curve} at x={run.x:g} {run.variant}".strip()) for run in runs]
+
+
+def tasks(experiment: Experiment, effort: Effort, runs: Sequence[Run]) -> list[Task]:
+    """Runs of an experiment, with what is kept of each."""
     return [
         Task(
             case.spec,
@@ -209,7 +224,7 @@ def tasks(experiment: Experiment, effort: Effort) -> list[Task]:
             study=f"{experiment.id} {effort.value}",
             label={name: getattr(case.key, name) for name in ("curve", "x", "seed", "variant")},
         )
-        for case in cases(experiment, effort)
+        for case in resolved(runs)
     ]
 
 
@@ -228,7 +243,7 @@ def reproduce(
         SpecError: the store cannot be used, or a run is refused.
     """
     runs = experiment.runs(effort)
-    wanted = tasks(experiment, effort)
+    wanted = tasks(experiment, effort, runs)
     with opened(store) as ledger:
         swept = sweep(wanted, ledger, engine=Local(jobs), monitor=monitor, strict=True)
         measurements = [measurement(run, task, swept) for run, task in zip(runs, wanted, strict=True)]

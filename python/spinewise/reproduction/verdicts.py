@@ -19,6 +19,8 @@ from spinewise.reproduction.reproduce import Reproduction
 BY_CHANCE = 0.05
 # The best status of an "up to", of which one cell is enough.
 BEST_FIRST = (Status.HOLDS, Status.PARTLY, Status.OPEN, Status.FAILS, Status.UNTESTED)
+# What is said of a check whose runs are not all there.
+WAITING = "awaiting runs"
 
 
 class Direction(enum.Enum):
@@ -123,6 +125,8 @@ def worded(status: Status, effort: Effort, statement: Statement) -> str:
 
 def word(done: Reproduction, claim: Claim) -> str:
     """What is said of one check after a reproduction; a check of a list that is not known stands for itself."""
+    if claim.key not in done.verdicts:
+        return WAITING
     status = done.verdicts[claim.key].status
     known = done.catalogue.part(claim.id) if done.catalogue else Statement(claim.id, "", (), claim.statement)
     bare = worded(status, done.effort, known)
@@ -132,10 +136,11 @@ def word(done: Reproduction, claim: Claim) -> str:
 
 
 def judged(done: Reproduction) -> list[Judged]:
-    """Every check of an experiment that was run."""
+    """Every check of an experiment whose runs are there."""
     return [
         Judged(one.id, done.experiment.id, one.figure, one.reading, one.headline, done.verdicts[one.key])
         for one in done.experiment.claims
+        if one.key in done.verdicts
     ]
 
 

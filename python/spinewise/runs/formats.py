@@ -46,9 +46,10 @@ class Format:
 RUN = Format("run", 1, "run.json")
 COMPARE = Format("compare", 1, "compare.json")
 REPRODUCE = Format("reproduce", 2, "reproduce.json")
+REPRODUCTIONS = Format("reproductions", 1, "reproductions.json")
 RESILIENCE = Format("resilience", 1, "resilience.json")
 PLOT = Format("plot", 1, "plot.json")
-ALL = (RUN, COMPARE, REPRODUCE, RESILIENCE, PLOT)
+ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, RESILIENCE, PLOT)
 
 
 def read(file: Path, wanted: Format, key: str, allowed: str) -> dict[str, Any]:

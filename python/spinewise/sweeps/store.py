@@ -122,6 +122,18 @@ class Ledger:
             )
             return {cell: float(mean) for cell, mean in rows if mean is not None}
 
+    def ended(self, key: str) -> float:
+        """When a run ended, in seconds since 1970.
+
+        Raises:
+            KeyError: there is no such run.
+        """
+        with in_words(self.folder):
+            row = self.connection.execute("SELECT finished_at FROM runs WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise KeyError(f"no run {key}")
+        return float(row[0])
+
     def failure(self, key: str) -> Failure | None:
         """Why a run failed; None if it did not."""
         with in_words(self.folder):

@@ -1,0 +1,96 @@
+"""Which experiments a name stands for: all, those of a paper, that of a figure, those that judge a claim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spinewise.errors import SpecError, nearest
+from spinewise.reproduction.catalogue import Catalogue, load
+from spinewise.reproduction.experiment import Claim, Experiment
+from spinewise.reproduction.reproduce import Listed, listed, load_experiment
+
+ALL = "all"
+_PART = re.compile(r"(.*\d)[a-z]")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Some experiments, and why these.
+
+    Attributes:
+        name: what was asked for.
+        folder: of the papers.
+        listed: the experiments as papers.toml lists them, in its order.
+        experiments: they themselves.
+        claim: the claim that was asked for, if one was.
+    """
+
+    name: str
+    folder: Path
+    listed: tuple[Listed, ...]
+    experiments: tuple[Experiment, ...]
+    claim: str | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether one experiment was asked for by its id or figure."""
+        return len(self.listed) == 1 and self.name in self.listed[0].names
+
+    @property
+    def catalogue(self) -> Catalogue | None:
+        """What the papers of the folder state; None if the folder has no such list."""
+        return load(self.folder)
+
+    def wants(self, claim: Claim) -> bool:
+        """Whether a claim of these experiments was asked for."""
+        return self.claim is None or self.claim in names_of(claim)
+
+
+def choose(folder: Path, name: str) -> Choice:
+    """The experiments of a folder of papers that `name` stands for.
+
+    Raises:
+        SpecError: it is no paper, figure or claim; with the nearest that is.
+    """
+    entries = listed(folder)
+    if name == ALL:
+        return chosen(folder, name, entries)
+    of_name = [entry for entry in entries if name in entry.names]
+    of_paper = [entry for entry in entries if name == entry.paper]
+    if of_name or of_paper:
+        return chosen(folder, name, of_name or of_paper)
+    loaded = [(entry, load_experiment(entry)) for entry in entries]
+    judging = [
+        (entry, experiment)
+        for entry, experiment in loaded
+        if any(name in names_of(claim) for claim in experiment.claims)
+    ]
+    if not judging:
+        raise unknown(name, entries, [experiment for _, experiment in loaded])
+    found, experiments = zip(*judging, strict=True)
+    return Choice(name, folder, found, experiments, claim=name)
+
+
+def chosen(folder: Path, name: str, entries: Sequence[Listed]) -> Choice:
+    """These experiments with all of their claims."""
+    return Choice(name, folder, tuple(entries), tuple(load_experiment(entry) for entry in entries))
+
+
+def names_of(claim: Claim) -> set[str]:
+    """What a claim may be asked for by: its id, and that without the letter of a part."""
+    whole = _PART.fullmatch(claim.id)
+    return {claim.id, whole[1]} if whole else {claim.id}
+
+
+def unknown(name: str, entries: Sequence[Listed], experiments: Iterable[Experiment]) -> SpecError:
+    """What to say of a name that stands for nothing."""
+    claims = {one for experiment in experiments for claim in experiment.claims for one in names_of(claim)}
+    papers = list(dict.fromkeys(entry.paper for entry in entries))
+    names = [ALL, *papers, *(one for entry in entries for one in entry.names), *sorted(claims)]
+    ids = ", ".join(entry.id for entry in entries)
+    kinds = f'"list", "all", a paper ({", ".join(papers)}), a claim such as "C2-21", a figure such as "meet-6a"'
+    allowed = f"{kinds}, or one of {ids}"
+    return SpecError("WHAT", name, allowed, nearest(name, names))

@@ -1,0 +1,79 @@
+"""Where numbers come from: how much was run, by which engine, with which seeds, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from spinewise.reproduction.experiment import Effort
+
+QUICK = "quick: a direction, not for conclusions"
+# So much of an engine's digest is shown.
+SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers of a report come from.
+
+    Attributes:
+        effort: how much was asked for.
+        versions: of Spinewise, of the runs.
+        engine: digest of the engine (hex).
+        seeds: of the runs.
+        days: on which runs ended, as dates in UTC.
+        runs: how many runs there are.
+        lacking: how many more were asked for.
+    """
+
+    effort: Effort
+    versions: tuple[str, ...]
+    engine: str
+    seeds: tuple[int, ...]
+    days: tuple[str, ...]
+    runs: int
+    lacking: int = 0
+
+    @property
+    def line(self) -> str:
+        """On one line, as the head of a report."""
+        found = [
+            f"effort: {QUICK if self.effort is Effort.QUICK else self.effort.value}",
+            f"version {', '.join(self.versions) or 'unknown'}",
+            f"engine {self.engine[:SHOWN]}",
+            f"seeds {spans(self.seeds)}",
+            f"{self.runs:,} runs" + (f" of {self.runs + self.lacking:,}" if self.lacking else ""),
+            f"run on {' to '.join(dict.fromkeys((self.days[0], self.days[-1])))}" if self.days else "not run",
+        ]
+        return " · ".join(found)
+
+    @classmethod
+    def together(cls, parts: Iterable[Provenance]) -> Provenance:
+        """Of several reports of one engine and effort."""
+        found = list(parts)
+        return cls(
+            effort=found[0].effort,
+            versions=tuple(sorted({one for part in found for one in part.versions})),
+            engine=found[0].engine,
+            seeds=tuple(sorted({one for part in found for one in part.seeds})),
+            days=tuple(sorted({one for part in found for one in part.days})),
+            runs=sum(part.runs for part in found),
+            lacking=sum(part.lacking for part in found),
+        )
+
+
+def day(seconds: float) -> str:
+    """The date (UTC) of an instant in seconds since 1970."""
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+
+
+def spans(seeds: Iterable[int]) -> str:
+    """Whole numbers as ranges: "1 to 5, 7"."""
+    found: list[list[int]] = []
+    for seed in sorted(seeds):
+        if found and seed == found[-1][-1] + 1:
+            found[-1][1:] = [seed]
+        else:
+            found.append([seed])
+    return ", ".join(" to ".join(map(str, span)) for span in found) or "none"

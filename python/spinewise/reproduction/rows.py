@@ -1,0 +1,177 @@
+"""Statements of papers as rows of a table: what is stated, what was measured, the verdict, its readings.
+
+Rows are made of checks, wherever these come from: from runs just made, or from evidence that is kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spinewise.reproduction.catalogue import CLAIMS_FILE, Catalogue, Origin, Statement
+from spinewise.reproduction.experiment import Claim, Effort, Experiment, Verdict
+from spinewise.reproduction.verdicts import WAITING, Judged, Ruling, ruling, worded
+
+# So many lines of evidence, and other readings, stand in a row; all of them are in the report of the experiment.
+MOST_LINES = 3
+MOST_READINGS = 6
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of an experiment, with its verdict if its runs are there.
+
+    Attributes:
+        claim: id of the catalogue, with the letter of a part.
+        experiment: id of the experiment.
+        figure: where the check looks.
+        reading: form, transport or variant; "" if there is only one.
+        headline: whether it heads the verdict.
+        statement: what is checked, in words.
+        verdict: what came of it; None while runs are missing.
+    """
+
+    claim: str
+    experiment: str
+    figure: str
+    reading: str
+    headline: bool
+    statement: str
+    verdict: Verdict | None
+
+    @classmethod
+    def of(cls, experiment: Experiment, claim: Claim, verdict: Verdict | None) -> Check:
+        """That of a claim of an experiment."""
+        return cls(
+            claim.id, experiment.id, claim.figure, claim.reading, claim.headline, claim.statement, verdict
+        )  # fmt: skip
+
+    @property
+    def key(self) -> str:
+        """What tells it from the other checks of its experiment; as `Claim.key`."""
+        return f"{self.claim}, {self.reading}" if self.reading else self.claim
+
+    @property
+    def judged(self) -> Judged | None:
+        """With its verdict, if there is one."""
+        if self.verdict is None:
+            return None
+        return Judged(self.claim, self.experiment, self.figure, self.reading, self.headline, self.verdict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A statement with what came of it.
+
+    Attributes:
+        statement: of the catalogue.
+        effort: how much was run.
+        checks: all checks of it, headline readings first.
+        ruling: what is said of it; None while runs of a headline reading are missing.
+    """
+
+    statement: Statement
+    effort: Effort
+    checks: tuple[Check, ...]
+    ruling: Ruling | None
+
+    @property
+    def word(self) -> str:
+        """The verdict, in the one vocabulary."""
+        return self.ruling.word if self.ruling else WAITING
+
+    @property
+    def verdict(self) -> str:
+        """The verdict with those on its parts."""
+        found = self.ruling
+        if found is None:
+            return WAITING
+        words = [found.word] + ([f"with it {found.bare}"] if found.word != found.bare else [])
+        for one in found.parts:
+            words.append(f"{one.statement.id[-1]}: {one.word}")
+            if one.word != one.bare:
+                words[-1] += f" (with it {one.bare})"
+        if found.effort is Effort.QUICK and found.statement.needs_length:
+            words.append(f"a quick run says nothing: {found.statement.needs_length}")
+        return "; ".join(words)
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Ids of the experiments that check it, those of headline readings first."""
+        return tuple(dict.fromkeys(one.experiment for one in self.checks))
+
+    @property
+    def measured(self) -> list[str]:
+        """The evidence of the headline readings, line by line."""
+        many = sum(one.headline for one in self.checks) > 1
+        return [
+            f"{self.head(one)}: {line}" if many else line
+            for one in self.checks
+            if one.headline and one.verdict
+            for line in one.verdict.evidence
+        ]
+
+    def head(self, one: Check) -> str:
+        """Which of several checks it is: the letter of its part, and its reading."""
+        letter = one.claim[len(self.statement.id) :]
+        words = [letter, one.reading if one.reading else one.experiment]
+        return " ".join(word for word in words if word)
+
+    @property
+    def readings(self) -> list[str]:
+        """Every reading with what came of it: one by one if they are few, else counted."""
+        found = [(one, self.word_of(one)) for one in self.checks]
+        if len(found) < 2:
+            return []
+        heads = [f"{self.place(one)}: {word}" for one, word in found if one.headline]
+        others = [(one, word) for one, word in found if not one.headline]
+        if len(others) <= MOST_READINGS:
+            return heads + [f"beside it {self.place(one)}: {word}" for one, word in others]
+        counts = Counter(word for _, word in others)
+        return [*heads, f"beside it {len(others)} further readings: " + counted(counts)]
+
+    def place(self, one: Check) -> str:
+        """Which check it is, in words."""
+        letter = one.claim[len(self.statement.id) :]
+        words = [letter, one.experiment, one.reading]
+        return ", ".join(word for word in words if word)
+
+    def word_of(self, one: Check) -> str:
+        """What came of one check."""
+        return worded(one.verdict.status, self.effort, self.statement) if one.verdict else WAITING
+
+
+def counted(counts: Counter[str]) -> str:
+    """How often each verdict came, in words."""
+    return ", ".join(f"{count} {word}" for word, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+def rows(catalogue: Catalogue, checks: Iterable[Check], effort: Effort) -> list[Row]:
+    """The statements of a catalogue that any of these checks is of, in its order.
+
+    Raises:
+        SpecError: a check names no statement.
+    """
+    found: dict[str, list[Check]] = {}
+    for one in checks:
+        found.setdefault(catalogue.whole(one.claim).id, []).append(one)
+    return [row(statement, found[statement.id], effort) for statement in catalogue if statement.id in found]
+
+
+def row(statement: Statement, checks: Sequence[Check], effort: Effort) -> Row:
+    """A statement with what came of it."""
+    judged = [one.judged for one in checks]
+    known = [one for one in judged if one is not None]
+    waits = any(one.headline and one.verdict is None for one in checks) or not known
+    ordered = sorted(checks, key=lambda one: not one.headline)
+    return Row(statement, effort, tuple(ordered), None if waits else ruling(statement, known, effort))
+
+
+def catalogue_of(folder: Path, checks: Iterable[Check]) -> Catalogue:
+    """A list of statements for a folder of papers that has none: each check states itself."""
+    found = {
+        one.claim: Statement(one.claim, "", (one.figure,), one.statement, origin=Origin.OWN) for one in checks
+    }  # fmt: skip
+    return Catalogue(found, folder / CLAIMS_FILE)

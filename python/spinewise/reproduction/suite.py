@@ -1,0 +1,172 @@
+"""Several experiments as one sweep: runs that they share are made once, and each is judged when its runs are there.
+
+Runs of headline forms come before those of other forms, those before our own additions, and short experiments before
+long ones. An experiment that lacks runs is judged as far as its complete forms go.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from spinewise import core
+from spinewise.reproduction.catalogue import Catalogue
+from spinewise.reproduction.choice import Choice
+from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Verdict
+from spinewise.reproduction.measured import measurement
+from spinewise.reproduction.provenance import Provenance, day
+from spinewise.reproduction.reproduce import Listed, Reproduction, tasks
+from spinewise.runs.jobs import Monitor
+from spinewise.sweeps.engine import Engine
+from spinewise.sweeps.store import Ledger
+from spinewise.sweeps.sweep import Swept, sweep
+from spinewise.sweeps.task import Task
+
+OWN, FURTHER, HEADLINE = range(3)
+"""How soon runs come: those of our own additions, of further forms of a figure, and of its headline forms."""
+
+
+class NotYet(Exception):  # noqa: N818 - nothing is wrong; runs are missing
+    """Something was asked of a form whose runs are not all there."""
+
+
+@dataclass(frozen=True)
+class Guarded(Sequence[Measurement]):
+    """The measurements of an experiment whose runs are not all there: whoever looks at them all is told so."""
+
+    known: tuple[Measurement, ...]
+
+    def __getitem__(self, place: object) -> Measurement:  # type: ignore[override]
+        raise NotYet
+
+    def __len__(self) -> int:
+        raise NotYet
+
+
+@dataclass(frozen=True)
+class Incomplete(Measured):
+    """What there is of an experiment of which runs are missing: forms that are complete can be looked at."""
+
+    known: tuple[Measurement, ...] = ()
+    lacking: frozenset[str] = field(default_factory=frozenset)
+
+    def within(self, variant: str) -> Measured:
+        """The measurements of one form.
+
+        Raises:
+            NotYet: runs of it are missing.
+        """
+        if variant in self.lacking:
+            raise NotYet(variant)
+        return Measured([one for one in self.known if one.run.variant == variant], variant)
+
+
+@dataclass(frozen=True)
+class Part:
+    """An experiment with the runs that it wants, and the list of statements that it judges, if there is one."""
+
+    entry: Listed
+    experiment: Experiment
+    catalogue: Catalogue | None
+    effort: Effort
+    runs: tuple[Run, ...]
+    tasks: tuple[Task, ...]
+
+
+def planned(choice: Choice, effort: Effort) -> list[Part]:
+    """The chosen experiments with their runs, all checked before the first one starts.
+
+    Raises:
+        SpecError: a run is refused.
+    """
+    parts = []
+    for entry, experiment in zip(choice.listed, choice.experiments, strict=True):
+        runs = experiment.runs(effort)
+        wanted = tasks(experiment, effort, runs)
+        ranked = (replace(one, priority=urgency(entry, run, runs)) for run, one in zip(runs, wanted, strict=True))
+        parts.append(Part(entry, experiment, choice.catalogue, effort, tuple(runs), tuple(ranked)))
+    return parts
+
+
+def urgency(entry: Listed, run: Run, runs: Sequence[Run]) -> int:
+    """How soon a run should come: by what it is for, then by how short its experiment is."""
+    tier = OWN if entry.own else HEADLINE if run.variant == runs[0].variant else FURTHER
+    return 1_000_000 * tier - min(round(10.0 * entry.minutes), 999_999)
+
+
+def run(
+    parts: Sequence[Part],
+    ledger: Ledger,
+    *,
+    engine: Engine | None = None,
+    monitor: Monitor | None = None,
+    deadline: float | None = None,
+) -> Swept:
+    """Make what the ledger lacks of the runs of all parts. A run that fails is noted, and the rest goes on.
+
+    Args:
+        parts: the experiments.
+        ledger: where runs are kept.
+        engine: what makes the runs; threads of this process when None.
+        monitor: told about progress.
+        deadline: an instant of `time.monotonic`; see `spinewise.sweeps.sweep.sweep`.
+    """
+    wanted = [task for part in parts for task in part.tasks]
+    return sweep(wanted, ledger, engine=engine, monitor=monitor, retry_failed=True, deadline=deadline)
+
+
+def judged(parts: Iterable[Part], swept: Swept) -> Iterator[Reproduction]:
+    """Each experiment with its verdicts, as far as its runs are there."""
+    return (judged_part(part, swept) for part in parts)
+
+
+def judged_part(part: Part, swept: Swept) -> Reproduction:
+    """An experiment with its verdicts, as far as its runs are there."""
+    known: list[Measurement] = []
+    lacking: Counter[str] = Counter()
+    errors: dict[str, str] = {}
+    for wanted, task in zip(part.runs, part.tasks, strict=True):
+        try:
+            known.append(measurement(wanted, task, swept))
+        except KeyError:
+            lacking[wanted.variant] += 1
+            if task.key in swept.failed:
+                errors.setdefault(swept.failed[task.key].text, place(wanted))
+    measured: Measured = Measured(known)
+    if lacking:
+        measured = Incomplete(Guarded(tuple(known)), known=tuple(known), lacking=frozenset(lacking))
+    verdicts = dict(verdicts_of(part.experiment, measured))
+    stored = [task.key for task in part.tasks if swept.ledger.state(task.key) == "done"]
+    return Reproduction(
+        part.experiment,
+        part.effort,
+        Measured(known),
+        verdicts,
+        part.catalogue,
+        lacking=lacking,
+        errors={where: text for text, where in errors.items()},
+        provenance=Provenance(
+            effort=part.effort,
+            versions=tuple(sorted({swept.ledger.headline(key).version for key in stored})),
+            engine=core.engine_digest(),
+            seeds=tuple(sorted({one.run.seed for one in known})),
+            days=tuple(sorted({day(swept.ledger.ended(key)) for key in stored})),
+            runs=len(known),
+            lacking=sum(lacking.values()),
+        ),
+    )
+
+
+def verdicts_of(experiment: Experiment, measured: Measured) -> Iterator[tuple[str, Verdict]]:
+    """The claims that can be judged, with their verdicts."""
+    for claim in experiment.claims:
+        try:
+            yield claim.key, claim.check(measured)
+        except NotYet:
+            continue
+
+
+def place(run: Run) -> str:
+    """Which run it is, in words."""
+    return f"{run.curve} at x={run.x:g}, seed {run.seed}" + (f", {run.variant}" if run.variant else "")

@@ -1,0 +1,234 @@
+"""Several experiments as one sweep: what a name stands for, shared runs, what is missing, what a kill leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import sample_papers
+import spinewise
+from spinewise.cli import main
+from spinewise.errors import SpecError
+from spinewise.reproduction import choice, reproduce, suite
+from spinewise.reproduction.experiment import Effort, Status
+from spinewise.reproduction.provenance import Provenance, spans
+from spinewise.sweeps import store
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.sweep import Swept, sweep
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    return sample_papers.written(tmp_path / "papers")
+
+
+# ---- what a name stands for ----
+
+
+@pytest.mark.parametrize(
+    ("name", "ids", "alone"),
+    [
+        ("all", ["tiny-1", "tiny-2"], False),
+        ("tiny", ["tiny-1", "tiny-2"], False),
+        ("tiny-2", ["tiny-2"], True),
+        ("tiny-1b", ["tiny-1"], True),
+        ("C9-01", ["tiny-1"], False),
+        ("C9-03", ["tiny-1", "tiny-2"], False),
+        ("C9-03b", ["tiny-1", "tiny-2"], False),
+    ],
+)
+def test_a_name_stands_for_experiments(papers: Path, name: str, ids: list[str], alone: bool) -> None:
+    found = choice.choose(papers, name)
+    assert [entry.id for entry in found.listed] == [one.id for one in found.experiments] == ids
+    assert found.alone is alone
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("C9-04", "C9-0"), ("tiny-3", "tiny-"), ("tny", "tiny"), ("read-only", None), ("", None)]
+)
+def test_a_name_that_stands_for_nothing_gets_the_nearest(papers: Path, name: str, hint: str | None) -> None:
+    with pytest.raises(SpecError) as caught:
+        choice.choose(papers, name)
+    assert caught.value.value == name
+    assert "a paper (tiny)" in caught.value.allowed
+    assert (hint or "") in (caught.value.hint or "")
+
+
+def test_a_claim_brings_itself_alone(papers: Path) -> None:
+    found = choice.choose(papers, "C9-01")
+    wanted = [claim.key for claim in found.experiments[0].claims if found.wants(claim)]
+    assert wanted == ["C9-01, as printed", "C9-01, longer"]
+
+
+# ---- one sweep ----
+
+
+def test_runs_that_experiments_share_are_made_once_and_headline_forms_come_first(papers: Path) -> None:
+    parts = suite.planned(choice.choose(papers, "all"), Effort.QUICK)
+    tasks = [task for part in parts for task in part.tasks]
+    assert (len(tasks), len({task.key for task in tasks})) == (48, 36)
+    first, second = ({run.variant: task.priority for run, task in zip(p.runs, p.tasks, strict=True)} for p in parts)
+    assert second["as printed"] > first["as printed"] > second["longer"] > first["longer"]
+    with store.opened(None) as ledger:
+        swept = suite.run(parts, ledger, engine=Local(2))
+        assert len(swept.made) == 36
+        for done in suite.judged(parts, swept):
+            assert {verdict.status for verdict in done.verdicts.values()} == {Status.HOLDS}
+            assert len(done.verdicts) == 3
+            assert done.provenance is not None
+            assert (done.provenance.seeds, done.provenance.runs, done.provenance.lacking) == ((1, 2, 3), 24, 0)
+
+
+def test_what_lacks_runs_is_judged_as_far_as_its_complete_forms_go(papers: Path) -> None:
+    parts = suite.planned(choice.choose(papers, "tiny-1"), Effort.QUICK)
+    (part,) = parts
+    with store.opened(None) as ledger:
+        some = [task for run, task in zip(part.runs, part.tasks, strict=True) if run.variant == "as printed"]
+        sweep([*some, part.tasks[-1]], ledger, engine=Local(2))
+        swept = Swept(ledger)
+        done = suite.judged_part(part, swept)
+    assert set(done.verdicts) == {"C9-01, as printed"}
+    assert done.lacking == {"longer": 11}
+    assert done.provenance is not None
+    assert "13 runs of 24" in done.provenance.line
+
+
+def test_a_failed_run_is_told_and_the_rest_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = sample_papers.written(tmp_path / "papers")
+    text = (folder / "tiny" / "fig02.py").read_text()
+    (folder / "tiny" / "fig02.py").write_text(text.replace("Run(name,", 'Run("broken" if long == 7000 else name,'))
+    words = ["--papers", str(folder), "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--quick"]
+    assert main(["reproduce", "all", *words]) == 1
+    said = capsys.readouterr().out
+    assert "tiny-2 is not complete: 12 runs of longer" in said
+    assert "failed: broken at x=0.3, seed 1, longer: ValueError: it is broken" in said
+    report = (tmp_path / "out" / "report.md").read_text()
+    assert "- tiny-2: 12 runs of longer" in report
+    rows = {line.split(" | ")[0][2:]: line for line in report.splitlines() if line.startswith("| C9")}
+    assert set(rows) == {"C9-01", "C9-02", "C9-03b"}
+    assert "**direction: for**" in rows["C9-01"]
+    # Its headline form is complete, and its other one is not.
+    assert "**direction: for**" in rows["C9-02"]
+    assert "beside it tiny-2, longer: awaiting runs" in rows["C9-02"]
+    assert "**awaiting runs**" in rows["C9-03b"]
+    assert "Failed: broken at x=0.3" in (tmp_path / "out" / "tiny-2" / "report.md").read_text()
+
+
+# ---- what is written ----
+
+
+def test_reports_say_effort_version_engine_seeds_and_day(
+    papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    words = ["--papers", str(papers), "--store", str(tmp_path / "store"), "--out", str(out), "--quick"]
+    assert main(["reproduce", "all", *words]) == 0
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    engine = spinewise.core.engine_digest()[:12]
+    head = (
+        f"quick: a direction, not for conclusions · version {spinewise.core.version()} · engine {engine} · seeds 1 to 3"
+    )
+    # Lines are broken where the terminal ends.
+    assert head in " ".join(capsys.readouterr().out.split())
+    for place, runs in ((out, 48), (out / "tiny-1", 24), (out / "tiny-2", 24)):
+        assert f"effort: {head} · {runs} runs · run on {day}." in (place / "report.md").read_text()
+    assert json.loads((out / "reproductions.json").read_text())["provenance"]["effort"] == "quick"
+    assert (out / "tiny-2" / "tiny-2-as-printed.svg").is_file()
+    assert main(["reproduce", "C9-02", *words]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main(["reproduce", "C9-02", *words, "--force"]) == 0
+    report = (out / "report.md").read_text()
+    assert report.count("| C9-02 | ") == 1
+    assert "C9-01" not in report
+
+
+def test_one_experiment_has_its_report_at_the_top(papers: Path, tmp_path: Path) -> None:
+    words = ["--papers", str(papers), "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--quick"]
+    assert main(["reproduce", "tiny-1b", *words]) == 0
+    assert {one.name for one in (tmp_path / "out").iterdir()} >= {"report.md", "reproduce.json", "tiny-1-longer.png"}
+
+
+def test_seeds_are_told_as_ranges() -> None:
+    assert spans([3, 1, 2, 7, 9, 10]) == "1 to 3, 7, 9 to 10"
+    assert spans([]) == "none"
+
+
+def test_provenance_of_several_is_that_of_all() -> None:
+    parts = [
+        Provenance(Effort.FULL, ("0.1.0",), "ab" * 32, (1, 2), ("2026-01-02",), 10),
+        Provenance(Effort.FULL, ("0.1.0",), "ab" * 32, (2, 3), ("2026-01-01",), 5, 7),
+    ]
+    line = Provenance.together(parts).line
+    assert line == "effort: full · version 0.1.0 · engine abababababab · seeds 1 to 3 · 15 runs of 22 · " + (
+        "run on 2026-01-01 to 2026-01-02"
+    )
+
+
+# ---- killed ----
+
+
+def content(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def started(papers: Path, folder: Path) -> subprocess.Popen[str]:
+    path = f"{Path(spinewise.__file__).parents[1]}:{HERE}"
+    words = ["reproduce", "all", "--papers", str(papers), "--store", "store", "--out", "out", "--jobs", "1"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "spinewise", *words], env={**os.environ, "PYTHONPATH": path}, cwd=folder,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def stored(place: Path) -> int:
+    try:
+        with store.reading(place) as ledger:
+            return int(ledger.connection.execute("SELECT count(*) FROM runs").fetchone()[0])
+    except SpecError:
+        return 0
+
+
+def test_killed_five_times_and_resumed_the_report_is_the_same_to_the_byte(papers: Path, tmp_path: Path) -> None:
+    once, often = tmp_path / "once", tmp_path / "often"
+    for place in (once, often):
+        place.mkdir()
+    process = started(papers, once)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    random, kills = Random("reproduce"), 0
+    total = stored(once / "store")
+    assert total == 60
+    while kills < 5:
+        before = stored(often / "store")
+        process = started(papers, often)
+        while process.poll() is None and stored(often / "store") < before + 1 + random.randint(0, 8):
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kills += 1
+    assert 0 < stored(often / "store") < total
+    assert not (often / "out").exists()
+    process = started(papers, often)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert content(often / "out") == content(once / "out")
+    assert len(content(once / "out")) == 14
+
+
+def test_the_own_papers_are_chosen_by_every_name_they_have() -> None:
+    for entry in reproduce.listed(reproduce.OWN_PAPERS):
+        for name in entry.names:
+            assert entry in choice.choose(reproduce.OWN_PAPERS, name).listed
+    assert len(choice.choose(reproduce.OWN_PAPERS, "C0-21").listed) == 2
