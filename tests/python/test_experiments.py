@@ -14,6 +14,7 @@ import spinewise as sw
 from samples import TINY_SPEC
 from spinewise.cli import main
 from spinewise.errors import SpecError
+from spinewise.measures import stats
 from spinewise.reproduction import claims, reproduce
 from spinewise.reproduction.experiment import (
     Claim,
@@ -28,6 +29,7 @@ from spinewise.reproduction.experiment import (
     Verdict,
 )
 from spinewise.runs.result import Result
+from spinewise.show import plot
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse
 
@@ -256,3 +258,28 @@ def test_listing_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
     assert {entry["id"] for entry in json.loads(capsys.readouterr().out)} >= {"pdlb-7", "pdlb-10"}
     assert main(["reproduce", "nothing", "--papers", str(PAPERS)]) == 2
     assert "pdlb-7" in capsys.readouterr().err
+
+
+def drawn(panel: Panel, points: Mapping[tuple[str, float], list[float]]) -> plot.Panel:
+    from spinewise.reproduction.files import drawn as fill
+
+    return fill(panel, measured(points))
+
+
+def test_a_panel_over_a_curve_shows_paired_ratios() -> None:
+    points = {("ecmp", 1.0): [1.0, 2.0, 3.0], ("elab", 1.0): [0.5, 1.0, 1.5], ("elab", 2.0): [1.0, 1.0, 1.0]}
+    made = drawn(Panel("9", "y", "t", "load", "times ECMP's", over="ecmp"), points)
+    found = {curve.label: (curve.x, [(point.mean, point.n) for point in curve.y]) for curve in made.curves}
+    # At 2 there is no ECMP to divide by.
+    assert found == {"ecmp": ([1.0], [(1.0, 3)]), "elab": ([1.0], [(0.5, 3)])}
+    change = stats.relative_difference(points["elab", 1.0], points["ecmp", 1.0])
+    assert made.curves[1].y[0].half == pytest.approx(change.half)
+
+
+def test_a_panel_has_words_on_its_axis_or_its_curves_side_by_side() -> None:
+    points = {(name, x): [1.0, 2.0] for name in ("a", "b") for x in (0.0, 1.0)}
+    words = Panel("6a", "y", "t", "", "ms", words=((0.0, "whole"), (1.0, "link down"), (2.0, "switch down")))
+    assert drawn(words, points).words == {0.0: "whole", 1.0: "link down"}
+    beside = drawn(Panel("9", "y", "t", "", "ms", side_by_side=True), {("a", 0.0): [1.0, 2.0], ("b", 0.0): [3.0, 4.0]})
+    assert beside.words == {0.0: "a", 1.0: "b"}
+    assert [list(curve.x) for curve in beside.curves] == [[0.0], [1.0]]

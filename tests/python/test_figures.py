@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
 import spinewise
@@ -339,3 +340,29 @@ def test_steps_are_drawn_in_order_and_the_longest_of_a_round_is_marked() -> None
     (axes,) = of_run.KINDS["steps"].draw(result).axes
     assert len(axes.patches) == 12
     assert axes.get_title(loc="left") == "all_reduce"
+
+
+def test_words_stand_on_an_axis_of_categories() -> None:
+    curves = [plot.Curve(name, [0.0, 1.0], [Interval(v, 0.1, 3) for v in (1.0, 2.0)]) for name in "ab"]
+    axes = axes_of(plot.Panel("", "", "s", curves, shaded=[1.0], words={0.0: "whole", 1.0: "link down"}))
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["whole", "link down"]
+    assert list(axes.get_xticks()) == [0.0, 1.0]
+    first, second = (line for line in axes.get_lines() if line.get_marker() not in ("_", "None"))
+    # Nothing joins the points of different words, and two curves stand on either side of one word.
+    assert first.get_linestyle() == "None"
+    assert float(np.asarray(first.get_xdata())[0]) == -float(np.asarray(second.get_xdata())[0]) < 0.0
+
+
+def test_curves_that_share_no_word_stand_above_their_own() -> None:
+    curves = [plot.Curve(name, [float(place)], [Interval(1.0, 0.1, 3)]) for place, name in enumerate("abc")]
+    axes = axes_of(plot.Panel("", "", "s", curves, words=dict(enumerate("abc"))))
+    assert sorted({float(np.asarray(line.get_xdata())[0]) for line in axes.get_lines()}) == [0.0, 1.0, 2.0]
+
+
+def test_the_legend_shows_markers_where_any_panel_has_them() -> None:
+    points = plot.Panel("", "x", "y", [curve("a", [1.0, 2.0])])
+    lines = plot.Panel("", "t", "y", [curve("a", [1.0, 2.0])], lines=True)
+    for panels in ([points, lines], [lines, points]):
+        made = plot.figure(panels, columns=2, caption="")
+        (handle,) = made.legends[0].legend_handles
+        assert isinstance(handle, LineCollection), "an error bar with its marker, not a line alone"

@@ -91,6 +91,9 @@ class Panel:
         log: a logarithmic axis, whatever the range of the values; where not, the range decides.
         log_x: a logarithmic x axis.
         also: (label, metric) of further lines read off the same runs, such as a model's.
+        over: the curve that all are divided by, as some papers draw them ("normalised to ECMP"); "" for none.
+        words: (x, word) of an x axis of categories.
+        side_by_side: curves of one x stand side by side, each by its name on the axis.
     """
 
     figure: str
@@ -106,6 +109,9 @@ class Panel:
     log: bool = False
     log_x: bool = False
     also: tuple[tuple[str, str], ...] = ()
+    over: str = ""
+    words: tuple[tuple[float, str], ...] = ()
+    side_by_side: bool = False
 
 
 class Status(enum.Enum):
@@ -267,6 +273,11 @@ class Measured:
     def difference(self, curve: str, other: str, x: float, metric: str) -> stats.Interval:
         """Paired difference ``curve - other`` over seeds."""
         return stats.paired_difference(self.values(curve, x, metric), self.values(other, x, metric))
+
+    def ratio(self, curve: str, other: str, x: float, metric: str) -> stats.Interval:
+        """``curve / other``: one and the paired difference over the mean of `other`, as in the evidence of checks."""
+        change = stats.relative_difference(self.values(curve, x, metric), self.values(other, x, metric))
+        return stats.Interval(1.0 + change.mean, change.half, change.n)
 
     def timeline(self, curve: str, metric: str, x: float | None = None) -> Timeline:
         """Mean over seeds of a timeline, on the time grid that all seeds share; NaN does not count."""

@@ -63,22 +63,33 @@ def drawn(panel: Panel, measured: Measured) -> plot.Panel:
         further = [made(replace(panel, metric=metric), measured, curve) for curve in measured.curves]
         curves += [replace(one, label=label if len(further) == 1 else f"{one.label}, {label}") for one in further]
     overloaded = {m.run.x for m in measured.measurements if m.overloaded}
+    words = {x: word for x, word in panel.words if x in measured.xs}
+    curves = [curve for curve in curves if len(curve.x)]
+    if panel.side_by_side:
+        words = {float(place): curve.label for place, curve in enumerate(curves)}
+        curves = [replace(curve, x=[float(place)] * len(curve.x)) for place, curve in enumerate(curves)]
+        overloaded = set()
     return plot.Panel(
         title=f"Fig. {panel.figure}: {panel.title}" if panel.figure[:1].isdigit() else panel.title,
         x_label=panel.x_label,
         y_label=panel.y_label,
-        curves=[curve for curve in curves if len(curve.x)],
+        curves=curves,
         shaded=() if panel.timeline else sorted(overloaded),
         log=True if panel.log else "auto",
         lines=panel.timeline,
         log_x=panel.log_x,
+        words=words,
     )
 
 
 def points_curve(panel: Panel, measured: Measured, curve: str) -> plot.Curve:
     """A curve of intervals over x."""
     xs = [x for x in measured.xs if measured.at(curve, x)]
-    found = [measured.interval(curve, x, panel.metric) for x in xs]
+    if panel.over:
+        xs = [x for x in xs if measured.at(panel.over, x)]
+        found = [measured.ratio(curve, panel.over, x, panel.metric) for x in xs]
+    else:
+        found = [measured.interval(curve, x, panel.metric) for x in xs]
     scaled = [Interval(one.mean * panel.scale, one.half * panel.scale, one.n) for one in found]
     hollow = [any(m.unfinished for m in measured.at(curve, x)) for x in xs]
     return plot.Curve(curve, xs, scaled, hollow)

@@ -14,12 +14,17 @@ from spinewise.measures.stats import Interval
 from spinewise.show.style import STYLE, legible, look, wrapped
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 # Above this ratio between the largest and the smallest value an axis becomes logarithmic.
 LOG_ABOVE = 20.0
 # Most labels of an axis.
 MOST_TICKS = 12
+# Most letters of all words of an axis side by side.
+MOST_LETTERS = 40
+# How wide the curves above one word stand together, of the way to the next word, and how far from each other at most.
+ABOVE_A_WORD, MOST_APART = 0.7, 0.2
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class Panel:
         log: "auto" decides by the range of the values.
         lines: draw plain lines without markers or error bars (time series).
         log_x: a logarithmic x axis, of base 2.
+        words: what stands on the x axis in place of numbers, by x; points are then not joined.
     """
 
     title: str
@@ -56,6 +62,7 @@ class Panel:
     log: bool | str = "auto"
     lines: bool = False
     log_x: bool = False
+    words: Mapping[float, str] = field(default_factory=dict)
 
     def along(self, x: float) -> float:
         """Where `x` stands, in the units that the axis is even in."""
@@ -80,9 +87,11 @@ def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = 
                 draw(axes, panels[index], looks)
             else:
                 axes.set_axis_off()
-        handles = {
-            handle.get_label(): handle for row in grid for axes in row for handle in axes.get_legend_handles_labels()[0]
-        }
+        handles: dict[object, Artist] = {}
+        # Panels with markers last: where a label has both, the legend shows its marker.
+        for index in sorted(range(len(panels)), key=lambda one: not panels[one].lines):
+            found = grid[index // columns][index % columns].get_legend_handles_labels()[0]
+            handles |= {handle.get_label(): handle for handle in found}
         if labels:
             made.legend(
                 [handles[legible(label)] for label in labels], [legible(label) for label in labels],
@@ -99,17 +108,22 @@ def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, Any]]) -> No
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     spread = 0.007 * (x_span(panel) or 1.0)
-    for index, curve in enumerate(panel.curves):
+    for curve in panel.curves:
         style = dict(looks[curve.label])
         if panel.lines:
             style.pop("marker")
             axes.plot(curve.x, [point.mean for point in curve.y], label=legible(curve.label), **style)
             continue
-        # Neighbours are set apart by a hair, so that their error bars can be told apart.
-        shift = spread * (index - (len(panel.curves) - 1) / 2.0)
+        # Neighbours are set apart by a hair, so that their error bars can be told apart; above words by more.
+        near = [one for one in panel.curves if set(one.x) & set(curve.x)]
+        apart = min(MOST_APART, ABOVE_A_WORD / len(near)) if panel.words else spread
+        shift = apart * (near.index(curve) - (len(near) - 1) / 2.0)
+        if panel.words:
+            style["linestyle"] = "none"
         draw_points(axes, curve, [panel.moved(x, shift) for x in curve.x], style)
     for x in panel.shaded:
-        axes.axvspan(panel.moved(x, -6 * spread), panel.moved(x, 6 * spread), color="#F0E0E0", zorder=0)
+        half = ABOVE_A_WORD / 2.0 if panel.words else 6 * spread
+        axes.axvspan(panel.moved(x, -half), panel.moved(x, half), color="#F0E0E0", zorder=0)
     scale_axis(axes, panel)
     if panel.log_x:
         axes.set_xscale("log", base=2)
@@ -118,6 +132,19 @@ def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, Any]]) -> No
         ticks = sorted({x for curve in panel.curves for x in curve.x})
         # Labels of more than these would run into each other.
         axes.set_xticks(ticks[:: math.ceil(len(ticks) / MOST_TICKS) or 1])
+    if panel.words:
+        name_axis(axes, panel)
+
+
+def name_axis(axes: Axes, panel: Panel) -> None:
+    """Words in place of numbers, slanted where they would run into each other."""
+    places = sorted(panel.words)
+    axes.set_xticks(places, [legible(panel.words[x]) for x in places])
+    axes.set_xlim(places[0] - 0.5, places[-1] + 0.5)
+    if sum(map(len, panel.words.values())) > MOST_LETTERS:
+        axes.tick_params(axis="x", labelrotation=30)
+        for label in axes.get_xticklabels():
+            label.set_horizontalalignment("right")
 
 
 def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from spinewise.papers.elab import fabric
@@ -73,11 +74,15 @@ def panels(number: str) -> tuple[Panel, ...]:
         panel
         for name in TRANSPORTS
         for panel in (
+            replace(
+                shapes.mean_fct(number, "load", variant=name),
+                title="mean completion time over ECMP's", y_label="times ECMP's", scale=1.0, over="ECMP",
+            ),
             shapes.mean_fct(number, "load", variant=name, unit="ms"),
             shapes.mean_fct(number, "load", size="short", variant=name, unit="ms"),
             shapes.share(number, "resent", "packets sent again", "load", of="packets", variant=name),
         )
-    )
+    )  # fmt: skip
 
 
 def below(other: str, claimed: float, xs: Sequence[float], measured: Measured) -> Verdict:

@@ -8,7 +8,7 @@ from functools import partial
 from spinewise.papers.lbsp import fabric
 from spinewise.papers.lbsp.fabric import LBSP, NEWRENO, RACK, RANDOM, RENO, SCATTER, USUAL
 from spinewise.papers.lbsp.measure.fig06a import measure
-from spinewise.papers.lbsp.tree import AXIS, CONDITIONS, DEGRADED, LINK, QUIET_US, SMALL, SWITCH, WHOLE
+from spinewise.papers.lbsp.tree import CONDITIONS, DEGRADED, LINK, QUIET_US, SMALL, SWITCH, WHOLE, WORDS
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -133,11 +133,12 @@ STATEMENTS = (
 
 def panels(name: str) -> tuple[Panel, ...]:
     """The paper's two figures have one axis here."""
-    x = AXIS
     return (
-        Panel("6a", "p999_s", "99.9th percentile of completion", x, "ms", 1e3, name),
-        Panel("6a", "mean_s", "mean completion", x, "ms", 1e3, name),
-        shapes.share("7b", "out_of_order", "packets out of order", x, of="packets", variant=name),
+        Panel("6a", "p999_s", "99.9th percentile of completion", "", "ms", 1e3, name, words=WORDS),
+        Panel("6a", "mean_s", "mean completion", "", "ms", 1e3, name, words=WORDS),
+        replace(
+            shapes.share("7b", "out_of_order", "packets out of order", "", of="packets", variant=name), words=WORDS
+        ),
     )
 
 

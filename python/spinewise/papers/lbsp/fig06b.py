@@ -12,7 +12,7 @@ from spinewise.measures import stats
 from spinewise.papers.lbsp import fabric
 from spinewise.papers.lbsp.fabric import LBSP, RANDOM, SCATTER
 from spinewise.papers.lbsp.measure.fig06b import measure
-from spinewise.papers.lbsp.tree import AXIS, LINK, SMALL, SWITCH, WHOLE
+from spinewise.papers.lbsp.tree import LINK, SMALL, SWITCH, WHOLE, WORDS
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -115,10 +115,9 @@ STATEMENTS = tuple(
 
 def panels(name: str) -> tuple[Panel, ...]:
     """The figure, and the pairs."""
-    x = AXIS.rpartition(",")[0]
     return (
-        Panel("6b", "p999_s", "99.9th percentile of completion", x, "s", 1.0, name),
-        *(Panel("6b", f"{pair}_mean_s", f"mean completion, {pair}", x, "s", 1.0, name) for pair in PAIRS),
+        Panel("6b", "p999_s", "99.9th percentile of completion", "", "s", 1.0, name, words=WORDS),
+        *(Panel("6b", f"{pair}_mean_s", f"mean completion, {pair}", "", "s", 1.0, name, words=WORDS) for pair in PAIRS),
     )
 
 

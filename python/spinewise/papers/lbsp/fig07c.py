@@ -8,7 +8,7 @@ from functools import partial
 from spinewise.papers.lbsp import fabric
 from spinewise.papers.lbsp.fabric import LBSP, RANDOM, SCATTER
 from spinewise.papers.lbsp.measure.fig07c import measure
-from spinewise.papers.lbsp.tree import DEGRADED, LARGE, SMALL, WHOLE
+from spinewise.papers.lbsp.tree import DEGRADED, LARGE, SMALL, WHOLE, WORDS
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import (
     Assumption,
@@ -82,11 +82,12 @@ STATEMENTS = (
 
 def panels(name: str) -> tuple[Panel, ...]:
     """The figure, S2's flows alone, and what packets did."""
-    x = "0 whole, 3 link slow"
     return (
-        Panel("7c", "p999_s", "99.9th percentile of completion", x, "s", 1.0, name),
-        Panel("7c", "S2_mean_s", "mean completion, S2", x, "s", 1.0, name),
-        shapes.share("7c", "out_of_order", "packets out of order", x, of="packets", variant=name),
+        Panel("7c", "p999_s", "99.9th percentile of completion", "", "s", 1.0, name, words=WORDS),
+        Panel("7c", "S2_mean_s", "mean completion, S2", "", "s", 1.0, name, words=WORDS),
+        replace(
+            shapes.share("7c", "out_of_order", "packets out of order", "", of="packets", variant=name), words=WORDS
+        ),
     )
 
 

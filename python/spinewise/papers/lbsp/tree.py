@@ -13,7 +13,7 @@ QUIET_US = 10_000
 # Conditions, as they stand on the axis of a figure.
 WHOLE, LINK, SWITCH, DEGRADED = 0.0, 1.0, 2.0, 3.0
 CONDITIONS = (WHOLE, LINK, SWITCH, DEGRADED)
-AXIS = "0 whole, 1 link, 2 switch down, 3 link slow"
+WORDS = ((WHOLE, "whole"), (LINK, "link down"), (SWITCH, "switch down"), (DEGRADED, "link slow"))
 DEGRADED_GBPS = 0.1
 
 

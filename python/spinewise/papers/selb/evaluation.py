@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from spinewise.measures.stats import paired_difference
@@ -95,10 +96,11 @@ def largest_gain(measured: Measured) -> Verdict:
     verdicts = []
     for metric, share in (("mean_fct_s", 0.33), ("p99_fct_s", 0.21)):
         cells = [(mode, x) for mode in MODES for x in measured.within(mode).xs]
-        mode, x = min(
-            cells, key=lambda cell: claims.relative(measured.within(cell[0]), "SELB", "ConWeave", cell[1], metric)
-        )
-        verdicts.append(claims.reduction(measured.within(mode), "SELB", "ConWeave", metric, x, claimed=share))
+        shares = {(mode, x): claims.relative(measured.within(mode), "SELB", "ConWeave", x, metric) for mode, x in cells}
+        mode, x = min(cells, key=shares.__getitem__)
+        found = claims.reduction(measured.within(mode), "SELB", "ConWeave", metric, x, claimed=share)
+        typical = claims.median_cell(list(shares.values()))
+        verdicts.append(replace(found, evidence=(*found.evidence, typical), comparisons=len(cells)))
     return claims.graded(verdicts)
 
 
