@@ -35,6 +35,7 @@ mod luopan;
 mod meet;
 mod mptcp;
 mod parameters;
+mod pdlb_fig1;
 mod queue_aware;
 mod random_graphs;
 mod rdma;
