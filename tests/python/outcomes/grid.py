@@ -281,6 +281,17 @@ TAGS: dict[str, list[str]] = {
     "inner": ["presto", "drb", "flowcell", "flowbender"],
 }
 
+# Readings of a paper's text that are not the default.
+READINGS: dict[str, Table] = {
+    "packet_scatter/destination": {"pointer": "destination"},
+    "selb/measured": {"monitor": "measured", "theta": 0.05},
+    "selb/packet": {"monitor": "packet", "theta": 0.05},
+    "selb/short": {"monitor": "interval", "tau_us": 0.5, "theta": 0.05},
+    "meet/best-probe": {"probe": "host", "route": "best_probe", "t_update_us": 50, "t_probe_us": 50},
+    "meet/proxy-probe": {"probe": "proxy", "route": "best_probe", "t_update_us": 50, "t_probe_us": 50},
+    "qdaps/released": {"rules": "released", "reroute_above_packets": 9},
+}
+
 # ---- the grid -----------------------------------------------------------------------------------------------------
 
 
@@ -320,6 +331,7 @@ def grid() -> Iterator[tuple[str, Table]]:
             change = {"fault": list(faults), "detection": DETECTION["carrier"]}
             yield f"tree-fault/{fault}/{scheme}", _spec("rack", TREE, {"name": scheme}, mix, change)
     yield from _options(mix)
+    yield from _readings(mix)
 
 
 def _in_fabric(scheme: str, fabric: str) -> Table:
@@ -355,6 +367,13 @@ def _options(mix: list[Table]) -> Iterator[tuple[str, Table]]:
         cut: Table = {"run": {"stop": "time", "until_us": 400}}
         yield f"stop/time/{scheme}", _spec("dctcp", EVEN, {"name": scheme}, mix, cut)
     yield from _engines(mix)
+
+
+def _readings(mix: list[Table]) -> Iterator[tuple[str, Table]]:
+    for reading, params in READINGS.items():
+        told: Table = {"name": reading.split("/")[0], "params": params}
+        for world in ("rack", "selb", "irn"):
+            yield f"reading/{reading}/{world}", _spec(world, FABRICS["uneven"], told, mix)
 
 
 def _engines(mix: list[Table]) -> Iterator[tuple[str, Table]]:
