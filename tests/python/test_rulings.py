@@ -22,6 +22,7 @@ from spinewise.reproduction.experiment import (
     Verdict,
 )
 from spinewise.reproduction.reproduce import Reproduction
+from spinewise.reproduction.rows import Check, row
 from spinewise.reproduction.verdicts import Direction, Judged
 
 PLAIN = Statement("X-1", "p", ("1",), "it flies")
@@ -196,3 +197,33 @@ def test_a_check_that_cannot_fail_is_not_testable() -> None:
     assert (found.status, found.comparisons) == (Status.UNTESTED, 0)
     assert "cannot fail by construction: 2 senders" in found.evidence[0]
     assert "50 % of 4 paths; measured at most 20 %" in found.evidence[0]
+
+
+def test_an_unknown_metric_is_named_with_the_nearest() -> None:
+    with pytest.raises(SpecError, match=r'metric = yy.*did you mean "y"'):
+        claims.lower(measured(THREE), "a", ["b"], "yy")
+
+
+# ---- rows of a table ----
+
+
+def checks(experiment: str, statuses: list[Status], *, heads: int) -> list[Check]:
+    return [
+        Check("X-1", experiment, "1", f"form {n}", n < heads, "x", Verdict(status, ()))
+        for n, status in enumerate(statuses)
+    ]
+
+
+def test_every_reading_of_a_judging_experiment_is_named_and_variations_are_counted() -> None:
+    many = [Status.HOLDS, *[Status.FAILS] * 6, Status.OPEN]
+    found = row(PLAIN, [*checks("e", many, heads=1), *checks("varied", many, heads=0)], Effort.FULL)
+    assert found.word == "reproduced"
+    failed = "; ".join(f"e, form {n}" for n in range(1, 7))
+    assert found.readings == [
+        "e, form 0: reproduced",
+        f"beside it not reproduced: {failed}",
+        "beside it not distinguishable: e, form 7",
+        "variations, varied: 6 not reproduced, 1 not distinguishable, 1 reproduced",
+    ]
+    few = row(PLAIN, checks("e", many[:2], heads=1), Effort.FULL)
+    assert few.readings == ["e, form 0: reproduced", "beside it e, form 1: not reproduced"]

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from spinewise.errors import SpecError, nearest
 from spinewise.measures import stats
 from spinewise.runs.result import Result
 from spinewise.specs.spec import Spec
@@ -222,6 +223,18 @@ class Measurement:
     flows: int = 0
 
 
+def measured_value(measurement: Measurement, metric: str) -> float | Timeline:
+    """One value of a run.
+
+    Raises:
+        SpecError: the run has no such metric.
+    """
+    if metric not in measurement.values:
+        known = sorted(measurement.values)
+        raise SpecError("metric", metric, f"what is measured: {', '.join(known)}", nearest(metric, known))
+    return measurement.values[metric]
+
+
 @dataclass(frozen=True)
 class Measured:
     """All measurements of an experiment, by variant, curve, x and seed."""
@@ -262,8 +275,12 @@ class Measured:
         return sorted(found, key=lambda m: m.run.seed)
 
     def values(self, curve: str, x: float, metric: str) -> list[float]:
-        """One number over seeds."""
-        values = [m.values[metric] for m in self.at(curve, x)]
+        """One number over seeds.
+
+        Raises:
+            SpecError: a run has no such metric.
+        """
+        values = [measured_value(m, metric) for m in self.at(curve, x)]
         return [value for value in values if not isinstance(value, Timeline)]
 
     def interval(self, curve: str, x: float, metric: str) -> stats.Interval:
@@ -284,7 +301,7 @@ class Measured:
         lines = [
             value
             for m in self.at(curve, self.xs[0] if x is None else x)
-            if isinstance(value := m.values[metric], Timeline) and len(value.time_s)
+            if isinstance(value := measured_value(m, metric), Timeline) and len(value.time_s)
         ]
         if not lines:
             return Timeline(np.array([]), np.array([]))

@@ -14,7 +14,7 @@ from spinewise.reproduction.catalogue import CLAIMS_FILE, Catalogue, Origin, Sta
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Verdict
 from spinewise.reproduction.verdicts import WAITING, Judged, Ruling, ruling, worded
 
-# So many lines of evidence, and other readings, stand in a row; all of them are in the report of the experiment.
+# So many lines of evidence stand in a row, and so many readings one by one; the report of an experiment has all lines.
 MOST_LINES = 3
 MOST_READINGS = 6
 
@@ -121,16 +121,24 @@ class Row:
 
     @property
     def readings(self) -> list[str]:
-        """Every reading with what came of it: one by one if they are few, else counted."""
+        """Every reading with what came of it, by verdict if they are many; variations of an experiment are counted."""
         found = [(one, self.word_of(one)) for one in self.checks]
         if len(found) < 2:
             return []
         heads = [f"{self.place(one)}: {word}" for one, word in found if one.headline]
-        others = [(one, word) for one, word in found if not one.headline]
-        if len(others) <= MOST_READINGS:
-            return heads + [f"beside it {self.place(one)}: {word}" for one, word in others]
-        counts = Counter(word for _, word in others)
-        return [*heads, f"beside it {len(others)} further readings: " + counted(counts)]
+        judging = {one.experiment for one, _ in found if one.headline}
+        beside = [(one, word) for one, word in found if not one.headline and one.experiment in judging]
+        if len(beside) <= MOST_READINGS:
+            lines = [f"beside it {self.place(one)}: {word}" for one, word in beside]
+        else:
+            words = dict.fromkeys(word for _, word in beside)
+            named = {word: "; ".join(self.place(one) for one, its in beside if its == word) for word in words}
+            lines = [f"beside it {word}: {places}" for word, places in named.items()]
+        varied: dict[str, Counter[str]] = {}
+        for one, word in found:
+            if one.experiment not in judging:
+                varied.setdefault(one.experiment, Counter())[word] += 1
+        return heads + lines + [f"variations, {name}: {counted(counts)}" for name, counts in varied.items()]
 
     def place(self, one: Check) -> str:
         """Which check it is, in words."""

@@ -188,7 +188,6 @@ class Chance:
 
     Attributes:
         comparisons: intervals of 95 % that were compared with something.
-        expected: how many would come out certain if nothing differed.
     """
 
     comparisons: int
