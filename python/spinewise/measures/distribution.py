@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -111,6 +112,7 @@ def share(name: str) -> float:
     return round(float(f"0.{digits}"), 6)
 
 
+@cache
 def step(p: float) -> int:
     """Where the `p`-quantile stands among `STEPS`."""
     near = np.flatnonzero(np.isclose(STEPS, p, rtol=0.0, atol=1e-9))

@@ -34,7 +34,8 @@ def percentile(values: Floats, p: float, method: Method = "nearest_rank") -> flo
 
 def percentiles(values: Floats, ps: Sequence[float], method: Method = "nearest_rank") -> list[float]:
     """Several quantiles with one sort; see `percentile`."""
-    if not all(0.0 <= p <= 1.0 for p in ps):
+    shares = np.asarray(ps, dtype=np.float64)
+    if not ((shares >= 0.0) & (shares <= 1.0)).all():
         raise ValueError(f"quantiles lie between 0 and 1, not {list(ps)}")
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     if ordered.size == 0:

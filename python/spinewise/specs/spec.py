@@ -8,7 +8,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -238,9 +237,10 @@ def spec_hash(resolved: Mapping[str, Any]) -> str:
     A file named in it counts by its digest, which the engine puts beside the name, and not by its
     place: the hash is the same on every machine.
     """
-    portable = deepcopy(dict(resolved))
-    for entry in portable.get("traffic") or []:
-        for key in FILE_KEYS:
-            if entry.get(f"{key}_digest"):
-                del entry[key]
+    portable = dict(resolved)
+    if portable.get("traffic"):
+        portable["traffic"] = [
+            {key: value for key, value in entry.items() if not (key in FILE_KEYS and entry.get(f"{key}_digest"))}
+            for entry in portable["traffic"]
+        ]
     return hashlib.sha256(canonical_json(portable).encode()).hexdigest()

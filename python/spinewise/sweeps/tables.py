@@ -15,6 +15,8 @@ APPLICATION = 0x53504E57
 VERSION = 2
 """Version of the tables."""
 BUSY_SECONDS = 30.0
+PAGES_AHEAD = 4000
+"""Pages of the log before they are moved into the file, which waits for the disk."""
 
 SCHEMA = """
 CREATE TABLE runs (
@@ -88,6 +90,7 @@ def prepare(connection: sqlite3.Connection, *, write: bool) -> None:
         raise NotAStore(f"{other} Spinewise has written it (version {version} of the tables; this one has {VERSION})")
     # Each commit reaches the operating system, so that it outlives this process however that ends.
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_AHEAD}")
 
 
 class NotAStore(Exception):  # noqa: N818 - it is turned into a SpecError with the place
