@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from random import Random
@@ -162,8 +166,12 @@ def test_a_point_is_the_run_that_compare_makes(tmp_path: Path) -> None:
 
 
 def count(folder: Path) -> int:
-    with store.reading(folder / "store") as ledger:
-        return int(ledger.connection.execute("SELECT count(*) FROM runs").fetchone()[0])
+    try:
+        with store.reading(folder / "store") as ledger:
+            return int(ledger.connection.execute("SELECT count(*) FROM runs").fetchone()[0])
+    except SpecError:
+        # It is not there yet.
+        return 0
 
 
 def test_metrics_say_of_what() -> None:
@@ -312,3 +320,29 @@ def test_an_estimate_is_within_a_factor_of_a_few(tmp_path: Path) -> None:
         Conductor(wanted, ledger, Local(1)).conduct()
         took = ledger.connection.execute("SELECT sum(wall_seconds) FROM runs").fetchone()[0]
     assert took / 5 < expected.seconds < took * 5
+
+
+# ---- stopped from outside ----
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_a_stopped_study_goes_on_where_it_was(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    # Tests that a shell runs in the background are made to ignore it, and so would be what they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    path = place(tmp_path, STUDY.replace("seeds = 2", "seeds = 100"))
+    environment = {**os.environ, "PYTHONPATH": str(Path(sw.__file__).parents[1])}
+    words = [sys.executable, "-m", "spinewise", "sweep", str(path), "--store", str(tmp_path / "store"), "--jobs", "2"]
+    child = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while count(tmp_path) < 5:
+        assert child.poll() is None
+        time.sleep(0.01)
+    child.send_signal(number)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == code, said
+    if number != signal.SIGKILL:
+        assert "Traceback" not in said
+        assert f"nothing was written; runs that had ended are kept in {tmp_path / 'store'}" in said
+    stored = count(tmp_path)
+    assert 5 <= stored < 400
+    found = conducted(study(tmp_path, path.read_text()), tmp_path)
+    assert (found.made, found.left, len(found.failed)) == (400 - stored, 0, 0)

@@ -258,9 +258,11 @@ def test_tables_of_flows_are_kept_beside_the_ledger(tmp_path: Path, runs: list[i
     file = place / store.FLOWS / f"{found.made[0]}.parquet"
     assert parquet.read_table(file).equals(sw.run(SMALL, seed=1).flows)
     assert not swept(tasks(1, flows=True), place).made
-    file.unlink()
-    assert len(swept(tasks(1, flows=True), place).made) == 1
-    assert file.is_file()
+    whole = file.read_bytes()
+    for damage in (file.unlink, lambda: file.write_bytes(whole[:-9]), lambda: file.write_bytes(b"")):
+        damage()
+        assert len(swept(tasks(1, flows=True), place).made) == 1
+        assert file.read_bytes() == whole
 
 
 def test_every_stored_run_has_its_basics(tmp_path: Path) -> None:
@@ -345,6 +347,10 @@ def test_what_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert "thesis.tex in it is no part of a store" in str(refused(tmp_path / "full"))
     assert [one.name for one in (tmp_path / "full").iterdir()] == ["thesis.tex"]
     with pytest.raises(SpecError, match=r"ledger\.sqlite"), store.reading(tmp_path / "none"):
+        pass
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / store.LEDGER).touch()
+    with pytest.raises(SpecError, match="nothing is in it yet"), store.reading(tmp_path / "new"):
         pass
 
 

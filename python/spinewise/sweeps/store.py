@@ -42,6 +42,7 @@ LOCK = "writer.lock"
 FLOWS = "flows"
 OPTION = "--store"
 DONE, FAILED = "done", "failed"
+PARQUET = b"PAR1"
 
 T = TypeVar("T")
 
@@ -69,7 +70,7 @@ class Ledger:
 
     def has(self, key: str, measures: Iterable[Measure[Any]], *, flows: bool = False) -> bool:
         """Whether a run is stored, ended well, and has all of these; the bytes of each are checked."""
-        if self.state(key) != DONE or (flows and not self.flows_file(key).is_file()):
+        if self.state(key) != DONE or (flows and not is_whole(self.flows_file(key))):
             return False
         return all(self.blob(key, measure) is not None for measure in measures)
 
@@ -204,6 +205,17 @@ class Ledger:
                 target.write_bytes(table)
                 sync(target)
                 os.rename(target, file)
+
+
+def is_whole(file: Path) -> bool:
+    """Whether a file begins and ends as a Parquet file does."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(len(PARQUET))
+            stream.seek(-len(PARQUET), os.SEEK_END)
+            return head == stream.read() == PARQUET
+    except OSError:
+        return False
 
 
 def run_row(key: str, spec: Spec, done: Done) -> tuple[Plain | bytes, ...]:

@@ -78,7 +78,10 @@ def prepare(connection: sqlite3.Connection, *, write: bool) -> None:
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
     )
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if write and not (application or version or tables):
+    empty = not (application or version or tables)
+    if empty and not write:
+        raise NotAStore("nothing is in it yet")
+    if empty:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(
             f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
