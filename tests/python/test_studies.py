@@ -22,6 +22,7 @@ from spinewise.cli import main
 from spinewise.core import Spec
 from spinewise.errors import SpecError
 from spinewise.measures import stats
+from spinewise.own.load import load_scheme
 from spinewise.specs.spec import load
 from spinewise.studies import conduct, file
 from spinewise.studies.conduct import Conducted, Conductor, estimate
@@ -113,6 +114,12 @@ def test_the_spec_may_stand_in_the_study(tmp_path: Path) -> None:
     assert [cell.spec for cell in one.cells] == [cell.spec for cell in other.cells]
 
 
+def test_the_example_can_be_run() -> None:
+    found = Study.of(file.read(Path(__file__).parents[2] / "examples" / "study.toml"))
+    assert (len(found.cells), len(found.seeds), found.skipped) == (18, 5, [])
+    assert sum(cell.first for cell in found.cells) == 6
+
+
 # ---- the grid ----
 
 GRID = """
@@ -185,6 +192,30 @@ def test_metrics_say_of_what() -> None:
     for wrong in ("fct_s.p100", "fct_s", "drops of all", "fct_s.mean of", "", 7):
         with pytest.raises(SpecError):
             metric("m", wrong, spec)
+
+
+OWN = """
+import spinewise as sw
+class First(sw.SwitchScheme):
+    name = "first"
+    source = "none"
+    unit = "packet"
+    def pick(self, cx, flow, packet, header):
+        return {}
+"""
+
+
+def test_a_scheme_in_python_takes_part_and_its_source_counts(tmp_path: Path) -> None:
+    path = place(tmp_path, STUDY.replace("loads = [0.2, 0.4]", "").replace("seeds = 2", "seeds = 1"))
+    keys = []
+    for pick in ("0", "len(cx.view.candidates) - 1"):
+        (tmp_path / "mine.py").write_text(OWN.format(pick))
+        wanted = Study.of(file.read(path, own=[load_scheme(f"{tmp_path / 'mine.py'}:First")]))
+        assert [cell.label["scheme"] for cell in wanted.cells] == ["ecmp", "gap 200", "first"]
+        assert all(one[0].values is not None for one in conducted(wanted, tmp_path).repeats)
+        keys.append([wanted.task(cell, 0).key for cell in wanted.cells])
+    assert keys[0][:2] == keys[1][:2]
+    assert keys[0][2] != keys[1][2]
 
 
 # ---- seeds until a mean is known ----

@@ -127,6 +127,17 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_scheme_file(parser: argparse.ArgumentParser, where: str) -> None:
+    """Schemes written in Python."""
+    parser.add_argument(
+        "--scheme-file",
+        action="append",
+        default=[],
+        metavar="FILE.py:CLASS",
+        help=f"a scheme written in Python that {where} may name, else the last of them; may be repeated",
+    )
+
+
 def add_store(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     """Where runs are kept."""
     parser.add_argument(
@@ -180,13 +191,7 @@ def add_compare(commands: Any) -> None:
         help='schemes or variants, the first is the baseline: "ecmp,pdlb:path_tag=outer@PDLB outer"'
         " [compare.schemes of the spec]",
     )
-    parser.add_argument(
-        "--scheme-file",
-        action="append",
-        default=[],
-        metavar="FILE.py:CLASS",
-        help="a scheme written in Python that --schemes may name, else the last of them; may be repeated",
-    )
+    add_scheme_file(parser, "--schemes")
     parser.add_argument("--loads", type=numbers, metavar="X,Y,…", help="loads [compare.loads]")
     parser.add_argument(
         "--seeds",
@@ -216,6 +221,7 @@ def add_sweep(commands: Any) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override one key of its spec; may be repeated"
     )
+    add_scheme_file(parser, "grid.schemes")
     add_jobs(parser)
     add_store(parser, "results/store")
     add_budget(parser)

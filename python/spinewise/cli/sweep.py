@@ -8,6 +8,7 @@ from pathlib import Path
 
 from spinewise.cli.output import print_json
 from spinewise.measures import units
+from spinewise.own.load import load_scheme
 from spinewise.runs.jobs import default_jobs
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars, say
@@ -25,7 +26,8 @@ EXIT_LEFT = 3
 def command(args: argparse.Namespace) -> int:
     """Make the runs of a study that the store lacks, and say what all of them come to."""
     start = time.monotonic()
-    study = Study.of(file.read(args.study, args.set, args.until_ci))
+    own = [load_scheme(text) for text in args.scheme_file]
+    study = Study.of(file.read(args.study, args.set, args.until_ci, own))
     jobs = args.jobs or default_jobs()
     if args.dry_run:
         there = (Path(args.store) / LEDGER).exists()

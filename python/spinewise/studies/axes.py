@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 
 from spinewise.comparison.plan import check_load, with_load
 from spinewise.errors import SpecError
+from spinewise.own.scheme import Scheme
 from spinewise.plain import shown
 from spinewise.specs.faults import without_faults
 from spinewise.specs.spec import Spec, canonical_json, set_path
@@ -59,13 +61,13 @@ class Place:
     spec: Spec
 
 
-def axes_of(grid: Mapping[str, object]) -> list[Axis]:
-    """The axes of a [grid] table.
+def axes_of(grid: Mapping[str, object], own: Sequence[type[Scheme]] = ()) -> list[Axis]:
+    """The axes of a [grid] table; `own` are schemes written in Python that its schemes may name.
 
     Raises:
         SpecError: naming the key below [grid].
     """
-    made = [axis(key, values) for key, values in grid.items()]
+    made = [axis(key, values, own) for key, values in grid.items()]
     below = [one.name for one in made if one.name.split(".")[0] == "scheme" and one.name != "scheme"]
     if below and SCHEMES in grid:
         hint = f'write variants in grid.schemes: "letflow:{below[0].rpartition(".")[2]}=…"'
@@ -73,13 +75,13 @@ def axes_of(grid: Mapping[str, object]) -> list[Axis]:
     return made
 
 
-def axis(key: str, values: object) -> Axis:
+def axis(key: str, values: object, own: Sequence[type[Scheme]]) -> Axis:
     """One axis."""
     where = f"grid.{key}" if key.isidentifier() else f'grid."{key}"'
     if not isinstance(values, list) or not values:
         raise SpecError(where, shown(values), "a list with one value or more")
     makers: dict[str, Callable[[str, Sequence[object]], list[Point]]] = {
-        SCHEMES: schemes, LOADS: loads, FAULTS: faults,
+        SCHEMES: partial(schemes, own), LOADS: loads, FAULTS: faults,
     }  # fmt: skip
     if key not in makers and key in NAMES.values():
         raise SpecError(where, shown(values), f'"{next(many for many, one in NAMES.items() if one == key)}"')
@@ -91,11 +93,11 @@ def axis(key: str, values: object) -> Axis:
     return Axis(NAMES.get(key, key), tuple(points))
 
 
-def schemes(where: str, values: Sequence[object]) -> list[Point]:
+def schemes(own: Sequence[type[Scheme]], where: str, values: Sequence[object]) -> list[Point]:
     """Schemes and variants, as ``--schemes`` takes them."""
     texts = [text(where, value, "a scheme or a variant of one") for value in values]
     try:
-        return [Point(variant.label, variant.apply) for variant in parse_list(texts)]
+        return [Point(variant.label, variant.apply) for variant in parse_list(texts, own)]
     except SpecError as error:
         raise SpecError(where, error.value, error.allowed, error.hint) from None
 

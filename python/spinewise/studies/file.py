@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spinewise.errors import SpecError, nearest
+from spinewise.own.scheme import Scheme
 from spinewise.plain import as_whole, plain, shown
 from spinewise.reading import SPEC_BYTES, printable, read_text
 from spinewise.specs.spec import Spec, apply_override, load, parse_toml
@@ -79,8 +80,19 @@ class Written:
     file: str = "(a table)"
 
 
-def read(path: str | Path, overrides: Iterable[str] = (), until_ci: float | None = None) -> Written:
-    """A study from its file; `overrides` are of its spec, `until_ci` goes before that of [stop].
+def read(
+    path: str | Path,
+    overrides: Iterable[str] = (),
+    until_ci: float | None = None,
+    own: Sequence[type[Scheme]] = (),
+) -> Written:
+    """A study from its file.
+
+    Args:
+        path: of the file.
+        overrides: of its spec, as ``--set`` takes them.
+        until_ci: goes before that of [stop].
+        own: schemes written in Python that its grid may name; those it does not name come last.
 
     Raises:
         SpecError: naming file, key, value and what is allowed.
@@ -88,14 +100,20 @@ def read(path: str | Path, overrides: Iterable[str] = (), until_ci: float | None
     file = printable(path)
     try:
         content = plain(parse_toml(read_text(path, "STUDY.toml", most=SPEC_BYTES, allowed="a study file")))
-        return written(content, Path(path), list(overrides), until_ci)
+        return written(content, Path(path), list(overrides), until_ci, own)
     except tomllib.TOMLDecodeError as error:
         raise SpecError("(whole file)", str(error), "valid TOML", file=file) from None
     except SpecError as error:
         raise error if error.key.startswith("--") else error.with_file(file) from None
 
 
-def written(content: Mapping[str, object], path: Path, overrides: Sequence[str], until_ci: float | None) -> Written:
+def written(
+    content: Mapping[str, object],
+    path: Path,
+    overrides: Sequence[str],
+    until_ci: float | None,
+    own: Sequence[type[Scheme]],
+) -> Written:
     """What the tables of a study say."""
     for name in content:
         if name not in KEYS:
@@ -103,7 +121,7 @@ def written(content: Mapping[str, object], path: Path, overrides: Sequence[str],
             raise SpecError(name, shown(content[name]), ", ".join(f"[{one}]" for one in KEYS), hint)
     tables = {name: table(content, name) for name in KEYS}
     study = tables["study"]
-    axes = axes_of(tables["grid"])
+    axes = axes_of(tables["grid"], own)
     return Written(
         name=text("study.name", study.get("name", path.stem), "a name"),
         spec=spec_of(study.get("spec"), path.parent, overrides),
