@@ -22,6 +22,7 @@ from spinewise.runs.result import Result
 from spinewise.runs.validation import Validation, validate
 from spinewise.specs.schemes import schemes
 from spinewise.specs.spec import load, resolve
+from spinewise.studies.api import sweep
 
 __all__ = [
     "ANY",
@@ -47,6 +48,7 @@ __all__ = [
     "resolve",
     "run",
     "schemes",
+    "sweep",
     "us",
     "validate",
     "verdicts",

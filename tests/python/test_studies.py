@@ -353,6 +353,17 @@ def test_an_estimate_is_within_a_factor_of_a_few(tmp_path: Path) -> None:
     assert took / 5 < expected.seconds < took * 5
 
 
+def test_a_study_from_python(tmp_path: Path) -> None:
+    done = sw.sweep(place(tmp_path), store=tmp_path / "store", overrides=["seed=3"], jobs=2)
+    assert repr(done) == "<Conducted: mine, 4 points, 8 runs>"
+    assert [one.seed for one in done.repeats[0]] == [3, 4]
+    drops = done.rows()[1]
+    assert (drops["scheme"], drops["load"], drops["metric"], drops["seeds"]) == ("ecmp", 0.2, "drops", 2)
+    assert drops["mean"] == done.interval(0, 1).mean
+    assert sw.sweep(place(tmp_path), store=tmp_path / "store", overrides=["seed=3"]).made == 0
+    assert "8 left" in repr(sw.sweep(place(tmp_path), budget_s=0.0))
+
+
 # ---- stopped from outside ----
 
 

@@ -2,6 +2,7 @@
 
 | module | what it does |
 |---|---|
+| `api` | `spinewise.sweep` |
 | `study` | a study: what is in its file, and which runs it comes to |
 | `file` | STUDY.toml read, and refused by its keys |
 | `axes` | what is varied |

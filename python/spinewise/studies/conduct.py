@@ -14,7 +14,7 @@ from spinewise.sweeps.basics import BASICS
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.store import Ledger
 from spinewise.sweeps.sweep import Swept, sweep
-from spinewise.sweeps.task import Task
+from spinewise.sweeps.task import Plain, Task
 
 SAMPLES = 3
 """So many points are looked at to see how long runs take."""
@@ -55,6 +55,20 @@ class Conducted:
     study: Study
     repeats: list[list[Repeat]]
     made: int
+
+    def __repr__(self) -> str:
+        runs = sum(len(ones) for ones in self.repeats)
+        bad = "".join(f", {n} {what}" for n, what in ((len(self.failed), "failed"), (self.left, "left")) if n)
+        return f"<Conducted: {self.study.name}, {len(self.repeats)} points, {runs} runs{bad}>"
+
+    def rows(self) -> list[dict[str, Plain]]:
+        """A record by point and metric: the point's labels, metric, mean, half its 95 % interval, seeds."""
+        return [
+            {**cell.label, "metric": metric.text, "mean": found.mean, "ci95_half": found.half, "seeds": found.n}
+            for number, cell in enumerate(self.study.cells)
+            for k, metric in enumerate(self.study.metrics)
+            for found in [self.interval(number, k)]
+        ]
 
     def interval(self, cell: int, metric: int) -> stats.Interval:
         """Mean of a metric over the repeats of a cell, with its 95 % interval."""

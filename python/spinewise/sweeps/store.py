@@ -356,4 +356,5 @@ def written_by_one(place: Path) -> Iterator[None]:
 def holder(handle: int) -> str:
     """Who holds a lock."""
     pid, _, since = os.pread(handle, 200, 0).decode(errors="replace").strip().partition(" ")
-    return f"another sweep (pid {pid or 'unknown'}, since {since or 'a moment ago'}) is writing it"
+    who = f"pid {pid or 'unknown'}, since {since or 'a moment ago'}"
+    return f"another sweep ({who}) is writing it: wait for it, or name another folder"
