@@ -30,7 +30,7 @@ from spinewise import core
 from spinewise.core import Spec
 from spinewise.errors import SpecError
 from spinewise.runs.result import Result
-from spinewise.sweeps import sources, store
+from spinewise.sweeps import basics, sources, store
 from spinewise.sweeps.basics import LINKS, NUMBERS
 from spinewise.sweeps.engine import Failure
 from spinewise.sweeps.local import Local
@@ -168,6 +168,12 @@ def test_a_measure_is_known_by_its_arguments_and_what_it_encloses() -> None:
     assert sources.digest(made(2)) == found[-1]
     with pytest.raises(TypeError, match="a function of a module is needed"):
         sources.digest(len)
+
+
+def test_what_stores_a_measurement_is_no_part_of_what_reads_it() -> None:
+    file = sources.file_of(basics.numbers)
+    assert sources.with_imports(file, sources.root_of(file)) == {file}
+    assert sources.PACKAGE / "measures" / "summary.py" in sources.common()
 
 
 # ---- measurements as bytes ----

@@ -21,6 +21,8 @@ from spinewise.sweeps.packed import pack
 PACKAGE = Path(__file__).resolve().parents[1]
 COMMON = ("measures", "runs/result.py", "reproduction/readings.py")
 """What every measurement stands on, below the package."""
+MACHINERY = "spinewise.sweeps."
+"""What stores a measurement, and does not read it off."""
 
 
 def digest(value: object) -> str:
@@ -103,7 +105,7 @@ def with_imports(file: Path, root: Path) -> set[Path]:
             continue
         found.add(one)
         tree = ast.parse(one.read_bytes())
-        names = set(imported(tree, module_of(one)))
+        names = {name for name in imported(tree, module_of(one)) if not name.startswith(MACHINERY)}
         if "runpy" in names:
             return {*python_files(root)}
         waiting += [path for name in names if (path := source_of(name, root)) is not None]
