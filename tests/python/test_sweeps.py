@@ -171,7 +171,7 @@ def test_a_measure_is_known_by_its_arguments_and_what_it_encloses() -> None:
 
 
 def test_what_stores_a_measurement_is_no_part_of_what_reads_it() -> None:
-    file = sources.file_of(basics.numbers)
+    file = Path(basics.__file__)
     assert sources.with_imports(file, sources.root_of(file)) == {file}
     assert sources.PACKAGE / "measures" / "summary.py" in sources.common()
 
