@@ -83,10 +83,25 @@ fn specs() -> Vec<(String, Value)> {
     );
     add("clove, short gap", json!({"scheme": {"name": "clove", "params": {"flowlet_gap_us": 5}}}));
     add("meet, short gap", json!({"scheme": {"name": "meet", "params": {"flowlet_gap_us": 5, "tie": "random"}}}));
-    for scheme in ["conweave", "selb", "drill"] {
+    add(
+        "meet, best probe",
+        json!({"scheme": {"name": "meet", "params": {"flowlet_gap_us": 5, "probe": "host", "route": "best_probe"}}}),
+    );
+    add(
+        "qdaps, released",
+        json!({"scheme": {"name": "qdaps", "params": {"rules": "released", "reroute_above_packets": 9}}}),
+    );
+    add("scatter as ns-2", json!({"scheme": {"name": "packet_scatter", "params": {"pointer": "destination"}}}));
+    for (name, scheme) in [
+        ("conweave, lossless", json!({"name": "conweave"})),
+        ("selb, lossless", json!({"name": "selb"})),
+        ("selb, since the last measurement", json!({"name": "selb", "params": {"monitor": "measured"}})),
+        ("selb, by interval", json!({"name": "selb", "params": {"monitor": "interval"}})),
+        ("drill, lossless", json!({"name": "drill"})),
+    ] {
         add(
-            &format!("{scheme}, lossless"),
-            json!({"preset": "selb", "scheme": {"name": scheme},
+            name,
+            json!({"preset": "selb", "scheme": scheme,
             "topology": {"host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "override": [{"spine": 1, "rate_gbps": 40.0}]}}),
         );
     }
@@ -158,6 +173,7 @@ fn who_keeps_stays_and_schemes_that_tell_their_rules_always_do() {
         ("hermes", "and is slower than R: to"),
         ("flowbender", "were marked"),
         ("qdaps", "that keep it behind"),
+        ("qdaps", "order costs too much"),
         ("conweave", "no answer by the deadline"),
         ("conweave", "behind its TAIL"),
         ("selb", "grows faster than θ: TAIL"),
