@@ -330,6 +330,10 @@ def add_reproduce(commands: Any) -> None:
     add_jobs(parser)
     add_store(parser, "results/store")
     add_budget(parser)
+    parser.add_argument("--stored", action="store_true", help="make no runs: report what the store has")
+    parser.add_argument(
+        "--keep", type=place, metavar="DIR", help="keep the evidence of what is complete in DIR, beside that of others"
+    )
     add_output(parser, "figures, verdicts and measurements")
 
 

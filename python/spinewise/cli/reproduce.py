@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from spinewise.cli.output import print_json
-from spinewise.reproduction import choice, overview, reproduce, suite
+from spinewise.errors import SpecError
+from spinewise.reproduction import choice, evidence, overview, reproduce, suite
 from spinewise.reproduction.experiment import Effort
 from spinewise.reproduction.files import record
+from spinewise.reproduction.reproduce import Reproduction
+from spinewise.reproduction.suite import Part
 from spinewise.runs.folder import new_results
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars
 from spinewise.sweeps.local import Local
-from spinewise.sweeps.store import opened
+from spinewise.sweeps.store import Ledger, opened
 
 EXIT_FAILED, EXIT_LEFT = 1, 3
 DEFAULT_OUT = "results/reproduce"
@@ -29,19 +34,32 @@ def command(args: argparse.Namespace) -> int:
     wanted = choice.choose(folder, args.what)
     effort = Effort.QUICK if args.quick else Effort.WHOLE if args.whole else Effort.FULL
     out = args.out or f"{DEFAULT_OUT}/{wanted.experiments[0].id if wanted.alone else wanted.name}"
+    if args.keep and effort is Effort.QUICK:
+        raise SpecError("--keep", args.keep, "an effort of full length, without --quick")
     with new_results(out, force=args.force) as target, opened(args.store) as ledger:
         parts = suite.planned(wanted, effort)
+        deadline = -math.inf if args.stored else math.inf if args.budget is None else start + args.budget
         with bars() as bar:
             monitor = BatchProgress(bar, sum(len(part.runs) for part in parts), wanted.name)
-            deadline = None if args.budget is None else start + args.budget
             swept = suite.run(parts, ledger, engine=Local(args.jobs), monitor=monitor, deadline=deadline)
-        found = overview.write(wanted, suite.judged(parts, swept), target)
+        judged = suite.judged(parts, swept)
+        found = overview.write(wanted, keeping(judged, parts, ledger, args.keep) if args.keep else judged, target)
         alone = suite.judged_part(parts[0], swept) if wanted.alone and args.json else None
     if args.json:
         print_json(record(alone) if alone else overview.record(found))
     else:
         show(found, out)
     return EXIT_FAILED if any(section.failed for section in found.sections) else EXIT_LEFT if swept.left else 0
+
+
+def keeping(
+    judged: Iterable[Reproduction], parts: Sequence[Part], ledger: Ledger, place: str
+) -> Iterator[Reproduction]:
+    """The same reproductions, with the evidence of each that is complete kept on the way."""
+    for part, done in zip(parts, judged, strict=True):
+        if not done.lacking:
+            evidence.keep(part, done, ledger, Path(place))
+        yield done
 
 
 def show_list(folder: Path, args: argparse.Namespace) -> int:

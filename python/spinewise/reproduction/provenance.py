@@ -38,6 +38,8 @@ class Provenance:
     @property
     def line(self) -> str:
         """On one line, as the head of a report."""
+        if not self.runs + self.lacking:
+            return f"needs no runs · engine {self.engine[:SHOWN]}"
         found = [
             f"effort: {QUICK if self.effort is Effort.QUICK else self.effort.value}",
             f"version {', '.join(self.versions) or 'unknown'}",

@@ -47,9 +47,10 @@ RUN = Format("run", 1, "run.json")
 COMPARE = Format("compare", 1, "compare.json")
 REPRODUCE = Format("reproduce", 2, "reproduce.json")
 REPRODUCTIONS = Format("reproductions", 1, "reproductions.json")
+EVIDENCE = Format("evidence", 1, "evidence.json")
 RESILIENCE = Format("resilience", 1, "resilience.json")
 PLOT = Format("plot", 1, "plot.json")
-ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, RESILIENCE, PLOT)
+ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, EVIDENCE, RESILIENCE, PLOT)
 
 
 def read(file: Path, wanted: Format, key: str, allowed: str) -> dict[str, Any]:
