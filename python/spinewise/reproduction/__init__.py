@@ -15,5 +15,6 @@
 | `rows` | statements as rows of a table |
 | `files` | what ``reproduce`` writes of one experiment |
 | `overview` | what it writes of several |
+| `evidence` | what is kept of full runs, in a repository |
 | `markdown` | tables for the pages of ``docs/`` |
 """
