@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 import spinewise as sw
-from spinewise.papers.meet import evaluation, fabric, fig07
+from spinewise.papers.meet import evaluation, fabric, fig07, fig08, fig11
 from spinewise.papers.meet.measure import figures
-from spinewise.reproduction import reproduce
+from spinewise.reproduction import claims, reproduce
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse, parse_list
+from spinewise.sweeps import task
 
 NUMBERS = ("6", "7", "8", "9", "10", "11")
 WORKLOADS = {"6": "web_search", "7": "data_mining_vl2", "8": "enterprise_meet"}
@@ -104,19 +105,56 @@ def test_the_forms_of_a_run() -> None:
 def test_every_figure_compares_the_papers_six_schemes(number: str) -> None:
     found = experiment(number)
     runs = found.runs(Effort.FULL)
-    main = [run for run in runs if run.variant == "run to completion"]
+    main = [run for run in runs if run.variant == fabric.EVERY_HOST]
     assert {run.curve for run in main} == SCHEMES | {"ECMP"}
-    assert len({run.seed for run in main}) >= 5
+    assert len({run.seed for run in main}) == (3 if number == "8" else 5)
     assert {run.spec["traffic"][0]["cdf"] for run in runs} == {WORKLOADS[number]}
     slow = {bool(run.spec["topology"]["override"]) for run in runs}
     assert slow == {int(number) >= 9}
-    loads = {"6": {0.3, 0.6, 0.9}, "7": {0.5, 0.9}, "9": {0.1, 0.3, 0.6, 0.9}}
-    assert {run.x for run in main} == loads.get(number, {main[0].x})
+    tiny = {"8": {0.2, 0.4}, "11": {0.1, 0.2}}
+    assert {run.x for run in main} == tiny.get(number, set(evaluation.PAPER_LOADS))
+    whole = [run for run in found.runs(Effort.WHOLE) if run.variant == fabric.EVERY_HOST]
+    assert {(run.x, run.seed) for run in whole} == {(x, seed) for x in evaluation.PAPER_LOADS for seed in range(1, 11)}
     # The four panels, in each form that is run.
     forms = {run.variant for run in runs}
-    assert [panel.figure for panel in found.panels if panel.variant == "run to completion"] == list(found.figures)
+    assert [panel.figure for panel in found.panels if panel.variant == fabric.EVERY_HOST] == list(found.figures)
     assert {panel.variant for panel in found.panels} == forms
-    assert {m.split(", ", 1)[1] for m in (c.id for c in found.claims) if ", hermes" in m or ", RACK" in m} < forms
+    assert {claim.reading for claim in found.claims} <= forms
+    assert {claim.reading for claim in found.claims if claim.headline} == {fabric.EVERY_HOST}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_both_ways_of_probing_are_judged_on_the_same_traffic(number: str) -> None:
+    found = experiment(number)
+    for effort in Effort:
+        runs = found.runs(effort)
+        for form in {run.variant for run in runs if fabric.PROXY not in run.variant}:
+            other = fabric.PROXY if form == fabric.EVERY_HOST else f"{form}, {fabric.PROXY}"
+            own, its = ([run for run in runs if run.variant == name] for name in (form, other))
+            assert its
+            places = {(run.curve, run.x, run.seed): run.spec for run in own}
+            for run in its:
+                # All but MEET is the same run, and so is run once.
+                same = task.run_key(places[run.curve, run.x, run.seed]) == task.run_key(run.spec)
+                assert same == (run.curve != "MEET")
+            schemes = [next(run.spec["scheme"] for run in part if run.curve == "MEET") for part in (own, its)]
+            assert [one["name"] for one in schemes] == ["meet", "meet"]
+            assert schemes[0]["params"] == {"probe": "host", "route": "best_probe"}
+            assert not schemes[1].get("params")
+    readings: dict[str, set[str]] = {}
+    for claim in found.claims:
+        readings.setdefault(claim.key.split(", ")[0], set()).add(claim.reading)
+    for own_readings in readings.values():
+        assert {fabric.EVERY_HOST, fabric.PROXY} <= own_readings or fabric.RACK in own_readings
+
+
+def test_a_curve_has_more_seeds_where_both_ways_are_run() -> None:
+    runs = experiment("7").runs(Effort.FULL)
+    seeds = {(name, x): len({run.seed for run in runs if (run.variant, run.x) == (name, x)})
+             for name, x in {(run.variant, run.x) for run in runs}}  # fmt: skip
+    assert seeds[fabric.EVERY_HOST, 0.9] == seeds[fabric.PROXY, 0.9] == 5
+    assert seeds[fabric.EVERY_HOST, 0.8] == 3
+    assert (fabric.PROXY, 0.8) not in seeds
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -138,7 +176,7 @@ def judged_at(loads: dict[float, tuple[list[float], list[float]]]) -> dict[str, 
     """Fig. 7's checks of small flows of MEET and CONGA, by load."""
     table = Measured(
         [
-            Measurement(Run(curve, load, seed, {}, fabric.TO_COMPLETION), {fig07.SMALL: value}, "", 0, False)
+            Measurement(Run(curve, load, seed, {}, fabric.EVERY_HOST), {fig07.SMALL: value}, "", 0, False)
             for load, pair in loads.items()
             for curve, values in zip(("MEET", "CONGA"), pair, strict=True)
             for seed, value in enumerate(values)
@@ -160,7 +198,11 @@ def test_slightly_worse_at_90_percent_is_judged_there_and_nowhere_else() -> None
 
 def test_schemes_of_a_point_see_the_same_traffic() -> None:
     made = spec("asymmetric", duration_us=200.0)
-    schemes = [one for one in parse_list(fabric.PUBLISHED) if one.label in ("ECMP", "MEET", "Hermes", "CLOVE")]
+    schemes = [
+        one
+        for one in parse_list(fabric.schemes(fabric.TO_COMPLETION, fabric.EVERY_HOST))
+        if one.label in ("ECMP", "MEET", "Hermes", "CLOVE")
+    ]
     hashes = {sw.run(variant.apply(made), seed=2).report["traffic_hash"] for variant in schemes}
     assert len(hashes) == 1
 
@@ -209,10 +251,50 @@ def test_tiny_flows_are_cumulative_classes() -> None:
         assert values[f"share_below_{size}"] == pytest.approx(share, abs=0.02)
 
 
+def test_the_enterprise_figures_leave_out_the_first_half() -> None:
+    made = spec(cdf="enterprise_meet", duration_us=400.0, load=0.2)
+    result = sw.run(parse("ecmp").apply(made), seed=1)
+    run = Run("ECMP", 0.2, 1, made)
+    every, late = figures.measure(run, result), figures.measure_steady(run, result)
+    flows = result.flows.to_pylist()
+    half = [flow for flow in flows if flow["start_ps"] >= 200e6]
+    assert len(half) < len(flows)
+    assert (late["flows"], every["flows"]) == (len(half), len(flows))
+    assert late["mean_fct_s"] == pytest.approx(sum(flow["fct_ps"] for flow in half) / len(half) / 1e12)
+    assert late["mean_fct_s"] == every[figures.LATE] != every["mean_fct_s"]
+    bounds = (200e6, 200e6 + 200e6 / 3, 200e6 + 400e6 / 3, 400e6)
+    for name, low, high in zip(figures.THIRDS, bounds, bounds[1:], strict=False):
+        part = [flow["fct_ps"] for flow in half if low <= flow["start_ps"] < high]
+        assert late[name] == pytest.approx(sum(part) / len(part) / 1e12)
+    assert late["drops"] == every["drops"]
+    assert [one.EXPERIMENT.measure for one in (fig08, fig11)] == [figures.measure_steady] * 2
+
+
 # ---- how it is judged ----
 
 
-def measured(points: dict[tuple[str, float], list[float]], form: str = "run to completion") -> Measured:
+def tiny(thirds: tuple[float, float, float], mean: float) -> Measured:
+    """MEET's tiny flows: the thirds of its run, and the mean of each class."""
+    values = dict(zip(figures.THIRDS, thirds, strict=True)) | dict.fromkeys(evaluation.TINY_FCT, mean)
+    runs = [Run("MEET", 0.4, seed, {}) for seed in (1, 2, 3)]
+    return Measured(
+        [Measurement(run, {k: v * (1 + run.seed / 1e3) for k, v in values.items()}, "", 0, False) for run in runs]
+    )
+
+
+def test_below_300_us_needs_a_steady_run() -> None:
+    flat, growing = (150e-6, 148e-6, 151e-6), (150e-6, 200e-6, 240e-6)
+    assert evaluation.below_300_us(tiny(flat, 150e-6)).status is Status.HOLDS
+    assert evaluation.below_300_us(tiny(growing, 200e-6)).status is Status.OPEN
+    assert evaluation.below_300_us(tiny(growing, 400e-6)).status is Status.FAILS
+    # Other checks keep their verdict, and tell.
+    check = evaluation.with_thirds(lambda _: claims.line(Status.FAILS, "no"))
+    verdict = check(tiny(growing, 200e-6))
+    assert verdict.status is Status.FAILS
+    assert any("thirds of the run 150, 200, 240 µs (+60 %)" in line for line in verdict.evidence)
+
+
+def measured(points: dict[tuple[str, float], list[float]], form: str = "every host probes") -> Measured:
     """Measurements of the mean by (curve, load), one per seed."""
     counts = {"flows": 100.0, "small_flows": 60.0, "large_flows": 5.0, "wire_of_available": 1.2}
     return Measured(

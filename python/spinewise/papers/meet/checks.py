@@ -32,7 +32,7 @@ def by_millisecond(result: Result, arrivals_ms: int) -> list[float]:
 
 def herd(seed: int) -> None:
     """Tiny flows on the symmetric fabric."""
-    for scheme in ("meet", "conga", "hermes:compat=paper", "ecmp"):
+    for scheme in (*fabric.MEET.values(), "conga", "hermes:compat=paper", "ecmp"):
         form, arrivals_ms = fabric.TO_COMPLETION, 10
         result = run(scheme, fabric.SYMMETRIC, "enterprise_meet", 0.4, arrivals_ms, seed=seed, form=form)
         times = ", ".join(f"{value:.0f}" for value in by_millisecond(result, arrivals_ms))
@@ -42,7 +42,7 @@ def herd(seed: int) -> None:
 def stopped(form: str, rules: str) -> None:
     """MEET against Hermes by these rules, data mining on the asymmetric fabric at 0.3."""
     values: dict[str, dict[str, list[float]]] = {}
-    for scheme in ("meet", f"hermes:compat={rules}"):
+    for scheme in (fabric.MEET[fabric.EVERY_HOST], f"hermes:compat={rules}"):
         for seed in range(1, 11):
             result = run(scheme, fabric.ASYMMETRIC, "data_mining_vl2", 0.3, 200, seed=seed, form=form)
             for name, value in figures.read_off(result).items():

@@ -14,6 +14,10 @@ from spinewise.specs.spec import Spec
 LEAVES = SPINES = 8
 HOSTS_PER_LEAF = 16
 RATE_GBPS, SLOW_GBPS = 10, 1
+# Who probes, and what of it chooses a path; the first heads the verdicts.
+EVERY_HOST, PROXY = "every host probes", "the proxy probes"
+MEET = {EVERY_HOST: "meet:probe=host:route=best_probe@MEET", PROXY: "meet@MEET"}
+
 # Four links there and four back; §4's basic RTT of 40 µs is the way there.
 LINK_DELAY_NS = 10_000
 # 20 to 30 % of 64 links.
@@ -26,6 +30,8 @@ TO_COMPLETION, RACK, HERMES_CODE = "run to completion", "RACK-TLP", "hermes-code
 # The last one to the end of every flow.
 UNSTOPPED = "hermes-code without its stop"
 LATEST_US = 100_000_000
+# 16 ms of the enterprise workload at 40 % are 1.5 million flows.
+MOST_FLOWS = 20_000_000
 # The preset's hosts are those of the Hermes code: data waits in the NIC behind that of other flows, two segments leave
 # per acknowledgement, and connections close by packets. Only the form hermes-code keeps that.
 HOSTS: dict[str, dict[str, object]] = {
@@ -40,8 +46,8 @@ HERMES_ARRIVALS_US, HERMES_STOP_US = 100_000.0, 250_000
 OTHERS = ("Hermes", "CLOVE", "LetFlow", "DRILL", "CONGA")
 SWITCHES = "letflow:flowlet_gap_us=500@LetFlow,drill:d=2:m=1@DRILL,conga:flowlet_gap_us=500@CONGA,ecmp@ECMP"
 CLOVE = "clove:mode=ecn:choice=weighted_round_robin:redistribute=uncongested:cut_interval_us=0:hide_ecn=true@CLOVE"
-PUBLISHED = f"meet@MEET,hermes:compat=paper@Hermes,{CLOVE},{SWITCHES}"
-RELEASED = f"meet@MEET,hermes:compat=ns3@Hermes,clove:mode=edge_flowlet@CLOVE,{SWITCHES}"
+PUBLISHED = f"hermes:compat=paper@Hermes,{CLOVE},{SWITCHES}"
+RELEASED = f"hermes:compat=ns3@Hermes,clove:mode=edge_flowlet@CLOVE,{SWITCHES}"
 
 
 def slow_links(seed: int) -> list[tuple[int, int]]:
@@ -51,9 +57,16 @@ def slow_links(seed: int) -> list[tuple[int, int]]:
     return sorted(drawn.sample(links, drawn.randint(*SLOW_LINKS)))
 
 
-def schemes(form: str) -> str:
-    """What takes part in this form."""
-    return RELEASED if form in {HERMES_CODE, UNSTOPPED} else PUBLISHED
+def schemes(form: str, probing: str) -> str:
+    """What takes part in this form, with MEET probing so."""
+    return f"{MEET[probing]},{RELEASED if form in {HERMES_CODE, UNSTOPPED} else PUBLISHED}"
+
+
+def variant(form: str, probing: str) -> str:
+    """The name of a form with MEET probing so: runs to completion and hosts that probe are what is usual."""
+    if form == TO_COMPLETION:
+        return probing
+    return form if probing == EVERY_HOST else f"{form}, {probing}"
 
 
 def spec(topology: str, cdf: str, load: float, duration_us: float, seed: int, *, form: str, name: str) -> Spec:
@@ -74,7 +87,7 @@ def spec(topology: str, cdf: str, load: float, duration_us: float, seed: int, *,
         },
         "traffic": [{"kind": "poisson", "cdf": cdf, "load": load, "duration_us": duration_us}],
         # Slowdowns as papers have them, against the best path.
-        "metrics": {"ideal": "best_path"},
+        "metrics": {"ideal": "best_path", "keep_flows_up_to": MOST_FLOWS},
         "run": {"until_us": LATEST_US},
     }
     if form in {HERMES_CODE, UNSTOPPED}:
@@ -89,6 +102,13 @@ def spec(topology: str, cdf: str, load: float, duration_us: float, seed: int, *,
 
 
 ASSUMPTIONS = (
+    Assumption(
+        "who probes",
+        "every host, three paths to each rack of its flows, and a new flowlet takes the best of them; beside it the"
+        " proxy for its rack, the less congested of its data's and its probes' best path",
+        "§3.3, which tells how probing works, has 'each host selects three paths' and 'then selects the path with the"
+        " best probing result'; the introduction has 'the central host actively probes'",
+    ),
     Assumption(
         "link delay",
         "10 µs on every link: 40 µs there, 80 µs there and back",

@@ -17,19 +17,55 @@ TINY = {"below_200": 200, "below_800": 800, "below_3200": 3200, "below_12800": 1
 
 def measure(_run: Run, result: Result) -> dict[str, float | Timeline]:
     """Completion times of the four panels, and what stands behind them."""
-    return {**read_off(result)}
+    return {**read_off(result), **late(result)}
 
 
-def read_off(result: Result) -> dict[str, float]:
-    """The same, from the result alone."""
-    return {**completion(result), **network(result)}
+def measure_steady(_run: Run, result: Result) -> dict[str, float | Timeline]:
+    """The same of the flows that start in the second half of the arrivals, and the mean of each third of that half."""
+    first_s, last_s = second_half(result)
+    return {**read_off(result, first_s), **thirds(result, first_s, last_s)}
 
 
-def completion(result: Result) -> dict[str, float]:
-    """Flow completion times in seconds, at the receiver; unfinished flows are left out, and counted."""
-    size = numbers(result.flows, "size_bytes")
+def second_half(result: Result) -> tuple[float, float]:
+    """When the second half of the arrivals begins and ends, in seconds."""
+    arrivals = result.spec["traffic"][0]
+    middle, end = (1e-6 * (arrivals["start_us"] + part * arrivals["duration_us"]) for part in (0.5, 1.0))
+    return middle, end
+
+
+def late(result: Result) -> dict[str, float]:
+    """Mean completion time in seconds of the finished flows that start in the second half of the arrivals."""
+    return {LATE: completion(result, second_half(result)[0])["mean_fct_s"]}
+
+
+LATE = "late_mean_fct_s"
+
+
+def thirds(result: Result, first_s: float, last_s: float) -> dict[str, float]:
+    """Mean completion time in seconds of the finished flows that start in each third of this time."""
+    start_s, fct_s = (numbers(result.flows, name) / PS_PER_SECOND for name in ("start_ps", "fct_ps"))
     done = numbers(result.flows, "finished").astype(bool)
-    fct_s = numbers(result.flows, "fct_ps") / PS_PER_SECOND
+    edges = np.linspace(first_s, last_s, len(THIRDS) + 1)
+    return {
+        name: stats.mean(fct_s[done & (start_s >= low) & (start_s < high)])
+        for name, low, high in zip(THIRDS, edges[:-1], edges[1:], strict=True)
+    }
+
+
+THIRDS = tuple(f"third_{number}_mean_fct_s" for number in (1, 2, 3))
+
+
+def read_off(result: Result, first_s: float = 0.0) -> dict[str, float]:
+    """The same, from the result alone; completion times of the flows that start at `first_s` or later."""
+    return {**completion(result, first_s), **network(result)}
+
+
+def completion(result: Result, first_s: float = 0.0) -> dict[str, float]:
+    """Flow completion times in seconds, at the receiver; unfinished flows are left out, and counted."""
+    late = numbers(result.flows, "start_ps") >= first_s * PS_PER_SECOND
+    size = numbers(result.flows, "size_bytes")[late]
+    done = numbers(result.flows, "finished").astype(bool)[late]
+    fct_s = numbers(result.flows, "fct_ps")[late] / PS_PER_SECOND
     classes = {"": size >= 0, "small_": size < SMALL_BELOW, "large_": size > LARGE_ABOVE}
     classes |= {f"{name}_": size < limit for name, limit in TINY.items()}
     values = {}
@@ -38,7 +74,7 @@ def completion(result: Result) -> dict[str, float]:
         values[f"{key}unfinished"] = float((inside & ~done).sum())
         values[f"{key}mean_fct_s"] = stats.mean(fct_s[inside & done])
         values[f"{key}p99_fct_s"] = stats.percentile(fct_s[inside & done], 0.99)
-    slowdown = numbers(result.flows, "slowdown")[done]
+    slowdown = numbers(result.flows, "slowdown")[late][done]
     shares = {f"share_below_{limit}": float((size < limit).mean()) for limit in (75, 350, 10_000)}
     return values | shares | {"mean_slowdown": stats.mean(slowdown)}
 
