@@ -59,6 +59,24 @@ def test_a_batch_counts_its_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert "1/4 runs" in lines[-1]
 
 
+def test_a_batch_says_what_is_stored_and_when_it_will_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    batch = progress.BatchProgress(None, 4, "study")
+    batch.planned(2, 3)
+    batch.expected(125.2)
+    batch.finished(0, 10)
+    batch.finished(1, 10)
+    # A second round.
+    batch.planned(5, 0)
+    batch.finished(0, 10)
+    lines = capsys.readouterr().err.splitlines()
+    assert "1/2 runs (3 more stored)" in lines[0]
+    assert "ETA 2:05" in lines[0]
+    assert "3/7 runs ·" in lines[-1]
+
+
 def test_progress_comes_from_real_runs(tiny: Path) -> None:
     seen: list[Progress] = []
     spec = sw.load(tiny, ["traffic[0].duration_us=1000000"])

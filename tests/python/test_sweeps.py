@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,7 @@ from spinewise.runs.result import Result
 from spinewise.sweeps import basics, sources, store
 from spinewise.sweeps.basics import LINKS, NUMBERS
 from spinewise.sweeps.engine import Failure
+from spinewise.sweeps.forecast import Forecast
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.packed import pack, unpack
@@ -285,6 +287,36 @@ def test_every_stored_run_has_its_basics(tmp_path: Path) -> None:
     # Two leaves and two spines, in both directions.
     assert len(links[wanted[1].key]) == 8
     assert max(one.use for one in links[wanted[1].key]) == run.summary().facts.get("hottest.mean_use")
+
+
+# ---- how long it takes ----
+
+
+def test_a_forecast_learns_from_repeats_and_else_from_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with store.opened(None) as ledger:
+        forecast = Forecast(["a", "a", "b", "c"], ledger)
+        assert (forecast.of("a"), forecast.to_go()) == (None, None)
+        forecast.learn("a", 2.0)
+        assert (forecast.of("a"), forecast.of("b")) == (2.0, 2.0)
+        forecast.learn("b", 6.0)
+        assert (forecast.of("a"), forecast.of("b"), forecast.of("c")) == (2.0, 6.0, 4.0)
+        # 8 s of runs in 4 s, two at a time; 2 s and 4 s are to go.
+        now[0] += 4.0
+        assert forecast.to_go() == pytest.approx(3.0)
+        forecast.learn("c", None)
+        assert forecast.to_go() == pytest.approx(1.0)
+
+
+def test_a_forecast_knows_repeats_that_were_made_before(tmp_path: Path) -> None:
+    wanted = tasks(3)
+    swept(wanted[:2], tmp_path / "store")
+    with store.reading(tmp_path / "store") as ledger:
+        walls = [ledger.headline(task.key).wall_seconds for task in wanted[:2]]
+        found = Forecast([wanted[2].cell], ledger).of(wanted[2].cell)
+        assert found == pytest.approx(sum(walls) / 2)
+        assert ledger.seconds(["unknown"]) == {}
 
 
 # ---- failures ----

@@ -192,14 +192,15 @@ class Conductor:
             deadline=self.deadline,
         )
         self.made += len(swept.made)
-        return before | {place: self.repeat(task, swept) for place, task in zip(wanted, tasks, strict=True)}
+        left = frozenset(swept.left)
+        return before | {place: self.repeat(task, swept, left) for place, task in zip(wanted, tasks, strict=True)}
 
-    def repeat(self, task: Task, swept: Swept) -> Repeat:
-        """What became of a run."""
+    def repeat(self, task: Task, swept: Swept, left: frozenset[str]) -> Repeat:
+        """What became of a run; `left` are those that had no time."""
         seed, key = int(task.spec["seed"]), task.key
         if key in swept.failed:
             return Repeat(seed, key, error=swept.failed[key].text)
-        if key in swept.left:
+        if key in left:
             return Repeat(seed, key)
         if key not in self.known:
             measured = swept.value(task, MEASURE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from spinewise.sweeps.store import Ledger
 
@@ -38,11 +38,6 @@ class Forecast:
         if cell in self.known:
             return self.known[cell][0]
         return self.spent / self.ended if self.ended else None
-
-    def total(self, cells: Iterable[str]) -> float | None:
-        """Seconds of several runs, one after the other; None while too little is known."""
-        found = [self.of(cell) for cell in cells]
-        return None if None in found else sum(one for one in found if one is not None)
 
     def to_go(self) -> float | None:
         """Seconds until all runs have ended, at the pace so far; None while nothing is known."""

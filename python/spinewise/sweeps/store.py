@@ -72,15 +72,20 @@ class Ledger:
         """Whether a run is stored, ended well, and has all of these; the bytes of each are checked."""
         if self.state(key) != DONE or (flows and not is_whole(self.flows_file(key))):
             return False
-        return all(self.blob(key, measure) is not None for measure in measures)
+        return all(self.kept(key, measure) is not None for measure in measures)
 
     def blob(self, key: str, measure: Measure[Any]) -> bytes | None:
         """The packed measurement of a run; None if it is not there, or damaged."""
+        kept = self.kept(key, measure)
+        return None if kept is None else unzipped(kept)
+
+    def kept(self, key: str, measure: Measure[Any]) -> bytes | None:
+        """The same as it is stored."""
         with in_words(self.folder):
             row = self.connection.execute(
                 "SELECT blob, crc FROM measurements WHERE key = ? AND measure = ? AND digest = ?", (key, *measure.id)
             ).fetchone()
-        return None if row is None or zlib.crc32(row[0]) != row[1] else unzipped(row[0])
+        return None if row is None or zlib.crc32(row[0]) != row[1] else bytes(row[0])
 
     def value(self, key: str, measure: Measure[T]) -> T:
         """A measurement of a run.
