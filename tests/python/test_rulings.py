@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from spinewise.errors import SpecError
 from spinewise.papers.pdlb import fig10
-from spinewise.reproduction import claims, verdicts
+from spinewise.reproduction import claims, reproduce, verdicts
 from spinewise.reproduction.catalogue import Catalogue, Statement
 from spinewise.reproduction.experiment import (
     Claim,
@@ -19,6 +20,7 @@ from spinewise.reproduction.experiment import (
     Measurement,
     Run,
     Status,
+    Timeline,
     Verdict,
 )
 from spinewise.reproduction.reproduce import Reproduction
@@ -227,3 +229,43 @@ def test_every_reading_of_a_judging_experiment_is_named_and_variations_are_count
     ]
     few = row(PLAIN, checks("e", many[:2], heads=1), Effort.FULL)
     assert few.readings == ["e, form 0: reproduced", "beside it e, form 1: not reproduced"]
+
+
+def test_runs_are_paired_by_seed_and_what_failed_is_left_out() -> None:
+    table = measured({"a": [1.0, 2.0, 3.0, 4.0], "b": [1.5, 2.6, 3.4, 4.7]})
+    lost = Measured([m for m in table.measurements if (m.run.curve, m.run.seed) not in {("a", 0), ("b", 3)}])
+    assert lost.pairs(("a", 1.0, "y"), ("b", 1.0, "y")) == ([2.0, 3.0], [2.6, 3.4])
+    assert lost.difference("b", "a", 1.0, "y").mean == pytest.approx(0.5)
+    assert lost.ratio("b", "a", 1.0, "y").mean == pytest.approx(1.2)
+
+
+class Noise(dict[str, "float | Timeline"]):
+    """Any metric, drawn anew for each run."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self.run = (run.curve, run.x, run.seed, run.variant)
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __getitem__(self, name: str) -> float:
+        return Random(f"{self.run} {name}").uniform(1.0, 2.0)
+
+
+@pytest.mark.parametrize("effort", [Effort.QUICK, Effort.FULL])
+@pytest.mark.parametrize("entry", reproduce.listed(reproduce.OWN_PAPERS), ids=lambda entry: str(entry.id))
+def test_every_check_of_every_experiment_judges_whatever_its_runs_give(entry: reproduce.Listed, effort: Effort) -> None:
+    one = reproduce.load_experiment(entry)
+    table = Measured([Measurement(run, Noise(run), "", 0, False, 1) for run in one.runs(effort)])
+    for claim in one.claims:
+        found = claim.check(table)
+        assert found.evidence
+        assert found.comparisons >= 0
+
+
+@pytest.mark.parametrize("entry", reproduce.listed(reproduce.OWN_PAPERS), ids=lambda entry: str(entry.id))
+def test_a_check_without_any_run_is_not_testable(entry: reproduce.Listed) -> None:
+    one = reproduce.load_experiment(entry)
+    found = {claim.check(Measured([])).status for claim in one.claims}
+    assert found == {Status.UNTESTED} or one.runs(Effort.WHOLE) == []

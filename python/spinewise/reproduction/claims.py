@@ -36,7 +36,9 @@ def line(status: Status, text: str, *, comparisons: int = 1) -> Verdict:
 
 
 def together(status: Status, verdicts: Sequence[Verdict]) -> Verdict:
-    """The evidence of several checks under one status."""
+    """The evidence of several checks under one status; not testable where there are none."""
+    if not verdicts:
+        return line(Status.UNTESTED, "nothing was run that this compares")
     evidence = tuple(text for verdict in verdicts for text in verdict.evidence)
     return Verdict(status, evidence, sum(verdict.comparisons for verdict in verdicts))
 
@@ -109,7 +111,7 @@ def percent(change: Interval, base: float) -> str:
 
 def step(measured: Measured, curve: str, metric: str, before: float, after: float) -> Interval:
     """How much higher `metric` is on `curve` at x = `after` than at x = `before`, paired by seed."""
-    return paired_difference(measured.values(curve, after, metric), measured.values(curve, before, metric))
+    return paired_difference(*measured.pairs((curve, after, metric), (curve, before, metric)))
 
 
 def step_text(measured: Measured, curve: str, metric: str, before: float, after: float) -> str:
@@ -207,7 +209,7 @@ def growing(measured: Measured, curve: str, metric: str) -> Verdict:
 
 def metric_above(measured: Measured, curve: str, high: str, low: str, x: float) -> Verdict:
     """One metric lies above another on the same curve at x (paired by seed)."""
-    difference = paired_difference(measured.values(curve, x, high), measured.values(curve, x, low))
+    difference = paired_difference(*measured.pairs((curve, x, high), (curve, x, low)))
     own, its = (measured.interval(curve, x, name).mean for name in (high, low))
     return line(above_zero(difference), f"{curve}: {high} {number(own)} against {low} {number(its)}")
 

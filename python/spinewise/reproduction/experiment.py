@@ -22,6 +22,8 @@ from spinewise.runs.result import Result
 from spinewise.specs.spec import Spec
 
 T = TypeVar("T")
+# A curve, an x and a metric.
+Place = tuple[str, float, str]
 
 
 class Effort(enum.Enum):
@@ -288,12 +290,23 @@ class Measured:
         return stats.t_interval(self.values(curve, x, metric))
 
     def difference(self, curve: str, other: str, x: float, metric: str) -> stats.Interval:
-        """Paired difference ``curve - other`` over seeds."""
-        return stats.paired_difference(self.values(curve, x, metric), self.values(other, x, metric))
+        """Paired difference ``curve - other`` over the seeds that both have."""
+        return stats.paired_difference(*self.pairs((curve, x, metric), (other, x, metric)))
+
+    def pairs(self, one: Place, other: Place) -> tuple[list[float], list[float]]:
+        """The numbers of two places, seed by seed, of the seeds that both have: a run may have failed."""
+        first, second = (self.by_seed(*place) for place in (one, other))
+        seeds = [seed for seed in first if seed in second]
+        return [first[seed] for seed in seeds], [second[seed] for seed in seeds]
+
+    def by_seed(self, curve: str, x: float, metric: str) -> dict[int, float]:
+        """One number of each seed, in order."""
+        found = {m.run.seed: measured_value(m, metric) for m in self.at(curve, x)}
+        return {seed: value for seed, value in found.items() if not isinstance(value, Timeline)}
 
     def ratio(self, curve: str, other: str, x: float, metric: str) -> stats.Interval:
         """``curve / other``: one and the paired difference over the mean of `other`, as in the evidence of checks."""
-        change = stats.relative_difference(self.values(curve, x, metric), self.values(other, x, metric))
+        change = stats.relative_difference(*self.pairs((curve, x, metric), (other, x, metric)))
         return stats.Interval(1.0 + change.mean, change.half, change.n)
 
     def timeline(self, curve: str, metric: str, x: float | None = None) -> Timeline:

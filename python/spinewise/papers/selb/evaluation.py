@@ -10,7 +10,7 @@ from spinewise.measures.stats import paired_difference
 from spinewise.papers.selb import fabric
 from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
-from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Verdict
+from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Verdict
 from spinewise.specs.spec import Spec
 from spinewise.specs.variants import parse_list
 
@@ -96,6 +96,8 @@ def largest_gain(measured: Measured) -> Verdict:
     verdicts = []
     for metric, share in (("mean_fct_s", 0.33), ("p99_fct_s", 0.21)):
         cells = [(mode, x) for mode in MODES for x in measured.within(mode).xs]
+        if not cells:
+            return claims.line(Status.UNTESTED, "no runs")
         shares = {(mode, x): claims.relative(measured.within(mode), "SELB", "ConWeave", x, metric) for mode, x in cells}
         mode, x = min(cells, key=shares.__getitem__)
         found = claims.reduction(measured.within(mode), "SELB", "ConWeave", metric, x, claimed=share)
@@ -144,16 +146,18 @@ def fades(mode: str, measured: Measured) -> Verdict:
 
 def one_fade(part: Measured, x: float) -> Verdict:
     """The lead at x against that at 0.8, paired by seed."""
-    before, at_high = (lead_by_seed(part, point) for point in (x, HIGH))
-    change = paired_difference(before, at_high)
-    text = f"ConWeave ahead of ECMP by {100 * mean(before):.1f} % at {x:g}, by {100 * mean(at_high):.1f} % at 0.8"
+    at_x, at_high = (lead_by_seed(part, point) for point in (x, HIGH))
+    seeds = [seed for seed in at_x if seed in at_high]
+    change = paired_difference([at_x[seed] for seed in seeds], [at_high[seed] for seed in seeds])
+    leads = [100 * mean(list(found.values())) for found in (at_x, at_high)]
+    text = f"ConWeave ahead of ECMP by {leads[0]:.1f} % at {x:g}, by {leads[1]:.1f} % at 0.8"
     return claims.line(claims.above_zero(change), f"{text} (difference ±{100 * change.half:.1f})")
 
 
-def lead_by_seed(part: Measured, x: float) -> list[float]:
-    """By what share ConWeave's mean lies below ECMP's."""
-    pairs = zip(part.values("ConWeave", x, "mean_fct_s"), part.values("ECMP", x, "mean_fct_s"), strict=True)
-    return [1.0 - own / base for own, base in pairs]
+def lead_by_seed(part: Measured, x: float) -> dict[int, float]:
+    """By what share ConWeave's mean lies below ECMP's, of the seeds that both have."""
+    own, base = (part.by_seed(curve, x, "mean_fct_s") for curve in ("ConWeave", "ECMP"))
+    return {seed: 1.0 - own[seed] / base[seed] for seed in own if seed in base}
 
 
 def mean(values: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from spinewise.measures.stats import paired_difference
+from spinewise.measures.stats import mean, paired_difference
 from spinewise.papers.selb import fabric
 from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
@@ -58,7 +58,7 @@ def limit_costs(variant: str, measured: Measured, *, x: float) -> Verdict:
     part = measured.within(variant)
     few, many = (part.values("ConWeave", place, "mean_fct_s") for place in (x, NO_LIMIT))
     change = paired_difference(few, many)
-    base = sum(many) / len(many)
+    base = mean(many)
     text = f"mean FCT with {LIMITS[x]} against no limit: {claims.percent(change, base)}"
     return claims.line(claims.above_zero(change), text)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from spinewise.measures.stats import paired_difference
+from spinewise.measures.stats import mean, paired_difference
 from spinewise.papers.selb import fabric
 from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
@@ -73,7 +73,7 @@ def some_value_does(parameter: str, mode: str, measured: Measured) -> Verdict:
     """At some value SELB is ahead of ConWeave by at least half of what the paper has."""
     part = measured.within(f"{parameter}, {mode}")
     base = measured.within(f"{REFERENCE}, {mode}").values("ConWeave", 0.0, "mean_fct_s")
-    scale = sum(base) / len(base)
+    scale = mean(base)
     found: list[Verdict] = []
     for x in part.xs:
         change = paired_difference(part.values("SELB", x, "mean_fct_s"), base)
