@@ -177,6 +177,23 @@ def test_a_switch_down_takes_more_than_a_link_to_count_as_a_larger_gap() -> None
     assert larger_gap("scatter", table(1.4, 1.1)).status is Status.FAILS
 
 
+@pytest.mark.parametrize("experiment", EXPERIMENTS[:4], ids=lambda one: one.id)
+def test_the_scatter_of_ns_2_heads_the_verdicts_and_others_stand_beside(experiment: Experiment) -> None:
+    runs = experiment.runs(Effort.QUICK)
+    schemes = {run.curve: run.spec["scheme"] for run in runs}
+    assert schemes[fabric.NS2] == {"name": "packet_scatter", "params": {"pointer": "destination"}}
+    assert not schemes[fabric.SCATTER].get("params")
+    assert schemes[fabric.RANDOM]["name"] == "rps"
+    by_key: dict[str, set[str]] = {}
+    for claim in experiment.claims:
+        of = next((one for one in fabric.BASELINES if claim.reading.split(", ")[0] == one), "")
+        by_key.setdefault(claim.id, set()).add(of)
+        assert not (claim.headline and of in (fabric.SCATTER, fabric.RANDOM))
+    assert {"C1-12", "C1-15"} >= {name for name, found in by_key.items() if not set(fabric.BASELINES) <= found}
+    heads = {claim.id for claim in experiment.claims if claim.headline}
+    assert heads == set(by_key)
+
+
 def test_a_slow_link_makes_scatter_slow_and_not_lbsp() -> None:
     runs = [run for run in fig07c.EXPERIMENT.runs(Effort.QUICK) if run.variant == "8-ary, Reno" and run.seed == 1]
     for run in runs:
@@ -186,5 +203,6 @@ def test_a_slow_link_makes_scatter_slow_and_not_lbsp() -> None:
     table = run_all(runs, fig07c.EXPERIMENT)
     own = {(m.run.curve, m.run.x): m.values["S2_mean_s"] for m in table.measurements}
     assert own["LBSP", 3.0] == pytest.approx(own["LBSP", 0.0], rel=0.01)
-    assert float(own["scatter", 3.0]) > 5 * float(own["scatter", 0.0])  # type: ignore[arg-type]
+    for scatter in (fabric.SCATTER, fabric.NS2):
+        assert float(own[scatter, 3.0]) > 5 * float(own[scatter, 0.0])  # type: ignore[arg-type]
     assert all(m.values["drops"] == 0 for m in table.measurements)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from spinewise.papers.lbsp import fabric
-from spinewise.papers.lbsp.fabric import LBSP, NEWRENO, RACK, RANDOM, RENO, SCATTER, USUAL
+from spinewise.papers.lbsp.fabric import BASELINES, LBSP, NEWRENO, NS2, RACK, RENO, USUAL
 from spinewise.papers.lbsp.measure.fig06a import measure
 from spinewise.papers.lbsp.tree import CONDITIONS, DEGRADED, LINK, QUIET_US, SMALL, SWITCH, WHOLE, WORDS
 from spinewise.reproduction import claims, shapes
@@ -119,8 +119,8 @@ def less_affected(baseline: str, measured: Measured) -> Verdict:
 STATEMENTS = (
     Claim("C1-05", "6a", "failures do not matter much (10 %): LBSP", partial(matters_little, (LBSP,)), LBSP),
     *(
-        replace(claim, reading=baseline, headline=baseline == SCATTER)
-        for baseline in (SCATTER, RANDOM)
+        replace(claim, reading=baseline, headline=baseline == NS2)
+        for baseline in BASELINES
         for claim in (
             Claim("C1-05", "6a", f"the same: {baseline}", partial(matters_little, (baseline,))),
             Claim("C1-06", "6a", f"{baseline} marginally better", partial(marginally_better, baseline)),
@@ -151,7 +151,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     panels=tuple(panel for case in CASES for panel in panels(variant(*case))),
     claims=claims.in_each((variant(*case) for case in CASES), STATEMENTS, headline=[variant(APART, RENO)]),
-    headline="Reno, ns-2's defaults (§4); 'repeatedly' says no step, so starts apart; scatter in turn, as ns-2 has it",
+    headline=f"Reno, ns-2's defaults (§4); 'repeatedly' says no step, so starts apart; {fabric.AS_IN_NS2}",
     assumptions=(
         *fabric.ASSUMPTIONS,
         Assumption(

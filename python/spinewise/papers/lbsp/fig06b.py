@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spinewise.measures import stats
 from spinewise.papers.lbsp import fabric
-from spinewise.papers.lbsp.fabric import LBSP, RANDOM, SCATTER
+from spinewise.papers.lbsp.fabric import BASELINES, LBSP, NS2
 from spinewise.papers.lbsp.measure.fig06b import measure
 from spinewise.papers.lbsp.tree import LINK, SMALL, SWITCH, WHOLE, WORDS
 from spinewise.reproduction import claims
@@ -102,8 +102,8 @@ def larger_gap(baseline: str, measured: Measured) -> Verdict:
 
 
 STATEMENTS = tuple(
-    replace(claim, reading=baseline, headline=baseline == SCATTER)
-    for baseline in (SCATTER, RANDOM)
+    replace(claim, reading=baseline, headline=baseline == NS2)
+    for baseline in BASELINES
     for claim in (
         Claim("C1-07", "6b", f"without a failure LBSP like {baseline} (5 %)", partial(equal, baseline)),
         Claim("C1-08a", "6b", f"link down: LBSP below {baseline}", partial(better, baseline)),
@@ -130,7 +130,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     panels=tuple(panel for transport in TRANSPORTS for panel in panels(transport)),
     claims=claims.in_each(TRANSPORTS, STATEMENTS, headline=[fabric.RENO]),
-    headline="Reno with ns-2's defaults (§4); scatter in turn, as ns-2 takes turns among equal paths",
+    headline=f"Reno with ns-2's defaults (§4); {fabric.AS_IN_NS2}",
     assumptions=(
         *fabric.ASSUMPTIONS,
         Assumption(

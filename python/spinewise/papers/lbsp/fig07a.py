@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from spinewise.papers.lbsp import fabric
-from spinewise.papers.lbsp.fabric import LBSP, RANDOM, RENO, SCATTER
+from spinewise.papers.lbsp.fabric import BASELINES, LBSP, NS2, RENO
 from spinewise.papers.lbsp.measure.fig07a import measure
 from spinewise.papers.lbsp.tree import LARGE, LINK, SWITCH, WHOLE
 from spinewise.reproduction import claims, shapes
@@ -118,8 +118,8 @@ def statements(transport: str) -> tuple[Claim, ...]:
     main = transport == RENO
     scatter = tuple(
         replace(claim, reading=", ".join(filter(None, (curve, claim.reading, transport))),
-                headline=claim.headline and main and curve == SCATTER)
-        for curve in (SCATTER, RANDOM)
+                headline=claim.headline and main and curve == NS2)
+        for curve in BASELINES
         for checks in [[partial(check, transport, curve) for check in (no_effect, rises, by_the_failure)]]
         for claim in (
             Claim("C1-10", "7a", f"1:1, 4:1: a failure matters little to {curve}", checks[0]),
@@ -156,7 +156,7 @@ EXPERIMENT = Experiment(
         for panel in panels(variant(transport, condition))
     ),
     claims=tuple(claim for transport in TRANSPORTS for claim in statements(transport)),
-    headline="Reno with ns-2's defaults (§4); scatter in turn, as ns-2 takes turns among equal paths",
+    headline=f"Reno with ns-2's defaults (§4); {fabric.AS_IN_NS2}",
     assumptions=(
         *fabric.ASSUMPTIONS,
         Assumption("8:1", "links between aggregation switches and cores at 125 Mbps", "4:1 is said to be 250 Mbps"),

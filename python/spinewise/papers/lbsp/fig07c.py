@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from spinewise.papers.lbsp import fabric
-from spinewise.papers.lbsp.fabric import LBSP, RANDOM, SCATTER
+from spinewise.papers.lbsp.fabric import BASELINES, LBSP, NS2
 from spinewise.papers.lbsp.measure.fig07c import measure
 from spinewise.papers.lbsp.tree import DEGRADED, LARGE, SMALL, WHOLE, WORDS
 from spinewise.reproduction import claims, shapes
@@ -69,8 +69,8 @@ def avoided(measured: Measured) -> Verdict:
 STATEMENTS = (
     *(
         replace(claim, reading=", ".join(filter(None, (curve, claim.reading))),
-                headline=claim.headline and curve == SCATTER)
-        for curve in (SCATTER, RANDOM)
+                headline=claim.headline and curve == NS2)
+        for curve in BASELINES
         for claim in (
             Claim("C1-14", "7c", f"{curve}: 11 times as long (p99.9), no drop", partial(slower, "p999_s", curve)),
             claims.beside("C1-14", "7c", "the same", partial(slower, "S2_mean_s", curve), "S2's flows"),
@@ -101,7 +101,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     panels=tuple(panel for name in VARIANTS for panel in panels(name)),
     claims=claims.in_each(VARIANTS, STATEMENTS, headline=[f"{size}, {fabric.RENO}" for size in TREES]),
-    headline="Reno and the 99.9th percentile of all flows (§4), both trees; scatter in turn, as ns-2 has it",
+    headline=f"Reno and the 99.9th percentile of all flows (§4), both trees; {fabric.AS_IN_NS2}",
     assumptions=(
         *fabric.ASSUMPTIONS,
         Assumption("flows", "those of Figs. 6b and 7a", "not given"),
