@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from functools import partial
 
 MAX_VALUE_CHARS = 200
 MAX_HINT_CHARS = 600
@@ -43,6 +44,11 @@ class SpecError(ValueError):
         self.file = file
         self.unserved = unserved
         super().__init__(self.one_line())
+
+    def __reduce__(self) -> tuple[partial[SpecError], tuple[str, str, str, str | None]]:
+        """As pickle needs it, for errors of runs that were made in another process."""
+        make = partial(SpecError, file=self.file, unserved=self.unserved)
+        return make, (self.key, self.value, self.allowed, self.hint)
 
     def one_line(self) -> str:
         """The whole message on one line, for logs and API users."""
@@ -80,6 +86,10 @@ class SchemeError(RuntimeError):
         self.now_ps = now_ps
         self.flow = flow
         super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[SchemeError], tuple[str, str, int, int | None]]:
+        """As pickle needs it."""
+        return SchemeError, (str(self), self.hook, self.now_ps, self.flow)
 
 
 class Cancelled(Exception):  # noqa: N818 - the run did not fail, it was asked to stop

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import math
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -29,11 +30,11 @@ import samples
 import spinewise as sw
 from spinewise import core
 from spinewise.core import Spec
-from spinewise.errors import SpecError
+from spinewise.errors import SchemeError, SpecError
 from spinewise.runs.result import Result
 from spinewise.sweeps import basics, sources, store
 from spinewise.sweeps.basics import LINKS, NUMBERS
-from spinewise.sweeps.engine import Failure
+from spinewise.sweeps.engine import Failure, Work, perform
 from spinewise.sweeps.forecast import Forecast
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.measures import Measure
@@ -289,6 +290,20 @@ def test_every_stored_run_has_its_basics(tmp_path: Path) -> None:
     assert max(one.use for one in links[wanted[1].key]) == run.summary().facts.get("hottest.mean_use")
 
 
+def test_what_a_killed_writer_left_hidden_is_removed(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    swept(tasks(1, flows=True), place)
+    code = (
+        "import os, signal, sys; from pathlib import Path; from spinewise.runs import hidden\n"
+        "with hidden.hidden_file(Path(sys.argv[1])) as (target, _):\n"
+        "    target.write_bytes(b'half'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(place / store.FLOWS / "x.parquet")], check=False)
+    assert len(list((place / store.FLOWS).iterdir())) == 2
+    swept(tasks(1, flows=True), place)
+    assert len(list((place / store.FLOWS).iterdir())) == 1
+
+
 # ---- how long it takes ----
 
 
@@ -354,6 +369,31 @@ def test_a_strict_sweep_ends_with_the_first_error_and_keeps_what_was_done(tmp_pa
 def test_failures_say_what_happened() -> None:
     assert Failure.of(ValueError("a\n b")).text == "ValueError: a b"
     assert Failure.of(MemoryError()).text == "MemoryError"
+
+
+class OddError(Exception):
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(one + other)
+
+
+def test_what_crosses_to_a_worker_and_back_can_be_pickled() -> None:
+    task = tasks(1, KEPT, Measure("m", int, partial(at_least, 1)))[0]
+    work = pickle.loads(pickle.dumps(Work(7, task.spec, task.measures, flows=True)))
+    assert [measure.id for measure in work.measures] == [measure.id for measure in task.measures]
+    done = pickle.loads(pickle.dumps(perform(work)))
+    assert (done.number, done.failure, set(done.measured)) == (7, None, {measure.id for measure in task.measures})
+    errors: list[Exception] = [
+        SpecError("run.until_us", 5, "more", "a hint", file="a.toml", unserved=True),
+        SchemeError("it failed", "Mine.pick", 12, None),
+        ValueError("plain"),
+        OddError("a", "b"),
+    ]
+    for error in errors:
+        before = Failure.of(error)
+        after = pickle.loads(pickle.dumps(before))
+        assert after == before
+        assert repr(after.exception) == (repr(error) if not isinstance(error, OddError) else "None")
+        assert vars(after.exception or error) == vars(error)
 
 
 # ---- stores that cannot be used ----

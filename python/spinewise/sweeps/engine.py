@@ -8,6 +8,7 @@ whoever called the engine writes to the store.
 from __future__ import annotations
 
 import io
+import pickle
 import traceback
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
@@ -74,6 +75,14 @@ class Failure:
     text: str
     trace: str = ""
     exception: Exception | None = field(default=None, compare=False)
+
+    def __reduce__(self) -> tuple[type[Failure], tuple[str, str, Exception | None]]:
+        """As pickle needs it: without the error itself, if that cannot cross to another process and back."""
+        try:
+            pickle.loads(pickle.dumps(self.exception))
+        except Exception:
+            return Failure, (self.text, self.trace, None)
+        return Failure, (self.text, self.trace, self.exception)
 
     @classmethod
     def of(cls, error: Exception) -> Failure:

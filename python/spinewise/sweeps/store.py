@@ -297,6 +297,7 @@ def opened(folder: str | Path | None) -> Iterator[Ledger]:
     with as_spec_error(place, OPTION):
         make(place)
     with written_by_one(place):
+        hidden.remove_abandoned(place / FLOWS)
         with in_words(place):
             connection = connect(place / LEDGER, write=True)
         used.append(place)
