@@ -446,6 +446,7 @@ def test_the_command_line_runs_a_file(tmp_path: Path, tiny: Path, capsys: pytest
     assert main(["run", str(tiny), "--scheme-file", mine, "--out", str(tmp_path / "run")]) == 0
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["spec"]["scheme"]["source"]["file"] == "power_of_two.py"
+    assert main(["validate", str(tiny), "--scheme-file", mine]) == 0
     assert main(["compare", str(tiny), "--schemes", "ecmp", "--scheme-file", mine, "--seeds", "1", "--json"]) == 0
     assert "power_of_two" in capsys.readouterr().out
     for wrong, says in (("nothing.py:X", "the file must be there"), (mine + "s", 'did you mean "PowerOfTwo"')):

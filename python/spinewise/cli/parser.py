@@ -138,6 +138,11 @@ def add_scheme_file(parser: argparse.ArgumentParser, where: str) -> None:
     )
 
 
+def add_own_scheme(parser: argparse.ArgumentParser) -> None:
+    """One scheme written in Python."""
+    parser.add_argument("--scheme-file", metavar="FILE.py:CLASS", help="run this scheme written in Python")
+
+
 def add_store(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     """Where runs are kept."""
     parser.add_argument(
@@ -160,7 +165,7 @@ def add_run(commands: Any) -> None:
         help="trace how these flows chose their paths, as trace.parquet; see `spinewise explain`",
     )
     add_by(parser)
-    parser.add_argument("--scheme-file", metavar="FILE.py:CLASS", help="run this scheme written in Python")
+    add_own_scheme(parser)
     add_output(parser, "run.json and Parquet files of flows, series and collectives")
 
 
@@ -301,6 +306,7 @@ def add_validate(commands: Any) -> None:
     """``validate``."""
     parser = new_command(commands, "validate", "validate", "Check a spec without running it.")
     add_spec(parser)
+    add_own_scheme(parser)
 
 
 def add_registry(commands: Any, kind: str) -> None:

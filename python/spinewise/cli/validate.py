@@ -7,6 +7,8 @@ from dataclasses import asdict
 
 from spinewise.cli.output import print_json
 from spinewise.measures import units
+from spinewise.own.contract import give
+from spinewise.own.load import load_scheme
 from spinewise.runs.validation import Estimate, validate
 from spinewise.show import worked_out as shown
 from spinewise.specs.spec import load, worked_out
@@ -15,6 +17,8 @@ from spinewise.specs.spec import load, worked_out
 def command(args: argparse.Namespace) -> int:
     """Check a spec, and say what it would run and what that comes to."""
     plain = load(args.spec, args.set)
+    if args.scheme_file:
+        plain = give(plain, load_scheme(args.scheme_file))
     found, derived = validate(plain), worked_out(plain)
     spec = found.spec
     if args.json:
