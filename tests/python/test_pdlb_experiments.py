@@ -286,3 +286,11 @@ def test_up_to_takes_the_largest_gain_anywhere() -> None:
     assert f"best of {found.comparisons} cells; their median is " in typical
     narrowed = claims.up_to(large_table(4.0), "PDLB", "short_p99_fct_s", claimed=0.59, others=["ECMP"])
     assert "against ECMP" in narrowed.evidence[0]
+
+
+def test_a_gain_on_qdaps_alone_does_not_count_without_it() -> None:
+    fast = [m for m in large_table(9.9).measurements if m.run.curve != "QDAPS"]
+    slow = [replace(m, run=replace(m.run, curve="QDAPS"), values={"short_p99_fct_s": 40.0}) for m in fast[:6]]
+    table = Measured([*fast, *slow])
+    assert large.best_gain("short_p99_fct_s", 0.43, table).status is Status.HOLDS
+    assert large.gain_without_qdaps("short_p99_fct_s", 0.43, table).status is not Status.HOLDS
