@@ -280,6 +280,8 @@ def test_a_panel_has_words_on_its_axis_or_its_curves_side_by_side() -> None:
     points = {(name, x): [1.0, 2.0] for name in ("a", "b") for x in (0.0, 1.0)}
     words = Panel("6a", "y", "t", "", "ms", words=((0.0, "whole"), (1.0, "link down"), (2.0, "switch down")))
     assert drawn(words, points).words == {0.0: "whole", 1.0: "link down"}
+    one = drawn(Panel("2", "y", "t", "", "ms", side_by_side=True, at=1.0), points)
+    assert [(curve.label, list(curve.x), len(curve.y)) for curve in one.curves] == [("a", [0.0], 1), ("b", [1.0], 1)]
     beside = drawn(Panel("9", "y", "t", "", "ms", side_by_side=True), {("a", 0.0): [1.0, 2.0], ("b", 0.0): [3.0, 4.0]})
     assert beside.words == {0.0: "a", 1.0: "b"}
     assert [list(curve.x) for curve in beside.curves] == [[0.0], [1.0]]

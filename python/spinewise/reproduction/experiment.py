@@ -89,7 +89,7 @@ class Panel:
         scale: values are multiplied by this (100 for percent).
         variant: see `Run.variant`.
         timeline: whether the metric is a `Timeline`.
-        at: the x whose timelines are drawn, when the experiment has several.
+        at: the one x that is drawn, of timelines or of curves side by side, when the experiment has several.
         x_scale: times are multiplied by this (1000 for milliseconds).
         log: a logarithmic axis, whatever the range of the values; where not, the range decides.
         log_x: a logarithmic x axis.

@@ -84,7 +84,7 @@ def drawn(panel: Panel, measured: Measured) -> plot.Panel:
 
 def points_curve(panel: Panel, measured: Measured, curve: str) -> plot.Curve:
     """A curve of intervals over x."""
-    xs = [x for x in measured.xs if measured.at(curve, x)]
+    xs = [x for x in measured.xs if measured.at(curve, x) and panel.at in (None, x)]
     if panel.over:
         xs = [x for x in xs if measured.at(panel.over, x)]
         found = [measured.ratio(curve, panel.over, x, panel.metric) for x in xs]

@@ -144,7 +144,15 @@ STATEMENTS = (
 def panels(transport: str) -> tuple[Panel, ...]:
     """Fig. 2, and one seed's splits and throughput."""
     return (
-        Panel("2", "utilisation", "goodput, headers added", "path 1, Gbps (paper: 3)", "% of both", 100.0, transport),
+        Panel(
+            "2", "utilisation", "goodput, headers added", "", "% of both", 100.0, transport,
+            at=PAPERS, side_by_side=True,
+        ),
+        *(
+            Panel("2", "utilisation", "the same over other paths 1", "path 1, Gbps", "% of both", 100.0, one)
+            for one in (MAIN,)
+            if one == transport
+        ),
         *(
             Panel(
                 figure, f"split_{figure}", "path 1 : path 2, one seed", "ms", f"ratio, cut at {CUT:g}",
