@@ -141,6 +141,10 @@ STATEMENTS = (
 )
 
 
+# Other rates of path 1 are run under the first transport alone.
+OTHER_RATES = (Panel("2", "utilisation", "the same over other paths 1", "path 1, Gbps", "% of both", 100.0, MAIN),)
+
+
 def panels(transport: str) -> tuple[Panel, ...]:
     """Fig. 2, and one seed's splits and throughput."""
     return (
@@ -148,11 +152,7 @@ def panels(transport: str) -> tuple[Panel, ...]:
             "2", "utilisation", "goodput, headers added", "", "% of both", 100.0, transport,
             at=PAPERS, side_by_side=True,
         ),
-        *(
-            Panel("2", "utilisation", "the same over other paths 1", "path 1, Gbps", "% of both", 100.0, one)
-            for one in (MAIN,)
-            if one == transport
-        ),
+        *(OTHER_RATES if transport == MAIN else ()),
         *(
             Panel(
                 figure, f"split_{figure}", "path 1 : path 2, one seed", "ms", f"ratio, cut at {CUT:g}",
