@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ import pytest
 
 import spinewise as sw
 from samples import single
-from spinewise.papers.pdlb import fig03, large, model
+from spinewise.papers.pdlb import fig03, fig07_variations, fig11, fig12, large, model
 from spinewise.papers.pdlb.measure import large as measure_large
+from spinewise.papers.pdlb.transports import THREE
 from spinewise.reproduction import claims, readings, reproduce, shapes
-from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
+from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status, Verdict
 from spinewise.reproduction.files import cells, points_curve
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse
@@ -277,6 +279,54 @@ def test_ranges_are_judged_at_both_ends(pdlb: float, least: Status, most: Status
     assert large.least_gain("short_p99_fct_s", 0.08, table).status is least
     assert large.best_gain("short_p99_fct_s", 0.59, table).status is most
     assert large.worst_are("short_p99_fct_s", table).status is (Status.FAILS if pdlb > 12 else Status.HOLDS)
+
+
+def test_each_reading_of_qdaps_is_judged_without_the_other() -> None:
+    values = {"PDLB": 10.0, "QDAPS": 10.1, large.RELEASED: 20.0, "ECMP": 30.0}
+    table = Measured(
+        [
+            Measurement(Run(curve, 0.2, seed, {}), {"mean_fct_s": value + seed / 100}, "", 0, False)
+            for curve, value in values.items()
+            for seed in (1, 2, 3)
+        ]
+    )
+    own, released = (large.with_qdaps(curve, large.qdaps_is_close)(table) for curve in (large.QDAPS, large.RELEASED))
+    assert (own.status, released.status) == (Status.HOLDS, Status.FAILS)
+    seen: list[list[str]] = []
+
+    def look(measured: Measured) -> Verdict:
+        seen.append(measured.curves)
+        return claims.combined([])
+
+    for curve in (large.QDAPS, large.RELEASED):
+        large.with_qdaps(curve, look)(table)
+    assert seen == [["PDLB", "QDAPS", "ECMP"]] * 2
+
+
+@pytest.mark.parametrize("figure", [fig11, fig12], ids=["11", "12"])
+def test_the_large_figures_have_the_papers_loads_and_both_readings_of_qdaps(figure: ModuleType) -> None:
+    found = figure.EXPERIMENT
+    for effort in Effort:
+        rules = {run.curve: run.spec["scheme"].get("params", {}) for run in found.runs(effort)}
+        assert rules[large.RELEASED] == {"rules": "released"}
+        assert rules[large.QDAPS] == {}
+    full = [run for run in found.runs(Effort.FULL) if run.variant == THREE]
+    assert {run.x for run in full} == {0.2, 0.4, 0.6, 0.8}
+    assert {run.x for run in found.runs(Effort.WHOLE)} == {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}
+    beside = [claim for claim in found.claims if claim.reading.startswith(large.RELEASED)]
+    assert {claim.id for claim in beside} == {"C0-21", "C0-27c", "C0-28"}
+    assert not any(claim.headline for claim in beside)
+    heads = {claim.id for claim in found.claims if claim.headline}
+    assert {"C0-21", "C0-27c", "C0-28"} <= heads
+
+
+def test_fewer_variations_of_fig_7_are_run_quickly_and_each_is_one_of_all() -> None:
+    names = [one.name for one in fig07_variations.VARIATIONS]
+    assert set(fig07_variations.MAIN) < set(names)
+    quick, full = (fig07_variations.EXPERIMENT.runs(effort) for effort in (Effort.QUICK, Effort.FULL))
+    assert list(dict.fromkeys(run.variant for run in full)) == names
+    assert {run.variant for run in quick} == set(fig07_variations.MAIN)
+    assert {run.seed for run in full} == set(range(1, 11))
 
 
 def test_up_to_takes_the_largest_gain_anywhere() -> None:

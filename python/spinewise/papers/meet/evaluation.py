@@ -18,8 +18,6 @@ REST = ("CLOVE", "LetFlow", "DRILL")
 # From 10 to 90 %, 10 rounds (§4): whole effort.
 PAPER_LOADS, PAPER_SEEDS = tuple(step / 10 for step in range(1, 10)), 10
 PAPER_US = 200_000.0
-# Seeds of the loads that fill a curve, full effort.
-FEWER_SEEDS = 3
 # Two schemes perform alike when their means differ by at most this share.
 SIMILAR = 0.05
 # A level is steady whose last third lies above the first by no more than this.
@@ -44,25 +42,25 @@ class Plan:
         number: of the figure.
         workload: name of the distribution of flow sizes.
         topology: symmetric or asymmetric.
-        loads: where the other way of probing is run too, full effort.
-        between: further loads of the curve, with fewer seeds.
+        beside_loads: where the proxy probes too, full effort.
         duration_us: of arrivals, full effort.
         whole_us: of arrivals, whole effort.
         seeds: full effort.
         quick: loads, arrivals and seeds of a quick effort.
         beside: load of the other forms, and the curves of each; none without.
+        loads: where every host probes, full effort.
         steady: whether flows of the first half of the arrivals are left out.
     """
 
     number: str
     workload: str
     topology: str
-    loads: Sequence[float]
-    between: Sequence[float]
+    beside_loads: Sequence[float]
     duration_us: float
     seeds: int
     quick: tuple[Sequence[float], float, int]
     beside: Mapping[str, tuple[float, Sequence[str]]]
+    loads: Sequence[float] = PAPER_LOADS
     whole_us: float = PAPER_US
     steady: bool = False
 
@@ -86,10 +84,8 @@ class Plan:
         seeds = effort.choose(full=self.seeds, quick=self.quick[2], whole=max(self.seeds, PAPER_SEEDS))
         if form != TO_COMPLETION:
             return [(self.beside[form][0], seeds)]
-        if effort is not Effort.FULL:
-            return [(load, seeds) for load in effort.choose(full=self.loads, quick=self.quick[0], whole=PAPER_LOADS)]
-        fewer = self.between if probing == fabric.EVERY_HOST else ()
-        return sorted([*((load, seeds) for load in self.loads), *((load, FEWER_SEEDS) for load in fewer)])
+        full = self.loads if probing == fabric.EVERY_HOST else self.beside_loads
+        return [(load, seeds) for load in effort.choose(full=full, quick=self.quick[0], whole=PAPER_LOADS)]
 
 
 COMPARED = ("MEET", *fabric.OTHERS)
@@ -347,9 +343,8 @@ def experiment(
         ),
         assumptions=fabric.ASSUMPTIONS,
         notes=(
-            f"Beside the loads {', '.join(f'{load:g}' for load in plan.loads)}, run with {plan.seeds} seeds and with"
-            f" both ways of probing, the curve has {FEWER_SEEDS} seeds at {len(plan.between)} further loads;"
-            f" `--whole` has the paper's nine loads and 10 seeds, {plan.whole_us / 1e3:g} ms of arrivals.",
+            f"Full effort has the proxy probe at {', '.join(f'{load:g}' for load in plan.beside_loads)} alone;"
+            f" `--whole` has the paper's nine loads and 10 seeds of both, {plan.whole_us / 1e3:g} ms of arrivals.",
             "Reductions hold when certain and at least half of what the paper gives (of a range: its lower end), and"
             " hold in part when smaller; an effect of half the size that is excluded does not hold.",
             *notes,
