@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
+from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.comparison import report
 from spinewise.comparison.files import record, write_files
@@ -15,7 +16,6 @@ from spinewise.runs.folder import new_results
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars
 from spinewise.specs.spec import load
-from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
 
 
@@ -28,11 +28,12 @@ def command(args: argparse.Namespace) -> int:
     cases = plan.cases()
     with ExitStack() as stack:
         ledger = stack.enter_context(opened(args.store))
+        engine = stack.enter_context(chosen(args))
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         with bars() as bar:
             monitor = BatchProgress(bar, len(cases), "compare")
             kept = folder if args.keep_runs else None
-            cells = run(cases, ledger, Local(args.jobs), monitor=monitor, folder=kept)
+            cells = run(cases, ledger, engine, monitor=monitor, folder=kept)
         comparison = plan.comparison(cases, cells, skipped)
         if folder is not None:
             write_files(comparison, folder, args.by)

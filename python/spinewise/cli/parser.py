@@ -117,6 +117,19 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=whole(1, 1024), metavar="N", help="runs at once [one per core]")
 
 
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """What makes the runs, and how many at once."""
+    add_jobs(parser)
+    parser.add_argument(
+        "--engine", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster [local]"
+    )
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        help='with --engine ray: a running cluster, "auto" for that of this machine [RAY_ADDRESS, else a new one here]',
+    )
+
+
 def add_budget(parser: argparse.ArgumentParser) -> None:
     """How long it may take."""
     parser.add_argument(
@@ -205,7 +218,7 @@ def add_compare(commands: Any) -> None:
         help="repeats, each with its own traffic [compare.seeds, else 3]",
     )
     add_by(parser)
-    add_jobs(parser)
+    add_engine(parser)
     add_store(parser)
     parser.add_argument(
         "--keep-runs", action="store_true", help="keep the results of every run too, in DIR/runs (needs --out)"
@@ -227,7 +240,7 @@ def add_sweep(commands: Any) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override one key of its spec; may be repeated"
     )
     add_scheme_file(parser, "grid.schemes")
-    add_jobs(parser)
+    add_engine(parser)
     add_store(parser, "results/store")
     add_budget(parser)
     parser.add_argument(
@@ -277,7 +290,7 @@ def add_resilience(commands: Any) -> None:
         "--seeds", type=whole(1, 10_000), metavar="N", help="repeats, each with its own traffic [3, with --quick 1]"
     )
     parser.add_argument("--quick", action="store_true", help="shorter runs, one seed")
-    add_jobs(parser)
+    add_engine(parser)
     add_store(parser)
     add_output(parser, "tables and the figure")
 
@@ -333,7 +346,7 @@ def add_reproduce(commands: Any) -> None:
     parser.add_argument(
         "--papers", metavar="DIR", help="a folder of one's own with a papers.toml [the papers of Spinewise]"
     )
-    add_jobs(parser)
+    add_engine(parser)
     add_store(parser, "results/store")
     add_budget(parser)
     parser.add_argument("--stored", action="store_true", help="make no runs: report what the store has")

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.reproduction import choice, evidence, overview, reproduce, suite
@@ -18,7 +19,6 @@ from spinewise.reproduction.suite import Part
 from spinewise.runs.folder import new_results
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars
-from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import Ledger, opened
 
 EXIT_FAILED, EXIT_LEFT = 1, 3
@@ -36,12 +36,12 @@ def command(args: argparse.Namespace) -> int:
     out = args.out or f"{DEFAULT_OUT}/{wanted.experiments[0].id if wanted.alone else wanted.name}"
     if args.keep and effort is Effort.QUICK:
         raise SpecError("--keep", args.keep, "an effort of full length, without --quick")
-    with new_results(out, force=args.force) as target, opened(args.store) as ledger:
+    with new_results(out, force=args.force) as target, opened(args.store) as ledger, chosen(args) as engine:
         parts = suite.planned(wanted, effort)
         deadline = -math.inf if args.stored else math.inf if args.budget is None else start + args.budget
         with bars() as bar:
             monitor = BatchProgress(bar, sum(len(part.runs) for part in parts), wanted.name)
-            swept = suite.run(parts, ledger, engine=Local(args.jobs), monitor=monitor, deadline=deadline)
+            swept = suite.run(parts, ledger, engine=engine, monitor=monitor, deadline=deadline)
         judged = suite.judged(parts, swept)
         found = overview.write(wanted, keeping(judged, parts, ledger, args.keep) if args.keep else judged, target)
         alone = suite.judged_part(parts[0], swept) if wanted.alone and args.json else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
+from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.resilience import files, own, own_files, show
@@ -31,8 +32,9 @@ def own_spec(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         cases = plan.cases()
+        engine = stack.enter_context(chosen(args))
         with bars() as bar:
-            study = plan.run(cases, args.jobs, BatchProgress(bar, len(cases), "resilience"), args.store)
+            study = plan.run(cases, None, BatchProgress(bar, len(cases), "resilience"), args.store, engine)
         if folder is not None:
             own_files.write_files(study, folder)
     if args.json:
@@ -51,8 +53,9 @@ def whole_study(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         cases = plan.cases(stack.enter_context(scratch()))
+        engine = stack.enter_context(chosen(args))
         with bars() as bar:
-            study = plan.run(cases, args.jobs, BatchProgress(bar, len(cases), "resilience"), args.store)
+            study = plan.run(cases, None, BatchProgress(bar, len(cases), "resilience"), args.store, engine)
         if folder is not None:
             files.write_files(study, folder)
     if args.json:

@@ -6,6 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
+from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.measures import units
 from spinewise.own.load import load_scheme
@@ -16,7 +17,6 @@ from spinewise.studies import file
 from spinewise.studies.conduct import Conductor, Estimate, estimate
 from spinewise.studies.report import announced, record, report
 from spinewise.studies.study import Study
-from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import LEDGER, opened, reading
 
 EXIT_FAILED = 1
@@ -34,14 +34,14 @@ def command(args: argparse.Namespace) -> int:
         with reading(args.store) if there else opened(None) as ledger:
             announce(study, estimate(study, ledger), jobs)
         return 0
-    with opened(args.store) as ledger:
+    with opened(args.store) as ledger, chosen(args) as engine:
         expected = estimate(study, ledger)
         announce(study, expected, jobs)
         with bars() as bar:
             done = Conductor(
                 study,
                 ledger,
-                Local(jobs),
+                engine,
                 BatchProgress(bar, expected.runs, study.name),
                 args.retry_failed,
                 None if args.budget is None else start + args.budget,

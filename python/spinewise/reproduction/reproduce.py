@@ -248,16 +248,16 @@ def reproduce(
         swept = sweep(wanted, ledger, engine=Local(jobs), monitor=monitor, strict=True)
         measurements = [measurement(run, task, swept) for run, task in zip(runs, wanted, strict=True)]
         done = Reproduction.of(experiment, effort, Measured(measurements), catalogue)
-        verdicts.keep(ledger, experiment.id, effort.value, judged(done))
+        verdicts.keep(ledger, experiment.id, effort.value, judgements(done))
     return done
 
 
-def judged(done: Reproduction) -> list[verdicts.Judged]:
+def judgements(done: Reproduction) -> list[verdicts.Judged]:
     """The verdicts as a store keeps them."""
     return [
         verdicts.Judged(
             claim.id, claim.reading, claim.figure, claim.statement, found.status.value, "\n".join(found.evidence)
         )
         for claim in done.experiment.claims
-        for found in [done.verdicts[claim.key]]
+        if (found := done.verdicts.get(claim.key)) is not None
     ]

@@ -16,8 +16,9 @@ from spinewise.reproduction.choice import Choice
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Verdict
 from spinewise.reproduction.measured import measurement
 from spinewise.reproduction.provenance import Provenance, day
-from spinewise.reproduction.reproduce import Listed, Reproduction, tasks
+from spinewise.reproduction.reproduce import Listed, Reproduction, judgements, tasks
 from spinewise.runs.jobs import Monitor
+from spinewise.sweeps import verdicts as kept
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.store import Ledger
 from spinewise.sweeps.sweep import Swept, sweep
@@ -117,8 +118,11 @@ def run(
 
 
 def judged(parts: Iterable[Part], swept: Swept) -> Iterator[Reproduction]:
-    """Each experiment with its verdicts, as far as its runs are there."""
-    return (judged_part(part, swept) for part in parts)
+    """Each experiment with its verdicts, as far as its runs are there; the store keeps them too."""
+    for part in parts:
+        found = judged_part(part, swept)
+        kept.keep(swept.ledger, part.experiment.id, part.effort.value, judgements(found))
+        yield found
 
 
 def judged_part(part: Part, swept: Swept) -> Reproduction:

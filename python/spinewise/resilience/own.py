@@ -25,6 +25,7 @@ from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.specs.faults import fault_times_us, without_faults
 from spinewise.specs.spec import Spec, as_spec
 from spinewise.specs.variants import Variant
+from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
 from spinewise.sweeps.sweep import sweep
@@ -120,13 +121,14 @@ class Plan:
         jobs: int | None,
         monitor: Monitor | None,
         store: str | Path | None = None,
+        engine: Engine | None = None,
     ) -> Study:
         """Run every case that the store lacks, and pair the results."""
         recording, study = recorded(self.interval_us), f"resilience {self.spec.get('name', '')}".strip()
         names = ("scheme", "seed", "broken")
         tasks = [Task(case.spec, (recording,), study, dict(zip(names, case.key, strict=True))) for case in cases]
         with opened(store) as ledger:
-            swept = sweep(tasks, ledger, engine=Local(jobs), monitor=monitor, strict=True)
+            swept = sweep(tasks, ledger, engine=engine or Local(jobs), monitor=monitor, strict=True)
             found = {case.key: swept.value(task, recording) for case, task in zip(cases, tasks, strict=True)}
         return Study(self, found)
 

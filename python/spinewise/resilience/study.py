@@ -22,6 +22,7 @@ from spinewise.runs.hidden import scratch
 from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import Variant, parse_list
+from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
 from spinewise.sweeps.sweep import sweep
@@ -170,13 +171,14 @@ class Plan:
         jobs: int | None,
         monitor: Monitor | None,
         store: str | Path | None = None,
+        engine: Engine | None = None,
     ) -> Study:
         """Run every case that the store lacks, and pair the results."""
         recording = recorded(INTERVAL_US, self.timing.end_us)
         names = ("fabric", "fault", "scheme", "seed")
         tasks = [Task(case.spec, (recording,), "resilience", dict(zip(names, case.key, strict=True))) for case in cases]
         with opened(store) as ledger:
-            swept = sweep(tasks, ledger, engine=Local(jobs), monitor=monitor, strict=True)
+            swept = sweep(tasks, ledger, engine=engine or Local(jobs), monitor=monitor, strict=True)
             found = {case.key: swept.value(task, recording) for case, task in zip(cases, tasks, strict=True)}
         return Study(self, found)
 

@@ -18,5 +18,7 @@
 | `views` | the views, read from the ledger |
 | `exported` | the views as Parquet files, so that a query reads each run from the ledger once |
 | `verdicts` | what became of the claims of papers, kept with the runs |
+| `ray` | the engine of many machines: tasks of Ray |
+| `carried` | work as bytes, with the code that workers may lack |
 | `packed` | measurements as bytes |
 """

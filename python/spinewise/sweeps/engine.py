@@ -111,6 +111,10 @@ class Done:
     failure: Failure | None = None
 
 
+class EngineGone(Exception):  # noqa: N818 - what makes runs is gone; this says so
+    """What makes runs is there no more: no run under way will end, and none can begin."""
+
+
 class Engine(Protocol):
     """Makes runs."""
 
@@ -119,6 +123,9 @@ class Engine(Protocol):
 
         The next piece is taken only when there is room to start it. When the iterator is closed before its end, runs
         under way are stopped.
+
+        Raises:
+            EngineGone: what makes runs is lost.
         """
 
 

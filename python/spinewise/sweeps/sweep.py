@@ -11,9 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from spinewise.errors import SpecError
 from spinewise.runs.jobs import Monitor, Silent
 from spinewise.sweeps.basics import BASICS
-from spinewise.sweeps.engine import Done, Engine, Failure, Headline, Work
+from spinewise.sweeps.engine import Done, Engine, EngineGone, Failure, Headline, Work
 from spinewise.sweeps.exported import export_whole
 from spinewise.sweeps.forecast import Forecast
 from spinewise.sweeps.local import Local
@@ -159,17 +160,31 @@ def sweep(
         waiting, Forecast([job.cell for job in waiting], ledger), math.inf if deadline is None else deadline
     )
     made: list[str] = []
-    for job, done in course.finished(engine or Local(), watch):
-        ledger.add(job.key, job.tasks[0].spec, done)
-        if done.failure is None:
-            made.append(job.key)
-        elif strict:
-            raise done.failure.exception or RunFailed(done.failure.text)
-        else:
-            failed[job.key] = done.failure
+    missing = len(waiting)
+    try:
+        for job, done in course.finished(engine or Local(), watch):
+            ledger.add(job.key, job.tasks[0].spec, done)
+            missing -= 1
+            if done.failure is None:
+                made.append(job.key)
+            elif strict:
+                raise done.failure.exception or RunFailed(done.failure.text)
+            else:
+                failed[job.key] = done.failure
+    except EngineGone as error:
+        raise lost(error, ledger, len(waiting) - missing, missing) from None
     if ledger.folder is not None:
         export_whole(ledger)
     return Swept(ledger, tuple(made), failed, tuple(job.key for job in course.left))
+
+
+def lost(error: EngineGone, ledger: Ledger, ended: int, missing: int) -> SpecError:
+    """What is said when whatever makes runs is gone."""
+    kept = f"stored by this sweep: {ended:,}, missing: {missing:,}"
+    way_out = "the same command, with this or another --engine, makes those that are missing and no others"
+    if ledger.folder is None:
+        kept, way_out = f"{ended:,} had ended, {missing:,} had not", "with --store DIR those that end are kept"
+    return SpecError("--engine", "ray", "a cluster that stays until the sweep ends", f"{error}; runs {kept}; {way_out}")
 
 
 @dataclass

@@ -1,0 +1,32 @@
+"""What makes the runs of a command: this machine, or a Ray cluster."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from spinewise.errors import SpecError
+from spinewise.sweeps.engine import Engine
+from spinewise.sweeps.local import Local
+
+
+@contextmanager
+def chosen(args: argparse.Namespace) -> Iterator[Engine]:
+    """The engine that `--engine`, `--address` and `--jobs` name; connected with its cluster during the block.
+
+    Raises:
+        SpecError: the options do not fit, or there is no such cluster.
+    """
+    if args.engine == "local":
+        if args.address is not None:
+            raise SpecError("--address", args.address, "together with --engine ray", "a local run needs none")
+        yield Local(args.jobs)
+        return
+    from spinewise.sweeps import ray  # noqa: PLC0415 - Ray is an extra
+
+    if args.address is not None and args.jobs is not None:
+        hint = "a running cluster has the processors it has"
+        raise SpecError("--jobs", args.jobs, "nothing together with --address", hint)
+    with ray.connected(ray.imported(), args.address, args.jobs):
+        yield ray.Ray(args.address)

@@ -1,0 +1,43 @@
+"""Work as bytes for a process that may lack some of its code.
+
+Workers have Spinewise, and import it. What an own folder of papers or a script defines is sent along.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from types import FunctionType
+from typing import cast
+
+from spinewise.sweeps.engine import Work
+
+PACKAGE = "spinewise"
+
+
+def carried(work: Work) -> bytes:
+    """A piece of work, with the code of what measures it unless that is part of Spinewise."""
+    pickle = import_module("ray.cloudpickle")
+    for measure in work.measures:
+        for function in functions(measure.function):
+            module = sys.modules.get(function.__module__)
+            if module is None or module.__name__.partition(".")[0] == PACKAGE or module.__name__ == "__main__":
+                continue
+            pickle.register_pickle_by_value(module)
+    return cast(bytes, pickle.dumps(work))
+
+
+def unpacked(content: bytes) -> Work:
+    """The work again."""
+    return cast(Work, import_module("ray.cloudpickle").loads(content))
+
+
+def functions(value: object) -> Iterator[FunctionType]:
+    """The functions that a measure consists of."""
+    if isinstance(value, partial):
+        for part in (value.func, *value.args, *value.keywords.values()):
+            yield from functions(part)
+    elif isinstance(value, FunctionType):
+        yield value

@@ -1,0 +1,348 @@
+"""The engine of many machines: each run is a task of Ray.
+
+Ray decides which machine makes which run, and makes a run again whose worker or machine died. This file says what a
+task is, gives Ray no more of them at once than it has processors for, checks that workers have the same Spinewise, and
+notices when the cluster is gone. Results come back to whoever asked, who alone writes the store.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import islice
+from types import FrameType, ModuleType
+from typing import Any
+
+from spinewise import core
+from spinewise.errors import SpecError
+from spinewise.runs.jobs import Monitor, checked_jobs
+from spinewise.sweeps.basics import NUMBERS
+from spinewise.sweeps.carried import carried, unpacked
+from spinewise.sweeps.engine import Done, EngineGone, Failure, Work, perform
+
+ADDRESS = "--address"
+ALLOWED = '"auto", or HOST:PORT of the head of a running Ray cluster (`ray start --head`)'
+TRIES_AGAIN = 3
+"""How often Ray makes a run again whose worker died."""
+BESIDES = 1.25
+"""So many runs are with Ray for each processor, so that none waits for the next."""
+LOOK_SECONDS = 1.0
+GONE_SECONDS = 15.0
+"""So long the head may be silent. Ray itself ends this process after 60 s of it, without a word to us."""
+CONNECT_SECONDS = 5.0
+STORE_BYTES = 200_000_000
+"""For results on their way, in a cluster of our own; each is some ten thousand bytes."""
+
+Ref = Any
+"""Ray's promise of a `Done`."""
+
+
+class OtherWorker(Exception):  # noqa: N818 - it is turned into a SpecError
+    """A worker has another Spinewise than whoever asks."""
+
+
+Identity = tuple[str, str, str]
+"""What must be the same everywhere, or results would not be: see `IDENTITY`. Plain, so that any worker can read it."""
+IDENTITY = ("version", "engine", "Python code that measures")
+
+
+def identity() -> Identity:
+    """Version of Spinewise, and digests of its engine and of the sources that measurements stand on."""
+    return core.version(), core.engine_digest(), NUMBERS.digest
+
+
+def check_worker(wanted: Identity) -> None:
+    """Compare this process, a worker, with whoever asks.
+
+    Raises:
+        OtherWorker: something is different.
+    """
+    for what, there, here in zip(IDENTITY, wanted, identity(), strict=True):
+        if there != here:
+            raise OtherWorker(f"the worker on {socket.gethostname()} has {what} {here[:12]}, this machine {there[:12]}")
+
+
+@dataclass
+class Ray:
+    """Runs as tasks of a Ray cluster.
+
+    Attributes:
+        address: of a running cluster: "auto" or HOST:PORT; None for `RAY_ADDRESS`, else a cluster of our own on this
+            machine.
+        jobs: processors of a cluster of our own; all when None.
+    """
+
+    address: str | None = None
+    jobs: int | None = None
+    pending: dict[Ref, Work] = field(default_factory=dict, init=False, repr=False)
+
+    def run(self, work: Iterator[Work], monitor: Monitor) -> Generator[Done]:
+        """See `spinewise.sweeps.engine.Engine`.
+
+        Raises:
+            SpecError: there is no Ray, no cluster, or its workers have another Spinewise.
+            EngineGone: the cluster is gone.
+        """
+        ray = imported()
+        with connected(ray, self.address, self.jobs) as head:
+            task = ray.remote(num_cpus=1, max_retries=TRIES_AGAIN, retry_exceptions=False)(remote)
+            asker, folder = identity(), os.getcwd()
+
+            def submit(pieces: Iterator[Work]) -> None:
+                for piece in pieces:
+                    monitor.started(piece.number)
+                    self.pending[task.remote(carried(sendable(piece)), asker, folder)] = piece
+
+            try:
+                submit(islice(work, room(ray)))
+                while self.pending:
+                    for piece, done in self.ended(ray, head):
+                        monitor.finished(piece.number, done.headline.packet_hops if done.headline else 0)
+                        submit(islice(work, max(0, room(ray) - len(self.pending))))
+                        yield done
+            finally:
+                self.cancel(ray)
+
+    def ended(self, ray: ModuleType, head: Head) -> Iterator[tuple[Work, Done]]:
+        """What has ended, after a second at the most."""
+        ready, _ = ray.wait(list(self.pending), num_returns=1, timeout=LOOK_SECONDS)
+        head.check()
+        for ref in ready:
+            try:
+                done: Done = ray.get(ref)
+            except Exception as error:
+                done = self.failed(ray, error, self.pending[ref], head)
+            piece = self.pending.pop(ref)
+            check_folders(piece)
+            yield piece, done
+
+    def failed(self, ray: ModuleType, error: Exception, piece: Work, head: Head) -> Done:
+        """What an error of Ray means: for the run alone, or for all.
+
+        Raises:
+            SpecError: workers have another Spinewise, or none.
+            EngineGone: the cluster is gone.
+        """
+        text = str(error)
+        if isinstance(error, ray.exceptions.RayTaskError):
+            # Errors of a run come back in its `Done`: this one is of the worker itself.
+            other = isinstance(error.cause, OtherWorker)
+            why = str(error.cause) if other else reason(text)
+            hint = f"{why}; install the same Spinewise in the Python of every machine of the cluster"
+            raise SpecError("--engine", "ray", "workers with the Spinewise of this machine", hint) from None
+        if isinstance(error, ray.exceptions.LocalRayletDiedError | ray.exceptions.RaySystemError):
+            raise EngineGone(f"the Ray cluster at {head.name} is gone ({first_line(text)})") from None
+        head.check(patient=False)
+        died = Failure.of(error)
+        return Done(piece.number, failure=Failure(f"{type(error).__name__}: {first_line(text)}", died.trace))
+
+    def cancel(self, ray: ModuleType) -> None:
+        """Stop what is under way."""
+        for ref in self.pending:
+            with suppress(Exception):
+                ray.cancel(ref, force=True)
+        self.pending.clear()
+
+
+def remote(content: bytes, asker: Identity, folder: str) -> Done:
+    """What a worker does: checks that it is the right one, makes a run and measures it."""
+    check_worker(asker)
+    with suppress(OSError):
+        # Files that specs name beside themselves, where the machines share them.
+        os.chdir(folder)
+    return perform(unpacked(content))
+
+
+@dataclass
+class Head:
+    """The head of a cluster, and whether it still answers.
+
+    Attributes:
+        name: what it is called in messages.
+        place: host and port.
+        seen: when it last answered.
+    """
+
+    name: str
+    place: tuple[str, int]
+    looked: float = 0.0
+    seen: float = field(default_factory=time.monotonic)
+
+    def check(self, *, patient: bool = True) -> None:
+        """Look whether it answers, once a second at the most.
+
+        Raises:
+            EngineGone: it has not for too long; at once, unless `patient`.
+        """
+        now = time.monotonic()
+        if patient and now - self.looked < LOOK_SECONDS:
+            return
+        self.looked = now
+        if answers(self.place):
+            self.seen = time.monotonic()
+        elif not patient or now - self.seen > GONE_SECONDS:
+            raise EngineGone(f"the Ray cluster at {self.name} no longer answers")
+
+
+def answers(place: tuple[str, int]) -> bool:
+    """Whether somebody listens there."""
+    try:
+        with socket.create_connection(place, timeout=CONNECT_SECONDS):
+            return True
+    except OSError:
+        return False
+
+
+def imported() -> ModuleType:
+    """Ray.
+
+    Raises:
+        SpecError: it is not installed.
+    """
+    # Nothing is told to anybody, and no web server is started.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # What Ray 2 warns of otherwise: machines without accelerators keep their variables.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        return import_module("ray")
+    except ImportError as error:
+        hint = f"Ray is not installed ({error}): pip install 'spinewise[ray]'"
+        raise SpecError("--engine", "ray", "local, or ray with Ray installed", hint) from None
+
+
+@contextmanager
+def connected(ray: ModuleType, address: str | None, jobs: int | None) -> Iterator[Head]:
+    """Be connected with a cluster: a running one, that which this process has already, or one of our own.
+
+    Raises:
+        SpecError: there is none, or it is of another version of Ray or Python.
+    """
+    if ray.is_initialized():
+        yield head_of(ray, address)
+        return
+    wanted = address or os.environ.get("RAY_ADDRESS") or None
+    if wanted is not None and wanted != "auto":
+        check_address(wanted)
+    own = {
+        "address": "local", "num_cpus": None if jobs is None else checked_jobs(jobs), "include_dashboard": False,
+        "object_store_memory": STORE_BYTES,
+    }  # fmt: skip
+    with own_termination() as keep:
+        try:
+            ray.init(
+                **(own if wanted is None else {"address": wanted}),
+                log_to_driver=False, logging_level="ERROR", configure_logging=False,
+            )  # fmt: skip
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
+            hint = f"{first_line(str(error))}; a cluster with tokens wants RAY_AUTH_MODE=token (docs/clusters.md)"
+            raise SpecError(ADDRESS, wanted or "(none)", ALLOWED, hint) from None
+        finally:
+            keep()
+        try:
+            yield head_of(ray, wanted)
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def own_termination() -> Iterator[Callable[[], None]]:
+    """Let SIGTERM do what it did before, though Ray has a handler of its own, and makes other exits of ours.
+
+    Gives what puts the right handler back after Ray has put its own.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+    left: list[BaseException] = []
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        try:
+            if callable(before):
+                before(number, frame)
+        except BaseException as error:
+            left.append(error)
+            raise
+
+    def keep() -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler if callable(before) else before)
+
+    try:
+        yield keep
+    except SystemExit:
+        # Within Ray's own code every exit becomes one with code 1.
+        if left:
+            raise left[-1] from None
+        raise
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
+
+
+def check_address(wanted: str) -> None:
+    """See whether anybody listens there: Ray itself would try for a minute.
+
+    Raises:
+        SpecError: nobody does, or it is no address.
+    """
+    host, _, port = wanted.rpartition(":")
+    if "://" in wanted or not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        hint = "run the command on a machine of the cluster" if wanted.startswith("ray://") else None
+        raise SpecError(ADDRESS, wanted, ALLOWED, hint)
+    if not answers((host, int(port))):
+        raise SpecError(ADDRESS, wanted, ALLOWED, "nobody answers there")
+
+
+def head_of(ray: ModuleType, wanted: str | None) -> Head:
+    """The head of the cluster that this process is connected with."""
+    found = str(ray.get_runtime_context().gcs_address)
+    host, _, port = found.rpartition(":")
+    return Head(found if wanted in (None, "auto") else str(wanted), (host, int(port)))
+
+
+def room(ray: ModuleType) -> int:
+    """How many runs may be with Ray at once; clusters grow and shrink."""
+    processors = float(ray.cluster_resources().get("CPU", 1.0))
+    return max(1, int(processors * BESIDES))
+
+
+def sendable(piece: Work) -> Work:
+    """A piece of work that another process can do.
+
+    Raises:
+        SpecError: its scheme is written in Python.
+    """
+    scheme = piece.spec.get("scheme", {})
+    if "source" in scheme:
+        hint = f"{scheme.get('name')} is written in Python, and workers elsewhere do not have its code"
+        raise SpecError("--engine", "ray", "local", hint)
+    return piece
+
+
+def check_folders(piece: Work) -> None:
+    """See whether the whole results of a run have come to where they are wanted.
+
+    Raises:
+        SpecError: the worker wrote them where this machine does not see them.
+    """
+    for folder in piece.folders:
+        if not folder.is_dir():
+            hint = "the worker's machine does not share this folder; leave --keep-runs away"
+            raise SpecError("--engine", "ray", "a folder that all machines of the cluster share", hint)
+
+
+def reason(text: str) -> str:
+    """What a traceback ends with: its last line that names an error."""
+    lines = [line.strip() for line in text.splitlines() if "Error: " in line]
+    return lines[-1] if lines else first_line(text)
+
+
+def first_line(text: str) -> str:
+    """What an error says first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0] if lines else "no reason given"
