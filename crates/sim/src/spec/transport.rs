@@ -148,6 +148,15 @@ keys! {
         mptcp_options: OptionBytes, Kind::Words(OptionBytes::WORDS), Default::Word("charged");
         /// Duplicate acknowledgements that start a fast retransmit; 0 = never, the reorder-tolerant receiver's sender.
         dupack_threshold: u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Preset;
+        /// Do the first two duplicate acknowledgements let a new segment go each, beyond the window (RFC 3042)? Recoveries
+        /// by selective acknowledgements have their own rule.
+        limited_transmit: bool, Kind::Bool, Default::Preset;
+        /// Are segments that are here already acknowledged once more (RFC 9293 section 3.10.7.4)? If not, only when the
+        /// sender must have timed out: the segment was sent min_rto_us or more after the last that was taken.
+        ack_duplicates: bool, Kind::Bool, Default::Preset;
+        /// After a cut by marks, does the window stay as it is until the next new segment is acknowledged? Not with
+        /// recoveries by selective acknowledgements.
+        hold_after_mark: bool, Kind::Bool, Default::Preset;
         /// Weight g of a new window in DCTCP's estimate of the marked fraction (RFC 8257 section 4.2).
         dctcp_g: f64, Kind::Positive { max: 1.0 }, Default::Preset;
         /// DCTCP's estimate before the first window ends (RFC 8257 section 4.2).
@@ -255,6 +264,9 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
         ("delayed_ack_segments", config.delayed_ack.into()),
         ("delayed_ack_timeout_us", us(config.delayed_ack_timeout)),
         ("dupack_threshold", config.dupack_threshold.into()),
+        ("limited_transmit", config.limited_transmit.into()),
+        ("ack_duplicates", config.ack_duplicates.into()),
+        ("hold_after_mark", config.hold_after_mark.into()),
         ("dctcp_g", tidy(config.dctcp_g)),
         ("dctcp_initial_alpha", tidy(config.dctcp_initial_alpha)),
         ("handshake", config.handshake.into()),
@@ -424,6 +436,9 @@ fn read_tcp(
         delayed_ack: keys.delayed_ack_segments,
         delayed_ack_timeout: keys.delayed_ack_timeout_us,
         dupack_threshold: keys.dupack_threshold,
+        limited_transmit: keys.limited_transmit,
+        ack_duplicates: keys.ack_duplicates,
+        hold_after_mark: keys.hold_after_mark,
         dctcp_g: keys.dctcp_g,
         dctcp_initial_alpha: keys.dctcp_initial_alpha,
         handshake: keys.handshake,

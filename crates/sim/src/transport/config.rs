@@ -95,6 +95,13 @@ pub struct TcpConfig {
     pub delayed_ack_timeout: Span,
     /// Duplicate acknowledgements that start a fast retransmit; 0 = never (reorder tolerant).
     pub dupack_threshold: u32,
+    /// The first two duplicate acknowledgements let a new segment go each, beyond the window (RFC 3042).
+    pub limited_transmit: bool,
+    /// Segments that are here already are acknowledged once more. Else they are not, but for one that was sent `min_rto`
+    /// after the last that counted: its sender has timed out, and would wait for ever.
+    pub ack_duplicates: bool,
+    /// A window that marks have cut stays as it is until the next new segment is acknowledged.
+    pub hold_after_mark: bool,
     /// The weight g of a new window in DCTCP's estimate (RFC 8257 §4.2), in (0, 1].
     pub dctcp_g: f64,
     /// DCTCP's estimate before the first window ends, in [0, 1] (RFC 8257 §3.3 and §4.2 have 1).
@@ -153,6 +160,9 @@ impl TcpConfig {
             delayed_ack: 1,
             delayed_ack_timeout: Span::from_ms(1),
             dupack_threshold: 3,
+            limited_transmit: false,
+            ack_duplicates: true,
+            hold_after_mark: false,
             dctcp_g: 1.0 / 16.0,
             dctcp_initial_alpha: 1.0,
             handshake: false,
@@ -187,7 +197,8 @@ impl TcpConfig {
     /// estimate of 80 us leaves the first timeout at 5 ms. Headers are ns-3's: IP 20, TCP 32 with
     /// timestamps, point-to-point 2 bytes. Flows are timed from the SYN there, so there is a handshake,
     /// with SYNs of 58 bytes and a SYN timeout of 5 ms, and to the last packet, so there is a closing, too.
-    /// The socket leaves its sending loop after two packets: at most so many an acknowledgement.
+    /// The socket leaves its sending loop after two packets: at most so many an acknowledgement. Limited transmit is
+    /// on, segments that are here already are passed over in silence, and a window cut by marks is held.
     pub fn ns3_hermes() -> Self {
         Self {
             mss: 1400,
@@ -195,6 +206,9 @@ impl TcpConfig {
             ack_bytes: 54,
             max_window: 160_000_000 / 1400,
             max_burst: 2,
+            limited_transmit: true,
+            ack_duplicates: false,
+            hold_after_mark: true,
             min_rto: Span::from_ms(5),
             initial_rto: Span::from_ms(5),
             rto_granularity: Span::from_us(100),

@@ -127,6 +127,9 @@ impl TcpReceiver {
         out.completed = out.new_bytes > 0 && self.here.expected() == self.size;
         self.out_of_order += u32::from(out.out_of_order);
         self.marks += u32::from(ce);
+        if !config.ack_duplicates && end < acknowledgeable && packet.stamp < self.stamp + config.min_rto {
+            return out;
+        }
 
         // RFC 5681 §4.2: at once if out of order or if it fills (part of) a gap; every n-th segment
         // otherwise. The flow's last byte carries the FIN, which is acknowledged at once.

@@ -9,6 +9,7 @@
 //! * Reno (RFC 5681 without RFC 6582) ends a fast recovery with any ACK of new data, and begins another with the next
 //!   duplicates.
 //! * After a fast recovery of NewReno cwnd is min(ssthresh, max(FlightSize, SMSS) + SMSS), which cannot burst.
+//! * Limited transmit (RFC 3042), if on: each of two duplicates lets a new segment go beyond the window, and no other.
 //! * Only the first partial ACK restarts the timer ("Impatient", RFC 6582 §4).
 //! * ACKs carry time stamps: each ACK of new data gives a round-trip sample, retransmitted or not.
 
@@ -60,6 +61,19 @@ pub struct AckOutcome {
     pub rtt: Span,
 }
 
+/// What the window was last cut for, until all that was sent or due by then has been acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    /// Nothing, or that time is over.
+    Over,
+    /// Marks.
+    ByMark,
+    /// A loss.
+    ByLoss,
+    /// A loss, and this recovery has seen a partial ACK.
+    PartlyRepaired,
+}
+
 /// The state of a TCP sender.
 #[derive(Clone, Debug)]
 pub struct TcpSender {
@@ -100,12 +114,14 @@ pub struct TcpSender {
     /// Expiries of the timer since the last ACK of new data.
     backoff: u8,
     in_recovery: bool,
-    /// This recovery has seen a partial ACK.
-    partial_seen: bool,
+    /// What the window was cut for.
+    cut: Cut,
     /// The segment at `snd_una` is to be sent again, whatever the window.
     retransmit_due: bool,
     /// The next new segment tells that the window was reduced.
     cwr_due: bool,
+    /// Segments that went beyond the window since the last ACK of new data (RFC 3042).
+    limited: u8,
 }
 
 impl TcpSender {
@@ -137,9 +153,10 @@ impl TcpSender {
             dupack3_events: 0,
             backoff: 0,
             in_recovery: false,
-            partial_seen: false,
+            cut: Cut::Over,
             retransmit_due: false,
             cwr_due: false,
+            limited: 0,
         }
     }
 
@@ -167,9 +184,12 @@ impl TcpSender {
         if self.retransmit_due {
             return true;
         }
-        let window = self.cwnd.min(config.limit_bytes(config.max_window));
+        let most = config.limit_bytes(config.max_window);
         let len = u64::from(config.mss).min(self.size - self.snd_nxt);
-        len > 0 && self.flight() + len <= window && self.snd_nxt + len <= self.released
+        if self.limited_due(config) {
+            return len > 0 && self.flight() + len <= most;
+        }
+        len > 0 && self.flight() + len <= self.cwnd.min(most) && self.snd_nxt + len <= self.released
     }
 
     /// Takes the next segment to send at `now`, a due retransmission first.
@@ -178,6 +198,7 @@ impl TcpSender {
     pub fn next_segment(&mut self, config: &TcpConfig, now: Time) -> Segment {
         debug_assert!(self.can_send(config), "nothing may be sent");
         let seq = if self.retransmit_due { self.snd_una } else { self.snd_nxt };
+        self.limited += u8::from(self.limited_due(config));
         self.retransmit_due = false;
         let len = u64::from(config.mss).min(self.size - seq);
         let retransmit = seq < self.snd_max;
@@ -192,6 +213,13 @@ impl TcpSender {
             self.start_timer(config, now); // RFC 6298 (5.1)
         }
         Segment { seq, len: len as u32, retransmit, cwr }
+    }
+
+    /// Whether a duplicate lets a new segment go beyond the window: each of the first two lets one (RFC 3042 §2).
+    #[inline(always)]
+    fn limited_due(&self, config: &TcpConfig) -> bool {
+        let due = self.dupacks.min(2) > u32::from(self.limited) && config.limited_transmit;
+        due && !self.in_recovery && self.snd_nxt == self.snd_max
     }
 
     /// Notes what is in flight behind a segment just sent.
@@ -217,7 +245,8 @@ impl TcpSender {
         } else if ack.cumulative == self.snd_una && self.snd_max > self.snd_una {
             self.on_duplicate(config, ece, &mut out);
         } // else an ACK overtaken on its way, or one for a flow that is done: RFC 5681 §2 (a)
-        if config.max_burst > 0 {
+        let silent = config.limited_transmit && out.newly_acked == 0 && !self.in_recovery;
+        if config.max_burst > 0 && !silent {
             self.release(config);
         }
         out
@@ -232,6 +261,7 @@ impl TcpSender {
         }
         self.cwnd = u64::from(config.mss); // the loss window, RFC 5681 §3.1
         self.snd_nxt = self.snd_una; // go back; RFC 6298 (5.4) follows by the next segment
+        self.limited = 0;
         self.leave_recovery();
         self.mark_loss(); // RFC 6582 §3.2 step 4
         self.dupacks = 0;
@@ -350,6 +380,7 @@ impl TcpSender {
         self.snd_una = cumulative;
         self.snd_nxt = self.snd_nxt.max(cumulative); // what arrived before going back need not go again
         self.dupacks = 0;
+        self.limited = 0;
         self.rtt.sample(out.rtt);
         self.backoff = 0; // RFC 6298 §5: the new sample replaces the backed-off timeout
         if config.dctcp() {
@@ -361,7 +392,12 @@ impl TcpSender {
         } else if ece {
             self.on_mark(config);
         } else {
-            self.grow(config, acked);
+            if self.dctcp.may_reduce(cumulative) {
+                self.cut = Cut::Over;
+            }
+            if !(config.hold_after_mark && self.cut == Cut::ByMark) {
+                self.grow(config, acked);
+            }
         }
         if self.snd_una == self.snd_max {
             self.deadline = Time::NEVER; // RFC 6298 (5.2)
@@ -421,6 +457,7 @@ impl TcpSender {
         self.cwnd = cut.max(floor).min(self.cwnd);
         self.ssthresh = self.cwnd.max(floor);
         self.avoidance_acked = 0;
+        self.cut = Cut::ByMark;
         self.dctcp.reduced(self.snd_max);
     }
 
@@ -458,7 +495,6 @@ impl TcpSender {
         self.cwnd = self.ssthresh + u64::from(config.dupack_threshold) * u64::from(config.mss);
         self.mark_loss();
         self.in_recovery = true;
-        self.partial_seen = false;
         self.retransmit_due = true;
         self.fast_retransmits += 1;
     }
@@ -482,7 +518,7 @@ impl TcpSender {
         self.retransmit_due = true;
         let back = if acked >= mss { mss } else { 0 };
         self.cwnd = (self.cwnd.saturating_sub(acked) + back).max(mss);
-        !std::mem::replace(&mut self.partial_seen, true)
+        std::mem::replace(&mut self.cut, Cut::PartlyRepaired) != Cut::PartlyRepaired
     }
 
     fn leave_recovery(&mut self) {
@@ -493,14 +529,16 @@ impl TcpSender {
     /// Notes a loss: `recover` of RFC 6582, and that this window of data has had its reaction.
     fn mark_loss(&mut self) {
         self.recover = self.snd_max;
+        self.cut = Cut::ByLoss;
         self.dctcp.reduced(self.snd_max);
         self.avoidance_acked = 0;
         self.cwr_due = true; // RFC 3168 §6.1.2: for whatever reason
     }
 
-    /// max(FlightSize / 2, 2 SMSS), RFC 5681 eq. (4).
+    /// max(FlightSize / 2, 2 SMSS), RFC 5681 eq. (4), without what limited transmit has added (step 2 of §3.2).
     fn half_flight(&self, config: &TcpConfig) -> u64 {
-        (self.flight() / 2).max(2 * u64::from(config.mss))
+        let mss = u64::from(config.mss);
+        (self.flight().saturating_sub(u64::from(self.limited) * mss) / 2).max(2 * mss)
     }
 
     #[inline]

@@ -237,3 +237,22 @@ fn nothing_is_told_without_selective_acknowledgements() {
         assert_eq!(r.sack(), Sack::NONE);
     }
 }
+
+#[test]
+fn what_is_here_already_can_be_passed_over_in_silence() {
+    let config = TcpConfig { ack_duplicates: false, ..config(1) };
+    let mut r = TcpReceiver::new(9 * MSS);
+    for k in 0..3 {
+        arrive(&mut r, &config, k, false);
+    }
+    let out = arrive(&mut r, &config, 0, true);
+    assert_eq!((out.acks, out.duplicate, out.new_bytes), ([None, None], true, 0));
+    // Its CE mark changes no state: the next acknowledgement has none.
+    assert_eq!(arrive(&mut r, &config, 2, false).acks, [ack(3, false, 2), None], "it ends where the next byte is due");
+    assert_eq!(arrive(&mut r, &config, 4, false).acks, [ack(3, false, 4), None], "beyond a gap");
+    // Sent a timeout later than what came last: its sender does not know, and must hear of it.
+    let packet = |stamp| Arrival { seq: 0, len: MSS as u32, stamp, ..Arrival::default() };
+    let due = Time(104) + config.min_rto;
+    assert_eq!(r.on_data(&config, due, &packet(Time(due.0 - 1))).acks, [None, None]);
+    assert!(r.on_data(&config, due, &packet(due)).acks[0].is_some_and(|ack| ack.cumulative == 3 * MSS));
+}

@@ -92,6 +92,9 @@ fn both_ends_finish_over_a_bad_wire() {
             delayed_ack_timeout: Span::from_us(300),
             max_window: [0, 12][round / 7 % 2],
             max_burst: [0, 2][round / 5 % 2],
+            limited_transmit: round % 2 == 0,
+            ack_duplicates: round % 5 > 1,
+            hold_after_mark: round % 7 > 3,
             initial_window: 10,
             ..new_reno()
         };

@@ -480,3 +480,67 @@ fn only_first_transmissions_are_ecn_capable() {
     assert_eq!(of(Kind::Dctcp), [true, true]);
     assert_eq!([of(Kind::NewReno), of(Kind::Reno)], [[false; 2]; 2]);
 }
+
+#[test]
+fn two_duplicates_let_new_segments_go_beyond_the_window() {
+    let config = TcpConfig { limited_transmit: true, max_burst: 2, initial_window: 6, ..new_reno() };
+    let mut s = TcpSender::new(&config, 40 * MSS);
+    assert_eq!(send(&mut s, &config, us(0)), [0, 1]);
+    for next in 1..=4 {
+        ack(&mut s, &config, us(100 + next), next, false);
+        send(&mut s, &config, us(100 + next));
+    }
+    let (before, sent) = (s.flight(), (s.sent() / MSS) as i64);
+    // The window has room for more, but a duplicate releases one segment only; RFC 3042: the third none.
+    assert_eq!((ack(&mut s, &config, us(200), 4, false).newly_acked, s.dupacks), (0, 1));
+    assert_eq!(send(&mut s, &config, us(200)), [sent]);
+    ack(&mut s, &config, us(201), 4, false);
+    assert_eq!(send(&mut s, &config, us(201)), [sent + 1]);
+    assert!(ack(&mut s, &config, us(202), 4, false).entered_recovery);
+    // RFC 5681 §3.2 step 2: what went beyond the window does not count.
+    assert_eq!((s.flight(), s.ssthresh()), (before + 2 * MSS, (before / 2).max(2 * MSS)));
+    assert_eq!(send(&mut s, &config, us(202))[0], again(4));
+    let off = TcpConfig { limited_transmit: false, max_burst: 0, ..config };
+    let mut s = TcpSender::new(&off, 40 * MSS);
+    assert_eq!(send(&mut s, &off, us(0)).len(), 6);
+    ack(&mut s, &off, us(100), 1, false);
+    send(&mut s, &off, us(100));
+    ack(&mut s, &off, us(101), 1, false);
+    assert!(!s.can_send(&off));
+}
+
+#[test]
+fn limited_transmit_keeps_to_the_receivers_window_and_to_new_data() {
+    let config = TcpConfig { limited_transmit: true, max_window: 4, initial_window: 4, ..new_reno() };
+    let mut s = TcpSender::new(&config, 40 * MSS);
+    assert_eq!(send(&mut s, &config, us(0)), [0, 1, 2, 3]);
+    ack(&mut s, &config, us(100), 0, false);
+    assert!(!s.can_send(&config), "the receiver has no room");
+    s.on_timeout(&config, us(10_000));
+    assert_eq!(send(&mut s, &config, us(10_000)), [again(0)]);
+    ack(&mut s, &config, us(10_100), 0, false);
+    assert!(!s.can_send(&config), "it is going back");
+}
+
+#[test]
+fn a_window_cut_by_marks_is_held_until_the_next_new_segment_is_acknowledged() {
+    for hold_after_mark in [false, true] {
+        let config = TcpConfig { kind: Kind::Dctcp, initial_window: 8, hold_after_mark, ..new_reno() };
+        let mut s = TcpSender::new(&config, 100 * MSS);
+        assert_eq!(send(&mut s, &config, us(0)).len(), 8);
+        ack(&mut s, &config, us(100), 1, true);
+        assert_eq!(s.cwnd(), 4 * MSS, "alpha is 1 at first");
+        for next in 2..=8 {
+            ack(&mut s, &config, us(100 + next), next, false);
+            send(&mut s, &config, us(100 + next));
+        }
+        let grown = s.cwnd() > 4 * MSS;
+        assert_eq!(grown, !hold_after_mark);
+        // Segment 8 was the next one when the window was cut.
+        for next in 9..=14 {
+            ack(&mut s, &config, us(200 + next), next, false);
+            send(&mut s, &config, us(200 + next));
+        }
+        assert!(s.cwnd() > 4 * MSS);
+    }
+}

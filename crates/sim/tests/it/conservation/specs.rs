@@ -305,7 +305,8 @@ fn tcp() -> impl Strategy<Value = Value> {
     let windows = (1u32..20, prop_oneof![Just(0u32), 20u32..64], prop_oneof![Just(0u32), 2u32..32]);
     let acks = (1u32..4, 1u32..500, prop_oneof![1 => Just(0u32), 3 => 1u32..5]);
     let bursts = prop_oneof![2 => Just(0u32), 1 => 1u32..5];
-    let opening = (prop::bool::weighted(0.3), 1u32..100, 20u32..2000, any::<bool>(), bursts);
+    let opening =
+        (prop::bool::weighted(0.3), 1u32..100, 20u32..2000, any::<bool>(), bursts, any::<(bool, bool, bool)>());
     let mptcp = (1u32..=8, select(&["charged", "free"][..]));
     // The congestion control, and a recovery it goes with.
     let kinds = [
@@ -330,6 +331,7 @@ fn tcp() -> impl Strategy<Value = Value> {
                 "delayed_ack_segments": delayed, "delayed_ack_timeout_us": timeout, "dupack_threshold": dupacks,
                 "min_rto_us": rto, "initial_rto_us": 2 * rto, "max_rto_us": 8 * rto,
                 "handshake": opening.0, "syn_bytes": opening.1, "syn_timeout_us": opening.2,
+                "limited_transmit": opening.5.0, "ack_duplicates": opening.5.1, "hold_after_mark": opening.5.2,
                 "fin": opening.3, "max_burst_segments": opening.4, "subflows": subflows, "mptcp_options": options,
             })
         },
