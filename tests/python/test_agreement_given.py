@@ -75,7 +75,7 @@ def test_a_known_label_needs_no_file_and_another_does(tmp_path: Path) -> None:
     assert skipped == [
         'dctcp-presto-longer-sym.csv.gz: skipped, what "longer" means would stand in dctcp-presto-longer-sym.toml'
     ]
-    assert spec(tmp_path, "*-rb-*")["transport"] == {"resequencing": "on"}
+    assert spec(tmp_path, "*-rb-*")["transport"] == {"resequencing": "periodic", "resequencing_in_order_us": 5}
     assert set(given.LABELS) == set(recorded.KNOWN_LABELS)
 
 
@@ -100,7 +100,9 @@ until_us = 1000
         "name": "presto", "params": {"flowcell_packets": 7, "weights": "cells"}, "hash_salt": 1,
     }  # fmt: skip
     assert found["preset"] == "datacenter"
-    assert found["transport"] == {"resequencing": "on", "min_rto_us": 3000}
+    assert found["transport"] == {
+        "resequencing": "periodic", "resequencing_in_order_us": 5, "min_rto_us": 3000,
+    }  # fmt: skip
     assert found["switch"] == {"buffer_bytes": 500000}
     assert (found["topology"]["fabric_delay_ns"], found["topology"]["leaves"]) == (20000, 4)
     assert found["run"] == {"until_us": 1000}

@@ -146,3 +146,38 @@ def test_close_fct_is_a_column_of_time() -> None:
     table = spinewise.run(spec).flows
     fct, sender, close = (int(numbers(table, name)[0]) for name in ("fct_ps", "sender_fct_ps", "close_fct_ps"))
     assert fct < sender < close
+
+
+def test_drill_is_theirs_by_what_that_code_makes_of_disorder() -> None:
+    """Every statistic within 3 standard deviations; with duplicates acknowledged the mean is higher."""
+    for path in recorded_cases.present("more/dctcp-drill-sym.csv.gz"):
+        planned = comparison.plan(path.parent, SALTS, ["dctcp-drill-sym"])
+        (agreement,) = comparison.compare(planned, comparison.engine_runner())
+        assert agreement.finished == agreement.flows == 310
+        for name, row in agreement.scores.items():
+            for stat, score in row.items():
+                assert abs(score.z) <= 3.0, (name, stat, score)
+        assert abs(agreement.scores["all"]["mean"].relative) < 0.02
+        planned.given["dctcp-drill-sym"].tables["transport"] = {"ack_duplicates": True}
+        (without,) = comparison.compare(planned, comparison.engine_runner())
+        assert without.scores["all"]["mean"].relative > agreement.scores["all"]["mean"].relative + 0.02
+
+
+def test_a_connection_that_meets_nobody_takes_one_look_more_with_that_codes_buffer() -> None:
+    """10 us, to the nanosecond: what two flows of the recorded cases take more, and what one of ours does."""
+    times = {}
+    for path in recorded_cases.present("more/dctcp-drill*.csv.gz"):
+        (case,), _, _ = recorded.find(path.parent, [path.name.removesuffix(".csv.gz")])
+        times[case.label] = recorded.read(case).fct_ns[:2]
+    if times:
+        assert (times["rb"] - times[""]).tolist() == [10_000, 10_000]
+    found = {}
+    for buffer in ("off", "periodic"):
+        flow = {"src": 0, "dst": 5, "size_bytes": 24_414}
+        spec = {
+            "preset": "ns3-hermes",
+            "transport": {"resequencing": buffer, "resequencing_in_order_us": 5},
+            "traffic": [{"kind": "flows", "list": [flow]}],
+        }
+        found[buffer] = int(numbers(spinewise.run(spec).flows, "close_fct_ps")[0])
+    assert found["periodic"] == found["off"] + 10_000_000

@@ -5,7 +5,8 @@ mod numbers;
 
 use crate::gates::Gates;
 use crate::packet::Packet;
-use crate::transport::{Opening, RdmaReceiver, RdmaSender, Resequencer, SackSender, TcpConfig, TcpReceiver, TcpSender};
+use crate::transport::resequencer::{Buffer, Rules};
+use crate::transport::{Opening, RdmaReceiver, RdmaSender, SackSender, TcpConfig, TcpReceiver, TcpSender};
 use crate::transport::{UdpConfig, UdpSender};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate};
@@ -128,14 +129,15 @@ pub struct Receiver {
 #[derive(Debug)]
 pub struct Waiting {
     /// The packets.
-    pub packets: Resequencer<(Packet, Time)>,
+    pub packets: Buffer<(Packet, Time)>,
     /// When the planned timer fires, [`Time::NEVER`] if none is planned.
     pub timer_at: Time,
 }
 
-impl Default for Waiting {
-    fn default() -> Self {
-        Waiting { packets: Resequencer::default(), timer_at: Time::NEVER }
+impl Waiting {
+    /// Nothing.
+    pub fn new(rules: &Rules) -> Box<Self> {
+        Box::new(Waiting { packets: Buffer::new(rules), timer_at: Time::NEVER })
     }
 }
 

@@ -14,7 +14,7 @@ version = 1
 name = "presto"
 params = { flowcell_packets = 10 }
 [transport]
-resequencing = "on"
+resequencing = "periodic"
 [topology]
 file = "fat_k8_100G_OS2.txt"
 ```
@@ -44,7 +44,9 @@ KEYS = ("version", "preset", *TABLES)
 OURS = {"scheme": ("hash_salt",)}
 SIDECAR = f"a file with version = {VERSION}, preset and the tables {', '.join(TABLES)}"
 # Labels of cases of TCP that need no further word, and what they mean.
-LABELS: dict[str, Spec] = dict(zip(KNOWN_LABELS, [{"transport": {"resequencing": "on"}}], strict=True))
+LABELS: dict[str, Spec] = {
+    label: {"transport": {"resequencing": "periodic", "resequencing_in_order_us": 5}} for label in KNOWN_LABELS
+}
 
 
 @dataclass(frozen=True)

@@ -41,19 +41,33 @@ impl Host {
     /// closes a connection.
     #[cold]
     pub(super) fn receive_greeting(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+        let net = w.net;
+        let Transport::Tcp(config) = &net.transport else { return };
+        if packet.is(SYN) {
+            // The buffer of a socket that listens holds a SYN as it holds what is small.
+            match &config.resequencing {
+                Some(rules) if rules.periods.is_some() && w.flows.receivers[packet.flow as usize].is_none() => {
+                    self.resequence(w, now, rules, packet);
+                }
+                _ => self.answer_greeting(w, now, packet),
+            }
+        } else if packet.seq > 0 {
+            let (flow, _) = w.flows.flow_of(packet.flow);
+            let start = w.flows.specs[flow as usize].start;
+            w.flows.records[flow as usize].close_fct = now.since(start).0;
+        } else if let Some(rules) = config.resequencing.as_ref().filter(|rules| rules.periods.is_some()) {
+            self.resequence(w, now, rules, packet);
+        } else if w.flows.joins(packet.flow) {
+            self.answer_greeting(w, now, packet);
+        }
+    }
+
+    /// Answers a SYN, or the third packet of a subflow that joins.
+    pub(super) fn answer_greeting(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
         let Transport::Tcp(config) = &w.net.transport else { return };
         let joins = w.flows.joins(packet.flow);
         let mut wire = config.syn_bytes + config.options().on_answer(joins);
         if !packet.is(SYN) {
-            if packet.seq > 0 {
-                let (flow, _) = w.flows.flow_of(packet.flow);
-                let start = w.flows.specs[flow as usize].start;
-                w.flows.records[flow as usize].close_fct = now.since(start).0;
-                return;
-            }
-            if !joins {
-                return;
-            }
             // RFC 8684 §3.2: only its acknowledgement opens a subflow that joins
             wire = config.ack_bytes;
         }

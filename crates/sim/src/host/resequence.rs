@@ -1,8 +1,8 @@
 //! Data that waits below TCP for what it has overtaken: see `transport/resequencer.rs`.
 
 use super::{Host, World};
-use crate::flows::{Receiver, ReceivingMachine};
-use crate::packet::Packet;
+use crate::flows::{Receiver, ReceivingMachine, Waiting};
+use crate::packet::{Packet, SYN};
 use crate::timers::What;
 use crate::transport::resequencer::Rules;
 use crate::transport::{TcpReceiver, Transport};
@@ -20,7 +20,11 @@ impl Host {
             let size = w.flows.specs[flow as usize].size;
             let receiver = slot.get_or_insert_with(|| Receiver::new(ReceivingMachine::Tcp(TcpReceiver::new(size))));
             let bytes = (packet.seq, u32::from(packet.payload));
-            let waiting = receiver.waiting.get_or_insert_default();
+            let waiting = receiver.waiting.get_or_insert_with(|| Waiting::new(rules));
+            if packet.is(SYN) {
+                waiting.packets.greet(rules, now, (*packet, now));
+                return self.pass_on(w, now, rules, flow);
+            }
             waiting.packets.arrive(rules, now, bytes, (*packet, now), &mut self.ready, &mut w.log.resequenced);
         }
         self.pass_on(w, now, rules, flow);
@@ -47,7 +51,11 @@ impl Host {
         let Transport::Tcp(config) = &net.transport else { return };
         let mut ready = std::mem::take(&mut self.ready);
         for (packet, arrived) in ready.drain(..) {
-            self.receive_tcp(w, now, config, arrived, &packet);
+            if packet.is(SYN) {
+                self.answer_greeting(w, now, &packet);
+            } else if packet.payload > 0 {
+                self.receive_tcp(w, now, config, arrived, &packet);
+            }
         }
         self.ready = ready;
         // When the last byte has gone on, the receiving end is through and gone.

@@ -49,7 +49,7 @@ fn everything() -> Vec<Value> {
                 "handshake": true, "syn_bytes": 58, "syn_timeout_us": 5000, "fin": true,
                 "max_burst_segments": 2, "subflows": 1, "mptcp_options": "free",
                 "resequencing": "on", "resequencing_in_order_us": 5, "resequencing_timeout_us": 100,
-                "resequencing_limit_bytes": 1000,
+                "resequencing_limit_bytes": 1000, "resequencing_period_us": 3, "resequencing_at_once_bytes": 7,
             },
             "scheme": {"name": "letflow", "params": {}, "header_bytes": "free", "acks": "ecmp", "hash": "murmur3",
                 "hash_salt": 7},

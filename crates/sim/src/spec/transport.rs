@@ -12,6 +12,7 @@ use crate::transport::config::{Kind as Control, Recovery as TcpRecovery};
 use crate::transport::mptcp::Options;
 use crate::transport::rdma::Recovery;
 use crate::transport::resequencer::Rules;
+use crate::transport::resequencer::periodic::Periods;
 use crate::transport::{Frame, RdmaConfig, TcpConfig, Transport};
 
 pub(crate) mod rdma;
@@ -167,16 +168,24 @@ keys! {
         syn_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
         /// Time without an answer after which the first SYN is sent again; doubled each time, up to max_rto_us.
         syn_timeout_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
-        /// Do receivers hold data that overtook other data, below TCP, until the rest has come? Presto's change to
-        /// GRO, or the receive buffer of the public ns-3 code of Hermes.
+        /// Do receivers hold data that overtook other data, below TCP, until the rest has come? "on" is Presto's change to
+        /// GRO; "periodic" is the receive buffer of the public ns-3 code of Hermes, which looks at its clocks once a period
+        /// and never stops expecting what it has given up.
         resequencing: Resequencing, Kind::Words(Resequencing::WORDS), Default::Word("off");
-        /// Data in order waits so long too, to be passed on in bursts (that code: 5 us). Only with resequencing.
+        /// Data in order waits so long too, to be passed on in bursts; "periodic" lets less than
+        /// resequencing_at_once_bytes of it wait (that code: 5 us). Only with resequencing.
         resequencing_in_order_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
         /// Longest time that data waits for what it has overtaken (that code: 100 us). Only with resequencing.
         resequencing_timeout_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(100.0);
-        /// Payload of one flow that is held at most; with more, all of it is passed on; 0 = no limit (that code: 100,
-        /// which holds nothing: it takes packets for bytes). Only with resequencing.
+        /// Payload of one flow that is held at most; with more, all of it is passed on; 0 = no limit. Only with
+        /// resequencing = "on".
         resequencing_limit_bytes: u64, Kind::Integer { min: 0, max: MOST }, Default::Number(0.0);
+        /// How often the clocks are looked at, from the packet on that finds nothing waiting (that code: 10 us). Only with
+        /// resequencing = "periodic".
+        resequencing_period_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10.0);
+        /// Payload in order that is passed on at once (that code: 100, meant as packets). Only with resequencing =
+        /// "periodic".
+        resequencing_at_once_bytes: u64, Kind::Integer { min: 0, max: MOST }, Default::Number(100.0);
         /// Are connections closed by packets? FINs ride on the last data and on its acknowledgement; the sender's answer to
         /// the latter is a packet of ack_bytes, and its arrival ends close_fct_ps.
         fin: bool, Kind::Bool, Default::Preset;
@@ -188,8 +197,10 @@ words! {
     Resequencing {
         /// They do not.
         Off = "off",
-        /// They do.
+        /// They do, by exact instants.
         On = "on",
+        /// They do as the ns-3 code of Hermes does.
+        Periodic = "periodic",
     }
 }
 
@@ -347,7 +358,7 @@ fn check_mptcp(reader: &Reader<'_>, keys: &TransportKeys) -> Result<(), SpecErro
         let allowed = format!("1 with transport.kind = \"{kind}\"; further subflows go with kind = \"mptcp\"");
         return Err(reader.refuse("subflows", allowed));
     }
-    if mptcp && keys.resequencing == Resequencing::On {
+    if mptcp && keys.resequencing != Resequencing::Off {
         let why = "what is held back below TCP goes on without its options, and MPTCP's say where data belongs";
         return Err(reader.refuse("resequencing", format!("\"off\" with transport.kind = \"mptcp\": {why}")));
     }
@@ -413,6 +424,8 @@ fn read_tcp(
         in_order: keys.resequencing_in_order_us,
         timeout: keys.resequencing_timeout_us,
         limit: keys.resequencing_limit_bytes,
+        periods: (keys.resequencing == Resequencing::Periodic)
+            .then_some(Periods { every: keys.resequencing_period_us, at_once: keys.resequencing_at_once_bytes }),
     };
     if rules.in_order > rules.timeout {
         return Err(reader.refuse("resequencing_in_order_us", "resequencing_timeout_us or less"));
@@ -444,7 +457,7 @@ fn read_tcp(
         handshake: keys.handshake,
         syn_bytes: keys.syn_bytes,
         syn_timeout: keys.syn_timeout_us,
-        resequencing: (keys.resequencing == Resequencing::On).then_some(rules),
+        resequencing: (keys.resequencing != Resequencing::Off).then_some(rules),
         fin: keys.fin,
         subflows: keys.subflows,
         charge_options: keys.mptcp_options == OptionBytes::Charged,

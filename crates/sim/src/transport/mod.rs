@@ -42,7 +42,7 @@ pub use opening::{Greeting, Opening};
 pub use rdma::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 pub use reassembly::Reassembly;
 pub use receiver::{AckOut, Arrival, Received, TcpReceiver};
-pub use resequencer::Resequencer;
+pub use resequencer::{Buffer, Resequencer};
 pub use sack::Sack;
 pub use tcp::sack::{Expired, SackSender};
 pub use tcp::{Ack, AckOutcome, Segment, TcpSender};

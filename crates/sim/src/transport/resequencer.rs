@@ -6,8 +6,11 @@
 //! packet whose time is over goes, with all before it; the gaps before it are given up. What comes later for such a gap
 //! is passed on as it comes, and so is what was here before.
 
+use periodic::{Periodic, Periods};
 use spinewise_policy::time::{Span, Time};
 use std::collections::VecDeque;
+
+pub mod periodic;
 
 /// How long data waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct Rules {
     pub timeout: Span,
     /// Payload bytes held of one flow; one more, and all of it is passed on. 0: no limit.
     pub limit: u64,
+    /// It looks at its clocks once a period only, and expects what it has given up, as the ns-3 code of Hermes does.
+    pub periods: Option<Periods>,
 }
 
 /// What has been held, and why it was passed on before its gap had closed.
@@ -29,6 +34,66 @@ pub struct Tally {
     pub timeouts: u64,
     /// Times a gap was given up because too much was held.
     pub overflows: u64,
+}
+
+/// The packets of one flow that wait, by either set of rules.
+#[derive(Clone, Debug)]
+pub enum Buffer<T> {
+    /// By exact instants.
+    Exact(Resequencer<T>),
+    /// Looked at once a period.
+    Periodic(Periodic<T>),
+}
+
+impl<T> Buffer<T> {
+    /// An empty one.
+    pub fn new(rules: &Rules) -> Self {
+        match rules.periods {
+            None => Buffer::Exact(Resequencer::default()),
+            Some(_) => Buffer::Periodic(Periodic::default()),
+        }
+    }
+
+    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in its order.
+    pub fn arrive(
+        &mut self,
+        rules: &Rules,
+        now: Time,
+        bytes: (u64, u32),
+        item: T,
+        ready: &mut Vec<T>,
+        tally: &mut Tally,
+    ) {
+        match (self, &rules.periods) {
+            (Buffer::Periodic(one), Some(periods)) => one.arrive((rules, periods), now, bytes, item, ready, tally),
+            (Buffer::Exact(one), _) => one.arrive(rules, now, bytes, item, ready, tally),
+            (Buffer::Periodic(_), None) => unreachable!("made by these rules"),
+        }
+    }
+
+    /// A SYN arrives, where it waits as well.
+    pub fn greet(&mut self, rules: &Rules, now: Time, item: T) {
+        if let (Buffer::Periodic(one), Some(periods)) = (self, &rules.periods) {
+            one.greet(periods, now, item);
+        }
+    }
+
+    /// Adds what may go on at `now` to `ready`.
+    pub fn expire(&mut self, rules: &Rules, now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
+        match (self, &rules.periods) {
+            (Buffer::Periodic(one), Some(periods)) => one.expire((rules, periods), now, ready, tally),
+            (Buffer::Exact(one), _) => one.expire(rules, now, ready, tally),
+            (Buffer::Periodic(_), None) => unreachable!("made by these rules"),
+        }
+    }
+
+    /// When [`Self::expire`] is due, if anything waits.
+    pub fn deadline(&self, rules: &Rules) -> Option<Time> {
+        match self {
+            Buffer::Exact(one) => one.deadline(rules),
+            Buffer::Periodic(one) => one.deadline(),
+        }
+    }
 }
 
 /// A packet that waits.

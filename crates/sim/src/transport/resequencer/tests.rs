@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 const LEN: u32 = 1000;
-const RULES: Rules = Rules { in_order: Span::ZERO, timeout: Span::from_us(100), limit: 0 };
+const RULES: Rules = Rules { in_order: Span::ZERO, timeout: Span::from_us(100), limit: 0, periods: None };
 
 fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
@@ -109,7 +109,7 @@ proptest! {
         gaps in prop::collection::vec(0u64..40, 80),
         in_order in 0u64..20, timeout in 20u64..400, limit in prop_oneof![Just(0u64), 500u64..20_000],
     ) {
-        let rules = Rules { in_order: Span::from_us(in_order), timeout: Span::from_us(timeout), limit };
+        let rules = Rules { in_order: Span::from_us(in_order), timeout: Span::from_us(timeout), limit, periods: None };
         let mut bench = Bench::new(rules);
         let (mut now, mut arrived, mut passed) = (0, Vec::new(), Vec::new());
         let mut note = |at: u64, bench: &Bench, ready: Vec<u64>| {

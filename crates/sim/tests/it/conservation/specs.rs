@@ -269,10 +269,10 @@ fn transport() -> impl Strategy<Value = Value> {
 /// Receivers that hold data back below TCP: each second one, some data in order too, some with little room.
 fn resequencing() -> impl Strategy<Value = Value> {
     let some = |most: u32| prop_oneof![2 => Just(0u32), 1 => 1..most];
-    (select(&["off", "on"][..]), some(20), 20u32..500, some(60_000)).prop_map(|(whether, in_order, timeout, limit)| {
+    (select(&["off", "on", "periodic"][..]), some(20), 20u32..500, some(60_000)).prop_map(|(whether, in_order, timeout, limit)| {
         json!({
             "resequencing": whether, "resequencing_in_order_us": in_order, "resequencing_timeout_us": timeout,
-            "resequencing_limit_bytes": limit,
+            "resequencing_limit_bytes": limit, "resequencing_period_us": 1 + timeout / 9, "resequencing_at_once_bytes": limit,
         })
     })
 }

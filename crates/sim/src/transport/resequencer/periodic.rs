@@ -1,0 +1,263 @@
+//! The receive buffer of the public ns-3 code of Hermes (snowzjx/ns3-load-balance, `tcp-resequence-buffer`).
+//!
+//! It looks at its two clocks once a period only, and the periods begin with the packet that finds it idle. What is next
+//! goes on as soon as enough of it is there, [`Periods::at_once`] bytes, or when a look finds that nothing in order has gone
+//! on for more than [`Rules::in_order`]. What lies beyond a gap goes on when the gap closes, or when a look finds that for
+//! more than [`Rules::timeout`] no gap has closed.
+//!
+//! What it expects next stays the byte at the gap, though what lies beyond has gone on. So from then on everything lies
+//! beyond a gap that nothing will close, and goes on by the clock. A segment that is sent again brings it back to what
+//! follows on that segment, however much else has come: the same again. And the first packet of a connection, which should
+//! be the acknowledgement that ends the handshake, says what is expected; if data overtakes it, it is taken for such a
+//! segment.
+
+use super::{Rules, Tally};
+use spinewise_policy::time::{Span, Time};
+use std::collections::BTreeMap;
+
+/// When it looks, and what does not wait for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Periods {
+    /// It looks so often while anything waits, and once after.
+    pub every: Span,
+    /// So many payload bytes in order go on at once.
+    pub at_once: u64,
+}
+
+/// The packets of one flow that wait.
+#[derive(Clone, Debug)]
+pub struct Periodic<T> {
+    /// What is before this byte has gone on, in order or not: it comes again.
+    first: u64,
+    /// The byte that is expected.
+    next: u64,
+    /// What has come from `first` to `next`, and its bytes.
+    in_order: Vec<T>,
+    bytes: u64,
+    /// What lies beyond, by its first byte, with its end.
+    beyond: BTreeMap<u64, (u64, T)>,
+    /// The first packet has come.
+    begun: bool,
+    /// The next look; over when nothing waits: it is idle.
+    look: Time,
+    /// When something in order has last gone on, and when a gap has last closed; or when it began to look.
+    moved: Time,
+    closed: Time,
+}
+
+impl<T> Default for Periodic<T> {
+    fn default() -> Self {
+        let (in_order, beyond) = (Vec::new(), BTreeMap::new());
+        let never = Time::ZERO;
+        let (first, next, bytes, begun) = (0, 0, 0, false);
+        Periodic { first, next, in_order, bytes, beyond, begun, look: never, moved: never, closed: never }
+    }
+}
+
+impl<T> Periodic<T> {
+    /// A SYN arrives: it waits for a look, as a packet without data does.
+    pub fn greet(&mut self, periods: &Periods, now: Time, item: T) {
+        (self.look, self.moved, self.closed) = (now + periods.every, now, now);
+        self.in_order.push(item);
+    }
+
+    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in its order.
+    pub fn arrive(
+        &mut self,
+        (rules, periods): (&Rules, &Periods),
+        now: Time,
+        (seq, len): (u64, u32),
+        item: T,
+        ready: &mut Vec<T>,
+        tally: &mut Tally,
+    ) {
+        if self.is_empty() && self.look <= now {
+            (self.look, self.moved, self.closed) = (now + periods.every, now, now);
+        }
+        self.expire((rules, periods), now, ready, tally);
+        let end = seq + u64::from(len);
+        if !self.begun {
+            (self.begun, self.next) = (true, seq);
+        }
+        if seq < self.first {
+            self.pass(now, ready);
+            if end != self.first {
+                self.next = end;
+            }
+            self.first = self.next;
+            ready.push(item);
+        } else if seq > self.next {
+            tally.held += u64::from(!self.beyond.contains_key(&seq));
+            self.beyond.entry(seq).or_insert((end, item));
+        } else if seq == self.next {
+            self.join(end, item);
+            while let Some((end, item)) = self.beyond.remove(&self.next) {
+                self.join(end, item);
+                self.closed = now;
+            }
+            if self.bytes >= periods.at_once {
+                self.pass(now, ready);
+            }
+        } // else it waits here already
+    }
+
+    /// Adds what may go on at `now` to `ready`.
+    pub fn expire(&mut self, (rules, periods): (&Rules, &Periods), now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
+        while !self.is_empty() && self.look <= now {
+            if self.look.since(self.moved) > rules.in_order {
+                self.pass(self.look, ready);
+            }
+            if self.look.since(self.closed) > rules.timeout {
+                self.pass(self.look, ready);
+                tally.timeouts += u64::from(!self.beyond.is_empty());
+                ready.extend(std::mem::take(&mut self.beyond).into_values().map(|(_, item)| item));
+                self.closed = self.look;
+            }
+            if !self.is_empty() {
+                self.look += periods.every;
+            }
+        }
+    }
+
+    /// When [`Self::expire`] is due, if anything waits.
+    pub fn deadline(&self) -> Option<Time> {
+        (!self.is_empty()).then_some(self.look)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.in_order.is_empty() && self.beyond.is_empty()
+    }
+
+    /// Takes what is expected.
+    fn join(&mut self, end: u64, item: T) {
+        self.bytes += end - self.next;
+        self.next = end;
+        self.in_order.push(item);
+    }
+
+    /// Passes on what is in order.
+    fn pass(&mut self, now: Time, ready: &mut Vec<T>) {
+        ready.append(&mut self.in_order);
+        self.bytes = 0;
+        self.first = self.next;
+        self.moved = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEN: u64 = 1000;
+    const PERIODS: Periods = Periods { every: Span::from_us(10), at_once: 100 };
+    const RULES: Rules =
+        Rules { in_order: Span::from_us(5), timeout: Span::from_us(100), limit: 0, periods: Some(PERIODS) };
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    #[derive(Default)]
+    struct Bench {
+        machine: Periodic<u64>,
+        tally: Tally,
+    }
+
+    impl Bench {
+        /// Packet `number` of 1000 bytes arrives.
+        fn arrive(&mut self, at: u64, number: u64) -> Vec<u64> {
+            self.bytes(at, number * LEN, LEN, number)
+        }
+
+        fn bytes(&mut self, at: u64, seq: u64, len: u64, name: u64) -> Vec<u64> {
+            let mut ready = Vec::new();
+            self.machine.arrive((&RULES, &PERIODS), us(at), (seq, len as u32), name, &mut ready, &mut self.tally);
+            ready
+        }
+
+        fn expire(&mut self, at: u64) -> Vec<u64> {
+            let mut ready = Vec::new();
+            self.machine.expire((&RULES, &PERIODS), us(at), &mut ready, &mut self.tally);
+            ready
+        }
+    }
+
+    #[test]
+    fn what_is_large_and_next_waits_for_nothing_and_what_is_small_for_a_look() {
+        let mut bench = Bench::default();
+        assert_eq!(bench.arrive(0, 0), [0]);
+        assert_eq!(bench.machine.deadline(), None);
+        // The look at 10 us finds nothing; this begins a period of its own.
+        assert!(bench.bytes(20, LEN, 99, 1).is_empty());
+        assert_eq!(bench.machine.deadline(), Some(us(30)));
+        assert!(bench.expire(29).is_empty());
+        assert_eq!(bench.expire(30), [1]);
+        // The first of these looks comes too soon after the last packet has gone on.
+        assert_eq!(bench.bytes(40, LEN + 99, 200, 2), [2]);
+        assert!(bench.bytes(46, LEN + 299, 1, 3).is_empty());
+        assert_eq!(bench.machine.deadline(), Some(us(50)));
+        assert_eq!(bench.expire(50), [3], "at 50 us it had been 10 us since");
+    }
+
+    #[test]
+    fn a_small_packet_goes_on_with_the_next_large_one() {
+        let mut bench = Bench::default();
+        assert!(bench.bytes(0, 0, 50, 1).is_empty());
+        assert_eq!(bench.bytes(3, 50, 50, 2), [1, 2]);
+    }
+
+    #[test]
+    fn a_gap_that_closes_lets_all_behind_it_go() {
+        let mut bench = Bench::default();
+        assert_eq!(bench.arrive(0, 0), [0]);
+        assert!(bench.arrive(12, 3).is_empty() && bench.arrive(13, 2).is_empty() && bench.arrive(14, 2).is_empty());
+        assert!(bench.expire(100).is_empty());
+        assert_eq!(bench.arrive(101, 1), [1, 2, 3]);
+        assert_eq!((bench.machine.deadline(), bench.tally.held, bench.tally.timeouts), (None, 2, 0));
+    }
+
+    #[test]
+    fn a_gap_that_was_given_up_is_still_waited_for() {
+        let mut bench = Bench::default();
+        assert_eq!(bench.arrive(0, 0), [0]);
+        assert!(bench.arrive(20, 2).is_empty() && bench.arrive(95, 3).is_empty());
+        // 100 us after 20 us it is not over: more than that must have passed, so the next look has it.
+        assert!(bench.expire(120).is_empty());
+        assert_eq!(bench.expire(130), [2, 3]);
+        assert_eq!(bench.tally.timeouts, 1);
+        // Packet 1 comes late, and 4 has to wait for packet 2, which will not come again.
+        assert_eq!(bench.arrive(140, 1), [1]);
+        assert!(bench.arrive(141, 4).is_empty());
+        assert_eq!(bench.expire(250), [4]);
+        assert!(bench.arrive(260, 5).is_empty());
+    }
+
+    #[test]
+    fn data_that_overtakes_the_end_of_the_handshake_confuses_it() {
+        let mut bench = Bench::default();
+        bench.machine.greet(&PERIODS, us(0), 77);
+        assert_eq!(bench.machine.deadline(), Some(us(10)));
+        assert_eq!(bench.expire(10), [77], "the SYN");
+        assert_eq!(bench.arrive(100, 0), [0]);
+        assert_eq!(bench.bytes(101, 0, 0, 88), [88], "the acknowledgement of the SYN-ACK");
+        assert!(bench.arrive(102, 1).is_empty() && bench.arrive(103, 2).is_empty());
+        assert_eq!(bench.expire(210), [1, 2]);
+        let mut bench = Bench::default();
+        assert!(bench.bytes(99, 0, 0, 88).is_empty());
+        assert_eq!((bench.arrive(100, 0), bench.arrive(101, 1)), (vec![88, 0], vec![1]));
+    }
+
+    #[test]
+    fn what_is_sent_again_goes_on_and_turns_expectation_back() {
+        let mut bench = Bench::default();
+        for number in 0..4 {
+            assert_eq!(bench.arrive(number, number), [number]);
+        }
+        assert_eq!(bench.arrive(10, 3), [3], "the last one: it was what it expected to follow on");
+        assert_eq!(bench.arrive(11, 4), [4]);
+        assert_eq!(bench.arrive(20, 1), [1]);
+        assert!(bench.arrive(21, 5).is_empty(), "it expects packet 2");
+        assert_eq!(bench.arrive(22, 2), [2]);
+        assert_eq!(bench.expire(200), [5]);
+    }
+}
