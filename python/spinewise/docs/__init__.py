@@ -5,4 +5,7 @@
 | `pages` | the pages that describe the engine |
 | `compared` | schemes side by side, from what each says of itself |
 | `checkout` | the index of citations, and the README's table of schemes |
+| `reproduced` | what came of the papers' claims, from the kept evidence |
+| `drawings` | its figures |
+| `prose` | texts beside the experiments, with numbers from the evidence |
 """

@@ -1,6 +1,7 @@
 """Everything in a checkout that is generated: ``python -m spinewise.docs [--check]``.
 
-Nothing is written by hand twice: columns, keys and parameters come from the engine, citations from the sources.
+Nothing is written by hand twice: columns, keys and parameters come from the engine, citations from the sources, and
+what came of the papers' claims from the kept evidence.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from spinewise.docs import checkout, pages
+from spinewise.docs import checkout, pages, reproduced
 
 
 def main() -> int:
@@ -21,16 +22,25 @@ def main() -> int:
     unknown = checkout.unresolved(args.root)
     for one in unknown:
         print(f"{one.file}:{one.line}: {one.work} {one.place}: not in {checkout.PAPERS}", file=sys.stderr)
-    texts = pages.texts() | checkout.texts(args.root)
+    book = reproduced.book(args.root)
+    texts = pages.texts() | checkout.texts(args.root) | reproduced.texts(book)
+    drawings = reproduced.drawings(book)
     stale = [path for path, text in texts.items() if not is_current(args.root / path, text)]
-    for path in [] if args.check else stale:
+    stale += [path for path, drawing in drawings.items() if not drawing.is_current(args.root / path)]
+    left = reproduced.left_over(args.root, {*texts, *drawings})
+    if (stale or left) and args.check:
+        print(f"out of date: {', '.join(map(str, [*stale, *left]))}; run `make docs`", file=sys.stderr)
+        return 1
+    for path in stale:
         (args.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (args.root / path).write_text(texts[path])
-    if stale and args.check:
-        print(f"out of date: {', '.join(map(str, stale))}; run `make docs`", file=sys.stderr)
-    else:
-        print(f"docs: {len(texts)} texts, {len(stale)} written")
-    return 1 if unknown or (stale and args.check) else 0
+        if path in texts:
+            (args.root / path).write_text(texts[path])
+        else:
+            drawings[path].draw(args.root / path)
+    for path in left:
+        (args.root / path).unlink()
+    print(f"docs: {len(texts)} texts, {len(drawings)} figures, {len(stale)} written, {len(left)} removed")
+    return 1 if unknown else 0
 
 
 def is_current(path: Path, text: str) -> bool:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +95,8 @@ class Kept:
 
     Attributes:
         id: of the experiment.
+        paper: key of its paper.
+        title: what it shows.
         provenance: where it comes from.
         checks: every check, with its verdict.
         runs: every run.
@@ -102,6 +104,8 @@ class Kept:
     """
 
     id: str
+    paper: str
+    title: str
     provenance: Provenance
     checks: tuple[Check, ...]
     runs: tuple[KeptRun, ...]
@@ -141,7 +145,7 @@ def keep(part: Part, done: Reproduction, ledger: Ledger, folder: Path) -> None:
                 os.replace(place / f".{name}", place / name)
             else:
                 (place / name).unlink(missing_ok=True)
-        text = json.dumps(record(part, done), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        text = record(done.experiment.id, part.entry.paper, done.experiment.title, done.provenance, checks_of(done))
         (place / f".{formats.EVIDENCE.record}").write_text(text, encoding="utf-8")
         os.replace(place / f".{formats.EVIDENCE.record}", place / formats.EVIDENCE.record)
 
@@ -154,28 +158,35 @@ def refuse_unfit(done: Reproduction) -> None:
         raise SpecError("--keep", done.experiment.id, "an experiment whose runs are all there")
 
 
-def record(part: Part, done: Reproduction) -> dict[str, object]:
+def checks_of(done: Reproduction) -> list[Check]:
+    """Every check of an experiment, with its verdict."""
+    return [Check.of(done.experiment, claim, done.verdicts[claim.key]) for claim in done.experiment.claims]
+
+
+def record(name: str, paper: str, title: str, provenance: Provenance | None, checks: Iterable[Check]) -> str:
     """evidence.json."""
-    return {
+    found = {
         "format": formats.EVIDENCE.name,
-        "id": done.experiment.id,
-        "paper": part.entry.paper,
-        "title": done.experiment.title,
-        "provenance": provenance_record(done.provenance),
+        "id": name,
+        "paper": paper,
+        "title": title,
+        "provenance": provenance_record(provenance),
         "checks": [
             {
-                "claim": claim.id,
-                "reading": claim.reading,
-                "headline": claim.headline,
-                "figure": claim.figure,
-                "statement": claim.statement,
-                "status": done.verdicts[claim.key].status.value,
-                "comparisons": done.verdicts[claim.key].comparisons,
-                "evidence": list(done.verdicts[claim.key].evidence),
+                "claim": check.claim,
+                "reading": check.reading,
+                "headline": check.headline,
+                "figure": check.figure,
+                "statement": check.statement,
+                "status": check.verdict.status.value,
+                "comparisons": check.verdict.comparisons,
+                "evidence": list(check.verdict.evidence),
             }
-            for claim in done.experiment.claims
+            for check in checks
+            if check.verdict is not None
         ],
     }
+    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def runs_table(part: Part, done: Reproduction, ledger: Ledger) -> pa.Table:
@@ -280,6 +291,8 @@ def read(folder: Path, name: str) -> Kept | None:
     try:
         return Kept(
             id=found["id"],
+            paper=found["paper"],
+            title=found["title"],
             provenance=provenance_of(found["provenance"]),
             checks=tuple(check_of(found["id"], one) for one in found["checks"]),
             runs=tuple(runs_of(place / RUNS)),
@@ -333,16 +346,12 @@ def lines_of(file: Path) -> Iterator[tuple[tuple[str, str, float, str], Timeline
             yield place, Timeline(np.array(row["at"]), np.array(row["value"], dtype=float))
 
 
-def judged_again(kept: Kept, experiment: Experiment) -> Sequence[str]:
-    """The checks whose verdict is another one when it is judged from the kept numbers, by key."""
-    again = Reproduction.of(experiment, kept.provenance.effort, kept.measured).verdicts
-    return [
-        check.key
-        for check in kept.checks
-        if check.verdict and (check.key not in again or differ(again[check.key], check.verdict))
-    ]
+def judged_again(kept: Kept, experiment: Experiment) -> Kept:
+    """The same numbers under the checks as they are now."""
+    done = Reproduction.of(experiment, kept.provenance.effort, kept.measured)
+    return replace(kept, title=experiment.title, checks=tuple(checks_of(done)))
 
 
-def differ(one: Verdict, other: Verdict) -> bool:
-    """Whether two verdicts are not the same."""
-    return (one.status, one.evidence, one.comparisons) != (other.status, other.evidence, other.comparisons)
+def text_of(kept: Kept) -> str:
+    """evidence.json of what was kept."""
+    return record(kept.id, kept.paper, kept.title, kept.provenance, kept.checks)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from spinewise.reproduction import claims
 from spinewise.reproduction.catalogue import CLAIMS_FILE, Catalogue, Origin, Statement
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Verdict
 from spinewise.reproduction.verdicts import WAITING, Judged, Ruling, ruling, worded
@@ -110,7 +111,7 @@ class Row:
             f"{self.head(one)}: {line}" if many else line
             for one in self.checks
             if one.headline and one.verdict
-            for line in one.verdict.evidence
+            for line in telling(one.verdict)
         ]
 
     def head(self, one: Check) -> str:
@@ -149,6 +150,12 @@ class Row:
     def word_of(self, one: Check) -> str:
         """What came of one check."""
         return worded(one.verdict.status, self.effort, self.statement) if one.verdict else WAITING
+
+
+def telling(verdict: Verdict) -> list[str]:
+    """The lines of evidence, those first that say what the verdict says."""
+    mark = claims.MARKS.get(verdict.status)
+    return sorted(verdict.evidence, key=lambda line: not line.startswith(f"{mark}:"))
 
 
 def counted(counts: Counter[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -120,3 +121,10 @@ def save(made: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS
         for path, ending in zip(paths, formats, strict=True):
             made.savefig(path, dpi=160, metadata=dated[ending])
     return paths
+
+
+def save_png(made: Figure, target: io.BytesIO, dpi: int) -> None:
+    """Write a figure as a PNG of so many dots an inch."""
+    as_they_stand(made)
+    with mpl.rc_context(STYLE):
+        made.savefig(target, format="png", dpi=dpi)

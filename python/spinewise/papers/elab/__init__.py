@@ -12,5 +12,5 @@
 | `fig13` | web search, asymmetric |
 | `change` | how soon a change is sensed |
 | `checks` | by hand: what is behind the verdicts |
-| `tables` | by hand: the tables of docs/reproduction-elab.md |
+| `tables` | by hand: tables of what `spinewise reproduce` wrote |
 """

@@ -1,4 +1,4 @@
-"""Tables of docs/reproduction-elab.md, from what `spinewise reproduce` wrote.
+"""Tables to read by hand, from what `spinewise reproduce` wrote.
 
 `python -m spinewise.papers.elab.tables DIR...` prints them.
 """

@@ -13,5 +13,5 @@
 | `groups` | §3.4: more groups or more paths in each |
 | `section5` | §5: the input port has a say |
 | `checks` | by hand: what is behind the verdicts |
-| `tables` | by hand: the tables of docs/reproduction-lbsp.md |
+| `tables` | by hand: tables of what `spinewise reproduce` wrote |
 """

@@ -14,5 +14,5 @@
 | `t_update` | §3.5: what T_update costs and brings |
 | `variations` | open assumptions varied alone |
 | `checks` | by hand: what is behind the verdicts |
-| `tables` | by hand: the tables of docs/reproduction-meet.md |
+| `tables` | by hand: tables of what `spinewise reproduce` wrote |
 """

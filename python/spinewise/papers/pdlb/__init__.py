@@ -18,5 +18,5 @@
 | `fig12` | data mining |
 | `one_flow` | by hand: one flow, path by path |
 | `table03` | by hand: Table 3: the time of decisions |
-| `tables` | by hand: the tables of docs/reproduction-pdlb.md |
+| `tables` | by hand: tables of what `spinewise reproduce` wrote |
 """

@@ -45,7 +45,7 @@ SEEDS = 5
 CLOSE = 0.10
 SHORT_MEAN, SHORT_P99, LONG_MEAN = f"short_{readings.MEAN}", f"short_{readings.P99}", f"long_{readings.MEAN}"
 
-# Microseconds of arrivals at each effort. Sized by pilots; see docs/reproduction-pdlb.md.
+# Microseconds of arrivals at each effort. Sized by pilots; see docs/reproduction/pdlb.md.
 DURATIONS: dict[str, dict[Effort, float]] = {
     "web_search": {Effort.QUICK: 4_000.0, Effort.FULL: 60_000.0, Effort.WHOLE: 200_000.0},
     "data_mining": {Effort.QUICK: 10_000.0, Effort.FULL: 150_000.0, Effort.WHOLE: 500_000.0},

@@ -14,5 +14,5 @@
 | `one_flow` | by hand: two flows, reroute by reroute |
 | `classes` | by hand: what a congested path finds in its class |
 | `buffer` | by hand: ten times the buffer |
-| `tables` | by hand: the tables of docs/reproduction-selb.md |
+| `tables` | by hand: tables of what `spinewise reproduce` wrote |
 """

@@ -1,4 +1,4 @@
-"""Tables of docs/reproduction-selb.md, from what `spinewise reproduce` wrote.
+"""Tables to read by hand, from what `spinewise reproduce` wrote.
 
 `python -m spinewise.papers.selb.tables DIR...` prints them.
 """

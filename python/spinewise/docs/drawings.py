@@ -1,0 +1,95 @@
+"""The figures of the generated pages: drawn from the kept evidence, small, each naming what it was drawn from.
+
+A file carries the digest of the curves that it shows, not of its bytes, which differ between versions of matplotlib:
+whether it is current can be told without drawing it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
+
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+from spinewise.reproduction import files
+from spinewise.reproduction.reproduce import Reproduction
+from spinewise.show import style
+
+# The key of the text in a PNG that says what it was drawn from.
+SOURCE = "Source"
+DPI = 100
+COLOURS = 64
+# Of an experiment that no claim heads, so many forms are shown at most.
+MOST_FORMS = 4
+# Digits of a number that count: those behind may differ between machines.
+DIGITS = 9
+
+
+def shown_forms(done: Reproduction) -> list[str]:
+    """The forms of an experiment whose figures a page shows: those of the readings that head verdicts."""
+    forms = files.variants(done)
+    readings = {claim.reading for claim in done.experiment.claims if claim.headline}
+    exact = [form for form in forms if not form or any(covers(reading, form) for reading in readings)]
+    if exact:
+        return exact
+    tokens = {token for reading in readings for token in reading.split(", ")}
+    near = [form for form in forms if form.split(", ")[0] in tokens]
+    fewest = min((form.count(", ") for form in near), default=0)
+    return [form for form in near if form.count(", ") == fewest] or forms[:MOST_FORMS]
+
+
+def covers(reading: str, form: str) -> bool:
+    """Whether a reading is of a form: its last words are those of the form, whole."""
+    return f", {reading}".replace("; ", ", ").endswith(f", {form}")
+
+
+def digest(done: Reproduction, form: str) -> str:
+    """SHA-256 (hex) of what a figure shows: its curves, titles and caption."""
+    measured = done.measured.within(form)
+    panels = [files.drawn(panel, measured) for panel in done.experiment.panels if panel.variant == form]
+    shown = [files.caption(done, measured), done.experiment.title, *map(plain, panels)]
+    return hashlib.sha256(json.dumps(shown, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def plain(value: object) -> object:
+    """What a figure shows, as plain values with numbers to a few digits."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(one) for one in value]
+    if isinstance(value, str | bool | None):
+        return value
+    return format(float(str(value)), f".{DIGITS}g")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure to be drawn: a form of an experiment."""
+
+    done: Reproduction
+    form: str
+
+    def is_current(self, path: Path) -> bool:
+        """Whether a file was drawn from this."""
+        if not path.is_file():
+            return False
+        with Image.open(path) as image:
+            found: object = image.info.get(SOURCE)
+        return found == digest(self.done, self.form)
+
+    def draw(self, path: Path) -> None:
+        """Draw it: 100 dots an inch, few colours."""
+        whole = io.BytesIO()
+        style.save_png(files.figure(self.done, self.form), whole, DPI)
+        told = PngInfo()
+        told.add_text(SOURCE, digest(self.done, self.form))
+        with Image.open(whole) as image:
+            few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+            few.save(path, optimize=True, pnginfo=told)
