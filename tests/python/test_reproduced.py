@@ -1,0 +1,269 @@
+"""Pages of what came of the papers' claims: nothing in them but what the kept evidence says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spinewise as sw
+from spinewise.docs import prose, reproduced
+from spinewise.docs.drawings import covers
+from spinewise.errors import SpecError
+from spinewise.reproduction.evidence import HASH_BYTES, Kept, KeptRun
+from spinewise.reproduction.experiment import Effort, Experiment
+from spinewise.reproduction.reproduce import OWN_PAPERS
+from spinewise.specs.spec import resolve, spec_hash
+
+ROOT = Path(__file__).resolve().parents[2]
+
+COMPLETE = False
+"""Whether every experiment has its evidence: then a claim without a verdict is an error, whatever it waits for."""
+
+
+@pytest.fixture(scope="module")
+def book() -> reproduced.Book:
+    return reproduced.book(ROOT)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What the pages are made in and from."""
+    for name in ("docs", "python/spinewise/papers", "crates/policy/src"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "README.md", tmp_path)
+    return tmp_path
+
+
+def made(root: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "spinewise.docs", "--root", str(root), *more]
+    return subprocess.run(command, capture_output=True, text=True, check=False,
+                          env={"PYTHONPATH": str(Path(sw.__file__).parents[1])})  # fmt: skip
+
+
+# ---- every claim ----
+
+
+def test_every_statement_of_the_catalogue_is_checked(book: reproduced.Book) -> None:
+    assert reproduced.unchecked(book) == []
+
+
+def test_every_statement_has_a_verdict_or_awaits_runs(book: reproduced.Book) -> None:
+    waiting = reproduced.awaiting(book)
+    if COMPLETE:
+        assert waiting == []
+    without = {one.entry.id for one in book.experiments if one.kept is None}
+    for row in book.rows:
+        if row.statement.id in waiting:
+            assert without & {check.experiment for check in row.checks if check.headline}, row.statement.id
+
+
+# ---- every number ----
+
+
+def cells_of(text: str) -> list[str]:
+    """The lines in the column "measured" of all tables of a page."""
+    found: list[str] = []
+    column = None
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if not cells:
+            column = None
+        elif "measured" in cells:
+            column = cells.index("measured")
+        elif column is not None and not line.startswith("|---"):
+            found += [one.replace("\\|", "|") for one in cells[column].split("<br>")]
+    return [one for one in found if one != "–" and not re.fullmatch(r"and \d+ more", one)]
+
+
+def foreign(text: str, kept: dict[str, Kept]) -> list[str]:
+    """The measured lines of a page that no evidence has."""
+    known = {" ".join(line.split()) for one in kept.values() for check in one.checks if check.verdict
+             for line in check.verdict.evidence}  # fmt: skip
+    return [one for one in cells_of(text) if not any(one == line or one.endswith(f": {line}") for line in known)]
+
+
+def pages() -> list[Path]:
+    return [ROOT / reproduced.PAGE, *sorted((ROOT / reproduced.FOLDER).glob("*.md"))]
+
+
+def test_every_measured_number_of_a_page_is_in_the_evidence(book: reproduced.Book) -> None:
+    measured = 0
+    for page in pages():
+        text = page.read_text()
+        assert foreign(text, book.kept) == [], page
+        measured += len(cells_of(text))
+    assert measured > 50
+    assert len(pages()) == 6
+
+
+def test_a_number_that_is_in_no_evidence_is_found(book: reproduced.Book) -> None:
+    text = (ROOT / reproduced.PAGE).read_text()
+    line = next(one for one in cells_of(text) if re.search(r"\d\.\d", one))
+    wrong = re.sub(r"(\d\.)(\d)", lambda found: found[1] + str(9 - int(found[2])), line, count=1)
+    assert wrong != line
+    assert foreign(text.replace(line, wrong), book.kept) == [wrong]
+
+
+# ---- what is stale ----
+
+
+def test_pages_and_figures_are_current() -> None:
+    assert made(ROOT, "--check").returncode == 0
+
+
+def test_a_number_changed_by_hand_a_missing_figure_and_one_too_many_are_told(checkout: Path) -> None:
+    page = checkout / reproduced.FOLDER / "pdlb.md"
+    usual = page.read_text()
+    number = re.search(r"\d\.\d+ against", usual)
+    assert number is not None
+    page.write_text(usual.replace(number[0], "7.77 against", 1))
+    missing = checkout / reproduced.PICTURES / "pdlb-7.png"
+    missing.unlink()
+    (checkout / reproduced.PICTURES / "mine.png").write_bytes(b"mine")
+    other = next(path for path in sorted(missing.parent.glob("pdlb-10*.png")))
+    shutil.copy(ROOT / "docs" / "demo.png", other)
+    told = made(checkout, "--check")
+    assert told.returncode == 1
+    for path in (page, missing, other, missing.parent / "mine.png"):
+        assert str(path.relative_to(checkout)) in told.stderr
+    assert made(checkout).returncode == 0
+    assert page.read_text() == usual
+    assert made(checkout, "--check").returncode == 0
+    assert not (missing.parent / "mine.png").exists()
+    assert missing.stat().st_size < 60_000
+
+
+def test_without_evidence_a_page_says_so_and_gives_no_number(checkout: Path) -> None:
+    shutil.rmtree(checkout / reproduced.EVIDENCE)
+    found = reproduced.book(checkout)
+    text = reproduced.texts(found)
+    assert reproduced.drawings(found) == {}
+    for path, page in text.items():
+        assert cells_of(page) == [], path
+        assert reproduced.NOT_YET in page
+    assert len(reproduced.awaiting(found)) == len(found.rows)
+
+
+def test_verdicts_follow_the_checks_of_now(checkout: Path) -> None:
+    """Evidence whose verdicts were written by other checks is judged again from its numbers."""
+    file = checkout / reproduced.EVIDENCE / "pdlb-7" / "evidence.json"
+    usual = file.read_text()
+    file.write_text(usual.replace('"not reproduced"', '"reproduced"'))
+    assert "pdlb-7/evidence.json" in made(checkout, "--check").stderr
+    assert made(checkout).returncode == 0
+    assert file.read_text() == usual
+
+
+# ---- texts beside the experiments ----
+
+
+@pytest.mark.parametrize("file", sorted(OWN_PAPERS.glob("*/notes.md")), ids=lambda file: file.parent.name)
+def test_notes_have_no_typed_numbers_and_their_places_are_run(file: Path, book: reproduced.Book) -> None:
+    assert prose.typed_numbers(file.read_text()) == []
+    known = {one.entry.id: one.experiment for one in book.experiments}
+    for place in re.findall(r"\{\{([^{}]*)\}\}", file.read_text()):
+        name, form, curve, x, *_ = (word.strip() for word in place.split("|"))
+        runs = {(run.variant, run.curve, f"{run.x:g}") for run in known[name].runs(Effort.FULL)}
+        for one in curve.split("/"):
+            assert (form, one.strip(), x) in runs, place
+
+
+def test_every_paper_has_notes(book: reproduced.Book) -> None:
+    assert [paper for paper in book.papers if not (OWN_PAPERS / paper / reproduced.NOTES).is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It takes 596 µs.", ["596"]),
+        ("RPS sends 7.5 % again.", ["7.5"]),
+        ("Fig. 7b, Figs. 6a and 7b, §3.3, Eq. 9, C2-21, RFC 8985, ns-2, Algorithm 1, `K = 65`", []),
+        ("See `pdlb-7`, elab-12 and [a page](x/123.md).", []),
+        ("{{ pdlb-7 |  | PDLB | 4 | mean_fct_s | µs }} of 99th percentiles", []),
+        ("Load 0.8 in Fig. 7 gives 12", ["0.8", "12"]),
+    ],
+)
+def test_typed_numbers_are_told_from_names(text: str, found: list[str]) -> None:
+    assert [re.sub(r"[.,]$", "", word) for word in prose.typed_numbers(text)] == found
+
+
+def test_a_place_is_filled_from_the_evidence(book: reproduced.Book, tmp_path: Path) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text("{{ pdlb-7 |  | PDLB | 4 | mean_fct_s | ms }}, {{ pdlb-7 | | PDLB / RPS | 4 | mean_fct_s | % }}")
+    found = book.kept["pdlb-7"].measured.interval("PDLB", 4.0, "mean_fct_s")
+    text = prose.filled(file, book.kept)
+    assert text.startswith(f"{1e3 * found.mean:.3g}"[:4])
+    assert re.fullmatch(r"[\d.]+ ±[\d.]+ ms, -[\d.]+ ±[\d.]+ %", text)
+    assert prose.filled(file, {}) == "(not yet run), (not yet run)"
+
+
+@pytest.mark.parametrize(
+    ("place", "key", "hint"),
+    [
+        ("pdlb-7 | | PDLB | 4 | mean_fct | ms", "metric", "mean_fct_s"),
+        ("pdlb-7 | | PDBL | 4 | mean_fct_s | ms", "curve", "PDLB"),
+        ("pdlb-7 | | PDLB | 9 | mean_fct_s | ms", "x", ""),
+        ("pdlb-7 | PDLB | 4 | mean_fct_s | ms", "place", ""),
+        ("pdlb-7 | | PDLB | 4 | mean_fct_s | days", "place", ""),
+    ],
+)
+def test_a_place_of_nothing_is_refused_with_the_nearest(
+    book: reproduced.Book, tmp_path: Path, place: str, key: str, hint: str
+) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text("{{ " + place + " }}")
+    with pytest.raises(SpecError) as caught:
+        prose.filled(file, book.kept)
+    assert caught.value.key.startswith(key)
+    assert hint in (caught.value.hint or "")
+    assert caught.value.file is not None
+
+
+def test_a_form_is_shown_if_a_headline_is_of_it() -> None:
+    assert covers("CLOVE, ECN-TCP", "ECN-TCP")
+    assert covers("Eq. 9; 300 µs, three duplicate ACKs", "300 µs, three duplicate ACKs")
+    assert not covers("scatter, Reno", "NewReno")
+    assert not covers("scatter, NewReno", "Reno")
+    assert not covers("ECN-TCP, RACK-TLP", "ECN-TCP")
+
+
+# ---- runs that were recorded ----
+
+
+def shortest(kept: Kept) -> KeptRun:
+    return min(kept.runs, key=lambda run: (run.packet_hops, run.outcome))
+
+
+def again(experiment: Experiment, kept: Kept, run: KeptRun) -> tuple[str, str]:
+    """Hashes of the spec and of the outcome of a run, made again."""
+    told = run.measurement.run
+    place = (told.variant, told.curve, told.x, told.seed)
+    (found,) = [
+        one for one in experiment.runs(kept.provenance.effort)
+        if (one.variant, one.curve, one.x, one.seed) == place
+    ]  # fmt: skip
+    spec = resolve(found.spec, seed=found.seed)
+    outcome = str(sw.run(spec).report["outcome_hash"])
+    return spec_hash(spec)[: 2 * HASH_BYTES], outcome[: 2 * HASH_BYTES]
+
+
+def test_a_recorded_run_of_each_paper_gives_its_outcome_again(book: reproduced.Book) -> None:
+    tried = 0
+    for paper in book.papers:
+        with_runs = [one for one in book.of(paper) if one.kept and one.kept.runs]
+        if not with_runs:
+            continue
+        one = min(with_runs, key=lambda one: shortest(one.kept).packet_hops if one.kept else 0)
+        assert one.kept is not None
+        run = shortest(one.kept)
+        spec, outcome = again(one.experiment, one.kept, run)
+        place = f"{one.entry.id}, {run.measurement.run.curve}, seed {run.measurement.run.seed}"
+        assert spec == run.spec, f"{place}: its spec is another one now: run `spinewise reproduce {one.entry.id}` again"
+        assert outcome == run.outcome, f"{place}: the engine gives another outcome now"
+        tried += 1
+    assert tried >= (len(book.papers) if COMPLETE else 1)
