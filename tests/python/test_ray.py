@@ -22,6 +22,9 @@ from spinewise.cli import main
 from spinewise.comparison.measured import MEASURE
 from spinewise.core import Spec
 from spinewise.errors import SpecError
+from spinewise.reproduction import reproduce
+from spinewise.reproduction.experiment import Effort
+from spinewise.reproduction.measured import measurement
 from spinewise.runs.jobs import Silent
 from spinewise.runs.result import Result
 from spinewise.sweeps import ray as rays
@@ -165,6 +168,51 @@ def test_workers_with_another_spinewise_are_refused(
         monkeypatch.setattr(rays, "identity", lambda other=other: other)
         with store.opened(tmp_path / "store") as ledger, pytest.raises(SpecError, match=told):
             sweep(tasks(2), ledger, engine=Ray())
+
+
+OWN = """
+from spinewise.reproduction.experiment import Experiment, Run
+from . import words
+
+SPEC = {spec!r}
+
+def runs(effort):
+    return [Run("a", 1.0, seed, SPEC) for seed in (1, 2)]
+
+def measure(run, result):
+    return {{"value": words.value(run, result)}}
+
+EXPERIMENT = Experiment("own-1", ("1",), "own", "own", runs, measure, ())
+"""
+WORDS = "def value(run, result):\n    return run.seed + 0.5\n"
+LISTED = """
+[[paper]]
+key = "own"
+title = "own"
+[[paper.experiment]]
+id = "own-1"
+figures = ["1"]
+title = "own"
+module = "inner.figure"
+"""
+
+
+def test_code_that_workers_lack_is_sent_along(cluster: ModuleType, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    (folder / "inner").mkdir(parents=True)
+    (folder / reproduce.PAPERS_FILE).write_text(LISTED)
+    (folder / "inner" / "figure.py").write_text(OWN.format(spec=SMALL))
+    (folder / "inner" / "words.py").write_text(WORDS)
+    experiment = reproduce.load_experiment(reproduce.find(folder, "own-1"))
+    runs = experiment.runs(Effort.QUICK)
+    wanted = reproduce.tasks(experiment, Effort.QUICK, runs)
+    assert len({measure.digest for task in wanted for measure in task.measures}) == 2
+    # Workers on other machines have no such folder.
+    (folder / "inner").rename(tmp_path / "elsewhere")
+    with store.opened(None) as ledger:
+        swept = sweep(wanted, ledger, engine=Ray(), strict=True)
+        found = [measurement(run, task, swept).values for run, task in zip(runs, wanted, strict=True)]
+    assert found == [{"value": 1.5}, {"value": 2.5}]
 
 
 def test_a_scheme_written_in_python_is_refused(cluster: ModuleType, tmp_path: Path) -> None:

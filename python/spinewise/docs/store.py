@@ -10,8 +10,8 @@ from spinewise.sweeps.columns import Column, View, views
 INTRODUCTION = """\
 # Asking a store
 
-`compare`, `reproduce` and `resilience` keep every run in a store as it ends (`--store DIR`). `spinewise query` asks it
-by SQL:
+`compare`, `reproduce`, `resilience` and `sweep` keep every run in a store as it ends (`--store DIR`;
+[sweeps.md](sweeps.md)). `spinewise query` asks it by SQL:
 
 ```console
 $ spinewise query "select scheme, load, size_class, avg(fct_p99_s), avg(slowdown_p99) from cells group by all"

@@ -22,10 +22,10 @@ def carried(work: Work) -> bytes:
     pickle = import_module("ray.cloudpickle")
     for measure in work.measures:
         for function in functions(measure.function):
-            module = sys.modules.get(function.__module__)
-            if module is None or module.__name__.partition(".")[0] == PACKAGE or module.__name__ == "__main__":
-                continue
-            pickle.register_pickle_by_value(module)
+            package = function.__module__.partition(".")[0]
+            # What is said of a package holds for all of its modules; that of a script is sent along anyway.
+            if package in sys.modules and package not in (PACKAGE, "__main__"):
+                pickle.register_pickle_by_value(sys.modules[package])
     return cast(bytes, pickle.dumps(work))
 
 
