@@ -1,0 +1,113 @@
+"""What the arguments of several commands have in common."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from spinewise.cli.arguments import Parser, place, span, whole
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def lazily(module: str, function: str = "command") -> Command:
+    """The function of a command module, imported when it is called: `--help` stays quick."""
+
+    def call(args: argparse.Namespace) -> int:
+        command: Command = getattr(import_module(f"spinewise.cli.{module}"), function)
+        return command(args)
+
+    return call
+
+
+def new_command(commands: Any, name: str, module: str, about: str) -> argparse.ArgumentParser:
+    """A subparser with what all commands share."""
+    made: Parser = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+    made.add_argument("--json", action="store_true", help="print the result as JSON")
+    made.set_defaults(command=lazily(module), parser=made)
+    return made
+
+
+def add_spec(parser: argparse.ArgumentParser) -> None:
+    """The spec file and overrides."""
+    parser.add_argument("spec", metavar="SPEC.toml", help="what to simulate")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help='override one key of the spec, such as "traffic[0].load=0.5"; may be repeated',
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, what: str) -> None:
+    """Where results go."""
+    parser.add_argument("--out", type=place, metavar="DIR", help=f"write {what} into this new folder")
+    parser.add_argument("--force", action="store_true", help="replace results that are there")
+
+
+def add_by(parser: argparse.ArgumentParser) -> None:
+    """Whose flows the tables tell of."""
+    parser.add_argument(
+        "--by",
+        choices=("entry", "class", "both"),
+        default="auto",
+        help="tell of each [[traffic]] entry, of size classes over all traffic, or both"
+        " [entry where there are several]",
+    )
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """How many runs at once."""
+    parser.add_argument("--jobs", type=whole(1, 1024), metavar="N", help="runs at once [one per core]")
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """What makes the runs, and how many at once."""
+    add_jobs(parser)
+    parser.add_argument(
+        "--engine", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster [local]"
+    )
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        help='with --engine ray: a running cluster, "auto" for that of this machine [RAY_ADDRESS, else a new one here]',
+    )
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """How long it may take."""
+    parser.add_argument(
+        "--budget",
+        type=span,
+        metavar="TIME",
+        help="start no run that would end later than this, such as 60min, 2h or 90s",
+    )
+
+
+def add_scheme_file(parser: argparse.ArgumentParser, where: str) -> None:
+    """Schemes written in Python."""
+    parser.add_argument(
+        "--scheme-file",
+        action="append",
+        default=[],
+        metavar="FILE.py:CLASS",
+        help=f"a scheme written in Python that {where} may name, else the last of them; may be repeated",
+    )
+
+
+def add_own_scheme(parser: argparse.ArgumentParser) -> None:
+    """One scheme written in Python."""
+    parser.add_argument("--scheme-file", metavar="FILE.py:CLASS", help="run this scheme written in Python")
+
+
+def add_store(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Where runs are kept."""
+    parser.add_argument(
+        "--store",
+        default=default,
+        metavar="DIR",
+        help=f"keep every run in this store as it ends, and make none that it has [{default or 'no store'}]",
+    )
