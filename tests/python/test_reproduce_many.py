@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -225,6 +226,40 @@ def test_killed_five_times_and_resumed_the_report_is_the_same_to_the_byte(papers
     assert process.returncode == 0, err
     assert content(often / "out") == content(once / "out")
     assert len(content(once / "out")) == 14
+
+
+def test_one_that_is_interrupted_says_how_to_go_on(papers: Path, tmp_path: Path) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = started(papers, tmp_path)
+    while process.poll() is None and stored(tmp_path / "store") < 3:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "kept in store: the same command goes on; --stored reports what is complete" in " ".join(err.split())
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("PRAGMA user_version = 99", "a newer Spinewise has written it"),
+        ("PRAGMA application_id = 7", "another program"),
+    ],
+)
+def test_a_store_of_others_is_refused_before_a_run(
+    papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str, said: str
+) -> None:
+    with store.opened(tmp_path / "store"):
+        pass
+    connection = sqlite3.connect(tmp_path / "store" / store.LEDGER)
+    connection.execute(change)
+    connection.commit()
+    connection.close()
+    words = ["--papers", str(papers), "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    assert main(["reproduce", "all", *words]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_own_papers_are_chosen_by_every_name_they_have() -> None:

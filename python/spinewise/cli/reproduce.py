@@ -6,11 +6,13 @@ import argparse
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
+from spinewise.reading import printable
 from spinewise.reproduction import choice, evidence, overview, reproduce, suite
 from spinewise.reproduction.experiment import Effort
 from spinewise.reproduction.files import record
@@ -18,7 +20,7 @@ from spinewise.reproduction.reproduce import Reproduction
 from spinewise.reproduction.suite import Part
 from spinewise.runs.folder import new_results
 from spinewise.show import terminal
-from spinewise.show.progress import BatchProgress, bars
+from spinewise.show.progress import BatchProgress, bars, say
 from spinewise.sweeps.store import Ledger, opened
 
 EXIT_FAILED, EXIT_LEFT = 1, 3
@@ -41,7 +43,8 @@ def command(args: argparse.Namespace) -> int:
         deadline = -math.inf if args.stored else math.inf if args.budget is None else start + args.budget
         with bars() as bar:
             monitor = BatchProgress(bar, sum(len(part.runs) for part in parts), wanted.name)
-            swept = suite.run(parts, ledger, engine=engine, monitor=monitor, deadline=deadline)
+            with told_of_kept(args.store):
+                swept = suite.run(parts, ledger, engine=engine, monitor=monitor, deadline=deadline)
         judged = suite.judged(parts, swept)
         found = overview.write(wanted, keeping(judged, parts, ledger, args.keep) if args.keep else judged, target)
         alone = suite.judged_part(parts[0], swept) if wanted.alone and args.json else None
@@ -50,6 +53,17 @@ def command(args: argparse.Namespace) -> int:
     else:
         show(found, out)
     return EXIT_FAILED if any(section.failed for section in found.sections) else EXIT_LEFT if swept.left else 0
+
+
+@contextmanager
+def told_of_kept(store: str) -> Iterator[None]:
+    """Say what a sweep that is interrupted has left, and how to go on."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        place = printable(store)
+        say(f"runs that ended are kept in {place}: the same command goes on; --stored reports what is complete")
+        raise
 
 
 def keeping(
@@ -66,11 +80,12 @@ def show_list(folder: Path, args: argparse.Namespace) -> int:
     """The experiments of papers.toml."""
     entries = reproduce.listed(folder)
     if args.json:
-        print_json([{"id": e.id, "figures": e.figures, "title": e.title, "module": e.module} for e in entries])
+        names = ("id", "figures", "title", "module", "minutes")
+        print_json([{name: getattr(entry, name) for name in names} for entry in entries])
         return 0
-    table = terminal.new_table("", ["experiment", "figures", "what it shows"], [])
+    table = terminal.new_table("", ["experiment", "figures", "what it shows"], ["core minutes"])
     for entry in entries:
-        table.line(entry.id, ", ".join(entry.figures), entry.title)
+        table.line(entry.id, ", ".join(entry.figures), entry.title, f"{entry.minutes:g}" if entry.minutes else "–")
     terminal.console().print(table)
     return 0
 
