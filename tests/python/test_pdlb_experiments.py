@@ -316,6 +316,7 @@ def test_the_large_figures_have_the_papers_loads_and_both_readings_of_qdaps(figu
     beside = [claim for claim in found.claims if claim.reading.startswith(large.RELEASED)]
     assert {claim.id for claim in beside} == {"C0-21", "C0-27c", "C0-28"}
     assert not any(claim.headline for claim in beside)
+    assert len({claim.key for claim in found.claims}) == len(found.claims)
     heads = {claim.id for claim in found.claims if claim.headline}
     assert {"C0-21", "C0-27c", "C0-28"} <= heads
 

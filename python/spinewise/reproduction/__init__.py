@@ -13,6 +13,7 @@
 | `verdicts` | what is said of a statement, from all its checks |
 | `provenance` | effort, version, engine, seeds and days of runs |
 | `rows` | statements as rows of a table |
+| `reasons` | why statements may not come out, and where that is tested |
 | `files` | what ``reproduce`` writes of one experiment |
 | `overview` | what it writes of several |
 | `evidence` | what is kept of full runs, in a repository |

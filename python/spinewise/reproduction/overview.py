@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from spinewise.reproduction import files
+from spinewise.reproduction import files, reasons
 from spinewise.reproduction.choice import Choice
 from spinewise.reproduction.provenance import Provenance
 from spinewise.reproduction.reproduce import Reproduction
@@ -142,6 +142,7 @@ def row_record(overview: Overview, row: Row) -> dict[str, object]:
         "number": row.statement.number,
         "verdict": row.word,
         "readings": row.readings,
+        "tested": reasons.lines(reasons.load(overview.folder), row),
         "measured": row.measured,
         "commands": [f"spinewise reproduce {name}" for name in row.experiments],
         "pictures": list(overview.pictures(row)),
@@ -163,9 +164,21 @@ def page(overview: Overview) -> Iterator[str]:
     yield from ("## Claims", "", f"| {' | '.join(HEADS)} |", "|---" * len(HEADS) + "|")
     yield from (page_row(overview, row) for row in overview.rows)
     yield from ("", overview.chance.text, "")
+    yield from tested(overview)
     yield from ("## Experiments", "", "| experiment | what it shows | numbers |", "|---|---|---|")
     for one in overview.sections:
         yield f"| [{one.id}]({one.id}/report.md) | {cell(one.title)} | {one.provenance.line} |"
+
+
+def tested(overview: Overview) -> Iterator[str]:
+    """What was changed where a claim may not come out, and what came of it."""
+    found = {row.statement.id: reasons.lines(reasons.load(overview.folder), row) for row in overview.rows}
+    if not any(found.values()):
+        return
+    yield from ("## What was tested where a claim may not come out", "")
+    for name, lines in found.items():
+        yield from (f"- {name}, {line}" for line in lines)
+    yield ""
 
 
 def page_row(overview: Overview, row: Row) -> str:

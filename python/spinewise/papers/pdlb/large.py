@@ -179,7 +179,7 @@ def in_both_readings(statements: Sequence[Claim]) -> tuple[Claim, ...]:
     released = tuple(
         replace(one, check=with_qdaps(RELEASED, one.check), reading=RELEASED, headline=False)
         for one in statements
-        if one.id in ON_QDAPS
+        if one.id in ON_QDAPS and one.headline
     )
     return own + released
 

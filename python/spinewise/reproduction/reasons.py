@@ -1,0 +1,144 @@
+"""Why statements may not come out here, and where that is tested: ``reasons.toml`` beside ``claims.toml``."""
+
+from __future__ import annotations
+
+import enum
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from spinewise.errors import SpecError, nearest
+from spinewise.reading import SPEC_BYTES, printable, read_text
+from spinewise.reproduction.catalogue import checked, text
+from spinewise.reproduction.experiment import Experiment
+from spinewise.reproduction.rows import Row
+from spinewise.specs.spec import parse_toml
+
+REASONS_FILE = "reasons.toml"
+
+
+class Reason(enum.Enum):
+    """What may be behind it that a statement does not come out."""
+
+    PARAMETER = "open parameter"
+    SETUP = "set-up"
+    TRANSPORT = "transport"
+    LOAD = "definition of load"
+    SURVIVORS = "survivor bias"
+    LENGTH = "run length"
+    MODEL = "model of ours"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A check that changes one thing, of a claim that may not hold.
+
+    Attributes:
+        claim: id of the catalogue, with the letter of a part.
+        reason: what the change is about.
+        experiment: id of the experiment.
+        reading: that of the check, which names the change.
+    """
+
+    claim: str
+    reason: Reason
+    experiment: str
+    reading: str
+
+
+KEYS = ("claims", "reason", "experiment", "readings")
+
+
+@cache
+def load(folder: Path) -> tuple[Tried, ...]:
+    """What is tested, entry by entry of the folder's file; empty where it has none.
+
+    Raises:
+        SpecError: an entry is not as it should be, or stands there twice.
+    """
+    file = folder / REASONS_FILE
+    if not file.is_file():
+        return ()
+    try:
+        content = parse_toml(read_text(file, "--papers", most=SPEC_BYTES))
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError("(whole file)", error, "valid TOML", file=printable(file)) from None
+    try:
+        found = tuple(entries(checked("(whole file)", content, ("tested",)).get("tested", [])))
+    except SpecError as error:
+        raise error.with_file(printable(file)) from None
+    seen: set[tuple[str, str, str]] = set()
+    for one in found:
+        place = (one.claim, one.experiment, one.reading)
+        if place in seen:
+            raise SpecError("tested", ", ".join(place), "each reading of a claim once", file=printable(file))
+        seen.add(place)
+    return found
+
+
+def entries(content: object) -> Iterator[Tried]:
+    """Every entry, claim by claim and reading by reading."""
+    if not isinstance(content, list):
+        raise SpecError("tested", repr(content), "a list of tables, [[tested]]")
+    for number, one in enumerate(content):
+        at = f"tested[{number}]"
+        table = checked(at, one, KEYS)
+        reason, name = reason_of(f"{at}.reason", table.get("reason")), table.get("experiment")
+        for claim in texts(f"{at}.claims", table.get("claims")):
+            for reading in texts(f"{at}.readings", table.get("readings")):
+                yield Tried(claim, reason, text(f"{at}.experiment", name, least=1), reading)
+
+
+def texts(at: str, value: object) -> list[str]:
+    """A list of at least one text, none of them empty."""
+    if not isinstance(value, list) or not value:
+        raise SpecError(at, "nothing" if value is None else repr(value), "a list of texts, at least one")
+    return [text(f"{at}[{number}]", one, least=1) for number, one in enumerate(value)]
+
+
+def reason_of(at: str, value: object) -> Reason:
+    """One of the reasons."""
+    known = [one.value for one in Reason]
+    if value not in known:
+        allowed = " or ".join(f'"{one}"' for one in known)
+        raise SpecError(at, "nothing" if value is None else repr(value), allowed, nearest(str(value), known))
+    return Reason(value)
+
+
+def refuse_unknown(tested: Iterable[Tried], experiments: Sequence[Experiment]) -> None:
+    """See that each entry names a check of its experiment.
+
+    Raises:
+        SpecError: it names no experiment, no claim that this checks, or no reading of that claim.
+    """
+    checks = {one.id: one.claims for one in experiments}
+    for one in tested:
+        if one.experiment not in checks:
+            raise SpecError("experiment", one.experiment, "an experiment", nearest(one.experiment, list(checks)))
+        of = [claim for claim in checks[one.experiment] if claim.id == one.claim]
+        if not of:
+            known = sorted({claim.id for claim in checks[one.experiment]})
+            allowed = f"a claim that {one.experiment} checks"
+            raise SpecError("claims", one.claim, allowed, nearest(one.claim, known))
+        readings = [claim.reading for claim in of if not claim.headline]
+        if one.reading not in readings:
+            allowed = f"a reading of {one.claim} in {one.experiment} that heads no verdict"
+            raise SpecError("readings", one.reading, allowed, nearest(one.reading, readings))
+
+
+def lines(tested: Iterable[Tried], row: Row) -> list[str]:
+    """What was tested of a statement and what came of it, one line for each reason and experiment.
+
+    "transport (pdlb-8): RACK-TLP: in part; reordering tolerated: not reproduced"
+    """
+    words: dict[tuple[Reason, str], list[str]] = {}
+    ids = {check.claim for check in row.checks}
+    for one in tested:
+        for check in row.checks if one.claim in ids else ():
+            if (check.claim, check.experiment, check.reading) == (one.claim, one.experiment, one.reading):
+                letter = one.claim[len(row.statement.id) :]
+                name = f"{letter}, {one.reading}" if letter else one.reading
+                words.setdefault((one.reason, one.experiment), []).append(f"{name}: {row.word_of(check)}")
+    return [f"{reason.value} ({experiment}): {'; '.join(found)}" for (reason, experiment), found in words.items()]
