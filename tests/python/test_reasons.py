@@ -57,17 +57,20 @@ def checks(**found: Status) -> rows.Row:
 
 
 def test_lines_say_what_was_tested_and_what_came_of_it() -> None:
-    row = checks(head=Status.FAILS, the_proxy_probes=Status.PARTLY, late=Status.FAILS, short=Status.HOLDS)
+    row = checks(
+        head=Status.FAILS, the_proxy_probes=Status.PARTLY, late=Status.FAILS, later=Status.FAILS, short=Status.HOLDS
+    )
     tested = [
         Tried("C2-04", Reason.PARAMETER, "meet-6", "the proxy probes"),
         Tried("C2-04", Reason.LENGTH, "meet-6", "late"),
         Tried("C2-04", Reason.LENGTH, "meet-6", "short"),
+        Tried("C2-04", Reason.LENGTH, "meet-6", "later"),
         Tried("C2-04", Reason.LENGTH, "meet-7", "short"),
         Tried("C2-06", Reason.LENGTH, "meet-6", "short"),
     ]
     assert reasons.lines(tested, row) == [
-        "open parameter (meet-6): the proxy probes: in part",
-        "run length (meet-6): late: not reproduced; short: reproduced",
+        'open parameter (meet-6): in part: "the proxy probes"',
+        'run length (meet-6): not reproduced: "late", "later"; reproduced: "short"',
     ]
     assert reasons.lines([], row) == []
 

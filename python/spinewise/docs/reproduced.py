@@ -19,7 +19,7 @@ from pathlib import Path
 
 from spinewise.docs import prose
 from spinewise.docs.drawings import Drawing, shown_forms
-from spinewise.reproduction import evidence, files
+from spinewise.reproduction import evidence, files, reasons
 from spinewise.reproduction.catalogue import Catalogue, Origin, load
 from spinewise.reproduction.evidence import Kept
 from spinewise.reproduction.experiment import Effort, Experiment
@@ -256,6 +256,11 @@ def claim_section(found: Book, row: Row) -> Iterator[str]:
     if row.ruling:
         yield from ("| experiment | reading | verdict | measured |", "|---|---|---|---|")
         yield from (check_row(row, check) for check in row.checks)
+        yield ""
+    tested = reasons.lines(reasons.load(OWN_PAPERS), row)
+    if tested:
+        yield from ("What was tested, should it not come out:", "")
+        yield from (f"- {line}" for line in tested)
         yield ""
 
 

@@ -131,14 +131,17 @@ def refuse_unknown(tested: Iterable[Tried], experiments: Sequence[Experiment]) -
 def lines(tested: Iterable[Tried], row: Row) -> list[str]:
     """What was tested of a statement and what came of it, one line for each reason and experiment.
 
-    "transport (pdlb-8): RACK-TLP: in part; reordering tolerated: not reproduced"
+    'transport (pdlb-8): in part: "RACK-TLP"; not reproduced: "reordering tolerated"'
     """
-    words: dict[tuple[Reason, str], list[str]] = {}
-    ids = {check.claim for check in row.checks}
+    words: dict[tuple[Reason, str], dict[str, list[str]]] = {}
+    checks = {(check.claim, check.experiment, check.reading): check for check in row.checks}
     for one in tested:
-        for check in row.checks if one.claim in ids else ():
-            if (check.claim, check.experiment, check.reading) == (one.claim, one.experiment, one.reading):
-                letter = one.claim[len(row.statement.id) :]
-                name = f"{letter}, {one.reading}" if letter else one.reading
-                words.setdefault((one.reason, one.experiment), []).append(f"{name}: {row.word_of(check)}")
-    return [f"{reason.value} ({experiment}): {'; '.join(found)}" for (reason, experiment), found in words.items()]
+        check = checks.get((one.claim, one.experiment, one.reading))
+        if check is not None:
+            letter = one.claim[len(row.statement.id) :]
+            name = f'{letter} "{one.reading}"' if letter else f'"{one.reading}"'
+            words.setdefault((one.reason, one.experiment), {}).setdefault(row.word_of(check), []).append(name)
+    return [
+        f"{reason.value} ({experiment}): " + "; ".join(f"{word}: {', '.join(names)}" for word, names in found.items())
+        for (reason, experiment), found in words.items()
+    ]
