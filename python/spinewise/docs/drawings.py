@@ -23,7 +23,8 @@ from spinewise.show import style
 # The key of the text in a PNG that says what it was drawn from.
 SOURCE = "Source"
 DPI = 100
-COLOURS = 64
+# More than the lines of a figure have with their soft edges: MAXCOVERAGE keeps rare colours, median cut mixes them.
+COLOURS = 128
 # Of an experiment that no claim heads, so many forms are shown at most.
 MOST_FORMS = 4
 # Digits of a number that count: those behind may differ between machines.
@@ -91,5 +92,5 @@ class Drawing:
         told = PngInfo()
         told.add_text(SOURCE, digest(self.done, self.form))
         with Image.open(whole) as image:
-            few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+            few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
             few.save(path, optimize=True, pnginfo=told)
