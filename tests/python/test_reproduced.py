@@ -12,10 +12,10 @@ import pytest
 
 import spinewise as sw
 from spinewise.docs import prose, reproduced
-from spinewise.docs.drawings import covers
 from spinewise.errors import SpecError
 from spinewise.reproduction.evidence import HASH_BYTES, Kept, KeptRun
 from spinewise.reproduction.experiment import Effort, Experiment
+from spinewise.reproduction.forms import of_reading
 from spinewise.reproduction.reproduce import OWN_PAPERS
 from spinewise.specs.spec import resolve, spec_hash
 
@@ -224,12 +224,21 @@ def test_a_place_of_nothing_is_refused_with_the_nearest(
     assert caught.value.file is not None
 
 
-def test_a_form_is_shown_if_a_headline_is_of_it() -> None:
-    assert covers("CLOVE, ECN-TCP", "ECN-TCP")
-    assert covers("Eq. 9; 300 µs, three duplicate ACKs", "300 µs, three duplicate ACKs")
-    assert not covers("scatter, Reno", "NewReno")
-    assert not covers("scatter, NewReno", "Reno")
-    assert not covers("ECN-TCP, RACK-TLP", "ECN-TCP")
+@pytest.mark.parametrize(
+    ("reading", "forms", "found"),
+    [
+        ("CLOVE, ECN-TCP", ["ECN-TCP", "ECN-TCP, RACK-TLP", "DCTCP"], ["ECN-TCP"]),
+        ("Eq. 9; 300 µs, RACK-TLP", ["300 µs, RACK-TLP", "RACK-TLP"], ["300 µs, RACK-TLP", "RACK-TLP"]),
+        ("scatter, Reno", ["Reno, whole", "Reno, link down", "NewReno, whole", "Reno, big, whole"],
+         ["Reno, whole", "Reno, link down"]),
+        ("RACK-TLP", ["RACK-TLP", "web search, RACK-TLP"], ["RACK-TLP", "web search, RACK-TLP"]),
+        ("", ["lossless", "IRN"], ["lossless", "IRN"]),
+        ("scatter, Reno", ["NewReno"], []),
+        ("anything", [""], [""]),
+    ],
+)  # fmt: skip
+def test_a_reading_is_of_forms(reading: str, forms: list[str], found: list[str]) -> None:
+    assert of_reading(reading, forms) == found
 
 
 # ---- runs that were recorded ----

@@ -17,6 +17,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from spinewise.reproduction import files
+from spinewise.reproduction.forms import headline_forms
 from spinewise.reproduction.reproduce import Reproduction
 from spinewise.show import style
 
@@ -32,21 +33,9 @@ DIGITS = 9
 
 
 def shown_forms(done: Reproduction) -> list[str]:
-    """The forms of an experiment whose figures a page shows: those of the readings that head verdicts."""
+    """The forms of an experiment whose figures a page shows: those that head verdicts, else its first few."""
     forms = files.variants(done)
-    readings = {claim.reading for claim in done.experiment.claims if claim.headline}
-    exact = [form for form in forms if not form or any(covers(reading, form) for reading in readings)]
-    if exact:
-        return exact
-    tokens = {token for reading in readings for token in reading.split(", ")}
-    near = [form for form in forms if form.split(", ")[0] in tokens]
-    fewest = min((form.count(", ") for form in near), default=0)
-    return [form for form in near if form.count(", ") == fewest] or forms[:MOST_FORMS]
-
-
-def covers(reading: str, form: str) -> bool:
-    """Whether a reading is of a form: its last words are those of the form, whole."""
-    return f", {reading}".replace("; ", ", ").endswith(f", {form}")
+    return headline_forms(done.experiment, forms) or forms[:MOST_FORMS]
 
 
 def digest(done: Reproduction, form: str) -> str:

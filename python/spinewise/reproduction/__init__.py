@@ -9,6 +9,7 @@
 | `catalogue` | the list of what papers state |
 | `reproduce` | finds, runs and judges one experiment |
 | `choice` | which experiments a name stands for |
+| `forms` | which forms head verdicts |
 | `suite` | several experiments as one sweep |
 | `verdicts` | what is said of a statement, from all its checks |
 | `provenance` | effort, version, engine, seeds and days of runs |

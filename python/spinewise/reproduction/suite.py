@@ -14,6 +14,7 @@ from spinewise import core
 from spinewise.reproduction.catalogue import Catalogue
 from spinewise.reproduction.choice import Choice
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Verdict
+from spinewise.reproduction.forms import headline_forms
 from spinewise.reproduction.measured import measurement
 from spinewise.reproduction.provenance import Provenance, day
 from spinewise.reproduction.reproduce import Listed, Reproduction, judgements, tasks
@@ -85,14 +86,19 @@ def planned(choice: Choice, effort: Effort) -> list[Part]:
     for entry, experiment in zip(choice.listed, choice.experiments, strict=True):
         runs = experiment.runs(effort)
         wanted = tasks(experiment, effort, runs)
-        ranked = (replace(one, priority=urgency(entry, run, runs)) for run, one in zip(runs, wanted, strict=True))
+        forms = list(dict.fromkeys(run.variant for run in runs))
+        first = headline_forms(experiment, forms) or forms[:1]
+        ranked = (
+            replace(one, priority=urgency(entry, headline=run.variant in first))
+            for run, one in zip(runs, wanted, strict=True)
+        )
         parts.append(Part(entry, experiment, choice.catalogue, effort, tuple(runs), tuple(ranked)))
     return parts
 
 
-def urgency(entry: Listed, run: Run, runs: Sequence[Run]) -> int:
+def urgency(entry: Listed, *, headline: bool) -> int:
     """How soon a run should come: by what it is for, then by how short its experiment is."""
-    tier = OWN if entry.own else HEADLINE if run.variant == runs[0].variant else FURTHER
+    tier = OWN if entry.own else HEADLINE if headline else FURTHER
     return 1_000_000 * tier - min(round(10.0 * entry.minutes), 999_999)
 
 

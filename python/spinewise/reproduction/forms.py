@@ -1,0 +1,36 @@
+"""Which forms of an experiment head the verdicts: their runs come first, and pages show their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spinewise.reproduction.experiment import Experiment
+
+
+def headline_forms(experiment: Experiment, forms: Sequence[str]) -> list[str]:
+    """Those of `forms` that the headline readings of an experiment are of; none where no reading heads a verdict.
+
+    A reading ends with the name of its form ("CLOVE, ECN-TCP" with "ECN-TCP") or the other way round, or a form goes
+    on from it ("Reno" to "Reno, whole"); one without a name is of all forms.
+    """
+    readings = {claim.reading for claim in experiment.claims if claim.headline}
+    found = {form for reading in readings for form in of_reading(reading, forms)}
+    return [form for form in forms if form in found]
+
+
+def of_reading(reading: str, forms: Sequence[str]) -> list[str]:
+    """The forms that one reading is of."""
+    if not reading:
+        return list(forms)
+    exact = [form for form in forms if not form or covers(reading, form) or covers(form, reading)]
+    if exact:
+        return exact
+    last = reading.rsplit(", ", maxsplit=1)[-1]
+    longer = [form for form in forms if form.startswith(f"{last}, ")]
+    fewest = min((form.count(", ") for form in longer), default=0)
+    return [form for form in longer if form.count(", ") == fewest]
+
+
+def covers(reading: str, form: str) -> bool:
+    """Whether the last words of a reading are those of a form, whole."""
+    return f", {reading}".replace("; ", ", ").endswith(f", {form}")
