@@ -333,7 +333,7 @@ def test_fewer_variations_of_fig_7_are_run_quickly_and_each_is_one_of_all() -> N
 def test_up_to_takes_the_largest_gain_anywhere() -> None:
     found = claims.up_to(large_table(4.0), "PDLB", "short_p99_fct_s", claimed=0.59)
     best, typical = found.evidence
-    assert "PDLB 4.04 against RPS 12.1" in best
+    assert "PDLB 4.04 s against RPS 12.1 s" in best
     assert f"best of {found.comparisons} cells; their median is " in typical
     narrowed = claims.up_to(large_table(4.0), "PDLB", "short_p99_fct_s", claimed=0.59, others=["ECMP"])
     assert "against ECMP" in narrowed.evidence[0]

@@ -98,7 +98,7 @@ def higher(measured: Measured, curve: str, others: Sequence[str], metric: str, x
 def comparison(measured: Measured, curve: str, other: str, metric: str, x: float) -> str:
     """Both values and their difference, in words."""
     own, its = (measured.interval(name, x, metric).mean for name in (curve, other))
-    text = f"{metric} at x={x:g}: {curve} {number(own)} against {other} {number(its)}"
+    text = f"{metric} at x={x:g}: {curve} {amount(metric, own)} against {other} {amount(metric, its)}"
     if its > 0.0:
         text += f" ({percent(measured.difference(curve, other, x, metric), its)})"
     return text + measured.mark(x)
@@ -117,7 +117,7 @@ def step(measured: Measured, curve: str, metric: str, before: float, after: floa
 def step_text(measured: Measured, curve: str, metric: str, before: float, after: float) -> str:
     """Such a step in words."""
     first, last = (measured.interval(curve, x, metric).mean for x in (before, after))
-    text = f"{metric} of {curve} from x={before:g} to {after:g}: {number(first)} to {number(last)}"
+    text = f"{metric} of {curve} from x={before:g} to {after:g}: {amount(metric, first)} to {amount(metric, last)}"
     if first > 0.0:
         text += f" ({percent(step(measured, curve, metric, before, after), first)})"
     return text + "".join(dict.fromkeys(measured.mark(x) for x in (before, after)))
@@ -184,6 +184,26 @@ def number(value: float) -> str:
     return f"{value:.2e}" if tiny else units.digits(value, 3)
 
 
+def amount(metric: str, value: float) -> str:
+    """A value of a metric: a time with its unit, anything else as a number."""
+    return units.duration(value, 3) if is_time(metric) else number(value)
+
+
+def spread(metric: str, found: Interval) -> str:
+    """A mean with its interval."""
+    return f"{amount(metric, found.mean)} ±{amount(metric, found.half)}"
+
+
+def limit_of(metric: str, value: float) -> str:
+    """A limit that a paper gives, with all its digits."""
+    return units.duration(value) if is_time(metric) else f"{value:g}"
+
+
+def is_time(metric: str) -> bool:
+    """Whether a metric is in seconds, by its name; "mean_fct_s inside" is, too."""
+    return metric.split(" ", maxsplit=1)[0].endswith("_s")
+
+
 def zero(measured: Measured, curve: str, metric: str) -> Verdict:
     """`metric` is exactly zero on `curve`, in every run."""
     values = [value for x in measured.xs for value in measured.values(curve, x, metric)]
@@ -191,7 +211,7 @@ def zero(measured: Measured, curve: str, metric: str) -> Verdict:
         return line(Status.UNTESTED, f"{metric}: {curve} has no runs")
     return line(
         Status.HOLDS if max(values) == 0.0 else Status.FAILS,
-        f"{metric}: largest of {curve} is {number(max(values))} in {len(values)} runs",
+        f"{metric}: largest of {curve} is {amount(metric, max(values))} in {len(values)} runs",
         comparisons=0,
     )
 
@@ -211,21 +231,21 @@ def metric_above(measured: Measured, curve: str, high: str, low: str, x: float) 
     """One metric lies above another on the same curve at x (paired by seed)."""
     difference = paired_difference(*measured.pairs((curve, x, high), (curve, x, low)))
     own, its = (measured.interval(curve, x, name).mean for name in (high, low))
-    return line(above_zero(difference), f"{curve}: {high} {number(own)} against {low} {number(its)}")
+    return line(above_zero(difference), f"{curve}: {high} {amount(high, own)} against {low} {amount(low, its)}")
 
 
 def below_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
     """`metric` lies below a fixed limit on `curve` at x."""
     interval = t_interval([limit - value for value in measured.values(curve, x, metric)])
     own = measured.interval(curve, x, metric)
-    return line(above_zero(interval), f"{curve}: {metric} {number(own.mean)} ±{number(own.half)}, limit {limit:g}")
+    return line(above_zero(interval), f"{curve}: {metric} {spread(metric, own)}, limit {limit_of(metric, limit)}")
 
 
 def above_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
     """`metric` lies above a fixed limit on `curve` at x."""
     interval = t_interval([value - limit for value in measured.values(curve, x, metric)])
     own = measured.interval(curve, x, metric)
-    return line(above_zero(interval), f"{curve}: {metric} {number(own.mean)} ±{number(own.half)}, limit {limit:g}")
+    return line(above_zero(interval), f"{curve}: {metric} {spread(metric, own)}, limit {limit_of(metric, limit)}")
 
 
 def near(measured: Measured, curve: str, metric: str, x: float, value: float, *, within: float) -> Verdict:
@@ -236,7 +256,7 @@ def near(measured: Measured, curve: str, metric: str, x: float, value: float, *,
         status = Status.HOLDS
     elif own.n >= 2 and (own.high < value - within or own.low > value + within):
         status = Status.FAILS
-    text = f"{curve}: {metric} {number(own.mean)} ±{number(own.half)}, paper {number(value)}, within ±{within:g}"
+    text = f"{curve}: {metric} {spread(metric, own)}, paper {amount(metric, value)}, within ±{limit_of(metric, within)}"
     return line(status, text)
 
 
