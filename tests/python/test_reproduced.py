@@ -8,11 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import spinewise as sw
 from spinewise.docs import prose, reproduced
 from spinewise.errors import SpecError
+from spinewise.reproduction import evidence
 from spinewise.reproduction.evidence import HASH_BYTES, Kept, KeptRun
 from spinewise.reproduction.experiment import Effort, Experiment
 from spinewise.reproduction.forms import of_reading
@@ -157,6 +159,15 @@ def test_verdicts_follow_the_checks_of_now(checkout: Path) -> None:
     assert "pdlb-7/evidence.json" in made(checkout, "--check").stderr
     assert made(checkout).returncode == 0
     assert file.read_text() == usual
+
+
+def test_evidence_without_a_number_that_is_wanted_now_keeps_its_verdicts(checkout: Path) -> None:
+    file = checkout / reproduced.EVIDENCE / "pdlb-7" / "runs.parquet"
+    pq.write_table(pq.read_table(file).drop_columns(["value.utilisation"]), file)
+    told = (checkout / reproduced.EVIDENCE / "pdlb-7" / "evidence.json").read_text()
+    found = reproduced.book(checkout)
+    assert evidence.text_of(found.kept["pdlb-7"]) == told
+    assert not [path for path in reproduced.drawings(found) if path.name.startswith("pdlb-7")]
 
 
 # ---- texts beside the experiments ----

@@ -16,6 +16,7 @@ from pathlib import Path
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from spinewise.errors import SpecError
 from spinewise.reproduction import files
 from spinewise.reproduction.forms import headline_forms
 from spinewise.reproduction.reproduce import Reproduction
@@ -33,9 +34,22 @@ DIGITS = 9
 
 
 def shown_forms(done: Reproduction) -> list[str]:
-    """The forms of an experiment whose figures a page shows: those that head verdicts, else its first few."""
+    """The forms of an experiment whose figures a page shows: those that head verdicts, else its first few.
+
+    A figure that wants what was not measured, as it has changed since, is left out until the runs are made again.
+    """
     forms = files.variants(done)
-    return headline_forms(done.experiment, forms) or forms[:MOST_FORMS]
+    wanted = headline_forms(done.experiment, forms) or forms[:MOST_FORMS]
+    return [form for form in wanted if can_be_drawn(done, form)]
+
+
+def can_be_drawn(done: Reproduction, form: str) -> bool:
+    """Whether all that a figure shows was measured."""
+    try:
+        digest(done, form)
+    except SpecError:
+        return False
+    return True
 
 
 def digest(done: Reproduction, form: str) -> str:

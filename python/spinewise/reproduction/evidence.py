@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from spinewise.errors import SpecError
 from spinewise.reading import printable
 from spinewise.reproduction.experiment import (
+    Claim,
     Effort,
     Experiment,
     Measured,
@@ -347,9 +348,24 @@ def lines_of(file: Path) -> Iterator[tuple[tuple[str, str, float, str], Timeline
 
 
 def judged_again(kept: Kept, experiment: Experiment) -> Kept:
-    """The same numbers under the checks as they are now."""
-    done = Reproduction.of(experiment, kept.provenance.effort, kept.measured)
-    return replace(kept, title=experiment.title, checks=tuple(checks_of(done)))
+    """The same numbers under the checks as they are now.
+
+    A check that wants a number which was not measured then keeps the verdict that was kept; a new one has none.
+    """
+    before = {check.key: check.verdict for check in kept.checks}
+    checks = [
+        Check.of(experiment, claim, verdict_of(claim, kept.measured, before.get(claim.key)))
+        for claim in experiment.claims
+    ]
+    return replace(kept, title=experiment.title, checks=tuple(checks))
+
+
+def verdict_of(claim: Claim, measured: Measured, before: Verdict | None) -> Verdict | None:
+    """What a check says of kept numbers; what it said before where they do not suffice."""
+    try:
+        return claim.check(measured)
+    except SpecError:
+        return before
 
 
 def text_of(kept: Kept) -> str:
