@@ -17,7 +17,7 @@
 //! ```
 
 use crate::time::Span;
-use crate::{Port, Queue, Tree};
+use crate::{Port, Queue, Tree, Way};
 
 /// A kind of place a scheme can sit at.
 pub trait Site {
@@ -150,6 +150,21 @@ pub trait Ports {
         None
     }
 
+    /// Told by a controller that knows the topology: how many whole paths lead from this leaf to `leaf` when nothing is
+    /// broken. 0 where an uplink says all about a path, where a packet may have more than two choices, and where no path
+    /// begins with a present route.
+    fn told_paths(&self, leaf: u32) -> u16 {
+        let _ = leaf;
+        0
+    }
+
+    /// Told by a controller that knows the topology: this switch's port on whole path `way` from leaf `from` to leaf `to`,
+    /// if it has a choice there when nothing is broken.
+    fn told_hop(&self, from: u32, to: u32, way: Way) -> Option<Port> {
+        let _ = (from, to, way);
+        None
+    }
+
     /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
     /// `leaf`, by the slower of the port's link and what is beyond it.
     fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
@@ -248,6 +263,22 @@ impl SwitchView<'_> {
     /// map of the fabric that this switch has; a scheme that reads it says so in `About::told`.
     pub fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
         self.ports.told_component(from, to, n)
+    }
+
+    /// Told by a controller that knows the topology: how many whole paths lead from this leaf to `leaf` when nothing is
+    /// broken, numbered as a host's path tags are. 0 where an uplink says all about a path, where a packet may have more
+    /// than two choices, and where no path begins with a present route. A scheme that reads it says so in `About::told`.
+    #[inline]
+    pub fn told_paths(&self, leaf: u32) -> u16 {
+        self.ports.told_paths(leaf)
+    }
+
+    /// Told by a controller that knows the topology: this switch's port on whole path `way` from leaf `from` to leaf `to`,
+    /// if it has a choice there when nothing is broken. The link may be down by now. A scheme that reads it says so in
+    /// `About::told`.
+    #[inline]
+    pub fn told_hop(&self, from: u32, to: u32, way: Way) -> Option<Port> {
+        self.ports.told_hop(from, to, way)
     }
 
     /// A salt that all switches of the fabric share, for what they must agree on; [`SwitchView::salt`] is their own.

@@ -28,9 +28,13 @@
 //! **Bytes.** conweave-p4 adds two 16-bit times to a data packet and puts all else in reserved bits of the InfiniBand
 //! base transport header: `header_bytes = 4`. conweave-ns3 charges nothing (`[scheme] header_bytes = "free"`).
 //!
+//! **Paths.** conweave-ns3 draws from all whole paths to the destination leaf, and the id of a path lists the port of
+//! every hop; control packets go by ECMP, by flow. So here ([`paths`]): where a switch behind the source leaf has a
+//! choice too, as in a fat-tree, a path is the whole way, and that switch obeys the header. Elsewhere a path is an uplink
+//! of the source leaf, which says as much. `path = "uplink"`: everywhere, and further switches hash, by flow.
+//!
 //! Departures:
-//! - A path is the number of an uplink at the source leaf, where the programs list the port of every hop: the same
-//!   where one link leads from spine to leaf. Further tiers hash, by flow.
+//! - One deadline for all destinations; conweave-ns3 has a base RTT for each leaf, which is shorter within a pod.
 //! - A path drawn may be the present one, as in the programs; only a change counts as a reroute.
 //! - Where one path leads to a leaf, packets bear no header and ask for nothing.
 //! - NOTIFY and RTT_REPLY also answer packets of an older epoch; conweave-ns3 passes those on unread.
@@ -45,10 +49,12 @@ use crate::{
     sees::{quantity, us},
 };
 use header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
+use paths::{PathIs, Paths};
 use reorder::{InUse, Place};
-use source::{Draw, NoGoodPath, Source};
+use source::{NoGoodPath, Source};
 
 pub mod header;
+pub mod paths;
 pub mod reorder;
 pub mod source;
 
@@ -71,6 +77,9 @@ crate::params! {
         /// 300).
         theta_inactive_us: f64 = 300.0, Allowed::Number { min: 0.0, max: 1e5 },
             crate::conweave_like!(300.0);
+        /// What a path is: "whole", the port of every hop (conweave-ns3), or "uplink", that of the source leaf, the rest
+        /// by a hash. The same where only the leaf has a choice.
+        path: PathIs = PathIs::Whole, Allowed::Words(PathIs::WORDS);
         /// Paths drawn, with replacement, to find one that is not busy (conweave-ns3: 2).
         sampled_paths: u32 = 2, Allowed::Integer { min: 1.0, max: 64.0 };
         /// When none of them is good: "tail" changes phase on the old path (both programs), "wait" lets the next packet
@@ -126,6 +135,7 @@ pub struct Path {
 pub struct ConWeave {
     source: source::Rules,
     reorder: reorder::Rules,
+    whole: bool,
     path_busy: Span,
     notify_gap: Span,
     oracle: bool,
@@ -144,10 +154,10 @@ const NOTIFIED: u16 = TAILS + 4;
 const SERIES: &[(&str, &str)] = &{
     let mut all = reorder::series::<{ reorder::SERIES.len() + 5 }>();
     all[TAILS as usize] = ("tails", "1 for every TAIL sent");
-    all[REROUTES as usize] = ("reroutes", "uplink that a flow moved to behind its TAIL");
-    all[IDLE_MOVES as usize] = ("idle_moves", "uplink that a flow moved to after a silence");
-    all[KEPT as usize] = ("kept", "uplink that a flow must keep, for it found no reorder queue");
-    all[NOTIFIED as usize] = ("notified", "uplink that a NOTIFY made busy");
+    all[REROUTES as usize] = ("reroutes", "path that a flow moved to behind its TAIL");
+    all[IDLE_MOVES as usize] = ("idle_moves", "path that a flow moved to after a silence");
+    all[KEPT as usize] = ("kept", "path that a flow must keep, for it found no reorder queue");
+    all[NOTIFIED as usize] = ("notified", "path that a NOTIFY made busy");
     all
 };
 
@@ -161,7 +171,7 @@ impl Policy for ConWeave {
         source: "Song et al., SIGCOMM 2023",
         unit: "packet",
         tiers: &["leaf"],
-        told: &["leaf of every host", "base RTT (in theta_reply_us)"],
+        told: &["leaf of every host", "base RTT (in theta_reply_us)", "paths to every leaf, hop by hop"],
         series: SERIES,
     };
     const COMPARED: Option<Compared> = Some(Compared {
@@ -193,8 +203,8 @@ impl Policy for ConWeave {
         way: &[quantity("busy", "µs", "for so long it is not to be drawn, for a NOTIFY named it")],
         ..Sees::NOTHING
     };
-    const IN_THREE_TIERS: &'static str = "leaves choose uplinks, and aggregation switches hash by flow: a path is \
-        an uplink, where the authors' programs name the port of every hop";
+    const IN_THREE_TIERS: &'static str = "leaves choose whole paths, and aggregation switches obey; with path = \
+        \"uplink\" they hash by flow";
     type Site = AtSwitch;
     type Config = Config;
     type Flow = Flow;
@@ -219,6 +229,7 @@ impl Policy for ConWeave {
                 tell_no_queue: config.keep_path_us > 0.0 && !config.oracle_fallback,
                 follows_ns3: false,
             },
+            whole: config.path == PathIs::Whole,
             path_busy: Span::from_us_f64(config.theta_path_busy_us),
             notify_gap: Span::from_us_f64(config.notify_gap_us),
             oracle: config.oracle_fallback,
@@ -250,16 +261,21 @@ impl Policy for ConWeave {
     }
 
     fn sees(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
-        let ways = cx.view.candidates.len();
         if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
-            sight.rule(source::BY_HASH);
+            sight.rule(source::BEHIND);
             return;
         }
-        for (way, path) in cx.peers.here().1[..ways].iter().enumerate() {
-            sight.way(way, 0, us(path.busy_until.since(cx.now)));
+        let paths = Paths::of(cx.view, packet, self.whole);
+        let rows = cx.peers.here().1;
+        for way in 0..cx.view.candidates.len() {
+            let of_way = (0..).zip(rows).filter(|&(path, _)| paths.candidate(Way(path)) == Some(way));
+            // The whole paths behind an uplink: the one that is free first.
+            if let Some(until) = of_way.map(|(_, path)| path.busy_until).min() {
+                sight.way(way, 0, us(until.since(cx.now)));
+            }
         }
         match flow {
-            Flow::Source(source) if source.way.index() < ways => {
+            Flow::Source(source) if paths.candidate(source.way).is_some() => {
                 sight.flow(0, us(cx.now.since(source.last)));
                 if source.deadline != Time::NEVER {
                     sight.flow(1, us(cx.now.since(source.deadline)) - us(source.deadline.since(cx.now)));
@@ -272,19 +288,23 @@ impl Policy for ConWeave {
 
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Way {
-        let ways = cx.view.candidates.len() as u32;
         // conweave-ns3: acknowledgements by ECMP.
-        if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data || ways == 1 {
-            return Way(packet.spread(cx.view.salt, ways) as u16);
+        if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
+            return paths::beyond(cx.view, packet, header, self.whole);
         }
-        let drawn = self.follows_ns3.then(|| self.draw_always(cx, ways));
+        let paths = Paths::of(cx.view, packet, self.whole);
+        if paths.number == 1 {
+            return paths::hashed(cx.view, packet);
+        }
+        let drawn = self.follows_ns3.then(|| paths.draw_always(cx));
         let mut source = match *flow {
-            Flow::Source(source) if u32::from(source.way.0) < ways => source,
-            _ => Source { last: cx.now, ..Source::new(drawn.unwrap_or_else(|| self.draw(cx, ways))) },
+            Flow::Source(source) if paths.candidate(source.way).is_some() => source,
+            _ => Source { last: cx.now, ..Source::new(drawn.unwrap_or_else(|| paths.draw(cx, self.sampled_paths))) },
         };
-        let old = source.rerouted;
+        let (old, now) = (source.rerouted, cx.now);
         let may_leave = self.may_leave(cx, packet);
-        let sent = source.next(&self.source, cx.now, may_leave, || drawn.unwrap_or_else(|| self.draw(cx, ways)));
+        let draw = || drawn.unwrap_or_else(|| paths.draw(cx, self.sampled_paths));
+        let sent = source.next(&self.source, now, may_leave, draw);
         if let Some(way) = sent.moved {
             let series = if sent.header.mark == Mark::Tail { REROUTES } else { IDLE_MOVES };
             cx.out.record(series, f64::from(way.0));
@@ -294,7 +314,7 @@ impl Policy for ConWeave {
         }
         *flow = Flow::Source(source);
         *header = Header { charged: self.header_bytes, ..sent.header };
-        header.way
+        paths.candidate(header.way).map_or_else(|| paths::hashed(cx.view, packet), |candidate| Way(candidate as u16))
     }
 
     fn ingress(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Verdict {
@@ -356,32 +376,6 @@ impl ConWeave {
     /// May a flow leave its path, as far as an oracle knows?
     fn may_leave(&self, cx: &Cx<'_, Self>, packet: &Packet) -> bool {
         !self.oracle || cx.view.free_queues.get(packet.dst as usize).is_some_and(|&free| free > 0)
-    }
-
-    /// Draws paths, with replacement, until one is not busy.
-    // conweave-ns3: two draws, the first not invalid
-    fn draw(&self, cx: &mut Cx<'_, Self>, ways: u32) -> Draw {
-        let now = cx.now;
-        let (_, paths) = cx.peers.current();
-        let mut first = None;
-        for _ in 0..self.sampled_paths {
-            let way = Way(cx.rng.below(ways) as u16);
-            let first = *first.get_or_insert(way);
-            if paths.get(way.index()).is_none_or(|path| path.busy_until <= now) {
-                return Draw { first, good: Some(way) };
-            }
-        }
-        Draw { first: first.unwrap_or_default(), good: None }
-    }
-
-    /// The same, as conweave-ns3 does for every data packet: a path that it does not use, then two to choose from.
-    #[cold]
-    fn draw_always(&self, cx: &mut Cx<'_, Self>, ways: u32) -> Draw {
-        let [_, first, second] = core::array::from_fn(|_| Way(cx.rng.below(ways) as u16));
-        let now = cx.now;
-        let (_, paths) = cx.peers.current();
-        let is_good = |way: &Way| paths.get(way.index()).is_none_or(|path| path.busy_until <= now);
-        Draw { first, good: [first, second].into_iter().find(is_good) }
     }
 
     /// The packet was marked on its way: its path shall rest.

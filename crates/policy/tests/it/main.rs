@@ -5,6 +5,7 @@ mod common;
 mod conga;
 mod conweave_destination;
 mod conweave_order;
+mod conweave_paths;
 mod conweave_source;
 mod drill;
 mod elab;

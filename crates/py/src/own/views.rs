@@ -6,7 +6,7 @@ use super::wishes::{Stream, Wishes};
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use spinewise_policy::{HostView, Port, SwitchView, Tier};
+use spinewise_policy::{HostView, Port, SwitchView, Tier, Way};
 use spinewise_sim::bank::{Hook, Room};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -168,7 +168,7 @@ const HOST_HAS: &str = "host, leaf, link_rate, path_rate, base_rtt, base_one_way
 const SWITCH_HAS: &str = "switch, tier, candidates, host_ports, salt, fabric_salt, queue_bytes(port), \
                           queue_packets(port), queueing_delay(port), rate(port), free_queue(port), free_queues(host), \
                           leaf_of(host), towards(leaf), told_capacity(port, leaf), told_path(leaf, leaf, n), \
-                          told_loss(leaf), told_component(leaf, leaf, n)";
+                          told_loss(leaf), told_component(leaf, leaf, n), told_paths(leaf), told_hop(leaf, leaf, way)";
 
 /// Why a view has no such attribute.
 fn no_such(name: &str, own: (&str, &str), other: (&str, &str)) -> PyErr {
@@ -366,6 +366,16 @@ impl OfSwitch {
             Some((rate, ports)) => Ok(Some((rate, self.list(py, ports)?))),
             None => Ok(None),
         })
+    }
+    /// Told: how many whole paths lead to a leaf; 0 where an uplink says all about a path.
+    fn told_paths(&self, leaf: u32) -> PyResult<u16> {
+        let leaf = self.extent.leaf(leaf)?;
+        at_switch(|view| Ok(view.told_paths(leaf)))
+    }
+    /// Told: this switch's port on a whole path between two leaves; or None.
+    fn told_hop(&self, from: u32, to: u32, way: u16) -> PyResult<Option<u16>> {
+        let (from, to) = (self.extent.leaf(from)?, self.extent.leaf(to)?);
+        at_switch(|view| Ok(view.told_hop(from, to, Way(way)).map(|port| port.0)))
     }
     fn __getattr__(&self, name: &str) -> PyResult<Py<PyAny>> {
         Err(no_such(name, ("switch", SWITCH_HAS), ("host", HOST_HAS)))

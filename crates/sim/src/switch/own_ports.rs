@@ -4,7 +4,7 @@ use super::Switch;
 use crate::link::Wires;
 use crate::net::Net;
 use spinewise_policy::site::Ports;
-use spinewise_policy::{Port as PortId, Queue, Span, Time, Tree};
+use spinewise_policy::{Port as PortId, Queue, Span, Time, Tree, Way};
 
 /// A switch's own ports as its scheme sees them.
 pub(super) struct OwnPorts<'a> {
@@ -62,6 +62,16 @@ impl Ports for OwnPorts<'_> {
         let net = self.net;
         let component = net.components.between(&net.topology, self.owner.map, from, to).get(n)?;
         Some((component.capacity, component.ports.get(&self.owner.id).map_or(&[], Vec::as_slice)))
+    }
+    fn told_paths(&self, leaf: u32) -> u16 {
+        let (topology, own) = (&self.net.topology, self.owner);
+        let paths = topology.whole_paths(own.id, leaf);
+        let built = topology.uplinks(own.id, leaf);
+        let leads = || topology.choices(own.row, leaf).iter().any(|port| built.contains(port));
+        if paths == 0 || own.row == own.id * topology.leaves || leads() { paths } else { 0 }
+    }
+    fn told_hop(&self, from: u32, to: u32, way: Way) -> Option<PortId> {
+        self.net.topology.port_on(from, to, way.0, self.owner.id).map(PortId)
     }
     fn told_capacity(&self, port: PortId, leaf: u32) -> u64 {
         self.net.topology.capacity(self.owner.id, port.0, leaf)

@@ -30,6 +30,29 @@ impl Topology {
         path
     }
 
+    /// How many whole paths lead from one leaf to another; 0 if no switch behind the first has a choice, so that an uplink
+    /// says all, and where tags do not name paths.
+    pub fn whole_paths(&self, from: u32, to: u32) -> u16 {
+        let ways = self.ways[(from * self.leaves + to) as usize];
+        let is_more = self.tags_name_paths && usize::from(ways) > self.uplinks(from, to).len();
+        if is_more { ways } else { 0 }
+    }
+
+    /// The port that `switch` has on path `way` between two leaves when nothing is broken, if it is one of the two
+    /// switches there that may have a choice.
+    pub fn port_on(&self, from: u32, to: u32, way: u16, switch: u32) -> Option<u16> {
+        if !self.tags_name_paths || way >= self.ways[(from * self.leaves + to) as usize] {
+            return None;
+        }
+        let (first, second) = self.split(from, to, way);
+        let up = *self.uplinks(from, to).get(usize::from(first))?;
+        match switch {
+            _ if switch == from => Some(up),
+            _ if switch == self.behind(from, up) => self.uplinks(switch, to).get(usize::from(second)).copied(),
+            _ => None,
+        }
+    }
+
     /// Bits per second of each way from each leaf, by `to * most_ways + way`: the slowest link between the two; 0 where
     /// there is no such way. Of whole paths only: see [`Topology::tags_name_paths`].
     pub fn path_rates(&self) -> Vec<Box<[u64]>> {

@@ -7,6 +7,7 @@ mod common;
 mod components;
 mod conservation;
 mod conweave;
+mod conweave_paths;
 mod deadlock;
 mod dynamics;
 mod edge_spreading;

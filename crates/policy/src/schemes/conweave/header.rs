@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | stamped, phase, mark | 1 | |
 //! | bytes charged | 1 | |
-//! | way | 2 | uplink of the source leaf |
+//! | way | 2 | path from the source leaf; SELB: its uplink |
 //! | epoch | 1 | the last 256 epochs differ |
 //! | tx, tail | 5 + 5 | picoseconds modulo 2⁴⁰: 1.1 s |
 //!
@@ -92,7 +92,7 @@ pub struct Header {
     pub mark: Mark,
     /// Bytes charged.
     pub charged: u8,
-    /// The path: an uplink of the source leaf.
+    /// The path, or the uplink of the source leaf.
     pub way: Way,
     /// Epoch of the flow.
     pub epoch: u8,

@@ -86,13 +86,15 @@ pub const RULES: &[Rule] = &[
     Rule::Keeps("an answer is awaited, or CLEAR, or its path may not be left: it stays"),
     Rule::Follows("behind its TAIL: on the path that it was rerouted to"),
     Rule::Chooses("a flow that starts: a path drawn that is not busy, if any"),
-    Rule::Keeps("not a data packet at its source leaf: by a hash of the header"),
+    Rule::Keeps(
+        "not a data packet at its source leaf: by its path if that is a whole one, else by a hash of the header",
+    ),
 ];
 const BEHIND_TAIL: usize = 5;
 /// Of [`RULES`]: the flow starts.
 pub const STARTS: usize = 6;
-/// Of [`RULES`]: a hash decides.
-pub const BY_HASH: usize = 7;
+/// Of [`RULES`]: its path or a hash decides.
+pub const BEHIND: usize = 7;
 
 /// What a packet is to its flow; the numbers are places in [`RULES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,6 +26,8 @@ pub struct FakePorts {
     pub lost: Vec<u32>,
     /// Symmetric components to every other leaf: bits per second, and own ports.
     pub components: Vec<(u64, Vec<u16>)>,
+    /// This device's port on each whole path; none where an uplink says all.
+    pub hops: Vec<u16>,
 }
 
 impl Ports for FakePorts {
@@ -49,6 +51,12 @@ impl Ports for FakePorts {
     }
     fn told_component(&self, _: u32, _: u32, n: usize) -> Option<(u64, &[u16])> {
         self.components.get(n).map(|(capacity, ports)| (*capacity, &ports[..]))
+    }
+    fn told_paths(&self, _: u32) -> u16 {
+        self.hops.len() as u16
+    }
+    fn told_hop(&self, _: u32, _: u32, way: Way) -> Option<Port> {
+        self.hops.get(way.index()).copied().map(Port)
     }
     fn towards(&self, leaf: u32) -> &[u16] {
         &self.routes[leaf as usize]
@@ -144,6 +152,7 @@ where
                     waiting: vec![],
                     lost: vec![],
                     components: vec![],
+                    hops: vec![],
                     routes: (0..4).map(|leaf| routes(tier, device, leaf, ports)).collect(),
                 },
                 leaf_of: (0..16).map(|host| host / 4).collect(),

@@ -1,0 +1,120 @@
+//! The paths that a source leaf draws from, and how switches behind it obey.
+//!
+//! A whole path is numbered as a host's path tag is: along the leaf's uplinks, and for each along the links beyond. The
+//! operator tells every switch which of its ports a path means ([`SwitchView::told_hop`]); conweave-ns3 writes these
+//! ports into the header instead, four bytes. Its set of paths has the order of these ids, so a run that follows it event
+//! by event ([`ConWeave`]) draws as it does over two tiers only.
+//!
+//! **What breaks.** A path whose uplink is no route any more leaves the set, and its flows start anew on another. What
+//! breaks farther on the leaf does not learn from its routes: there the packet is hashed among the ports that are left.
+//! Answers are late on such a path, as on any, if it is slower.
+
+use super::header::Header;
+use super::source::Draw;
+use super::{ConWeave, Path};
+use crate::{Cx, Kind, Packet, Rng, SwitchView, Time, Way};
+
+crate::choice! {
+    /// What a path is.
+    PathIs {
+        /// The whole way to the destination leaf.
+        Whole = "whole",
+        /// An uplink of the source leaf; switches behind it hash.
+        Uplink = "uplink",
+    }
+}
+
+/// The paths from this leaf to where a packet goes.
+#[derive(Clone, Copy)]
+pub struct Paths<'a> {
+    view: SwitchView<'a>,
+    to: u32,
+    is_whole: bool,
+    /// How many there are, with those whose uplink died.
+    pub number: u32,
+}
+
+impl<'a> Paths<'a> {
+    /// Those of a packet in hand; `whole` ones where these are more than the uplinks.
+    #[inline]
+    pub fn of(view: SwitchView<'a>, packet: &Packet, whole: bool) -> Self {
+        let to = if whole { view.leaf_of(packet.dst) } else { 0 };
+        match if whole { view.told_paths(to) } else { 0 } {
+            0 => Paths { view, to, is_whole: false, number: view.candidates.len() as u32 },
+            paths => Paths { view, to, is_whole: true, number: u32::from(paths) },
+        }
+    }
+
+    /// The candidate that a path begins with; none if there is no such path, or that link is no route any more.
+    #[inline]
+    pub fn candidate(&self, path: Way) -> Option<usize> {
+        if !self.is_whole {
+            return (path.index() < self.view.candidates.len()).then(|| path.index());
+        }
+        let port = self.view.told_hop(self.view.switch, self.to, path)?;
+        self.view.candidates.iter().position(|&candidate| candidate == port.0)
+    }
+
+    /// One of those that begin with a candidate, all alike.
+    #[inline]
+    fn one(&self, rng: &mut Rng) -> Way {
+        let path = Way(rng.below(self.number) as u16);
+        if self.candidate(path).is_some() { path } else { self.one_left(rng) }
+    }
+
+    #[cold]
+    fn one_left(&self, rng: &mut Rng) -> Way {
+        let left = || (0..self.number as u16).map(Way).filter(|&path| self.candidate(path).is_some());
+        let nth = rng.below(left().count().max(1) as u32);
+        left().nth(nth as usize).unwrap_or_default()
+    }
+
+    /// Draws up to `most` paths, with replacement, until one is not busy.
+    // conweave-ns3: two draws, the first not invalid
+    pub fn draw(&self, cx: &mut Cx<'_, ConWeave>, most: u32) -> Draw {
+        let now = cx.now;
+        let (_, rows) = cx.peers.current();
+        let mut first = None;
+        for _ in 0..most {
+            let path = self.one(cx.rng);
+            let first = *first.get_or_insert(path);
+            if is_good(rows, path, now) {
+                return Draw { first, good: Some(path) };
+            }
+        }
+        Draw { first: first.unwrap_or_default(), good: None }
+    }
+
+    /// The same, as conweave-ns3 does for every data packet: a path that it does not use, then two to choose from.
+    #[cold]
+    pub fn draw_always(&self, cx: &mut Cx<'_, ConWeave>) -> Draw {
+        let [_, first, second] = core::array::from_fn(|_| self.one(cx.rng));
+        let now = cx.now;
+        let (_, rows) = cx.peers.current();
+        Draw { first, good: [first, second].into_iter().find(|&path| is_good(rows, path, now)) }
+    }
+}
+
+fn is_good(rows: &[Path], path: Way, now: Time) -> bool {
+    rows.get(path.index()).is_none_or(|row| row.busy_until <= now)
+}
+
+/// Where a packet goes that is no data at its source leaf: by its path if it has a `whole` one that has a living port
+/// here, else by a hash.
+#[inline]
+pub fn beyond(view: SwitchView<'_>, packet: &Packet, header: &Header, whole: bool) -> Way {
+    if whole && packet.kind == Kind::Data && header.stamped {
+        let hop = view.told_hop(view.leaf_of(packet.src), view.leaf_of(packet.dst), header.way);
+        let candidate = hop.and_then(|port| view.candidates.iter().position(|&candidate| candidate == port.0));
+        if let Some(candidate) = candidate {
+            return Way(candidate as u16);
+        }
+    }
+    hashed(view, packet)
+}
+
+/// By a hash of the header.
+#[inline]
+pub fn hashed(view: SwitchView<'_>, packet: &Packet) -> Way {
+    Way(packet.spread(view.salt, view.candidates.len() as u32) as u16)
+}
