@@ -327,7 +327,7 @@ def test_a_reduction_is_graded_over_loads() -> None:
 def test_up_to_is_judged_where_the_lead_is_largest() -> None:
     verdict = evaluation.up_to("Hermes", "mean_fct_s", 0.20)(TWO)
     assert verdict.status is Status.HOLDS
-    assert "x=0.3" in verdict.evidence[0]
+    assert " at 0.3: " in verdict.evidence[0]
 
 
 def test_a_scheme_that_was_not_run_decides_nothing() -> None:

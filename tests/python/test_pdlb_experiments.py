@@ -50,7 +50,7 @@ def test_a_step_against_the_trend_leaves_it_in_part() -> None:
     table = measured({1.0: [1.0, 1.5, 1.2], 2.0: [0.5, 0.9, 0.7], 3.0: [5.0, 5.5, 5.2]})
     verdict = claims.trend(table, "a", "y", rising=1.0)
     assert verdict.status is Status.PARTLY
-    assert "against it, y of a from x=1 to 2" in verdict.evidence[0]
+    assert "against it, y of a from 1 to 2" in verdict.evidence[0]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from statistics import median
 from spinewise.measures import units
 from spinewise.measures.stats import Interval, paired_difference, t_interval
 from spinewise.reproduction.experiment import Claim, Measured, Status, Verdict
+from spinewise.reproduction.words import named
 
 MARKS = {
     Status.HOLDS: "yes",
@@ -98,7 +99,7 @@ def higher(measured: Measured, curve: str, others: Sequence[str], metric: str, x
 def comparison(measured: Measured, curve: str, other: str, metric: str, x: float) -> str:
     """Both values and their difference, in words."""
     own, its = (measured.interval(name, x, metric).mean for name in (curve, other))
-    text = f"{metric} at x={x:g}: {curve} {amount(metric, own)} against {other} {amount(metric, its)}"
+    text = f"{named(metric)} at {x:g}: {curve} {amount(metric, own)} against {other} {amount(metric, its)}"
     if its > 0.0:
         text += f" ({percent(measured.difference(curve, other, x, metric), its)})"
     return text + measured.mark(x)
@@ -117,7 +118,7 @@ def step(measured: Measured, curve: str, metric: str, before: float, after: floa
 def step_text(measured: Measured, curve: str, metric: str, before: float, after: float) -> str:
     """Such a step in words."""
     first, last = (measured.interval(curve, x, metric).mean for x in (before, after))
-    text = f"{metric} of {curve} from x={before:g} to {after:g}: {amount(metric, first)} to {amount(metric, last)}"
+    text = f"{named(metric)} of {curve} from {before:g} to {after:g}: {amount(metric, first)} to {amount(metric, last)}"
     if first > 0.0:
         text += f" ({percent(step(measured, curve, metric, before, after), first)})"
     return text + "".join(dict.fromkeys(measured.mark(x) for x in (before, after)))
@@ -139,7 +140,7 @@ def trend(measured: Measured, curve: str, metric: str, *, rising: float) -> Verd
     In part when the ends say so and a step does not.
     """
     if len(measured.xs) < 2:
-        return line(Status.UNTESTED, f"{metric} of {curve}: fewer than two points")
+        return line(Status.UNTESTED, f"{named(metric)} of {curve}: fewer than two points")
     ends = (measured.xs[0], measured.xs[-1])
     whole = above_zero(signed(step(measured, curve, metric, *ends), rising))
     steps = pairwise(measured.xs)
@@ -160,7 +161,7 @@ def bend(measured: Measured, curve: str, metric: str, *, valley: float) -> Verdi
     """
     inner = measured.xs[1:-1]
     if not inner:
-        return line(Status.UNTESTED, f"{metric} of {curve}: fewer than three points")
+        return line(Status.UNTESTED, f"{named(metric)} of {curve}: fewer than three points")
     best = min(inner, key=lambda x: valley * measured.interval(curve, x, metric).mean)
     ends = (measured.xs[0], measured.xs[-1])
     found = [above_zero(signed(step(measured, curve, metric, best, end), valley)) for end in ends]
@@ -208,10 +209,10 @@ def zero(measured: Measured, curve: str, metric: str) -> Verdict:
     """`metric` is exactly zero on `curve`, in every run."""
     values = [value for x in measured.xs for value in measured.values(curve, x, metric)]
     if not values:
-        return line(Status.UNTESTED, f"{metric}: {curve} has no runs")
+        return line(Status.UNTESTED, f"{named(metric)}: {curve} has no runs")
     return line(
         Status.HOLDS if max(values) == 0.0 else Status.FAILS,
-        f"{metric}: largest of {curve} is {amount(metric, max(values))} in {len(values)} runs",
+        f"{named(metric)}: largest of {curve} is {amount(metric, max(values))} in {len(values)} runs",
         comparisons=0,
     )
 
@@ -238,14 +239,18 @@ def below_limit(measured: Measured, curve: str, metric: str, limit: float, x: fl
     """`metric` lies below a fixed limit on `curve` at x."""
     interval = t_interval([limit - value for value in measured.values(curve, x, metric)])
     own = measured.interval(curve, x, metric)
-    return line(above_zero(interval), f"{curve}: {metric} {spread(metric, own)}, limit {limit_of(metric, limit)}")
+    return line(
+        above_zero(interval), f"{curve}: {named(metric)} {spread(metric, own)}, limit {limit_of(metric, limit)}"
+    )
 
 
 def above_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
     """`metric` lies above a fixed limit on `curve` at x."""
     interval = t_interval([value - limit for value in measured.values(curve, x, metric)])
     own = measured.interval(curve, x, metric)
-    return line(above_zero(interval), f"{curve}: {metric} {spread(metric, own)}, limit {limit_of(metric, limit)}")
+    return line(
+        above_zero(interval), f"{curve}: {named(metric)} {spread(metric, own)}, limit {limit_of(metric, limit)}"
+    )
 
 
 def near(measured: Measured, curve: str, metric: str, x: float, value: float, *, within: float) -> Verdict:
@@ -256,7 +261,8 @@ def near(measured: Measured, curve: str, metric: str, x: float, value: float, *,
         status = Status.HOLDS
     elif own.n >= 2 and (own.high < value - within or own.low > value + within):
         status = Status.FAILS
-    text = f"{curve}: {metric} {spread(metric, own)}, paper {amount(metric, value)}, within ±{limit_of(metric, within)}"
+    text = f"{curve}: {named(metric)} {spread(metric, own)}, paper {amount(metric, value)}"
+    text += f", within ±{limit_of(metric, within)}"
     return line(status, text)
 
 
@@ -317,7 +323,7 @@ def up_to(measured: Measured, curve: str, metric: str, *, claimed: float, others
     places = [(other, x) for other in others or measured.others(curve) for x in measured.xs]
     shares = {place: relative(measured, curve, *place, metric) for place in places}
     if not places:
-        return line(Status.UNTESTED, f"{metric}: no runs of {curve} and others")
+        return line(Status.UNTESTED, f"{named(metric)}: no runs of {curve} and others")
     other, x = min(places, key=shares.__getitem__)
     found = reduction(measured, curve, other, metric, x, claimed=claimed)
     return replace(found, evidence=(*found.evidence, median_cell(list(shares.values()))), comparisons=len(places))

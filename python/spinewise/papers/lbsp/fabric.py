@@ -17,6 +17,7 @@ from spinewise.measures import stats
 from spinewise.papers.lbsp.tree import LARGE, QUIET_US, SMALL, Tree
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Assumption, Measured, Status, Verdict
+from spinewise.reproduction.words import named
 from spinewise.specs.spec import Spec
 from spinewise.specs.variants import Variant, parse
 
@@ -123,7 +124,7 @@ def grows(measured: Measured, curve: str, metric: str, before: float, after: flo
         status = Status.HOLDS
     elif ratio.n >= 2 and ratio.high < factor:
         status = Status.FAILS
-    text = f"{metric} of {curve} from x={before:g} to {after:g}: {ratio.mean:.1f} ±{ratio.half:.1f} times"
+    text = f"{named(metric)} of {curve} from {before:g} to {after:g}: {ratio.mean:.1f} ±{ratio.half:.1f} times"
     return claims.line(status, f"{text}, at least {factor:g}")
 
 

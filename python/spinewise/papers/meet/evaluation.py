@@ -244,7 +244,7 @@ def steady(measured: Measured, curves: Iterable[str]) -> Verdict:
             thirds = [measured.interval(curve, x, metric).mean for metric in figures.THIRDS]
             grown = thirds[-1] / thirds[0] - 1.0
             status = Status.HOLDS if grown <= GROWN else Status.OPEN
-            text = f"{curve} at x={x:g}: thirds of the run {', '.join(f'{1e6 * value:.0f}' for value in thirds)} µs"
+            text = f"{curve} at {x:g}: thirds of the run {', '.join(f'{1e6 * value:.0f}' for value in thirds)} µs"
             found.append(claims.line(status, f"{text} ({100 * grown:+.0f} %)", comparisons=0))
     return claims.combined(found)
 
@@ -306,7 +306,7 @@ def counts(part: Measured) -> list[str]:
         flows, small, large = (part.interval(curve, x, f"{key}flows").mean for key in ("", "small_", "large_"))
         wire = max(part.values(curve, x, "wire_of_available"))
         over = sum(m.overloaded for m in of)
-        text = f"at x={x:g}: {len(of)} seeds, {flows:.0f} flows each, {small:.0f} small, {large:.0f} large"
+        text = f"at {x:g}: {len(of)} seeds, {flows:.0f} flows each, {small:.0f} small, {large:.0f} large"
         text += f"; worst leaf asked for up to {wire:.2f} of what it has"
         found.append(text + (f"; {over} of {len(of)} overloaded" if over else ""))
     return found

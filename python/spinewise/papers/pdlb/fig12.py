@@ -10,6 +10,7 @@ from spinewise.papers.pdlb import large
 from spinewise.papers.pdlb.transports import THREE, TRANSPORTS
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Claim, Effort, Measured, Run, Verdict
+from spinewise.reproduction.words import named
 
 # Enough to compare the workloads with: the paper says it of all schemes.
 BESIDE = ("ECMP", "PDLB")
@@ -38,7 +39,7 @@ def differs(metric: str, sign: float, name: str, measured: Measured) -> Verdict:
             own, its = (part.values(curve, x, metric) for part in (mining, search))
             change = paired_difference(own, its)
             ours = claims.percent(change, sum(its) / len(its))
-            text = f"{metric} of {curve} at x={x:g}: data mining {ours} against web search{mining.mark(x)}"
+            text = f"{named(metric)} of {curve} at {x:g}: data mining {ours} against web search{mining.mark(x)}"
             found.append(claims.line(claims.above_zero(claims.signed(change, sign)), text))
     return claims.graded(found)
 
