@@ -2,7 +2,9 @@
 //!
 //! He, Rozner, Agarwal, Felter, Carter, Akella, "Presto: edge-based load balancing for fast datacenter networks",
 //! SIGCOMM 2015. Constants as PDLB compares against it: cells of 44 segments of 1460 B. In the preset `ns3-hermes`
-//! cells of 10 segments of 1400 B, as in the public ns-3 code of Hermes.
+//! cells of 10 segments of 1400 B, as in the public ns-3 code of Hermes, and two more rules of that code: a host cuts
+//! acknowledgements into cells as it does data (`acks = "cells"`), and a flow starts anywhere in a round, so that its
+//! first cell has any length up to a full one (`first_cell = "any"`).
 //!
 //! | equation or rule | function |
 //! |---|---|
@@ -25,8 +27,8 @@
 //!   packets). `"equal"`, the default, is the paper's before a failure.
 //! - The receiver's change to GRO is none of the scheme's business: `transport.resequencing` holds packets back. It is
 //!   off by default (the PDLB paper mentions none), so reordering shows as duplicate acknowledgements.
-//! - Only data is cut into cells; acknowledgements are left to the fabric, as a cell of 44 pure acknowledgements is no
-//!   64 KB. Algorithm 1 counts bytes; `count = "bytes"` does, `"packets"` is the PDLB paper's 44 segments. With full
+//! - Only data is cut into cells by default; acknowledgements are left to the fabric, as a cell of 44 pure
+//!   acknowledgements is no 64 KB. Algorithm 1 counts bytes; `count = "bytes"` does, `"packets"` is the PDLB paper's 44 segments. With full
 //!   segments of 1460 B the two cut at the same packets.
 //! - The first path is drawn at random per flow, so that equal flows do not march in step.
 
@@ -69,6 +71,26 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// Who chooses the paths of acknowledgements.
+    Acks {
+        /// The fabric.
+        Fabric = "fabric",
+        /// The host, in cells of their own.
+        Cells = "cells",
+    }
+}
+
+crate::choice! {
+    /// How long a flow's first cell is.
+    FirstCell {
+        /// As any other.
+        Full = "full",
+        /// Any length up to that, all alike.
+        Any = "any",
+    }
+}
+
 crate::params! {
     /// Presto's parameters.
     Config {
@@ -83,6 +105,10 @@ crate::params! {
         /// What the rates of paths, as told, are good for: nothing, fewer cells on slower paths (Presto's weights after
         /// a failure), or shorter cells there (public ns-3 code of Hermes).
         weights: Weights = Weights::Equal, Allowed::Words(Weights::WORDS);
+        /// Who chooses the paths of acknowledgements: the fabric, or the host in cells (public ns-3 code of Hermes).
+        acks: Acks = Acks::Fabric, Allowed::Words(Acks::WORDS);
+        /// How long a flow's first cell is: full, or of any length up to that (public ns-3 code of Hermes).
+        first_cell: FirstCell = FirstCell::Full, Allowed::Words(FirstCell::WORDS);
     }
 }
 
@@ -107,6 +133,8 @@ pub struct Presto {
     count: Count,
     order: Order,
     weights: Weights,
+    acks: Acks,
+    first_cell: FirstCell,
     size: u32,
 }
 
@@ -129,8 +157,14 @@ impl Policy for Presto {
         pick: "O(1)",
         update: "–",
     });
-    const PRESETS: &'static [InPreset] =
-        &[InPreset { preset: "ns3-hermes", params: &[("flowcell_packets", Value::Number(10.0))] }];
+    const PRESETS: &'static [InPreset] = &[InPreset {
+        preset: "ns3-hermes",
+        params: &[
+            ("flowcell_packets", Value::Number(10.0)),
+            ("acks", Value::Word("cells")),
+            ("first_cell", Value::Word("any")),
+        ],
+    }];
     const SEES: Sees = Sees {
         rules: &[
             Rule::Keeps("the flowcell is not full: it goes on"),
@@ -158,11 +192,13 @@ impl Policy for Presto {
             Count::Packets => config.flowcell_packets,
             Count::Bytes => config.flowcell_bytes,
         };
-        Presto { count: config.count, order: config.order, weights: config.weights, size }
+        let Config { count, order, weights, acks, first_cell, .. } = *config;
+        Presto { count, order, weights, acks, first_cell, size }
     }
 
     fn layout(&self, _: &Shape) -> Layout {
-        Layout { path_rates: self.weights != Weights::Equal, ..Layout::default() }
+        let picks_acks = self.acks == Acks::Cells;
+        Layout { path_rates: self.weights != Weights::Equal, picks_acks, ..Layout::default() }
     }
 
     fn sees(&self, cx: &Cx<'_, Self>, cell: &Cell, packet: &Packet, sight: &mut Sight<'_>) {
@@ -186,7 +222,8 @@ impl Policy for Presto {
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, cell: &mut Cell, packet: &Packet, _: &mut ()) -> Way {
         let paths = cx.view.ways_to_host(packet.dst);
-        if packet.kind != Kind::Data || paths == 0 {
+        let is_own = packet.kind == Kind::Data || (packet.kind == Kind::Ack && self.acks == Acks::Cells);
+        if !is_own || paths == 0 {
             return Way::ANY;
         }
         let amount = self.amount(packet);
@@ -211,6 +248,9 @@ impl Policy for Presto {
                 Weights::CellSizes => cell_size(self.size, weight(cell.path)),
                 Weights::Equal | Weights::Cells => self.size,
             };
+        }
+        if fresh && self.first_cell == FirstCell::Any {
+            cell.sent = cx.rng.below(cell.size);
         }
         cell.sent = cell.sent.saturating_add(amount);
         // The number of paths may have shrunk since the cell began.
@@ -361,10 +401,14 @@ mod tests {
     const RATES: [u64; 6] = [0, 0, 0, 10_000_000_000, 10_000_000_000, 2_000_000_000];
 
     fn picks(config: &Config, flow: u64, count: usize) -> Vec<u16> {
+        picks_of(Kind::Data, config, flow, count)
+    }
+
+    fn picks_of(kind: Kind, config: &Config, flow: u64, count: usize) -> Vec<u16> {
         let scheme = Presto::new(config);
         let (mut rng, mut cell) = (Rng::stream(flow, "presto", 0), Cell::default());
         let view = HostView { leaf_of: &[0, 1], ways: &[0, 3], path_rates: &RATES, ..HostView::default() };
-        let packet = Packet { kind: Kind::Data, dst: 1, payload: 1460, ..Packet::default() };
+        let packet = Packet { kind, dst: 1, payload: 1460, ..Packet::default() };
         let pick = |_| {
             let peers = Table { ids: &[], peers: &mut [], routes: &mut [], stride: 0, current: 0 };
             let out = Out::new(&mut [], &mut []);
@@ -402,6 +446,29 @@ mod tests {
         }
         assert!(runs.windows(2).all(|two| two[1].0 == (two[0].0 + 1) % 3), "in turn: {runs:?}");
         assert_eq!([cell_size(10, 0), cell_size(44, ONE)], [1, 44]);
+    }
+
+    #[test]
+    fn a_first_cell_of_any_length_is_followed_by_full_ones() {
+        let config = Config { first_cell: FirstCell::Any, flowcell_packets: 10, ..Config::default() };
+        let mut lengths = [0u32; 10];
+        for flow in 0..5_000 {
+            let ways = picks(&config, flow, 45);
+            let runs: Vec<usize> = ways.chunk_by(|a, b| a == b).map(<[u16]>::len).collect();
+            assert!(runs[1..runs.len() - 1].iter().all(|&run| run == 10), "{runs:?}");
+            lengths[runs[0] - 1] += 1;
+        }
+        // 500 of each; standard deviation 21.
+        assert!(lengths.iter().all(|&count| count.abs_diff(500) < 100), "{lengths:?}");
+    }
+
+    #[test]
+    fn acknowledgements_go_in_cells_if_told_so() {
+        let cells = Config { acks: Acks::Cells, flowcell_packets: 4, ..Config::default() };
+        let ways = picks_of(Kind::Ack, &cells, 3, 12);
+        let runs: Vec<usize> = ways.chunk_by(|a, b| a == b).map(<[u16]>::len).collect();
+        assert_eq!(runs, [4, 4, 4]);
+        assert!(picks_of(Kind::Ack, &Config::default(), 3, 12).iter().all(|&way| Way(way) == Way::ANY));
     }
 
     #[test]
