@@ -7,10 +7,11 @@ result.flows                    # pyarrow.Table, one row per flow
 result.summary().of("short").fct_s.p99
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from spinewise import core
 from spinewise.comparison.cells import Comparison
-from spinewise.comparison.plan import compare
-from spinewise.comparison.verdict import Verdict, verdicts
 from spinewise.errors import SchemeError, SpecError
 from spinewise.measures.facts import Facts
 from spinewise.measures.summary import Summary
@@ -22,7 +23,11 @@ from spinewise.runs.result import Result
 from spinewise.runs.validation import Validation, validate
 from spinewise.specs.schemes import schemes
 from spinewise.specs.spec import load, resolve
-from spinewise.studies.api import sweep
+
+if TYPE_CHECKING:
+    from spinewise.comparison.plan import compare
+    from spinewise.comparison.verdict import Verdict, verdicts
+    from spinewise.studies.api import sweep
 
 __all__ = [
     "ANY",
@@ -59,9 +64,24 @@ __all__ = [
 
 __version__: str
 
+# What takes many runs needs the store and its libraries, which a single run does not: loaded when first asked for.
+LATER = {
+    "Verdict": "spinewise.comparison.verdict",
+    "compare": "spinewise.comparison.plan",
+    "sweep": "spinewise.studies.api",
+    "verdicts": "spinewise.comparison.verdict",
+}
 
-def __getattr__(name: str) -> str:
-    """``__version__`` comes from the engine, which is loaded when first needed."""
+
+def __getattr__(name: str) -> object:
+    """``__version__`` comes from the engine, which is loaded when first needed; see also `LATER`."""
     if name == "__version__":
         return core.version()
+    if name in LATER:
+        return getattr(import_module(LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """All that the package offers, loaded or not."""
+    return sorted({*globals(), *LATER})

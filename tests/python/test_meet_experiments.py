@@ -347,6 +347,6 @@ def test_alike_is_within_five_percent() -> None:
 def test_evidence_says_how_many_flows_and_what_is_overloaded() -> None:
     check = partial(evaluation.ahead, "MEET", ["Hermes"], ["mean_fct_s"])
     evidence = evaluation.counted(check, TWO).evidence
-    counts = "at x=0.3: 3 seeds, 100 flows each, 60 small, 5 large; worst leaf asked for up to 1.20 of what it has"
+    counts = "at 0.3: 3 seeds, 100 flows each, 60 small, 5 large; worst leaf asked for up to 1.20 of what it has"
     assert counts in evidence
-    assert [text for text in evidence if "3 of 3 overloaded" in text and "x=0.6" in text]
+    assert [text for text in evidence if "3 of 3 overloaded" in text and "at 0.6" in text]
