@@ -167,7 +167,7 @@ def test_evidence_without_a_number_that_is_wanted_now_keeps_its_verdicts(checkou
     told = (checkout / reproduced.EVIDENCE / "pdlb-7" / "evidence.json").read_text()
     found = reproduced.book(checkout)
     assert evidence.text_of(found.kept["pdlb-7"]) == told
-    assert not [path for path in reproduced.drawings(found) if path.name.startswith("pdlb-7")]
+    assert not [path for path in reproduced.drawings(found) if path.stem == "pdlb-7"]
 
 
 # ---- texts beside the experiments ----
