@@ -179,7 +179,7 @@ def mapping(at: str, value: object) -> Mapping[str, object]:
 
 
 def text(at: str, value: object, least: int = 0) -> str:
-    """A text of so many characters or more."""
+    """A text of at least this many characters."""
     if not isinstance(value, str) or len(value) < least:
         raise SpecError(at, "nothing" if value is None else repr(value), "a text" + " that is not empty" * (least > 0))
     return value

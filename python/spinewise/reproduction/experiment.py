@@ -259,7 +259,7 @@ class Measured:
         return sorted({m.run.x for m in self.measurements})
 
     def others(self, *names: str) -> list[str]:
-        """The curves but for these."""
+        """The curves except these."""
         return [curve for curve in self.curves if curve not in names]
 
     def mark(self, x: float) -> str:

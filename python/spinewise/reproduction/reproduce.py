@@ -46,7 +46,7 @@ class Listed:
         title: what it shows.
         module: what defines it, below the package of the folder: "pdlb.fig07".
         folder: the folder of papers.toml.
-        minutes: about so many minutes of one core at full effort; the shorter, the sooner it is run.
+        minutes: of one core at full effort, about; the shorter, the sooner it is run.
         own: whether it is an addition of our own, which comes last.
     """
 

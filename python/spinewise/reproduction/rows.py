@@ -15,7 +15,7 @@ from spinewise.reproduction.catalogue import CLAIMS_FILE, Catalogue, Origin, Sta
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Verdict
 from spinewise.reproduction.verdicts import WAITING, Judged, Ruling, ruling, worded
 
-# So many lines of evidence stand in a row, and so many readings one by one; the report of an experiment has all lines.
+# Most lines of evidence in a row, and most readings told one by one; the report of an experiment has all of them.
 MOST_LINES = 3
 MOST_READINGS = 6
 

@@ -33,9 +33,18 @@ def of_class(panel: Panel, size: str) -> Panel:
     return replace(panel, metric=f"{size}_{panel.metric}", title=f"{panel.title}, {size}") if size else panel
 
 
-def share(figure: str, metric: str, title: str, x_label: str, *, of: str = "", variant: str = "") -> Panel:
-    """A share, drawn in percent of what `of` says."""
-    return Panel(figure, metric, title, x_label, f"% of {of}" if of else "%", 100.0, variant)
+def share(
+    figure: str,
+    metric: str,
+    title: str,
+    x_label: str,
+    *,
+    of: str = "",
+    variant: str = "",
+    words: tuple[tuple[float, str], ...] = (),
+) -> Panel:
+    """A share, drawn in percent of what `of` says; `words` as `Panel.words`."""
+    return Panel(figure, metric, title, x_label, f"% of {of}" if of else "%", 100.0, variant, words=words)
 
 
 def override_of_path(path_rtt_ns: int, host_delay_ns: int) -> int:

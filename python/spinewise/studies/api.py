@@ -35,7 +35,7 @@ def sweep(
         overrides: of its spec, as ``--set`` takes them.
         schemes: written in Python, which its grid may name; those it does not name come last.
         jobs: runs at once; one per core when None.
-        budget_s: no run starts that would end after so many seconds.
+        budget_s: no run starts that would end later than this, in seconds.
         until_ci: seeds are added until half the 95 % interval of the first metric is at most this share of its mean.
         retry_failed: whether runs that failed before are made again.
         monitor: told about progress.

@@ -136,7 +136,7 @@ def written(
 
 
 def table(content: Mapping[str, object], name: str) -> dict[str, object]:
-    """One table of a study; only known keys, but for those that name axes."""
+    """One table of a study; only known keys, except those that name axes."""
     found = content.get(name, {})
     if not isinstance(found, dict):
         raise SpecError(name, shown(found), f"a table [{name}]")

@@ -75,7 +75,7 @@ def export(ledger: Ledger, view: str) -> Export:
 
 
 def export_whole(ledger: Ledger) -> None:
-    """Write what the next query will look for, but for the last rows, which are few and about to change."""
+    """Write what the next query will look for, except the last rows, which are few and about to change."""
     for chunk in [*chunks(ledger)][:-1]:
         for view in VIEWS:
             add(Export(), chunk, ledger, view)

@@ -73,6 +73,7 @@ def slow_paths(rates_gbps: Mapping[int, float]) -> list[Spec]:
     return [{"spine": spine, "rate_gbps": rate} for spine, rate in rates_gbps.items()]
 
 
+HEADLINE = "ECN-TCP with three duplicate ACKs: the paper says TCP and ECN, and nothing of reordering"
 ASSUMPTIONS = (
     Assumption(
         "ELAB",

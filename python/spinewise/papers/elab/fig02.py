@@ -172,7 +172,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     panels=tuple(panel for transport in TRANSPORTS for panel in panels(transport)),
     claims=claims.in_each(TRANSPORTS, STATEMENTS, headline=[MAIN]),
-    headline="ECN-TCP with three duplicate ACKs: the paper says TCP and ECN, and nothing of reordering",
+    headline=fabric.HEADLINE,
     assumptions=(
         *fabric.ASSUMPTIONS,
         Assumption("slow links", "both links of a path, in both directions", "queues are said to be the leaf's"),

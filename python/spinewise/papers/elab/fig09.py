@@ -142,7 +142,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     panels=tuple(panel for name in VARIATIONS for panel in panels(name)),
     claims=claims.in_each(VARIATIONS, STATEMENTS, headline=[MAIN]),
-    headline="ECN-TCP with three duplicate ACKs: the paper says TCP and ECN, and nothing of reordering",
+    headline=fabric.HEADLINE,
     assumptions=(
         *fabric.ASSUMPTIONS,
         Assumption("hosts", "each flow has its own two hosts, linked at 10 Gbps; at 40 beside it", "not given"),

@@ -124,7 +124,7 @@ def experiment(
         measure=measure,
         panels=panels(number),
         claims=claims.in_each(TRANSPORTS, statements, headline=[MAIN]),
-        headline="ECN-TCP with three duplicate ACKs: the paper says TCP and ECN, and nothing of reordering",
+        headline=fabric.HEADLINE,
         assumptions=ASSUMPTIONS,
         notes=("`--whole` has 200 ms of arrivals.",),
     )

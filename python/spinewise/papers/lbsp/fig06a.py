@@ -136,9 +136,7 @@ def panels(name: str) -> tuple[Panel, ...]:
     return (
         Panel("6a", "p999_s", "99.9th percentile of completion", "", "ms", 1e3, name, words=WORDS),
         Panel("6a", "mean_s", "mean completion", "", "ms", 1e3, name, words=WORDS),
-        replace(
-            shapes.share("7b", "out_of_order", "packets out of order", "", of="packets", variant=name), words=WORDS
-        ),
+        shapes.share("7b", "out_of_order", "packets out of order", "", of="packets", variant=name, words=WORDS),
     )
 
 

@@ -85,9 +85,7 @@ def panels(name: str) -> tuple[Panel, ...]:
     return (
         Panel("7c", "p999_s", "99.9th percentile of completion", "", "s", 1.0, name, words=WORDS),
         Panel("7c", "S2_mean_s", "mean completion, S2", "", "s", 1.0, name, words=WORDS),
-        replace(
-            shapes.share("7c", "out_of_order", "packets out of order", "", of="packets", variant=name), words=WORDS
-        ),
+        shapes.share("7c", "out_of_order", "packets out of order", "", of="packets", variant=name, words=WORDS),
     )
 
 
