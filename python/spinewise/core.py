@@ -179,6 +179,11 @@ def worked_out(spec: Mapping[str, Any]) -> list[WorkedOut]:
         raise failed(error) from error.__cause__
 
 
+def toml_lines(text: str) -> list[tuple[str, int]]:
+    """The line of every key of a TOML text, counted from 1, by its path; an empty list if it is no TOML."""
+    return cast("list[tuple[str, int]] | None", engine().toml_lines(text)) or []
+
+
 def topology(spec: Mapping[str, Any]) -> Fabric:
     """The fabric of a spec as it is built, overrides and faults included.
 

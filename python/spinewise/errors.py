@@ -23,6 +23,7 @@ class SpecError(ValueError):
         allowed: what would be right, as a phrase ("an integer from 1 to 4096").
         hint: a way out or the nearest spelling, or None.
         file: the file the value came from, or None.
+        line: the line of that file where the key stands, from 1, or None.
         unserved: the scheme cannot serve this fabric, and nothing given asked for what does not fit; a
             comparison leaves it out.
     """
@@ -35,6 +36,7 @@ class SpecError(ValueError):
         hint: str | None = None,
         *,
         file: str | None = None,
+        line: int | None = None,
         unserved: bool = False,
     ) -> None:
         self.key = key
@@ -42,34 +44,42 @@ class SpecError(ValueError):
         self.allowed = allowed
         self.hint = hint if hint is None else shorten(hint, MAX_HINT_CHARS)
         self.file = file
+        self.line = line
         self.unserved = unserved
         super().__init__(self.one_line())
 
     def __reduce__(self) -> tuple[partial[SpecError], tuple[str, str, str, str | None]]:
         """As pickle needs it, for errors of runs that were made in another process."""
-        make = partial(SpecError, file=self.file, unserved=self.unserved)
+        make = partial(SpecError, file=self.file, line=self.line, unserved=self.unserved)
         return make, (self.key, self.value, self.allowed, self.hint)
 
     def one_line(self) -> str:
         """The whole message on one line, for logs and API users."""
-        where = f"{self.file}: " if self.file else ""
+        where = f"{self.place}: " if self.file else ""
         hint = f" ({self.hint})" if self.hint else ""
         return f"{where}{self.key} = {self.value}: allowed is {self.allowed}{hint}"
 
-    def as_dict(self) -> dict[str, str | None]:
+    @property
+    def place(self) -> str | None:
+        """The file, with the line if it is known: ``fabric.toml:12``."""
+        return f"{self.file}:{self.line}" if self.file and self.line else self.file
+
+    def as_dict(self) -> dict[str, str | int | None]:
         """The parts by name, as printed by ``--json``."""
         return {
             "file": self.file,
+            "line": self.line,
             "key": self.key,
             "value": self.value,
             "allowed": self.allowed,
             "hint": self.hint,
         }
 
-    def with_file(self, file: str | None) -> SpecError:
-        """The same error, naming `file` unless it already names one."""
+    def with_file(self, file: str | None, line: int | None = None) -> SpecError:
+        """The same error, naming `file` and its line unless it already names one."""
         named = self.file if self.file else file
-        return SpecError(self.key, self.value, self.allowed, self.hint, file=named, unserved=self.unserved)
+        number = line if named == file and not self.line else self.line
+        return SpecError(self.key, self.value, self.allowed, self.hint, file=named, line=number, unserved=self.unserved)
 
 
 class SchemeError(RuntimeError):

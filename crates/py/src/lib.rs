@@ -5,6 +5,7 @@
 
 mod looks;
 mod own;
+mod places;
 
 use looks::{Looks, now};
 use own::OwnScheme;
@@ -356,6 +357,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(places::toml_lines, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;
     module.add_function(wrap_pyfunction!(run_bench, module)?)?;
     Ok(())

@@ -35,6 +35,7 @@ from spinewise.interop import embed
 from spinewise.plain import plain
 from spinewise.reading import MB, printable, read_text
 from spinewise.specs import variants
+from spinewise.specs.lines import located, not_toml
 from spinewise.specs.spec import Spec, anchor_files, parse_toml
 
 VERSION = 1
@@ -168,9 +169,9 @@ def read_toml(path: Path, allowed: str) -> Spec:
         found: Spec = plain(parse_toml(read_text(path, file, most=MB, allowed=allowed)))
         anchor_files(found, path.parent)
     except tomllib.TOMLDecodeError as error:
-        raise SpecError("(whole file)", str(error), "valid TOML", file=file) from None
+        raise not_toml(error, file) from None
     except SpecError as error:
-        raise error.with_file(file) from None
+        raise located(error, path) from None
     return found
 
 

@@ -23,6 +23,7 @@ from spinewise.cli.parser import build_parser
 from spinewise.errors import SchemeError, SpecError
 from spinewise.interop.text import InteropWarning
 from spinewise.reading import printable
+from spinewise.specs.lines import located
 
 # The allocators that pyarrow brings keep 20 MB for themselves. It reads this as it is imported, which is later.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -114,10 +115,12 @@ def blame(error: SpecError, args: argparse.Namespace) -> SpecError:
     """Add where the value came from: an option of this command, or its spec file."""
     if error.file or error.key.startswith("--"):
         return error
+    key = normal(error.key)
     for override in getattr(args, "set", None) or ():
-        if normal(override.partition("=")[0]) == normal(error.key):
+        given = normal(override.partition("=")[0])
+        if key == given or key.startswith(f"{given}."):
             return SpecError(f"--set {error.key}", error.value, error.allowed, error.hint)
-    return error.with_file(getattr(args, "spec", None))
+    return located(error, getattr(args, "spec", None))
 
 
 def normal(path: str) -> str:
@@ -141,7 +144,7 @@ def refuse(error: SpecError, *, as_json: bool) -> int:
     if as_json:
         with suppress(OSError, SpecError):
             print(json.dumps({"error": error.as_dict()}, indent=2), flush=True)
-    lines = [f"spinewise: bad input in {error.file}" if error.file else "spinewise: bad input"]
+    lines = [f"spinewise: bad input in {error.place}" if error.file else "spinewise: bad input"]
     lines += [f"  key      {error.key}", f"  value    {error.value}", f"  allowed  {error.allowed}"]
     if error.hint:
         lines.append(f"  hint     {error.hint}")

@@ -19,7 +19,8 @@ from spinewise.own.scheme import Scheme
 from spinewise.plain import as_number, as_whole, shown
 from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.specs.beside import check_compare_table
-from spinewise.specs.spec import Spec, as_spec
+from spinewise.specs.lines import located
+from spinewise.specs.spec import Spec, as_spec, file_of
 from spinewise.specs.variants import Variant, parse_list
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
@@ -60,12 +61,11 @@ def compare(
     """
     plain = as_spec(spec)
     plan = Plan.of(plain, schemes, loads, seeds)
-    file = None if isinstance(spec, Mapping) else str(spec)
     try:
         plan, skipped = plan.served()
         cases = plan.cases()
     except SpecError as error:
-        raise error.with_file(file) from None
+        raise located(error, file_of(spec)) from None
     with opened(store) as ledger:
         cells = run(cases, ledger, Local(jobs), monitor=monitor)
     return plan.comparison(cases, cells, skipped)

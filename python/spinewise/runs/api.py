@@ -13,7 +13,8 @@ from spinewise.own.contract import with_scheme
 from spinewise.own.scheme import Scheme
 from spinewise.plain import as_whole, shown
 from spinewise.runs.result import Result
-from spinewise.specs.spec import as_spec, resolve
+from spinewise.specs.lines import located
+from spinewise.specs.spec import as_spec, file_of, resolve
 
 
 def run(
@@ -43,11 +44,10 @@ def run(
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: a function of a Progress is needed, not {type(progress).__name__}")
     resolved = resolve(spec if scheme is None else with_scheme(as_spec(spec), scheme), seed=seed)
-    file = None if isinstance(spec, Mapping) else str(spec)
     try:
         return Result.from_outcome(resolved, core.run(resolved, progress, traced(trace)))
     except SpecError as error:
-        raise error.with_file(file) from None
+        raise located(error, file_of(spec)) from None
 
 
 def traced(flows: Iterable[int] | None) -> list[int] | None:

@@ -14,7 +14,8 @@ from spinewise.machine import resident_memory
 from spinewise.measures.notices import Notice, notices
 from spinewise.own.contract import with_scheme
 from spinewise.own.scheme import Scheme
-from spinewise.specs.spec import as_spec, resolve, spec_hash
+from spinewise.specs.lines import located
+from spinewise.specs.spec import as_spec, file_of, resolve, spec_hash
 
 PS_PER_S = 1e12
 # Fewer packet-hops say nothing of how long one takes.
@@ -112,13 +113,12 @@ def validate(
         SpecError: naming the key, the value given and what is allowed; what would not fit into the memory of this
             machine is refused too.
     """
-    file = None if isinstance(spec, Mapping) else str(spec)
     resolved = resolve(spec if scheme is None else with_scheme(as_spec(spec), scheme), seed=seed)
     before = resident_memory()
     try:
         told = core.validate(resolved, progress)
     except SpecError as error:
-        raise error.with_file(file) from None
+        raise located(error, file_of(spec)) from None
     counted: Counted = told["estimate"]
     return Validation(
         spec=told["spec"],

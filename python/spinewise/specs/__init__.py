@@ -3,6 +3,7 @@
 | module | what it does |
 |---|---|
 | `spec` | spec files and overrides become a plain dict; the engine resolves it |
+| `lines` | the line of a file where a key stands |
 | `beside` | checks of [compare] and [bounds] |
 | `faults` | its [[fault]] tables |
 | `variants` | schemes with parameters, as written in ``--schemes`` |

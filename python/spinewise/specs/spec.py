@@ -17,6 +17,7 @@ from spinewise.interop import embed
 from spinewise.plain import NUMBERS, plain, too_deep
 from spinewise.reading import SPEC_BYTES, printable, read_text, reason
 from spinewise.specs.beside import check_beside
+from spinewise.specs.lines import located, not_toml
 
 Spec = dict[str, Any]
 
@@ -44,9 +45,9 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
         spec = plain(spec)
         anchor_files(spec, Path(path).parent)
     except tomllib.TOMLDecodeError as error:
-        raise SpecError("(whole file)", str(error), "valid TOML", file=file) from None
+        raise not_toml(error, file) from None
     except SpecError as error:
-        raise error.with_file(file) from None
+        raise located(error, path) from None
     for override in overrides:
         apply_override(spec, override)
     return spec
@@ -191,7 +192,7 @@ def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) ->
     try:
         return core.resolve(of_the_run(spec, seed))
     except SpecError as error:
-        raise error.with_file(name_of(spec)) from None
+        raise located(error, file_of(spec)) from None
 
 
 def worked_out(spec: Mapping[str, Any] | str | Path) -> list[core.WorkedOut]:
@@ -203,12 +204,12 @@ def worked_out(spec: Mapping[str, Any] | str | Path) -> list[core.WorkedOut]:
     try:
         return core.worked_out(of_the_run(spec, None))
     except SpecError as error:
-        raise error.with_file(name_of(spec)) from None
+        raise located(error, file_of(spec)) from None
 
 
-def name_of(spec: Mapping[str, Any] | str | Path) -> str | None:
-    """The file that a spec is read from, for people; None for a dict."""
-    return None if isinstance(spec, Mapping) else printable(spec)
+def file_of(spec: Mapping[str, Any] | str | Path) -> str | Path | None:
+    """The file that a spec is read from; None for a dict."""
+    return None if isinstance(spec, Mapping) else spec
 
 
 def of_the_run(spec: Mapping[str, Any] | str | Path, seed: int | None) -> Spec:
@@ -222,7 +223,7 @@ def of_the_run(spec: Mapping[str, Any] | str | Path, seed: int | None) -> Spec:
             given.pop(table, None)
         embed.expand(given)
     except SpecError as error:
-        raise error.with_file(name_of(spec)) from None
+        raise located(error, file_of(spec)) from None
     return given
 
 

@@ -36,6 +36,7 @@ from spinewise.errors import SpecError, nearest
 from spinewise.own.scheme import Scheme
 from spinewise.plain import as_whole, plain, shown
 from spinewise.reading import SPEC_BYTES, printable, read_text
+from spinewise.specs.lines import located, not_toml
 from spinewise.specs.spec import Spec, apply_override, load, parse_toml
 from spinewise.studies.axes import NAMES, Axis, axes_of, text
 from spinewise.studies.metrics import DEFAULT
@@ -48,6 +49,9 @@ KEYS = {
     "keep": ("flows",),
     "grid": (),
 }
+HOLD_SPEC = ("study.spec", "grid")
+"""Tables that hold keys of the simulated spec."""
+
 MOST_SEEDS = 10_000
 DEFAULT_SEEDS = 3
 BOUND = 'a share above 0 and at most 1, such as "2%" or 0.02'
@@ -67,6 +71,7 @@ class Written:
         stop: when there are seeds enough; None for as many as `seeds` says.
         flows: whether tables of flows are kept.
         file: where it was read.
+        spec_file: where its spec was read; None if the study holds it.
     """
 
     name: str
@@ -78,6 +83,7 @@ class Written:
     stop: Stop | None = None
     flows: bool = False
     file: str = "(a table)"
+    spec_file: Path | None = None
 
 
 def read(
@@ -97,14 +103,13 @@ def read(
     Raises:
         SpecError: naming file, key, value and what is allowed.
     """
-    file = printable(path)
     try:
         content = plain(parse_toml(read_text(path, "STUDY.toml", most=SPEC_BYTES, allowed="a study file")))
         return written(content, Path(path), list(overrides), until_ci, own)
     except tomllib.TOMLDecodeError as error:
-        raise SpecError("(whole file)", str(error), "valid TOML", file=file) from None
+        raise not_toml(error, printable(path)) from None
     except SpecError as error:
-        raise error if error.key.startswith("--") else error.with_file(file) from None
+        raise located(error, path, *HOLD_SPEC) from None
 
 
 def written(
@@ -132,6 +137,7 @@ def written(
         stop=stop_of(tables["stop"], study.get("seeds"), until_ci),
         flows=flag("keep.flows", tables["keep"].get("flows", False)),
         file=printable(path),
+        spec_file=path.parent / given if isinstance(given := study.get("spec"), str) else None,
     )
 
 

@@ -8,9 +8,10 @@ from spinewise.comparison.cells import Skipped
 from spinewise.comparison.measured import MEASURE
 from spinewise.errors import SpecError
 from spinewise.runs.jobs import resolved_case
+from spinewise.specs.lines import has_key, lines, located
 from spinewise.specs.spec import Spec
 from spinewise.studies.axes import Place, places
-from spinewise.studies.file import DEFAULT_SEEDS, Written
+from spinewise.studies.file import DEFAULT_SEEDS, HOLD_SPEC, Written
 from spinewise.studies.metrics import Metric, metric
 from spinewise.sweeps.sequential import Stop
 from spinewise.sweeps.task import Plain, Task
@@ -18,6 +19,8 @@ from spinewise.sweeps.task import Plain, Task
 MOST_POINTS = 100_000
 AHEAD = 1_000_000
 """Priority of what comes first, above that of any seed."""
+SET_BY = {"scheme": "grid.schemes", "fault": "grid.faults"}
+"""Tables of the simulated spec that an axis replaces."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Study:
         try:
             return cls.checked(written)
         except SpecError as error:
-            raise error.with_file(written.file) from None
+            raise blamed(error, written) from None
 
     @classmethod
     def checked(cls, written: Written) -> Study:
@@ -117,6 +120,17 @@ class Study:
             priority=AHEAD * cell.first - number,
             flows=self.flows,
         )
+
+
+def blamed(error: SpecError, written: Written) -> SpecError:
+    """The error with the file to mend: that of the spec, unless the study itself says what was refused."""
+    axis = SET_BY.get(error.key.partition(".")[0].partition("[")[0], "")
+    if axis and has_key(written.file, axis):
+        return error.with_file(written.file, lines(written.file)[axis])
+    places = [error.key, *(f"{table}.{error.key}" for table in HOLD_SPEC)]
+    if written.spec_file is None or any(has_key(written.file, place) for place in places):
+        return located(error, written.file, *HOLD_SPEC)
+    return located(error, written.spec_file)
 
 
 def seeds_of(written: Written) -> list[int]:

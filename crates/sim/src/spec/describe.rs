@@ -12,6 +12,7 @@ use super::key::{Default, Key, unit_of};
 use super::metrics::{ClassKeys, MetricsKeys};
 use super::presets::{DEFAULT, PRESETS, Preset};
 use super::run::RunKeys;
+use super::schema;
 use super::scheme::{self, SchemeKeys};
 use super::switch::{self, SharedKeys, SwitchKeys};
 use super::topology::{self, FatTreeOverrideKeys, LinkKeys, OverrideKeys, RouteKeys};
@@ -155,7 +156,7 @@ pub(super) fn tables_with(name: &str) -> Vec<String> {
 ///
 /// `schemes`, `topologies`, `workloads`, `transports` and `presets` are lists of things with `name`, `about`, `source`
 /// and further facts; `spec` is the list of tables. What takes keys has them under `params`, each with `name`, `type`,
-/// `unit`, `default`, `allowed` and `doc`; a default in parentheses says what holds where there is no fixed value.
+/// `unit`, `default`, `allowed`, `doc` and `schema` (JSON Schema); a default in parentheses says what holds where there is no fixed value.
 pub fn describe() -> Value {
     let tables = tables();
     let spec = tables
@@ -180,6 +181,7 @@ fn params(keys: &[Key], says: Says) -> Vec<Value> {
             "default": default(key, says),
             "allowed": key.kind.allowed(),
             "doc": key.doc.trim(),
+            "schema": key.kind.schema(),
         })
     };
     keys.iter().map(param).collect()
@@ -229,6 +231,7 @@ fn describe_scheme(entry: &Entry) -> Value {
                 None => scheme::allowed(param.allowed),
             },
             "doc": param.doc.trim(),
+            "schema": schema::of_param(param.allowed, param.auto.is_some()),
         })
     });
     json!({

@@ -86,7 +86,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    const fn picoseconds(self) -> u64 {
+    pub(super) const fn picoseconds(self) -> u64 {
         match self {
             Unit::Nanoseconds => 1_000,
             Unit::Microseconds => 1_000_000,

@@ -11,6 +11,7 @@
 //! | `presets.rs` | named defaults |
 //! | `auto.rs` | values that follow from the fabric |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
+//! | `schema.rs` | what a key may be, as JSON Schema |
 //!
 //! A key that is not declared is refused, never ignored. Null counts as not given.
 
@@ -24,6 +25,7 @@ mod metrics;
 mod presets;
 mod reader;
 mod run;
+mod schema;
 mod scheme;
 mod switch;
 mod topology;
