@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 LOG_ABOVE = 20.0
 # Most labels of an axis.
 MOST_TICKS = 12
-# Most letters of all words of an axis side by side.
-MOST_LETTERS = 40
+# Letters that an axis has room for, side by side.
+ROOM_LETTERS = 40
 # How wide the curves above one word stand together, of the way to the next word, and how far from each other at most.
 ABOVE_A_WORD, MOST_APART = 0.7, 0.2
 
@@ -141,7 +142,9 @@ def name_axis(axes: Axes, panel: Panel) -> None:
     places = sorted(panel.words)
     axes.set_xticks(places, [legible(panel.words[x]) for x in places])
     axes.set_xlim(places[0] - 0.5, places[-1] + 0.5)
-    if sum(map(len, panel.words.values())) > MOST_LETTERS:
+    lengths = [len(panel.words[x]) for x in places]
+    widest = max(((a + b) / 2.0 for a, b in pairwise(lengths)), default=0.0)
+    if (widest + 1.0) * len(places) > ROOM_LETTERS:
         axes.tick_params(axis="x", labelrotation=30)
         for label in axes.get_xticklabels():
             label.set_horizontalalignment("right")
