@@ -44,6 +44,7 @@ def build_parser() -> Root:
     add_validate(commands)
     for kind in ("schemes", "topologies", "workloads", "transports", "presets"):
         add_registry(commands, kind)
+    add_schema(commands)
     add_reproduce(commands)
     add_import(commands)
     add_export(commands)
@@ -237,6 +238,15 @@ def add_registry(commands: Any, kind: str) -> None:
     parser = new_command(commands, kind, "registry", f"List the {kind}, or show one with its parameters and sources.")
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     parser.set_defaults(kind=kind)
+
+
+def add_schema(commands: Any) -> None:
+    """``schema``."""
+    parser = new_command(
+        commands, "schema", "schema", "Print the JSON Schema of spec or study files, for editors that complete TOML."
+    )
+    parser.add_argument("kind", nargs="?", choices=("spec", "study"), default="spec", help="of which files [spec]")
+    parser.add_argument("--path", action="store_true", help="print where the schema is installed instead")
 
 
 def add_reproduce(commands: Any) -> None:

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from spinewise.docs import checkout, pages, reproduced
+from spinewise.docs import checkout, pages, reproduced, schemas
 
 
 def main() -> int:
@@ -23,7 +23,7 @@ def main() -> int:
     for one in unknown:
         print(f"{one.file}:{one.line}: {one.work} {one.place}: not in {checkout.PAPERS}", file=sys.stderr)
     book = reproduced.book(args.root)
-    texts = pages.texts() | checkout.texts(args.root) | reproduced.texts(book)
+    texts = pages.texts() | schemas.texts() | checkout.texts(args.root) | reproduced.texts(book)
     drawings = reproduced.drawings(book)
     stale = [path for path, text in texts.items() if not is_current(args.root / path, text)]
     stale += [path for path, drawing in drawings.items() if not drawing.is_current(args.root / path)]

@@ -1,0 +1,318 @@
+"""The JSON Schema of spec files, made from the engine's registry of keys.
+
+The engine is stricter: it also knows which values fit each other. What the schema refuses, the engine refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import TypedDict, cast
+
+from spinewise import core
+from spinewise.schemas.parts import Json, Kind, Schema, by_kind, listed, one_of, table, words
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+REQUIRED = "(required)"
+HOST: Schema = {"type": "integer", "minimum": 0}
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+
+EITHER: dict[str, Schema] = {
+    "hosts": one_of(words(["all"]), listed(HOST), listed(listed(HOST))),
+    "senders": one_of({"type": "integer", "minimum": 1}, listed(HOST)),
+    "series_links": one_of(words(["fabric", "all"]), listed(TEXT)),
+}
+"""Keys of several types, whose meaning the engine tells in words alone."""
+
+SELECTORS = ("leaf", "spine", "link", "aggregation", "core", "host")
+"""Keys of an override that take a number or a list of them."""
+
+
+class Param(TypedDict):
+    """A key as the engine describes it."""
+
+    name: str
+    unit: str | None
+    default: str | int | float | bool | list[object] | dict[str, object]
+    allowed: str
+    doc: str
+    schema: Schema
+
+
+class Entry(TypedDict):
+    """A thing with keys: a table of a spec, a scheme, a kind of traffic."""
+
+    name: str
+    about: str
+    params: list[Param]
+
+
+@cache
+def entries(of: str) -> dict[str, Entry]:
+    """The entries of one part of the registry, by name: `spec` has the tables of a spec."""
+    return {entry["name"]: entry for entry in cast("list[Entry]", core.registry()[of])}
+
+
+def spec_schema() -> Schema:
+    """The schema of a spec file."""
+    top = keys("top level")
+    top |= {
+        "topology": topology(),
+        "switch": switch(),
+        "transport": transport(),
+        "scheme": scheme(),
+        "traffic": listed(traffic(), least=1),
+        "fault": listed(fault()),
+        "detection": plain("[detection]"),
+        "run": plain("[run]"),
+        "metrics": table(keys("[metrics]") | {"size_classes": size_classes()}, about=about("[metrics]")),
+    }
+    made: Schema = {"$schema": DRAFT, "title": "Spinewise spec", "x-taplo-info": {"authors": ["Spinewise"]}}
+    return made | table(top | beside(), ["traffic"], "What is simulated: fabric, transport, scheme, traffic, faults.")
+
+
+def keys(name: str, without: Iterable[str] = ()) -> dict[str, Schema]:
+    """The keys of a table of the registry, each with its meaning."""
+    return explained(entries("spec")[name]["params"], without)
+
+
+def explained(params: Iterable[Param], without: Iterable[str] = ()) -> dict[str, Schema]:
+    """Schemas of keys, with unit, default and meaning for people."""
+    return {param["name"]: key(param) for param in params if param["name"] not in without}
+
+
+def key(param: Param) -> Schema:
+    """The schema of one key."""
+    schema = param["schema"] or EITHER[param["name"]]
+    unit = f" Unit: {param['unit']}." if param["unit"] else ""
+    default = param["default"]
+    fixed = not isinstance(default, str) or not default.startswith("(")
+    said = f"Default: {str(default).lower() if isinstance(default, bool) else default or 'none'}."
+    text = f"{param['doc']}\n\nAllowed: {param['allowed']}.{unit} {said}"
+    return schema | {"description": text} | ({"default": cast("str", default)} if fixed else {})
+
+
+def required(name: str) -> tuple[str, ...]:
+    """The keys that a table must have."""
+    return tuple(param["name"] for param in entries("spec")[name]["params"] if param["default"] == REQUIRED)
+
+
+def about(name: str) -> str:
+    """What a table is."""
+    return entries("spec")[name]["about"]
+
+
+def plain(name: str) -> Schema:
+    """A table whose keys are the same in every spec."""
+    return table(keys(name), required(name), about(name))
+
+
+# ---- tables of several kinds ----
+
+
+def topology() -> Schema:
+    """[topology]: by its kind, or a file of another simulator in place of links."""
+    two, three, graph = (f'[topology] kind = "{kind}"' for kind in ("leaf_spine", "fat_tree", "links"))
+    by_file = keys(graph, without=["hosts", "switches", "links"]) | {
+        "file": TEXT | {"description": "A topology file of the HPCC or ConWeave simulator, in place of links."},
+        "format": words(["hpcc"]) | {"description": "Format of the file."},
+    }
+    kinds = [
+        Kind(
+            ("leaf_spine",),
+            keys(two) | {"override": overrides("[[topology.override]]")},
+            assumed=True,
+        ),
+        Kind(
+            ("fat_tree",),
+            keys(three) | {"override": overrides("[[topology.override]] of a fat-tree")},
+            required(three),
+        ),
+        Kind(("links",), keys(graph) | links()),
+    ]
+    described = by_kind("kind", kinds, "The fabric.")
+    named_file: Schema = {"required": ["file"]}
+    properties = cast("dict[str, Schema]", described["properties"]) | {
+        name: schema for name, schema in by_file.items() if name in ("file", "format")
+    }
+    others: dict[str, Json] = {name: False for name in properties if name not in by_file}
+    allowed: Schema = {"properties": others | {"kind": words(["links"])}}
+    by_hand: Schema = {"allOf": described["allOf"]}
+    graph_keys: Schema = {
+        "if": {"properties": {"kind": words(["links"])}, "required": ["kind"]},
+        "then": {"required": [*required(graph)]},
+    }
+    rules: Schema = {"if": named_file, "then": allowed, "else": {"allOf": [by_hand, graph_keys]}}
+    return table(properties, about="The fabric.") | rules
+
+
+def overrides(name: str) -> Schema:
+    """[[topology.override]]: selectors take lists too."""
+    given = keys(name)
+    for selector in SELECTORS:
+        if selector in given:
+            number = {word: value for word, value in given[selector].items() if word != "description"}
+            given[selector] = one_of(number, listed(number, least=1)) | {"description": given[selector]["description"]}
+    return listed(table(given)) | {"description": about(name)}
+
+
+def links() -> dict[str, Schema]:
+    """The lists of a graph, each entry as a list or as a table."""
+    cable, route = "entries of topology.links", "entries of topology.routes"
+    said = keys('[topology] kind = "links"')
+    return {
+        "links": listed(one_of(listed(NUMBER, 4, 4), plain(cable)), 1) | {"description": said["links"]["description"]},
+        "routes": listed(one_of(listed(HOST, 3, 3), plain(route))) | {"description": said["routes"]["description"]},
+    }
+
+
+def switch() -> Schema:
+    """[switch]: what it is without `model` depends on preset and transport."""
+    kinds = [Kind((model,), keys(f'[switch] model = "{model}"')) for model in ("output_queued", "shared_buffer")]
+    return by_kind("model", kinds, "What a switch does with packets that must wait.", undecided=kinds)
+
+
+def transport() -> Schema:
+    """[transport]: TCP or RDMA; which of them without `kind` depends on the preset."""
+    of_tcp = next(name for name in entries("spec") if name.startswith("[transport]") and "dctcp" in name)
+    tcp = keys(of_tcp)
+    rdma = keys('[transport] kind = "rdma"')
+    kinds = tuple(cast("list[str]", tcp["kind"]["enum"]))
+    made = [Kind(tuple(kind for kind in kinds if kind != "rdma"), tcp), Kind(("rdma",), rdma)]
+    return by_kind("kind", made, "The transport: TCP or RDMA.", undecided=made)
+
+
+def traffic() -> Schema:
+    """An entry of [[traffic]]."""
+    common = keys("[[traffic]]")
+    carried = keys('[[traffic]] of any kind but "udp"') | {"size_classes": size_classes()}
+    kinds = []
+    for kind in cast("list[str]", common["kind"]["enum"]):
+        name = f'[[traffic]] kind = "{kind}"'
+        own = common | keys(name) | ({} if kind == "udp" else carried)
+        if kind == "flows":
+            flow = 'entries of list, [[traffic]] kind = "flows"'
+            own |= {"list": filled(own["list"], plain(flow)), "format": words(["hpcc", "csv"]) | {
+                "description": "Format of the file: a list of the HPCC simulator, or CSV. [told by its content]"
+            }}  # fmt: skip
+        if kind == "udp":
+            step = 'entries of schedule, [[traffic]] kind = "udp"'
+            own["schedule"] = filled(own["schedule"], plain(step))
+        if "cdf" in own:
+            own["cdf"] = distributions() | {"description": own["cdf"]["description"]}
+        kinds.append(Kind((kind,), own, required(name)))
+    made = by_kind("kind", kinds, "What is sent.")
+    known = {kind: str(entries("workloads")[kind]["about"]) for kind in cast("list[str]", common["kind"]["enum"])}
+    described = cast("dict[str, Schema]", made["properties"])
+    described["kind"] = words(known, known) | {"description": "What is sent."}
+    return made | {"required": ["kind"]}
+
+
+def filled(schema: Schema, item: Schema) -> Schema:
+    """A list of which the engine says only that it is one, with its items."""
+    return listed(item) | {"description": schema["description"]}
+
+
+def distributions() -> Schema:
+    """The distributions of flow sizes that are built in, aliases included."""
+    found: dict[str, str] = {}
+    for name, entry in entries("workloads").items():
+        for known in [name, *cast("Mapping[str, list[str]]", entry).get("aliases", [])]:
+            if "mean_bytes" in entry:
+                found[known] = entry["about"]
+    return words(found, found)
+
+
+def size_classes() -> Schema:
+    """Classes of flow sizes."""
+    name = "entries of metrics.size_classes"
+    return listed(plain(name)) | {"description": keys("[metrics]")["size_classes"]["description"]}
+
+
+def fault() -> Schema:
+    """An entry of [[fault]]."""
+    given = keys("[[fault]]")
+    given["ends"] = listed(TEXT, 2, 2) | {"description": given["ends"]["description"]}
+    given["pairs"] = listed(listed(HOST, 2, 2), 1) | {"description": given["pairs"]["description"]}
+    return table(given, required("[[fault]]"), about("[[fault]]"))
+
+
+# ---- schemes ----
+
+
+def scheme() -> Schema:
+    """[scheme], with the parameters of each scheme."""
+    known = entries("schemes")
+    switches = [name for name, entry in known.items() if cast("Mapping[str, str]", entry)["site"] == "switch"]
+    said = keys("[scheme]")
+    told = {name: entry["about"] for name, entry in known.items()}
+    described = {
+        "name": one_of(words(known, told), TEXT) | {"description": said["name"]["description"]},
+        "fabric": words(switches, told) | {"description": said["fabric"]["description"]},
+        "params": parameters(known) | {"description": said["params"]["description"]},
+        "fabric_params": parameters(switches) | {"description": said["fabric_params"]["description"]},
+        "source": table({"class": TEXT, "file": TEXT, "sha256": TEXT}) | {
+            "description": said["source"]["description"]
+        },
+    }  # fmt: skip
+    own: Schema = {"if": {"not": {"required": ["source"]}}, "then": {"properties": {"name": words(known)}}}
+    rules = [own, without_name(str(said["name"]["default"]))]
+    rules += [takes("name", name, "params") for name in known]
+    rules += [takes("fabric", name, "fabric_params") for name in switches]
+    return table(said | described, about=about("[scheme]")) | {"allOf": [*rules]}
+
+
+def parameters(names: Iterable[str]) -> Schema:
+    """Parameters of several schemes together, each with the schemes it belongs to."""
+    kinds = []
+    for name in names:
+        made = explained(entries("schemes")[name]["params"])
+        of = {param: schema | {"description": f"{name}: {schema['description']}"} for param, schema in made.items()}
+        kinds.append(Kind((name,), of))
+    merged = by_kind("", kinds)
+    return {"type": "object", "properties": merged["properties"], "additionalProperties": True}
+
+
+def without_name(default: str) -> Schema:
+    """A [scheme] that names none has the parameters of the default."""
+    unnamed: Schema = {"not": {"required": ["name"]}}
+    return {"if": unnamed, "then": {"properties": {"params": exactly(default)}}}
+
+
+def takes(selector: str, name: str, params: str) -> Schema:
+    """Where `selector` names this scheme, its parameters are those of this scheme."""
+    named: Schema = {"properties": {selector: words([name])}, "required": [selector]}
+    return {"if": named, "then": {"properties": {params: exactly(name)}}}
+
+
+def exactly(name: str) -> Schema:
+    """The parameters of one scheme, and no others."""
+    params = entries("schemes")[name]["params"]
+    return table({param["name"]: param["schema"] for param in params})
+
+
+# ---- tables that say nothing of the run itself ----
+
+
+def beside() -> dict[str, Schema]:
+    """[compare], [bounds], [import]: what other commands read in a spec file."""
+    seeds = one_of({"type": "integer", "minimum": 1}, listed({"type": "integer", "minimum": 0}, 1))
+    bounds = listed(NUMBER, 2, 2)
+    return {
+        "compare": table(
+            {
+                "schemes": listed(TEXT, 1) | {
+                    "description": 'Schemes or variants, first the baseline: "letflow:flowlet_gap_us=100@gap 100".'
+                },
+                "loads": listed({"type": "number", "exclusiveMinimum": 0}, 1) | {
+                    "description": "Loads set on every traffic entry that has one."
+                },
+                "seeds": seeds | {"description": "How many repeats, each with its own traffic, or which seeds."},
+            },
+            about="What `spinewise compare` does with the spec.",
+        ),
+        "bounds": {"type": "object", "additionalProperties": bounds, "description": "What must come out: the least"
+            " and the most of a quantity. The tests of scenarios read it."},
+        "import": {"type": "object", "description": "Where an imported topology comes from."},
+    }  # fmt: skip
