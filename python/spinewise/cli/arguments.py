@@ -180,3 +180,16 @@ def numbers(text: str) -> list[float]:
     """Loads, separated by commas."""
     convert = positive(2.0)
     return [convert(part.strip()) for part in text.split(",")]
+
+
+SIZES: dict[str, Callable[[str], int | float]] = {
+    "leaves": whole(1, 4096),
+    "spines": whole(1, 4096),
+    "k": whole(2, 64),
+    "hosts_per_leaf": whole(1, 4096),
+    "host_gbps": positive(100_000),
+    "link_gbps": positive(100_000),
+    "load": positive(2),
+    "incast": whole(0, 4096),
+}
+"""Numbers that `spinewise new` takes: options and answers alike."""

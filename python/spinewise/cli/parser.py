@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from spinewise.cli.arguments import Parser, flow_numbers, moment, numbers, place, positive, share, whole
+from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, numbers, place, positive, share, whole
 from spinewise.cli.pieces import (
     add_budget,
     add_by,
@@ -22,6 +22,17 @@ from spinewise.cli.pieces import (
     new_command,
 )
 
+SIZE_HELP = {
+    "leaves": "leaf switches of a leaf-spine [4]",
+    "spines": "spine switches of a leaf-spine [4]",
+    "k": "ports of the switches of a fat-tree [4]",
+    "hosts_per_leaf": "hosts under each leaf [16]",
+    "host_gbps": "rate of the hosts' links, Gbps [25]",
+    "link_gbps": "rate of the links between switches, Gbps [100]",
+    "load": "load, as a share of the leaves' uplinks, or of the hosts' links if these carry less [0.5]",
+    "incast": "hosts that send to one at once beside the workload, again and again [0: none]",
+}
+
 
 def build_parser() -> Root:
     """The parser of the ``spinewise`` command."""
@@ -34,6 +45,7 @@ def build_parser() -> Root:
     )
     parser.add_argument("--version", action="version", version=package_version())
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    add_new(commands)
     add_run(commands)
     add_explain(commands)
     add_compare(commands)
@@ -75,6 +87,36 @@ def package_version() -> str:
         return f"spinewise {metadata.version('spinewise')}"
     except metadata.PackageNotFoundError:
         return "spinewise (not installed)"
+
+
+def add_new(commands: Any) -> None:
+    """``new``."""
+    parser = new_command(
+        commands,
+        "new",
+        "new",
+        "Write a commented spec to start from: by options, or asked in a terminal when none is given.",
+    )
+    parser.add_argument(
+        "path", nargs="?", default="fabric.toml", metavar="PATH", help="a .toml file, or a folder for it [fabric.toml]"
+    )
+    parser.add_argument("--topology", choices=("leaf-spine", "fat-tree"), help="kind of fabric [leaf-spine]")
+    for name, what in SIZE_HELP.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=SIZES[name], metavar="N", help=what)
+    parser.add_argument(
+        "--slow-link",
+        action="append",
+        dest="slow_links",
+        metavar="NODE:NODE:GBPS",
+        help="a link below its rate, such as leaf0:spine1:10; may be repeated",
+    )
+    parser.add_argument("--transport", choices=("tcp", "rdma"), help="what hosts run [tcp]")
+    parser.add_argument(
+        "--workload", metavar="NAME", help="a distribution of flow sizes, all_reduce or all_to_all [web_search]"
+    )
+    parser.add_argument("--aim", metavar="TEXT", help='what is to be good ["p99 slowdown of web"]')
+    parser.add_argument("--schemes", metavar="A,B,…", help="schemes that are compared, the first is the baseline")
+    parser.add_argument("--force", action="store_true", help="replace the spec that is there")
 
 
 def add_run(commands: Any) -> None:

@@ -1,0 +1,112 @@
+"""``spinewise new``: a spec to start from."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from spinewise.cli.arguments import SIZES
+from spinewise.cli.output import print_json
+from spinewise.errors import SpecError
+from spinewise.measures import units
+from spinewise.runs.validation import Validation, validate
+from spinewise.show.progress import say
+from spinewise.specs.spec import resolve
+from spinewise.specs.variants import parse_list
+from spinewise.starting import asking, compose, place
+from spinewise.starting.wishes import FAT_TREE, LEAF_SPINE, SlowLink, Wishes, distributions, workloads
+
+OPTIONS = {
+    "topology.leaves": "--leaves", "topology.spines": "--spines", "topology.k": "--k",
+    "topology.hosts_per_leaf": "--hosts-per-leaf", "topology.host_rate_gbps": "--host-gbps",
+    "topology.fabric_rate_gbps": "--link-gbps", "topology.override": "--slow-link", "traffic[0].load": "--load",
+    "traffic[1].senders": "--incast", "name": "PATH",
+}  # fmt: skip
+"""The option that sets a key of the spec."""
+ONLY = {"leaves": LEAF_SPINE, "spines": LEAF_SPINE, "k": FAT_TREE}
+
+
+def command(args: argparse.Namespace) -> int:
+    """Write a spec by options, or by answers where there is a terminal and no option."""
+    where = place.Place.of(args.path)
+    place.check(where, force=args.force)
+    start = Wishes(name=where.name)
+    given = {field: value for field, value in vars(args).items() if field in Wishes.__dataclass_fields__ and value}
+    asked = not given and not args.json and sys.stdin.isatty() and sys.stdout.isatty()
+    wishes = by_answers(start) if asked else by_options(start, given)
+    text = compose.text(wishes, f"./{where.schema.name}")
+    found = checked(text, wishes.compared)
+    place.write(where, text, force=args.force)
+    if args.json:
+        print_json({"spec": str(where.spec), "schema": str(where.schema), "aim": wishes.aims})
+        return 0
+    for line in told(wishes, where, found):
+        print(line)
+    return 0
+
+
+def by_options(start: Wishes, given: dict[str, Any]) -> Wishes:
+    """The wishes that options say.
+
+    Raises:
+        SpecError: an option does not go with the topology, or names what there is not.
+    """
+    topology = given.get("topology", start.topology)
+    for field, needed in ONLY.items():
+        if field in given and topology != needed:
+            raise SpecError(f"--{field}", given[field], f"only with --topology {needed}")
+    links = tuple(SlowLink.of(text, topology) for text in given.pop("slow_links", ()))
+    if (workload := given.get("workload", start.workload)) not in workloads():
+        raise SpecError("--workload", workload, ", ".join(workloads()))
+    if workload not in distributions() and "load" in given:
+        raise SpecError("--load", given["load"], f"no load: {workload} is as fast as it can be")
+    if "schemes" in given:
+        given["schemes"] = tuple(one.strip() for one in given["schemes"].split(",") if one.strip())
+    return replace(start, **given, slow_links=links)
+
+
+def by_answers(start: Wishes) -> Wishes:
+    """The wishes of whoever sits at the terminal."""
+    say("An empty answer takes what stands in brackets. Ctrl-C leaves nothing behind.")
+    known = asking.ask(start, asking.questions(SIZES), input, say)
+    return asking.ask(known, [asking.slow_link_question(known), *asking.last_questions()], input, say)
+
+
+def checked(text: str, schemes: Sequence[str]) -> Validation:
+    """What the spec comes to, under each scheme; an error names the option that set the key.
+
+    Raises:
+        SpecError: the wishes do not fit each other.
+    """
+    spec = tomllib.loads(text)
+    try:
+        found = validate(spec)
+    except SpecError as error:
+        for key, option in OPTIONS.items():
+            if error.key == key or error.key.startswith((f"{key}[", f"{key}.")):
+                raise SpecError(option, error.value, error.allowed, error.hint) from None
+        raise
+    for variant in parse_list(schemes):
+        try:
+            resolve(variant.apply(spec))
+        except SpecError as error:
+            raise SpecError("--schemes", variant.label, error.allowed, error.hint) from None
+    return found
+
+
+def told(wishes: Wishes, where: place.Place, found: Validation) -> list[str]:
+    """What was written, and what comes next."""
+    estimate, spec = found.estimate, where.spec
+    run = units.duration(estimate.seconds, 2)
+    return [
+        f"{spec}: {wishes.hosts} hosts, {estimate.flows:,} flows, about {run} a run on this machine",
+        f"{where.schema}: its schema, for editors",
+        *(notice.line() for notice in found.warnings),
+        "next:",
+        f"  spinewise validate {spec}",
+        f"  spinewise compare {spec} --out results/{where.name}",
+    ]

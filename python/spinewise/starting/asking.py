@@ -1,0 +1,122 @@
+"""The wishes of somebody at a terminal, asked one by one; an empty answer takes what is offered."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spinewise.errors import SpecError
+from spinewise.starting import wishes
+from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, SLOW_LINK, SlowLink, Wishes
+
+Read = Callable[[str], Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that is asked.
+
+    Attributes:
+        field: of `Wishes`.
+        text: the question.
+        read: makes a value of an answer.
+        offered: the answer that is taken for an empty one.
+        applies: whether it is asked, by what is known so far.
+    """
+
+    field: str
+    text: str
+    read: Read
+    offered: Callable[[Wishes], str]
+    applies: Callable[[Wishes], bool] = lambda _: True
+
+
+def ask(
+    start: Wishes, questions: list[Question], read_line: Callable[[str], str], tell: Callable[[str], None]
+) -> Wishes:
+    """Ask them in turn; an answer that does not fit is asked for again.
+
+    Raises:
+        SpecError: the answers end before the questions.
+    """
+    known = start
+    for question in questions:
+        while question.applies(known):
+            try:
+                answer = read_line(f"{question.text} [{question.offered(known)}]: ").strip()
+            except EOFError:
+                raise SpecError("(answers)", "(end of input)", "an answer to each question, or options") from None
+            try:
+                value = question.read(answer or question.offered(known))
+            except (argparse.ArgumentTypeError, SpecError) as error:
+                tell(f"  allowed is {getattr(error, 'allowed', error)}")
+                continue
+            known = replace(known, **{question.field: value})
+            break
+    return known
+
+
+def slow_links(known: Wishes) -> Read:
+    """Reads slow links, several between blanks, or none."""
+
+    def read(text: str) -> tuple[SlowLink, ...]:
+        return () if text == "none" else tuple(SlowLink.of(one, known.topology) for one in text.split())
+
+    return read
+
+
+def questions(numbers: Mapping[str, Read]) -> list[Question]:
+    """What is asked; `numbers` are the converters of the options that take one, by field."""
+
+    def offer(field: str) -> Callable[[Wishes], str]:
+        return lambda known: f"{getattr(known, field):g}"
+
+    def choice(words: list[str]) -> Read:
+        def read(text: str) -> str:
+            if text not in words:
+                raise SpecError("", text, ", ".join(words))
+            return text
+
+        return read
+
+    def flat(known: Wishes) -> bool:
+        return known.topology == LEAF_SPINE
+
+    def number(field: str, text: str, applies: Callable[[Wishes], bool] = lambda _: True) -> Question:
+        return Question(field, text, numbers[field], offer(field), applies)
+
+    known_workloads = wishes.workloads()
+    return [
+        Question("topology", f"Fabric: {' or '.join(wishes.TOPOLOGIES)}", choice([*wishes.TOPOLOGIES]),
+                 lambda known: known.topology),
+        number("leaves", "Leaf switches (racks)", flat),
+        number("spines", "Spine switches", flat),
+        number("k", "Ports of a switch, k of the fat-tree", lambda known: not flat(known)),
+        number("hosts_per_leaf", "Hosts under each leaf"),
+        number("host_gbps", "Rate of a host's link, Gbps"),
+        number("link_gbps", "Rate of a link between switches, Gbps"),
+        Question("transport", "Transport: tcp or rdma", choice([*wishes.TRANSPORTS]), lambda known: known.transport),
+        Question("workload", f"Workload: {', '.join(known_workloads)}", choice(known_workloads),
+                 lambda known: known.workload),
+        number("load", "Load, as a share of the leaves' uplinks", lambda known: known.workload not in COLLECTIVES),
+        number("incast", "Hosts that send to one at once beside it, 0 for no such bursts"),
+    ]  # fmt: skip
+
+
+def slow_link_question(known: Wishes) -> Question:
+    """About links below their rate, once the fabric is known."""
+    return Question("slow_links", f"Slow links, {SLOW_LINK}", slow_links(known), lambda _: "none")
+
+
+def last_questions() -> list[Question]:
+    """What depends on all the rest."""
+
+    def names(text: str) -> tuple[str, ...]:
+        return tuple(one.strip() for one in text.split(",") if one.strip())
+
+    return [
+        Question("aim", "What is to be good", str, lambda known: known.aims),
+        Question("schemes", "Schemes to compare", names, lambda known: ",".join(known.compared)),
+    ]

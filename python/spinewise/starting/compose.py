@@ -1,0 +1,107 @@
+"""The spec of some wishes, as text that explains itself."""
+
+from __future__ import annotations
+
+from spinewise.starting.lines import Value, comment, table
+from spinewise.starting.wishes import COLLECTIVES, FLOWS, LEAF_SPINE, Wishes
+
+COLLECTIVE_BYTES = 8_000_000
+COLLECTIVE_ROUNDS = 3
+BURST_BYTES = 20_000
+BURST_PERIOD_US = 1_000
+
+OPENING = (
+    "A spec of Spinewise: what is simulated. Change it to be your fabric; every key that is not here has a default."
+    " `spinewise validate` checks the file, and says how long a run takes. Editors that know TOML schemas complete and"
+    " explain keys by the first line."
+)
+
+
+def text(wishes: Wishes, schema: str) -> str:
+    """The file; `schema` is how it names its schema."""
+    parts = [
+        "\n".join([f"#:schema {schema}", *comment(OPENING), *comment(f'What is to be good here: "{wishes.aims}".')]),
+        table("", ["top level"], {"name": wishes.name, "seed": 1}).lstrip("\n"),
+        topology(wishes),
+        *overrides(wishes),
+        transport(wishes),
+        workload(wishes),
+        *bursts(wishes),
+        compared(wishes),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def topology(wishes: Wishes) -> str:
+    """[topology]."""
+    rates: dict[str, Value] = {"host_rate_gbps": wishes.host_gbps, "fabric_rate_gbps": wishes.link_gbps}
+    if wishes.topology == LEAF_SPINE:
+        keys: dict[str, Value] = {"kind": "leaf_spine", "leaves": wishes.leaves, "spines": wishes.spines}
+        of = '[topology] kind = "leaf_spine"'
+    else:
+        keys, of = {"kind": "fat_tree", "k": wishes.k}, '[topology] kind = "fat_tree"'
+    keys |= {"hosts_per_leaf": wishes.hosts_per_leaf, **rates, "host_delay_ns": 1000, "fabric_delay_ns": 1000}
+    return table("[topology]", [of], keys)
+
+
+def overrides(wishes: Wishes) -> list[str]:
+    """[[topology.override]]: the slow links."""
+    of = "[[topology.override]]" if wishes.topology == LEAF_SPINE else "[[topology.override]] of a fat-tree"
+    made = []
+    for link in wishes.slow_links:
+        keys: dict[str, Value] = {**dict(link.ends), "rate_gbps": link.rate_gbps}
+        remark = f"Rate that is left of this link, both ways; the others have {wishes.link_gbps:g}."
+        made.append(table("[[topology.override]]", [of], keys, {"rate_gbps": remark}))
+    return made
+
+
+def transport(wishes: Wishes) -> str:
+    """[transport]."""
+    if wishes.transport == "rdma":
+        remark = "RDMA over a lossless fabric: queue pairs paced by DCQCN, switches with a shared buffer that pause."
+        recovery = 'What a receiver does with packets out of order: "go_back_n" (most RNICs) or "irn" (it keeps them).'
+        keys: dict[str, Value] = {"kind": "rdma", "recovery": "go_back_n"}
+        return table("[transport]", [], keys, {"kind": remark, "recovery": recovery})
+    remark = "TCP as in Linux: DCTCP, with RACK-TLP and SACK to tell what is late from what is lost."
+    return table("[transport]", [], {"kind": "dctcp"}, {"kind": remark})
+
+
+def workload(wishes: Wishes) -> str:
+    """[[traffic]]: the traffic that is asked about."""
+    kind = wishes.workload if wishes.workload in COLLECTIVES else "poisson"
+    of = ["[[traffic]]", f'[[traffic]] kind = "{kind}"']
+    name = {"name": "Its name in tables and in aims.", "kind": "What is sent."}
+    if kind != "poisson":
+        keys: dict[str, Value] = {"name": wishes.entry, "kind": kind, "size_bytes": COLLECTIVE_BYTES}
+        keys |= {"rounds": COLLECTIVE_ROUNDS, "order": "random"}
+        return table("[[traffic]]", of, keys, name)
+    remarks = name | {
+        "cdf": "The distribution of flow sizes: `spinewise workloads` lists them; cdf_file names one of your own.",
+        "duration_us": f"How long flows arrive: about {FLOWS} of them or more. Longer runs tell tails better.",
+    }
+    keys = {"name": wishes.entry, "kind": "poisson", "cdf": wishes.workload, "load": wishes.load}
+    keys["load_of"] = wishes.load_of
+    return table("[[traffic]]", of, keys | {"pairs": "inter_rack", "duration_us": wishes.duration_us}, remarks)
+
+
+def bursts(wishes: Wishes) -> list[str]:
+    """[[traffic]]: the incast beside it."""
+    if not wishes.incast:
+        return []
+    lasts = BURST_PERIOD_US * COLLECTIVE_ROUNDS if wishes.workload in COLLECTIVES else wishes.duration_us
+    keys: dict[str, Value] = {
+        "name": "burst", "kind": "incast", "receiver": 0, "senders": wishes.incast, "size_bytes": BURST_BYTES,
+        "repeat": max(1, lasts // BURST_PERIOD_US), "period_us": BURST_PERIOD_US,
+    }  # fmt: skip
+    return [
+        table("[[traffic]]", ["[[traffic]]", '[[traffic]] kind = "incast"'], keys, {"kind": "What is sent beside."})
+    ]
+
+
+def compared(wishes: Wishes) -> str:
+    """[compare]."""
+    remarks = {
+        "schemes": "What `spinewise compare` runs, the baseline first; `spinewise schemes` lists all of them.",
+        "seeds": "Repeats of each, with traffic of their own; more of them narrow the intervals.",
+    }
+    return table("[compare]", [], {"schemes": list(wishes.compared), "seeds": 3}, remarks)

@@ -1,0 +1,51 @@
+"""TOML with a comment above each key: its meaning and its range, from the engine's registry."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+
+from spinewise.schemas.spec import Param, entries
+
+WIDTH = 100
+Value = str | int | float | bool | Sequence[str]
+
+
+def comment(text: str) -> list[str]:
+    """A comment, folded."""
+    return [f"# {line}" for line in textwrap.wrap(" ".join(text.split()), WIDTH - 2)]
+
+
+def table(header: str, of: Iterable[str], keys: Mapping[str, Value], remarks: Mapping[str, str] | None = None) -> str:
+    """A table with its keys.
+
+    Args:
+        header: ``[topology]`` or ``[[traffic]]``.
+        of: names of the tables of the registry that have the keys.
+        keys: what is set.
+        remarks: what is said of a key in place of its meaning.
+    """
+    known = {param["name"]: param for name in of for param in entries("spec")[name]["params"]}
+    lines = [header]
+    for key, value in keys.items():
+        text = (remarks or {}).get(key) or (meaning(known[key]) if key in known else "")
+        lines += [*comment(text), f"{key} = {written(value)}"]
+    return "\n".join(lines)
+
+
+def meaning(param: Param) -> str:
+    """What a key is, in a line or two: its first sentence, and its words if it takes some."""
+    first = param["doc"].partition(". ")[0].rstrip(".")
+    return f"{first}: {param['allowed']}." if "enum" in param["schema"] else f"{first}."
+
+
+def written(value: Value) -> str:
+    """A value in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int | float):
+        return f"{value:g}" if isinstance(value, float) and value < 1e6 else str(int(value))
+    return f"[{', '.join(written(item) for item in value)}]"

@@ -1,0 +1,150 @@
+"""What a new spec is to have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from spinewise import core
+from spinewise.errors import SpecError
+
+LEAF_SPINE, FAT_TREE = "leaf-spine", "fat-tree"
+TOPOLOGIES = (LEAF_SPINE, FAT_TREE)
+TRANSPORTS = ("tcp", "rdma")
+COLLECTIVES = ("all_reduce", "all_to_all")
+SLOW_LINK = "NODE:NODE:GBPS, such as leaf0:spine1:10"
+# Few enough for many runs in minutes: seeds, not long runs, tell schemes apart.
+FLOWS = 300
+FEWEST_US, MOST_US = 1_000, 100_000
+
+_LINK = re.compile(r"(leaf|aggregation)(\d+):(spine|aggregation|core)(\d+):(\d+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True)
+class SlowLink:
+    """A link below its rate.
+
+    Attributes:
+        ends: each end, the kind of switch and its number, the lower one first.
+        rate_gbps: what is left of it.
+    """
+
+    ends: tuple[tuple[str, int], tuple[str, int]]
+    rate_gbps: float
+
+    @classmethod
+    def of(cls, text: str, topology: str) -> SlowLink:
+        """From ``leaf0:spine1:10``.
+
+        Raises:
+            SpecError: it is none, or names switches that such a fabric does not have next to each other.
+        """
+        found = _LINK.fullmatch(text.strip())
+        pairs = {("leaf", "spine")} if topology == LEAF_SPINE else {("leaf", "aggregation"), ("aggregation", "core")}
+        if found is None or (found[1], found[3]) not in pairs or float(found[5]) <= 0:
+            between = " or ".join(f"{lower}0:{upper}1:10" for lower, upper in sorted(pairs, reverse=True))
+            raise SpecError("--slow-link", text, f"NODE:NODE:GBPS of a {topology}, such as {between}")
+        return cls(((found[1], int(found[2])), (found[3], int(found[4]))), float(found[5]))
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a new spec is to have.
+
+    Attributes:
+        name: of the run.
+        topology: leaf-spine or fat-tree.
+        leaves: of a leaf-spine.
+        spines: of a leaf-spine.
+        k: ports of the switches of a fat-tree.
+        hosts_per_leaf: hosts under each leaf.
+        host_gbps: rate of the hosts' links.
+        link_gbps: rate of the links between switches.
+        slow_links: links below that rate.
+        transport: tcp or rdma.
+        workload: a distribution of flow sizes that is built in, or a collective operation.
+        load: of the hosts' traffic, as a share of the leaves' uplinks or, if that is less, of the hosts' links.
+        incast: how many hosts send to one at once; 0 for no such bursts.
+        aim: what is to be good, as `spinewise advise --aim` takes it; None for what suits the workload.
+        schemes: which schemes are compared; empty for some that suit the transport.
+    """
+
+    name: str = "fabric"
+    topology: str = LEAF_SPINE
+    leaves: int = 4
+    spines: int = 4
+    k: int = 4
+    hosts_per_leaf: int = 16
+    host_gbps: float = 25.0
+    link_gbps: float = 100.0
+    slow_links: tuple[SlowLink, ...] = ()
+    transport: str = "tcp"
+    workload: str = "web_search"
+    load: float = 0.5
+    incast: int = 0
+    aim: str | None = None
+    schemes: tuple[str, ...] = ()
+
+    @property
+    def entry(self) -> str:
+        """What the traffic entry of the workload is called."""
+        return {"web_search": "web", "all_reduce": "reduce", "all_to_all": "exchange"}.get(self.workload, self.workload)
+
+    @property
+    def aims(self) -> str:
+        """What is to be good."""
+        of_rounds = self.workload in COLLECTIVES
+        return self.aim or (f"worst round time of {self.entry}" if of_rounds else f"p99 slowdown of {self.entry}")
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Which schemes are compared, the baseline first."""
+        if self.schemes:
+            return self.schemes
+        weighted = ("wcmp",) if self.slow_links else ()
+        suited = (
+            ("letflow", "conga", "conweave", "drill") if self.transport == "rdma" else ("letflow", "conga", "presto")
+        )
+        return ("ecmp", *weighted, *suited)
+
+    @property
+    def racks(self) -> int:
+        """Leaves of the fabric."""
+        return self.leaves if self.topology == LEAF_SPINE else self.k * self.k // 2
+
+    @property
+    def hosts(self) -> int:
+        """Hosts of the fabric."""
+        return self.racks * self.hosts_per_leaf
+
+    @property
+    def uplinks(self) -> int:
+        """Links up from each leaf."""
+        return self.spines if self.topology == LEAF_SPINE else self.k // 2
+
+    @property
+    def load_of(self) -> str:
+        """What a load of 1 fills: the uplinks of a leaf, or the links of its hosts where these carry less."""
+        return "host_links" if self.hosts_per_leaf * self.host_gbps < self.uplinks * self.link_gbps else "leaf_uplinks"
+
+    @property
+    def duration_us(self) -> int:
+        """How long flows arrive: about `FLOWS` of them, as 1, 2 or 5 times a power of ten."""
+        of_leaf = min(self.uplinks * self.link_gbps, self.hosts_per_leaf * self.host_gbps)
+        sent_gbps = self.load * self.racks * of_leaf
+        wanted = FLOWS * distributions()[self.workload] * 8 / (sent_gbps * 1e3)
+        steps = [10**power * digit for power in range(3, 6) for digit in (1, 2, 5)]
+        return next((step for step in steps if FEWEST_US <= step <= MOST_US and step >= wanted), MOST_US)
+
+
+@cache
+def distributions() -> dict[str, float]:
+    """Built-in distributions of flow sizes, with their mean in bytes."""
+    known = core.registry()["workloads"]
+    return {entry["name"]: float(entry["mean_bytes"]) for entry in known if "mean_bytes" in entry}
+
+
+def workloads() -> list[str]:
+    """What `--workload` may name."""
+    return [*distributions(), *COLLECTIVES]

@@ -1,0 +1,205 @@
+"""`spinewise new`: what it writes is valid, explains itself, and is there whole or not at all."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import spinewise as sw
+from spinewise import schemas
+from spinewise.cli import main
+from spinewise.interop import output
+from spinewise.schemas.spec import entries
+from spinewise.starting import place
+from spinewise.starting.wishes import Wishes, workloads
+
+SMALL = ("--leaves", "2", "--spines", "2", "--hosts-per-leaf", "2", "--workload", "enterprise_meet")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("transport", ["tcp", "rdma"])
+@pytest.mark.parametrize("topology", ["leaf-spine", "fat-tree"])
+@pytest.mark.parametrize("more", [[], ["--incast", "5", "--slow-link", "leaf0:{upper}1:10"]], ids=["plain", "uneven"])
+def test_it_is_valid_and_fits_its_schema(tmp_path: Path, transport: str, topology: str, more: list[str]) -> None:
+    upper = "spine" if topology == "leaf-spine" else "aggregation"
+    options = [word.format(upper=upper) for word in more]
+    command = ["new", str(tmp_path / "lab"), "--transport", transport, "--topology", topology, *options]
+    assert main([*command, "--hosts-per-leaf", "4"]) == 0
+    path = tmp_path / "lab" / "fabric.toml"
+    spec = tomllib.loads(path.read_text())
+    first = path.read_text().splitlines()[0]
+    assert first == "#:schema ./spinewise.schema.json"
+    schema = json.loads((path.parent / first.removeprefix("#:schema ./")).read_text())
+    assert schema == json.loads(schemas.path("spec").read_text())
+    jsonschema.Draft7Validator(schema).validate(spec)
+    resolved = sw.resolve(path)
+    assert resolved["name"] == "lab"
+    assert (resolved["transport"]["kind"] == "rdma") == (transport == "rdma")
+    assert len(resolved["topology"]["override"]) == (1 if more else 0)
+    assert [entry["name"] for entry in resolved["traffic"]] == ["web", *(["burst"] if more else [])]
+
+
+@pytest.mark.parametrize("workload", workloads())
+def test_every_workload_makes_runs_of_a_sensible_length(tmp_path: Path, workload: str) -> None:
+    path = tmp_path / "fabric.toml"
+    assert main(["new", str(path), "--workload", workload]) == 0
+    found = sw.validate(path)
+    assert 200 < found.estimate.flows < 500_000
+    assert found.estimate.packet_hops < 100e6
+
+
+def test_it_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "tiny.toml"
+    assert main(["new", str(path), *SMALL, "--schemes", "ecmp,letflow", "--load", "0.2"]) == 0
+    assert f"spinewise compare {path}" in capsys.readouterr().out
+    found = sw.compare(path, seeds=1)
+    assert found.labels == ["ecmp", "letflow"]
+
+
+def test_comments_are_those_of_the_registry(tmp_path: Path) -> None:
+    path = tmp_path / "fabric.toml"
+    main(["new", str(path)])
+    text = " ".join(line.removeprefix("# ") for line in path.read_text().splitlines())
+    for param in entries("spec")['[topology] kind = "leaf_spine"']["params"]:
+        if param["name"] in ("spines", "hosts_per_leaf", "host_rate_gbps"):
+            assert f"{param['doc'].rstrip('.')}. {param['name']} = " in text
+
+
+def test_hosts_that_carry_less_than_the_uplinks_are_not_overloaded() -> None:
+    assert Wishes(hosts_per_leaf=16).load_of == "leaf_uplinks"
+    assert Wishes(hosts_per_leaf=15).load_of == "host_links"
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "said"),
+    [
+        (["--leaves", "0"], "--leaves", "1 to 4096"),
+        (["--k", "5", "--topology", "fat-tree"], "--k", "even"),
+        (["--k", "4"], "--k", "only with --topology fat-tree"),
+        (["--spines", "4", "--topology", "fat-tree"], "--spines", "only with --topology leaf-spine"),
+        (["--workload", "websearch"], "--workload", "web_search"),
+        (["--workload", "all_reduce", "--load", "0.5"], "--load", "as fast as it can be"),
+        (["--slow-link", "leaf0:spine9:10"], "--slow-link", "from 0 to 3"),
+        (["--slow-link", "leaf0:core1:10"], "--slow-link", "leaf0:spine1:10"),
+        (["--slow-link", "leaf0-spine1"], "--slow-link", "NODE:NODE:GBPS"),
+        (["--incast", "4000"], "--incast", "63"),
+        (["--schemes", "ecmp,letflwo"], "--schemes", "letflow"),
+        (["--transport", "quic"], "--transport", "tcp, rdma"),
+        (["--toplogy", "fat-tree"], "--toplogy", "--topology"),
+    ],
+)
+def test_wishes_that_cannot_be_are_refused_by_their_option(
+    tmp_path: Path, options: list[str], key: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new", str(tmp_path / "lab"), *options]) == 2
+    err = capsys.readouterr().err
+    assert f"key      {key}\n" in err
+    assert said in err
+    assert names(tmp_path) == []
+
+
+def test_nothing_is_overwritten_without_force(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "fabric.toml"
+    path.write_text("precious")
+    assert main(["new", str(path)]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert path.read_text() == "precious"
+    assert names(tmp_path) == ["fabric.toml"]
+    assert main(["new", str(path), "--force"]) == 0
+    assert "[topology]" in path.read_text()
+
+
+def test_a_schema_of_somebody_else_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / place.SCHEMA).write_text('{"title": "mine"}')
+    assert main(["new", str(tmp_path / "fabric.toml")]) == 2
+    assert place.SCHEMA in capsys.readouterr().err
+    assert names(tmp_path) == [place.SCHEMA]
+
+
+def test_an_older_schema_of_ours_is_renewed(tmp_path: Path) -> None:
+    (tmp_path / place.SCHEMA).write_text('{"title": "Spinewise spec"}')
+    assert main(["new", str(tmp_path / "fabric.toml")]) == 0
+    assert (tmp_path / place.SCHEMA).read_bytes() == schemas.path("spec").read_bytes()
+
+
+@pytest.mark.parametrize("stopped_at", ["spinewise.schema.json", "fabric.toml"])
+def test_ctrl_c_while_writing_leaves_nothing(tmp_path: Path, stopped_at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = output.write_file
+
+    def interrupted(destination: Path, content: bytes, *, force: bool, option: str) -> None:
+        if destination.name == stopped_at:
+            raise KeyboardInterrupt
+        write(destination, content, force=force, option=option)
+
+    monkeypatch.setattr(place, "write_file", interrupted)
+    assert main(["new", str(tmp_path / "a" / "lab")]) == 130
+    assert names(tmp_path) == []
+
+
+class AtTerminal:
+    """Answers a person gives."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: str | type[BaseException]) -> None:
+        self.answers: Iterator[str | type[BaseException]] = iter(answers)
+        self.asked: list[str] = []
+        monkeypatch.setattr(builtins, "input", self.answer)
+        for stream in (sys.stdin, sys.stdout):
+            monkeypatch.setattr(stream, "isatty", lambda: True)
+
+    def answer(self, prompt: str) -> str:
+        self.asked.append(prompt)
+        found = next(self.answers)
+        if isinstance(found, str):
+            return found
+        raise found
+
+
+def test_answers_make_a_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "asked.toml"
+    person = AtTerminal(
+        monkeypatch, "fat", "fat-tree", "4", "2", "", "100", "rdma", "web_search", "0.3", "0", "leaf0:spine0:1",
+        "leaf0:aggregation1:10 aggregation0:core1:20", "mean FCT of web", "",
+    )  # fmt: skip
+    assert main(["new", str(path)]) == 0
+    assert "allowed is leaf-spine, fat-tree" in capsys.readouterr().err
+    assert any("k of the fat-tree" in prompt for prompt in person.asked)
+    assert not any("Spine switches" in prompt for prompt in person.asked)
+    spec = sw.resolve(path)
+    assert (spec["topology"]["k"], spec["transport"]["kind"], spec["traffic"][0]["load"]) == (4, "rdma", 0.3)
+    assert [change["rate_gbps"] for change in spec["topology"]["override"]] == [10, 20]
+    assert 'What is to be good here: "mean FCT of web"' in path.read_text()
+
+
+@pytest.mark.parametrize(("end", "code"), [(KeyboardInterrupt, 130), (EOFError, 2)])
+def test_leaving_the_questions_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: type[BaseException], code: int
+) -> None:
+    AtTerminal(monkeypatch, "leaf-spine", "4", end)
+    assert main(["new", str(tmp_path / "lab")]) == code
+    assert names(tmp_path) == []
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lab").write_text("")
+    assert main(["new", str(tmp_path / "lab")]) == 2
+    assert "a folder" in capsys.readouterr().err
+    assert main(["new", str(tmp_path / "lab" / "fabric.toml")]) == 2
+
+
+def test_json_says_what_was_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", str(tmp_path / "lab"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["spec"] == str(tmp_path / "lab" / "fabric.toml")
+    assert told["aim"] == "p99 slowdown of web"
