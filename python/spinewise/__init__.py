@@ -25,12 +25,15 @@ from spinewise.specs.schemes import schemes
 from spinewise.specs.spec import load, resolve
 
 if TYPE_CHECKING:
+    from spinewise.advice.answer import Advice
+    from spinewise.advice.api import advise
     from spinewise.comparison.plan import compare
     from spinewise.comparison.verdict import Verdict, verdicts
     from spinewise.studies.api import sweep
 
 __all__ = [
     "ANY",
+    "Advice",
     "Comparison",
     "Facts",
     "HostScheme",
@@ -44,6 +47,7 @@ __all__ = [
     "To",
     "Validation",
     "Verdict",
+    "advise",
     "compare",
     "flag",
     "load",
@@ -66,6 +70,8 @@ __version__: str
 
 # What takes many runs needs the store and its libraries, which a single run does not: loaded when first asked for.
 LATER = {
+    "Advice": "spinewise.advice.answer",
+    "advise": "spinewise.advice.api",
     "Verdict": "spinewise.comparison.verdict",
     "compare": "spinewise.comparison.plan",
     "sweep": "spinewise.studies.api",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
+from spinewise.cli.advising import add_advise
 from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, numbers, place, positive, share, whole
 from spinewise.cli.pieces import (
     add_budget,
@@ -49,6 +50,7 @@ def build_parser() -> Root:
     add_run(commands)
     add_explain(commands)
     add_compare(commands)
+    add_advise(commands)
     add_sweep(commands)
     add_plot(commands)
     add_resilience(commands)

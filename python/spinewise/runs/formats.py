@@ -50,7 +50,8 @@ REPRODUCTIONS = Format("reproductions", 1, "reproductions.json")
 EVIDENCE = Format("evidence", 1, "evidence.json")
 RESILIENCE = Format("resilience", 1, "resilience.json")
 PLOT = Format("plot", 1, "plot.json")
-ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, EVIDENCE, RESILIENCE, PLOT)
+ADVISE = Format("advise", 1, "advice.json")
+ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, EVIDENCE, RESILIENCE, PLOT, ADVISE)
 
 
 def read(file: Path, wanted: Format, key: str, allowed: str) -> dict[str, Any]:

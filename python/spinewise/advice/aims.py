@@ -1,0 +1,217 @@
+"""What is to be as small (or as large) as can be: the grammar of an aim, and its value in a run.
+
+An aim is written as people say it: ``p99 slowdown of web``, ``mean FCT of short flows of web``, ``p99.9 FCT of all``,
+``worst round time of reduce``, ``bus bandwidth of reduce``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spinewise.advice.observed import Flows, Observed, Rounds, completes, has_bus
+from spinewise.errors import SpecError, nearest
+from spinewise.measures.classes import ALL
+from spinewise.measures.entries import Entry, entries_of
+from spinewise.specs.spec import Spec
+
+STATISTICS = {
+    "mean": "mean", "average": "mean", "median": "p50", "p50": "p50", "p95": "p95", "p99": "p99", "p99.9": "p999",
+    "p999": "p999", "worst": "worst", "max": "worst", "maximum": "worst",
+}  # fmt: skip
+"""Words for statistics, and what they are called in `observed.Spread`."""
+SHOWN = {"mean": "mean", "p50": "median", "p95": "p95", "p99": "p99", "p999": "p99.9", "worst": "worst"}
+SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+QUANTITIES = {
+    "bus bandwidth": "bus bandwidth", "busbw": "bus bandwidth", "round time": "round time", "job time": "job time",
+    "slowdown": "slowdown", "fct": "FCT", "flow completion time": "FCT", "completion time": "FCT",
+}  # fmt: skip
+"""Words for quantities, and what they are called here."""
+OF_ROUNDS = ("round time", "job time", "bus bandwidth")
+ONE_A_RUN = ("job time", "bus bandwidth")
+"""Quantities that a run has one of, so that no statistic goes with them."""
+NOISE = ("the", "flows", "flow", "traffic", "of", "entry")
+FORM = (
+    'STATISTIC QUANTITY of ENTRY, such as "p99 slowdown of web", "mean FCT of short flows of web" or "worst round time'
+    ' of reduce"; STATISTIC: mean, median, p95, p99, p99.9, worst; QUANTITY: slowdown, FCT, round time, job time, bus'
+    " bandwidth"
+)
+WITH_ROUNDS = ("all_reduce", "all_to_all", "incast", "permutation", "rpc")
+TAIL_FLOWS = 5
+"""A percentile with fewer flows above it in a run is little more than the worst of a few."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is asked for.
+
+    Attributes:
+        statistic: of `observed.Spread`; empty where a run has one value.
+        quantity: FCT, slowdown, round time, job time or bus bandwidth.
+        entry: the traffic entry it is of; "all" is all traffic.
+        size_class: of which flows; "all" of any size.
+    """
+
+    statistic: str
+    quantity: str
+    entry: str
+    size_class: str = ALL
+
+    @property
+    def text(self) -> str:
+        """As people say it."""
+        of = "all traffic" if self.entry == ALL else self.entry
+        sizes = "" if self.size_class == ALL else f"{self.size_class} flows of "
+        head = f"{SHOWN[self.statistic]} " if self.statistic else ""
+        return f"{head}{self.quantity} of {sizes}{of}"
+
+    @property
+    def unit(self) -> str:
+        """Of the value: "s", "GB/s", or "" of a ratio."""
+        return {"slowdown": "", "bus bandwidth": "GB/s"}.get(self.quantity, "s")
+
+    @property
+    def more_is_better(self) -> bool:
+        """Whether a greater value is the better one."""
+        return self.quantity == "bus bandwidth"
+
+    def value(self, observed: Observed) -> float:
+        """Its value in a run, in its unit; NaN where the run has none."""
+        if self.quantity in OF_ROUNDS:
+            found = rounds(observed, self.entry)
+            if found is None:
+                return math.nan
+            if self.quantity == "round time":
+                return float(getattr(found.time_s, self.statistic))
+            return found.total_s if self.quantity == "job time" else found.busbw_gbyte_per_s
+        flows = self.flows(observed)
+        if flows is None:
+            return math.nan
+        return float(getattr(flows.fct_s if self.quantity == "FCT" else flows.slowdown, self.statistic))
+
+    def cost(self, observed: Observed) -> float:
+        """The same as a positive number of which less is better."""
+        value = self.value(observed)
+        return 1.0 / value if self.more_is_better else value
+
+    def flows(self, observed: Observed) -> Flows | None:
+        """The flows that it is of."""
+        same = (one for one in observed.flows if (one.entry, one.size_class) == (self.entry, self.size_class))
+        return next(same, None)
+
+    def behind(self, observed: Observed) -> tuple[int, int]:
+        """How many flows or rounds its value in a run rests on, and how many of them had not finished."""
+        if self.quantity in OF_ROUNDS:
+            found = rounds(observed, self.entry)
+            return (0, 0) if found is None else (found.rounds, found.unfinished)
+        flows = self.flows(observed)
+        return (0, 0) if flows is None else (flows.flows, flows.unfinished)
+
+    def thin(self, many: int) -> bool:
+        """Whether so few flows a run make the percentile one of the last few."""
+        return self.statistic in SHARES and many * (1.0 - SHARES[self.statistic]) < TAIL_FLOWS
+
+
+def rounds(observed: Observed, entry: str) -> Rounds | None:
+    """The rounds of a traffic entry."""
+    return next((one for one in observed.rounds if one.entry == entry), None)
+
+
+def default(spec: Spec) -> Aim:
+    """The aim of a resolved spec without one: of its first traffic entry that completes.
+
+    Collective operations, incasts and permutations by the mean time of a round, requests by their p99, other flows by
+    their p99 slowdown.
+
+    Raises:
+        SpecError: nothing completes.
+    """
+    for entry in entries_of(spec):
+        if entry.kind in WITH_ROUNDS:
+            return Aim("p99" if entry.kind == "rpc" else "mean", "round time", entry.name)
+        if completes(entry):
+            return Aim("p99", "slowdown", entry.name)
+    kinds = "poisson, flows, all_reduce, …"
+    raise SpecError(
+        "traffic", "constant-rate UDP alone", f"an entry whose flows complete ({kinds})", "no aim has a value"
+    )
+
+
+def parse(text: str, spec: Spec) -> Aim:
+    """The aim that a text names in a resolved spec.
+
+    Raises:
+        SpecError: it is no aim, or nobody can measure it here.
+    """
+    words = " ".join(text.split())
+    head, of, tail = words.partition(" of ")
+    statistic, rest = statistic_of(text, head)
+    quantity = QUANTITIES.get(rest.lower())
+    if quantity is None:
+        known = list(QUANTITIES)
+        raise SpecError("--aim", text, FORM, nearest(rest.lower(), known) or f'"{rest}" is no quantity')
+    if quantity in ONE_A_RUN and statistic:
+        raise SpecError("--aim", text, f'"{quantity} of ENTRY", without a statistic', "a run has one of it")
+    entry, size_class = target(text, tail if of else "", spec, quantity)
+    return Aim("" if quantity in ONE_A_RUN else statistic or "mean", quantity, entry, size_class)
+
+
+def statistic_of(text: str, head: str) -> tuple[str, str]:
+    """The statistic that begins an aim, empty if none does, and what follows."""
+    first, _, rest = head.partition(" ")
+    if first.lower() in STATISTICS:
+        return STATISTICS[first.lower()], rest
+    if re.fullmatch(r"p\d+(\.\d+)?", first.lower()):
+        raise SpecError("--aim", text, FORM, f"{first} is not kept of every run: median, p95, p99 and p99.9 are")
+    return "", head
+
+
+def target(text: str, tail: str, spec: Spec, quantity: str) -> tuple[str, str]:
+    """Whose flows an aim is of: name of a traffic entry or "all", and size class."""
+    entries = [one for one in entries_of(spec) if completes(one)]
+    if quantity in OF_ROUNDS:
+        entries = [one for one in entries if one.kind in WITH_ROUNDS]
+    if quantity == "bus bandwidth":
+        entries = [one for one in entries if has_bus(one.kind)]
+    names = [one.name for one in entries]
+    allowed = f"{quantity} of one of: {', '.join(names) or 'nothing, for no traffic entry here has it'}"
+    if quantity not in OF_ROUNDS:
+        allowed += f"; or of {ALL}"
+    words = [word for word in tail.split() if word.lower() not in NOISE or word in names]
+    name, before = entry_of(words, names)
+    if name is None and words and words[-1].lower() == ALL and quantity not in OF_ROUNDS:
+        name, before = ALL, words[:-1]
+    if name is None and len(names) == 1 and len(words) <= 1 and all(one in classes(entries[0]) for one in words):
+        name, before = names[0], words
+    if name is None:
+        asked = words[-1] if words else "(nothing)"
+        raise SpecError("--aim", text, allowed, nearest(asked, [*names, ALL]) or f"{asked} is no such entry")
+    of = next((one for one in entries if one.name == name), Entry(ALL, "", spec["metrics"]["size_classes"]))
+    return name, size_class_of(text, before, of, quantity)
+
+
+def entry_of(words: Sequence[str], names: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The name that ends some words, the longest of several, and the words before it."""
+    for start in range(len(words)):
+        if (name := " ".join(words[start:])) in names:
+            return name, list(words[:start])
+    return None, list(words)
+
+
+def size_class_of(text: str, words: Sequence[str], entry: Entry, quantity: str) -> str:
+    """The size class that stands before the name of an entry; "all" if none does."""
+    if not words:
+        return ALL
+    word = " ".join(words)
+    known = classes(entry)
+    if quantity in OF_ROUNDS or word not in known:
+        allowed = "rounds, which have no size classes" if quantity in OF_ROUNDS else f"a size class: {', '.join(known)}"
+        raise SpecError("--aim", text, allowed, nearest(word, known) or f'"{word}" is none of {entry.name}')
+    return word
+
+
+def classes(entry: Entry) -> list[str]:
+    """Names of the size classes of an entry, "all" last."""
+    return [*(str(one["name"]) for one in entry.size_classes), ALL]

@@ -1,0 +1,283 @@
+"""What an advice says, as data: `advice.json` has these fields, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from spinewise.advice.gear import Step
+from spinewise.advice.stress import Regret
+from spinewise.advice.why import Claim
+
+Status = Literal["advised", "tied", "behind", "dropped", "bound"]
+"""Of a scheme: it is the answer; not told apart from the best; in the race to its end, and told apart; out of the race;
+an oracle, which only shows what can be had."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much worse one scheme is than another, as a share; below zero it is better.
+
+    Attributes:
+        than: the other scheme.
+        mean: by the mean of log ratios.
+        low, high: ends of the interval that holds at all looks; None where nothing can be told.
+        median: by the median of log ratios, which outlying seeds do not move.
+        seeds: seeds that both have.
+    """
+
+    than: str
+    mean: float
+    low: float | None
+    high: float | None
+    median: float
+    seeds: int
+
+
+@dataclass(frozen=True)
+class AimAnswer:
+    """An aim, and how well it could be answered.
+
+    Attributes:
+        text: as people say it.
+        statistic, quantity, entry, size_class: its parts.
+        unit: of its values: "s", "GB/s" or "" of a ratio.
+        more_is_better: whether greater values are better.
+        behind: flows or rounds of a run that its value rests on.
+        thin: whether these are so few that a percentile is one of the last few.
+        band: the share below which differences count as none.
+        planned_seeds, planned_runs, planned_s: what the pilot said that band takes.
+        reachable: whether the pilot said that the budget suffices.
+        settled: whether in the end all that is left is known to within the band.
+    """
+
+    text: str
+    statistic: str
+    quantity: str
+    entry: str
+    size_class: str
+    unit: str
+    more_is_better: bool
+    behind: int
+    thin: bool
+    band: float
+    planned_seeds: int
+    planned_runs: int
+    planned_s: float
+    reachable: bool
+    settled: bool
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run.
+
+    Attributes:
+        seed: its seed.
+        run: its key in the store.
+        values: of each aim, in its unit.
+        unfinished: of each aim, flows or rounds that had not finished, which count with the time they had waited.
+    """
+
+    seed: int
+    run: str
+    values: tuple[float, ...]
+    unfinished: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A scheme that was tried.
+
+    Attributes:
+        label: what it is called.
+        scheme: its name in the registry.
+        settings: its parameters that are not defaults.
+        tuned_from: the entrant it was made of; None of those there at the start.
+        about: what it does.
+        level: what it changes.
+        told: what it must be told.
+        extra_bytes: shares of all bytes that only it asked for: probes, messages, headers.
+        status: how it ended.
+        than_best: of each aim, how much worse it is than the best that is left; of the best, than the next.
+        dropped_by, dropped_at: who was surely better, and after how many seeds.
+        like: the scheme whose runs are the same to the last packet; None if there is none.
+        samples: its runs, in order of seeds.
+    """
+
+    label: str
+    scheme: str
+    settings: tuple[tuple[str, str], ...]
+    tuned_from: str | None
+    about: str
+    level: str
+    told: tuple[str, ...]
+    extra_bytes: dict[str, float]
+    status: Status
+    than_best: tuple[Share, ...]
+    dropped_by: str | None
+    dropped_at: int | None
+    like: str | None
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True)
+class LevelAnswer:
+    """The best for those who may change so much and no more.
+
+    Attributes:
+        level: the most that is changed.
+        advised: the scheme to run.
+        tied: all that are not told apart from the best at this level, the least mean first.
+        than_today: of each aim, how much worse it is than what runs today.
+    """
+
+    level: str
+    advised: str
+    tied: tuple[str, ...]
+    than_today: tuple[Share, ...]
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """The seed on which the advised scheme did worst, against the median of its seeds.
+
+    Attributes:
+        good, seeds: seeds on which it did no worse than usual by more than chance and the band, of how many.
+        seed: the worst one.
+        share: how much worse than usual it did there, against the same schemes.
+        cause: facts of that run that stand out, in words; empty if none does.
+    """
+
+    good: int
+    seeds: int
+    seed: int
+    share: float
+    cause: str
+
+
+@dataclass(frozen=True)
+class CaseAnswer:
+    """What became of the answer when something was other than the spec says.
+
+    Attributes:
+        name, words: what was other.
+        tried: whether it was tried.
+        because: why it was not.
+        regrets: of the schemes tried in it, the best first.
+    """
+
+    name: str
+    words: str
+    tried: bool
+    because: str | None
+    regrets: tuple[Regret, ...]
+
+
+@dataclass(frozen=True)
+class Untried:
+    """A scheme that took no part, and why."""
+
+    scheme: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What the answer cost.
+
+    Attributes:
+        runs: made now; stored: those that the store had.
+        grid: runs that it would take to run every scheme on every seed and in every case.
+        seconds: wall time.
+        budget_s: what was allowed.
+        pilot_s, race_s, stress_s: its parts.
+        seeds: of those that stayed to the end.
+    """
+
+    runs: int
+    stored: int
+    grid: int
+    seconds: float
+    budget_s: float
+    pilot_s: float
+    race_s: float
+    stress_s: float
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Which load balancer to run, how surely, why, and when not.
+
+    Attributes:
+        format: name and version of this format, of `runs.formats.ADVISE`.
+        version: of Spinewise.
+        name: of the spec.
+        spec_hash: of the spec under the scheme that runs today, resolved.
+        aims: what was asked for; the first one decides.
+        may: what may be changed.
+        today: the scheme that runs today.
+        advised: the answer.
+        level: what it changes.
+        tied: schemes not told apart from the best, the least mean first.
+        front: with several aims, schemes of which no other is better on one and as good on the rest.
+        ended: "settled" within the band, or "budget spent".
+        levels: the best at each level.
+        entrants: all schemes that were tried.
+        why: what it does better than `why_than`, each checked against the runs.
+        price: what it does worse.
+        why_than: the scheme it is held against there; None if there is none.
+        shared: what no scheme can help, if anything was seen.
+        outlier: its worst seed; None where all are alike.
+        cases: what was tried to break it.
+        wrong: when it would be wrong, in words.
+        gear: how to turn it on.
+        not_tried: schemes that took no part.
+        notes: what else is to be known.
+        effort: what it cost.
+        method: the statistics, with their source.
+        alpha: chance that the best scheme was dropped.
+    """
+
+    format: str
+    version: str
+    name: str
+    spec_hash: str
+    aims: tuple[AimAnswer, ...]
+    may: tuple[str, ...]
+    today: str
+    advised: str
+    level: str
+    tied: tuple[str, ...]
+    front: tuple[str, ...]
+    ended: Literal["settled", "budget spent"]
+    levels: tuple[LevelAnswer, ...]
+    entrants: tuple[Entrant, ...]
+    why: tuple[Claim, ...]
+    price: tuple[Claim, ...]
+    why_than: str | None
+    shared: str | None
+    outlier: Outlier | None
+    cases: tuple[CaseAnswer, ...]
+    wrong: tuple[str, ...]
+    gear: tuple[Step, ...]
+    not_tried: tuple[Untried, ...]
+    notes: tuple[str, ...]
+    effort: Effort
+    method: str
+    alpha: float
+
+    def entrant(self, label: str) -> Entrant:
+        """The scheme of this label.
+
+        Raises:
+            KeyError: it was not tried.
+        """
+        for found in self.entrants:
+            if found.label == label:
+                return found
+        raise KeyError(f"no scheme {label!r} was tried; there are {', '.join(one.label for one in self.entrants)}")
+
+    def __repr__(self) -> str:
+        return f"<Advice: run {self.advised} ({self.level}); {self.ended}, {len(self.tied)} not told apart>"

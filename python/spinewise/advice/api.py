@@ -1,0 +1,150 @@
+"""Advice from Python: `spinewise.advise`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from spinewise.advice import aims as aims_
+from spinewise.advice.answer import Advice
+from spinewise.advice.candidates import Field, find, may_list
+from spinewise.advice.choice import choose, to_test
+from spinewise.advice.compose import compose
+from spinewise.advice.conduct import PILOT, Course, Say
+from spinewise.advice.forecast import BANDS
+from spinewise.advice.stress import cases
+from spinewise.advice.trials import PLAIN, Trials
+from spinewise.errors import SpecError
+from spinewise.measures import units
+from spinewise.runs.jobs import Monitor, checked_jobs, default_jobs
+from spinewise.runs.validation import validate
+from spinewise.specs.lines import located
+from spinewise.specs.spec import Spec, as_spec, file_of, resolve
+from spinewise.sweeps.engine import Engine
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.store import opened
+
+BUDGET_S = 300.0
+DOUBT = 2.0
+"""Estimates of runs are within this factor."""
+
+
+def advise(
+    spec: Mapping[str, object] | str | Path,
+    *,
+    aims: str | Iterable[str] = (),
+    may: str | Iterable[str] | None = None,
+    schemes: str | Iterable[str] | None = None,
+    budget_s: float = BUDGET_S,
+    band: float | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    store: str | Path | None = None,
+    engine: Engine | None = None,
+    monitor: Monitor | None = None,
+    say: Say | None = None,
+) -> Advice:
+    """Which load balancer a fabric should run, and why.
+
+    Args:
+        spec: fabric, faults, transport and traffic: a dict or a TOML file. A scheme in it is the one that runs today.
+        aims: such as ``p99 slowdown of web``; by workload when none is given. The first decides; several also give a
+            Pareto front.
+        may: what may be changed: configuration, hosts, leaves, switches; all of it when None.
+        schemes: variants to choose from, as `spinewise.compare` takes them; all that fit when None.
+        budget_s: wall seconds that it may take.
+        band: the share below which a difference matters to nobody; chosen by what the budget can reach when None.
+        seed: the first one, in place of the spec's; further ones count up.
+        jobs: runs at once; one per core when None.
+        store: a folder that keeps every run as it ends, so that what was interrupted goes on.
+        engine: what makes the runs; threads of this process when None.
+        monitor: told about progress.
+        say: told what is planned, in a line.
+
+    Raises:
+        SpecError: naming key, value and what is allowed.
+    """
+    start = time.monotonic()
+    given = as_spec(spec)
+    try:
+        who, resolved, wanted = prepared(given, aims, may, schemes, seed)
+        first = int(resolved["seed"])
+        workers = default_jobs() if jobs is None else checked_jobs(jobs)
+        check_cost(resolved, who, budget_s, workers)
+    except SpecError as error:
+        raise located(error, file_of(spec)) from None
+    with opened(store) as ledger:
+        trials = Trials(
+            name=str(resolved.get("name", "")), cases={PLAIN: given}, aims=wanted, ledger=ledger,
+            engine=engine or Local(jobs), monitor=monitor,
+        )  # fmt: skip
+        course = Course(
+            spec=given, resolved=resolved, aims=wanted, who=who, trials=trials, budget_s=budget_s, first_seed=first,
+            bands=BANDS if band is None else (band,), jobs=workers, say=say or (lambda _: None), start=start,
+        )  # fmt: skip
+        return conducted(course)
+
+
+def conducted(course: Course) -> Advice:
+    """An advice from its pilot to its end."""
+    course.pilot()
+    course.plan()
+    course.run_race()
+    tests = cases(course.spec, course.resolved)
+    tried = course.try_cases(tests, to_test(course, choose(course)))
+    return compose(course, tests, tried)
+
+
+def prepared(
+    given: Spec,
+    aims: str | Iterable[str],
+    may: str | Iterable[str] | None,
+    schemes: str | Iterable[str] | None,
+    seed: int | None,
+) -> tuple[Field, Spec, Sequence[aims_.Aim]]:
+    """Who takes part, the spec as it is run today, and what is asked for."""
+    refuse_foreign(given)
+    if seed is not None:
+        given["seed"] = seed
+    allowed = may_list(may)
+    who = find(given, allowed, schemes)
+    today = next(one.variant for one in who.candidates if one.label == who.today)
+    resolved = resolve(today.apply(given))
+    texts = [aims] if isinstance(aims, str) else list(aims)
+    wanted = [aims_.parse(text, resolved) for text in texts] or [aims_.default(resolved)]
+    for aim in wanted:
+        if wanted.count(aim) > 1:
+            raise SpecError("--aim", aim.text, "aims that differ")
+    return who, resolved, wanted
+
+
+def refuse_foreign(given: Spec) -> None:
+    """Say what is missing of a spec that has neither a fabric nor traffic: it is something else.
+
+    Raises:
+        SpecError: it has neither.
+    """
+    if "topology" not in given and "traffic" not in given:
+        there = ", ".join(list(given)[:6]) or "nothing"
+        hint = "files of other tools are read by `spinewise import`"
+        raise SpecError("(whole file)", f"tables {there}", "a spec with [topology] and [[traffic]]", hint)
+
+
+def check_cost(resolved: Spec, who: Field, budget_s: float, jobs: int) -> None:
+    """Refuse a budget that cannot hold the pilot by far; the first moments of a run tell how long one takes.
+
+    Raises:
+        SpecError: what it would take.
+    """
+    found = validate(resolved)
+    runs = PILOT * len(who.candidates)
+    needed = found.estimate.seconds * runs / jobs
+    if needed > DOUBT * budget_s:
+        raise SpecError(
+            "--budget",
+            units.clock(budget_s),
+            f"about {units.clock(needed)} or more here: {runs} runs of {found.estimate.seconds:.1f} s to see each of"
+            f" {len(who.candidates)} schemes on {PILOT} seeds",
+            "a shorter duration_us or fewer hosts make a run shorter; --schemes names fewer schemes",
+        )

@@ -1,0 +1,188 @@
+"""Which schemes may be advised here, what each must change, and why others are not tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from spinewise import core
+from spinewise.errors import SpecError, nearest
+from spinewise.runs.jobs import resolved_case
+from spinewise.specs.spec import Spec
+from spinewise.specs.variants import Variant, parse_list
+
+LEVELS: Final = ("as it is", "configuration", "hosts", "leaves", "switches")
+"""What a scheme changes, the cheapest first: nothing, settings of what is there, software of hosts, leaf switches,
+every switch."""
+MAY: Final = LEVELS[1:]
+"""What may be allowed."""
+NEEDS: Final = {
+    "nothing new": "configuration",
+    "new software at hosts": "hosts",
+    "new leaves": "leaves",
+    "new switches": "switches",
+}
+"""The level of what a scheme says of itself (`compared.needs` of its fact sheet)."""
+TODAY: Final = "ecmp"
+"""What a fabric runs whose spec names no scheme: it costs nothing to go on with it."""
+TESTS: Final = "loopback"
+"""Schemes whose names begin so test the engine."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A scheme that fits, with its parameters.
+
+    Attributes:
+        variant: as a comparison runs it.
+        level: what it changes, one of `LEVELS`.
+        oracle: whether it is told what nobody can know: a bound, and never advised.
+        told: what it must be told.
+        about: what it does, in a line.
+        tuned: the candidate it differs from by a parameter, its label; None of defaults.
+    """
+
+    variant: Variant
+    level: str
+    oracle: bool
+    told: tuple[str, ...]
+    about: str
+    tuned: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return self.variant.label
+
+    @property
+    def tier(self) -> int:
+        """Its level as a number, cheaper ones below."""
+        return LEVELS.index(self.level)
+
+
+@dataclass(frozen=True)
+class NotTried:
+    """A scheme that takes no part.
+
+    Attributes:
+        scheme: its label.
+        because: why.
+    """
+
+    scheme: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """Who takes part.
+
+    Attributes:
+        candidates: schemes that fit, oracles included; the one that runs today first.
+        not_tried: the others, with the reason.
+        today: the label of the scheme that runs today.
+    """
+
+    candidates: tuple[Candidate, ...]
+    not_tried: tuple[NotTried, ...]
+    today: str
+
+
+Sheet = Mapping[str, object]
+
+
+def sheets() -> dict[str, Sheet]:
+    """The fact sheets of all schemes that are schemes, by name."""
+    return {str(one["name"]): one for one in core.registry()["schemes"] if not str(one["name"]).startswith(TESTS)}
+
+
+def level(sheet: Sheet, today: str) -> str:
+    """What a scheme changes: one of `LEVELS`, read off its fact sheet.
+
+    Raises:
+        ValueError: its sheet does not say what it needs.
+    """
+    compared = sheet.get("compared")
+    needs = compared.get("needs") if isinstance(compared, Mapping) else None
+    if not isinstance(needs, str) or needs not in NEEDS:
+        raise ValueError(f"scheme {sheet['name']}: needs {needs!r}, which is none of {', '.join(NEEDS)}")
+    return LEVELS[0] if sheet["name"] == today else NEEDS[needs]
+
+
+def oracle(sheet: Sheet) -> bool:
+    """Whether a scheme knows what nobody could tell it."""
+    return "oracle" in str(sheet["about"])
+
+
+def may_list(text: str | Iterable[str] | None) -> tuple[str, ...]:
+    """What may be changed, in order of `MAY`; all of it when nothing is said.
+
+    Raises:
+        SpecError: a word that is none of them.
+    """
+    texts = [] if text is None else [text] if isinstance(text, str) else list(text)
+    words = [word.strip() for one in texts for word in one.split(",") if word.strip()]
+    for word in words:
+        if word not in MAY:
+            raise SpecError("--may", word, ", ".join(MAY), nearest(word, MAY))
+    return tuple(one for one in MAY if not words or one in words)
+
+
+def find(spec: Spec, may: Sequence[str], schemes: str | Iterable[str] | None = None) -> Field:
+    """The schemes that fit a fabric and its transport, and may be had.
+
+    Args:
+        spec: as it was read; the scheme in it, if any, is the one that runs today.
+        may: what may be changed, of `MAY`.
+        schemes: variants to choose from, as ``--schemes`` of `compare` has them; all schemes when None.
+
+    Raises:
+        SpecError: the spec does not hold, or nothing is left to choose from.
+    """
+    known = sheets()
+    own = spec.get("scheme") if isinstance(spec.get("scheme"), dict) else None
+    name = str(own["name"]) if own and "name" in own else TODAY
+    today = next((one for one in [Variant(name, name)] if name in known), Variant(TODAY, TODAY))
+    wanted = [one for one in parse_list(list(known) if schemes is None else schemes) if one != today]
+    # Whatever is wrong with the spec is told of what runs today, before anything is called unfit.
+    resolved_case("", today.apply(spec), int(spec.get("seed", 1)), f"scheme {today.label}")
+    found, others = [made(today, known[today.name], today.name)], []
+    for variant in wanted:
+        if variant.name not in known:
+            raise SpecError("--schemes", variant.name, ", ".join(known), nearest(variant.name, known))
+        candidate = made(variant, known[variant.name], today.name)
+        because = unfit(spec, variant)
+        if because is None and not candidate.oracle and candidate.level not in (LEVELS[0], *may):
+            because = f"it changes {candidate.level}, and --may allows {', '.join(may)}"
+        if because is None:
+            found.append(candidate)
+        else:
+            others.append(NotTried(variant.label, because))
+    if sum(not one.oracle for one in found) < 2:
+        reasons = "; ".join(f"{one.scheme}: {one.because}" for one in others[:3])
+        key, value = ("--may", ",".join(may)) if len(may) < len(MAY) else ("--schemes", "those that fit")
+        raise SpecError(key, value, f"what leaves a scheme besides {today.label}, which runs today", reasons)
+    return Field(tuple(found), tuple(others), today.label)
+
+
+def made(variant: Variant, sheet: Sheet, today: str) -> Candidate:
+    """A candidate from a variant and the fact sheet of its scheme."""
+    told = sheet.get("told")
+    return Candidate(
+        variant=variant,
+        level=level(sheet, today),
+        oracle=oracle(sheet),
+        told=tuple(map(str, told)) if isinstance(told, list) else (),
+        about=str(sheet["about"]),
+    )
+
+
+def unfit(spec: Spec, variant: Variant) -> str | None:
+    """Why a scheme cannot run here, as the engine says it; None if it can."""
+    try:
+        resolved_case("", variant.apply(spec), int(spec.get("seed", 1)), f"scheme {variant.label}")
+    except SpecError as error:
+        hint = (error.hint or "").replace(f"(in scheme {variant.label})", "").strip()
+        return f"{hint}; {error.key}: {error.allowed}" if hint else f"{error.key}: {error.allowed}"
+    return None

@@ -1,0 +1,179 @@
+"""From the race to the choice: within what cannot be told apart, the cheapest to deploy, then the hardest to break."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spinewise.advice.answer import LevelAnswer, Outlier, Share, Status
+from spinewise.advice.candidates import LEVELS, Candidate
+from spinewise.advice.conduct import STRESS_SCHEMES, Course
+from spinewise.advice.race import Race
+from spinewise.advice.stress import Regret
+from spinewise.advice.trials import PLAIN, Trial
+from spinewise.comparison.reasons import facts
+from spinewise.measures import units
+
+TO_SIGMA = 1.4826
+"""Median absolute deviation to standard deviation, of Gaussian values."""
+OUTLYING = 3.0
+"""Deviations beyond which a seed stands out."""
+TELLING = 2.0
+"""A fact of the worst seed is its cause if it is so many times what it usually is."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What follows from a race.
+
+    Attributes:
+        advised: the answer.
+        near: what is within the band of the best of what is left, the answer included.
+        tied: all that are not told apart from the best, the least mean first.
+        levels: the best at each level.
+    """
+
+    advised: str
+    near: tuple[str, ...]
+    tied: tuple[str, ...]
+    levels: tuple[LevelAnswer, ...]
+
+
+def choose(course: Course, worst: Mapping[str, float] | None = None) -> Choice:
+    """The choice at every level, the last of which is the answer.
+
+    Args:
+        course: after its race.
+        worst: of each scheme that was tried under other conditions, its greatest regret.
+    """
+    levels = [level_answer(course, level, pool, worst or {}) for level, pool in course.pools().items()]
+    last = levels[-1]
+    near = within(course.race, list(last.tied))
+    return Choice(last.advised, tuple(near), last.tied, tuple(levels))
+
+
+def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping[str, float]) -> LevelAnswer:
+    """The best of what changes so much or less."""
+    race = course.race
+    tied = race.contenders(pool)
+    near = within(race, tied)
+    advised = min(near, key=lambda label: rank(course, label, near, worst))
+    than = tuple(share(race, advised, course.who.today, aim) for aim in range(race.aims))
+    return LevelAnswer(level, advised, tuple(tied), than if advised != course.who.today else ())
+
+
+def within(race: Race, tied: Sequence[str]) -> list[str]:
+    """What is no worse than the best of them by more than the band, as far as can be told."""
+    return [
+        label for label in tied if label == tied[0] or race.against(label, tied[0]).mean <= math.log1p(race.bands[0])
+    ]
+
+
+def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, float]) -> tuple[float, ...]:
+    """What comes first is advised: the cheaper, the harder to break, the one with its own defaults, the better."""
+    candidate = course.candidates[label]
+    broken = worst.get(label, math.inf) if worst else 0.0
+    steps = math.inf if math.isinf(broken) else round(broken / course.race.bands[0])
+    return (candidate.tier, steps, float(candidate.tuned is not None), near.index(label))
+
+
+def to_test(course: Course, choice: Choice) -> list[str]:
+    """What is tried under other conditions: the answer, what could replace it, the best at each level, and today's."""
+    order = [choice.advised, course.who.today, *(one.advised for one in choice.levels), *choice.near, *choice.tied]
+    return [label for label in dict.fromkeys(order) if label in course.race.tiers][:STRESS_SCHEMES]
+
+
+def share(race: Race, label: str, than: str, aim: int = 0) -> Share:
+    """How much worse one scheme is than another on an aim."""
+    found = race.against(label, than, aim)
+    low, high = (float(np.expm1(end)) if math.isfinite(end) else None for end in (found.low, found.high))
+    return Share(than, float(np.expm1(found.mean)), low, high, float(np.expm1(found.median)), found.seeds)
+
+
+def than_best(race: Race, label: str, tied: Sequence[str]) -> tuple[Share, ...]:
+    """How much worse a scheme is than the best that is left, aim by aim; the best, than the next."""
+    other = tied[0] if label != tied[0] else next((one for one in [*tied[1:], *race.tiers] if one != label), label)
+    return tuple(share(race, label, other, aim) for aim in range(race.aims)) if other != label else ()
+
+
+def status(candidate: Candidate, choice: Choice, race: Race) -> Status:
+    """How a scheme ended."""
+    label = candidate.label
+    if candidate.oracle:
+        return "bound"
+    if label == choice.advised:
+        return "advised"
+    if label in choice.tied:
+        return "tied"
+    return "behind" if label in race.alive else "dropped"
+
+
+def worst_regret(cases: Mapping[str, Sequence[Regret]]) -> dict[str, float]:
+    """The greatest regret of each scheme over all cases."""
+    found: dict[str, float] = {}
+    for regrets in cases.values():
+        for one in regrets:
+            found[one.scheme] = max(found.get(one.scheme, 0.0), one.mean)
+    return found
+
+
+def outlier(course: Course, label: str, others: Sequence[str]) -> Outlier | None:
+    """The seed on which a scheme did worst against others, and how many seeds were good; None without others."""
+    race = course.race
+    peers = [one for one in others if one != label and one in race.values]
+    seeds = race.seeds([label, *peers])
+    if not peers or len(seeds) < PILOT_SEEDS:
+        return None
+    usual = np.median([np.log(race.column(one, 0, seeds)) for one in peers], axis=0)
+    ratios = np.log(race.column(label, 0, seeds)) - usual
+    middle = float(np.median(ratios))
+    spread = TO_SIGMA * float(np.median(np.abs(ratios - middle)))
+    limit = middle + max(OUTLYING * spread, math.log1p(race.bands[0]))
+    place = int(ratios.argmax())
+    good = int((ratios <= limit).sum())
+    behind = float(np.expm1(ratios[place] - middle))
+    return Outlier(
+        good, len(seeds), seeds[place], behind, cause(course, label, seeds, place) if good < len(seeds) else ""
+    )
+
+
+PILOT_SEEDS = 3
+
+
+def cause(course: Course, label: str, seeds: Sequence[int], place: int) -> str:
+    """Facts of one run of a scheme that are far above their median over its seeds, in words."""
+    cells = course.trials.cells(PLAIN, label, seeds)
+    entry = course.aims[0].entry
+    told = []
+    for fact in facts(None if entry == "all" else entry):
+        values = [fact.value(cell) for cell in cells]
+        usual = float(np.median(values))
+        least = max(fact.least(cells[place]), usual * TELLING)
+        if math.isfinite(values[place]) and values[place] > least and values[place] - usual >= 1e-12:
+            told.append(f"{fact.words}: {fact.tell(values[place])}, usually {fact.tell(usual)}")
+    return "; ".join(told[:2])
+
+
+def same_runs(trials: Mapping[int, Trial], others: Mapping[int, Trial]) -> bool:
+    """Whether two schemes had the same numbers and as many packets everywhere, on all seeds that both have."""
+    both = trials.keys() & others.keys()
+    return bool(both) and all(trials[seed].outcome == others[seed].outcome for seed in both)
+
+
+def say_level(level: str) -> str:
+    """A level in words: what is changed."""
+    return {
+        LEVELS[0]: "nothing is changed",
+        LEVELS[1]: "configuration of what is there",
+        LEVELS[2]: "software of every host",
+        LEVELS[3]: "new leaf switches",
+        LEVELS[4]: "every switch",
+    }[level]
+
+
+def percent(value: float | None) -> str:
+    """A share with its sign."""
+    return units.NOTHING if value is None else f"{100.0 * value:+.1f}%"

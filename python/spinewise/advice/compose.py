@@ -1,0 +1,250 @@
+"""An advice put together from its course."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+
+from spinewise import core
+from spinewise.advice import choice as choosing
+from spinewise.advice import why
+from spinewise.advice.answer import (
+    Advice,
+    AimAnswer,
+    CaseAnswer,
+    Effort,
+    Entrant,
+    Sample,
+    Untried,
+)
+from spinewise.advice.candidates import Candidate
+from spinewise.advice.choice import Choice
+from spinewise.advice.conduct import STRESS_SEEDS, Course
+from spinewise.advice.gear import steps
+from spinewise.advice.race import METHOD
+from spinewise.advice.stress import Case, Regret, regrets
+from spinewise.advice.trials import PLAIN, Trial
+from spinewise.measures import units
+from spinewise.measures.classes import ALL
+from spinewise.runs.formats import ADVISE
+from spinewise.specs.spec import spec_hash
+
+WHY_SEEDS = 64
+"""Seeds whose facts are compared at most: more make no reason surer than it need be."""
+
+
+def compose(course: Course, cases: Sequence[Case], tried: Mapping[str, Sequence[int]]) -> Advice:
+    """The advice that a course has come to."""
+    told = {case.name: case_regrets(course, case, tried) for case in cases}
+    choice = choosing.choose(course, choosing.worst_regret(told))
+    race, advised = course.race, course.candidates[choice.advised]
+    other = held_against(course, choice)
+    better, price = reasons(course, choice.advised, other)
+    answers = tuple(case_answer(case, tried, told[case.name]) for case in cases)
+    return Advice(
+        format=ADVISE.name,
+        version=core.version(),
+        name=str(course.resolved.get("name", "")),
+        spec_hash=spec_hash(course.resolved),
+        aims=tuple(aim_answer(course, place) for place in range(len(course.aims))),
+        may=tuple(level.level for level in choice.levels),
+        today=course.who.today,
+        advised=choice.advised,
+        level=advised.level,
+        tied=choice.tied,
+        front=tuple(race.front()) if len(course.aims) > 1 else (),
+        ended="settled" if course.settled() else "budget spent",
+        levels=choice.levels,
+        entrants=tuple(entrants(course, choice)),
+        why=tuple(better),
+        price=tuple(price),
+        why_than=other,
+        shared=shared(course, choice),
+        outlier=choosing.outlier(course, choice.advised, choice.tied if len(choice.tied) > 1 else [course.who.today]),
+        cases=answers,
+        wrong=tuple(wrong_when(course, choice.advised, answers)),
+        gear=steps(advised.variant.name, str(course.resolved["transport"].get("kind"))),
+        not_tried=tuple(Untried(one.scheme, one.because) for one in [*course.who.not_tried, *course.lost]),
+        notes=tuple(notes(course)),
+        effort=effort(course, cases),
+        method=METHOD,
+        alpha=race.alpha,
+    )
+
+
+def aim_answer(course: Course, place: int) -> AimAnswer:
+    """An aim, and how well it was answered."""
+    aim, plan = course.aims[place], course.plans[place]
+    behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
+    pools = course.pools().values()
+    return AimAnswer(
+        text=aim.text, statistic=aim.statistic, quantity=aim.quantity, entry=aim.entry, size_class=aim.size_class,
+        unit=aim.unit, more_is_better=aim.more_is_better, behind=behind, thin=aim.thin(behind), band=plan.band,
+        planned_seeds=plan.seeds, planned_runs=plan.runs, planned_s=plan.seconds, reachable=plan.settles,
+        settled=all(course.race.settled(pool, place) for pool in pools),
+    )  # fmt: skip
+
+
+def entrants(course: Course, choice: Choice) -> list[Entrant]:
+    """All schemes that were tried, the best of what is left first, then in the order in which they left."""
+    order = [*choice.tied, *course.race.alive, *(drop.arm for drop in reversed(course.race.drops)), *course.candidates]
+    labels = [label for label in dict.fromkeys(order) if not course.is_lost(label)]
+    runs = {label: of_scheme(course, label) for label in labels}
+    return [entrant(course, choice, course.candidates[label], runs) for label in labels]
+
+
+def of_scheme(course: Course, label: str) -> dict[int, Trial]:
+    """The runs of a scheme, by seed."""
+    found = course.trials.found.items()
+    return dict(sorted((seed, trial) for (case, its, seed), trial in found if case == PLAIN and its == label))
+
+
+def entrant(course: Course, choice: Choice, candidate: Candidate, runs: Mapping[str, Mapping[int, Trial]]) -> Entrant:
+    """A scheme that was tried."""
+    label, race = candidate.label, course.race
+    drop = next((one for one in race.drops if one.arm == label), None)
+    mine = runs[label]
+    before = [one for one in runs if one != label and course.candidates[one].tier < candidate.tier]
+    like = next((one for one in before if choosing.same_runs(mine, runs[one])), None)
+    cells = course.trials.cells(PLAIN, label, list(mine)[:WHY_SEEDS])
+    return Entrant(
+        label=label,
+        scheme=candidate.variant.name,
+        settings=tuple((key, str(value)) for key, value in candidate.variant.settings),
+        tuned_from=candidate.tuned,
+        about=candidate.about,
+        level=candidate.level,
+        told=candidate.told,
+        extra_bytes=why.extra_bytes(cells),
+        status=choosing.status(candidate, choice, race),
+        than_best=() if candidate.oracle else choosing.than_best(race, label, choice.tied),
+        dropped_by=drop.by if drop else None,
+        dropped_at=drop.seeds if drop else None,
+        like=like,
+        samples=tuple(sample(seed, trial) for seed, trial in mine.items()),
+    )
+
+
+def sample(seed: int, trial: Trial) -> Sample:
+    """One run."""
+    return Sample(seed, trial.task.key, trial.values, tuple(unfinished for _, unfinished in trial.behind))
+
+
+def held_against(course: Course, choice: Choice) -> str | None:
+    """The scheme that the answer is explained against: today's; of today's, the best other one."""
+    if choice.advised != course.who.today:
+        return course.who.today
+    rest = [label for label in [*choice.tied, *course.race.tiers] if label != choice.advised]
+    return rest[0] if rest else None
+
+
+def entry(course: Course) -> str | None:
+    """The traffic entry of the first aim; None of all traffic."""
+    found = course.aims[0].entry
+    return None if found == ALL else found
+
+
+def side(course: Course, label: str, seeds: Sequence[int]) -> why.Side:
+    """One of two schemes that are compared."""
+    keys = tuple(course.trials.found[PLAIN, label, seed].task.key for seed in seeds)
+    return why.Side(label, course.trials.cells(PLAIN, label, seeds), keys)
+
+
+def reasons(course: Course, advised: str, other: str | None) -> tuple[list[why.Claim], list[why.Claim]]:
+    """What goes with the answer, for better and for worse; nothing where the two cannot be told apart."""
+    if other is None:
+        return [], []
+    seeds = course.race.seeds([advised, other])[:WHY_SEEDS]
+    if len(seeds) < 2:
+        return [], []
+    return why.claims(course.resolved, entry(course), side(course, advised, seeds), side(course, other, seeds))
+
+
+def shared(course: Course, choice: Choice) -> str | None:
+    """What no scheme can help, where many tie."""
+    others = [label for label in choice.tied if label != choice.advised]
+    if not others:
+        return None
+    seeds = course.race.seeds([choice.advised, others[0]])[:WHY_SEEDS]
+    sides = (side(course, label, seeds) for label in (choice.advised, others[0]))
+    return why.nobodys_choice(course.resolved, entry(course), *sides)
+
+
+def case_regrets(course: Course, case: Case, tried: Mapping[str, Sequence[int]]) -> list[Regret]:
+    """The regrets of the schemes in a case; none where no seed was made of all of them."""
+    seeds = tried.get(case.name, [])
+    labels = [label for at, label, _ in course.trials.found if at == case.name]
+    if not seeds:
+        return []
+    found = {
+        label: [course.trials.found[case.name, label, seed].costs[0] for seed in seeds]
+        for label in dict.fromkeys(labels)
+        if all((case.name, label, seed) in course.trials.found for seed in seeds)
+    }
+    known = {label: costs for label, costs in found.items() if all(map(math.isfinite, costs))}
+    return regrets(known) if len(known) > 1 else []
+
+
+def case_answer(case: Case, tried: Mapping[str, Sequence[int]], found: Sequence[Regret]) -> CaseAnswer:
+    """What became of the answer in a case."""
+    because = case.because
+    if because is None and not found:
+        because = "no time was left" if not tried.get(case.name) else "fewer than two schemes fit"
+    return CaseAnswer(case.name, case.words, bool(found), because, tuple(found))
+
+
+def wrong_when(course: Course, advised: str, cases: Sequence[CaseAnswer]) -> list[str]:
+    """When another scheme would be the better one, in words, the worst first."""
+    found: list[tuple[float, str]] = []
+    for case in cases:
+        mine = next((one for one in case.regrets if one.scheme == advised), None)
+        if mine is None or mine.mean <= course.race.bands[0]:
+            continue
+        surely = f"{units.percent(mine.mean)} worse than {case.regrets[0].scheme}"
+        doubt = "" if mine.low > 0.0 else ", which may be chance"
+        found.append((mine.mean, f"with {case.words}: {surely} [{span(mine)}]{doubt}"))
+    return [text for _, text in sorted(found, reverse=True)]
+
+
+def span(regret: Regret) -> str:
+    """The interval of a regret."""
+    return f"{choosing.percent(regret.low)}, {choosing.percent(regret.high)}"
+
+
+def notes(course: Course) -> list[str]:
+    """What else is to be known."""
+    made = []
+    for aim, place in zip(course.aims, range(len(course.aims)), strict=True):
+        behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
+        if aim.thin(behind):
+            made.append(f"{aim.text}: {behind:,} flows or rounds a run, so that it is the value of one of the last few")
+        lost = sum(one.behind[place][1] for (case, *_), one in course.trials.found.items() if case == PLAIN)
+        if lost:
+            made.append(f"{aim.text}: {lost:,} unfinished, which count with the time they had waited")
+    seen: dict[int, set[str]] = {}
+    for (case, _, seed), trial in course.trials.found.items():
+        if case == PLAIN:
+            seen.setdefault(seed, set()).add(trial.traffic)
+    if any(len(hashes) > 1 for hashes in seen.values()):
+        made.append("some schemes saw other traffic on the same seed: pairs are less alike")
+    return made
+
+
+def effort(course: Course, cases: Sequence[Case]) -> Effort:
+    """What the answer cost, and what it would cost to run everything."""
+    seeds = len(course.race.seeds(course.race.alive))
+    apply = sum(case.spec is not None for case in cases)
+    grid = len(course.candidates) * (seeds + apply * STRESS_SEEDS)
+    laps = [0.0, *course.laps, *[course.laps[-1]] * (3 - len(course.laps))]
+    return Effort(
+        runs=course.trials.made,
+        stored=len(course.trials.found) - course.trials.made,
+        grid=grid,
+        seconds=time.monotonic() - course.start,
+        budget_s=course.budget_s,
+        pilot_s=laps[1] - laps[0],
+        race_s=laps[2] - laps[1],
+        stress_s=laps[3] - laps[2],
+        seeds=seeds,
+    )

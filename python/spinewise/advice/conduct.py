@@ -1,0 +1,286 @@
+"""The course of an advice: a pilot of everything, a race, a few parameters tried, and the answer tested, in time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from spinewise.advice import tune
+from spinewise.advice.aims import Aim
+from spinewise.advice.candidates import LEVELS, Candidate, Field, NotTried, unfit
+from spinewise.advice.forecast import BANDS, Forecast, forecast
+from spinewise.advice.race import Race
+from spinewise.advice.stress import Case
+from spinewise.advice.trials import PLAIN, Trials
+from spinewise.errors import SpecError
+from spinewise.measures import units
+from spinewise.runs.jobs import default_jobs
+from spinewise.specs.spec import Spec
+from spinewise.specs.variants import Variant
+
+PILOT = 3
+"""Seeds of everything before anything is decided."""
+TUNE_AT = 6
+"""Seeds after which parameters of what is left are tried: fewer say little of what is left."""
+TUNED_SCHEMES = 5
+"""Schemes whose parameters are tried at most."""
+TUNE_SHARE = 0.3
+"""Of the time left when it is their turn, what they may take to catch up."""
+STRESS_SHARE = 0.3
+"""Of the budget, what is kept for trying to break the answer."""
+STRESS_SEEDS = 4
+STRESS_SCHEMES = 6
+MOST_SEEDS = 2000
+RUNS_A_LOOK = 3
+"""Runs between two looks, as a multiple of the processors: fewer would leave some idle at the end of each."""
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Course:
+    """An advice under way.
+
+    Attributes:
+        spec: as it was given.
+        resolved: under the scheme that runs today, with every default.
+        aims: what is asked for.
+        who: who takes part.
+        trials: the runs.
+        budget_s: wall seconds that all of it may take.
+        first_seed: the seeds count up from it.
+        bands: the smallest differences that matter, by aim, where somebody has said so.
+        jobs: runs at once.
+        say: told what is planned, in a line.
+        start: when it began.
+        candidates: all that take part, by label; those made by tuning too.
+        lost: schemes whose runs failed.
+        plans: what the pilot said of each aim.
+        laps: seconds after the start at which pilot, race and stress ended.
+    """
+
+    spec: Spec
+    resolved: Spec
+    aims: Sequence[Aim]
+    who: Field
+    trials: Trials
+    budget_s: float
+    first_seed: int
+    bands: Sequence[float] = BANDS
+    jobs: int = field(default_factory=default_jobs)
+    say: Say = lambda _: None
+    start: float = field(default_factory=time.monotonic)
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    lost: list[NotTried] = field(default_factory=list)
+    plans: tuple[Forecast, ...] = ()
+    laps: list[float] = field(default_factory=list)
+    race: Race = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.candidates = {one.label: one for one in self.who.candidates}
+        most = tune.most([one for one in self.who.candidates if not one.oracle])
+        self.race = Race({}, len(self.aims), tuple(self.bands[0] for _ in self.aims), most)
+
+    @property
+    def oracles(self) -> list[Candidate]:
+        """Those that are never advised."""
+        return [one for one in self.candidates.values() if one.oracle and not self.is_lost(one.label)]
+
+    def is_lost(self, label: str) -> bool:
+        """Whether a run of a scheme failed."""
+        return any(one.scheme == label for one in self.lost)
+
+    def deadline(self, share: float = 1.0) -> float:
+        """The instant at which so much of the budget is spent."""
+        return self.start + share * self.budget_s
+
+    def lap(self) -> None:
+        """A part is over."""
+        self.laps.append(time.monotonic() - self.start)
+
+    def seeds(self, first: int, last: int) -> list[int]:
+        """The seeds from number `first` to before `last`."""
+        return [self.first_seed + number for number in range(first, last)]
+
+    def pilot(self) -> None:
+        """Make `PILOT` runs of everything.
+
+        Raises:
+            SpecError: the budget does not suffice, or an aim has no value.
+        """
+        everyone = list(self.candidates.values())
+        variants = [one.variant for one in everyone]
+        self.check_budget(self.trials.run(PLAIN, variants, self.seeds(0, 1), self.deadline()), 1)
+        self.enter([one for one in everyone if not one.oracle])
+        self.check_budget(self.trials.run(PLAIN, self.running(), self.seeds(1, PILOT), self.deadline()), PILOT)
+        self.enter([])
+        self.tell()
+        self.lap()
+
+    def check_budget(self, whole: bool, seeds: int) -> None:
+        """Refuse a budget that the pilot shows to be too small."""
+        spent = time.monotonic() - self.start
+        many, made = len(self.candidates) * PILOT, len(self.trials.found) + len(self.trials.failed)
+        needed = spent * many / max(made, 1)
+        if whole and (seeds == PILOT or needed <= self.budget_s or not self.trials.made):
+            return
+        need = units.clock(math.ceil(needed * 1.5))
+        kept = "; with --store DIR the runs made now are kept" if self.trials.ledger.folder is None else ""
+        raise SpecError(
+            "--budget",
+            units.clock(self.budget_s),
+            f"about {need} or more here: {many} runs to see each of {len(self.candidates)} schemes on {PILOT} seeds",
+            f"{made} were made in {units.clock(spent)}; --schemes names fewer, a shorter workload is quicker{kept}",
+        )
+
+    def enter(self, joining: Sequence[Candidate]) -> None:
+        """Let candidates take part, and take out all whose runs failed.
+
+        Raises:
+            SpecError: an aim has no value in any run, or all runs failed.
+        """
+        for one in joining:
+            self.race.enter(one.label, one.tier)
+        for (_, label, seed), text in self.trials.failed.items():
+            if not self.is_lost(label):
+                self.lost.append(NotTried(label, f"its run on seed {seed} failed: {text}"))
+                self.race.tiers.pop(label, None)
+        for place, aim in enumerate(self.aims):
+            known = [one for one in self.trials.found.values() if math.isfinite(one.costs[place])]
+            if not known:
+                why = next(iter(self.trials.failed.values()), "no flow or round of it in any run of the pilot")
+                raise SpecError("--aim", aim.text, "what has a value in every run", why)
+        for (case, label, seed), trial in self.trials.found.items():
+            if case == PLAIN and label in self.race.tiers and not all(map(math.isfinite, trial.costs)):
+                self.lost.append(NotTried(label, f"no value of an aim on seed {seed}"))
+                self.race.tiers.pop(label)
+
+    def tell(self) -> None:
+        """Tell the race of all runs that it does not know."""
+        for (case, label, seed), trial in self.trials.found.items():
+            if case == PLAIN and label in self.race.tiers and seed not in self.race.values.get(label, {}):
+                self.race.tell(label, seed, trial.costs)
+
+    def running(self) -> list[Variant]:
+        """What is run on each further seed: all that are in the race, and oracles beside them."""
+        labels = [*self.race.alive, *(one.label for one in self.oracles)]
+        return [self.candidates[label].variant for label in labels]
+
+    def costs(self) -> dict[str, float]:
+        """Seconds that a run of each scheme takes, with all processors at work."""
+        walls: dict[str, list[float]] = {}
+        for (case, label, _), trial in self.trials.found.items():
+            if case == PLAIN:
+                walls.setdefault(label, []).append(trial.wall_s)
+        slowed = self.trials.spent_s / self.trials.made_wall_s if self.trials.made_wall_s else 1.0 / self.jobs
+        return {label: slowed * sum(found) / len(found) for label, found in walls.items()}
+
+    def plan(self) -> None:
+        """Choose the bands by what the rest of the budget can reach, and say so."""
+        left = self.deadline(1.0 - STRESS_SHARE) - time.monotonic()
+        costs = self.costs()
+        self.plans = tuple(forecast(self.race, place, costs, left, self.bands) for place in range(len(self.aims)))
+        self.race.bands = tuple(plan.band for plan in self.plans)
+        for aim, plan in zip(self.aims, self.plans, strict=True):
+            self.say(planned(aim, plan, left))
+
+    def run_race(self) -> None:
+        """Seed by seed, until what is left is settled at every level or the time is up."""
+        tuned = False
+        while True:
+            self.race.look()
+            made = len(self.race.seeds(self.race.alive))
+            if not tuned and made >= TUNE_AT:
+                tuned = True
+                self.tune(made)
+                continue
+            if (tuned and self.settled()) or made >= MOST_SEEDS:
+                break
+            block = max(1, math.ceil(RUNS_A_LOOK * self.jobs / max(len(self.race.alive), 1)))
+            last = min(made + block, TUNE_AT) if not tuned and made < TUNE_AT else made + block
+            whole = self.trials.run(PLAIN, self.running(), self.seeds(made, last), self.deadline(1.0 - STRESS_SHARE))
+            self.enter([])
+            self.tell()
+            if not whole:
+                self.race.look()
+                break
+        self.lap()
+
+    def pools(self) -> dict[str, list[str]]:
+        """Who may be had at each level: all that change so much or less."""
+        found: dict[str, list[str]] = {}
+        for tier, level in enumerate(LEVELS):
+            if any(self.race.tiers[label] == tier for label in self.race.tiers):
+                found[level] = [label for label, its in self.race.tiers.items() if its <= tier]
+        return found
+
+    def settled(self) -> bool:
+        """Whether at every level, on every aim, what is left is known to within the band."""
+        return all(self.race.settled(pool, aim) for pool in self.pools().values() for aim in range(len(self.aims)))
+
+    def tune(self, made: int) -> None:
+        """Let other parameters of what is left take part, and catch up on the seeds that were."""
+        alive = set(self.race.alive)
+        order = [label for label in self.race.contenders(list(alive)) if label in alive]
+        order += [label for label in self.race.alive if label not in order]
+        able = [label for label in order if tune.variants(self.candidates[label])][:TUNED_SCHEMES]
+        room = TUNE_SHARE * (self.deadline(1.0 - STRESS_SHARE) - time.monotonic())
+        costs = self.costs()
+        joining: list[Candidate] = []
+        for label in able:
+            found = [one for one in tune.variants(self.candidates[label]) if unfit(self.spec, one.variant) is None]
+            room -= costs[label] * made * len(found)
+            if room < 0.0:
+                break
+            joining += found
+        self.candidates |= {one.label: one for one in joining}
+        whole = self.trials.run(
+            PLAIN, [one.variant for one in joining], self.seeds(0, made), self.deadline(1.0 - STRESS_SHARE)
+        )
+        kept = [
+            one
+            for one in joining
+            if (whole or len(self.trials.seeds(PLAIN, [one.label])) == made) and not self.same_as_parent(one, made)
+        ]
+        for one in joining:
+            if one not in kept:
+                del self.candidates[one.label]
+        self.enter(kept)
+        self.tell()
+
+    def same_as_parent(self, tuned: Candidate, made: int) -> bool:
+        """Whether a parameter changes nothing here: all runs are the same to the last packet."""
+        found = self.trials.found
+        pairs = (((PLAIN, tuned.label, seed), (PLAIN, str(tuned.tuned), seed)) for seed in self.seeds(0, made))
+        return all(found[mine].outcome == found[parent].outcome for mine, parent in pairs if mine in found)
+
+    def try_cases(self, cases: Sequence[Case], labels: Sequence[str]) -> dict[str, list[int]]:
+        """Run some schemes in every case that applies; the seeds that all of them have, by case."""
+        found: dict[str, list[int]] = {}
+        seeds = self.seeds(0, STRESS_SEEDS)
+        for case in cases:
+            if case.spec is None:
+                continue
+            self.trials.cases[case.name] = case.spec
+            variants = [case.variant(self.candidates[label].variant) for label in labels]
+            variants = [one for one in variants if unfit(case.spec, one) is None]
+            self.trials.run(case.name, variants, seeds, self.deadline())
+            found[case.name] = self.trials.seeds(case.name, [one.label for one in variants])
+        self.lap()
+        return found
+
+
+def planned(aim: Aim, plan: Forecast, left: float) -> str:
+    """What the pilot says of an aim, in a line."""
+    band = units.percent(plan.band)
+    if plan.settles:
+        return (
+            f"{aim.text}: differences of {band} or more can be told in the {units.clock(left)} left, with about"
+            f" {plan.seeds} seeds of the best and {plan.runs} more runs"
+        )
+    return (
+        f"{aim.text}: the {units.clock(left)} left cannot settle it: {band} would take about {plan.seeds} seeds,"
+        f" {plan.runs} more runs, {units.clock(plan.seconds)}; what cannot be told apart will be named"
+    )

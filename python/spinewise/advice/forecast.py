@@ -1,0 +1,119 @@
+"""What a budget can reach, by the pilot: told before it is spent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spinewise.advice.race import Race, half_width
+
+BANDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.10, 0.15, 0.20, 0.30)
+"""Bands that a forecast chooses from: nobody asks for less than 1 %, and 30 % settles nothing worth knowing."""
+PRIOR_WEIGHT = 4.0
+"""Degrees of freedom that the common spread of all pairs has beside those of one, which a pilot barely knows."""
+MOST_SEEDS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a budget can reach, by the pilot.
+
+    Attributes:
+        band: the smallest band to which what is left can be told apart in time; the widest asked for if none.
+        seeds: seeds of what stays to the end that this takes.
+        runs: further runs that it takes.
+        seconds: how long they take.
+        settles: whether the budget suffices for that band.
+    """
+
+    band: float
+    seeds: int
+    runs: int
+    seconds: float
+    settles: bool
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A scheme against the best of those that are as cheap to deploy.
+
+    Attributes:
+        arm: the scheme.
+        behind: mean log ratio to that one; zero of the best itself.
+        spread: standard deviation of the log ratio.
+        cost: seconds that a run takes, with all processors at work.
+    """
+
+    arm: str
+    behind: float
+    spread: float
+    cost: float
+
+
+def forecast(race: Race, aim: int, costs: Mapping[str, float], seconds: float, bands: Sequence[float]) -> Forecast:
+    """What `seconds` of runs can reach after a pilot.
+
+    Args:
+        race: after the pilot.
+        aim: which of its numbers.
+        costs: seconds that a run of each scheme takes.
+        seconds: how long runs may go on.
+        bands: to choose from, in rising order.
+    """
+    found = rivals(race, aim, costs)
+    there = len(race.seeds(race.alive))
+    made = [needed(found, band, there, race.share) for band in bands]
+    last = made[-1]
+    unreachable = Forecast(last.band, last.seeds, last.runs, last.seconds, settles=False)
+    return next((one for one in made if one.seconds <= seconds), unreachable)
+
+
+def rivals(race: Race, aim: int, costs: Mapping[str, float]) -> list[Rival]:
+    """All schemes still in, each against the best of those as cheap; spreads are drawn towards the median of all."""
+    arms = race.alive
+    seeds = race.seeds(arms)
+    logs = {arm: np.log(race.column(arm, aim, seeds)) for arm in arms}
+    best = {
+        arm: min((by for by in arms if race.tiers[by] <= race.tiers[arm]), key=lambda by: float(logs[by].mean()))
+        for arm in arms
+    }
+    apart = {arm: logs[arm] - logs[best[arm]] for arm in arms}
+    own = {arm: float(apart[arm].std(ddof=1)) for arm in arms}
+    common = float(np.median([own[arm] for arm in arms if best[arm] != arm] or [0.0]))
+    degrees = len(seeds) - 1
+
+    def spread(arm: str) -> float:
+        if best[arm] == arm:
+            return 0.0
+        return math.sqrt((degrees * own[arm] ** 2 + PRIOR_WEIGHT * common**2) / (degrees + PRIOR_WEIGHT))
+
+    return [Rival(arm, float(apart[arm].mean()), spread(arm), costs[arm]) for arm in arms]
+
+
+def needed(found: Sequence[Rival], band: float, there: int, alpha: float) -> Forecast:
+    """Runs that it takes until what is left is known to within `band`, if the pilot's numbers are the true ones.
+
+    A scheme that is behind by more than the band leaves as soon as that can be told; the best ones stay until the last
+    of the others is told.
+    """
+    last = {one.arm: seeds_for(one.spread, max(one.behind, math.log1p(band)), alpha) for one in found}
+    most = max([there, *last.values()])
+    more = {one.arm: max((last[one.arm] or most) - there, 0) for one in found}
+    seconds = sum(more[one.arm] * one.cost for one in found)
+    return Forecast(band, most, sum(more.values()), seconds, settles=True)
+
+
+def seeds_for(sd: float, half: float, alpha: float) -> int:
+    """The least number of seeds at which a confidence sequence is as narrow as `half`; 0 without spread."""
+    if sd <= 0.0:
+        return 0
+    low, high = 2, 4
+    while half_width(high, sd, alpha) > half and high < MOST_SEEDS:
+        low, high = high, high * 2
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if half_width(middle, sd, alpha) <= half else (middle + 1, high)
+    return high

@@ -1,0 +1,66 @@
+"""How to turn a scheme on in real gear, where it exists: read from gear.toml, each step with its source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+import msgspec
+
+Match = Literal["same", "kin"]
+"""The very mechanism, or one of its kind that differs as `note` says."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A setting of a product.
+
+    Attributes:
+        gear: the product.
+        match: whether it is the scheme itself or kin.
+        do: what to set.
+        note: what differs, or what goes with it.
+        source: where this is documented.
+    """
+
+    gear: str
+    match: Match
+    do: str
+    note: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Gear:
+    """All of gear.toml.
+
+    Attributes:
+        step: steps by name.
+        scheme: names of the steps of each scheme; of none if no product has it.
+        transport: names of the steps that go with a transport, whatever the scheme.
+    """
+
+    step: dict[str, Step]
+    scheme: dict[str, list[str]]
+    transport: dict[str, list[str]]
+
+
+@cache
+def gear() -> Gear:
+    """The table, checked."""
+    text = resources.files("spinewise.advice").joinpath("gear.toml").read_text(encoding="utf-8")
+    return msgspec.toml.decode(text, type=Gear)
+
+
+def steps(scheme: str, transport: str) -> tuple[Step, ...]:
+    """How to turn a scheme on; empty where no product is known that has it.
+
+    Raises:
+        KeyError: gear.toml does not say.
+    """
+    found = gear()
+    names = found.scheme[scheme]
+    more = found.transport.get(transport, []) if names or scheme == "ecmp" else []
+    return tuple(found.step[name] for name in [*names, *more])

@@ -1,0 +1,164 @@
+"""What advice reads off a run: completion times of flows and of rounds, those that did not end included.
+
+A flow that had not finished when the run stopped counts with the time that it had waited by then, which is less than it
+would have taken: a scheme that leaves flows behind never looks better for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spinewise.measures import stats
+from spinewise.measures.classes import ALL, members
+from spinewise.measures.collectives import BUS_FACTORS, Round, busbw
+from spinewise.measures.entries import UDP, Entry, entries_of
+from spinewise.measures.tables import numbers
+from spinewise.measures.units import PS_PER_SECOND
+from spinewise.runs.result import Result
+from spinewise.specs.spec import Spec
+from spinewise.sweeps.measures import Measure
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How one quantity is spread over flows or rounds; NaN of none. Percentiles are observed values."""
+
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    p999: float
+    worst: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Spread:
+        """Of a set of values."""
+        if not values.size:
+            return cls(*[math.nan] * 6)
+        p50, p95, p99, p999 = stats.percentiles(values, [0.5, 0.95, 0.99, 0.999])
+        return cls(stats.mean(values), p50, p95, p99, p999, float(values.max()))
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Flows of one size class of one traffic entry; "all" of both is all traffic.
+
+    Attributes:
+        entry, size_class: whose.
+        flows: how many there are.
+        unfinished: how many had not finished.
+        fct_s: completion times in seconds.
+        slowdown: completion times over that of the flow alone.
+    """
+
+    entry: str
+    size_class: str
+    flows: int
+    unfinished: int
+    fct_s: Spread
+    slowdown: Spread
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds of one traffic entry: collective operations, requests, incasts, permutations.
+
+    Attributes:
+        entry: whose.
+        rounds: how many there are.
+        unfinished: how many had not finished.
+        time_s: of each, in seconds.
+        total_s: from the start of the first to the end of the last.
+        busbw_gbyte_per_s: bus bandwidth by the mean time, 10⁹ bytes per second; NaN where there is no such thing.
+    """
+
+    entry: str
+    rounds: int
+    unfinished: int
+    time_s: Spread
+    total_s: float
+    busbw_gbyte_per_s: float
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What advice keeps of a run."""
+
+    flows: list[Flows]
+    rounds: list[Rounds]
+
+
+def observe(spec: Spec, result: Result) -> Observed:
+    """What advice keeps of a run."""
+    stop_s = float(result.report["stop_ps"]) / PS_PER_SECOND
+    return Observed(list(flows_of(spec, result, stop_s)), list(rounds_of(result, stop_s)))
+
+
+def flows_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Flows]:
+    """By traffic entry and size class, all traffic first."""
+    table = result.flows
+    if not table.num_rows:
+        return
+    size, ideal = numbers(table, "size_bytes"), numbers(table, "ideal_fct_ps") / PS_PER_SECOND
+    done = numbers(table, "finished").astype(bool)
+    waited = stop_s - numbers(table, "start_ps") / PS_PER_SECOND
+    fct = np.where(done, numbers(table, "fct_ps") / PS_PER_SECOND, np.maximum(waited, ideal))
+    asked = numbers(table, "tcp").astype(bool) & (ideal > 0.0)
+    entry = numbers(table, "entry")
+    whole = Entry(ALL, "", spec.get("metrics", {}).get("size_classes", []))
+    for place, found in enumerate([whole, *entries_of(spec)]):
+        mine = asked if place == 0 else asked & (entry == place - 1)
+        for one in [*found.size_classes, {"name": ALL}]:
+            inside = mine & members(size, one)
+            yield Flows(
+                found.name,
+                str(one["name"]),
+                int(inside.sum()),
+                int((inside & ~done).sum()),
+                Spread.of(fct[inside]),
+                Spread.of(fct[inside] / ideal[inside]),
+            )
+
+
+def rounds_of(result: Result, stop_s: float) -> Iterator[Rounds]:
+    """By traffic entry, where it has rounds."""
+    found = result.rounds.rounds
+    for name in dict.fromkeys(one.name for one in found):
+        mine = [one for one in found if one.name == name]
+        ends = [one.end_s if one.finished else stop_s for one in mine]
+        times = np.array([end - one.start_s for one, end in zip(mine, ends, strict=True)])
+        total = max(ends) - min(one.start_s for one in mine)
+        yield Rounds(name, len(mine), sum(not one.finished for one in mine), Spread.of(times), total, bus(mine, times))
+
+
+def bus(rounds: list[Round], times: Floats) -> float:
+    """Bus bandwidth by the mean time of a round, mean over groups."""
+    groups: dict[int, list[int]] = {}
+    for place, one in enumerate(rounds):
+        groups.setdefault(one.group, []).append(place)
+    return stats.mean(
+        [
+            busbw(rounds[of[0]].kind, rounds[of[0]].ranks, rounds[of[0]].message_bytes, float(times[of].mean()))
+            for of in groups.values()
+        ]
+    )
+
+
+def has_bus(kind: str) -> bool:
+    """Whether rounds of this kind of traffic have a bus bandwidth."""
+    return kind in BUS_FACTORS
+
+
+def completes(entry: Entry) -> bool:
+    """Whether the flows of an entry complete: all but constant-rate UDP."""
+    return entry.kind != UDP
+
+
+OBSERVED = Measure("advice", Observed, observe)

@@ -1,0 +1,212 @@
+"""Which of several schemes is best, looked at after every seed: pure statistics, without runs.
+
+Every scheme sees the same seeds (common random numbers), and two schemes are compared by the logarithms of their ratio,
+seed by seed. Each pair has a confidence sequence: an interval for the mean log ratio that holds at all seed counts at
+once, so that looking after every seed, and stopping when one likes, costs nothing. It is that of the anytime-valid
+t-test with a Gaussian mixture over the effect size (Wang and Ramdas, "Anytime-valid t-tests and confidence sequences
+for Gaussian means with unknown variance", Sequential Analysis, 2025, arXiv 2310.03722; the mixture is the Bayesian t
+test of Gönen et al., The American Statistician 59(3), 2005, and Lai, Annals of Statistics 4(2), 1976, showed that such
+ratios stay valid under looks). Schemes that are surely worse leave the race, as in action elimination (Even-Dar,
+Mannor and Mansour, JMLR 7, 2006). A scheme is compared with all others that are left, not with the best of the day.
+
+The error budget is divided over the schemes that the best one meets and over the aims: the chance that the best scheme
+is dropped at any look is at most `alpha`, where log ratios are Gaussian. tests/python/test_advise_race.py measures it,
+with outlying seeds too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+METHOD: Final = (
+    "anytime-valid t intervals of paired log ratios (Wang and Ramdas, Sequential Analysis, 2025, arXiv 2310.03722), "
+    "with action elimination (Even-Dar et al., JMLR 7, 2006)"
+)
+ALPHA = 0.05
+MIXTURE = 9.0
+"""Variance of the mixture over effect sizes (mean over standard deviation): 3² serves schemes that are far behind, whom
+few seeds show, and costs little where many are needed."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """How a scheme compares with another on the seeds that both have, as logarithms of its value over the other's.
+
+    Attributes:
+        mean: mean log ratio; above zero is worse. `math.expm1` makes a share of it.
+        half: half the width of its confidence sequence; infinite while nothing can be told.
+        median: median log ratio, which an outlying seed does not move.
+        seeds: how many seeds both have.
+    """
+
+    mean: float
+    half: float
+    median: float
+    seeds: int
+
+    @property
+    def low(self) -> float:
+        """Lower end."""
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+        return self.mean + self.half
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A scheme that left the race.
+
+    Attributes:
+        arm: the scheme.
+        by: the one that is surely better, and as cheap to deploy.
+        seeds: how many seeds both had by then.
+        contrasts: of the scheme against `by`, aim by aim.
+    """
+
+    arm: str
+    by: str
+    seeds: int
+    contrasts: tuple[Contrast, ...]
+
+
+def half_width(n: int, sd: float, alpha: float) -> float:
+    """Half the width of the confidence sequence of a Gaussian mean after `n` values with standard deviation `sd`.
+
+    The t statistic t of n values has the mixture ratio
+    (1 + ng)^(-1/2) · ((1 + t²/(n-1)) / (1 + t²/((n-1)(1 + ng))))^(n/2), a martingale if the mean is zero; by Ville's
+    inequality it ever exceeds 1/alpha with a chance of at most alpha. Solved for t.
+    """
+    if n < 2:
+        return math.inf
+    widened = 1.0 + n * MIXTURE
+    ratio = (math.sqrt(widened) / alpha) ** (2.0 / n)
+    if ratio >= widened:
+        return math.inf
+    return sd * math.sqrt((n - 1) / n * (ratio - 1.0) / (1.0 - ratio / widened))
+
+
+def contrast(values: Floats, others: Floats, alpha: float) -> Contrast:
+    """How `values` compare with `others`, seed by seed; both positive, less is better."""
+    found = np.log(values) - np.log(others)
+    n = int(found.size)
+    if n == 0:
+        return Contrast(math.nan, math.inf, math.nan, 0)
+    sd = float(found.std(ddof=1)) if n > 1 else math.inf
+    return Contrast(float(found.mean()), half_width(n, sd, alpha), float(np.median(found)), n)
+
+
+@dataclass
+class Race:
+    """Schemes against each other on one or more aims.
+
+    Attributes:
+        tiers: of each scheme, what it costs to deploy: a higher number is dearer.
+        aims: how many numbers each run has; less is better in all.
+        bands: of each aim, the share below which a difference matters to nobody.
+        most: schemes that may ever take part, by which the error budget is divided.
+        alpha: chance of dropping the best one.
+        values: of each scheme, its numbers by seed.
+        drops: those that left, in order.
+    """
+
+    tiers: dict[str, int]
+    aims: int
+    bands: tuple[float, ...]
+    most: int
+    alpha: float = ALPHA
+    values: dict[str, dict[int, tuple[float, ...]]] = field(default_factory=dict)
+    drops: list[Drop] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """What each confidence sequence has of the error budget."""
+        return self.alpha / (max(self.most - 1, 1) * self.aims)
+
+    @property
+    def alive(self) -> list[str]:
+        """Schemes that are still in, in their first order."""
+        gone = {drop.arm for drop in self.drops}
+        return [arm for arm in self.tiers if arm not in gone]
+
+    def enter(self, arm: str, tier: int) -> None:
+        """Let another scheme take part."""
+        if len(self.tiers) >= self.most:
+            raise ValueError(f"{self.most} schemes have the error budget, and {arm} would be one more")
+        self.tiers[arm] = tier
+
+    def tell(self, arm: str, seed: int, numbers: Sequence[float]) -> None:
+        """What a run of a scheme came to."""
+        if len(numbers) != self.aims or not all(0.0 < number < math.inf for number in numbers):
+            raise ValueError(f"{arm}, seed {seed}: {self.aims} positive numbers are needed, not {tuple(numbers)}")
+        self.values.setdefault(arm, {})[seed] = tuple(numbers)
+
+    def seeds(self, arms: Sequence[str]) -> list[int]:
+        """Seeds that all of `arms` have, in order."""
+        found = [set(self.values.get(arm, {})) for arm in arms]
+        return sorted(set.intersection(*found)) if found else []
+
+    def column(self, arm: str, aim: int, seeds: Sequence[int]) -> Floats:
+        """The numbers of a scheme on these seeds."""
+        return np.array([self.values[arm][seed][aim] for seed in seeds], dtype=np.float64)
+
+    def against(self, arm: str, other: str, aim: int = 0) -> Contrast:
+        """How a scheme compares with another on an aim."""
+        seeds = self.seeds([arm, other])
+        return contrast(self.column(arm, aim, seeds), self.column(other, aim, seeds), self.share)
+
+    def worse(self, arm: str, other: str, aim: int) -> bool:
+        """Whether a scheme is surely worse than another, and by more than the band as far as can be told."""
+        found = self.against(arm, other, aim)
+        return found.low > 0.0 and found.mean > math.log1p(self.bands[aim])
+
+    def look(self) -> list[Drop]:
+        """Drop those that one as cheap is surely better than on every aim; which were dropped now."""
+        left = self.alive
+        dropped: list[Drop] = []
+        for arm in left:
+            for by in left:
+                if by != arm and self.tiers[by] <= self.tiers[arm] and self.loses(arm, by):
+                    found = tuple(self.against(arm, by, aim) for aim in range(self.aims))
+                    dropped.append(Drop(arm, by, found[0].seeds, found))
+                    break
+        self.drops += dropped
+        return dropped
+
+    def loses(self, arm: str, other: str) -> bool:
+        """Whether a scheme is surely worse than another on every aim."""
+        return all(self.worse(arm, other, aim) for aim in range(self.aims))
+
+    def contenders(self, pool: Sequence[str], aim: int = 0) -> list[str]:
+        """Those of `pool` still in that no other of them is surely better than, the least mean first."""
+        alive = [arm for arm in pool if arm in self.alive]
+        left = [arm for arm in alive if not any(self.worse(arm, by, aim) for by in alive if by != arm)]
+        seeds = self.seeds(left)
+        means = {arm: float(np.log(self.column(arm, aim, seeds)).mean()) if seeds else math.inf for arm in left}
+        return sorted(left, key=lambda arm: means[arm])
+
+    def settled(self, pool: Sequence[str], aim: int = 0) -> bool:
+        """Whether the contenders of `pool` are known against the best of them to within the band, or one is left."""
+        found = self.contenders(pool, aim)
+        return all(self.against(arm, found[0], aim).half <= math.log1p(self.bands[aim]) for arm in found[1:])
+
+    def front(self) -> list[str]:
+        """Those still in that no other is surely better than on one aim and as good, within the band, on the rest."""
+        alive = self.alive
+        return [arm for arm in alive if not any(self.covered(arm, by) for by in alive if by != arm)]
+
+    def covered(self, arm: str, by: str) -> bool:
+        """Whether `by` is surely better on one aim at least, and not seen to be worse by the band on any."""
+        found = [self.against(arm, by, aim) for aim in range(self.aims)]
+        no_worse = all(one.mean >= -math.log1p(band) for one, band in zip(found, self.bands, strict=True))
+        return no_worse and any(self.worse(arm, by, aim) for aim in range(self.aims))

@@ -1,0 +1,208 @@
+"""An advice on one screen, and the same as text for a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, LevelAnswer, Share
+from spinewise.advice.choice import percent, say_level
+from spinewise.advice.stress import Regret
+from spinewise.measures import units
+from spinewise.show import terminal
+
+FEW = 6
+"""Names told of a list before the rest is counted."""
+MOST_REASONS = 3
+
+
+def screen(advice: Advice) -> RenderableType:
+    """The advice on a terminal."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for head, lines in sections(advice):
+        for place, line in enumerate(lines):
+            table.add_row(Text(head if place == 0 else ""), Text(line))
+    return Group(Text(title(advice), style="bold"), Text(""), table, Text(""), level_table(advice))
+
+
+def level_table(advice: Advice) -> terminal.Grid:
+    """The best at each level."""
+    table = terminal.new_table("The best for those who change no more than", ["level", "run", "tied with"], [])
+    for found in advice.levels:
+        table.line(*level_row(found))
+    return table
+
+
+def level_row(found: LevelAnswer) -> tuple[str, str, str]:
+    """One level."""
+    rest = [label for label in found.tied if label != found.advised]
+    gain = f"{found.advised}: {against(found.than_today[0])}" if found.than_today else f"{found.advised}, as today"
+    return f"{found.level}", gain, few(rest, 4) if rest else "nothing"
+
+
+def title(advice: Advice) -> str:
+    """What the advice is for."""
+    aims = "; ".join(f"{'more' if one.more_is_better else 'less'} {one.text}" for one in advice.aims)
+    return f"{advice.name}: {aims}"
+
+
+def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
+    """The parts of an advice: a word and its lines."""
+    found = advice.entrant(advice.advised)
+    yield "Run", [f"{found.label}: {found.about}"]
+    yield "By how much", [*gains(advice), *bound(advice)]
+    yield "How surely", surely(advice)
+    if advice.why or advice.shared or advice.price:
+        yield "Why", reasons(advice)
+    yield "Wrong if", wrong(advice)
+    yield "It needs", needs(found)
+    yield "Turn it on", turn_on(advice)
+    if len(advice.aims) > 1:
+        yield "Trade-offs", [trade(advice, label) for label in advice.front[:FEW]]
+    if advice.not_tried:
+        yield "Not tried", untried(advice)
+    if advice.notes:
+        yield "Note", list(advice.notes)
+    yield "Effort", [effort(advice)]
+
+
+def gains(advice: Advice) -> list[str]:
+    """Against what runs today, aim by aim."""
+    last = advice.levels[-1]
+    if not last.than_today:
+        return [f"{advice.advised} runs today: nothing that was tried is surely better by the band, and as cheap"]
+    made = []
+    for place, (aim, share) in enumerate(zip(advice.aims, last.than_today, strict=True)):
+        mine, other = (value(advice.entrant(label), place) for label in (advice.advised, share.than))
+        made.append(
+            f"{aim.text}: {tell(aim, mine)}, under {share.than}, which runs today, {tell(aim, other)}:"
+            f" {against(share)}, median {percent(share.median)}"
+        )
+    return made
+
+
+def bound(advice: Advice) -> list[str]:
+    """What an oracle reaches."""
+    aim = advice.aims[0]
+    return [
+        f"an oracle ({one.label}), which is told what nobody can know, reaches {tell(aim, value(one, 0))}"
+        for one in advice.entrants
+        if one.status == "bound" and one.samples
+    ]
+
+
+def against(share: Share) -> str:
+    """How much worse or better, with its interval."""
+    if share.low is None or share.high is None:
+        return f"{percent(share.mean)} on {share.seeds} seeds, too few for an interval"
+    return f"{percent(share.mean)} [{percent(share.low)}, {percent(share.high)}]"
+
+
+def value(entrant: Entrant, place: int) -> float:
+    """The geometric mean of an aim over the seeds of a scheme."""
+    logs = [math.log(one.values[place]) for one in entrant.samples if one.values[place] > 0.0]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+def tell(aim: AimAnswer, number: float) -> str:
+    """A value of an aim with its unit."""
+    if aim.unit == "s":
+        return units.duration(number, 3)
+    return f"{units.digits(number, 3)}{' ' + aim.unit if aim.unit else ''}"
+
+
+def surely(advice: Advice) -> list[str]:
+    """How it ended, who is tied, and how good single seeds are."""
+    aim, spent = advice.aims[0], advice.effort
+    band = units.percent(aim.band)
+    rest = [label for label in advice.tied if label != advice.advised]
+    how = f"settled: what is left is known to within {band}" if advice.ended == "settled" else "the budget is spent"
+    lines = [
+        f"{how}, after {spent.seeds} seeds; intervals hold at all looks, {units.percent(1.0 - advice.alpha)} together"
+    ]
+    if rest:
+        lines.append(f"not told apart from it: {few(rest)}; {advice.advised} is the cheapest to deploy within {band}")
+    else:
+        lines.append("all others are surely worse, or dearer and not better")
+    if (found := advice.outlier) is not None:
+        bad = f"; worst seed {found.seed}: {percent(found.share)} above usual" if found.good < found.seeds else ""
+        cause = f" ({found.cause})" if found.cause else ""
+        lines.append(f"as good as usual on {found.good} of {found.seeds} seeds{bad}{cause}")
+    return lines
+
+
+def reasons(advice: Advice) -> list[str]:
+    """What goes with it, for better and for worse."""
+    lines = [one.text for one in advice.why[:MOST_REASONS]]
+    lines += [f"price: {one.text}" for one in advice.price[:MOST_REASONS]]
+    return lines + ([advice.shared] if advice.shared else [])
+
+
+def wrong(advice: Advice) -> list[str]:
+    """When another would be better, what was tried and stands, and what was not tried."""
+    broken = {one.name for one in advice.cases if one.tried and regret(one, advice.advised) > advice.aims[0].band}
+    stands = [one.name for one in advice.cases if one.tried and one.name not in broken]
+    lines = list(advice.wrong)
+    if stands:
+        lines.append(f"within {units.percent(advice.aims[0].band)} of the best with: {', '.join(stands)}")
+    lines += [f"not tried: {one.name} ({one.because})" for one in advice.cases if not one.tried]
+    return lines or ["nothing else was tried: no time was left"]
+
+
+def regret(case: CaseAnswer, label: str) -> float:
+    """How much worse than the best a scheme was in a case."""
+    found: Regret | None = next((one for one in case.regrets if one.scheme == label), None)
+    return math.nan if found is None else found.mean
+
+
+def needs(found: Entrant) -> list[str]:
+    """What must be changed, told and carried."""
+    carried = ", ".join(f"{kind} {units.percent(share)}" for kind, share in found.extra_bytes.items()) or "nothing"
+    told = "; ".join(found.told) or "nothing"
+    return [f"{say_level(found.level)}; to be told: {told}; of all bytes it adds: {carried}"]
+
+
+def turn_on(advice: Advice) -> list[str]:
+    """How to turn it on."""
+    if not advice.gear:
+        return ["no product is known here that has it"]
+    return [
+        f"{one.gear}{' (kin)' if one.match == 'kin' else ''}: {one.do}: {one.note} [{one.source}]"
+        for one in advice.gear
+    ]
+
+
+def trade(advice: Advice, label: str) -> str:
+    """A scheme of the Pareto front with its numbers."""
+    found = advice.entrant(label)
+    numbers = ", ".join(f"{aim.text} {tell(aim, value(found, place))}" for place, aim in enumerate(advice.aims))
+    return f"{label} ({found.level}): {numbers}"
+
+
+def untried(advice: Advice) -> list[str]:
+    """Schemes that took no part, those of one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for one in advice.not_tried:
+        reasons.setdefault(one.because, []).append(one.scheme)
+    return [f"{few(names, 9)}: {because}" for because, names in reasons.items()]
+
+
+def effort(advice: Advice) -> str:
+    """What it cost."""
+    spent = advice.effort
+    there = f" and {spent.stored:,} from the store" if spent.stored else ""
+    share = units.percent((spent.runs + spent.stored) / max(spent.grid, 1))
+    took = f"{spent.runs:,} runs{there} in {units.clock(spent.seconds)} of {units.clock(spent.budget_s)}"
+    return f"{took}; all schemes on all seeds and in all cases are {spent.grid:,} runs, of which this is {share}"
+
+
+def few(names: Sequence[str], most: int = FEW) -> str:
+    """Some names, and how many there are besides."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

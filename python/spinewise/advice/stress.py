@@ -1,0 +1,228 @@
+"""Tries to break an answer: what changes in each case, and what then is the regret of each scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from spinewise import core
+from spinewise.core import Fabric, FabricLink
+from spinewise.errors import SpecError
+from spinewise.measures import stats
+from spinewise.specs.spec import Spec
+from spinewise.specs.variants import Variant
+
+MORE_LOAD, LESS_LOAD = 1.25, 0.75
+SLOW_SHARE = 0.25
+SALT = 20_011
+INCAST_SENDERS, INCAST_BYTES = 32, 30_000
+OTHER_RECOVERY: Final = {"rack": "newreno", "sack": "newreno", "newreno": "rack", "reno": "rack",
+                         "go_back_n": "irn", "irn": "go_back_n"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """A way in which things may be other than the spec says.
+
+    Attributes:
+        name: short.
+        words: what is other, for people.
+        spec: the spec so changed; None where it does not apply.
+        settings: what it changes in each variant besides.
+        because: why it does not apply.
+    """
+
+    name: str
+    words: str
+    spec: Spec | None
+    settings: tuple[tuple[str, int], ...] = ()
+    because: str | None = None
+
+    def variant(self, variant: Variant) -> Variant:
+        """A scheme as it runs in this case."""
+        return Variant(variant.label, variant.name, (*variant.settings, *self.settings))
+
+
+@dataclass(frozen=True)
+class Regret:
+    """How much worse a scheme is in a case than the best of those that were tried there.
+
+    Attributes:
+        scheme: its label.
+        mean: mean ratio of its value to the best's, less 1; zero of the best.
+        low, high: 95 % Student-t interval over the seeds, for this case alone; NaN of one seed.
+        seeds: how many.
+    """
+
+    scheme: str
+    mean: float
+    low: float
+    high: float
+    seeds: int
+
+
+class Inapplicable(Exception):  # noqa: N818 - a case that does not apply is no error
+    """A case does not apply to this fabric; the text says why."""
+
+
+def cases(spec: Spec, resolved: Spec) -> list[Case]:
+    """All cases, in the order in which they are tried.
+
+    Args:
+        spec: as it was given.
+        resolved: the same with every default.
+    """
+    return [case(name, words, change, spec, resolved) for name, words, change in CHANGES] + [
+        Case("another hash", "flows placed by another hash", deepcopy(spec), (("scheme.hash_salt", SALT),))
+    ]
+
+
+Change = Callable[[Spec, Spec], Spec]
+
+
+def case(name: str, words: str, change: Change, spec: Spec, resolved: Spec) -> Case:
+    """One case, or why it does not apply."""
+    try:
+        changed = change(deepcopy(spec), resolved)
+        core.topology(core.resolve({key: value for key, value in changed.items() if key in KEYS} | {"scheme": {}}))
+        return Case(name, words, changed)
+    except Inapplicable as reason:
+        return Case(name, words, None, because=str(reason))
+    except SpecError as error:
+        return Case(name, words, None, because=f"{error.key} = {error.value}: allowed is {error.allowed}")
+
+
+KEYS = ("name", "seed", "preset", "topology", "switch", "transport", "traffic", "fault", "detection", "run", "metrics")
+"""Tables of a spec that say what is run."""
+
+
+def loaded(spec: Spec, resolved: Spec, factor: float) -> Spec:
+    """So much more load in every traffic entry that has one."""
+    entries = [place for place, one in enumerate(resolved["traffic"]) if isinstance(one.get("load"), int | float)]
+    if not entries:
+        raise Inapplicable("no traffic entry has a load")
+    for place in entries:
+        spec["traffic"][place]["load"] = resolved["traffic"][place]["load"] * factor
+    return spec
+
+
+def link_down(spec: Spec, resolved: Spec) -> Spec:
+    """Another link between switches, down from the start."""
+    link = whole_link(resolved)
+    return with_fault(spec, {"kind": "down", "ends": [link["from"], link["to"]], "at_us": 0})
+
+
+def link_slow(spec: Spec, resolved: Spec) -> Spec:
+    """Another link between switches, at a quarter of its rate from the start."""
+    link = whole_link(resolved)
+    rate = link["rate_bps"] * SLOW_SHARE / 1e9
+    return with_fault(spec, {"kind": "rate", "ends": [link["from"], link["to"]], "at_us": 0, "rate_gbps": rate})
+
+
+def whole_link(resolved: Spec) -> FabricLink:
+    """A link from a leaf to another switch that nothing has befallen, where the leaf has another one.
+
+    That of the last leaf and its last such neighbour: what specs break is mostly at the first.
+
+    Raises:
+        Inapplicable: there is none.
+    """
+    fabric = core.topology(resolved)
+    tiers = {node["name"]: node["tier"] for node in fabric["nodes"]}
+    hit = {name for fault in fabric["faults"] for name in fault["links"]}
+    ups: dict[str, list[FabricLink]] = {}
+    for link in fabric["links"]:
+        if tiers[link["from"]] == "leaf" and tiers[link["to"]] != "host":
+            ups.setdefault(link["from"], []).append(link)
+    for found in reversed(ups.values()):
+        good = [one for one in found if one["up"] and not one["slow"] and one["name"] not in hit]
+        if len(good) > 1 and len({one["to"] for one in good}) > 1:
+            return good[-1]
+    raise Inapplicable(f"no leaf has two whole links up{unknown(fabric)}")
+
+
+def unknown(fabric: Fabric) -> str:
+    """That no tiers are known, where they are not."""
+    return "" if any(node["tier"] == "leaf" for node in fabric["nodes"]) else ", for this fabric has no leaves"
+
+
+def with_fault(spec: Spec, fault: dict[str, str | int | float | list[str]]) -> Spec:
+    """One more fault."""
+    spec["fault"] = [*spec.get("fault", []), fault]
+    return spec
+
+
+def small_buffers(spec: Spec, resolved: Spec) -> Spec:
+    """Half the buffers, marking thresholds as they were."""
+    switch = dict(spec.get("switch") or {})
+    for key in ("buffer_packets", "buffer_bytes", "buffer_us"):
+        size = resolved["switch"].get(key)
+        if isinstance(size, int | float) and size > 0:
+            switch[key] = size / 2 if key == "buffer_us" else max(int(size) // 2, 1)
+    spec["switch"] = switch
+    return spec
+
+
+def other_recovery(spec: Spec, resolved: Spec) -> Spec:
+    """The other loss recovery."""
+    now = str(resolved["transport"].get("recovery"))
+    if now not in OTHER_RECOVERY:
+        raise Inapplicable(f"transport {resolved['transport'].get('kind')} has no other loss recovery")
+    spec["transport"] = dict(spec.get("transport") or {}) | {"recovery": OTHER_RECOVERY[now]}
+    return spec
+
+
+def with_incast(spec: Spec, resolved: Spec) -> Spec:
+    """An incast at the last host beside all else."""
+    if any(one["kind"] == "incast" for one in resolved["traffic"]):
+        raise Inapplicable("an incast is part of the traffic already")
+    hosts = sum(node["tier"] == "host" for node in core.topology(resolved)["nodes"])
+    senders = min(INCAST_SENDERS, hosts - 1)
+    if senders < 2:
+        raise Inapplicable("an incast takes three hosts")
+    spec["traffic"].append(
+        {"kind": "incast", "name": "added incast", "receiver": hosts - 1, "senders": senders,
+         "size_bytes": INCAST_BYTES, "repeat": 4, "period_us": 500}
+    )  # fmt: skip
+    return spec
+
+
+def repaired(spec: Spec, resolved: Spec) -> Spec:
+    """Nothing broken, and no link slow."""
+    if not resolved.get("fault") and not resolved["topology"].get("override"):
+        raise Inapplicable("nothing is broken or slow in the spec")
+    spec.pop("fault", None)
+    spec.get("topology", {}).pop("override", None)
+    return spec
+
+
+CHANGES: Final[tuple[tuple[str, str, Change], ...]] = (
+    ("load +25%", "a quarter more load", lambda spec, resolved: loaded(spec, resolved, MORE_LOAD)),
+    ("load -25%", "a quarter less load", lambda spec, resolved: loaded(spec, resolved, LESS_LOAD)),
+    ("link down", "another link of a leaf down", link_down),
+    ("slow link", "another link of a leaf at a quarter of its rate", link_slow),
+    ("half buffers", "half the buffers", small_buffers),
+    ("other recovery", "the other loss recovery at hosts", other_recovery),
+    ("incast", f"an incast of {INCAST_SENDERS} hosts beside it", with_incast),
+    ("repaired", "all links whole, as fast as built", repaired),
+)
+
+
+def regrets(costs: Mapping[str, Sequence[float]]) -> list[Regret]:
+    """The regret of each scheme, the best first.
+
+    Args:
+        costs: of each scheme, on the same seeds in the same order, of which less is better.
+    """
+    logs = {scheme: np.log(np.asarray(found, dtype=np.float64)) for scheme, found in costs.items()}
+    best = min(logs, key=lambda scheme: float(logs[scheme].mean()))
+    made = []
+    for scheme, column in logs.items():
+        found = stats.t_interval(column - logs[best])
+        low, high = (float(np.expm1(end)) for end in (found.low, found.high))
+        made.append(Regret(scheme, float(np.expm1(found.mean)), low, high, found.n))
+    return sorted(made, key=lambda one: one.mean)

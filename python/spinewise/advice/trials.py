@@ -1,0 +1,148 @@
+"""Runs of schemes under the cases of an advice: made through a sweep, kept in its ledger, read back as numbers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from spinewise.advice.aims import Aim
+from spinewise.advice.observed import OBSERVED, Observed
+from spinewise.comparison.cells import Cell
+from spinewise.comparison.measured import MEASURE
+from spinewise.comparison.plan import cell, with_facts
+from spinewise.runs.jobs import Case, Monitor, resolved_case
+from spinewise.specs.spec import Spec
+from spinewise.specs.variants import Variant
+from spinewise.sweeps.engine import Engine
+from spinewise.sweeps.store import Ledger
+from spinewise.sweeps.sweep import Swept, sweep
+from spinewise.sweeps.task import Task
+
+PLAIN = "as given"
+"""The case in which nothing is changed."""
+Place = tuple[str, str, int]
+"""Of a run: case, scheme, seed."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run that was made.
+
+    Attributes:
+        task: what was run.
+        costs: of each aim a positive number of which less is better.
+        values: of each aim its value in its unit.
+        behind: of each aim, flows or rounds that it rests on, and how many of them had not finished.
+        wall_s: how long the run took.
+        traffic: hash of the offered traffic.
+        outcome: hash of everything that happened.
+    """
+
+    task: Task
+    costs: tuple[float, ...]
+    values: tuple[float, ...]
+    behind: tuple[tuple[int, int], ...]
+    wall_s: float
+    traffic: str
+    outcome: str
+
+
+@dataclass
+class Trials:
+    """All runs of an advice.
+
+    Attributes:
+        name: of the spec, for the ledger.
+        cases: specs by case.
+        aims: what is read off each run.
+        ledger: where runs are kept.
+        engine: what makes them.
+        monitor: told about progress.
+        found: the runs that ended, by place.
+        failed: why runs failed, by place.
+        made: how many were made now; the others were stored.
+        spent_s: seconds that were spent making runs.
+        made_wall_s: wall seconds of the runs made now, one after the other.
+    """
+
+    name: str
+    cases: dict[str, Spec]
+    aims: Sequence[Aim]
+    ledger: Ledger
+    engine: Engine
+    monitor: Monitor | None = None
+    found: dict[Place, Trial] = field(default_factory=dict)
+    failed: dict[Place, str] = field(default_factory=dict)
+    made: int = 0
+    spent_s: float = 0.0
+    made_wall_s: float = 0.0
+
+    def run(self, case: str, variants: Sequence[Variant], seeds: Sequence[int], deadline: float) -> bool:
+        """Make the runs of some schemes on some seeds that are not there yet; whether time sufficed for all.
+
+        Seed by seed, so that what is cut off by the deadline costs as few of them as can be.
+
+        Args:
+            case: of `cases`.
+            variants: the schemes.
+            seeds: the seeds.
+            deadline: an instant of `time.monotonic`; no run starts that would end later.
+        """
+        places = [(case, variant, seed) for seed in seeds for variant in variants]
+        known = self.found.keys() | self.failed.keys()
+        missing = [one for one in places if (case, one[1].label, one[2]) not in known]
+        tasks = {(case, variant.label, seed): self.task(case, variant, seed) for case, variant, seed in missing}
+        start = time.monotonic()
+        swept = sweep(list(tasks.values()), self.ledger, engine=self.engine, monitor=self.monitor, deadline=deadline)
+        self.spent_s += time.monotonic() - start
+        self.made += len(swept.made)
+        self.made_wall_s += sum(self.ledger.headline(key).wall_seconds for key in swept.made)
+        left = set(swept.left)
+        for place, task in tasks.items():
+            if task.key in swept.failed:
+                self.failed[place] = swept.failed[task.key].text
+            elif task.key not in left:
+                self.found[place] = self.trial(task, swept)
+        return not left
+
+    def task(self, case: str, variant: Variant, seed: int) -> Task:
+        """The run of a scheme on a seed in a case."""
+        what = f"scheme {variant.label}" + ("" if case == PLAIN else f", case {case}")
+        made = with_facts(Case((variant.label, None, seed), self.resolved(case, variant, seed, what)))
+        label: dict[str, str | int] = {"case": case, "scheme": variant.label, "seed": seed}
+        return Task(made.spec, (MEASURE, OBSERVED), study=f"advise {self.name}".strip(), label=label)
+
+    def resolved(self, case: str, variant: Variant, seed: int, what: str) -> Spec:
+        """The spec of a run, with every default."""
+        return resolved_case("", variant.apply(self.cases[case]), seed, what).spec
+
+    def trial(self, task: Task, swept: Swept) -> Trial:
+        """What a run came to."""
+        observed, headline = swept.value(task, OBSERVED), swept.headline(task)
+        return Trial(
+            task=task,
+            costs=tuple(aim.cost(observed) for aim in self.aims),
+            values=tuple(aim.value(observed) for aim in self.aims),
+            behind=tuple(aim.behind(observed) for aim in self.aims),
+            wall_s=headline.wall_seconds,
+            traffic=headline.traffic_hash,
+            outcome=headline.outcome_hash,
+        )
+
+    def seeds(self, case: str, labels: Sequence[str]) -> list[int]:
+        """Seeds that all these schemes have in a case."""
+        found: Mapping[str, set[int]] = {label: set() for label in labels}
+        for at, label, seed in self.found:
+            if at == case and label in found:
+                found[label].add(seed)
+        return sorted(set.intersection(*found.values())) if found else []
+
+    def cells(self, case: str, label: str, seeds: Sequence[int]) -> list[Cell]:
+        """What a comparison keeps of the runs of a scheme."""
+        swept = Swept(self.ledger)
+        return [cell((label, None, seed), self.found[case, label, seed].task, swept) for seed in seeds]
+
+    def observed(self, case: str, label: str, seed: int) -> Observed:
+        """What advice keeps of a run."""
+        return self.ledger.value(self.found[case, label, seed].task.key, OBSERVED)

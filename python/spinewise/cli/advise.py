@@ -1,0 +1,40 @@
+"""``spinewise advise``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack
+
+from spinewise.advice.api import advise
+from spinewise.advice.files import JSON, MARKDOWN, encoded, write_files
+from spinewise.advice.show import screen
+from spinewise.cli.engines import chosen
+from spinewise.runs.folder import new_results
+from spinewise.show import terminal
+from spinewise.show.progress import BatchProgress, bars, say
+from spinewise.specs.spec import load
+
+
+def command(args: argparse.Namespace) -> int:
+    """Make the runs, print the answer, write it when asked to."""
+    spec = load(args.spec, args.set)
+    with ExitStack() as stack:
+        engine = stack.enter_context(chosen(args))
+        folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
+        with bars() as bar:
+            found = advise(
+                spec, aims=args.aim, may=args.may, schemes=args.schemes, budget_s=args.budget, band=args.band,
+                seed=args.seed, jobs=args.jobs, store=args.store, engine=engine,
+                monitor=BatchProgress(bar, 0, "advise"), say=say,
+            )  # fmt: skip
+        if folder is not None:
+            write_files(found, folder)
+    if args.json:
+        sys.stdout.write(encoded(found).decode())
+        return 0
+    out = terminal.console()
+    out.print(screen(found))
+    if args.out:
+        out.print(f"the whole advice in {args.out}: {JSON}, {MARKDOWN}", markup=False)
+    return 0

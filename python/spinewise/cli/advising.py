@@ -1,0 +1,50 @@
+"""Arguments of ``spinewise advise``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spinewise.cli.arguments import share, span, whole
+from spinewise.cli.pieces import add_engine, add_output, add_spec, add_store, new_command
+
+BUDGET_S = 300.0
+
+
+def add_advise(commands: Any) -> None:
+    """``advise``."""
+    parser = new_command(
+        commands,
+        "advise",
+        "advise",
+        "Say which load balancer a fabric should run: race all that fit, try to break the answer, and tell why, how"
+        " surely, and when it would be wrong.",
+    )
+    add_spec(parser)
+    parser.add_argument(
+        "--aim",
+        action="append",
+        default=[],
+        metavar="AIM",
+        help='what is to be good, such as "p99 slowdown of web", "mean FCT of short flows of web" or "bus bandwidth of'
+        ' reduce"; may be repeated: the first decides, several give a Pareto front [by workload]',
+    )
+    parser.add_argument(
+        "--may",
+        action="append",
+        metavar="A,B",
+        help="what may be changed: configuration, hosts, leaves, switches [all, and the best at each]",
+    )
+    parser.add_argument(
+        "--schemes", metavar="A,B,…", help="schemes or variants to choose from, as in compare [all that fit]"
+    )
+    parser.add_argument("--budget", type=span, default=BUDGET_S, metavar="TIME", help="how long it may take [5min]")
+    parser.add_argument(
+        "--band",
+        type=share,
+        metavar="PERCENT",
+        help="differences below this count as none, such as 2%% [what the budget can tell, by a pilot]",
+    )
+    parser.add_argument("--seed", type=whole(0, 2**63), metavar="N", help="the first seed [that of the spec]")
+    add_engine(parser)
+    add_store(parser)
+    add_output(parser, "advice.json and advice.md")
