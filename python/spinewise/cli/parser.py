@@ -53,6 +53,7 @@ def build_parser() -> Root:
     add_advise(commands)
     add_sweep(commands)
     add_plot(commands)
+    add_report(commands)
     add_resilience(commands)
     add_query(commands)
     add_validate(commands)
@@ -218,6 +219,19 @@ def add_plot(commands: Any) -> None:
     parser.add_argument("--format", default="png,svg", metavar="A,B", help="of png, svg, pdf [png,svg]")
     parser.add_argument("--out", type=place, metavar="DIR", help="write them into this new folder [RESULTS/figures]")
     parser.add_argument("--force", action="store_true", help="replace figures that are there")
+
+
+def add_report(commands: Any) -> None:
+    """``report``."""
+    parser = new_command(
+        commands,
+        "report",
+        "report",
+        "Write one HTML file that shows results: the answer, tables, charts, links over time. It needs no network.",
+    )
+    parser.add_argument("results", metavar="RESULTS", nargs="+", help="folders of results; several make one page")
+    parser.add_argument("--out", type=place, required=True, metavar="FILE.html", help="write the page into this file")
+    parser.add_argument("--force", action="store_true", help="replace a page that is there")
 
 
 def add_resilience(commands: Any) -> None:

@@ -1,0 +1,28 @@
+"""``spinewise report``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from spinewise.cli.output import print_json
+from spinewise.measures import units
+from spinewise.page import source, write
+from spinewise.page.packed import Block
+from spinewise.show import terminal
+
+
+def command(args: argparse.Namespace) -> int:
+    """Write a page that shows results."""
+    write.check(Path(args.out), force=args.force)
+    block = Block()
+    page = source.page([source.read(place) for place in args.results])
+    size = write.write(write.document(page, block), args.out, force=args.force)
+    if args.json:
+        print_json({"page": args.out, "bytes": size, "parts": [one.kind for one in page.parts], "notes": page.notes})
+        return 0
+    console = terminal.console()
+    console.print(f"page in {args.out}: {units.count(size)}B, opens in any browser, needs no network")
+    for note in page.notes:
+        console.print(f"  {note}")
+    return 0

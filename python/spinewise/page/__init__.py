@@ -1,0 +1,18 @@
+"""The page of `spinewise report`: one HTML file that shows results, and needs no network.
+
+| module | what it does |
+|---|---|
+| `model` | what a page holds: parts, sections, tables, charts, replays, flows, steps |
+| `packed` | arrays of numbers in one compressed block, with references into it |
+| `charts` | panels of figures as charts of a page |
+| `source` | what RESULTS are: which kind of folder, and the part of the page it becomes |
+| `of_run`, `of_comparison`, `of_claims`, `of_study` | the parts, one module a kind |
+| `again` | runs made once more, with samples of links and the choices of the slowest flows |
+| `replay` | links over time, to be played |
+| `flows` | the paths of traced flows, and why each took so long |
+| `rounds` | collective operations as steps |
+| `html` | the model as HTML that can be read without JavaScript |
+| `write` | the file: HTML, styles, scripts, data |
+
+`assets/` has the styles and scripts of the page, `vendor/` the plotting library.
+"""

@@ -1,0 +1,144 @@
+"""A comparison as a part of a page: which scheme is best, tables, figures."""
+
+from __future__ import annotations
+
+from spinewise.comparison import figures
+from spinewise.comparison.answers import how_told, lines
+from spinewise.comparison.cells import Comparison
+from spinewise.comparison.figures import METRICS_OF
+from spinewise.comparison.happened import happened_table, legend
+from spinewise.comparison.report import tables_of
+from spinewise.comparison.tables import load_name, notes
+from spinewise.comparison.verdict import Verdict, verdicts
+from spinewise.figures import spread
+from spinewise.figures.kinds import UnfitError
+from spinewise.measures import units
+from spinewise.page import charts
+from spinewise.page.grids import table
+from spinewise.page.model import Answer, Answers, Chart, Charts, Item, Part, Section, Words
+
+
+def part(comparison: Comparison, name: str, extra: tuple[Section, ...] = ()) -> Part:
+    """The part of a comparison; `extra` sections (replays, steps) come behind its figures."""
+    return Part(
+        title=str(comparison.spec.get("name", name)),
+        kind="comparison",
+        subtitle=subtitle(comparison),
+        sections=(
+            Section("Which is best", (*answers(comparison),)),
+            Section("Completion times", (*tables(comparison), *against_load(comparison))),
+            *spread_sections(comparison),
+            *job_sections(comparison),
+            *extra,
+            Section("What happened", (table(happened_table(comparison), legend(happened_table(comparison))),)),
+            Section("How to read this", (Words(tuple(reading(comparison)), listed=True),)),
+        ),
+    )
+
+
+def subtitle(comparison: Comparison) -> str:
+    """What was compared, in a line."""
+    count = len(comparison.seeds)
+    loads = [load_name(comparison, load) for load in comparison.loads if load is not None]
+    at = f", load {', '.join(loads)}" if loads else ""
+    return f"{', '.join(comparison.labels)}{at}, {count} seed{'s' * (count != 1)}"
+
+
+def answers(comparison: Comparison) -> list[Item]:
+    """The verdicts as cards, load by load."""
+    found = verdicts(comparison) if len(comparison.labels) > 1 else []
+    if not found:
+        return [Words(("One scheme: there is nothing to compare it with.",))]
+    return [Answers(tuple(card(comparison, one) for one in found))]
+
+
+def card(comparison: Comparison, found: Verdict) -> Answer:
+    """One verdict: the best scheme in large, all that `compare` says of it below."""
+    asked = found.question
+    what = asked.words if asked.entry is None else f"{asked.entry}, {asked.words}"
+    if len(comparison.loads) > 1:
+        what += f", load {load_name(comparison, found.load)}"
+    said = [line.strip() for line in lines(comparison, found)]
+    said[0] = said[0].partition(": ")[2]
+    if found.best is None:
+        return Answer(what, "nothing finished", tuple(said), "bad")
+    if found.alike:
+        return Answer(what, "all alike", tuple(said))
+    more = tuple(line for line in said if line)
+    if not found.ties:
+        return Answer(what, found.best, more, "head" if found.value.n > 1 else "unsure")
+    everyone = len(found.ties) == len(comparison.labels) - 1
+    head = "none told apart" if everyone else " or ".join([found.best, *found.ties])
+    return Answer(what, head, more, "unsure" if everyone else "head")
+
+
+def tables(comparison: Comparison) -> list[Item]:
+    """Completion times and rounds, as `compare` prints them."""
+    return [table(grid) for entry in comparison.scopes() for grid in tables_of(comparison, entry, "auto")]
+
+
+def against_load(comparison: Comparison) -> list[Item]:
+    """Completion time and slowdown: against load, or a bar a scheme."""
+    looks = charts.looked(comparison.labels)
+    made: list[Item] = []
+    for metrics in METRICS_OF.values():
+        found: list[Chart] = []
+        for entry, size_class in figures.scopes(comparison, "auto"):
+            for metric in metrics:
+                if len(comparison.loads) == 1:
+                    found.append(charts.of_bars(figures.bar_panel(comparison, metric, entry, size_class), looks))
+                else:
+                    found.append(charts.of_panel(figures.load_panel(comparison, metric, entry, size_class), looks))
+        made.append(Charts(tuple(one for one in found if one.curves), figures.caption(comparison, "auto")))
+    return made
+
+
+def spread_sections(comparison: Comparison) -> list[Section]:
+    """How completion times are spread, and by size, at every load that kept it."""
+    items: list[Item] = []
+    looks = charts.looked(comparison.labels)
+    for load in comparison.loads:
+        try:
+            rows = figures.spreads(comparison, load, "auto")
+        except UnfitError as why:
+            return [Section("Distributions", (Words((f"Not shown: this {why}.",)),))]
+        at = "" if len(comparison.loads) == 1 else f"Load {load_name(comparison, load)}. "
+        items.append(Charts(tuple(charts.spreads(rows, looks)), f"{at}{SPREAD_NOTE}"))
+        by_size = tuple(charts.sizes(rows, looks))
+        if by_size:
+            items.append(Charts(by_size, f"{at}{sizes_note(rows)}"))
+    return [Section("Distributions", tuple(items))]
+
+
+SPREAD_NOTE = (
+    "Each further nine of the share has as much room as the one before. Curves are means over seeds at each share, and"
+    " end where the flows are too few to tell."
+)
+
+
+def sizes_note(rows: spread.Rows) -> str:
+    """What is drawn by size, and what is left out."""
+    left = [title for title, found in rows.items() if spread.sizes_of(found) < spread.FEWEST_SIZES]
+    return "Flow sizes in bins, four a decade." + (f" Left out, with one or two sizes: {', '.join(left)}." * bool(left))
+
+
+def job_sections(comparison: Comparison) -> list[Section]:
+    """Time and bandwidth of rounds."""
+    entries = comparison.with_jobs
+    if not entries:
+        return []
+    looks = charts.looked(comparison.labels)
+    found = [charts.of_bars(figures.job_panel(comparison, e, m), looks) for e in entries for m in figures.JOB_METRICS]
+    note = f"At load {units.plain(comparison.loads[-1])}. " if len(comparison.loads) > 1 else ""
+    return [
+        Section(
+            "Collectives and rounds",
+            (Charts(tuple(one for one in found if one.curves), f"{note}Bus bandwidth as nccl-tests define it."),),
+        )
+    ]
+
+
+def reading(comparison: Comparison) -> list[str]:
+    """What the numbers mean, warnings, what was skipped."""
+    told = how_told(comparison)
+    return [*notes(comparison), *([told] if told else [])]

@@ -1,0 +1,128 @@
+"""A run as a part of a page: what it came to, its flows, its links, what was set."""
+
+from __future__ import annotations
+
+import json
+
+from spinewise.figures.kinds import UnfitError
+from spinewise.figures.of_run import spreads
+from spinewise.measures import units
+from spinewise.measures.links import hottest
+from spinewise.measures.summary import ALL, Summary
+from spinewise.page import charts
+from spinewise.page.grids import table
+from spinewise.page.model import Answer, Answers, Charts, Item, Part, Section, Words
+from spinewise.runs.result import Result
+from spinewise.show import run_tables
+
+
+def part(result: Result, name: str, extra: tuple[Section, ...] = ()) -> Part:
+    """The part of a run; `extra` sections (replay, steps) come behind its distributions."""
+    summary = result.summary()
+    links: list[Item] = [table(run_tables.link_table(summary)), table(run_tables.hot_table(result.report))]
+    return Part(
+        title=str(result.spec.get("name", name)),
+        kind="run",
+        subtitle=result.title(),
+        sections=(
+            Section("What came of it", (Answers(tuple(answers(result, summary))), *warnings(summary))),
+            Section("Completion times", (table(run_tables.fct_table(summary)), *rounds(result))),
+            *distributions(result),
+            *extra,
+            *([Section("Links", tuple(links))] if summary.links else []),
+            Section("The run", (Words(tuple(run_tables.run_lines(result, summary)), listed=True), spec(result))),
+        ),
+    )
+
+
+def answers(result: Result, summary: Summary) -> list[Answer]:
+    """What a reader wants to know first: how long flows took, what was lost, which link was hottest."""
+    found = [flows(summary, None if not summary.mixed else one.name) for one in summary.asked]
+    found += [
+        Answer(
+            f"{job.name}, {job.kind} of {job.ranks} hosts",
+            units.duration(job.total_s if job.rounds > 1 else job.mean_s, 3),
+            (f"{job.rounds} rounds, the slowest {units.duration(job.max_s, 3)}",)
+            if job.rounds > 1
+            else (f"bus bandwidth {run_tables.gbyte_per_s(job.busbw_gbyte_per_s)}",),
+            "bad" if job.unfinished else "head",
+        )
+        for job in result.rounds.jobs
+    ]
+    hot = hottest(result.report["links"], 1)
+    if hot.links:
+        link = hot.links[0]
+        queue = hot.queues[0] if hot.queues else None
+        more = [f"in use for {units.percent(link.mean_use)} of the run"]
+        if queue:
+            more.append(f"longest queue: {units.count(queue.longest_queue_bytes)}B at {queue.name}")
+        found.append(Answer("hottest link", link.name, tuple(more)))
+    return [*found, lost(summary)]
+
+
+def flows(summary: Summary, entry: str | None) -> Answer:
+    """Completion times of one traffic entry, or of all traffic."""
+    every = summary.of(ALL, entry)
+    late = f", {every.unfinished:,} unfinished" if every.unfinished else ""
+    return Answer(
+        f"{entry + ', ' if entry else ''}p99 completion time",
+        units.duration(every.fct_s.p99, 3),
+        (
+            f"mean {units.duration(every.fct_s.mean, 3)}, slowdown {units.digits(every.slowdown.mean, 3)} on average,"
+            f" {units.digits(every.slowdown.p99, 3)} at p99",
+            f"{every.flows:,} flows{late}",
+        ),
+        "bad" if every.unfinished else "head",
+    )
+
+
+def lost(summary: Summary) -> Answer:
+    """Drops and timeouts."""
+    facts, packets = summary.facts, summary.packets
+    more = [f"{packets.timeouts:,} timeouts, {packets.retransmits:,} packets sent again"]
+    if facts.dropped_at:
+        more.append(f"most drops at {facts.dropped_at}: {units.count(facts.dropped_there)}")
+    if summary.faults:
+        more.append(f"faults: {summary.faults['lost']:,} packets lost on links")
+    return Answer("packets dropped at full queues", units.count(facts.drops), tuple(more))
+
+
+def warnings(summary: Summary) -> list[Item]:
+    """What may not be what was meant."""
+    lines = [notice.line() for notice in summary.warnings]
+    if summary.deadlock:
+        lines.insert(0, run_tables.deadlock_line(summary.deadlock))
+    if summary.overloaded:
+        lines.insert(0, "OVERLOADED: the results depend on how long the run lasts.")
+    return [Words(tuple(lines), listed=True)] if lines else []
+
+
+def rounds(result: Result) -> list[Item]:
+    """The table of rounds, and why the slowest were late."""
+    if not result.rounds.jobs:
+        return []
+    return [table(run_tables.rounds_table(result)), Words(tuple(run_tables.straggler_lines(result)), listed=True)]
+
+
+def distributions(result: Result) -> list[Section]:
+    """How completion times are spread, a curve for each traffic entry."""
+    try:
+        found = spreads(result)
+    except UnfitError as why:
+        return [Section("Distributions", (Words((f"Not shown: this {why}.",)),))]
+    looks = charts.looked(list(found))
+    together = {"": {name: [one] for name, one in found.items()}}
+    flows_of = ", ".join(f"{name} {one.flows:,}" for name, one in found.items())
+    items: list[Item] = [
+        Charts(tuple(charts.spreads(together, looks)), f"Finished flows: {flows_of}. Each further nine has equal room.")
+    ]
+    by_size = charts.sizes({name: {name: [one]} for name, one in found.items()}, looks)
+    if by_size:
+        items.append(Charts(tuple(by_size), "Flow sizes in bins, four a decade."))
+    return [Section("Distributions", tuple(items))]
+
+
+def spec(result: Result) -> Words:
+    """The resolved spec, to be opened."""
+    text = json.dumps(result.spec, indent=2)
+    return Words((text,), verbatim=True, summary="The whole spec, with every default")

@@ -1,0 +1,215 @@
+"""Pages of `report` as files: what they hold without a browser."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spinewise as sw
+from samples import TINY_TOML
+from spinewise.cli import main
+from spinewise.page.grids import value_of
+from spinewise.page.packed import Block
+
+
+class Reader(HTMLParser):
+    """The text of a page as a browser without JavaScript shows it, its tables, and what it would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.rows: list[list[str]] = []
+        self.fetched: list[str] = []
+        self.data = ""
+        self.inside: list[str] = []
+        self.id: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.id = found.get("id")
+        for key in ("src", "href"):
+            if not (found.get(key) or "#").startswith(("#", "data:")):
+                self.fetched.append(str(found[key]))
+        if tag in ("script", "style"):
+            self.inside.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th") and self.rows:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.inside and self.inside[-1] == tag:
+            self.inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.data += data if self.id == "data" else ""
+            return
+        self.words.append(data)
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+    @classmethod
+    def of(cls, place: Path) -> Reader:
+        reader = cls()
+        reader.feed(place.read_text(encoding="utf-8"))
+        return reader
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def models(self) -> list[dict[str, Any]]:
+        """What the scripts draw."""
+        whole = gzip.decompress(base64.b64decode(self.data))
+        length = int.from_bytes(whole[:4], "little")
+        found: list[dict[str, Any]] = json.loads(whole[4 : 4 + length])
+        return found
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("spec") / "tiny.toml"
+    place.write_text(TINY_TOML)
+    return place
+
+
+@pytest.fixture(scope="module")
+def compared(spec: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sw.write(sw.compare(spec, "ecmp,rps,conga", seeds=3, jobs=1), tmp_path_factory.mktemp("cmp") / "found")
+
+
+@pytest.fixture(scope="module")
+def ran(spec: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sw.run(spec, scheme="letflow").write(tmp_path_factory.mktemp("run") / "found")
+
+
+def page(*results: Path, out: Path) -> Reader:
+    assert main(["report", *map(str, results), "--out", str(out)]) == 0
+    return Reader.of(out)
+
+
+def test_the_library_is_the_one_that_its_readme_names() -> None:
+    vendor = files("spinewise.page") / "vendor"
+    row = re.search(r"\| (\d+) \| ([0-9a-f]{64}) \|", (vendor / "README.md").read_text())
+    content = (vendor / "echarts.min.js").read_bytes()
+    assert row is not None
+    assert (len(content), hashlib.sha256(content).hexdigest()) == (int(row[1]), row[2])
+
+
+def test_a_comparison_is_read_without_javascript_and_fetches_nothing(compared: Path, tmp_path: Path) -> None:
+    found = page(compared, out=tmp_path / "page.html")
+    comparison = sw.read(compared)
+    assert isinstance(comparison, sw.Comparison)
+    assert found.fetched == []
+    for verdict in sw.verdicts(comparison):
+        assert verdict.question.words in found.text
+    # The answer comes before the first table.
+    assert found.text.index("Which is best") < found.text.index("vs ecmp")
+    # The numbers behind a chart are those of the comparison.
+    mean = comparison.interval("rps", None, "all", "fct_s.mean").mean
+    shown = [float(row[1].split()[0]) for row in found.rows if row and row[0] == "rps" and len(row) == 2]
+    assert any(abs(value * unit / mean - 1) < 1e-3 for value in shown for unit in (1e-6, 1e-3, 1.0))
+
+
+def test_the_curves_of_a_page_are_those_of_the_comparison(compared: Path, tmp_path: Path) -> None:
+    models = page(compared, out=tmp_path / "page.html").models()
+    comparison = sw.read(compared)
+    assert isinstance(comparison, sw.Comparison)
+    bars = next(one for one in models if one["bars"])
+    assert [curve["label"] for curve in bars["curves"]] == comparison.labels
+    spread = next(one for one in models if one["y"]["scale"] == "nines" and one["title"].endswith("slowdown"))
+    for curve in spread["curves"]:
+        known = dict(zip(curve["y"], curve["x"], strict=True))
+        kept = [cell.curves["all" if "all" in cell.curves else comparison.entries[0]]
+                for cell in comparison.at(curve["label"], None)]  # fmt: skip
+        assert known[0.5] == pytest.approx(np.mean([one.slowdown[49] for one in kept]), rel=1e-4)
+
+
+def test_a_run_and_a_comparison_share_a_page(ran: Path, compared: Path, tmp_path: Path) -> None:
+    found = page(ran, compared, out=tmp_path / "page.html")
+    result = sw.read(ran)
+    assert isinstance(result, sw.Result)
+    assert result.report["outcome_hash"] in found.text
+    assert "What came of it" in found.text
+    assert "Which is best" in found.text
+    assert (tmp_path / "page.html").stat().st_size < 2_000_000
+
+
+def test_what_is_no_result_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "thesis.tex").write_text("x")
+    for place, hint in (
+        ("nowhere", "there is none"),
+        ("notes", "it holds thesis.tex"),
+        ("notes/thesis.tex", "this is a file"),
+    ):
+        assert main(["report", str(tmp_path / place), "--out", str(tmp_path / "page.html")]) == 2
+        assert hint in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_damaged_folder_leaves_no_page(compared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "compare.json").write_text((compared / "compare.json").read_text()[:2000])
+    assert main(["report", str(broken), "--out", str(tmp_path / "page.html")]) == 2
+    assert "compare.json" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [broken]
+
+
+def test_only_a_page_is_replaced_and_only_by_force(
+    ran: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "page.html"
+    page(ran, out=out)
+    before = out.read_bytes()
+    assert main(["report", str(ran), "--out", str(out)]) == 2
+    assert "--force replaces it" in capsys.readouterr().err
+    assert main(["report", str(ran), "--out", str(out), "--force"]) == 0
+    assert out.read_bytes() == before, "the same results give the same bytes"
+    out.write_text("<html>my own</html>")
+    assert main(["report", str(ran), "--out", str(out), "--force"]) == 2
+    assert out.read_text() == "<html>my own</html>"
+    assert main(["report", str(ran), "--out", str(tmp_path)]) == 2
+
+
+def test_words_of_users_are_no_markup(tmp_path: Path) -> None:
+    text = TINY_TOML.replace('name = "', 'name = "<b onclick=x>&amp; it', 1)
+    assert "<b onclick" in text
+    (tmp_path / "odd.toml").write_text(text)
+    place = sw.run(tmp_path / "odd.toml").write(tmp_path / "run")
+    out = tmp_path / "page.html"
+    assert "<b onclick=x>&amp; it" in page(place, out=out).text
+    assert "<b onclick" not in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("4.63 ms", 4.63e-3), ("711.5 ±12.3", 711.5), ("(+3.2%)", 3.2), ("-48.0%", -48.0), ("10,170", 10170.0),
+     ("24.0 k", 24e3), ("75.1 %", 75.1), ("–", None), ("leaf0", None)],
+)  # fmt: skip
+def test_cells_are_sorted_by_what_they_say(text: str, value: float | None) -> None:
+    assert value_of(text) == pytest.approx(value)
+
+
+def test_arrays_come_back_as_they_were() -> None:
+    block = Block()
+    refs = [block.add([1, 2, 3], "u8"), block.add([0.5, -7.25], "f32"), block.add([65535], "u16")]
+    whole = gzip.decompress(base64.b64decode(block.text(b'{"a":1}')))
+    length = int.from_bytes(whole[:4], "little")
+    assert json.loads(whole[4 : 4 + length]) == {"a": 1}
+    arrays = whole[4 + length :]
+    for ref, kind, values in zip(refs, ("<u1", "<f4", "<u2"), ([1, 2, 3], [0.5, -7.25], [65535]), strict=True):
+        assert (4 + length + ref.at) % 4 == 0
+        assert np.frombuffer(arrays, kind, ref.count, ref.at).tolist() == values
