@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
-from spinewise.cli import streams
+from spinewise.cli import completions, streams
 from spinewise.cli.parser import build_parser
 from spinewise.errors import SchemeError, SpecError
 from spinewise.interop.text import InteropWarning
@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = argparse.Namespace(json=asks_for_json(words))
     try:
         streams.prepare()
-        args = build_parser().parse(words)
+        parser = build_parser()
+        completions.answer(parser)
+        args = parser.parse(words)
         signal.signal(signal.SIGTERM, terminate)
         with notes_on_stderr():
             code: int = args.command(args)

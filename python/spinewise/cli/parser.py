@@ -60,6 +60,7 @@ def build_parser() -> Root:
     for kind in ("schemes", "topologies", "workloads", "transports", "presets"):
         add_registry(commands, kind)
     add_schema(commands)
+    add_completions(commands)
     add_reproduce(commands)
     add_import(commands)
     add_export(commands)
@@ -305,6 +306,17 @@ def add_schema(commands: Any) -> None:
     )
     parser.add_argument("kind", nargs="?", choices=("spec", "study"), default="spec", help="of which files [spec]")
     parser.add_argument("--path", action="store_true", help="print where the schema is installed instead")
+
+
+def add_completions(commands: Any) -> None:
+    """``completions``."""
+    parser = new_command(
+        commands,
+        "completions",
+        "completions",
+        'Print what a shell needs to complete this command: eval "$(spinewise completions bash)".',
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
 
 
 def add_reproduce(commands: Any) -> None:

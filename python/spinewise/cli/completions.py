@@ -1,0 +1,109 @@
+"""``spinewise completions``, and what a shell is offered: names of the registry besides options and files.
+
+The script that a shell reads calls `spinewise` itself for each TAB (argcomplete), so that it is never out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+SHELLS = ("bash", "zsh", "fish")
+CALLED = "_ARGCOMPLETE"
+"""Set by the shell's script while it asks what may follow."""
+
+Completer = Callable[..., Iterable[str]]
+
+
+def command(args: argparse.Namespace) -> int:
+    """Print the script of a shell."""
+    from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only here and at a TAB
+
+    sys.stdout.write(shellcode(["spinewise"], shell=args.shell))
+    return 0
+
+
+def answer(parser: argparse.ArgumentParser) -> None:
+    """Tell the shell what may follow, and end the process, if it is a shell that asks."""
+    if CALLED not in os.environ:
+        return
+    import argcomplete  # noqa: PLC0415
+
+    for action in actions(parser):
+        if (completer := completer_of(action)) is not None:
+            action.completer = completer  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser)
+
+
+def actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """The arguments of a parser and of those below it; a registry command's name knows its kind."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from actions(below)
+        else:
+            if action.dest == "name" and (kind := parser.get_default("kind")):
+                action.completer = registry(kind)  # type: ignore[attr-defined]
+            yield action
+
+
+def completer_of(action: argparse.Action) -> Completer | None:
+    """What completes an argument, besides its choices; None for the files that a shell offers."""
+    if (given := getattr(action, "completer", None)) is not None:
+        return given  # type: ignore[no-any-return]
+    return COMPLETERS.get("/".join(action.option_strings) or str(action.metavar))
+
+
+def registry(kind: str) -> Completer:
+    """Names of one kind of things."""
+
+    def complete(**_: Any) -> list[str]:
+        return names(kind)
+
+    return complete
+
+
+def names(kind: str) -> list[str]:
+    """Names in the registry."""
+    from spinewise import core  # noqa: PLC0415
+
+    return [str(entry["name"]) for entry in core.registry()[kind]]
+
+
+def several(known: Callable[[], list[str]]) -> Completer:
+    """Names separated by commas: the last one is completed, those before it are kept."""
+
+    def complete(prefix: str, **_: Any) -> list[str]:
+        before, comma, _last = prefix.rpartition(",")
+        return [f"{before}{comma}{name}" for name in known()]
+
+    return complete
+
+
+def workloads(**_: Any) -> list[str]:
+    """Workloads of `new`."""
+    from spinewise.starting.wishes import workloads as known  # noqa: PLC0415
+
+    return known()
+
+
+def keys(**_: Any) -> list[str]:
+    """Keys of a spec, as ``--set`` takes them."""
+    from spinewise.schemas.spec import entries  # noqa: PLC0415
+
+    found = ["preset=", "seed=", "name="]
+    for header, entry in entries("spec").items():
+        if header.startswith("[") and not header.startswith("[["):
+            table = header[1:].partition("]")[0]
+            found += [f"{table}.{param['name']}=" for param in entry["params"]]
+    return list(dict.fromkeys(found))
+
+
+COMPLETERS: dict[str, Completer] = {
+    "--schemes": several(lambda: names("schemes")),
+    "--workload": workloads,
+    "--set": keys,
+}
