@@ -21,7 +21,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find crates -type f \( -path '*/src/*' -o -name 'Cargo.toml' -o -name 'build.rs' \) 2>/dev/null)
 
-.PHONY: help install build quick demo demo-lbsp demo-selb test test-rust test-python fuzz check fmt lint bench docs clean tools
+.PHONY: help install build quick demo demo-lbsp demo-selb test test-rust test-python fuzz wheel check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -95,6 +95,11 @@ demo-selb: build ## SELB in its own fabric, RDMA: lossless, then with IRN
 	$(BIN)/spinewise compare scenarios/demo_selb.toml --jobs $(JOBS) --out $(OUT)/demo-selb --force
 	$(BIN)/spinewise compare scenarios/demo_selb.toml --set transport.recovery=irn --jobs $(JOBS) --out $(OUT)/demo-selb-irn --force
 
+wheel: $(VENV)/.stamp-packages ## The wheel and the source distribution it is built from, in dist/, tried in an empty environment
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --sdist --out dist
+	tests/wheel.sh dist
+
 bench: build ## Packet-hops per second against a fixed reference loop
 	$(BIN)/spinewise bench
 
@@ -132,5 +137,5 @@ fmt: $(VENV)/.stamp-packages ## Format Rust and Python sources
 	$(BIN)/ruff check --fix .
 
 clean: ## Remove all that was built (not the results)
-	rm -rf $(VENV) target python/spinewise/_core*.so
+	rm -rf $(VENV) target dist site python/spinewise/_core*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis

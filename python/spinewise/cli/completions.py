@@ -90,6 +90,15 @@ def workloads(**_: Any) -> list[str]:
     return known()
 
 
+def spec_files(prefix: str, **more: Any) -> list[str]:
+    """Spec files here, and scenarios."""
+    from argcomplete.completers import FilesCompleter  # noqa: PLC0415
+
+    from spinewise.scenarios import scenarios  # noqa: PLC0415
+
+    return [one.name for one in scenarios()] + list(FilesCompleter(("toml",))(prefix, **more))
+
+
 def keys(**_: Any) -> list[str]:
     """Keys of a spec, as ``--set`` takes them."""
     from spinewise.schemas.spec import entries  # noqa: PLC0415
@@ -105,5 +114,6 @@ def keys(**_: Any) -> list[str]:
 COMPLETERS: dict[str, Completer] = {
     "--schemes": several(lambda: names("schemes")),
     "--workload": workloads,
+    "SPEC.toml": spec_files,
     "--set": keys,
 }

@@ -22,6 +22,7 @@ from spinewise.cli.pieces import (
     lazily,
     new_command,
 )
+from spinewise.scenarios import spec_path
 
 SIZE_HELP = {
     "leaves": "leaf switches of a leaf-spine [4]",
@@ -59,6 +60,7 @@ def build_parser() -> Root:
     add_validate(commands)
     for kind in ("schemes", "topologies", "workloads", "transports", "presets"):
         add_registry(commands, kind)
+    add_scenarios(commands)
     add_schema(commands)
     add_completions(commands)
     add_reproduce(commands)
@@ -244,7 +246,11 @@ def add_resilience(commands: Any) -> None:
         "Break links and switches under every scheme, and measure what it costs and when goodput is back.",
     )
     parser.add_argument(
-        "spec", metavar="SPEC.toml", nargs="?", help="your own spec with [[fault]] tables [two fabrics, ten faults]"
+        "spec",
+        type=spec_path,
+        metavar="SPEC.toml",
+        nargs="?",
+        help="your own spec with [[fault]] tables [two fabrics, ten faults]",
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override one key of the spec; may be repeated"
@@ -297,6 +303,14 @@ def add_registry(commands: Any, kind: str) -> None:
     parser = new_command(commands, kind, "registry", f"List the {kind}, or show one with its parameters and sources.")
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     parser.set_defaults(kind=kind)
+
+
+def add_scenarios(commands: Any) -> None:
+    """``scenarios``."""
+    about = "List the specs that come with Spinewise, print one, or copy all of them."
+    parser = new_command(commands, "scenarios", "scenarios", about)
+    parser.add_argument("name", nargs="?", metavar="NAME", help="print this one")
+    parser.add_argument("--copy", type=place, metavar="DIR", help="copy all of them into this new folder")
 
 
 def add_schema(commands: Any) -> None:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from spinewise.cli.arguments import Parser, place, span, whole
+from spinewise.scenarios import spec_path
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -32,7 +33,9 @@ def new_command(commands: Any, name: str, module: str, about: str) -> argparse.A
 
 def add_spec(parser: argparse.ArgumentParser) -> None:
     """The spec file and overrides."""
-    parser.add_argument("spec", metavar="SPEC.toml", help="what to simulate")
+    parser.add_argument(
+        "spec", type=spec_path, metavar="SPEC.toml", help="what to simulate: a file, or the name of a scenario"
+    )
     parser.add_argument(
         "--set",
         action="append",

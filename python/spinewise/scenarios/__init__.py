@@ -1,0 +1,52 @@
+"""Specs that come with Spinewise: demonstrations, and checks that carry their own bounds.
+
+`spinewise scenarios` lists them; wherever a spec file is named, the name of a scenario does, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A spec that comes with Spinewise.
+
+    Attributes:
+        name: of its file, without the ending.
+        about: the first sentence of its comment.
+        path: of its file.
+    """
+
+    name: str
+    about: str
+    path: Path
+
+    @classmethod
+    def of(cls, path: Path) -> Scenario:
+        """From its file."""
+        return cls(path.stem, first_sentence(path.read_text()), path)
+
+
+def scenarios() -> list[Scenario]:
+    """All of them, by name."""
+    return [Scenario.of(path) for path in sorted(FOLDER.glob("*.toml"))]
+
+
+def first_sentence(text: str) -> str:
+    """What the comment at the beginning of a spec says first."""
+    comment = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        comment.append(line.removeprefix("#").strip())
+    return " ".join(comment).partition(". ")[0].partition(": `")[0].rstrip(".")
+
+
+def spec_path(given: str) -> str:
+    """The file that `given` means: itself, or the scenario of that name where there is no such file."""
+    found = FOLDER / f"{given}.toml"
+    return str(found) if given.isidentifier() and not Path(given).exists() and found.is_file() else given
