@@ -18,8 +18,10 @@ import pytest
 import spinewise as sw
 from samples import TINY_TOML
 from spinewise.cli import main
+from spinewise.explanation.explain import Choices
+from spinewise.page import again
 from spinewise.page.grids import value_of
-from spinewise.page.packed import Block
+from spinewise.page.packed import DTYPES, Block
 
 
 class Reader(HTMLParser):
@@ -69,12 +71,25 @@ class Reader(HTMLParser):
     def text(self) -> str:
         return " ".join(" ".join(self.words).split())
 
+    def array(self, ref: dict[str, Any]) -> Any:
+        """The array that a reference stands for."""
+        whole = gzip.decompress(base64.b64decode(self.data))
+        at = 4 + int.from_bytes(whole[:4], "little") + ref["at"]
+        return np.frombuffer(whole, DTYPES[ref["kind"]], ref["count"], at)
+
     def models(self) -> list[dict[str, Any]]:
         """What the scripts draw."""
         whole = gzip.decompress(base64.b64decode(self.data))
         length = int.from_bytes(whole[:4], "little")
         found: list[dict[str, Any]] = json.loads(whole[4 : 4 + length])
         return found
+
+
+BURST = {
+    "name": "burst",
+    "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 8},
+    "traffic": [{"kind": "incast", "receiver": 0, "senders": 12, "size_bytes": 100_000}],
+}
 
 
 @pytest.fixture(scope="module")
@@ -126,9 +141,13 @@ def test_the_curves_of_a_page_are_those_of_the_comparison(compared: Path, tmp_pa
     models = page(compared, out=tmp_path / "page.html").models()
     comparison = sw.read(compared)
     assert isinstance(comparison, sw.Comparison)
-    bars = next(one for one in models if one["bars"])
+    bars = next(one for one in models if one.get("bars"))
     assert [curve["label"] for curve in bars["curves"]] == comparison.labels
-    spread = next(one for one in models if one["y"]["scale"] == "nines" and one["title"].endswith("slowdown"))
+    spread = next(
+        one
+        for one in models
+        if one["kind"] == "chart" and one["y"]["scale"] == "nines" and one["title"].endswith("slowdown")
+    )
     for curve in spread["curves"]:
         known = dict(zip(curve["y"], curve["x"], strict=True))
         kept = [cell.curves["all" if "all" in cell.curves else comparison.entries[0]]
@@ -192,6 +211,72 @@ def test_words_of_users_are_no_markup(tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     assert "<b onclick=x>&amp; it" in page(place, out=out).text
     assert "<b onclick" not in out.read_text()
+
+
+def test_a_replay_has_the_series_of_the_run(tmp_path: Path) -> None:
+    place = sw.run(BURST).write(tmp_path / "run")
+    found = page(place, out=tmp_path / "page.html")
+    replay = next(one for one in found.models() if one["kind"] == "replay")
+    (track,) = replay["tracks"]
+    again = sw.run({**BURST, "metrics": {"series_interval_us": replay["frame_us"], "series_links": "all"}})
+    links = [one["name"] for one in replay["fabric"]["links"]]
+    assert links == [link["name"] for link in again.report["links"]]
+    for name, series in (("use", "link_utilisation"), ("queue", "link_queue_bytes"), ("marks", "link_marks")):
+        quantity = next(one for one in track["quantities"] if one["name"] == name)
+        levels = found.array(quantity["values"]).reshape(len(links), track["frames"])
+        values = quantity["most"] * (levels / 255) ** quantity["power"]
+        link = "leaf0->host0"
+        time_s, value = again.series_of(series, link)
+        frame = np.rint(time_s * 1e6 / replay["frame_us"]).astype(int) - 1
+        inside = frame < track["frames"]
+        shown = values[links.index(link), frame[inside]]
+        assert value[inside].max() > 0.0
+        # Eight bits keep a value to half a percent of the square root of the greatest.
+        assert np.allclose(np.sqrt(shown), np.sqrt(value[inside]), atol=np.sqrt(quantity["most"]) / 250)
+
+
+def test_paths_of_picked_flows_are_those_of_explain(ran: Path, tmp_path: Path) -> None:
+    result = sw.read(ran)
+    assert isinstance(result, sw.Result)
+    found = page(ran, out=tmp_path / "page.html")
+    replay = next(one for one in found.models() if one["kind"] == "replay")
+    traced = [one for one in replay["paths"] if one["times_us"]]
+    assert traced
+    flow = traced[0]["flow"]
+    slowdown = result.flows.column("slowdown")[flow].as_py()
+    assert f"{slowdown:.2f} times its ideal" in traced[0]["why"][0]
+    choices = Choices(sw.run(result.spec, trace=[flow]).trace, flow)
+    assert np.allclose(found.array(traced[0]["times_us"]), choices.time, rtol=1e-6)
+    ways = [traced[0]["ways"][place] for place in found.array(traced[0]["way"])]
+    assert ways == [f"{choices.device[at]}: {choices.names[int(row)]}" for at, row in enumerate(choices.chosen)]
+
+
+def test_the_slowest_flows_are_traced(ran: Path) -> None:
+    result = sw.read(ran)
+    assert isinstance(result, sw.Result)
+    slowdown = result.flows.column("slowdown").to_numpy()
+    assert int(np.argmax(slowdown)) in again.slowest(result)
+
+
+def test_without_reruns_the_page_says_what_is_missing(ran: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    assert main(["report", str(ran), "--out", str(out), "--no-rerun"]) == 0
+    found = Reader.of(out)
+    assert "--no-rerun forbids" in found.text
+    assert [one["kind"] for one in found.models() if one["kind"] == "replay"] == []
+
+
+def test_a_run_that_comes_out_otherwise_is_not_shown_as_the_same(ran: Path) -> None:
+    result = sw.read(ran)
+    assert isinstance(result, sw.Result)
+    assert again.alike(result, sw.run(result.spec))
+    assert not again.alike(result, sw.run(result.spec, seed=99))
+    assert not again.alike(result, sw.run(result.spec, scheme="ecmp"))
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.0123, 0.015), (1.0, 1.0), (101.0, 150.0), (80_001.0, 100_000.0)])
+def test_intervals_are_round(value: float, shown: float) -> None:
+    assert again.rounded(value) == shown
 
 
 @pytest.mark.parametrize(

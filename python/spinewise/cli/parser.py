@@ -234,6 +234,11 @@ def add_report(commands: Any) -> None:
     )
     parser.add_argument("results", metavar="RESULTS", nargs="+", help="folders of results; several make one page")
     parser.add_argument("--out", type=place, required=True, metavar="FILE.html", help="write the page into this file")
+    parser.add_argument(
+        "--no-rerun",
+        action="store_true",
+        help="show only what was kept: runs that sampled no links or traced no flows are not made again",
+    )
     parser.add_argument("--force", action="store_true", help="replace a page that is there")
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from spinewise.cli.output import print_json
 from spinewise.measures import units
 from spinewise.page import source, write
+from spinewise.page.moving import Making
 from spinewise.page.packed import Block
 from spinewise.show import terminal
+from spinewise.show.progress import RunProgress, bars
 
 
 def command(args: argparse.Namespace) -> int:
     """Write a page that shows results."""
     write.check(Path(args.out), force=args.force)
     block = Block()
-    page = source.page([source.read(place) for place in args.results])
+    with bars() as bar:
+        making = Making(block, not args.no_rerun, partial(RunProgress, bar))
+        page = source.page([source.read(place) for place in args.results], making)
     size = write.write(write.document(page, block), args.out, force=args.force)
     if args.json:
         print_json({"page": args.out, "bytes": size, "parts": [one.kind for one in page.parts], "notes": page.notes})

@@ -90,7 +90,8 @@ def words(one: model.Words) -> str:
     if one.verbatim:
         text = f"<pre>{escape(chr(10).join(one.lines))}</pre>"
     elif one.listed:
-        text = f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in one.lines)}</ul>"
+        small = ' class="note"' if one.small else ""
+        text = f"<ul{small}>{''.join(f'<li>{escape(line)}</li>' for line in one.lines)}</ul>"
     else:
         text = "".join(f"<p>{escape(line)}</p>" for line in one.lines)
     return opened(text, one.summary)

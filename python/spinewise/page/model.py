@@ -8,7 +8,7 @@ from typing import Literal
 
 from spinewise.page.packed import Ref
 
-Scale = Literal["linear", "log", "log2", "nines", "words"]
+Scale = Literal["linear", "near", "log", "log2", "nines", "words"]
 Tone = Literal["", "good", "bad", "unsure", "head"]
 
 
@@ -19,12 +19,14 @@ class Words:
     Attributes:
         lines: the texts.
         listed: one point a line.
+        small: set as a note.
         verbatim: set as they are, in one width, such as a story of `explain`.
         summary: shown in place of the text until it is opened; "" shows it at once.
     """
 
     lines: tuple[str, ...]
     listed: bool = False
+    small: bool = False
     verbatim: bool = False
     summary: str = ""
 
@@ -85,7 +87,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its title with unit, its scale, and words in place of numbers."""
+    """An axis: its title with unit, its scale (near: linear, without zero), and words in place of numbers."""
 
     title: str
     scale: Scale = "linear"

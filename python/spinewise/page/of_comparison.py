@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from spinewise.comparison import figures
 from spinewise.comparison.answers import how_told, lines
-from spinewise.comparison.cells import Comparison
+from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.figures import METRICS_OF
 from spinewise.comparison.happened import happened_table, legend
+from spinewise.comparison.plan import with_load
 from spinewise.comparison.report import tables_of
 from spinewise.comparison.tables import load_name, notes
-from spinewise.comparison.verdict import Verdict, verdicts
+from spinewise.comparison.verdict import Verdict, questions, verdict, verdicts
+from spinewise.errors import SpecError
 from spinewise.figures import spread
 from spinewise.figures.kinds import UnfitError
 from spinewise.measures import units
 from spinewise.page import charts
 from spinewise.page.grids import table
 from spinewise.page.model import Answer, Answers, Chart, Charts, Item, Part, Section, Words
+from spinewise.page.moving import Making
+from spinewise.runs import api
+from spinewise.runs.result import Result
 
 
 def part(comparison: Comparison, name: str, extra: tuple[Section, ...] = ()) -> Part:
@@ -42,6 +49,49 @@ def subtitle(comparison: Comparison) -> str:
     loads = [load_name(comparison, load) for load in comparison.loads if load is not None]
     at = f", load {', '.join(loads)}" if loads else ""
     return f"{', '.join(comparison.labels)}{at}, {count} seed{'s' * (count != 1)}"
+
+
+def side_by_side(comparison: Comparison, place: str, making: Making) -> list[tuple[str, Result]]:
+    """The runs of the best scheme and of the baseline, or of the next one, on one seed at the last load."""
+    if not making.rerun and not any(cell.folder for cell in comparison.cells):
+        making.notes.append("Links over time are not shown: the comparison keeps no runs, and --no-rerun makes none.")
+        return []
+    load, seed = comparison.loads[-1], comparison.seeds[0]
+    runs = []
+    for label in shown_of(comparison, load):
+        cell = next(one for one in comparison.at(label, load) if one.seed == seed)
+        try:
+            runs.append((label, run_of(comparison, cell, place, making)))
+        except SpecError as error:
+            making.notes.append(f"{label} is not shown over time: {error.hint or error.one_line()}.")
+    return runs
+
+
+def shown_of(comparison: Comparison, load: float | None) -> list[str]:
+    """The two schemes to show: the baseline, and the best at what is asked first."""
+    first, *others = comparison.labels
+    if not others:
+        return [first]
+    found = verdict(comparison, questions(comparison)[0], load)
+    other = found.best if found.best not in (None, first) else found.other
+    return [first, other or others[0]]
+
+
+def run_of(comparison: Comparison, cell: Cell, place: str, making: Making) -> Result:
+    """A run of a comparison: as it was kept, or made again.
+
+    Raises:
+        SpecError: it cannot be made again, or comes out otherwise.
+    """
+    if cell.folder is not None and (Path(place) / cell.folder).is_dir():
+        return Result.read(Path(place) / cell.folder)
+    variant = next(one for one in comparison.variants if one.label == cell.label)
+    spec = with_load(variant.apply(comparison.spec), cell.load)
+    found = api.run(spec, seed=cell.seed, progress=making.watching(f"{cell.label}, seed {cell.seed}"))
+    if found.report["outcome_hash"] != cell.outcome_hash:
+        why = "the comparison was made by another version, or its first scheme has settings of its own"
+        raise SpecError("RESULTS", place, "a comparison whose runs come out as they did", f"{why}: use --keep-runs")
+    return found
 
 
 def answers(comparison: Comparison) -> list[Item]:

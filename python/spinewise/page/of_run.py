@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from spinewise.figures.kinds import UnfitError
 from spinewise.figures.of_run import spreads
@@ -33,6 +34,15 @@ def part(result: Result, name: str, extra: tuple[Section, ...] = ()) -> Part:
             Section("The run", (Words(tuple(run_tables.run_lines(result, summary)), listed=True), spec(result))),
         ),
     )
+
+
+def labels(runs: Sequence[tuple[str, Result]]) -> list[tuple[str, Result]]:
+    """Runs with what to call them: their scheme, and where that is not enough their folder."""
+    schemes = [str(result.spec["scheme"].get("name", name)) for name, result in runs]
+    return [
+        (scheme if schemes.count(scheme) == 1 else f"{scheme} ({name})", result)
+        for scheme, (name, result) in zip(schemes, runs, strict=True)
+    ]
 
 
 def answers(result: Result, summary: Summary) -> list[Answer]:

@@ -49,7 +49,7 @@ page.axis = function (axis, values, extra = {}) {
       axisTick: { show: false, customValues: ticks },
     };
   }
-  return { ...base, type: 'value', axisLabel: { ...label, hideOverlap: true, formatter: (v) => page.digits(v, 4) } };
+  return { ...base, type: 'value', scale: axis.scale === 'near', axisLabel: { ...label, hideOverlap: true, formatter: (v) => page.digits(v, 4) } };
 };
 
 page.share = (value) => `${page.digits(100 * value, 4)} %`;

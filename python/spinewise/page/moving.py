@@ -1,0 +1,84 @@
+"""The sections of a page that move: links over time, flows to pick, steps of collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from spinewise.core import ProgressHook
+from spinewise.errors import SpecError
+from spinewise.page import again, replay, rounds
+from spinewise.page.again import Sampled
+from spinewise.page.charts import looked
+from spinewise.page.model import Item, Section, Words
+from spinewise.page.packed import Block
+from spinewise.runs.result import Result
+
+TITLE = "Links over time, and the slowest flows"
+
+Watching = Callable[[str], ProgressHook]
+"""Shows how far a run is, under a title."""
+
+
+@dataclass
+class Making:
+    """What the making of a page needs.
+
+    Attributes:
+        block: for the arrays of all parts.
+        rerun: whether runs may be made again.
+        watching: shows progress.
+        notes: what was made again, for the end of the page.
+    """
+
+    block: Block
+    rerun: bool
+    watching: Watching
+    notes: list[str] = field(default_factory=list)
+
+
+def sections(runs: Sequence[tuple[str, Result]], making: Making) -> tuple[Section, ...]:
+    """Of runs on one fabric: links over time side by side, flows, steps of collectives."""
+    steps: list[Item] = list(rounds.charts(runs))
+    made = [Section(TITLE, tuple(moving(runs, making)))]
+    if steps:
+        made.append(Section("Steps of collectives and rounds", tuple(steps)))
+    return tuple(made)
+
+
+def moving(runs: Sequence[tuple[str, Result]], making: Making) -> list[Item]:
+    """The replay, or why there is none."""
+    try:
+        found = sampled(runs, making)
+    except SpecError as error:
+        why = error.hint or error.one_line()
+        making.notes.append(f"Links over time are not shown: {why}.")
+        return [Words((f"Not shown: {why}.",))]
+    if not found:
+        hint = "the runs kept no series of all links, and --no-rerun forbids to make them again"
+        return [Words((f"Not shown: {hint}.",))]
+    notes = [note for one in found for note in one.notes]
+    making.notes += notes
+    looks = looked([one.label for one in found])
+    colours = [str(looks[one.label]["color"]) for one in found]
+    return [replay.replay(found, colours, making.block), Words(tuple(notes), listed=True, small=True)]
+
+
+def sampled(runs: Sequence[tuple[str, Result]], making: Making) -> list[Sampled]:
+    """The runs with samples of their links: as they are, or made again on one clock.
+
+    Raises:
+        SpecError: one cannot be made again, or comes out otherwise.
+    """
+    ready = [again.kept(result, label) for label, result in runs]
+    known = [one for one in ready if one is not None]
+    alike = len(known) == len(runs) and len({one.interval_us for one in known}) == 1
+    whole = alike and all(not one.notes and one.result.trace is not None for one in known)
+    if whole or not making.rerun:
+        return known if alike else known[:1]
+    interval = again.interval_us([result for _, result in runs])
+    flows = list(dict.fromkeys(flow for _, result in runs for flow in again.slowest(result)))
+    made = []
+    for label, result in runs:
+        made.append(again.sampled(result, label, flows, interval, making.watching(f"{label}, again")))
+    return made

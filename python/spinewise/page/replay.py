@@ -1,0 +1,226 @@
+"""Links over time, to be played: the fabric as it is drawn, and quantities of every link frame by frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from spinewise import core
+from spinewise.core import FabricFault
+from spinewise.figures.topology import TIERS, positions
+from spinewise.measures.summary import tier
+from spinewise.measures.tables import numbers
+from spinewise.page import flows
+from spinewise.page.again import FRAMES, Sampled, slowest
+from spinewise.page.model import Fabric, Fault, Link, Node, Path, Quantity, Replay, Track
+from spinewise.page.packed import Block, Ref
+from spinewise.runs.result import Result
+
+MOST_VALUES = 3_000_000
+"""Links times frames of a quantity; with more of them there are fewer frames."""
+FEWEST_FRAMES = 60
+MOST_LINKS = 24_000
+"""With more links, those to and from hosts are left out."""
+LEVELS = 255
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A series of links, as a replay shows it.
+
+    Attributes:
+        series: its name in a run.
+        name, title, unit: as `Quantity` has them.
+        joined: how intervals become a frame.
+        power: see `Quantity`.
+        most: what full means; None: the greatest value met.
+    """
+
+    series: str
+    name: str
+    title: str
+    unit: Literal["share", "bytes", "packets"]
+    joined: Literal["mean", "max", "sum"]
+    power: float = 1.0
+    most: float | None = None
+
+
+SERIES = (
+    Series("link_utilisation", "use", "share of the time in use", "share", "mean", most=1.0),
+    Series("link_queue_bytes", "queue", "bytes queued at the end of an interval", "bytes", "max", power=2.0),
+    Series("link_marks", "marks", "packets marked", "packets", "sum", power=2.0),
+    Series("link_drops", "drops", "packets dropped", "packets", "sum", power=2.0),
+    Series("link_paused", "paused", "share of the time paused", "share", "mean", most=1.0),
+)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The frames of a replay: how many samples make one, and how many frames there are."""
+
+    interval_us: float
+    step: int
+    frames: int
+
+    @property
+    def frame_us(self) -> float:
+        """How long a frame lasts."""
+        return self.interval_us * self.step
+
+    @classmethod
+    def of(cls, runs: Sequence[Sampled], links: int) -> Clock:
+        """One clock for all these runs, which are sampled alike."""
+        interval = runs[0].interval_us
+        samples = max(math.ceil(one.until_us / interval) for one in runs)
+        most = max(FEWEST_FRAMES, min(2 * FRAMES, MOST_VALUES // max(links, 1)))
+        step = math.ceil(samples / most)
+        return cls(interval, step, math.ceil(samples / step))
+
+
+def replay(runs: Sequence[Sampled], colours: Sequence[str], block: Block) -> Replay:
+    """The runs on one clock; they have one fabric."""
+    fabric = fabric_of(runs[0].result)
+    clock = Clock.of(runs, len(fabric.links))
+    places = {link.name: place for place, link in enumerate(fabric.links)}
+    shown = [replace(one, most=one.most or greatest(runs, one, clock)) for one in SERIES if greatest(runs, one, clock)]
+    tracks = tuple(
+        Track(
+            label=run.label,
+            colour=colour,
+            frames=clock.frames,
+            quantities=tuple(quantity(run.result, one, places, clock, block) for one in shown),
+            goodput=goodput(run.result, clock, block),
+            faults=tuple(fault(one, places, clock) for one in core.topology(run.result.spec)["faults"]),
+        )
+        for run, colour in zip(runs, colours, strict=True)
+    )
+    paths = picked(runs, places, block)
+    title = " beside ".join(run.label for run in runs)
+    return Replay(title, fabric, clock.frame_us, tracks, paths, note(runs, fabric, clock))
+
+
+def picked(runs: Sequence[Sampled], places: dict[str, int], block: Block) -> tuple[Path, ...]:
+    """The slowest flows of every run, each in all of them."""
+    wanted = list(dict.fromkeys(flow for run in runs for flow in slowest(run.result)))
+    return tuple(
+        flows.path(run.result, flow, track, places, block) for flow in wanted for track, run in enumerate(runs)
+    )
+
+
+def note(runs: Sequence[Sampled], fabric: Fabric, clock: Clock) -> str:
+    """What a reader must know."""
+    text = f"A frame lasts {clock.frame_us:g} µs. Each cable has two lines, one a direction."
+    beyond = [run for run in runs if run.result.report["stop_ps"] / 1e6 > clock.frames * clock.frame_us]
+    if beyond:
+        end = clock.frames * clock.frame_us
+        text += f" The replay ends at {end:,.0f} µs, when 99 in 100 flows have arrived; the runs go on."
+    if not any("host" in name for name in fabric.tiers):
+        text += " Links to hosts are left out."
+    return text
+
+
+def fabric_of(result: Result) -> Fabric:
+    """The fabric of a run, with places."""
+    told = core.topology(result.spec)
+    placed = positions(told["nodes"])
+    present = [name for name in TIERS if any(node["tier"] == name for node in told["nodes"])]
+    nodes = tuple(
+        Node(str(node["name"]), node["tier"], round(placed[str(node["name"])][0], 5), present.index(node["tier"]))
+        for node in told["nodes"]
+    )
+    number = {node.name: place for place, node in enumerate(nodes)}
+    many = len(told["links"]) > MOST_LINKS
+    wanted = [link for link in told["links"] if not (many and "host" in tier(link["name"]))]
+    tiers = list(dict.fromkeys(tier(link["name"]) for link in wanted))
+    return Fabric(
+        nodes,
+        tuple(
+            Link(
+                name=str(link["name"]),
+                begin=number[link["from"]],
+                end=number[link["to"]],
+                rate_bps=float(link["rate_bps"]),
+                tier=tiers.index(tier(link["name"])),
+                slow=bool(link["slow"]),
+                up=bool(link["up"]),
+            )
+            for link in wanted
+        ),
+        tuple(tiers),
+    )
+
+
+def rows(result: Result, series: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+    """Times (ps), entities and values of a series; empty where the run has none."""
+    known = result.report["series_names"]
+    if series not in known:
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing, np.zeros(0)
+    mine = numbers(result.series, "series") == known.index(series)
+    return (
+        numbers(result.series, "time_ps")[mine].astype(np.int64),
+        numbers(result.series, "entity")[mine].astype(np.int64),
+        numbers(result.series, "value")[mine].astype(np.float64),
+    )
+
+
+def greatest(runs: Sequence[Sampled], one: Series, clock: Clock) -> float:
+    """The greatest value of a series in any run, in one sample or, of what is summed, about that in a frame."""
+    most = max(float(rows(run.result, one.series)[2].max(initial=0.0)) for run in runs)
+    return most * (clock.step if one.joined == "sum" else 1)
+
+
+def quantity(result: Result, one: Series, places: dict[str, int], clock: Clock, block: Block) -> Quantity:
+    """A series of a run as bytes, link by link."""
+    time, entity, value = rows(result, one.series)
+    link = np.array([places.get(name, -1) for name in result.report["entity_names"]], dtype=np.int64)[entity]
+    frame = frames(time, clock)
+    inside = (link >= 0) & (frame < clock.frames)
+    link, frame, value = link[inside], frame[inside], value[inside]
+    grid = np.zeros((len(places), clock.frames))
+    if one.joined == "max":
+        np.maximum.at(grid, (link, frame), value)
+    else:
+        np.add.at(grid, (link, frame), value)
+        grid /= clock.step if one.joined == "mean" else 1
+    most = one.most or 1.0
+    levels = np.clip(np.ceil(LEVELS * (np.clip(grid, 0.0, most) / most) ** (1.0 / one.power) - 1e-9), 0, LEVELS)
+    return Quantity(one.name, one.title, one.unit, most, one.power, block.add(levels.ravel(), "u8"))
+
+
+def frames(time_ps: npt.NDArray[np.int64], clock: Clock) -> npt.NDArray[np.int64]:
+    """The frame of each sample; times are ends of intervals."""
+    interval = max(round(clock.interval_us * 1e6), 1)
+    found: npt.NDArray[np.int64] = (-(-time_ps // interval) - 1).clip(0) // clock.step
+    return found
+
+
+def goodput(result: Result, clock: Clock, block: Block) -> Ref | None:
+    """Payload received by all hosts, bit/s by frame."""
+    time, _, value = rows(result, "received_bytes")
+    if not len(time):
+        return None
+    frame = frames(time, clock)
+    inside = frame < clock.frames
+    received = np.bincount(frame[inside], value[inside], minlength=clock.frames)
+    return block.add(8e6 * received / clock.frame_us, "f32")
+
+
+def fault(found: FabricFault, places: dict[str, int], clock: Clock) -> Fault:
+    """A fault with its words, links and times."""
+    end = clock.frames * clock.frame_us
+    where = found["switch"] or ", ".join(found["links"][:1])
+    spans = tuple(
+        (round((begin or 0) / 1e6, 3), round(end if until is None else min(until / 1e6, end), 3))
+        for begin, until in found["intervals"]
+        if (begin or 0) / 1e6 < end
+    )
+    kind = str(found["kind"]).replace("_", " ")
+    return Fault(f"{kind}: {where}", tuple(places[name] for name in found["links"] if name in places), spans)
