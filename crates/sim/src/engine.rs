@@ -19,6 +19,7 @@ use crate::host::{self, Host};
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
+use crate::operations::News;
 use crate::packet::InHand;
 use crate::samples::Samples;
 use crate::spec::Warning;
@@ -126,6 +127,16 @@ impl Sim {
             let (switch, mut world) = self.switch(node);
             switch.arrive(&mut world, now, port, hand);
         }
+    }
+
+    /// Brings what hosts have sent without the network to other hosts. Returns these, with when it comes.
+    #[cold]
+    fn spread_news(&mut self) -> Vec<(u32, Time)> {
+        let news = std::mem::take(&mut self.flows.operations.news);
+        for &News { host, at, operation } in &news {
+            self.hosts[host as usize].timers.plan(at, What::Landed(operation));
+        }
+        news.into_iter().map(|news| (news.host, news.at)).collect()
     }
 
     /// What `node` planned is due.

@@ -8,6 +8,7 @@ use crate::series;
 use crate::setup::memory::{POINT_BYTES, RING, fabric_bytes};
 use crate::spec::{Spec, Stop, Traffic};
 use crate::transport::{Transport, UdpConfig};
+use crate::workload::dag::OPERATION_BYTES;
 use crate::workload::{FLOW_BYTES, FlowSpec, GATED_FLOW_BYTES, Workload};
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Time};
@@ -111,7 +112,8 @@ fn memory(spec: &Spec, sim: &Sim, estimate: &Estimate) -> u64 {
     let links =
         (sim.net.topology.links.len() as u64).min(estimate.flows * 2 * sim.net.topology.nominal_path.len() as u64);
     let flow = if sim.flows.gates.is_empty() { FLOW_BYTES } else { GATED_FLOW_BYTES };
-    let flows = estimate.flows * flow + estimate.flow_rows * ROW_BYTES;
+    let operations = u64::from(sim.flows.operations.count()) * OPERATION_BYTES;
+    let flows = estimate.flows * flow + estimate.flow_rows * ROW_BYTES + operations;
     fabric_bytes(&spec.topology) + links * RING + flows + estimate.series_rows.saturating_mul(POINT_BYTES)
 }
 
@@ -187,6 +189,7 @@ fn closed_loop_latency(spec: &Spec, sim: &Sim) -> Span {
             rtt * (u64::from(collective.pattern.steps(n.max(2))) * rounds) + collective.gap * (rounds - 1)
         }
         Traffic::Tcp(Workload::List(list)) => list.waits(rtt),
+        Traffic::Tcp(Workload::Dag(dag)) => dag.longest_chain(rtt),
         Traffic::Tcp(Workload::Rpc(_)) => rtt,
         _ => Span::ZERO,
     };

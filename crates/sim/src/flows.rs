@@ -4,12 +4,13 @@ mod connection;
 mod numbers;
 
 use crate::gates::Gates;
+use crate::operations::Operations;
 use crate::packet::Packet;
 use crate::transport::resequencer::{Buffer, Rules};
 use crate::transport::{Opening, RdmaReceiver, RdmaSender, SackSender, TcpConfig, TcpReceiver, TcpSender};
 use crate::transport::{UdpConfig, UdpSender};
 use crate::workload::plan::sort_by_key;
-use crate::workload::{FlowSpec, Gate};
+use crate::workload::{FlowSpec, Gate, Programme};
 pub use connection::{Assembly, Connection};
 use spinewise_policy::{Kind, Time, Way, hash};
 use std::collections::VecDeque;
@@ -194,6 +195,8 @@ pub struct Flows {
     uplinks: Vec<u16>,
     /// What the other flows wait for.
     pub gates: Gates,
+    /// Operations that start flows.
+    pub operations: Operations,
     /// Hash of the traffic: equal for two runs exactly if they were offered the same.
     pub traffic_hash: u64,
     /// Flows that end by themselves and have not been sent and acknowledged in full.
@@ -212,17 +215,28 @@ const NO_UPLINK: u16 = u16::MAX;
 /// In `udp_of`: a TCP flow.
 pub const TCP: u32 = u32::MAX;
 
+/// What flows wait for.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    /// For other flows.
+    pub gates: Vec<Gate>,
+    /// For operations.
+    pub programmes: Vec<Programme>,
+}
+
 /// A flow, with its schedule if it is UDP.
 pub type Listed = (FlowSpec, Option<UdpConfig>);
 
 impl Flows {
-    /// From the specs of all flows, with schedules for those that are UDP, and the gates before some of them. The gates
-    /// number flows as `list` does. Flows are numbered by start, and those that start at once by their hosts, or as they
+    /// From the specs of all flows, with schedules for those that are UDP, and what some of them wait for, which numbers
+    /// flows as `list` does. Flows are numbered by start, and those that start at once by their hosts, or as they
     /// are listed where queue pairs have ports, which count up in that order.
-    pub fn new(mut list: Vec<Listed>, mut gates: Vec<Gate>, hosts: u32, as_listed: bool) -> Self {
+    pub fn new(mut list: Vec<Listed>, waits: Waits, hosts: u32, as_listed: bool) -> Self {
+        let Waits { mut gates, mut programmes } = waits;
         let hosts_of = |flow: &FlowSpec| if as_listed { (0, 0, 0) } else { (flow.src, flow.dst, flow.entry) };
         let to = sort_by_key(&mut list, |(flow, _)| (flow.start, hosts_of(flow)));
         gates.iter_mut().for_each(|gate| gate.renumber(&to));
+        programmes.iter_mut().for_each(|programme| programme.renumber(|flow| to[flow as usize]));
         let mut flows = Flows::default();
         for (spec, udp) in list {
             flows.specs.push(spec);
@@ -235,6 +249,7 @@ impl Flows {
         flows.records.resize(n, Record::default());
         flows.open = (0..n as u32).filter(|&flow| !flows.is_background(flow)).count() as u64;
         flows.gates = Gates::new(gates, &flows.specs);
+        flows.operations = Operations::new(programmes, &flows.specs, hosts);
         flows.plan_starts(hosts);
         flows.traffic_hash = flows.hash_traffic();
         flows
@@ -277,13 +292,13 @@ impl Flows {
             let kind = u64::from(flow.entry) | u64::from(flow.priority) << 8;
             [ends, flow.size, flow.start.0, kind].iter().fold(h, |h, &x| hash::mix2(h, x))
         });
-        self.gates.fold(flows, hash::mix2)
+        self.operations.fold(self.gates.fold(flows, hash::mix2), hash::mix2)
     }
 
     /// Lists the flows that start by the clock under their hosts.
     fn plan_starts(&mut self, hosts: u32) {
         let mut gated = vec![false; self.specs.len()];
-        self.gates.flows().for_each(|flow| gated[flow as usize] = true);
+        self.gates.flows().chain(self.operations.flows()).for_each(|flow| gated[flow as usize] = true);
         let by_clock = || (0u32..).zip(&self.specs).filter(|&(number, _)| !gated[number as usize]);
         self.first = vec![0; hosts as usize + 1];
         for (_, spec) in by_clock() {
@@ -373,7 +388,7 @@ impl Flows {
 
     /// Nothing more will happen to any flow that ends by itself.
     pub fn all_done(&self) -> bool {
-        self.open == 0 && self.alive == 0
+        self.open == 0 && self.alive == 0 && self.operations.open == 0
     }
 }
 

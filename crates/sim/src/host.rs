@@ -11,6 +11,7 @@ mod life;
 mod mptcp;
 mod nic;
 mod opening;
+mod operations;
 mod rdma;
 mod resequence;
 mod scheme;
@@ -105,6 +106,9 @@ impl Host {
         let (next_flow, last_flow) = (flows.first[id as usize], flows.first[id as usize + 1]);
         if next_flow < last_flow {
             timers.plan(flows.specs[flows.by_host[next_flow as usize] as usize].start, What::FlowStart);
+        }
+        for (n, at) in flows.operations.begin(id) {
+            timers.plan(at, What::Operation(n));
         }
         if let Some(edge) = edge {
             plan_ticks(&mut timers, edge, id);
@@ -484,6 +488,8 @@ impl Host {
             What::Look => {}
             What::FlowStart => self.start_flows(w, now),
             What::Gate(gate) => self.open_gate(w, now, gate),
+            What::Operation(n) => self.operate(w, now, n),
+            What::Landed(n) => self.landed(w, now, n),
             What::Retransmit(flow) => self.retransmit(w, now, flow),
             What::DelayedAck(flow) => self.delayed_ack(w, now, flow),
             What::Resequence(flow) => self.waited(w, now, flow),

@@ -19,6 +19,7 @@ pub mod ideal;
 pub mod link;
 pub mod log;
 pub mod net;
+pub mod operations;
 pub mod outcome;
 pub mod packet;
 pub mod port;

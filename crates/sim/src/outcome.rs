@@ -5,6 +5,7 @@
 //! | `columns.rs` | columns, each declared once with its type, unit, meaning and value |
 //! | `flows.rs`, `series.rs`, `collectives.rs` | the tables |
 //! | `links.rs` | what every link has carried |
+//! | `operations.rs` | what became of operations that wait for each other |
 //! | `report.rs` | counters and sums |
 //! | `hash.rs` | the hash of it all |
 
@@ -13,6 +14,7 @@ pub(crate) mod columns;
 mod flows;
 mod hash;
 mod links;
+mod operations;
 mod report;
 mod series;
 
@@ -76,7 +78,11 @@ impl Outcome {
         if !sim.net.faults.is_empty() {
             report["unfinished"] = report::unfinished(&sim, &cut_off);
         }
-        report["warnings"] = spec.warnings.iter().chain(&sim.warnings).map(Warning::json).collect();
+        let unfinished = operations::warnings(&sim);
+        report["warnings"] = spec.warnings.iter().chain(&sim.warnings).chain(&unfinished).map(Warning::json).collect();
+        if !sim.flows.operations.is_empty() {
+            report["operations"] = operations::told(&sim);
+        }
         report["outcome_hash"] = json!(format!("{hash:016x}"));
         report["traffic_hash"] = json!(format!("{traffic_hash:016x}"));
         let Summary { classes, entries, totals } = Summary::of(spec, &sim.flows, &ideal);

@@ -3,7 +3,7 @@
 use crate::bank::{Bank, Places};
 use crate::engine::{Interrupted, Limits, Progress, Sim, Watch, events, planned, windows};
 use crate::faults::Faults;
-use crate::flows::{Flows, Listed, Reroutes};
+use crate::flows::{Flows, Listed, Reroutes, Waits};
 use crate::host::Host;
 use crate::link::Wires;
 use crate::log::Log;
@@ -17,7 +17,7 @@ use crate::topology::{Components, Topology};
 use crate::transport::{Kind, TcpConfig, Transport};
 use crate::warden::{GoOn, Warden};
 use crate::workload::load::{Loads, Offered, arrival_interval};
-use crate::workload::{self, FlowSpec, Gate, Workload};
+use crate::workload::{self, FlowSpec, Workload};
 use spinewise_policy::{Shape, Span, Tier, Time};
 
 pub(crate) mod memory;
@@ -60,7 +60,7 @@ impl Sim {
         let room = memory::refuse_large_fabric(&spec.topology, tuning.memory.unwrap_or(u64::MAX))?;
         let mut topology = Topology::build(&spec.topology, &go_on)?;
         warden.check()?;
-        let Offer { list, gates, loads, warnings } = traffic(spec, &topology, (room, &go_on))?;
+        let Offer { list, waits, loads, warnings } = traffic(spec, &topology, (room, &go_on))?;
         warden.check()?;
         check_reachable(&spec.traffic, &list, &topology)?;
         // Such a scheme is never under one at the hosts.
@@ -74,7 +74,7 @@ impl Sim {
         drop(pairs);
         let subflows = subflows(spec, list.len())?;
         let flows =
-            Flows::new(list, gates, topology.hosts, spec.scheme.hash == HashKind::Murmur3).with_subflows(subflows);
+            Flows::new(list, waits, topology.hosts, spec.scheme.hash == HashKind::Murmur3).with_subflows(subflows);
         let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
         net.faults = faults;
@@ -124,6 +124,7 @@ impl Sim {
             EngineKind::Events => true,
             EngineKind::Windows | EngineKind::Auto => lookahead == Span::ZERO,
         };
+        let window = self.flows.operations.least_delay().map_or(window, |least| window.min(least));
         // No window so long that what happens by the clock fills it for ever.
         let window = window.min(self.shortest_period().map_or(window, |period| period * MOST_PERIODS));
         if events { events::run(self, watch) } else { windows::run(self, window, watch) }
@@ -201,8 +202,8 @@ impl From<Interrupted> for Failure {
 /// All flows of a spec.
 struct Offer {
     list: Vec<Listed>,
-    /// Before some of them, which are numbered as in `list`.
-    gates: Vec<Gate>,
+    /// What some of them wait for; they are numbered as in `list`.
+    waits: Waits,
     loads: Option<Loads>,
     /// What was left out.
     warnings: Vec<Warning>,
@@ -218,7 +219,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         host_rate: topology.host_rate(),
         uplink_rate_of_leaf: &uplinks,
     };
-    let (mut list, mut gates, mut open_loop) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut list, mut waits, mut open_loop) = (Vec::new(), Waits::default(), Vec::new());
     let mut interval = Span::ZERO;
     let mut warnings = Vec::new();
     for (entry, TrafficEntry { source, priority, subflows, .. }) in spec.traffic.iter().enumerate() {
@@ -242,8 +243,11 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
                 if !workload.is_closed_loop() {
                     open_loop.extend_from_slice(&plan.flows);
                 }
-                plan.gates.iter_mut().for_each(|gate| gate.shift(list.len() as u32));
-                gates.append(&mut plan.gates);
+                let before = list.len() as u32;
+                plan.gates.iter_mut().for_each(|gate| gate.shift(before));
+                plan.programmes.iter_mut().for_each(|programme| programme.renumber(|flow| flow + before));
+                waits.gates.append(&mut plan.gates);
+                waits.programmes.append(&mut plan.programmes);
                 list.extend(plan.flows.into_iter().map(|flow| (flow, None)));
             }
             Traffic::Udp(udp) => {
@@ -267,7 +271,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         down: &down,
     };
     let loads = offered.loads();
-    Ok(Offer { list, gates, loads, warnings })
+    Ok(Offer { list, waits, loads, warnings })
 }
 
 fn left_out(entry: usize, spec: &Spec) -> Warning {

@@ -515,7 +515,7 @@ impl Switch {
             }
             What::Sample => self.sample(w, now),
             What::Look => self.look(w, now),
-            What::FlowStart | What::Gate(_) | What::Retransmit(_) => {}
+            What::FlowStart | What::Gate(_) | What::Operation(_) | What::Landed(_) | What::Retransmit(_) => {}
             What::DelayedAck(_) | What::Resequence(_) | What::Pace(_) => {}
             What::TransmitDone(_) | What::LateTransmitDone(_) => {}
         }

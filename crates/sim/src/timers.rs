@@ -42,6 +42,10 @@ pub enum What {
     FlowStart,
     /// The flows behind a gate of this host start.
     Gate(u32),
+    /// An operation of this host may start, or go on.
+    Operation(u32),
+    /// What this operation receives has come without the network.
+    Landed(u32),
     /// Retransmission timer of a flow.
     Retransmit(u32),
     /// Delayed-ACK timer of a flow.
@@ -87,19 +91,21 @@ impl Entry {
             What::LateTransmitDone(port) => (3, u64::from(port)),
             What::FlowStart => (4, 0),
             What::Gate(gate) => (5, u64::from(gate)),
-            What::Retransmit(flow) => (6, u64::from(flow)),
-            What::DelayedAck(flow) => (7, u64::from(flow)),
-            What::Pace(flow) => (8, u64::from(flow)),
-            What::ProbeLost(probe) => (9, u64::from(probe)),
-            What::Scheme(Key::Flow(flow, n)) => (10, u64::from(flow.0) << 8 | u64::from(n)),
+            What::Operation(number) => (6, u64::from(number)),
+            What::Landed(number) => (7, u64::from(number)),
+            What::Retransmit(flow) => (8, u64::from(flow)),
+            What::DelayedAck(flow) => (9, u64::from(flow)),
+            What::Pace(flow) => (10, u64::from(flow)),
+            What::ProbeLost(probe) => (11, u64::from(probe)),
+            What::Scheme(Key::Flow(flow, n)) => (12, u64::from(flow.0) << 8 | u64::from(n)),
             What::Scheme(Key::Route(peer, way, n)) => {
-                (11, u64::from(peer) << 24 | u64::from(way.0) << 8 | u64::from(n))
+                (13, u64::from(peer) << 24 | u64::from(way.0) << 8 | u64::from(n))
             }
-            What::Scheme(Key::Node(n)) => (12, u64::from(n)),
-            What::RenewPause(port, priority) => (13, u64::from(port) << 8 | u64::from(priority)),
-            What::Resequence(flow) => (14, u64::from(flow)),
-            What::Tick => (15, 0),
-            What::Sample => (16, 0),
+            What::Scheme(Key::Node(n)) => (14, u64::from(n)),
+            What::RenewPause(port, priority) => (15, u64::from(port) << 8 | u64::from(priority)),
+            What::Resequence(flow) => (16, u64::from(flow)),
+            What::Tick => (17, 0),
+            What::Sample => (18, 0),
         };
         Entry(u128::from(at.0) << 64 | u128::from(rank << SUBJECT | subject))
     }
@@ -121,8 +127,8 @@ impl Entry {
             1 => Class::TransmitDone,
             2 => Class::Look,
             3 => Class::LateTransmitDone,
-            15 => Class::Tick,
-            16.. => Class::Sample,
+            17 => Class::Tick,
+            18.. => Class::Sample,
             _ => Class::Timer,
         }
     }
@@ -137,16 +143,18 @@ impl Entry {
             3 => What::LateTransmitDone(subject as u16),
             4 => What::FlowStart,
             5 => What::Gate(subject as u32),
-            6 => What::Retransmit(subject as u32),
-            7 => What::DelayedAck(subject as u32),
-            8 => What::Pace(subject as u32),
-            9 => What::ProbeLost(subject as u32),
-            10 => What::Scheme(Key::Flow(FlowKey((subject >> 8) as u32), subject as u8)),
-            11 => What::Scheme(Key::Route((subject >> 24) as u32, Way((subject >> 8) as u16), subject as u8)),
-            12 => What::Scheme(Key::Node(subject as u8)),
-            13 => What::RenewPause((subject >> 8) as u16, subject as u8),
-            14 => What::Resequence(subject as u32),
-            15 => What::Tick,
+            6 => What::Operation(subject as u32),
+            7 => What::Landed(subject as u32),
+            8 => What::Retransmit(subject as u32),
+            9 => What::DelayedAck(subject as u32),
+            10 => What::Pace(subject as u32),
+            11 => What::ProbeLost(subject as u32),
+            12 => What::Scheme(Key::Flow(FlowKey((subject >> 8) as u32), subject as u8)),
+            13 => What::Scheme(Key::Route((subject >> 24) as u32, Way((subject >> 8) as u16), subject as u8)),
+            14 => What::Scheme(Key::Node(subject as u8)),
+            15 => What::RenewPause((subject >> 8) as u16, subject as u8),
+            16 => What::Resequence(subject as u32),
+            17 => What::Tick,
             _ => What::Sample,
         }
     }
@@ -299,13 +307,15 @@ impl Soon {
 mod tests {
     use super::*;
 
-    const IN_ORDER: [(What, Class); 17] = [
+    const IN_ORDER: [(What, Class); 19] = [
         (What::LinkChange(u32::MAX), Class::LinkChange),
         (What::TransmitDone(u16::MAX), Class::TransmitDone),
         (What::Look, Class::Look),
         (What::LateTransmitDone(3), Class::LateTransmitDone),
         (What::FlowStart, Class::Timer),
         (What::Gate(u32::MAX), Class::Timer),
+        (What::Operation(9), Class::Timer),
+        (What::Landed(u32::MAX), Class::Timer),
         (What::Retransmit(1), Class::Timer),
         (What::DelayedAck(0), Class::Timer),
         (What::Pace(7), Class::Timer),

@@ -1,4 +1,4 @@
-"""``spinewise import``: files of HPCC and ConWeave into our own formats."""
+"""``spinewise import``: files of other simulators into our own formats."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import gzip
 import io
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
+from spinewise.cli import import_dags
+from spinewise.cli.imported import Imported
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.interop import cdf, fct, flows, topology
@@ -17,23 +17,6 @@ from spinewise.interop.output import write_file
 from spinewise.interop.text import ns_text
 from spinewise.measures import units
 from spinewise.show import progress
-
-
-@dataclass(frozen=True)
-class Imported:
-    """What a file came to.
-
-    Attributes:
-        about: what it holds, in a few words.
-        record: the same for programs.
-        content: the file in our format, by the end of the name it is to have.
-        notes: what was changed.
-    """
-
-    about: str
-    record: dict[str, Any]
-    content: Callable[[str], bytes]
-    notes: list[str]
 
 
 def command(args: argparse.Namespace) -> int:
@@ -45,9 +28,12 @@ def command(args: argparse.Namespace) -> int:
     if args.out:
         write_file(args.out, content, force=args.force)
     if args.json:
-        print_json({"file": args.file, "out": args.out} | made.record | {"notes": made.notes})
+        lines = {"toml": made.toml(args.out)} if made.toml and args.out else {}
+        print_json({"file": args.file, "out": args.out} | made.record | lines | {"notes": made.notes})
     elif args.out:
         print(f"{args.out}: {made.about}")
+        if made.toml:
+            print(f"\n{made.toml(args.out)}", end="")
     else:
         sys.stdout.write(content.decode())
         progress.say(made.about)
@@ -116,4 +102,5 @@ READERS: dict[str, Callable[[argparse.Namespace], Imported]] = {
     "flows": import_flows,
     "cdf": import_cdf,
     "fct": import_fct,
+    "goal": import_dags.import_goal,
 }

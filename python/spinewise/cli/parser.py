@@ -9,6 +9,7 @@ from typing import Any
 
 from spinewise.cli.advising import add_advise
 from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, numbers, place, positive, share, whole
+from spinewise.cli.imports import add_import
 from spinewise.cli.pieces import (
     add_budget,
     add_by,
@@ -363,38 +364,6 @@ def add_reproduce(commands: Any) -> None:
         "--keep", type=place, metavar="DIR", help="keep the evidence of what is complete in DIR, beside that of others"
     )
     add_output(parser, "figures, verdicts and measurements")
-
-
-def add_import(commands: Any) -> None:
-    """``import`` and its four kinds of files."""
-    about = "Read a file made for the HPCC and ConWeave simulators, and write it as Spinewise reads it."
-    kinds = commands.add_parser("import", help=about, description=about, allow_abbrev=False)
-    kinds = kinds.add_subparsers(required=True, metavar="WHAT", parser_class=Parser)
-    for what, of in (
-        ("topology", "A topology: nodes and links, as the [topology] table of a spec."),
-        ("flows", 'A flow list, five or six numbers a line, as the CSV file of traffic of kind "flows".'),
-        ("cdf", 'A distribution of flow sizes, as the cdf_file of traffic of kind "poisson".'),
-        ("fct", "Flow completion times, as CSV or Parquet."),
-    ):
-        parser = new_command(kinds, what, "import_", of)
-        parser.set_defaults(what=what)
-        parser.add_argument("file", metavar="FILE", help="what to read")
-        parser.add_argument("--out", type=place, metavar="FILE", help="where to write [standard output]")
-        parser.add_argument("--force", action="store_true", help="replace the file that is there")
-        if what in ("flows", "fct"):
-            parser.add_argument("--topology", metavar="FILE", help="the topology file whose node ids are used")
-        if what == "flows":
-            parser.add_argument(
-                "--earlier-ns",
-                type=whole(0, 2**63),
-                default=0,
-                metavar="N",
-                help="start every flow so much earlier [0]",
-            )
-        if what == "cdf":
-            parser.add_argument(
-                "--unit-bytes", type=whole(1, 65_536), default=1, metavar="N", help="bytes per unit of size [1]"
-            )
 
 
 def add_export(commands: Any) -> None:

@@ -169,6 +169,26 @@ class CollectiveBounds(TypedDict):
     bytes: int
 
 
+class Awaited(TypedDict):
+    """An operation that has not ended and waits for no other: its id, its rank, how far it is, and who waits for it."""
+
+    operation: str
+    rank: int
+    state: str
+    waiting: list[str]
+    waiting_count: int
+
+
+class Operations(TypedDict):
+    """What became of the operations of an entry of kind "dag"; `end_ps` is when the last of those that ended did."""
+
+    entry: int
+    operations: int
+    ended: int
+    end_ps: int
+    waited_for: list[Awaited]
+
+
 class Report(TypedDict):
     """Everything the engine tells of a run besides its tables."""
 
@@ -197,4 +217,5 @@ class Report(TypedDict):
     warnings: NotRequired[list[Warned]]
     worked_out: NotRequired[list[WorkedOut]]
     unfinished: NotRequired[Unfinished]
+    operations: NotRequired[list[Operations]]
     traced_flows: NotRequired[list[int]]

@@ -55,6 +55,11 @@ pub fn run(sim: &mut Sim, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
             heap.push(arrival(sim, link));
         }
         sim.wires.fresh = Some(fresh);
+        if !sim.flows.operations.news.is_empty() {
+            for (host, _) in sim.spread_news() {
+                list(sim, host, &mut listed, &mut heap);
+            }
+        }
         list(sim, node, &mut listed, &mut heap);
         count += 1;
         if count.is_multiple_of(WATCH_EVERY) {

@@ -11,6 +11,7 @@
 //! another queue pair is ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc).
 
 use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
+use crate::operations::News;
 use crate::timers::What;
 use spinewise_policy::{Kind, Span, Time};
 use std::cmp::Reverse;
@@ -159,6 +160,9 @@ impl Run {
                 node
             }
         };
+        for News { host, at, operation } in std::mem::take(&mut sim.flows.operations.news) {
+            self.plans.plan(at, Event::Plan(host, What::Landed(operation)));
+        }
         self.list(sim, node, now, !matches!(event, Event::Plan(..)));
     }
 

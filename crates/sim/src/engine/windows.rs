@@ -60,6 +60,12 @@ pub fn run(sim: &mut Sim, window: Span, mut watch: Watch<'_>) -> Result<Time, In
             }
             if node < hosts {
                 work_host(sim, node, end, &mut hand);
+                if !sim.flows.operations.news.is_empty() {
+                    for (host, at) in sim.spread_news() {
+                        let due = &mut sim.wires.due[host as usize];
+                        *due = at.min(*due);
+                    }
+                }
             } else {
                 work_switch(sim, node, (start, end), &mut room, &mut hand);
             }

@@ -105,6 +105,9 @@ impl Host {
         for (gate, gap) in w.flows.gates.note(flow, upon) {
             self.timers.plan(now + gap, What::Gate(gate));
         }
+        if !w.flows.operations.is_empty() {
+            self.carried(w, now, flow, upon);
+        }
     }
 
     /// Plans the delayed-ACK timer, or drops the receiving end when it is through.
@@ -270,7 +273,7 @@ impl Host {
         }
     }
 
-    fn start_flow(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    pub(super) fn start_flow(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         let spec = w.flows.specs[flow as usize];
         let mut ended = false;
         let machine = if w.flows.is_tcp(flow) {

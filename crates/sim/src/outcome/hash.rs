@@ -31,6 +31,11 @@ pub(super) fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 
     if !sim.flows.gates.is_empty() {
         sim.flows.specs.iter().for_each(|flow| add(flow.start.0));
     }
+    let operations = &sim.flows.operations;
+    if !operations.is_empty() {
+        sim.flows.specs.iter().for_each(|flow| add(flow.start.0));
+        (0..operations.count()).flat_map(|n| operations.times(n)).for_each(|time| add(time.0));
+    }
     if resequences(sim) {
         let Tally { held, timeouts, overflows } = sim.log.resequenced;
         [held, timeouts, overflows].into_iter().for_each(&mut add);

@@ -9,6 +9,7 @@ mod reference;
 mod warnings;
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Time};
@@ -17,6 +18,16 @@ use super::*;
 use crate::bank::REGISTRY;
 use crate::transport::TcpConfig;
 use crate::workload::{OnOff, Pairs, Workload};
+
+/// The path of a table of a send and its receive, written once.
+fn two_operations() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let path = std::env::temp_dir().join(format!("spinewise-two-operations-{}.csv", std::process::id()));
+        std::fs::write(&path, "id,rank,op,peer,size_bytes\ns,0,send,1,5\nr,1,recv,0,\n").expect("a temporary file");
+        path.to_string_lossy().into_owned()
+    })
+}
 
 /// Specs that together give every key.
 fn everything() -> Vec<Value> {
@@ -77,6 +88,9 @@ fn everything() -> Vec<Value> {
                 {"kind": "all_to_all", "hosts": [1, 2, 3], "order": "given", "size_bytes": 100, "concurrent": true,
                  "rounds": 2, "gap_us": 3, "start_us": 4, "priority": 5, "subflows": 1},
                 {"kind": "all_to_all", "hosts": "all", "pair_bytes": 100},
+                {"kind": "dag", "file": two_operations(), "file_digest": "bc1ce4f273ba6980", "hosts": [4, 2],
+                 "local_ranks": 1, "local_rate_gbps": 900, "local_delay_ns": 25, "priority": 5, "subflows": 1},
+                {"kind": "dag", "file": two_operations(), "hosts": "all"},
             ],
             "run": {"stop": "time", "until_us": 100, "grid_ns": 1000, "engine": "windows", "window_ns": 0.25,
                 "follow": "nothing"},

@@ -1,11 +1,13 @@
 //! `[[traffic]]`: the list of what is sent. Each entry has the keys of all (`common.rs`), and those of its kind.
 
 mod common;
+mod dag;
 mod given;
 mod random;
 mod steps;
 
 use common::Common;
+use dag::DagKeys;
 use serde_json::{Map, Value};
 use spinewise_policy::hash;
 use std::fs::File;
@@ -193,6 +195,17 @@ pub(crate) const ENTRIES: &[Entry] = &[
         keys: AllToAllKeys::KEYS,
         carrier: Carrier::Transport,
         read: steps::read_all_to_all,
+    },
+    Entry {
+        kind: "dag",
+        doc: "operations that wait for each other, from a table: sends, receives and computations of ranks",
+        about: "Operations of ranks that wait for each other, as traces of programs have them: sends, receives and \
+              computations, an operation a line of a CSV file. See docs/interop.md for its columns and for importers \
+              of GOAL, Chakra, SimAI and htsim files.",
+        source: "the operations of GOAL: Hoefler, Siebert and Lumsdaine, ICPP 2009",
+        keys: DagKeys::KEYS,
+        carrier: Carrier::Transport,
+        read: dag::read_dag,
     },
     Entry {
         kind: "udp",

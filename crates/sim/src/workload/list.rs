@@ -188,13 +188,13 @@ impl FlowList {
 }
 
 impl ListError {
-    fn at(self, line: usize) -> ListError {
+    pub(super) fn at(self, line: usize) -> ListError {
         ListError { line, ..self }
     }
 }
 
 /// The line a row stands on. The reader knows only where it began to look for the row, before blank lines and comments.
-fn line_of(text: &str, row: &csv::StringRecord) -> usize {
+pub(super) fn line_of(text: &str, row: &csv::StringRecord) -> usize {
     let Some(position) = row.position() else { return 1 };
     let ahead = text.get(position.byte() as usize..).unwrap_or_default();
     let skipped = ahead.lines().take_while(|line| line.is_empty() || line.starts_with('#')).count();
@@ -264,7 +264,7 @@ fn read_batch(text: &str) -> Result<u32, ListError> {
 }
 
 /// Decimal nanoseconds to picoseconds, exactly.
-fn read_ns(text: &str) -> Option<Time> {
+pub(super) fn read_ns(text: &str) -> Option<Time> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(whole) || !digits(fraction) || fraction.len() > FRACTION_DIGITS {
@@ -290,12 +290,12 @@ fn check(flow: &ListedFlow, hosts: u32) -> Result<(), ListError> {
     Ok(())
 }
 
-fn unreadable(problem: &csv::Error) -> ListError {
+pub(super) fn unreadable(problem: &csv::Error) -> ListError {
     let line = problem.position().map_or(0, |position| position.line() as usize);
     error("all", problem, "comma-separated values").at(line)
 }
 
-fn error(column: &str, value: impl fmt::Display, allowed: impl Into<String>) -> ListError {
+pub(super) fn error(column: &str, value: impl fmt::Display, allowed: impl Into<String>) -> ListError {
     ListError { line: 0, column: column.into(), value: value.to_string(), allowed: allowed.into() }
 }
 

@@ -13,6 +13,7 @@ use spinewise_policy::time::{Span, Time};
 pub mod builtin;
 pub mod cdf;
 pub mod collective;
+pub mod dag;
 pub mod incast;
 pub mod jobs;
 pub mod list;
@@ -28,6 +29,7 @@ pub mod rpc;
 pub use builtin::{BuiltinCdf, builtins};
 pub use cdf::{Cdf, CdfError};
 pub use collective::{Collective, Members, Order, Pattern, Share};
+pub use dag::{Dag, Programme};
 pub use incast::{Incast, Senders};
 pub use jobs::{Job, Jobs, Place};
 pub use list::{FlowList, ListError, ListedFlow};
@@ -181,6 +183,8 @@ pub enum Workload {
     Rpc(Rpc),
     /// All-reduce or all-to-all, step after step.
     Collective(Collective),
+    /// Operations that wait for each other.
+    Dag(Dag),
 }
 
 impl Workload {
@@ -199,6 +203,7 @@ impl Workload {
             Workload::Incast(incast) => Plan::free(incast.generate(seed, entry, places)?),
             Workload::Rpc(rpc) => rpc.generate(seed, entry, places)?,
             Workload::Collective(collective) => collective.generate(seed, entry, places)?,
+            Workload::Dag(dag) => dag.generate(entry, places)?,
         };
         Ok(plan.sorted())
     }
@@ -212,6 +217,7 @@ impl Workload {
             Workload::Incast(incast) => Some(incast.jobs()),
             Workload::Rpc(rpc) => Some(rpc.jobs()),
             Workload::Collective(collective) => Some(collective.jobs(hosts)),
+            Workload::Dag(dag) => dag.jobs(),
         }
     }
 
@@ -232,13 +238,14 @@ impl Workload {
             }
             Workload::Rpc(rpc) => drawn < u64::from(rpc.requests) * rpc.flows_of_request(),
             Workload::Collective(collective) => collective.start >= until,
+            Workload::Dag(_) => false,
         }
     }
 
     /// Does what happens in the network decide when its flows start? Such traffic offers no load, which is a rate.
     pub fn is_closed_loop(&self) -> bool {
         match self {
-            Workload::Collective(_) => true,
+            Workload::Collective(_) | Workload::Dag(_) => true,
             Workload::List(list) => list.is_closed_loop(),
             _ => false,
         }

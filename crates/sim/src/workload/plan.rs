@@ -3,11 +3,12 @@
 //! Most flows start by the clock. In a collective operation the next step starts when the one before is through, which
 //! only the network decides. Such flows stand behind a [`Gate`], and everything a gate waits for is known at the host
 //! whose flows it holds back: flows which that host receives, or sends and has acknowledged. So no news travels faster
-//! than packets do.
+//! than packets do. Operations that also compute, or start before others have ended, form a [`Programme`] instead.
 
 use spinewise_policy::time::Span;
 
 use super::FlowSpec;
+use super::dag::Programme;
 
 /// What has to happen to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,12 +40,14 @@ pub struct Plan {
     pub flows: Vec<FlowSpec>,
     /// The gates; flow numbers are positions in `flows`.
     pub gates: Vec<Gate>,
+    /// Operations that start flows, numbered in the same way.
+    pub programmes: Vec<Programme>,
 }
 
 impl Plan {
     /// Flows that all start by the clock.
     pub fn free(flows: Vec<FlowSpec>) -> Plan {
-        Plan { flows, gates: Vec::new() }
+        Plan { flows, ..Plan::default() }
     }
 
     /// The same, sorted by start. Flows that start at once keep their order.
@@ -59,14 +62,15 @@ impl Plan {
     }
 
     fn sorted_by<K: Ord>(self, key: impl Fn(&FlowSpec) -> K) -> Plan {
-        let Plan { mut flows, mut gates } = self;
-        if gates.is_empty() {
+        let Plan { mut flows, mut gates, mut programmes } = self;
+        if gates.is_empty() && programmes.is_empty() {
             flows.sort_by_key(key);
-            return Plan { flows, gates };
+            return Plan { flows, gates, programmes };
         }
         let order = sort_by_key(&mut flows, key);
         gates.iter_mut().for_each(|gate| gate.renumber(&order));
-        Plan { flows, gates }
+        programmes.iter_mut().for_each(|programme| programme.renumber(|flow| order[flow as usize]));
+        Plan { flows, gates, programmes }
     }
 }
 
@@ -152,7 +156,7 @@ mod tests {
         let flows = vec![flow(2, 1, 5), flow(1, 0, 5), flow(0, 2, 1), flow(2, 1, 0)];
         let gate =
             Gate { host: 1, after: vec![(0, Upon::Received), (3, Upon::Received)], gap: Span(7), flows: vec![1] };
-        let plan = Plan { flows: flows.clone(), gates: vec![gate.clone()] }.sorted();
+        let plan = Plan { flows: flows.clone(), gates: vec![gate.clone()], programmes: Vec::new() }.sorted();
         assert_eq!(plan.flows, [flows[3], flows[2], flows[1], flows[0]]);
         assert_eq!(
             plan.gates,
@@ -168,7 +172,8 @@ mod tests {
         assert_eq!(items, [(0, 'b'), (0, 'd'), (1, 'a'), (1, 'c')]);
         let gate =
             |host, after, flow| Gate { host, after: vec![(after, Upon::Received)], gap: Span(0), flows: vec![flow] };
-        let plan = Plan { flows: vec![flow(0, 1, 0), flow(1, 0, 0)], gates: vec![gate(0, 1, 0), gate(1, 0, 1)] };
+        let gates = vec![gate(0, 1, 0), gate(1, 0, 1)];
+        let plan = Plan { flows: vec![flow(0, 1, 0), flow(1, 0, 0)], gates, ..Plan::default() };
         assert_eq!(testing::depths(&plan), [None, None]);
     }
 }

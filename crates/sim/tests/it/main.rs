@@ -8,6 +8,7 @@ mod components;
 mod conservation;
 mod conweave;
 mod conweave_paths;
+mod dag;
 mod deadlock;
 mod dynamics;
 mod edge_spreading;

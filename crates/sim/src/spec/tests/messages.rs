@@ -345,11 +345,11 @@ fn random_traffic() {
     check(vec![
         (
             traffic(json!({"load": 0.5})),
-            "traffic[0].kind is missing: expected \"poisson\", \"on_off\", \"flows\", \"permutation\", \"incast\", \"rpc\", \"all_reduce\", \"all_to_all\" or \"udp\"",
+            "traffic[0].kind is missing: expected \"poisson\", \"on_off\", \"flows\", \"permutation\", \"incast\", \"rpc\", \"all_reduce\", \"all_to_all\", \"dag\" or \"udp\"",
         ),
         (
             traffic(json!({"kind": "poison"})),
-            "traffic[0].kind = \"poison\": expected \"poisson\", \"on_off\", \"flows\", \"permutation\", \"incast\", \"rpc\", \"all_reduce\", \"all_to_all\" or \"udp\"; did you mean \"poisson\"?",
+            "traffic[0].kind = \"poison\": expected \"poisson\", \"on_off\", \"flows\", \"permutation\", \"incast\", \"rpc\", \"all_reduce\", \"all_to_all\", \"dag\" or \"udp\"; did you mean \"poisson\"?",
         ),
         (
             traffic(json!({"kind": "poisson", "cdf": "web_search", "duration_us": 5})),

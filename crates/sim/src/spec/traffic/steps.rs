@@ -165,7 +165,7 @@ fn checked(reader: &Reader<'_>, collective: Collective, fabric: &TopologySpec) -
 }
 
 /// The error with the part of a value that is at fault, such as one host of a list.
-fn at_fault(reader: &Reader<'_>, error: WorkloadError) -> SpecError {
+pub(super) fn at_fault(reader: &Reader<'_>, error: WorkloadError) -> SpecError {
     SpecError {
         key: reader.path_of(&error.key),
         value: error.value,
@@ -200,7 +200,7 @@ fn read_members(reader: &mut Reader<'_>, given: &Value) -> Result<Members, SpecE
     Ok(members)
 }
 
-fn read_group(list: &[Value], path: &str) -> Result<Vec<u32>, SpecError> {
+pub(super) fn read_group(list: &[Value], path: &str) -> Result<Vec<u32>, SpecError> {
     let host = |(index, value): (usize, &Value)| {
         let plain = HOST.check(value);
         let refuse = || SpecError::new(format!("{path}[{index}]"), value, "a host, a whole number from 0");

@@ -1,0 +1,119 @@
+//! A line of a table of operations, by the names of its columns.
+
+use super::super::list::{ListError, error, read_ns};
+
+/// All columns; the first three must be there.
+pub(super) const COLUMNS: [&str; 14] = [
+    "id",
+    "rank",
+    "op",
+    "peer",
+    "size_bytes",
+    "tag",
+    "duration_ns",
+    "requires",
+    "irequires",
+    "needs",
+    "unit",
+    "start_ns",
+    "batch",
+    "step",
+];
+const REQUIRED: usize = 3;
+/// A column, by its place in [`COLUMNS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Id,
+    Rank,
+    Op,
+    Peer,
+    Size,
+    Tag,
+    Duration,
+    Requires,
+    Irequires,
+    Needs,
+    Unit,
+    Start,
+    Batch,
+    Step,
+}
+impl Column {
+    pub(super) fn name(self) -> &'static str {
+        COLUMNS[self as usize]
+    }
+}
+
+/// Where columns stand.
+pub(super) struct Header {
+    pub(super) places: [Option<usize>; COLUMNS.len()],
+    pub(super) width: usize,
+}
+
+impl Header {
+    pub(super) fn of(header: &csv::StringRecord) -> Result<Header, ListError> {
+        let mut found = Header { places: [None; COLUMNS.len()], width: header.len() };
+        for (place, name) in header.iter().enumerate() {
+            let slot = match COLUMNS.iter().position(|column| *column == name) {
+                Some(at) => &mut found.places[at],
+                None => return Err(error(name, "unknown", known(name))),
+            };
+            if slot.replace(place).is_some() {
+                return Err(error(name, "there twice", "each column once"));
+            }
+        }
+        match (0..REQUIRED).find(|&at| found.places[at].is_none()) {
+            Some(at) => Err(error(COLUMNS[at], "missing", "a header with id, rank and op")),
+            None => Ok(found),
+        }
+    }
+}
+
+fn known(name: &str) -> String {
+    let rule = format!("the columns {}", COLUMNS.join(", "));
+    let closeness = |known: &str| strsim::jaro_winkler(known, name);
+    match COLUMNS.iter().max_by(|a, b| closeness(a).total_cmp(&closeness(b))) {
+        Some(near) if closeness(near) > 0.75 => format!("{rule}; is `{near}` meant?"),
+        _ => rule,
+    }
+}
+
+/// A row by the names of its columns.
+pub(super) struct Row<'a> {
+    pub(super) record: &'a csv::StringRecord,
+    pub(super) header: &'a Header,
+}
+
+impl<'a> Row<'a> {
+    /// The field of a column, by its place in [`COLUMNS`]; nothing if empty.
+    pub(super) fn get(&self, column: Column) -> Option<&'a str> {
+        let place = self.header.places[column as usize]?;
+        Some(&self.record[place]).filter(|field| !field.is_empty())
+    }
+
+    pub(super) fn number(&self, column: Column, most: u64, allowed: &str) -> Result<Option<u64>, ListError> {
+        let Some(text) = self.get(column) else { return Ok(None) };
+        match text.parse().ok().filter(|&number| number <= most) {
+            Some(number) => Ok(Some(number)),
+            None => Err(error(column.name(), text, allowed)),
+        }
+    }
+
+    pub(super) fn time(&self, column: Column) -> Result<Option<u64>, ListError> {
+        let Some(text) = self.get(column) else { return Ok(None) };
+        let allowed = "nanoseconds, 0 or more, with up to three decimals";
+        read_ns(text).map(|time| Some(time.0)).ok_or_else(|| error(column.name(), text, allowed))
+    }
+
+    pub(super) fn need<T>(&self, column: Column, value: Option<T>, of: &str) -> Result<T, ListError> {
+        value.ok_or_else(|| error(column.name(), "nothing", format!("a value, since op is {of}")))
+    }
+
+    /// Refuses what an operation of this kind has not.
+    pub(super) fn refuse(&self, columns: &[Column], of: &str) -> Result<(), ListError> {
+        match columns.iter().find_map(|&column| self.get(column).map(|text| (column, text))) {
+            Some((column, text)) => Err(error(column.name(), text, format!("nothing, since op is {of}"))),
+            None => Ok(()),
+        }
+    }
+}

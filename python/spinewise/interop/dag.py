@@ -1,0 +1,167 @@
+"""Operations that wait for operations: the table that traffic of kind ``dag`` reads, and how readers of traces make it.
+
+An operation a line, as comma-separated values:
+
+| column | of | meaning |
+|---|---|---|
+| id | all | its name, without blanks; each once |
+| rank | all | whose operation it is, from 0 |
+| op | all | ``send``, ``recv`` or ``calc`` |
+| peer | send, recv | the rank at the other end |
+| size_bytes | send, recv | payload, 1 or more; of a recv checked against its send if given |
+| tag | send, recv | which messages of the two ranks pair: the k-th send with the k-th recv of a tag; 0 if empty |
+| duration_ns | calc | how long it takes, with up to three decimals |
+| requires | all | ids of operations of this rank that must have ended, separated by blanks |
+| irequires | all | ids of operations of this rank that must have started |
+| needs | all | how many of those it waits for are enough; all if empty |
+| unit | calc | which unit of the rank computes, one thing at a time; 0 if empty |
+| start_ns | all | it starts no earlier |
+| batch, step | send | flows of a batch are summed up, step by step |
+
+Only id, rank and op must be there, and columns may come in any order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from spinewise.errors import SpecError
+from spinewise.interop.text import ns_text
+
+COLUMNS = (
+    "id",
+    "rank",
+    "op",
+    "peer",
+    "size_bytes",
+    "tag",
+    "duration_ns",
+    "requires",
+    "irequires",
+    "needs",
+    "unit",
+    "start_ns",
+    "batch",
+    "step",
+)
+
+Kind = Literal["send", "recv", "calc"]
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation; see the table at the head of this file. None and empty lists are left empty.
+
+    Attributes:
+        id: its name, unique in the file.
+        rank: whose it is.
+        op: what it does.
+        peer: the rank at the other end.
+        size_bytes: payload.
+        tag: which messages pair.
+        duration_ps: of a computation, picoseconds.
+        requires: what must have ended.
+        irequires: what must have started.
+        needs: how many of these are enough.
+        unit: which unit computes.
+        start_ps: it starts no earlier, picoseconds.
+        batch: number of its batch, from 1.
+        step: step of the batch, from 1.
+    """
+
+    id: str
+    rank: int
+    op: Kind
+    peer: int | None = None
+    size_bytes: int | None = None
+    tag: int = 0
+    duration_ps: int | None = None
+    requires: list[str] = field(default_factory=list)
+    irequires: list[str] = field(default_factory=list)
+    needs: int | None = None
+    unit: int = 0
+    start_ps: int = 0
+    batch: int = 0
+    step: int = 0
+
+    def row(self) -> str:
+        """Its line of the table."""
+        return ",".join(
+            (
+                self.id,
+                str(self.rank),
+                self.op,
+                "" if self.peer is None else str(self.peer),
+                "" if self.size_bytes is None else str(self.size_bytes),
+                str(self.tag) if self.tag else "",
+                "" if self.duration_ps is None else ns_text(self.duration_ps),
+                " ".join(self.requires),
+                " ".join(self.irequires),
+                "" if self.needs is None else str(self.needs),
+                str(self.unit) if self.unit else "",
+                ns_text(self.start_ps) if self.start_ps else "",
+                str(self.batch) if self.batch else "",
+                str(self.step) if self.step else "",
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Dag:
+    """The operations of a file.
+
+    Attributes:
+        file: where they were read.
+        ranks: number of ranks.
+        operations: in the order of the table.
+        notes: what was changed or assumed, for people.
+    """
+
+    file: str
+    ranks: int
+    operations: list[Operation]
+    notes: list[str] = field(default_factory=list)
+
+    def csv(self) -> str:
+        """The table."""
+        return "\n".join([",".join(COLUMNS), *(operation.row() for operation in self.operations)]) + "\n"
+
+    def count(self, kind: Kind) -> int:
+        """How many operations are of a kind."""
+        return sum(operation.op == kind for operation in self.operations)
+
+    @property
+    def size_bytes(self) -> int:
+        """Payload of all sends."""
+        return sum(operation.size_bytes or 0 for operation in self.operations if operation.op == "send")
+
+    @property
+    def batches(self) -> int:
+        """How many batches there are."""
+        return max((operation.batch for operation in self.operations), default=0)
+
+
+def refuse_empty(file: str, operations: Iterable[Operation]) -> None:
+    """Refuse what sends nothing.
+
+    Raises:
+        SpecError: no operation is a send.
+    """
+    if not any(operation.op == "send" for operation in operations):
+        raise SpecError("(whole file)", "no message", "a file in which some rank sends to another", file=file)
+
+
+class Numbered:
+    """Tags that no other messages of the two ranks have."""
+
+    def __init__(self, first: int = 0) -> None:
+        self.first = first
+        self.used: defaultdict[tuple[int, int], int] = defaultdict(int)
+
+    def tag(self, src: int, dst: int) -> int:
+        """The next tag from `src` to `dst`."""
+        self.used[src, dst] += 1
+        return self.first + self.used[src, dst] - 1

@@ -1,0 +1,71 @@
+"""Which tool's file a file looks like, for those given to the wrong reader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+# Of a file no more is looked at.
+_HEAD_BYTES = 4_096
+
+
+class Look(NamedTuple):
+    """What gives a format away.
+
+    Attributes:
+        what: the word of ``spinewise import``.
+        name: what people call it.
+        fits: whether the head of a file, split into lines that are not blank, looks like it.
+    """
+
+    what: str
+    name: str
+    fits: Callable[[list[str]], bool]
+
+
+def numbers(count: int) -> Callable[[list[str]], bool]:
+    """Whether the first line is `count` whole numbers."""
+    return lambda lines: len(words := lines[0].split()) == count and all(word.isdecimal() for word in words)
+
+
+def any_line(pattern: str) -> Callable[[list[str]], bool]:
+    """Whether a line of the head is of this form."""
+    return lambda lines: any(re.match(pattern, line, re.IGNORECASE) for line in lines)
+
+
+LOOKS = (
+    Look("goal", "a GOAL schedule", any_line(r"num_ranks\s+\d+$")),
+    Look("htsim-topo", "an htsim topology", any_line(r"(Tiers|Podsize|Downlink_speed_Gbps)\s+[\d.]+$")),
+    Look("htsim-cm", "an htsim connection matrix", any_line(r"(Connections\s+\d+$|\d+->\d+\s)")),
+    Look("simai-workload", "a SimAI workload", any_line(r"(HYBRID_\w+|MICRO\w*|DATA|MODEL)\b.*\ball_gpus:")),
+    Look("simai-topology", "a SimAI topology", any_line(r"\d+\s+\d+\s+\d+\s+\d+\s+\d+\s+\w*[A-Za-z]\w*$")),
+    Look("topology", "a topology of HPCC or ConWeave", numbers(3)),
+    Look("flows", "a flow list of HPCC or ConWeave", numbers(1)),
+)
+
+
+def looks_like(path: str | Path, but: str) -> str | None:
+    """A hint which reader a file looks made for; None if it looks like none, or like that of `but`.
+
+    Args:
+        path: the file.
+        but: the word of the reader that it was given to.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            head = stream.read(_HEAD_BYTES)
+    except OSError:
+        return None
+    if head.startswith(b"PAR1"):
+        return "it looks like a Parquet file: `spinewise import flows`"
+    if head[1:2] == b"\x0a" and b"0.0." in head[:40]:
+        return "it looks like a Chakra trace: `spinewise import chakra`"
+    lines = [line.strip() for line in head.decode("utf-8", "replace").splitlines() if line.strip()]
+    if lines and lines[0].lstrip("\ufeff").startswith("{"):
+        return "it looks like JSON"
+    found = next((look for look in LOOKS if lines and look.fits(lines)), None)
+    if found is None or found.what == but:
+        return None
+    return f"it looks like {found.name}: `spinewise import {found.what}`"
