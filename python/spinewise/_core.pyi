@@ -13,14 +13,23 @@ class RawTrace(TypedDict):
     quantities: str
     words: str
 
+class RawPackets(TypedDict):
+    """Columns of captured packets; `offsets` says where the blocks of each row begin, `words` is JSON."""
+
+    rows: dict[str, tuple[str, bytes]]
+    blocks: dict[str, tuple[str, bytes]]
+    offsets: bytes
+    words: str
+
 class RawOutcome(TypedDict):
-    """Columns as (dtype, little-endian bytes), and the report as JSON; the trace if there is one."""
+    """Columns as (dtype, little-endian bytes), the report as JSON, a trace and captured packets if there are any."""
 
     flows: dict[str, tuple[str, bytes]]
     collectives: dict[str, tuple[str, bytes]]
     series: dict[str, tuple[str, bytes]]
     report: str
     trace: NotRequired[RawTrace]
+    packets: NotRequired[RawPackets]
 
 class SpecError(ValueError):
     """A spec was refused."""

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Value, json};
 use spinewise_sim::bank::Entry;
+use spinewise_sim::capture::{BLOCK_COLUMNS, PACKET_COLUMNS, Packets};
 use spinewise_sim::engine::Sim;
 use spinewise_sim::estimate::Estimate;
 use spinewise_sim::outcome::{COLLECTIVE_COLUMNS, Column, FLOW_COLUMNS, Outcome, SERIES_COLUMNS, Values};
@@ -258,9 +259,22 @@ fn pack<'py>(
     packed.set_item("collectives", columns_of(py, COLLECTIVE_COLUMNS, &outcome.collectives)?)?;
     packed.set_item("series", columns_of(py, SERIES_COLUMNS, &outcome.series)?)?;
     packed.set_item("report", report.to_string())?;
+    if let Some(packets) = &outcome.packets {
+        packed.set_item("packets", pack_packets(py, packets)?)?;
+    }
     if let Some(trace) = trace {
         packed.set_item("trace", pack_trace(py, trace)?)?;
     }
+    Ok(packed)
+}
+
+/// Captured packets: `rows`, `blocks` and `offsets`, where those of each row begin; and `words` (JSON).
+fn pack_packets<'py>(py: Python<'py>, packets: &Packets) -> PyResult<Bound<'py, PyDict>> {
+    let packed = PyDict::new(py);
+    packed.set_item("rows", columns_of(py, PACKET_COLUMNS, &packets.rows)?)?;
+    packed.set_item("blocks", columns_of(py, BLOCK_COLUMNS, &packets.blocks)?)?;
+    packed.set_item("offsets", PyBytes::new(py, &bytes(&Values::U32(packets.offsets.clone()))))?;
+    packed.set_item("words", packets.words.to_string())?;
     Ok(packed)
 }
 
@@ -308,7 +322,8 @@ fn registry() -> PyResult<String> {
     guarded(|| spec::describe().to_string())
 }
 
-/// The columns of `flows`, `collectives`, `series` and of a trace (`choices`, and `hops` with a list a row), as JSON.
+/// The columns of `flows`, `collectives`, `series`, of a trace (`choices`, and `hops` with a list a row) and of captured
+/// packets (`packets`, and `blocks` with a list a row), as JSON.
 #[pyfunction]
 fn columns() -> String {
     let show = |columns: &[Column]| -> Vec<Value> {
@@ -326,6 +341,8 @@ fn columns() -> String {
         "series_names": series,
         "choices": show(CHOICE_COLUMNS),
         "hops": show(HOP_COLUMNS),
+        "packets": show(PACKET_COLUMNS),
+        "blocks": show(BLOCK_COLUMNS),
     })
     .to_string()
 }

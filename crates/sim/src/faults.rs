@@ -131,6 +131,13 @@ impl Faults {
         })
     }
 
+    /// Of these links the receiver wants to know when each packet left, even where no loss depends on it.
+    pub fn note_starts(&mut self, links: impl Iterator<Item = u32>) {
+        for link in links {
+            self.schedule.note_starts(link);
+        }
+    }
+
     /// How a link changes for its sender, if it does.
     pub fn outlet(&self, link: u32, spec: &LinkSpec) -> Option<Box<Outlet>> {
         Outlet::new(link, self.schedule.links.get(&link)?, spec.rate, spec.delay)

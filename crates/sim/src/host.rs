@@ -433,16 +433,17 @@ impl Host {
 
     /// A packet arrived.
     pub fn arrive(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
-        let packet = &mut hand.packet;
         if let Some(frail) = &mut self.frail
-            && frail.loses(0, now, packet, w.wires)
+            && frail.loses(0, now, hand, w.wires)
         {
+            let packet = &hand.packet;
             w.log.lost.add(packet.wire);
             if packet.of_flow() {
                 w.flows.left(packet.flow);
             }
             return;
         }
+        let packet = &mut hand.packet;
         if let Some(edge) = w.edge.as_mut()
             && edge.hooks().has(Hooks::INGRESS)
             && packet.src & SWITCH == 0

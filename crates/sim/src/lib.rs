@@ -6,6 +6,7 @@
 
 pub mod bank;
 pub mod bench;
+pub mod capture;
 pub mod control;
 pub mod deadlock;
 pub mod engine;

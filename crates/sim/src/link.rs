@@ -5,6 +5,9 @@ use crate::ring::Ring;
 use spinewise_policy::Time;
 use std::collections::{BTreeMap, VecDeque};
 
+/// A packet in flight, with when it left if its sender has noted that.
+pub type Flying = (InHand, Option<Time>);
+
 /// What is in flight on one link, a cache line to itself.
 #[derive(Debug, Default)]
 #[repr(align(64))]
@@ -104,6 +107,18 @@ impl Wires {
     /// When the packet left that has just been taken off a link of which all are [noted](Self::note_start).
     pub fn started(&mut self, link: u32) -> Time {
         self.starts.get_mut(&link).and_then(VecDeque::pop_front).expect("the start of each packet is noted")
+    }
+
+    /// The packets on a link, with when each left if that was noted.
+    #[cold]
+    pub fn flying(&self, link: u32) -> Vec<Flying> {
+        let mut bodies = self.bodies.get(link as usize).into_iter().flatten();
+        let mut starts = self.starts.get(&link).into_iter().flatten();
+        let hand = |packet: &Packet| {
+            let body = if packet.is(BODY) { bodies.next().cloned() } else { None };
+            (InHand { packet: *packet, body }, starts.next().copied())
+        };
+        self.ring(link).iter().map(hand).collect()
     }
 
     /// Takes the first packet off a link.

@@ -1,5 +1,6 @@
 //! The fixed facts of a run that every node reads.
 
+use crate::capture::Taps;
 use crate::faults::Faults;
 use crate::packet::{Clock, Hashing, Serializer, Tags};
 use crate::port::AllRules;
@@ -21,6 +22,8 @@ pub struct Net {
     pub topology: Topology,
     /// What breaks.
     pub faults: Faults,
+    /// Where packets are captured.
+    pub taps: Taps,
     /// Which paths are alike, if the switches' scheme asks to be told.
     pub components: Components,
     /// The queueing rules of switches.
@@ -104,6 +107,7 @@ impl Net {
             base_one_way: Span(there(frame.mtu())),
             topology,
             faults: Faults::default(),
+            taps: Taps::default(),
             components: Components::default(),
             rules,
             transport,

@@ -18,6 +18,7 @@ mod operations;
 mod report;
 mod series;
 
+use crate::capture::{Packets, packets};
 use crate::engine::Sim;
 use crate::flows::Record;
 use crate::host::keep_account;
@@ -45,6 +46,8 @@ pub struct Outcome {
     pub collectives: Vec<Values>,
     /// Values of [`SERIES_COLUMNS`].
     pub series: Vec<Values>,
+    /// Captured packets, if any were to be.
+    pub packets: Option<Packets>,
     /// Everything else.
     pub report: Value,
     /// Hash of everything that happened: flows, links, series. The same spec gives the same hash.
@@ -63,6 +66,8 @@ impl Outcome {
         }
         debug_assert!(sim.switches.iter().all(Switch::accounts_agree), "a buffer's account");
         let links = links::close(&mut sim, stop);
+        let packets = packets(&mut sim, stop);
+        sim.warnings.extend(packets.as_ref().and_then(captured_in_part));
         sim.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
         let traffic_hash = sim.flows.traffic_hash;
         let hash = hash::outcome_hash(&sim, &links, stop);
@@ -73,6 +78,9 @@ impl Outcome {
             let Tally { held, timeouts, overflows } = sim.log.resequenced;
             report["counters"]["resequencing"] =
                 json!({"held_packets": held, "timeouts": timeouts, "overflows": overflows});
+        }
+        if let Some(packets) = &packets {
+            report["captured"] = packets.told.clone();
         }
         let cut_off = report::cut_off(&sim, stop);
         if !sim.net.faults.is_empty() {
@@ -91,8 +99,24 @@ impl Outcome {
         let collectives = collectives::columns_of(&sim.flows, &jobs, spec.metrics.keep_flows_up_to);
         let flows = if keep { flows::columns_of(&sim, &jobs, &ideal, &cut_off) } else { Vec::new() };
         let series = series::columns_of(&sim.log.points);
-        Outcome { flows, collectives, series, report, hash, records: sim.flows.records, specs: sim.flows.specs }
+        let (records, specs) = (sim.flows.records, sim.flows.specs);
+        Outcome { flows, collectives, series, packets, report, hash, records, specs }
     }
+}
+
+/// Says at which ports there were more packets than were to be kept.
+fn captured_in_part(packets: &Packets) -> Option<Warning> {
+    let full = packets.full();
+    let first = full.first()?;
+    let text = format!(
+        "{} of the ports that capture packets saw more than they keep: {} kept the first {} of {}, up to {} us.",
+        full.len(),
+        first["name"].as_str().unwrap_or_default(),
+        first["kept"],
+        first["packets"],
+        first["full_ps"].as_u64().unwrap_or_default() as f64 / 1e6,
+    );
+    Some(Warning::of("capture_full", "metrics.capture.max_packets", text))
 }
 
 /// Do receivers hold data back below TCP?

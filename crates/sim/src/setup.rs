@@ -1,6 +1,7 @@
 //! From a checked spec to a run: traffic, wiring, seats, nodes.
 
 use crate::bank::{Bank, Places};
+use crate::capture::Taps;
 use crate::engine::{Interrupted, Limits, Progress, Sim, Watch, events, planned, windows};
 use crate::faults::Faults;
 use crate::flows::{Flows, Listed, Reroutes, Waits};
@@ -67,7 +68,9 @@ impl Sim {
         if spec.scheme.chosen().entry().in_trees {
             topology.route_as_wired(&go_on);
         }
-        let faults = Faults::build(spec, &mut topology, &go_on)?;
+        let mut faults = Faults::build(spec, &mut topology, &go_on)?;
+        let taps = Taps::new(spec.metrics.capture.as_ref(), &topology, room)?;
+        faults.note_starts(taps.links());
         warden.check()?;
         let pairs: Vec<(u32, u32)> = list.iter().map(|(flow, _)| (flow.src, flow.dst)).collect();
         faults.refuse_cuts(&topology, &pairs)?;
@@ -77,7 +80,7 @@ impl Sim {
             Flows::new(list, waits, topology.hosts, spec.scheme.hash == HashKind::Murmur3).with_subflows(subflows);
         let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
-        net.faults = faults;
+        (net.faults, net.taps) = (faults, taps);
         net.series_links = Recorded::new(&spec.metrics.series_links, &net.topology)?;
         let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks);
         if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {

@@ -173,7 +173,7 @@ impl Switch {
     /// A packet arrived.
     #[inline(always)]
     pub fn arrive(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
-        if self.frail.is_some() && self.never_comes(w, now, in_port, &hand.packet) {
+        if self.frail.is_some() && self.never_comes(w, now, in_port, hand) {
             return;
         }
         if hand.packet.ttl > 0 && self.ends_here(w, now, in_port, &mut hand.packet) {
@@ -188,10 +188,10 @@ impl Switch {
 
     /// Is a packet that is due lost on its link?
     #[cold]
-    fn never_comes(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: &Packet) -> bool {
-        let lost = self.frail.as_deref_mut().is_some_and(|frail| frail.loses(in_port, now, packet, w.wires));
+    fn never_comes(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &InHand) -> bool {
+        let lost = self.frail.as_deref_mut().is_some_and(|frail| frail.loses(in_port, now, hand, w.wires));
         if lost {
-            count_lost(w, packet);
+            count_lost(w, &hand.packet);
         }
         lost
     }

@@ -13,7 +13,7 @@ from spinewise import core
 from spinewise.docs import compared, store
 from spinewise.measures.units import plain
 from spinewise.runs import formats
-from spinewise.runs.result import COLLECTIVES_FILE, FLOWS_FILE, SERIES_FILE, TRACE_FILE
+from spinewise.runs.result import COLLECTIVES_FILE, FLOWS_FILE, PACKETS_FILE, SERIES_FILE, TRACE_FILE
 from spinewise.show.markdown import cell
 
 FOLDER = Path("docs")
@@ -36,7 +36,8 @@ def results_page() -> str:
         f"- `{SERIES_FILE}`: quantities over time, one row per time, series and entity;",
         f"- `{COLLECTIVES_FILE}`: one row per round of collective operations, of requests and of other traffic, "
         "and one per step;",
-        f"- `{TRACE_FILE}`: with `--trace N,M,…`, how these flows chose their paths.",
+        f"- `{TRACE_FILE}`: with `--trace N,M,…`, how these flows chose their paths;",
+        f"- `{PACKETS_FILE}`: with `--capture A,B,…`, packets as they passed these ports.",
         "",
         "Every column carries its unit and meaning in the Parquet schema too: "
         '`pyarrow.parquet.read_schema(path).field("fct_ps").metadata`.',
@@ -61,6 +62,7 @@ def results_page() -> str:
         "",
         *collectives_section(described),
         *trace_section(described),
+        *packets_section(described),
         f"## {formats.RUN.record}",
         "",
         *record_table(),
@@ -131,6 +133,26 @@ def trace_section(described: Mapping[str, list[dict[str, str]]]) -> list[str]:
         "Behind them stands what the scheme saw, one column of type f64 for each quantity, called",
         "`<scheme>.<quantity>`; null where it was not seen. [registry.md](registry.md) has them with each scheme, as",
         "`sees`, and the words of the column `rule`, as `rules`.",
+        "",
+    ]
+
+
+def packets_section(described: Mapping[str, list[dict[str, str]]]) -> list[str]:
+    """Captured packets: their columns, and how to read them."""
+    return [
+        f"## {PACKETS_FILE}",
+        "",
+        "One row for each packet at each port of `metrics.capture.at`, in the order of time, as the model has it:",
+        "sequence numbers count payload bytes from 0, and there are no addresses. `spinewise export RUN --pcapng FILE`",
+        "makes frames of them ([interop.md](interop.md#packets)). A packet that a queue drops was never on a link and has",
+        "no row. `report.captured` has, for each port, its `name`, `rate_bps`, the `packets` it saw, how many were `kept`",
+        "and `full_ps`, the time of the last one kept, if there were more.",
+        "",
+        *column_table(described["packets"]),
+        "",
+        "These have a list in each row, one value for each block:",
+        "",
+        *column_table(described["blocks"]),
         "",
     ]
 

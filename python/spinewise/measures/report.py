@@ -45,6 +45,16 @@ class Resequencing(TypedDict):
     overflows: int
 
 
+class Captured(TypedDict):
+    """A port that captured packets: how many it saw and kept, and the time of the last one kept if it saw more."""
+
+    name: str
+    rate_bps: int
+    packets: int
+    kept: int
+    full_ps: int | None
+
+
 class Totals(TypedDict):
     """Sums over all flows but UDP."""
 
@@ -219,3 +229,4 @@ class Report(TypedDict):
     unfinished: NotRequired[Unfinished]
     operations: NotRequired[list[Operations]]
     traced_flows: NotRequired[list[int]]
+    captured: NotRequired[list[Captured]]

@@ -20,7 +20,7 @@ from spinewise.measures.entries import entries_of
 from spinewise.measures.plain import plain
 from spinewise.measures.report import Report
 from spinewise.measures.summary import PS_PER_SECOND, Summary, summarise
-from spinewise.runs import formats, kept, trace
+from spinewise.runs import formats, kept, packets, trace
 from spinewise.runs.folder import new_results
 from spinewise.specs.spec import Spec, spec_hash
 
@@ -31,6 +31,7 @@ FLOWS_FILE = "flows.parquet"
 SERIES_FILE = "series.parquet"
 COLLECTIVES_FILE = "collectives.parquet"
 TRACE_FILE = "trace.parquet"
+PACKETS_FILE = "packets.parquet"
 
 Numbers = npt.NDArray[np.float64]
 
@@ -50,6 +51,7 @@ class Result:
         trace: `pyarrow.Table` of the choices of traced flows (see docs/results.md); None if none was traced.
         collectives: `pyarrow.Table`, one row per round and step of collective operations, requests and other rounds
             (see docs/results.md, and `rounds`); None in results of older versions.
+        packets: `pyarrow.Table` of captured packets (see docs/results.md); None if none were to be captured.
     """
 
     spec: Spec
@@ -58,6 +60,7 @@ class Result:
     report: Report
     trace: pa.Table | None = None
     collectives: pa.Table | None = None
+    packets: pa.Table | None = None
 
     @classmethod
     def from_outcome(cls, spec: Spec, outcome: Mapping[str, Any]) -> Result:
@@ -70,6 +73,7 @@ class Result:
             report=json.loads(outcome["report"]),
             trace=trace.table(outcome["trace"], described) if "trace" in outcome else None,
             collectives=tables.table(outcome["collectives"], described["collectives"]),
+            packets=packets.table(outcome["packets"], described) if "packets" in outcome else None,
         )
 
     @cached_property
@@ -161,6 +165,8 @@ class Result:
             write_parquet(self.collectives, target / COLLECTIVES_FILE)
         if self.trace is not None:
             write_parquet(self.trace, target / TRACE_FILE)
+        if self.packets is not None:
+            write_parquet(self.packets, target / PACKETS_FILE)
         write_json(target / formats.RUN.record, self.run_record())
 
     @classmethod
@@ -178,10 +184,10 @@ class Result:
         choices = kept.read_table(traced, kept.TRACE_COLUMNS) if traced.exists() else None
         rounds = folder / COLLECTIVES_FILE
         collectives = kept.read_table(rounds, kept.COLLECTIVE_COLUMNS) if rounds.exists() else None
+        captured = folder / PACKETS_FILE
+        caught = kept.read_table(captured, packets.COLUMNS) if captured.exists() else None
         report = cast("Report", record["report"] | {key: record[key] for key in HEADLINE if key in record})
-        read = cls(
-            spec=record["spec"], flows=flows, series=series, report=report, trace=choices, collectives=collectives
-        )
+        read = cls(record["spec"], flows, series, report, choices, collectives, caught)
         with kept.complete(folder):
             read.summary()
         return read

@@ -3,9 +3,10 @@
 
 use super::Interval;
 use super::schedule::LinkFaults;
-use crate::link::Wires;
+use crate::capture::Tap;
+use crate::link::{Flying, Wires};
 use crate::net::Net;
-use crate::packet::{Clock, Packet};
+use crate::packet::{Clock, InHand, Packet};
 use spinewise_policy::{Rng, Time};
 use std::sync::Arc;
 
@@ -18,9 +19,11 @@ struct Inlet {
     faults: Arc<LinkFaults>,
     dice: Rng,
     lost: u64,
+    /// What captures its packets.
+    tap: Option<Box<Tap>>,
 }
 
-/// The links into a node of which some break.
+/// The links into a node of which some break, or are looked at.
 #[derive(Debug)]
 pub struct Frail {
     /// By port.
@@ -29,18 +32,20 @@ pub struct Frail {
 }
 
 impl Frail {
-    /// Of a node; nothing if none of its links breaks.
+    /// Of a node; nothing if none of its links breaks or is looked at.
     pub fn new(net: &Net, node: u32) -> Option<Box<Frail>> {
         let first = net.topology.first_link[node as usize];
         let inlet = |link: u32| {
             let spec = &net.topology.links[link as usize];
-            net.faults.schedule.links.get(&link).filter(|faults| faults.loses()).map(|faults| Inlet {
+            let (faults, tap) = (net.faults.schedule.links.get(&link), net.taps.tap(link));
+            (tap.is_some() || faults.is_some_and(|faults| faults.loses())).then(|| Inlet {
                 link,
                 rate: spec.rate,
                 delay: spec.delay.0,
-                faults: faults.clone(),
+                faults: faults.cloned().unwrap_or_default(),
                 dice: Rng::stream(net.seed, "loss", u64::from(link)),
                 lost: 0,
+                tap,
             })
         };
         let inlets: Vec<_> = (first..first + u32::from(net.topology.ports(node))).map(inlet).collect();
@@ -49,18 +54,38 @@ impl Frail {
 
     /// Is a packet lost that would arrive now by this port? One that has arrived when the link goes down is not, nor
     /// one that leaves when it comes up.
-    pub fn loses(&mut self, port: u16, now: Time, packet: &Packet, wires: &mut Wires) -> bool {
+    pub fn loses(&mut self, port: u16, now: Time, hand: &InHand, wires: &mut Wires) -> bool {
         let Some(inlet) = &mut self.inlets[usize::from(port)] else { return false };
+        let packet = &hand.packet;
         let left = if inlet.faults.asks_when() {
             // Where rate and delay have changed meanwhile, only the sender knows.
             wires.started(inlet.link)
         } else {
-            let sending = self.clock.tx_time(u64::from(packet.wire), inlet.rate);
-            Time(now.0.saturating_sub(inlet.delay + sending))
+            inlet.left(self.clock, packet, now)
         };
         let lost = meets(&inlet.faults.outages, left, now) || inlet.swallows(now, packet) || inlet.is_unlucky(now);
         inlet.lost += u64::from(lost);
+        if let Some(tap) = &mut inlet.tap {
+            tap.take(hand, left, Some(lost));
+        }
         lost
+    }
+
+    /// What has captured the packets of the link into a port.
+    pub fn tap(&self, port: u16) -> Option<&Tap> {
+        self.inlets[usize::from(port)].as_ref()?.tap.as_deref()
+    }
+
+    /// Captures the packets on a link that had left when the run stopped.
+    pub fn note_flying(&mut self, link: u32, flying: Vec<Flying>, stop: Time) {
+        let clock = self.clock;
+        let Some(inlet) = self.inlets.iter_mut().flatten().find(|inlet| inlet.link == link) else { return };
+        for (hand, started) in flying {
+            let left = started.unwrap_or_else(|| inlet.left(clock, &hand.packet, hand.packet.at));
+            if let Some(tap) = inlet.tap.as_mut().filter(|_| left < stop) {
+                tap.take(&hand, left, None);
+            }
+        }
     }
 
     /// Packets lost on the link into a port.
@@ -70,6 +95,11 @@ impl Frail {
 }
 
 impl Inlet {
+    /// When a packet left that arrives at `at`, if the line has not changed meanwhile.
+    fn left(&self, clock: Clock, packet: &Packet, at: Time) -> Time {
+        Time(at.0.saturating_sub(self.delay + clock.tx_time(u64::from(packet.wire), self.rate)))
+    }
+
     fn swallows(&self, now: Time, packet: &Packet) -> bool {
         let mut holes = self.faults.holes.iter().filter(|&&((from, until), _)| from <= now && now < until);
         holes.any(|(_, hole)| hole.swallows(packet.src, packet.dst))

@@ -25,6 +25,8 @@ pub struct LinkFaults {
     pub rates: Vec<(Interval, u64)>,
     /// So much is added to the delay.
     pub delays: Vec<(Interval, Span)>,
+    /// The receiver wants to know when packets left, whatever is lost.
+    pub watched: bool,
 }
 
 impl LinkFaults {
@@ -40,7 +42,7 @@ impl LinkFaults {
 
     /// Must its receiver ask when a packet left?
     pub fn asks_when(&self) -> bool {
-        self.changes() && !self.outages.is_empty()
+        self.changes() && (self.watched || !self.outages.is_empty())
     }
 
     /// Is it down at this instant?
@@ -157,6 +159,15 @@ impl Schedule {
     }
 }
 
+impl Schedule {
+    /// The receiver of a link wants to know when packets left.
+    pub fn note_starts(&mut self, link: u32) {
+        if let Some(faults) = self.links.get_mut(&link).and_then(Arc::get_mut) {
+            faults.watched = true;
+        }
+    }
+}
+
 /// What a link suffers by all that is said of it.
 fn settled(
     mut said: Said,
@@ -183,6 +194,7 @@ fn settled(
             faults,
             |effect| if let Effect::Delay(added) = *effect { Some(added) } else { None },
         ),
+        watched: false,
     })
 }
 

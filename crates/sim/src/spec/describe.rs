@@ -6,6 +6,7 @@ use spinewise_policy::{Aware, Compared, Needs, Quantity, Sees};
 
 use super::RootKeys;
 use super::auto::AUTO;
+use super::capture::CaptureKeys;
 use super::detection::DetectionKeys;
 use super::fault::FaultKeys;
 use super::key::{Default, Key, unit_of};
@@ -142,6 +143,7 @@ fn tables() -> Vec<Table> {
         table("[run]", "When a run ends, and by which engine.", RunKeys::KEYS),
         table("[metrics]", "What is kept and how it is summed up.", MetricsKeys::KEYS),
         table("entries of metrics.size_classes", "A class of flow sizes.", ClassKeys::KEYS),
+        table("[metrics.capture]", "Packets written down as they pass chosen ports.", CaptureKeys::KEYS),
     ]);
     tables
 }

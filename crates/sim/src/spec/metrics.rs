@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use spinewise_policy::Span;
 
+use super::capture::{self, CaptureSpec};
 use super::error::SpecError;
 use super::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
 use super::reader::{Reader, keys, words};
@@ -36,6 +37,8 @@ keys! {
         ideal: Ideal, Kind::Words(Ideal::WORDS), Default::Word("bound");
         /// With more flows than this a run keeps exact counts and a histogram instead of a row per flow.
         keep_flows_up_to: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(1_000_000.0);
+        /// Packets that are captured as they pass chosen ports: see `[metrics.capture]`. It changes no result.
+        capture: Option<Map<String, Value>>, Kind::Table("a table with at"), Default::Nothing("none");
     }
 }
 
@@ -100,6 +103,8 @@ pub struct MetricsSpec {
     pub ideal: Ideal,
     /// Most flows for which rows are kept.
     pub keep_flows_up_to: u64,
+    /// Which packets are captured.
+    pub capture: Option<CaptureSpec>,
 }
 
 /// Reads `[metrics]`.
@@ -118,8 +123,23 @@ pub(crate) fn read(given: &Map<String, Value>) -> Result<(MetricsSpec, Value), S
     }
     let series_links = read_series_links(&keys.series_links, &reader)?;
     let (facts, ideal, keep_flows_up_to) = (keys.facts, keys.ideal, keys.keep_flows_up_to);
-    let metrics =
-        MetricsSpec { size_classes, series_interval, series_links, facts, sample_interval, ideal, keep_flows_up_to };
+    let capture = match keys.capture.as_ref().map(capture::read).transpose()? {
+        Some((capture, told)) => {
+            reader.set_resolved("capture", told);
+            Some(capture)
+        }
+        None => None,
+    };
+    let metrics = MetricsSpec {
+        size_classes,
+        series_interval,
+        series_links,
+        facts,
+        sample_interval,
+        ideal,
+        keep_flows_up_to,
+        capture,
+    };
     Ok((metrics, reader.finish()))
 }
 

@@ -16,6 +16,7 @@
 //! A key that is not declared is refused, never ignored. Null counts as not given.
 
 mod auto;
+mod capture;
 mod describe;
 mod detection;
 mod error;
@@ -39,6 +40,7 @@ mod tests;
 use serde_json::{Map, Value};
 
 pub use auto::Auto;
+pub use capture::CaptureSpec;
 pub use describe::describe;
 pub use detection::{Detection, Mode as DetectionMode};
 pub use error::SpecError;

@@ -2,6 +2,7 @@
 //! `cargo test -p spinewise-sim --test it engines::` runs the tests of `engines.rs`.
 
 mod bounds;
+mod capture;
 mod collectives;
 mod common;
 mod components;

@@ -1,0 +1,23 @@
+//! Packets as they pass chosen ports: what `[metrics.capture]` asks for.
+//!
+//! A port sends on one link and receives from the link back. Both are looked at where a packet comes off its link: the
+//! receiver already asks there whether the link has lost the packet ([`crate::faults::Frail`]), so a run without a
+//! capture executes nothing for it, and other nodes of a run with one do not either. When the packet left follows from
+//! its arrival and the line, or is noted by the sender where the line changes.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `taps.rs` | which links are looked at, by the names in the spec |
+//! | `tap.rs` | what is kept of one link |
+//! | `table.rs` | all of it as columns |
+
+mod table;
+mod tap;
+mod taps;
+
+pub use table::{BLOCK_COLUMNS, PACKET_COLUMNS, Packets, packets};
+pub use tap::{Taken, Tap};
+pub use taps::{Point, Taps};
+
+/// Bytes that a packet takes while it is kept and as a row, with its body: measured on data and acknowledgements.
+pub const PACKET_BYTES: u64 = 320;

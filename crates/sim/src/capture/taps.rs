@@ -1,0 +1,122 @@
+//! Which links are looked at.
+
+use super::{PACKET_BYTES, Tap};
+use crate::setup::memory::said;
+use crate::spec::{CaptureSpec, SpecError};
+use crate::topology::Topology;
+use serde_json::json;
+use spinewise_policy::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A port at which packets are captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The link it sends on.
+    pub out: u32,
+    /// The link back.
+    pub back: u32,
+}
+
+/// What is looked at of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sides {
+    /// As packets leave.
+    pub sent: bool,
+    /// As they arrive.
+    pub received: bool,
+}
+
+/// All ports at which packets are captured.
+#[derive(Clone, Debug)]
+pub struct Taps {
+    /// In the order of their links.
+    pub points: Vec<Point>,
+    links: BTreeMap<u32, Sides>,
+    span: (Time, Time),
+    most: u64,
+}
+
+impl Default for Taps {
+    /// None.
+    fn default() -> Self {
+        Taps { points: Vec::new(), links: BTreeMap::new(), span: (Time::ZERO, Time::NEVER), most: 0 }
+    }
+}
+
+impl Taps {
+    /// From the spec, where there are so many bytes of memory.
+    ///
+    /// # Errors
+    /// A name is none of a node or a link, or there is no room for what may be kept.
+    pub fn new(spec: Option<&CaptureSpec>, topology: &Topology, room: u64) -> Result<Taps, SpecError> {
+        let Some(spec) = spec else { return Ok(Taps::default()) };
+        let mut found = BTreeSet::new();
+        for (n, name) in spec.at.iter().enumerate() {
+            found.extend(ports(n, name, topology)?);
+        }
+        let points: Vec<Point> = found.into_iter().map(|out| Point { out, back: topology.back(out) }).collect();
+        refuse_too_many(spec.most, points.len() as u64, room)?;
+        let mut links: BTreeMap<u32, Sides> = BTreeMap::new();
+        for point in &points {
+            links.entry(point.out).or_default().sent = true;
+            links.entry(point.back).or_default().received = true;
+        }
+        Ok(Taps { points, links, span: (spec.from, spec.to), most: spec.most })
+    }
+
+    /// What keeps the packets of a link, if it is looked at.
+    pub fn tap(&self, link: u32) -> Option<Box<Tap>> {
+        let sides = *self.links.get(&link)?;
+        Some(Box::new(Tap::new(sides, self.span, self.most)))
+    }
+
+    /// The links that are looked at.
+    pub fn links(&self) -> impl Iterator<Item = u32> + '_ {
+        self.links.keys().copied()
+    }
+
+    /// Most packets of a port.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+}
+
+/// The links that the ports send on which `name` means.
+fn ports(n: usize, name: &str, topology: &Topology) -> Result<Vec<u32>, SpecError> {
+    if let Some(node) = (0..topology.nodes()).find(|&node| topology.node_name(node) == name) {
+        return Ok((0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect());
+    }
+    let links = 0..topology.links.len() as u32;
+    let arrow = |link: &u32| {
+        let known = topology.link_name(*link);
+        // A shell takes ">" for itself.
+        known == name || known.replacen("->", "-", 1) == name
+    };
+    if let Some(link) = links.clone().find(arrow) {
+        return Ok(vec![link]);
+    }
+    let nodes = (0..topology.nodes()).map(|node| topology.node_name(node));
+    let known: Vec<String> = nodes.chain(links.map(|link| topology.link_name(link))).collect();
+    let allowed = format!(
+        "the name of a node or of a link: {}, {}, …",
+        topology.node_name(0),
+        topology.link_name(topology.out_number(0, 0))
+    );
+    let error = SpecError::new(format!("metrics.capture.at[{n}]"), &json!(name), allowed);
+    Err(error.did_you_mean(name, known.iter().map(String::as_str)))
+}
+
+/// Refuses what may not fit into memory.
+fn refuse_too_many(most: u64, ports: u64, room: u64) -> Result<(), SpecError> {
+    let takes = most.saturating_mul(ports).saturating_mul(PACKET_BYTES);
+    if takes <= room {
+        return Ok(());
+    }
+    let fits = room / PACKET_BYTES / ports.max(1);
+    let allowed = format!(
+        "{fits} at most, or fewer ports: so many packets of {ports} ports would take {}, and there are {}",
+        said(takes),
+        said(room)
+    );
+    Err(SpecError::new("metrics.capture.max_packets", &json!(most), allowed))
+}

@@ -1,0 +1,52 @@
+//! `[metrics.capture]`: which packets are written down.
+
+use serde_json::{Map, Value};
+use spinewise_policy::{Span, Time};
+
+use super::error::SpecError;
+use super::key::{Default, Kind, Unit, Zero};
+use super::reader::{Reader, keys};
+
+const PLACES: &str = "a list of names of nodes or links, such as [\"host3\", \"leaf0->spine1\"]";
+
+keys! {
+    /// `[metrics.capture]`.
+    CaptureKeys {
+        /// Where packets are captured: at ports, each named by the link it sends on ("leaf0->spine1", as reports print it),
+        /// or by the name of a node ("host3", "leaf0") for all its ports. A port sees what leaves by its link as the
+        /// transmission starts, and what comes the other way as it arrives in full, as tcpdump does.
+        at: Vec<Value>, Kind::List(PLACES), Default::Required;
+        /// Packets from this simulated time on.
+        from_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
+        /// Packets before this simulated time.
+        to_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("to the end of the run");
+        /// Most packets that each port keeps: the first ones. A warning says so when there were more.
+        max_packets: u64, Kind::Integer { min: 1, max: 100_000_000 }, Default::Number(250_000.0);
+    }
+}
+
+/// Which packets are written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaptureSpec {
+    /// Names of nodes and links.
+    pub at: Vec<String>,
+    /// From this instant on.
+    pub from: Time,
+    /// Before this one.
+    pub to: Time,
+    /// So many at each port at most.
+    pub most: u64,
+}
+
+/// Reads `[metrics.capture]`.
+pub(crate) fn read(given: &Map<String, Value>) -> Result<(CaptureSpec, Value), SpecError> {
+    let mut reader = Reader::new("metrics.capture", CaptureKeys::KEYS, given)?;
+    let keys = CaptureKeys::read(&mut reader)?;
+    let names: Option<Vec<String>> = keys.at.iter().map(|name| name.as_str().map(String::from)).collect();
+    let at = names.filter(|names| !names.is_empty()).ok_or_else(|| reader.refuse("at", PLACES))?;
+    let (from, to) = (Time(keys.from_us.0), keys.to_us.map_or(Time::NEVER, |to| Time(to.0)));
+    if to <= from {
+        return Err(reader.refuse("to_us", format!("more than from_us, {}", keys.from_us.as_us_f64())));
+    }
+    Ok((CaptureSpec { at, from, to, most: keys.max_packets }, reader.finish()))
+}
