@@ -170,6 +170,14 @@ def place(text: str) -> str:
     return text
 
 
+def names(text: str) -> list[str]:
+    """Names, separated by commas."""
+    found = [part.strip() for part in text.split(",")]
+    if not all(found):
+        raise UnfitError(text, "names with commas between them")
+    return found
+
+
 def flow_numbers(text: str) -> list[int]:
     """Numbers of flows, separated by commas."""
     convert = whole(0, 2**32 - 1)

@@ -14,7 +14,7 @@ from spinewise.runs.folder import new_results
 from spinewise.show import run_tables, terminal
 from spinewise.show import worked_out as shown
 from spinewise.show.progress import RunProgress, bars
-from spinewise.specs.spec import load, resolve, worked_out
+from spinewise.specs.spec import load, resolve, set_path, worked_out
 
 
 def command(args: argparse.Namespace) -> int:
@@ -22,8 +22,13 @@ def command(args: argparse.Namespace) -> int:
     given = load(args.spec, args.set)
     if args.scheme_file:
         given = give(given, load_scheme(args.scheme_file))
+    if args.capture:
+        set_path(given, "metrics.capture.at", args.capture)
     spec = resolve(given, seed=args.seed)
     found = worked_out(given)
+    if args.capture and not args.out:
+        given_names = ",".join(args.capture)
+        raise SpecError("--capture", given_names, "together with --out", "packets are kept in the folder of the run")
     if args.trace and not args.out:
         raise SpecError("--trace", args.trace, "together with --out", "the trace is kept in the folder of the run")
     with ExitStack() as stack:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from spinewise.errors import SpecError
@@ -11,13 +12,11 @@ from spinewise.runs import hidden
 from spinewise.runs.folder import as_spec_error, current_umask, sync
 
 
-def write_file(destination: str | Path, content: bytes, *, force: bool = False, option: str = "--out") -> None:
-    """Write `content` to `destination` in one step; an existing file is replaced only with `force`.
-
-    A symbolic link to a file is followed: the file is replaced, the link stays. `option` is where the name was given.
+def checked_place(destination: str | Path, *, force: bool, option: str = "--out") -> Path:
+    """Where a file of this name will stand, links followed.
 
     Raises:
-        SpecError: the file exists, is no ordinary file, or cannot be written.
+        SpecError: the file exists and `force` is not given, or it is no ordinary file.
     """
     if not str(destination) or "\0" in str(destination):
         raise SpecError(option, f'"{printable(destination)}"', "the name of a file, of 1 to 255 characters")
@@ -31,10 +30,26 @@ def write_file(destination: str | Path, content: bytes, *, force: bool = False, 
             raise SpecError(option, printable(destination), f"the name of a file; this is {kind(place.stat().st_mode)}")
         if os.path.lexists(destination) and not force:
             raise SpecError(option, printable(destination), "a file that does not exist yet", "--force replaces it")
+    return place
+
+
+def write_file(
+    destination: str | Path, content: bytes | Iterable[bytes], *, force: bool = False, option: str = "--out"
+) -> None:
+    """Write `content`, which may come in pieces, to `destination` in one step.
+
+    An existing file is replaced only with `force`.
+    A symbolic link to a file is followed: the file is replaced, the link stays. `option` is where the name was given.
+
+    Raises:
+        SpecError: the file exists, is no ordinary file, or cannot be written.
+    """
+    place = checked_place(destination, force=force, option=option)
+    with as_spec_error(destination, option):
         hidden.remove_abandoned(place.parent)
         with hidden.hidden_file(place) as (partial, handle):
             with os.fdopen(os.dup(handle), "wb") as stream:
-                stream.write(content)
+                stream.writelines([content] if isinstance(content, bytes) else content)
             os.fchmod(handle, 0o666 & ~current_umask())
             os.fsync(handle)
             os.replace(partial, place)
