@@ -66,7 +66,7 @@ def spec_schema() -> Schema:
         "fault": listed(fault()),
         "detection": plain("[detection]"),
         "run": plain("[run]"),
-        "metrics": table(keys("[metrics]") | {"size_classes": size_classes()}, about=about("[metrics]")),
+        "metrics": metrics(),
     }
     made: Schema = {"$schema": DRAFT, "title": "Spinewise spec", "x-taplo-info": {"authors": ["Spinewise"]}}
     return made | table(top | beside(), ["traffic"], "What is simulated: fabric, transport, scheme, traffic, faults.")
@@ -222,6 +222,15 @@ def distributions() -> Schema:
             if "mean_bytes" in entry:
                 found[known] = entry["about"]
     return words(found, found)
+
+
+def metrics() -> Schema:
+    """[metrics], with the capture of packets in it."""
+    name = "[metrics.capture]"
+    places = keys(name)
+    capture = table(places | {"at": filled(places["at"], TEXT)}, required(name), about(name))
+    given = keys("[metrics]") | {"size_classes": size_classes(), "capture": capture}
+    return table(given, about=about("[metrics]"))
 
 
 def size_classes() -> Schema:
