@@ -85,7 +85,7 @@ class Capture:
 
 
 def options(data: bytes) -> dict[int, bytes]:
-    found = {}
+    found: dict[int, bytes] = {}
     while data:
         code, length = struct.unpack("<HH", data[:4])
         if code == 0:
