@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import is_dataclass
 from pathlib import Path
+from typing import get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -38,9 +41,22 @@ def read(folder: str | Path) -> Advice:
     file = Path(folder) / ADVISE.record
     formats.read(file, ADVISE, "RESULTS", f"a folder with {ADVISE.record}, which `spinewise advise --out` writes")
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Advice)
+        return msgspec.convert(with_nan(Advice, msgspec.json.decode(file.read_bytes())), Advice)
     except msgspec.MsgspecError as error:
         raise SpecError("(whole file)", str(error), "an advice that was not changed", file=printable(file)) from None
+
+
+def with_nan(kind: object, value: object) -> object:
+    """The reverse of `encoded`: NaN in place of null, wherever `kind` wants a number and allows no None."""
+    if value is None and kind is float:
+        return math.nan
+    if isinstance(value, list) and get_origin(kind) is tuple:
+        return [with_nan(get_args(kind)[0], item) for item in value]
+    if isinstance(value, dict):
+        inner = next((one for one in (kind, *get_args(kind)) if is_dataclass(one) and isinstance(one, type)), None)
+        wanted = {} if inner is None else get_type_hints(inner)
+        return {name: with_nan(wanted.get(name), item) for name, item in value.items()}
+    return value
 
 
 def markdown(advice: Advice) -> str:

@@ -240,7 +240,9 @@ def add_report(commands: Any) -> None:
         "report",
         "Write one HTML file that shows results: the answer, tables, charts, links over time. It needs no network.",
     )
-    parser.add_argument("results", metavar="RESULTS", nargs="+", help="folders of results; several make one page")
+    parser.add_argument(
+        "results", metavar="RESULTS", nargs="+", help="folders of results, or STUDY.toml; several make one page"
+    )
     parser.add_argument("--out", type=place, required=True, metavar="FILE.html", help="write the page into this file")
     parser.add_argument(
         "--no-rerun",
@@ -248,6 +250,9 @@ def add_report(commands: Any) -> None:
         help="show only what was kept: runs that sampled no links or traced no flows are not made again",
     )
     parser.add_argument("--force", action="store_true", help="replace a page that is there")
+    parser.add_argument(
+        "--store", default="results/store", metavar="DIR", help="the store with the runs of a study [results/store]"
+    )
 
 
 def add_resilience(commands: Any) -> None:

@@ -21,7 +21,7 @@ def command(args: argparse.Namespace) -> int:
     block = Block()
     with bars() as bar:
         making = Making(block, not args.no_rerun, partial(RunProgress, bar))
-        page = source.page([source.read(place) for place in args.results], making)
+        page = source.page([source.read(place, args.store) for place in args.results], making)
     size = write.write(write.document(page, block), args.out, force=args.force)
     if args.json:
         print_json({"page": args.out, "bytes": size, "parts": [one.kind for one in page.parts], "notes": page.notes})

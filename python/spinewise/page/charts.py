@@ -17,8 +17,12 @@ Looks = Mapping[str, Mapping[str, Any]]
 """Colour, marker and line of each label, as `spinewise.show.style.look` gives them."""
 
 SYMBOLS = {
-    "o": "circle", "s": "rect", "^": "triangle", "D": "diamond", "v": "pin", "P": "roundRect", "X": "arrow",
+    "o": "circle", "s": "rect", "^": "triangle", "D": "diamond",
+    "v": "path://M0,0L10,0L5,10Z",
+    "P": "path://M3,0L7,0L7,3L10,3L10,7L7,7L7,10L3,10L3,7L0,7L0,3L3,3Z",
+    "X": "path://M0,2L2,0L5,3L8,0L10,2L7,5L10,8L8,10L5,7L2,10L0,8L3,5Z",
 }  # fmt: skip
+"""Markers as the page draws them; others are circles."""
 DASHES = {"-": "solid", "--": "dashed", "-.": "dashed", ":": "dotted"}
 DIGITS = 6
 """Significant digits of numbers in charts."""

@@ -172,7 +172,8 @@ def seen(said: Story, choices: Choices) -> list[str]:
             f" {units.duration((sums['mean_regret_of_packets_us'] or 0.0) / 1e6)} were lost against the best."
         )
     if sums["moves"]:
-        lines.append(f"It changed its path {sums['moves']:,} times, of which {sums['moves_that_paid']:,} paid.")
+        paid = f"{sums['moves_that_paid']:,} of these changes paid"
+        lines.append(f"It changed its path {counted(int(sums['moves']), 'time')}; {paid}.")
     else:
         lines.append("It never changed its path.")
     return lines

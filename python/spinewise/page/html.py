@@ -13,6 +13,8 @@ from spinewise.page.model import Chart, Page, Part, Section
 
 SHOWN_LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 """Shares of flows at which the numbers of a distribution are listed."""
+LONG, SHORT = 48, 18
+"""Letters of a cell that takes more room, and of one that is never broken."""
 ANCHOR = "part-{}-section-{}"
 
 
@@ -100,7 +102,8 @@ def words(one: model.Words) -> str:
 def answers(one: model.Answers) -> str:
     """Cards side by side."""
     cards = "".join(
-        f'<div class="answer {each.tone}"><h3>{escape(each.question)}</h3><p class="is">{escape(each.answer)}</p>'
+        f'<div class="answer {each.tone}"><h3>{escape(each.question)}</h3>'
+        + (f'<p class="is">{escape(each.answer)}</p>' if each.answer else "")
         + "".join(f"<p>{escape(line)}</p>" for line in each.more)
         + "</div>"
         for each in one.of
@@ -214,7 +217,10 @@ def cell(of: model.Table, place: int, one: model.Cell) -> str:
     """A cell, with what it is sorted by where that is not its text."""
     sort = "" if one.sort is None or one.sort == one.text else f' data-sort="{escape(str(one.sort))}"'
     tone = f' data-tone="{one.tone}"' if one.tone else ""
-    return f"<td{numeric(of, place)}{sort}{tone}>{escape(one.text)}</td>"
+    size = "wide" if len(one.text) > LONG else "short" if len(one.text) < SHORT else ""
+    wide = f' class="{size}"' if size and not numeric(of, place) else ""
+    lines = "<br>".join(escape(line) for line in one.text.split("\n"))
+    return f"<td{numeric(of, place)}{sort}{tone}{wide}>{lines}</td>"
 
 
 def numeric(of: model.Table, place: int) -> str:

@@ -7,19 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spinewise import core
+from spinewise.advice import files as advice_files
+from spinewise.advice.answer import Advice
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.kept import read_comparison
 from spinewise.errors import SpecError
-from spinewise.page import moving, of_comparison, of_run
+from spinewise.page import moving, of_advice, of_claims, of_comparison, of_run, of_study
 from spinewise.page.model import Page, Part
 from spinewise.page.moving import Making
+from spinewise.page.of_claims import Shown
 from spinewise.reading import printable
 from spinewise.runs import formats
 from spinewise.runs.result import Result
+from spinewise.studies.conduct import Conducted
+from spinewise.sweeps.store import LEDGER
 
 MOST_TRACKS = 4
 """Runs side by side."""
-ALLOWED = "the folder of a run, comparison or reproduction, kept evidence, a study or a store of runs"
+ALLOWED = "the folder of a run, a comparison, an advice or a reproduction, kept evidence, or a study (STUDY.toml)"
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Source:
     """
 
     place: str
-    found: Result | Comparison
+    found: Result | Comparison | Advice | Conducted | list[Shown]
 
     @property
     def name(self) -> str:
@@ -41,23 +46,29 @@ class Source:
 
     @property
     def fabric(self) -> object:
-        """What must be equal in runs that are shown side by side."""
-        return self.found.spec["topology"]
+        """What must be equal in runs that are shown side by side; None of what is no run."""
+        return self.found.spec["topology"] if isinstance(self.found, Result) else None
 
 
-def read(place: str) -> Source:
-    """What lies at a place.
+def read(place: str, store: str) -> Source:
+    """What lies at a place; of a study, what a store has of it.
 
     Raises:
         SpecError: nothing that a page can show, or something damaged.
     """
     folder = Path(place)
+    if folder.suffix == ".toml":
+        return Source(place, of_study.read_study(place, store))
     if not folder.exists():
         raise SpecError("RESULTS", printable(place), ALLOWED, "there is none")
     if (folder / formats.COMPARE.record).is_file():
         return Source(place, read_comparison(folder))
     if (folder / formats.RUN.record).is_file():
         return Source(place, Result.read(folder))
+    if (folder / formats.ADVISE.record).is_file():
+        return Source(place, advice_files.read(folder))
+    if of_claims.there(folder):
+        return Source(place, of_claims.read_claims(folder))
     raise SpecError("RESULTS", printable(place), ALLOWED, unknown(folder))
 
 
@@ -65,6 +76,8 @@ def unknown(folder: Path) -> str:
     """Why a place holds nothing that a page can show."""
     if not folder.is_dir():
         return "this is a file"
+    if (folder / LEDGER).is_file():
+        return f"this is a store: name the study instead, as in `report STUDY.toml --store {printable(folder)}`"
     for kind in formats.ALL:
         if (folder / kind.record).exists():
             return f"these are results of `spinewise {kind.kind}`, which a page cannot show"
@@ -85,6 +98,12 @@ def part(source: Source, sources: Sequence[Source], making: Making) -> Part:
     if isinstance(source.found, Comparison):
         runs = of_comparison.side_by_side(source.found, source.place, making)
         return of_comparison.part(source.found, source.name, moving.sections(runs, making) if runs else ())
+    if isinstance(source.found, Conducted):
+        return of_study.part(source.found, source.name)
+    if isinstance(source.found, Advice):
+        return of_advice.part(source.found, source.name)
+    if isinstance(source.found, list):
+        return of_claims.part(source.found, source.name)
     together = [one for one in sources if isinstance(one.found, Result) and one.fabric == source.fabric]
     if together[0] is not source:
         return of_run.part(source.found, source.name)

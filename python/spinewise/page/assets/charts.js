@@ -38,8 +38,9 @@ page.axis = function (axis, values, extra = {}) {
     };
   }
   const finite = values.filter((v) => v !== null && isFinite(v));
-  if (axis.scale === 'log' || axis.scale === 'log2') {
-    const positive = finite.filter((v) => v > 0);
+  const positive = finite.filter((v) => v > 0);
+  const narrow = Math.max(...positive) < 3 * Math.min(...positive);
+  if ((axis.scale === 'log' && !narrow) || axis.scale === 'log2') {
     const bytes = axis.title.endsWith('[B]');
     const [low, high] = [Math.min(...positive) * 0.85, Math.max(...positive) * 1.18];
     const ticks = page.logTicks(low, high, axis.scale === 'log2' ? 2 : 10);
@@ -49,7 +50,7 @@ page.axis = function (axis, values, extra = {}) {
       axisTick: { show: false, customValues: ticks },
     };
   }
-  return { ...base, type: 'value', scale: axis.scale === 'near', axisLabel: { ...label, hideOverlap: true, formatter: (v) => page.digits(v, 4) } };
+  return { ...base, type: 'value', scale: axis.scale === 'near' || axis.scale === 'log', axisLabel: { ...label, hideOverlap: true, formatter: (v) => page.digits(v, 4) } };
 };
 
 page.share = (value) => `${page.digits(100 * value, 4)} %`;
@@ -98,10 +99,18 @@ page.lineOption = function (model, element) {
     xAxis: page.axis(model.x, xs, { nameGap: 24 }),
     yAxis: page.axis(model.y, ys, { nameGap: 10, nameLocation: 'end', name: nines ? '' : model.y.title,
       nameTextStyle: { ...page.chartText(), align: 'left', padding: [0, 0, 0, -28] }, show: true,
-      ...(nines || !model.y.title ? {} : { nameGap: 8 }) }),
+      ...(nines || !model.y.title ? {} : { nameGap: 8 }), ...page.room(model, ys) }),
     series: [...model.curves.flatMap((one, place) => page.seriesOf(model, one, place, xs)), ...page.shades(model)],
     ...(nines || !model.y.title ? {} : { grid: { left: 12, right: 16, top: 30 + 19 * legend, bottom: 26, containLabel: true } }),
   };
+};
+
+// Intervals may reach above the points, but not so far that these are pressed flat.
+page.room = function (model, ends) {
+  const means = model.curves.flatMap((one) => one.y).filter((y) => y !== null && isFinite(y));
+  const top = Math.max(...ends.filter((y) => y !== null && isFinite(y)));
+  if (model.y.scale !== 'linear' || !(Math.min(...means) >= 0) || top <= Math.max(...means)) return {};
+  return { min: 0, max: page.above(Math.min(top, 2.2 * Math.max(...means))) };
 };
 
 // How many lines the legend takes: it may not lie on the curves.
@@ -141,7 +150,7 @@ page.shift = (model, place) => (model.x.scale === 'words' ? (place - (model.curv
 // Intervals as lines with ends.
 page.whiskers = function (one, colour, shift, spot, flat = false) {
   return {
-    name: one.label, type: 'custom', silent: true, z: 2, tooltip: { show: false }, itemStyle: { color: colour },
+    name: one.label, type: 'custom', silent: true, clip: true, z: 2, tooltip: { show: false }, itemStyle: { color: colour },
     data: one.x.map((x, at) => (flat ? [one.y[at], x, one.half[at]] : [x, spot(one.y[at]), one.half[at]])),
     renderItem: (_, api) => {
       const half = api.value(2);
@@ -166,7 +175,7 @@ page.shades = function (model) {
     type: 'line', data: [], silent: true, name: '',
     markArea: {
       silent: true, itemStyle: { color: page.css('--warm'), opacity: 0.09 },
-      label: { color: page.css('--soft'), fontSize: 10, position: 'insideTop' },
+      label: { show: model.shaded.length < 4, color: page.css('--soft'), fontSize: 10, position: 'insideTop' },
       data: model.shaded.map(([from, to, name]) => [{ xAxis: from, name }, { xAxis: to }]),
     },
   }];

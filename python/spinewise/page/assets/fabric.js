@@ -25,6 +25,7 @@ page.Fabric = class {
     this.isHost = model.links.map((one) => [one.begin, one.end].some((end) => model.nodes[end].tier === 'host'));
     this.bundles = this.bundled ? this.byLeaf() : [];
     this.shown = model.links.map((_, at) => at).filter((at) => !(this.bundled && this.isHost[at]));
+    this.places = new Map(this.shown.map((at, place) => [at, place]));
     canvas.addEventListener('pointermove', (event) => this.hover(event));
     canvas.addEventListener('pointerleave', () => { this.hovered = null; this.onHover(null); });
   }
@@ -124,8 +125,8 @@ page.Fabric = class {
       context.lineWidth = wide + 1;
       context.beginPath();
       for (const at of fault.links) {
-        const place = this.shown.indexOf(at);
-        if (place < 0) continue;
+        const place = this.places.get(at);
+        if (place === undefined) continue;
         this.trace(context, place);
         const [x0, y0, x1, y1] = this.lines[place];
         const [x, y] = [(x0 + x1) / 2, (y0 + y1) / 2];
@@ -138,12 +139,12 @@ page.Fabric = class {
   // The path of the picked flow's last packet.
   path(context, wide) {
     if (!this.route.length) return;
-    context.strokeStyle = page.css('--warm');
+    context.strokeStyle = page.css('--route');
     context.lineWidth = wide + 1.6;
     context.beginPath();
     for (const at of this.route) {
-      const place = this.shown.indexOf(at);
-      if (place >= 0) this.trace(context, place);
+      const place = this.places.get(at);
+      if (place !== undefined) this.trace(context, place);
     }
     context.stroke();
   }

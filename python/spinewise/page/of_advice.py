@@ -1,0 +1,175 @@
+"""An advice as a part of a page: what to run, by how much and how surely, why, when it would be wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from spinewise.advice import show
+from spinewise.advice.answer import Advice, AimAnswer, Entrant
+from spinewise.advice.choice import percent, say_level
+from spinewise.advice.stress import Regret
+from spinewise.measures import stats, units
+from spinewise.page import charts
+from spinewise.page.charts import Looks, rounded
+from spinewise.page.grids import table
+from spinewise.page.model import (
+    Answer,
+    Answers,
+    Axis,
+    Cell,
+    Chart,
+    Charts,
+    Curve,
+    Part,
+    Section,
+    Table,
+    Tone,
+    Words,
+    number,
+    text,
+)
+
+APART = ("Run", "Why", "Wrong if", "Turn it on", "Not tried", "Effort", "Note")
+"""Parts of the screen that have a place of their own."""
+STATUS: dict[str, tuple[str, Tone]] = {
+    "advised": ("the answer", "head"),
+    "tied": ("not told apart", ""),
+    "behind": ("behind", "unsure"),
+    "dropped": ("dropped", "unsure"),
+    "bound": ("oracle", "unsure"),
+}
+
+
+def part(advice: Advice, name: str) -> Part:
+    """The part of an advice."""
+    told = dict(show.sections(advice))
+    looks = charts.looked([one.label for one in advice.entrants])
+    more = tuple(Words(tuple(told[head])) for head in ("Note",) if head in told)
+    return Part(
+        title=show.title(advice),
+        kind="advice",
+        subtitle=f"{advice.name or name}: what runs today is {advice.today}; {advice.ended}",
+        sections=(
+            Section("The answer", (Answers(tuple(answers(advice, told))), *more, table(show.level_table(advice)))),
+            Section("Why", (Words(tuple(told.get("Why", ("Nothing that is kept differs by more than chance.",))),
+                                  listed=True),)),
+            Section("What was tried", (Charts(tuple(values(advice, looks)), VALUES), entrants(advice))),
+            Section("When it would be wrong", (Words(tuple(told["Wrong if"]), listed=True), *regrets(advice))),
+            Section("How to turn it on", (Words(tuple(told["Turn it on"]), listed=True),)),
+            Section("What was not tried", (Words(tuple(told.get("Not tried", ("Every scheme was.",))), listed=True),)),
+            Section("How it was found", (Words((*told["Effort"], f"Method: {advice.method}."), listed=True),)),
+        ),
+    )  # fmt: skip
+
+
+VALUES = (
+    "Geometric means over seeds, with 95 % Student-t intervals of each scheme by itself. Schemes are told apart by"
+    " paired differences, which are surer: see the table."
+)
+
+
+def answers(advice: Advice, told: Mapping[str, Sequence[str]]) -> list[Answer]:
+    """What to run, and the lines of the screen that go with it."""
+    found = advice.entrant(advice.advised)
+    tone: Tone = "head" if advice.ended == "settled" else "unsure"
+    made = [Answer("run", found.label, (found.about, say_level(found.level)), tone)]
+    return made + [card(head, lines, advice) for head, lines in told.items() if head not in APART]
+
+
+def card(head: str, lines: Sequence[str], advice: Advice) -> Answer:
+    """A part of the screen as a card."""
+    last = advice.levels[-1].than_today
+    if head == "By how much" and last:
+        return Answer(head.lower(), percent(last[0].mean), tuple(lines), "head")
+    if head == "How surely":
+        return Answer(head.lower(), advice.ended, tuple(lines))
+    first, *more = lines[0].split("; ") if len(lines) == 1 else ("", *lines)
+    return Answer(head.lower(), first, tuple(more))
+
+
+def values(advice: Advice, looks: Looks) -> list[Chart]:
+    """Of each aim a bar a scheme."""
+    made = []
+    for place, aim in enumerate(advice.aims):
+        size, unit = 1.0, aim.unit
+        if aim.unit == "s":
+            unit, size = units.time_unit([show.value(one, place) for one in advice.entrants])
+        known = [one for one in advice.entrants if math.isfinite(show.value(one, place))]
+        known.sort(key=lambda one: (-1 if aim.more_is_better else 1) * show.value(one, place))
+        curves = tuple(
+            Curve(
+                label=one.label,
+                colour=looks[one.label]["color"],
+                dash="solid",
+                symbol="circle",
+                x=rounded([show.value(one, place) / size]),
+                y=(float(row),),
+                half=rounded([half(one, place) / size]),
+                hollow=(True,) if any(sample.unfinished[place] for sample in one.samples) else (),
+                joined=False,
+            )
+            for row, one in enumerate(known)
+        )
+        title = f"{aim.text} [{unit}]" if unit else aim.text
+        words = tuple(one.label for one in known)
+        made.append(Chart(title, Axis(title), Axis("", "words", words), curves, bars=True))
+    return made
+
+
+def half(one: Entrant, place: int) -> float:
+    """Half a 95 % interval of the geometric mean, upwards."""
+    logs = [math.log(sample.values[place]) for sample in one.samples if sample.values[place] > 0.0]
+    found = stats.t_interval(logs)
+    return math.exp(found.mean) * math.expm1(found.half) if math.isfinite(found.half) else math.nan
+
+
+def entrants(advice: Advice) -> Table:
+    """Every scheme that was tried."""
+    heads = ["scheme", "how it ended", "changes", "seeds"]
+    for aim in advice.aims:
+        heads += [aim.text, "against the best"]
+    heads += ["settings", "dropped by"]
+    rows = [entrant(one, advice.aims) for one in advice.entrants]
+    width = 2 * len(advice.aims)
+    numeric = (False, False, False, True, *(True for _ in range(width)), False, False)
+    return Table("Every scheme that was tried", tuple(heads), tuple(rows), "", numeric)
+
+
+def entrant(one: Entrant, aims: tuple[AimAnswer, ...]) -> tuple[Cell, ...]:
+    """A row of the table."""
+    word, tone = STATUS[one.status]
+    cells = [text(one.label), text(word, tone), text(one.level), number(len(one.samples), str(len(one.samples)))]
+    for place, aim in enumerate(aims):
+        found = show.value(one, place)
+        cells.append(number(found, show.tell(aim, found)))
+        share = one.than_best[place] if place < len(one.than_best) else None
+        cells.append(Cell("") if share is None else number(share.mean, show.against(share)))
+    dropped = f"{one.dropped_by}, after {one.dropped_at} seeds" if one.dropped_by else ""
+    settings = ", ".join(f"{key} {value}" for key, value in one.settings)
+    return (*cells, text(settings), text(dropped))
+
+
+def regrets(advice: Advice) -> list[Table]:
+    """How much worse each scheme is than the best, case by case."""
+    tried = [case for case in advice.cases if case.tried]
+    if not tried:
+        return []
+    names = list(dict.fromkeys(one.scheme for case in tried for one in case.regrets))
+    rows = []
+    for case in tried:
+        found = {one.scheme: one for one in case.regrets}
+        rows.append((text(case.words), *(regret(found.get(name), advice) for name in names)))
+    heads = ("case", *names)
+    note = "How much worse than the best of these, with 95 % Student-t intervals, each case by itself."
+    return [Table("Regret", heads, tuple(rows), note, (False, *(True for _ in names)))]
+
+
+def regret(found: Regret | None, advice: Advice) -> Cell:
+    """A cell of the table of regrets."""
+    if found is None:
+        return Cell("did not fit", None, "unsure")
+    if found.mean == 0.0:
+        return Cell("best", 0.0, "good")
+    bad: Tone = "bad" if found.mean > advice.aims[0].band else ""
+    return number(found.mean, f"{percent(found.mean)} [{percent(found.low)}, {percent(found.high)}]", bad)

@@ -1,0 +1,152 @@
+"""Pages of what is neither a run nor a comparison: advice, claims of papers, studies."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from itertools import takewhile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import spinewise as sw
+from samples import TINY_TOML
+from spinewise.advice import files as advice_files
+from spinewise.advice.answer import CaseAnswer
+from spinewise.advice.stress import Regret
+from spinewise.cli import main
+from spinewise.page import of_claims
+from spinewise.page.of_study import read_study
+from test_page import Reader
+
+EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "evidence"
+
+
+def page(*words: str, out: Path) -> Reader:
+    assert main(["report", *words, "--out", str(out)]) == 0
+    return Reader.of(out)
+
+
+def test_an_advice_is_answered_first(tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY_TOML)
+    told = ["advise", str(tmp_path / "tiny.toml"), "--schemes", "ecmp,rps", "--budget", "3s", "--jobs", "1"]
+    assert main([*told, "--out", str(tmp_path / "advice")]) == 0
+    advice = advice_files.read(tmp_path / "advice")
+    found = page(str(tmp_path / "advice"), out=tmp_path / "page.html")
+    place = found.text.index(advice.entrant(advice.advised).about)
+    assert place < found.text.index("Every scheme that was tried")
+    for entrant in advice.entrants:
+        assert any(row[0] == entrant.label for row in found.rows if row)
+    for step in advice.gear:
+        assert step.source in found.text
+    (bars,) = (one for one in found.models() if one.get("bars"))
+    assert {curve["label"] for curve in bars["curves"]} == {one.label for one in advice.entrants}
+
+
+def test_what_an_advice_cannot_tell_comes_back_as_no_number(tmp_path: Path) -> None:
+    regret = Regret("ecmp", 0.0, math.nan, math.nan, 1)
+    plain = msgspec.to_builtins(regret) | {"low": None, "high": None}
+    raw = {"name": "x", "words": "x", "tried": True, "because": None, "regrets": [plain]}
+    found = msgspec.convert(advice_files.with_nan(CaseAnswer, raw), CaseAnswer)
+    assert found.because is None
+    assert math.isnan(found.regrets[0].low)
+    assert found.regrets[0].mean == 0.0
+
+
+def test_kept_evidence_shows_every_verdict_and_draws_its_panels(tmp_path: Path) -> None:
+    found = page(str(EVIDENCE / "pdlb-3"), out=tmp_path / "page.html")
+    record = json.loads((EVIDENCE / "pdlb-3" / "evidence.json").read_text())
+    for check in record["checks"]:
+        for line in check["evidence"]:
+            assert line in found.text
+    verdicts = {row[0]: row[1] for row in found.rows if row and row[0].startswith("C0-")}
+    single = next(one for one in record["checks"] if one["claim"] == "C0-04" and one["headline"])
+    assert verdicts["C0-04"] == single["status"]
+    assert sum(one["kind"] == "chart" for one in found.models()) >= 4
+
+
+def test_all_the_evidence_is_one_page(tmp_path: Path) -> None:
+    found = page(str(EVIDENCE), out=tmp_path / "page.html")
+    table = next(place for place, row in enumerate(found.rows) if row[:2] == ["claim", "verdict"])
+    ids = {row[0] for row in takewhile(lambda row: len(row) == 7, found.rows[table + 1 :])}
+    kept = [
+        one for name in sorted(EVIDENCE.iterdir()) for one in json.loads((name / "evidence.json").read_text())["checks"]
+    ]
+    assert {re.sub(r"(?<=\d)[a-z]$", "", one["claim"]) for one in kept} == ids
+    assert (tmp_path / "page.html").stat().st_size < 10_000_000
+
+
+def test_a_reproduction_is_read_back_as_it_was_judged(tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    told = ["reproduce", "pdlb-facts", "--quick", "--store", store, "--out", str(tmp_path / "facts")]
+    assert main(told) == 0
+    (found,) = of_claims.read_claims(tmp_path / "facts")
+    record = json.loads((tmp_path / "facts" / "reproduce.json").read_text())
+    assert [one.key for one in found.checks] == [
+        ", ".join(word for word in (one["id"], one["reading"]) if word) for one in record["claims"]
+    ]
+    assert [one.verdict.evidence if one.verdict else () for one in found.checks] == [
+        tuple(one["evidence"]) for one in record["claims"]
+    ]
+    assert record["title"] in page(str(tmp_path / "facts"), out=tmp_path / "page.html").text
+
+
+def test_a_damaged_reproduction_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "reproduce.json").write_text('{"format": "spinewise-reproduce-2", "id": "x"}')
+    assert main(["report", str(tmp_path / "bad"), "--out", str(tmp_path / "page.html")]) == 2
+    assert "reproduce.json" in capsys.readouterr().err
+    shutil.copytree(EVIDENCE / "pdlb-3", tmp_path / "cut")
+    (tmp_path / "cut" / "runs.parquet").write_bytes(b"PAR1")
+    assert main(["report", str(tmp_path / "cut"), "--out", str(tmp_path / "page.html")]) == 2
+    assert "evidence" in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    (tmp_path / "tiny.toml").write_text(TINY_TOML)
+    file = tmp_path / "study.toml"
+    file.write_text(
+        '[study]\nname = "loads"\nspec = "tiny.toml"\nseeds = 2\nmetrics = ["fct_s.p99", "drops"]\n'
+        '[grid]\nschemes = ["ecmp", "rps"]\nloads = [0.2, 0.4]\n'
+    )
+    return file
+
+
+def test_a_study_shows_what_its_store_has(study: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    done = sw.sweep(study, store=store, jobs=1)
+    again = read_study(str(study), str(store))
+    assert again.rows() == done.rows()
+    assert again.left == 0
+    found = page(str(study), "--store", str(store), out=tmp_path / "page.html")
+    assert "8 of 8" in found.text
+    chart = next(one for one in found.models() if one["y"]["title"].startswith("fct_s.p99"))
+    assert [curve["label"] for curve in chart["curves"]] == ["ecmp", "rps"]
+    for curve in chart["curves"]:
+        means = [row["mean"] for row in done.rows() if row["scheme"] == curve["label"] and row["metric"] == "fct_s.p99"]
+        ratio = [y / float(mean or 0.0) for y, mean in zip(curve["y"], means, strict=True)]
+        assert ratio == pytest.approx([ratio[0]] * 2, rel=1e-4)
+
+
+def test_an_unfinished_study_says_how_far_it_is(study: Path, tmp_path: Path) -> None:
+    whole = study.read_text()
+    study.write_text(whole.replace("[0.2, 0.4]", "[0.2]"))
+    sw.sweep(study, store=tmp_path / "store", jobs=1)
+    study.write_text(whole)
+    found = page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "page.html")
+    assert "4 of 8" in found.text
+    assert "not made yet 4" in found.text
+    assert any(row[:3] == ["ecmp", "0.4", "0 of 2"] for row in found.rows)
+
+
+def test_a_store_without_its_study_is_refused(study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sw.sweep(study, store=tmp_path / "store", jobs=1)
+    assert main(["report", str(tmp_path / "store"), "--out", str(tmp_path / "page.html")]) == 2
+    assert "report STUDY.toml --store" in capsys.readouterr().err
+    assert main(["report", str(study), "--store", str(tmp_path / "none"), "--out", str(tmp_path / "page.html")]) == 2
+    assert "ledger.sqlite" in capsys.readouterr().err
