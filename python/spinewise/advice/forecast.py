@@ -96,10 +96,14 @@ def rivals(race: Race, aim: int, costs: Mapping[str, float]) -> list[Rival]:
 def needed(found: Sequence[Rival], band: float, there: int, alpha: float) -> Forecast:
     """Runs that it takes until what is left is known to within `band`, if the pilot's numbers are the true ones.
 
-    A scheme that is behind by more than the band leaves as soon as that can be told; the best ones stay until the last
-    of the others is told.
+    A scheme that is behind by more than the band leaves when that can be told; the best ones stay until the last
+    of the others is told. What a scheme seems to be behind by is taken less its standard error: in so few seeds some are
+    far behind by chance.
     """
-    last = {one.arm: seeds_for(one.spread, max(one.behind, math.log1p(band)), alpha) for one in found}
+    last = {
+        one.arm: seeds_for(one.spread, max(one.behind - one.spread / math.sqrt(there), math.log1p(band)), alpha)
+        for one in found
+    }
     most = max([there, *last.values()])
     more = {one.arm: max((last[one.arm] or most) - there, 0) for one in found}
     seconds = sum(more[one.arm] * one.cost for one in found)

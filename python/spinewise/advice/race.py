@@ -165,48 +165,65 @@ class Race:
         seeds = self.seeds([arm, other])
         return contrast(self.column(arm, aim, seeds), self.column(other, aim, seeds), self.share)
 
-    def worse(self, arm: str, other: str, aim: int) -> bool:
-        """Whether a scheme is surely worse than another, and by more than the band as far as can be told."""
-        found = self.against(arm, other, aim)
-        return found.low > 0.0 and found.mean > math.log1p(self.bands[aim])
+    def pairs(self, arms: Sequence[str], aim: int) -> tuple[Floats, Floats]:
+        """Of every two of `arms`, on the seeds that all of them have: mean log ratio of row to column, half width."""
+        seeds = self.seeds(arms)
+        logs = np.log([self.column(arm, aim, seeds) for arm in arms])
+        apart = logs[:, None, :] - logs[None, :, :]
+        n = len(seeds)
+        if n < 2:
+            return np.zeros(apart.shape[:2]), np.full(apart.shape[:2], math.inf)
+        unit = half_width(n, 1.0, self.share)
+        spread = apart.std(axis=2, ddof=1)
+        return apart.mean(axis=2), np.full_like(spread, math.inf) if math.isinf(unit) else unit * spread
+
+    def worse(self, arms: Sequence[str], aim: int) -> npt.NDArray[np.bool_]:
+        """Of every two of `arms` whether the row is surely worse than the column, and seems so by more than the band."""
+        mean, half = self.pairs(arms, aim)
+        found: npt.NDArray[np.bool_] = (mean - half > 0.0) & (mean > math.log1p(self.bands[aim]))
+        return found
 
     def look(self) -> list[Drop]:
         """Drop those that one as cheap is surely better than on every aim; which were dropped now."""
         left = self.alive
-        dropped: list[Drop] = []
-        for arm in left:
-            for by in left:
-                if by != arm and self.tiers[by] <= self.tiers[arm] and self.loses(arm, by):
-                    found = tuple(self.against(arm, by, aim) for aim in range(self.aims))
-                    dropped.append(Drop(arm, by, found[0].seeds, found))
-                    break
+        if len(left) < 2:
+            return []
+        loses = np.logical_and.reduce([self.worse(left, aim) for aim in range(self.aims)])
+        tiers = np.array([self.tiers[arm] for arm in left])
+        loses &= tiers[None, :] <= tiers[:, None]
+        dropped = []
+        for place in np.flatnonzero(loses.any(axis=1)):
+            arm, by = left[int(place)], left[int(loses[place].argmax())]
+            found = tuple(self.against(arm, by, aim) for aim in range(self.aims))
+            dropped.append(Drop(arm, by, found[0].seeds, found))
         self.drops += dropped
         return dropped
 
-    def loses(self, arm: str, other: str) -> bool:
-        """Whether a scheme is surely worse than another on every aim."""
-        return all(self.worse(arm, other, aim) for aim in range(self.aims))
-
     def contenders(self, pool: Sequence[str], aim: int = 0) -> list[str]:
         """Those of `pool` still in that no other of them is surely better than, the least mean first."""
-        alive = [arm for arm in pool if arm in self.alive]
-        left = [arm for arm in alive if not any(self.worse(arm, by, aim) for by in alive if by != arm)]
-        seeds = self.seeds(left)
-        means = {arm: float(np.log(self.column(arm, aim, seeds)).mean()) if seeds else math.inf for arm in left}
-        return sorted(left, key=lambda arm: means[arm])
+        gone = {drop.arm for drop in self.drops}
+        alive = [arm for arm in pool if arm not in gone]
+        if len(alive) < 2:
+            return alive
+        beaten = self.worse(alive, aim).any(axis=1)
+        seeds = self.seeds(alive)
+        means = [float(np.log(self.column(arm, aim, seeds)).mean()) if seeds else math.inf for arm in alive]
+        return [alive[k] for k in sorted(range(len(alive)), key=lambda k: means[k]) if not beaten[k]]
 
     def settled(self, pool: Sequence[str], aim: int = 0) -> bool:
         """Whether the contenders of `pool` are known against the best of them to within the band, or one is left."""
         found = self.contenders(pool, aim)
-        return all(self.against(arm, found[0], aim).half <= math.log1p(self.bands[aim]) for arm in found[1:])
+        if len(found) < 2:
+            return True
+        _, half = self.pairs(found, aim)
+        return bool((half[1:, 0] <= math.log1p(self.bands[aim])).all())
 
     def front(self) -> list[str]:
         """Those still in that no other is surely better than on one aim and as good, within the band, on the rest."""
         alive = self.alive
-        return [arm for arm in alive if not any(self.covered(arm, by) for by in alive if by != arm)]
-
-    def covered(self, arm: str, by: str) -> bool:
-        """Whether `by` is surely better on one aim at least, and not seen to be worse by the band on any."""
-        found = [self.against(arm, by, aim) for aim in range(self.aims)]
-        no_worse = all(one.mean >= -math.log1p(band) for one, band in zip(found, self.bands, strict=True))
-        return no_worse and any(self.worse(arm, by, aim) for aim in range(self.aims))
+        if len(alive) < 2:
+            return alive
+        better = np.logical_or.reduce([self.worse(alive, aim) for aim in range(self.aims)])
+        good = [self.pairs(alive, aim)[0] >= -math.log1p(self.bands[aim]) for aim in range(self.aims)]
+        covered = (better & np.logical_and.reduce(good)).any(axis=1)
+        return [arm for arm, its in zip(alive, covered, strict=True) if not its]
