@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +44,8 @@ def test_the_half_width_solves_the_mixture() -> None:
 
 def test_the_mixture_ratio_is_the_density_ratio() -> None:
     """The closed form is the integral of noncentral t densities over effects from N(0, 9), over the central one."""
-    from scipy import integrate  # noqa: PLC0415 - slow to import
-    from scipy import stats as scipy_stats  # noqa: PLC0415
+    from scipy import integrate
+    from scipy import stats as scipy_stats
 
     n, t = 7, 3.1
 
@@ -62,7 +63,7 @@ def test_intervals_shrink_and_few_seeds_tell_nothing() -> None:
     """With the error divided over 25 rivals, three seeds tell nothing, and the width falls about as the root."""
     assert half_width(3, 0.1, 0.002) == math.inf
     widths = [half_width(n, 0.1, 0.002) for n in range(8, 400)]
-    assert all(a > b for a, b in zip(widths, widths[1:], strict=False))
+    assert all(a > b for a, b in pairwise(widths))
     assert half_width(400, 0.1, 0.002) / half_width(100, 0.1, 0.002) == pytest.approx(0.5, abs=0.05)
 
 

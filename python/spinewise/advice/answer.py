@@ -129,13 +129,15 @@ class LevelAnswer:
         level: the most that is changed.
         advised: the scheme to run.
         tied: all that are not told apart from the best at this level, the least mean first.
-        than_today: of each aim, how much worse it is than what runs today.
+        than_today: of each aim, how much worse it is than what runs today; empty of that itself.
+        settled: whether what is tied is known to within the band.
     """
 
     level: str
     advised: str
     tied: tuple[str, ...]
     than_today: tuple[Share, ...]
+    settled: bool
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,9 @@ class Advice:
         level: what it changes.
         tied: schemes not told apart from the best, the least mean first.
         front: with several aims, schemes of which no other is better on one and as good on the rest.
-        ended: "settled" within the band, or "budget spent".
+        ended: "settled" within the band, as far as the answer goes, or "budget spent".
+        guess: the best by the means of its seeds, whatever it costs; the answer itself where nothing seems better.
+        guess_than: of each aim, how much worse that one is than the answer.
         levels: the best at each level.
         entrants: all schemes that were tried.
         why: what it does better than `why_than`, each checked against the runs.
@@ -252,6 +256,8 @@ class Advice:
     tied: tuple[str, ...]
     front: tuple[str, ...]
     ended: Literal["settled", "budget spent"]
+    guess: str
+    guess_than: tuple[Share, ...]
     levels: tuple[LevelAnswer, ...]
     entrants: tuple[Entrant, ...]
     why: tuple[Claim, ...]

@@ -62,7 +62,8 @@ def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping
     near = within(race, tied)
     advised = min(near, key=lambda label: rank(course, label, near, worst))
     than = tuple(share(race, advised, course.who.today, aim) for aim in range(race.aims))
-    return LevelAnswer(level, advised, tuple(tied), than if advised != course.who.today else ())
+    settled = all(race.settled(pool, aim) for aim in range(race.aims))
+    return LevelAnswer(level, advised, tuple(tied), than if advised != course.who.today else (), settled)
 
 
 def within(race: Race, tied: Sequence[str]) -> list[str]:

@@ -58,6 +58,7 @@ class Course:
         candidates: all that take part, by label; those made by tuning too.
         lost: schemes whose runs failed.
         plans: what the pilot said of each aim.
+        made: seeds that all in the race have run.
         laps: seconds after the start at which pilot, race and stress ended.
     """
 
@@ -76,6 +77,7 @@ class Course:
     lost: list[NotTried] = field(default_factory=list)
     plans: tuple[Forecast, ...] = ()
     laps: list[float] = field(default_factory=list)
+    made: int = 0
     race: Race = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,7 +118,9 @@ class Course:
         self.enter([one for one in everyone if not one.oracle])
         self.check_budget(self.trials.run(PLAIN, self.running(), self.seeds(1, PILOT), self.deadline()), PILOT)
         self.enter([])
+        self.check_aims()
         self.tell()
+        self.made = PILOT
         self.lap()
 
     def check_budget(self, whole: bool, seeds: int) -> None:
@@ -139,7 +143,7 @@ class Course:
         """Let candidates take part, and take out all whose runs failed.
 
         Raises:
-            SpecError: an aim has no value in any run, or all runs failed.
+            SpecError: all of them failed.
         """
         for one in joining:
             self.race.enter(one.label, one.tier)
@@ -147,20 +151,27 @@ class Course:
             if not self.is_lost(label):
                 self.lost.append(NotTried(label, f"its run on seed {seed} failed: {text}"))
                 self.race.tiers.pop(label, None)
+        if not self.race.tiers:
+            raise SpecError("scheme", "all that fit", "one whose runs end", self.lost[0].because)
+
+    def check_aims(self) -> None:
+        """Refuse an aim of which too few seeds of the pilot have a value.
+
+        Raises:
+            SpecError: which it is, and in how many runs it has one.
+        """
         for place, aim in enumerate(self.aims):
-            known = [one for one in self.trials.found.values() if math.isfinite(one.costs[place])]
-            if not known:
-                why = next(iter(self.trials.failed.values()), "no flow or round of it in any run of the pilot")
-                raise SpecError("--aim", aim.text, "what has a value in every run", why)
-        for (case, label, seed), trial in self.trials.found.items():
-            if case == PLAIN and label in self.race.tiers and not all(map(math.isfinite, trial.costs)):
-                self.lost.append(NotTried(label, f"no value of an aim on seed {seed}"))
-                self.race.tiers.pop(label)
+            seeds = {seed for (*_, seed), one in self.trials.found.items() if math.isfinite(one.costs[place])}
+            if len(seeds) < PILOT:
+                hint = f"it has none on {PILOT - len(seeds)} of {PILOT} seeds: no flow or round is of that kind there"
+                raise SpecError("--aim", aim.text, "what has a value in every run; a longer workload has more", hint)
 
     def tell(self) -> None:
         """Tell the race of all runs that it does not know."""
         for (case, label, seed), trial in self.trials.found.items():
-            if case == PLAIN and label in self.race.tiers and seed not in self.race.values.get(label, {}):
+            new = label in self.race.tiers and seed not in self.race.values.get(label, {})
+            # A seed whose traffic has no flow of an aim tells nothing, whatever the scheme.
+            if case == PLAIN and new and all(map(math.isfinite, trial.costs)):
                 self.race.tell(label, seed, trial.costs)
 
     def running(self) -> list[Variant]:
@@ -191,21 +202,23 @@ class Course:
         tuned = False
         while True:
             self.race.look()
-            made = len(self.race.seeds(self.race.alive))
-            if not tuned and made >= TUNE_AT:
+            if not tuned and self.made >= TUNE_AT:
                 tuned = True
-                self.tune(made)
+                self.tune(self.made)
                 continue
-            if (tuned and self.settled()) or made >= MOST_SEEDS:
+            if (tuned and self.settled()) or self.made >= MOST_SEEDS:
                 break
             block = max(1, math.ceil(RUNS_A_LOOK * self.jobs / max(len(self.race.alive), 1)))
-            last = min(made + block, TUNE_AT) if not tuned and made < TUNE_AT else made + block
-            whole = self.trials.run(PLAIN, self.running(), self.seeds(made, last), self.deadline(1.0 - STRESS_SHARE))
+            last = self.made + block if tuned else min(self.made + block, TUNE_AT)
+            whole = self.trials.run(
+                PLAIN, self.running(), self.seeds(self.made, last), self.deadline(1.0 - STRESS_SHARE)
+            )
             self.enter([])
             self.tell()
             if not whole:
                 self.race.look()
                 break
+            self.made = last
         self.lap()
 
     def pools(self) -> dict[str, list[str]]:

@@ -97,8 +97,8 @@ def needed(found: Sequence[Rival], band: float, there: int, alpha: float) -> For
     """Runs that it takes until what is left is known to within `band`, if the pilot's numbers are the true ones.
 
     A scheme that is behind by more than the band leaves when that can be told; the best ones stay until the last
-    of the others is told. What a scheme seems to be behind by is taken less its standard error: in so few seeds some are
-    far behind by chance.
+    of the others is told. What a scheme seems to be behind by is taken less its standard error: in so few seeds some
+    are far behind by chance.
     """
     last = {
         one.arm: seeds_for(one.spread, max(one.behind - one.spread / math.sqrt(there), math.log1p(band)), alpha)

@@ -34,6 +34,7 @@ MIXTURE = 9.0
 few seeds show, and costs little where many are needed."""
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -177,10 +178,10 @@ class Race:
         spread = apart.std(axis=2, ddof=1)
         return apart.mean(axis=2), np.full_like(spread, math.inf) if math.isinf(unit) else unit * spread
 
-    def worse(self, arms: Sequence[str], aim: int) -> npt.NDArray[np.bool_]:
-        """Of every two of `arms` whether the row is surely worse than the column, and seems so by more than the band."""
+    def worse(self, arms: Sequence[str], aim: int) -> Flags:
+        """Of every two of `arms` whether the row is surely worse than the column, by more than the band as it seems."""
         mean, half = self.pairs(arms, aim)
-        found: npt.NDArray[np.bool_] = (mean - half > 0.0) & (mean > math.log1p(self.bands[aim]))
+        found: Flags = (mean - half > 0.0) & (mean > math.log1p(self.bands[aim]))
         return found
 
     def look(self) -> list[Drop]:
@@ -188,14 +189,16 @@ class Race:
         left = self.alive
         if len(left) < 2:
             return []
-        loses = np.logical_and.reduce([self.worse(left, aim) for aim in range(self.aims)])
         tiers = np.array([self.tiers[arm] for arm in left])
-        loses &= tiers[None, :] <= tiers[:, None]
+        loses: Flags = tiers[None, :] <= tiers[:, None]
+        for aim in range(self.aims):
+            loses &= self.worse(left, aim)
         dropped = []
-        for place in np.flatnonzero(loses.any(axis=1)):
-            arm, by = left[int(place)], left[int(loses[place].argmax())]
-            found = tuple(self.against(arm, by, aim) for aim in range(self.aims))
-            dropped.append(Drop(arm, by, found[0].seeds, found))
+        for arm, better in zip(left, loses.tolist(), strict=True):
+            by = next((one for one, its in zip(left, better, strict=True) if its), None)
+            if by is not None:
+                found = tuple(self.against(arm, by, aim) for aim in range(self.aims))
+                dropped.append(Drop(arm, by, found[0].seeds, found))
         self.drops += dropped
         return dropped
 
@@ -205,7 +208,7 @@ class Race:
         alive = [arm for arm in pool if arm not in gone]
         if len(alive) < 2:
             return alive
-        beaten = self.worse(alive, aim).any(axis=1)
+        beaten = [any(row) for row in self.worse(alive, aim).tolist()]
         seeds = self.seeds(alive)
         means = [float(np.log(self.column(arm, aim, seeds)).mean()) if seeds else math.inf for arm in alive]
         return [alive[k] for k in sorted(range(len(alive)), key=lambda k: means[k]) if not beaten[k]]
@@ -223,7 +226,9 @@ class Race:
         alive = self.alive
         if len(alive) < 2:
             return alive
-        better = np.logical_or.reduce([self.worse(alive, aim) for aim in range(self.aims)])
-        good = [self.pairs(alive, aim)[0] >= -math.log1p(self.bands[aim]) for aim in range(self.aims)]
-        covered = (better & np.logical_and.reduce(good)).any(axis=1)
-        return [arm for arm, its in zip(alive, covered, strict=True) if not its]
+        better: Flags = np.zeros((len(alive), len(alive)), dtype=np.bool_)
+        as_good: Flags = np.ones_like(better)
+        for aim, band in enumerate(self.bands):
+            better |= self.worse(alive, aim)
+            as_good &= self.pairs(alive, aim)[0] >= -math.log1p(band)
+        return [arm for arm, row in zip(alive, better & as_good, strict=True) if not row.any()]

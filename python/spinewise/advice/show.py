@@ -11,6 +11,7 @@ from rich.text import Text
 
 from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, LevelAnswer, Share
 from spinewise.advice.choice import percent, say_level
+from spinewise.advice.gear import Step
 from spinewise.advice.stress import Regret
 from spinewise.measures import units
 from spinewise.show import terminal
@@ -76,12 +77,16 @@ def gains(advice: Advice) -> list[str]:
     """Against what runs today, aim by aim."""
     last = advice.levels[-1]
     if not last.than_today:
-        return [f"{advice.advised} runs today: nothing that was tried is surely better by the band, and as cheap"]
+        mine = "; ".join(
+            f"{aim.text} {tell(aim, value(advice.entrant(advice.advised), place))}"
+            for place, aim in enumerate(advice.aims)
+        )
+        return [f"{advice.advised} runs today ({mine}), and nothing that was tried is surely worth a change"]
     made = []
     for place, (aim, share) in enumerate(zip(advice.aims, last.than_today, strict=True)):
-        mine, other = (value(advice.entrant(label), place) for label in (advice.advised, share.than))
+        mine, other = (tell(aim, value(advice.entrant(label), place)) for label in (advice.advised, share.than))
         made.append(
-            f"{aim.text}: {tell(aim, mine)}, under {share.than}, which runs today, {tell(aim, other)}:"
+            f"{aim.text}: {mine}, under {share.than}, which runs today, {other}:"
             f" {against(share)}, median {percent(share.median)}"
         )
     return made
@@ -89,12 +94,16 @@ def gains(advice: Advice) -> list[str]:
 
 def bound(advice: Advice) -> list[str]:
     """What an oracle reaches."""
-    aim = advice.aims[0]
-    return [
-        f"an oracle ({one.label}), which is told what nobody can know, reaches {tell(aim, value(one, 0))}"
-        for one in advice.entrants
-        if one.status == "bound" and one.samples
-    ]
+    aim, mine = advice.aims[0], value(advice.entrant(advice.advised), 0)
+    lines = []
+    for one in advice.entrants:
+        if one.status != "bound" or not one.samples:
+            continue
+        reached = value(one, 0)
+        better = reached > mine if aim.more_is_better else reached < mine
+        what = "the rest is out of reach" if better else "to know all rates is not enough here"
+        lines.append(f"{one.label}, an oracle that is told the rate of every path, has {tell(aim, reached)}: {what}")
+    return lines
 
 
 def against(share: Share) -> str:
@@ -123,18 +132,40 @@ def surely(advice: Advice) -> list[str]:
     band = units.percent(aim.band)
     rest = [label for label in advice.tied if label != advice.advised]
     how = f"settled: what is left is known to within {band}" if advice.ended == "settled" else "the budget is spent"
-    lines = [
-        f"{how}, after {spent.seeds} seeds; intervals hold at all looks, {units.percent(1.0 - advice.alpha)} together"
-    ]
+    sure = units.percent(1.0 - advice.alpha)
+    lines = [f"{how}, after {spent.seeds} seeds; intervals hold at all looks, {sure} of them all together"]
     if rest:
         lines.append(f"not told apart from it: {few(rest)}; {advice.advised} is the cheapest to deploy within {band}")
     else:
         lines.append("all others are surely worse, or dearer and not better")
-    if (found := advice.outlier) is not None:
-        bad = f"; worst seed {found.seed}: {percent(found.share)} above usual" if found.good < found.seeds else ""
-        cause = f" ({found.cause})" if found.cause else ""
-        lines.append(f"as good as usual on {found.good} of {found.seeds} seeds{bad}{cause}")
+    return [*lines, *undecided(advice), *seeds(advice)]
+
+
+def undecided(advice: Advice) -> list[str]:
+    """What it would take to know more, and the best guess until then."""
+    if advice.ended == "settled":
+        return []
+    aim, lines = advice.aims[0], []
+    if advice.guess != advice.advised:
+        lines.append(
+            f"best guess, whatever it costs: {advice.guess}, {against(advice.guess_than[0])} to {advice.advised}"
+        )
+    if not aim.reachable:
+        more = units.clock(math.ceil(advice.effort.budget_s + aim.planned_s))
+        lines.append(
+            f"to tell {units.percent(aim.band)} takes some {aim.planned_seeds} seeds: --budget of about {more}"
+        )
     return lines
+
+
+def seeds(advice: Advice) -> list[str]:
+    """On how many seeds it was as good as usual, and the worst one."""
+    found = advice.outlier
+    if found is None:
+        return []
+    bad = f"; worst seed {found.seed}: {percent(found.share)} above usual" if found.good < found.seeds else ""
+    cause = f" ({found.cause})" if found.cause else ""
+    return [f"as good as usual on {found.good} of {found.seeds} seeds{bad}{cause}"]
 
 
 def reasons(advice: Advice) -> list[str]:
@@ -172,10 +203,12 @@ def turn_on(advice: Advice) -> list[str]:
     """How to turn it on."""
     if not advice.gear:
         return ["no product is known here that has it"]
-    return [
-        f"{one.gear}{' (kin)' if one.match == 'kin' else ''}: {one.do}: {one.note} [{one.source}]"
-        for one in advice.gear
-    ]
+    return [f"{one.gear}: {one.do}{kin(one)} [{one.source}]" for one in advice.gear]
+
+
+def kin(step: Step) -> str:
+    """What differs, of a mechanism that is not the very scheme."""
+    return f" (kin: {step.note})" if step.match == "kin" else ""
 
 
 def trade(advice: Advice, label: str) -> str:

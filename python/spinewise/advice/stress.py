@@ -111,16 +111,34 @@ def loaded(spec: Spec, resolved: Spec, factor: float) -> Spec:
 
 
 def link_down(spec: Spec, resolved: Spec) -> Spec:
-    """Another link between switches, down from the start."""
-    link = whole_link(resolved)
-    return with_fault(spec, {"kind": "down", "ends": [link["from"], link["to"]], "at_us": 0})
+    """Another link between switches down, which all routes know."""
+    return with_link(spec, resolved, {"up": False}, {"kind": "down"})
 
 
 def link_slow(spec: Spec, resolved: Spec) -> Spec:
-    """Another link between switches, at a quarter of its rate from the start."""
+    """Another link between switches at a quarter of its rate."""
+    rate = whole_link(resolved)["rate_bps"] * SLOW_SHARE / 1e9
+    return with_link(spec, resolved, {"rate_gbps": rate}, {"kind": "rate", "rate_gbps": rate})
+
+
+Table = dict[str, str | int | float | bool | list[str]]
+
+
+def with_link(spec: Spec, resolved: Spec, override: Table, fault: Table) -> Spec:
+    """One link changed for the whole run: by an override where the fabric has tiers, else by a fault at its start."""
     link = whole_link(resolved)
-    rate = link["rate_bps"] * SLOW_SHARE / 1e9
-    return with_fault(spec, {"kind": "rate", "ends": [link["from"], link["to"]], "at_us": 0, "rate_gbps": rate})
+    tiers = {node["name"]: (node["tier"], node["position"]) for node in core.topology(resolved)["nodes"]}
+    if resolved["topology"]["kind"] in WITH_OVERRIDES:
+        ends: Table = dict(tiers[name] for name in (link["from"], link["to"]))
+        topology = spec.setdefault("topology", {})
+        topology["override"] = [*topology.get("override", []), ends | override]
+    else:
+        spec["fault"] = [*spec.get("fault", []), fault | {"ends": [link["from"], link["to"]], "at_us": 0}]
+    return spec
+
+
+WITH_OVERRIDES: Final = ("leaf_spine", "fat_tree")
+"""Kinds of topology whose links can be changed for a whole run."""
 
 
 def whole_link(resolved: Spec) -> FabricLink:
@@ -148,12 +166,6 @@ def whole_link(resolved: Spec) -> FabricLink:
 def unknown(fabric: Fabric) -> str:
     """That no tiers are known, where they are not."""
     return "" if any(node["tier"] == "leaf" for node in fabric["nodes"]) else ", for this fabric has no leaves"
-
-
-def with_fault(spec: Spec, fault: dict[str, str | int | float | list[str]]) -> Spec:
-    """One more fault."""
-    spec["fault"] = [*spec.get("fault", []), fault]
-    return spec
 
 
 def small_buffers(spec: Spec, resolved: Spec) -> Spec:

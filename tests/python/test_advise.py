@@ -1,0 +1,369 @@
+"""`spinewise advise` on small fabrics: its answer, its claims, its files, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spinewise as sw
+from spinewise import cli
+from spinewise.advice import files, show, stress, why
+from spinewise.advice.answer import Advice
+from spinewise.advice.candidates import LEVELS, NEEDS, find, level, may_list, oracle, sheets
+from spinewise.advice.gear import gear, steps
+from spinewise.advice.tune import KNOBS, variants
+from spinewise.comparison.reasons import facts
+from spinewise.show import terminal
+from spinewise.sweeps.store import reading
+
+WEB = {"name": "web", "kind": "poisson", "cdf": "web_search", "load": 0.5, "duration_us": 4000, "pairs": "inter_rack"}
+SMALL: dict[str, Any] = {"name": "small", "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2}, "traffic": [WEB]}
+
+
+def small(**tables: object) -> dict[str, Any]:
+    """A fabric of four hosts, with other tables."""
+    return deepcopy(SMALL) | tables
+
+
+DEAD = small(
+    topology={"leaves": 2, "spines": 4, "hosts_per_leaf": 4},
+    transport={"min_rto_us": 1000, "initial_rto_us": 1000},
+    fault=[{"kind": "loss", "switch": "spine1", "at_us": 0, "probability": 1.0}],
+    detection={"mode": "never"},
+    traffic=[{"name": "swap", "kind": "permutation", "size_bytes": 100_000}],
+    run={"until_us": 40_000},
+)
+"""One of four paths swallows all that it is given, and no switch finds out: who stays on it never ends."""
+
+
+SCHEMES = "ecmp,letflow,ecmp@twin"
+
+
+@pytest.fixture(scope="module")
+def dead(tmp_path_factory: pytest.TempPathFactory) -> tuple[Advice, Path]:
+    """The advice on that fabric, and its store."""
+    store = tmp_path_factory.mktemp("dead") / "store"
+    return sw.advise(DEAD, schemes=SCHEMES, budget_s=30, store=store, band=0.1), store
+
+
+def test_a_dead_path_is_left_by_those_that_learn_of_it(dead: tuple[Advice, Path]) -> None:
+    """By construction: a hash stays on the dead path for ever, and the pause after a timeout opens a new flowlet."""
+    found, _ = dead
+    assert found.entrant(found.advised).scheme == "letflow"
+    assert found.level == "switches"
+    assert found.ended == "settled"
+    assert {one.level: one.advised for one in found.levels}["as it is"] == "ecmp"
+    assert {one for one in found.tied if one.startswith(("ecmp", "twin"))} == set()
+    high = found.levels[-1].than_today[0].high
+    assert high is not None
+    assert high < 0.0
+    assert found.levels[-1].than_today[0].mean < -0.5
+    assert any("unfinished, which count" in note for note in found.notes)
+    assert all(sum(one.unfinished) > 0 for one in found.entrant("ecmp").samples)
+
+
+def test_one_scheme_under_two_names_ties(dead: tuple[Advice, Path]) -> None:
+    """Nothing tells ECMP from ECMP."""
+    found, _ = dead
+    ecmp, twin = found.entrant("ecmp"), found.entrant("twin")
+    assert [one.values for one in ecmp.samples] == [one.values for one in twin.samples]
+    assert ecmp.dropped_by is twin.dropped_by is None
+    assert {one.level: set(one.tied) for one in found.levels}["as it is"] == {"ecmp", "twin"}
+
+
+def test_every_claim_holds_against_the_runs(dead: tuple[Advice, Path]) -> None:
+    """Each sentence is worked out anew from the store; a false number, word, relation or run fails."""
+    found, store = dead
+    assert found.why
+    assert found.why_than == "ecmp"
+    with reading(store) as ledger:
+        for claim in (*found.why, *found.price):
+            assert why.check(claim, ledger) is None
+            assert "of ecmp" in str(why.check(replace(claim, theirs=claim.theirs * 1.01), ledger))
+            assert f"of {found.advised}" in str(why.check(replace(claim, mine=claim.mine + 0.5), ledger))
+            other: why.Relation = "less" if claim.relation == "more" else "more"
+            assert f"has not {other}" in str(why.check(replace(claim, relation=other), ledger))
+            assert "the numbers say" in str(
+                why.check(replace(claim, text=claim.text.replace("under", "below")), ledger)
+            )
+            swapped = replace(claim, runs=claim.other_runs, other_runs=claim.runs)
+            assert why.check(swapped, ledger) is not None
+            assert "not there" in str(why.check(replace(claim, runs=("0" * 64,)), ledger))
+            assert "no fact" in str(why.check(replace(claim, fact="luck"), ledger))
+
+
+def test_a_file_gives_back_the_advice(dead: tuple[Advice, Path], tmp_path: Path) -> None:
+    """advice.json is the advice, number by number; advice.md reads like the screen."""
+    found, _ = dead
+    files.write_files(found, tmp_path)
+    again = files.read(tmp_path)
+    assert again.why == found.why
+    assert again.entrants == found.entrants
+    assert again.levels == found.levels
+    assert repr(again) == repr(found)
+    text = (tmp_path / "advice.md").read_text()
+    assert f"**Run.** {found.advised}:" in text
+    assert all(claim.text in text for claim in found.why[:3])
+    (tmp_path / "advice.json").write_text('{"format": "spinewise-advise-9"}')
+    with pytest.raises(sw.SpecError, match="a newer Spinewise"):
+        files.read(tmp_path)
+    (tmp_path / "advice.json").write_text('{"format": "spinewise-advise-1", "name": 3}')
+    with pytest.raises(sw.SpecError, match="an advice that was not changed"):
+        files.read(tmp_path)
+
+
+def test_the_screen_fits(dead: tuple[Advice, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """About one terminal, with the parts a reader looks for."""
+    found, _ = dead
+    terminal.console().print(show.screen(found))
+    text = capsys.readouterr().out
+    heads = (
+        "Run",
+        "By how much",
+        "How surely",
+        "Why",
+        "Wrong if",
+        "It needs",
+        "Turn it on",
+        "Effort",
+        "The best for those",
+    )
+    assert all(f"\n{head}" in text for head in heads)
+    assert len(text.splitlines()) <= 55
+
+
+def test_an_advice_goes_on_where_it_stopped(dead: tuple[Advice, Path]) -> None:
+    """What the store has is not run again."""
+    found, store = dead
+    again = sw.advise(DEAD, schemes=SCHEMES, budget_s=30, store=store, band=0.1)
+    assert again.effort.runs == 0
+    assert again.effort.stored == found.effort.runs + found.effort.stored
+    assert replace(again, effort=found.effort, aims=found.aims) == found
+
+
+def test_every_scheme_has_a_level() -> None:
+    """What each changes is read off its own fact sheet; only what names itself an oracle is one."""
+    levels = {name: level(sheet, "ecmp") for name, sheet in sheets().items()}
+    assert set(levels.values()) == set(LEVELS)
+    assert levels["ecmp"] == "as it is"
+    assert levels["wcmp"] == "configuration"
+    assert levels["flowbender"] == "hosts"
+    assert levels["conweave"] == "leaves"
+    assert levels["drill"] == "switches"
+    assert [name for name, sheet in sheets().items() if oracle(sheet)] == ["proportional"]
+    assert set(NEEDS.values()) == set(LEVELS[1:])
+    with pytest.raises(ValueError, match="needs None"):
+        level({"name": "new"}, "ecmp")
+
+
+def test_every_scheme_has_a_word_on_gear() -> None:
+    """gear.toml has a line for each, and each step a source; those without a product have none."""
+    assert set(gear().scheme) == set(sheets())
+    assert all(step.source and step.do for step in gear().step.values())
+    used = {name for names in (*gear().scheme.values(), *gear().transport.values()) for name in names}
+    assert used == set(gear().step)
+    assert steps("selb", "dctcp") == ()
+    assert [step.gear for step in steps("ecmp", "rdma")][-1] == "NCCL over RoCE"
+
+
+def test_what_is_tuned_is_there() -> None:
+    """Every knob is a parameter of its scheme, and every value one that it takes and no default."""
+    known = {info.name: info for info in sw.schemes()}
+    who = find(small(), may_list(None))
+    made = [one for candidate in who.candidates for one in variants(candidate)]
+    assert {one.variant.name for one in made} == set(KNOBS) & {one.variant.name for one in who.candidates}
+    for one in made:
+        key, value = one.variant.settings[-1]
+        assert known[one.variant.name].defaults[key] != value
+        sw.resolve(one.variant.apply(small()))
+        assert variants(one) == []
+
+
+def test_what_does_not_fit_is_named() -> None:
+    """The engine's own reason stands beside each scheme that is not tried."""
+    who = find(small(), may_list("hosts"))
+    reasons = {one.scheme: one.because for one in who.not_tried}
+    assert "fat_tree" in reasons["lbsp"]
+    assert reasons["wcmp"] == "it changes configuration, and --may allows hosts"
+    assert {one.level for one in who.candidates if not one.oracle} == {"as it is", "hosts"}
+
+
+def test_the_scheme_of_the_spec_runs_today() -> None:
+    """It costs nothing to keep, whatever it is."""
+    who = find(small(scheme={"name": "conga", "params": {"flowlet_gap_us": 50}}), may_list("hosts"))
+    assert who.today == "conga"
+    assert who.candidates[0].level == "as it is"
+    assert "ecmp" not in [one.label for one in who.candidates]
+
+
+def test_regret_by_hand() -> None:
+    """The best has none; the other's is the ratio of geometric means."""
+    best, other = stress.regrets({"a": [2.0, 8.0], "b": [1.0, 4.0]})
+    assert (best.scheme, best.mean) == ("b", 0.0)
+    assert (other.scheme, other.seeds) == ("a", 2)
+    assert other.mean == pytest.approx(1.0)
+    assert other.low == pytest.approx(1.0)
+
+
+def test_cases_change_what_they_say() -> None:
+    """Each case is the spec with one thing other; what does not apply says why."""
+    spec = small(fault=[{"kind": "down", "ends": ["leaf0", "spine0"], "at_us": 100, "until_us": 200}])
+    resolved = sw.resolve(spec)
+    found = {case.name: case for case in stress.cases(spec, resolved)}
+    changed = {name: case.spec for name, case in found.items()}
+    assert_load(changed["load +25%"], 0.625)
+    assert_load(changed["load -25%"], 0.375)
+    assert table(changed["link down"], "topology")["override"] == [{"leaf": 1, "spine": 1, "up": False}]
+    assert table(changed["slow link"], "topology")["override"] == [{"leaf": 1, "spine": 1, "rate_gbps": 2.5}]
+    assert table(changed["half buffers"], "switch")["buffer_bytes"] == resolved["switch"]["buffer_bytes"] // 2
+    assert table(changed["other recovery"], "transport")["recovery"] == "newreno"
+    assert (changed["incast"] or {})["traffic"][1]["kind"] == "incast"
+    assert "fault" not in (changed["repaired"] or {"fault": 0})
+    assert spec["traffic"] == [WEB]
+    assert "override" not in spec["topology"]
+    one = find(spec, may_list(None)).candidates[0].variant
+    salted = found["another hash"].variant(one)
+    assert salted.apply(spec)["scheme"]["hash_salt"] == stress.SALT
+    none = small(
+        traffic=[{"kind": "permutation", "size_bytes": 1000}], topology={"leaves": 2, "spines": 1, "hosts_per_leaf": 1}
+    )
+    because = {case.name: case.because for case in stress.cases(none, sw.resolve(none))}
+    assert because["load +25%"] == "no traffic entry has a load"
+    assert because["link down"] == "no leaf has two whole links up"
+    assert because["incast"] == "an incast takes three hosts"
+    assert because["repaired"] == "nothing is broken or slow in the spec"
+
+
+def assert_load(spec: Mapping[str, Any] | None, load: float) -> None:
+    """The load of the first entry."""
+    assert spec is not None
+    assert spec["traffic"][0]["load"] == load
+
+
+def table(spec: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
+    """A table of a spec."""
+    assert spec is not None
+    found: Mapping[str, Any] = spec[name]
+    return found
+
+
+def test_facts_have_names_of_their_own() -> None:
+    """A claim is found again by the name of its fact."""
+    names = [fact.name for fact in facts("web")]
+    assert len(names) == len(set(names))
+
+
+def refused(*words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """The refusal of a command line, by part."""
+    assert cli.main(["advise", *words, "--json"]) == 2
+    found: dict[str, str] = json.loads(capsys.readouterr().out)["error"]
+    return found
+
+
+def spec_file(folder: Path, text: str) -> str:
+    """A spec file."""
+    file = folder / "fabric.toml"
+    file.write_text(text)
+    return str(file)
+
+
+FABRIC = """
+name = "small"
+[topology]
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+[[traffic]]
+name = "web"
+kind = "poisson"
+cdf = "web_search"
+load = 0.5
+duration_us = 1000
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--may", "spines"], ("--may", "configuration, hosts, leaves, switches", "")),
+        (["--may", "switch"], ("--may", "configuration, hosts, leaves, switches", 'did you mean "switches"?')),
+        (["--aim", "p99 slowdown of wed"], ("--aim", "slowdown of one of: web; or of all", 'did you mean "web"?')),
+        (["--aim", "p99 latency of web"], ("--aim", "STATISTIC QUANTITY of ENTRY", "no quantity")),
+        (["--aim", "p42 FCT of web"], ("--aim", "STATISTIC QUANTITY of ENTRY", "p42 is not kept")),
+        (["--aim", "bus bandwidth of web"], ("--aim", "no traffic entry here has it", "")),
+        (["--aim", "p99 FCT of huge flows of web"], ("--aim", "a size class: short, long, all", "")),
+        (["--aim", "mean FCT", "--aim", "mean FCT of web"], ("--aim", "aims that differ", "")),
+        (["--schemes", "plb"], ("--schemes", "ecmp, packet_scatter", "")),
+        (["--schemes", "ecmp"], ("--schemes", "what leaves a scheme besides ecmp", "")),
+        (["--budget", "5"], ("--budget", "a time with its unit", "")),
+        (["--budget", "0.01s"], ("--budget", "runs to see each of", "")),
+        (["--band", "0"], ("--band", "a share", "")),
+    ],
+)
+def test_bad_input(
+    words: list[str], told: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each refusal names the option, its value, and what is allowed."""
+    key, allowed, hint = told
+    found = refused(spec_file(tmp_path, FABRIC), *words, capsys=capsys)
+    assert found["key"] == key
+    assert allowed in found["allowed"]
+    assert hint in (found["hint"] or "")
+
+
+def test_may_that_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fabric that schemes at the leaves cannot serve, when only leaves may change."""
+    text = FABRIC.replace("[[traffic]]", '[scheme]\nname = "conweave"\n[[traffic]]')
+    found = refused(spec_file(tmp_path, text), "--may", "leaves", "--schemes", "conweave,ecmp", capsys=capsys)
+    assert found["key"] == "--may"
+    assert "besides conweave, which runs today" in found["allowed"]
+    assert "ecmp: it changes configuration" in str(found["hint"])
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("Nodes 16\nConnections 2\n2->11 id 1 start 0 size 2000000\n", "(whole file)"),
+        ("[project]\nname = 'other'\n", "(whole file)"),
+        ("[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n", "traffic"),
+        (FABRIC.replace("leaves = 2", "leafs = 2"), "topology.leafs"),
+        (FABRIC + '[[fault]]\nkind = "down"\nends = ["leaf0", "agg0"]\nat_us = 0\n', "fault[0].ends"),
+    ],
+)
+def test_a_file_of_something_else(text: str, key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fabric of another tool, a spec without traffic, a wrong key, a link that is not there."""
+    found = refused(spec_file(tmp_path, text), capsys=capsys)
+    assert found["key"] == key
+    assert str(found["file"]).endswith("fabric.toml")
+
+
+def test_several_aims_give_a_front() -> None:
+    """Both numbers of each scheme are there, and the front is among what was tried."""
+    found = sw.advise(
+        small(), aims=["mean slowdown of web", "p99 FCT of short flows of web"], schemes="ecmp,rps,drill", budget_s=4
+    )
+    assert [aim.text for aim in found.aims] == ["mean slowdown of web", "p99 FCT of short flows of web"]
+    assert set(found.front) <= {one.label for one in found.entrants}
+    assert found.front
+    assert all(len(sample.values) == 2 for sample in found.entrant("rps").samples)
+    assert "Trade-offs" in dict(show.sections(found))
+
+
+def test_values_are_those_of_the_runs() -> None:
+    """The numbers that a race is run on are those of `spinewise.run`."""
+    found = sw.advise(small(), aims="mean slowdown of web", schemes="ecmp,rps", budget_s=3)
+    sample = found.entrant("rps").samples[1]
+    result = sw.run(small(scheme={"name": "rps"}, seed=sample.seed))
+    assert sample.values[0] == pytest.approx(result.summary().of("all", "web").slowdown.mean)
+    logs = [np.log([one.values[0] for one in found.entrant(label).samples]) for label in ("rps", "ecmp")]
+    n = min(map(len, logs))
+    share = next(one for one in found.levels if one.level == "configuration").than_today
+    if share:
+        assert share[0].mean == pytest.approx(float(np.expm1((logs[0][:n] - logs[1][:n]).mean())))
