@@ -21,7 +21,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find crates -type f \( -path '*/src/*' -o -name 'Cargo.toml' -o -name 'build.rs' \) 2>/dev/null)
 
-.PHONY: help install build quick demo demo-lbsp demo-selb test test-rust test-python fuzz wheel check fmt lint bench docs clean tools
+.PHONY: help install build quick demo demo-lbsp demo-selb test test-rust test-python test-tools fuzz wheel check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -113,6 +113,10 @@ test-rust: $(VENV)/.stamp-tools
 
 test-python: build
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+test-tools: build ## What other tools read in files of ours; tshark must be there
+	@command -v tshark >/dev/null || { echo "missing: tshark: apt-get install tshark" >&2; exit 1; }
+	PYTHONPATH=tests/python $(BIN)/python -m pytest -n $(JOBS) tests/tools
 
 test: test-rust test-python ## Every test, Rust and Python
 	@echo "make test: all Rust and Python tests passed"
