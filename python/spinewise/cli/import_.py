@@ -8,13 +8,12 @@ import io
 import sys
 from collections.abc import Callable
 
-from spinewise.cli import import_dags
-from spinewise.cli.imported import Imported
+from spinewise.cli import import_dags, import_fabrics
+from spinewise.cli.imported import Imported, of_flows
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.interop import cdf, fct, flows, topology
 from spinewise.interop.output import write_file
-from spinewise.interop.text import ns_text
 from spinewise.measures import units
 from spinewise.show import progress
 
@@ -40,30 +39,10 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def import_topology(args: argparse.Namespace) -> Imported:
-    """``import topology``."""
-    found = topology.read(args.file)
-    about = f"{found.hosts} hosts, {found.switches} switches, {len(found.links)} links"
-    notes = [f"{found.file}: hosts get the first numbers; [import] nodes has the file's"] if found.renumbered else []
-    record = {"hosts": found.hosts, "switches": found.switches, "links": len(found.links), "nodes": found.nodes}
-    return Imported(about, record, lambda _: found.toml().encode(), notes)
-
-
 def import_flows(args: argparse.Namespace) -> Imported:
     """``import flows``."""
     found = flows.read(args.file, topology.read(args.topology) if args.topology else None)
-    if args.earlier_ns:
-        found = found.earlier(args.earlier_ns)
-    total = sum(flow.size_bytes for flow in found.flows)
-    starts = [flow.start_ps for flow in found.flows]
-    first, last = min(starts), max(starts)
-    about = f"{len(found.flows)} flows, {units.count(total)}B, starts from {ns_text(first)} to {ns_text(last)} ns"
-    notes = list(found.notes)
-    if len(found.groups) > 1:
-        groups = ", ".join(map(str, found.groups))
-        notes.append(f'{found.file}: several priority groups ({groups}); kind = "flows" of a CSV puts them in one')
-    record = {"flows": len(found.flows), "bytes": total, "first_start_ps": first, "last_start_ps": last}
-    return Imported(about, record | {"priority_groups": found.groups}, lambda _: found.csv().encode(), notes)
+    return of_flows(found.earlier(args.earlier_ns) if args.earlier_ns else found)
 
 
 def import_cdf(args: argparse.Namespace) -> Imported:
@@ -98,9 +77,13 @@ def fct_content(found: fct.FctFile, out: str) -> bytes:
 
 
 READERS: dict[str, Callable[[argparse.Namespace], Imported]] = {
-    "topology": import_topology,
+    "topology": import_fabrics.import_topology,
     "flows": import_flows,
     "cdf": import_cdf,
     "fct": import_fct,
+    "htsim-topo": import_fabrics.import_topo,
+    "simai-topology": import_fabrics.import_simai,
+    "htsim-cm": import_dags.import_matrix,
+    "simai-workload": import_dags.import_workload,
     "goal": import_dags.import_goal,
 }

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from spinewise.cli.imported import Imported
-from spinewise.interop import goal
+from spinewise.cli.imported import Imported, entry, of_flows
+from spinewise.interop import goal, htsim_cm, simai_workload
 from spinewise.interop.dag import Dag
 from spinewise.measures import units
 
 
-def imported(found: Dag, further: str = "") -> Imported:
-    """The table of operations, and the lines of a spec that use it; `further` are more lines."""
+def of_dag(found: Dag) -> Imported:
+    """The table of operations, and the lines of a spec that use it."""
     counts = {kind: found.count(kind) for kind in ("send", "recv", "calc")}
     about = (
         f"{found.ranks} ranks, {counts['send']} sends of {units.count(found.size_bytes)}B, "
         f"{counts['recv']} receives, {counts['calc']} computations"
     )
     record = {"ranks": found.ranks, "bytes": found.size_bytes, "batches": found.batches} | counts
-    return Imported(about, record, lambda _: found.csv().encode(), found.notes, lambda out: toml(out, further))
-
-
-def toml(out: str, further: str = "") -> str:
-    """The entry of a spec that uses a table of operations."""
-    return f'[[traffic]]\nkind = "dag"\nfile = {json.dumps(out)}\n{further}'
+    return Imported(about, record, lambda _: found.csv().encode(), found.notes, lambda out: entry("dag", out))
 
 
 def import_goal(args: argparse.Namespace) -> Imported:
     """``import goal``."""
-    return imported(goal.read(args.file))
+    return of_dag(goal.read(args.file))
+
+
+def import_matrix(args: argparse.Namespace) -> Imported:
+    """``import htsim-cm``."""
+    reading = htsim_cm.Reading(args.start_unit, args.endless_bytes, args.notice_bytes, args.longest_s)
+    found = htsim_cm.read(args.file, reading)
+    return of_dag(found) if isinstance(found, Dag) else of_flows(found)
+
+
+def import_workload(args: argparse.Namespace) -> Imported:
+    """``import simai-workload``."""
+    return of_dag(simai_workload.program(simai_workload.read(args.file), args.collective, args.passes))

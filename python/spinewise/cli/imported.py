@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from spinewise.interop.flows import FlowList
+from spinewise.interop.text import ns_text
+from spinewise.measures import units
 
 
 @dataclass(frozen=True)
@@ -24,3 +29,23 @@ class Imported:
     content: Callable[[str], bytes]
     notes: list[str]
     toml: Callable[[str], str] | None = None
+
+
+def entry(kind: str, out: str, further: str = "") -> str:
+    """The entry of a spec that reads a file; `further` are more lines of it."""
+    return f'[[traffic]]\nkind = "{kind}"\nfile = {json.dumps(out)}\n{further}'
+
+
+def of_flows(found: FlowList) -> Imported:
+    """A list of flows, as the CSV file of traffic of kind ``flows``."""
+    total = sum(flow.size_bytes for flow in found.flows)
+    starts = [flow.start_ps for flow in found.flows]
+    first, last = min(starts), max(starts)
+    about = f"{len(found.flows)} flows, {units.count(total)}B, starts from {ns_text(first)} to {ns_text(last)} ns"
+    notes = list(found.notes)
+    if len(found.groups) > 1:
+        groups = ", ".join(map(str, found.groups))
+        notes.append(f'{found.file}: several priority groups ({groups}); kind = "flows" of a CSV puts them in one')
+    record: dict[str, Any] = {"flows": len(found.flows), "bytes": total}
+    record |= {"first_start_ps": first, "last_start_ps": last, "priority_groups": found.groups}
+    return Imported(about, record, lambda _: found.csv().encode(), notes, lambda out: entry("flows", out))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from spinewise.cli.arguments import Parser, place, whole
 from spinewise.cli.pieces import new_command
+from spinewise.interop.htsim_cm import LONGEST_S, NOTICE_BYTES, UNITS
 
 ABOUT = "Read a file made for another simulator, and write it as Spinewise reads it."
 
@@ -30,6 +31,16 @@ def no_more(_: argparse.ArgumentParser) -> None:
     """No further options."""
 
 
+def take_kind(parser: argparse.ArgumentParser) -> None:
+    """What a topology may become."""
+    parser.add_argument(
+        "--kind",
+        choices=("auto", "links"),
+        default="auto",
+        help="write a leaf-spine or a fat-tree as such if it is one, or always its links [auto]",
+    )
+
+
 def take_topology(parser: argparse.ArgumentParser) -> None:
     """The topology file that names hosts."""
     parser.add_argument("--topology", metavar="FILE", help="the topology file whose node ids are used")
@@ -50,11 +61,60 @@ def take_unit_bytes(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def take_matrix(parser: argparse.ArgumentParser) -> None:
+    """Of connection matrices."""
+    parser.add_argument(
+        "--start-unit", choices=tuple(UNITS), help="unit of starts, which the file does not say; needed if one is not 0"
+    )
+    parser.add_argument(
+        "--endless-bytes", type=whole(1, 2**53), metavar="N", help="size of connections that have 0, which have no end"
+    )
+    parser.add_argument(
+        "--notice-bytes",
+        type=whole(1, 2**30),
+        default=NOTICE_BYTES,
+        metavar="N",
+        help=f"size of the message that brings the news of a trigger to another host [{NOTICE_BYTES}]",
+    )
+    parser.add_argument(
+        "--longest-s",
+        type=whole(1, 10**6),
+        default=LONGEST_S,
+        metavar="N",
+        help=f"refuse starts later than this, in seconds [{LONGEST_S}]",
+    )
+
+
+def take_collective(parser: argparse.ArgumentParser) -> None:
+    """How collective operations are done."""
+    parser.add_argument(
+        "--collective", choices=("ring", "direct"), default="ring", help="how collective operations are done [ring]"
+    )
+
+
+def take_workload(parser: argparse.ArgumentParser) -> None:
+    """Of workloads of SimAI."""
+    take_collective(parser)
+    parser.add_argument("--passes", type=whole(1, 1_000), default=1, metavar="N", help="training steps [1]")
+
+
 READERS = (
-    Reader("topology", "A topology of HPCC or ConWeave, as the [topology] table of a spec.", no_more),
+    Reader("topology", "A topology of HPCC or ConWeave, as the [topology] table of a spec.", take_kind),
+    Reader("htsim-topo", "A topology of htsim, as the [topology] table of a spec.", no_more),
+    Reader("simai-topology", "A topology of SimAI, as the [topology] table of a spec.", take_kind),
     Reader("flows", 'A flow list, five or six numbers a line, as the CSV file of traffic of kind "flows".', take_flows),
     Reader("cdf", 'A distribution of flow sizes, as the cdf_file of traffic of kind "poisson".', take_unit_bytes),
     Reader("fct", "Flow completion times of HPCC or ConWeave, as CSV or Parquet.", take_topology),
+    Reader(
+        "htsim-cm",
+        'A connection matrix of htsim, as the file of traffic of kind "flows", or "dag" if it has triggers.',
+        take_matrix,
+    ),
+    Reader(
+        "simai-workload",
+        'A workload of SimAI, as AICB writes it, as the file of traffic of kind "dag".',
+        take_workload,
+    ),
     Reader("goal", 'A GOAL schedule of LogGOPSim or ATLAHS, as the file of traffic of kind "dag".', no_more),
 )
 

@@ -5,6 +5,10 @@
 | topology | `topology.read` | ``[topology]`` of kind ``links`` |
 | flow list, five or six numbers a line | `flows.read` | CSV of ``[[traffic]]`` of kind ``flows`` |
 | distribution of flow sizes | `cdf.read` | the file that ``cdf_file`` names |
+| topology of htsim | `htsim_topo.read` | ``[topology]`` of kind ``leaf_spine`` or ``fat_tree`` |
+| topology of SimAI | `simai_topology.read` | ``[topology]``, and the servers of ranks |
+| connection matrix of htsim | `htsim_cm.read` | flows, or with triggers a table of operations |
+| workload of SimAI | `simai_workload.read` | the table of operations of ``[[traffic]]`` of kind ``dag`` |
 | GOAL schedule | `goal.read` | the table of operations of ``[[traffic]]`` of kind ``dag`` |
 | flow completion times | `fct.read`, written by `fct.write` | CSV or Parquet |
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spinewise.errors import SpecError
+from spinewise.interop.looks import looks_like
 from spinewise.interop.text import PS_PER_NS, PS_PER_SECOND, Line, exact, ns_text, read_lines, whole_ps
 from spinewise.interop.topology import Topology
 
@@ -109,7 +110,9 @@ def read(path: str | Path, topology: Topology | None = None) -> FlowList:
     """
     lines = read_lines(path)
     header, body = lines[0], lines[1:]
-    header.expect([1], "the number of flows, alone on the first line")
+    if len(header.tokens) != 1:
+        allowed = "the number of flows, alone on the first line"
+        raise header.error("all", " ".join(header.tokens), allowed, looks_like(path, "flows"))
     count = header.whole(0, "number of flows", least=1)
     check_count(header, body, count)
     hosts = None if topology is None else hosts_of(topology)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spinewise.errors import nearest
+from spinewise.interop.looks import looks_like
 from spinewise.interop.text import Line, exact, ns_number, ns_text, read_lines, whole_ps
 
 BITS_PER_GIGABIT = 10**9
@@ -96,9 +97,13 @@ class Topology:
         rows = [f"  [{x.a}, {x.b}, {gbps(x.rate_bps)}, {ns_text(x.delay_ps)}]," for x in self.links]
         lines = ["[topology]", 'kind = "links"', f"hosts = {self.hosts}", f"switches = {self.switches}"]
         lines += ["# node, node, rate in Gbps, delay in ns", "links = [", *rows, "]", ""]
-        lines += ["# Where it comes from; no part of the run. Place i of nodes is the file's id of node i.", "[import]"]
+        return "\n".join(lines) + "\n" + self.origin()
+
+    def origin(self) -> str:
+        """The table that tells of the file and its ids."""
         name = self.file.replace("\\", "\\\\").replace('"', '\\"')
-        return "\n".join([*lines, f'topology = "{name}"', f"nodes = {self.nodes}", ""])
+        about = "# Where it comes from; no part of the run. Place i of nodes is the file's id of node i."
+        return "\n".join([about, "[import]", f'topology = "{name}"', f"nodes = {self.nodes}", ""])
 
 
 def gbps(rate_bps: int) -> int | float:
@@ -116,7 +121,8 @@ def read(path: str | Path) -> Topology:
     """
     lines = read_lines(path)
     header = lines[0]
-    header.expect([3], HEADER_FORM)
+    if len(header.tokens) != 3:
+        raise header.error("all", " ".join(header.tokens), HEADER_FORM, looks_like(path, "topology"))
     nodes = header.whole(0, "number of nodes", least=1)
     switches = header.whole(1, "number of switches")
     links = header.whole(2, "number of links")

@@ -1,0 +1,75 @@
+"""``spinewise import`` of topologies: what becomes the ``[topology]`` table of a spec."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from spinewise.cli.imported import Imported
+from spinewise.interop import clos, htsim_topo, simai_topology, topology
+from spinewise.interop.clos import Clos
+from spinewise.interop.topology import Topology
+
+
+def import_topology(args: argparse.Namespace) -> Imported:
+    """``import topology``: a leaf-spine or fat-tree if it is one whose hosts keep their numbers, else its links."""
+    found = topology.read(args.file)
+    notes = [f"{found.file}: hosts get the first numbers; [import] nodes has the file's"] if found.renumbered else []
+    known = clos.recognise(found) if args.kind == "auto" else "--kind links"
+    if isinstance(known, Clos) and known.keeps_hosts:
+        arranged = clos.renumbered(found, known)
+        return of_fabric(arranged, known, known.toml() + "\n" + arranged.origin(), notes)
+    if isinstance(known, Clos):
+        notes.append(
+            f"{found.file}: it is {known.about()}, but the hosts of a leaf have no numbers in a row: kept as links"
+        )
+    elif args.kind == "auto":
+        notes.append(f"{found.file}: kept as links, as it is no leaf-spine and no fat-tree: {known}")
+    return of_fabric(found, None, found.toml(), notes)
+
+
+def of_fabric(found: Topology, known: Clos | None, text: str, notes: list[str], further: str = "") -> Imported:
+    """A ``[topology]`` table, and what it holds; `further` are lines for traffic on it."""
+    about = f"{found.hosts} hosts, {found.switches} switches, {len(found.links)} links"
+    if known is not None:
+        about += f": {known.about()}"
+    record: dict[str, Any] = {"hosts": found.hosts, "switches": found.switches, "links": len(found.links)}
+    record |= {"nodes": found.nodes, "kind": known.kind if known else "links"}
+    return Imported(about, record, lambda _: text.encode(), notes, (lambda _: further) if further else None)
+
+
+def import_topo(args: argparse.Namespace) -> Imported:
+    """``import htsim-topo``."""
+    found = htsim_topo.read(args.file)
+    fabric = found.fabric
+    record: dict[str, Any] = {"hosts": fabric.hosts, "kind": fabric.kind} | fabric.counts
+    return Imported(f"{fabric.hosts} hosts: {fabric.about()}", record, lambda _: fabric.toml().encode(), found.notes)
+
+
+def import_simai(args: argparse.Namespace) -> Imported:
+    """``import simai-topology``."""
+    found = simai_topology.read(args.file)
+    network, hosts = found.network, None
+    notes = []
+    if found.left_out:
+        notes.append(
+            f"{network.file}: {found.left_out} switches within servers are left out: ranks of a server send to each"
+            ' other without the network in traffic of kind "dag"'
+        )
+    known = clos.recognise(network) if args.kind == "auto" else "--kind links"
+    text = network.toml()
+    if isinstance(known, Clos):
+        arranged = clos.renumbered(network, known)
+        text = known.toml() + "\n" + arranged.origin()
+        if not known.keeps_hosts:
+            hosts = [arranged.nodes.index(gpu) for gpu in range(network.hosts)]
+            notes.append(f"{network.file}: hosts are numbered leaf by leaf: GPU i is host hosts[i] of the traffic")
+        network = arranged
+    elif args.kind == "auto":
+        notes.append(f"{network.file}: kept as links, as it is no leaf-spine and no fat-tree: {known}")
+    keys = found.servers.lines(hosts) if found.servers else (f"hosts = {hosts}\n" if hosts else "")
+    further = f'# Of every [[traffic]] of kind "dag" on this fabric:\n{keys}' if keys else ""
+    commented = "".join(f"# {line}\n" if line[0] != "#" else f"{line}\n" for line in further.splitlines())
+    made = of_fabric(network, known if isinstance(known, Clos) else None, text + commented, notes, further)
+    made.record.update({"gpu": found.gpu, "gpus_per_server": found.servers.gpus if found.servers else 1})
+    return made
