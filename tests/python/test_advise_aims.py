@@ -1,0 +1,160 @@
+"""The grammar of aims, and what they are worth in a run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import spinewise as sw
+from spinewise.advice.aims import Aim, default, parse
+from spinewise.advice.observed import OBSERVED, Observed, Spread, observe
+from spinewise.errors import SpecError
+from spinewise.sweeps.packed import pack
+
+TOPOLOGY = {"leaves": 2, "spines": 2, "hosts_per_leaf": 3}
+MIXED: dict[str, Any] = {
+    "topology": TOPOLOGY,
+    "traffic": [
+        {"name": "web search", "kind": "poisson", "cdf": "web_search", "load": 0.4, "duration_us": 2000},
+        {"name": "reduce", "kind": "all_reduce", "size_bytes": 60_000, "rounds": 3},
+        {"name": "noise", "kind": "udp", "src": 0, "dst": 3, "size_bytes": 15_000,
+         "schedule": [{"at_us": 0, "rate_gbps": 1}]},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def mixed() -> dict[str, Any]:
+    """A resolved spec of three entries."""
+    return sw.resolve(MIXED)
+
+
+@pytest.fixture(scope="module")
+def seen(mixed: dict[str, Any]) -> Observed:
+    """What is read off a run of it."""
+    return observe(mixed, sw.run(MIXED))
+
+
+@pytest.mark.parametrize(
+    ("text", "aim"),
+    [
+        ("p99 slowdown of web search", Aim("p99", "slowdown", "web search")),
+        ("P99 Slowdown of web search", Aim("p99", "slowdown", "web search")),
+        ("mean FCT of short flows of web search", Aim("mean", "FCT", "web search", "short")),
+        ("median FCT of long web search", Aim("p50", "FCT", "web search", "long")),
+        ("p99.9 completion time of all", Aim("p999", "FCT", "all")),
+        ("p999 fct of short flows of all", Aim("p999", "FCT", "all", "short")),
+        ("slowdown of all", Aim("mean", "slowdown", "all")),
+        ("worst round time of reduce", Aim("worst", "round time", "reduce")),
+        ("round time", Aim("mean", "round time", "reduce")),
+        ("job time of reduce", Aim("", "job time", "reduce")),
+        ("busbw of the reduce", Aim("", "bus bandwidth", "reduce")),
+    ],
+)
+def test_aims_are_read_as_people_write_them(text: str, aim: Aim, mixed: dict[str, Any]) -> None:
+    """Words in any case, noise words left out, names with blanks; and what is said back means the same."""
+    found = parse(text, mixed)
+    assert found == aim
+    assert parse(found.text.replace("all traffic", "all"), mixed) == aim
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed", "hint"),
+    [
+        ("p99 slowdown of web serch", "one of: web search, reduce; or of all", 'did you mean "web search"?'),
+        ("p99 slowdown of noise", "web search, reduce; or of all", "no such entry"),
+        ("p99 slowdown", "web search, reduce", "no such entry"),
+        ("mean bus bandwidth of reduce", "without a statistic", "one of it"),
+        ("bus bandwidth of web search", "bus bandwidth of one of: reduce", ""),
+        ("p99 round time of short flows of reduce", "no size classes", ""),
+        ("p99 slowdown of shrot flows of web search", "short, long, all", 'did you mean "short"?'),
+        ("goodput of web search", "STATISTIC QUANTITY of ENTRY", "no quantity"),
+        ("", "STATISTIC QUANTITY of ENTRY", "no quantity"),
+    ],
+)
+def test_aims_that_nobody_can_measure(text: str, allowed: str, hint: str, mixed: dict[str, Any]) -> None:
+    """Each says what is allowed here, by the names of the entries."""
+    with pytest.raises(SpecError) as refused:
+        parse(text, mixed)
+    assert refused.value.key == "--aim"
+    assert allowed in refused.value.allowed
+    assert hint in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        ({"kind": "poisson", "cdf": "web_search", "load": 0.3, "duration_us": 100}, "p99 slowdown of poisson"),
+        ({"kind": "all_reduce", "size_bytes": 6000}, "mean round time of all_reduce"),
+        ({"kind": "incast", "receiver": 0, "senders": 3, "size_bytes": 6000}, "mean round time of incast"),
+        ({"kind": "rpc", "fan_in": 2, "size_bytes": 6000}, "p99 round time of rpc"),
+    ],
+)
+def test_the_default_goes_by_the_workload(entry: dict[str, Any], text: str) -> None:
+    """Collectives by their rounds, requests by their tail, flows by their p99 slowdown."""
+    assert default(sw.resolve({"topology": TOPOLOGY, "traffic": [entry]})).text == text
+
+
+def test_udp_alone_has_no_aim() -> None:
+    """Nothing completes."""
+    with pytest.raises(SpecError, match="an entry whose flows complete"):
+        default(sw.resolve({"topology": TOPOLOGY, "traffic": [MIXED["traffic"][2]]}))
+
+
+def test_values_are_those_of_the_summary(mixed: dict[str, Any], seen: Observed) -> None:
+    """Where all flows have finished, the numbers are those that `run` prints."""
+    summary = sw.run(MIXED).summary()
+    web = summary.of("all", "web search")
+    assert web.unfinished == 0
+    for name in ("mean", "p50", "p95", "p99", "p999"):
+        assert Aim(name, "slowdown", "web search").value(seen) == pytest.approx(web.slowdown.get(name))
+        assert Aim(name, "FCT", "web search", "long").value(seen) == pytest.approx(
+            summary.of("long", "web search").fct_s.get(name), nan_ok=True
+        )
+    job = sw.run(MIXED).rounds.jobs[0]
+    assert Aim("mean", "round time", "reduce").value(seen) == pytest.approx(job.mean_s)
+    assert Aim("worst", "round time", "reduce").value(seen) == pytest.approx(job.max_s)
+    assert Aim("", "job time", "reduce").value(seen) == pytest.approx(job.total_s)
+    bus = Aim("", "bus bandwidth", "reduce")
+    assert bus.value(seen) == pytest.approx(job.busbw_gbyte_per_s)
+    assert bus.cost(seen) == pytest.approx(1.0 / job.busbw_gbyte_per_s)
+    assert bus.behind(seen) == (3, 0)
+    assert OBSERVED.read(pack(seen)).rounds == seen.rounds
+
+
+def test_an_unfinished_flow_counts_as_long_as_it_waited() -> None:
+    """A run cut off in the middle: the mean lies above that of the finished flows, and below none of them."""
+    spec = {
+        "topology": TOPOLOGY,
+        "run": {"until_us": 400},
+        "traffic": [{"name": "x", "kind": "incast", "receiver": 0, "senders": 5, "size_bytes": 200_000}],
+    }
+    result = sw.run(spec)
+    found = observe(result.spec, result)
+    every = next(one for one in found.flows if (one.entry, one.size_class) == ("x", "all"))
+    assert (every.flows, every.unfinished) == (5, 5)
+    assert every.fct_s.mean == pytest.approx(400e-6)
+    assert found.rounds[0].unfinished == 1
+    assert found.rounds[0].time_s.mean == pytest.approx(400e-6)
+    assert Aim("p99", "slowdown", "x").value(found) == pytest.approx(400e-6 / ideal_s(result))
+
+
+def ideal_s(result: sw.Result) -> float:
+    """The least time that any flow of a run could take, seconds."""
+    return float(min(result.flows.column("ideal_fct_ps").to_pylist())) / 1e12
+
+
+def test_thin_percentiles_are_known() -> None:
+    """A p99 of 400 flows has four above it."""
+    assert Aim("p99", "FCT", "x").thin(400)
+    assert not Aim("p99", "FCT", "x").thin(501)
+    assert not Aim("mean", "FCT", "x").thin(3)
+
+
+def test_nothing_has_no_spread() -> None:
+    """NaN of no flows."""
+    import numpy as np
+
+    assert all(math.isnan(value) for value in vars(Spread.of(np.array([]))).values())
