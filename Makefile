@@ -21,7 +21,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find crates -type f \( -path '*/src/*' -o -name 'Cargo.toml' -o -name 'build.rs' \) 2>/dev/null)
 
-.PHONY: help install build quick demo demo-lbsp demo-selb test test-rust test-python test-tools fuzz wheel check fmt lint bench docs clean tools
+.PHONY: help install build quick demo demo-lbsp demo-selb test test-rust test-python test-tools fuzz site wheel check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -94,6 +94,10 @@ demo-lbsp: build ## LBSP in its own fabric, a fat-tree
 demo-selb: build ## SELB in its own fabric, RDMA: lossless, then with IRN
 	$(BIN)/spinewise compare scenarios/demo_selb.toml --jobs $(JOBS) --out $(OUT)/demo-selb --force
 	$(BIN)/spinewise compare scenarios/demo_selb.toml --set transport.recovery=irn --jobs $(JOBS) --out $(OUT)/demo-selb-irn --force
+
+site: build ## The documentation as a site, in site/
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs . site
+	@echo "site/index.html"
 
 wheel: $(VENV)/.stamp-packages ## The wheel and the source distribution it is built from, in dist/, tried in an empty environment
 	rm -rf dist

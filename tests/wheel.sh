@@ -23,10 +23,11 @@ try() {
     "$spinewise" compare lab/fabric.toml --schemes ecmp,letflow --seeds 1 --out compared
     "$spinewise" report compared --out page.html
     test -s page.html
-    "$spinewise" reproduce list | grep -q meet-6a
+    "$spinewise" reproduce pdlb-7 --quick --out figure
+    test -s figure/pdlb-7.png
     "$spinewise" completions bash | grep -q spinewise
     "$spinewise" schema | "$python" -c 'import json, sys; json.load(sys.stdin)'
-    rm -rf scenarios-of-it udp lab compared page.html
+    rm -rf scenarios-of-it udp lab compared page.html figure
 }
 
 for tool in "${@:-pip}"; do

@@ -94,6 +94,7 @@ def test_hosts_that_carry_less_than_the_uplinks_are_not_overloaded() -> None:
         (["--slow-link", "leaf0-spine1"], "--slow-link", "NODE:NODE:GBPS"),
         (["--incast", "4000"], "--incast", "63"),
         (["--schemes", "ecmp,letflwo"], "--schemes", "letflow"),
+        (["--aim", "p99 slowness of web"], "--aim", "slowdown"),
         (["--transport", "quic"], "--transport", "tcp, rdma"),
         (["--toplogy", "fat-tree"], "--toplogy", "--topology"),
     ],

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from spinewise.advice import aims
 from spinewise.cli.arguments import SIZES
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
@@ -40,6 +41,7 @@ def command(args: argparse.Namespace) -> int:
     wishes = by_answers(start) if asked else by_options(start, given)
     text = compose.text(wishes, f"./{where.schema.name}")
     found = checked(text, wishes.compared)
+    aims.parse(wishes.aims, found.spec)
     place.write(where, text, force=args.force)
     if args.json:
         print_json({"spec": str(where.spec), "schema": str(where.schema), "aim": wishes.aims})
@@ -108,5 +110,6 @@ def told(wishes: Wishes, where: place.Place, found: Validation) -> list[str]:
         *(notice.line() for notice in found.warnings),
         "next:",
         f"  spinewise validate {spec}",
+        f'  spinewise advise {spec} --aim "{wishes.aims}"      which scheme, in five minutes',
         f"  spinewise compare {spec} --out results/{where.name}",
     ]

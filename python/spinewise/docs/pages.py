@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spinewise import core
-from spinewise.docs import compared, store
+from spinewise.docs import commands, compared, store
 from spinewise.measures.units import plain
 from spinewise.runs import formats
 from spinewise.runs.result import COLLECTIVES_FILE, FLOWS_FILE, PACKETS_FILE, SERIES_FILE, TRACE_FILE
@@ -264,11 +264,17 @@ def store_page() -> str:
     return HEAD + store.page()
 
 
+def commands_page() -> str:
+    """docs/cli.md: every command."""
+    return HEAD + commands.page()
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "results.md": results_page,
     "registry.md": registry_page,
     "spec.md": spec_page,
     "store.md": store_page,
+    "cli.md": commands_page,
     "schemes-compared.md": compared_page,
 }
 

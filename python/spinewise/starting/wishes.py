@@ -95,7 +95,7 @@ class Wishes:
     def aims(self) -> str:
         """What is to be good."""
         of_rounds = self.workload in COLLECTIVES
-        return self.aim or (f"worst round time of {self.entry}" if of_rounds else f"p99 slowdown of {self.entry}")
+        return self.aim or (f"mean round time of {self.entry}" if of_rounds else f"p99 slowdown of {self.entry}")
 
     @property
     def compared(self) -> tuple[str, ...]:
