@@ -274,6 +274,13 @@ def spec_file(folder: Path, text: str) -> str:
     return str(file)
 
 
+def test_a_scheme_that_nobody_knows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What runs today must be known too; so must be its seed."""
+    text = FABRIC.replace("[[traffic]]", '[scheme]\nname = "eccmp"\n[[traffic]]')
+    assert refused(spec_file(tmp_path, text), capsys=capsys)["hint"] == 'did you mean "ecmp"?'
+    assert refused(spec_file(tmp_path, 'seed = "one"\n' + FABRIC), capsys=capsys)["key"] == "seed"
+
+
 FABRIC = """
 name = "small"
 [topology]

@@ -14,6 +14,7 @@
 | `stress` | what is changed to break the answer, and the regret |
 | `choice` | within what is tied, the cheapest to deploy |
 | `why` | sentences with the numbers of the runs, and their check |
+| `effects` | what the answer does to other traffic |
 | `gear` | how to turn it on in real gear; gear.toml |
 | `answer` | the advice as data |
 | `compose` | the advice put together |

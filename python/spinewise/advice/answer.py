@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
 from spinewise.advice.stress import Regret
 from spinewise.advice.why import Claim
@@ -233,6 +234,7 @@ class Advice:
         price: what it does worse.
         why_than: the scheme it is held against there; None if there is none.
         shared: what no scheme can help, if anything was seen.
+        effects: what it does to the other traffic entries and size classes, against what runs today.
         outlier: its worst seed; None where all are alike.
         cases: what was tried to break it.
         wrong: when it would be wrong, in words.
@@ -264,6 +266,7 @@ class Advice:
     price: tuple[Claim, ...]
     why_than: str | None
     shared: str | None
+    effects: tuple[Effect, ...]
     outlier: Outlier | None
     cases: tuple[CaseAnswer, ...]
     wrong: tuple[str, ...]

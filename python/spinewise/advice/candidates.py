@@ -143,10 +143,12 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Iterable[str] | None = N
     known = sheets()
     own = spec.get("scheme") if isinstance(spec.get("scheme"), dict) else None
     name = str(own["name"]) if own and "name" in own else TODAY
-    today = next((one for one in [Variant(name, name)] if name in known), Variant(TODAY, TODAY))
+    if name not in known:
+        raise SpecError("scheme.name", name, ", ".join(known), nearest(name, known))
+    today = Variant(name, name)
     wanted = [one for one in parse_list(list(known) if schemes is None else schemes) if one != today]
     # Whatever is wrong with the spec is told of what runs today, before anything is called unfit.
-    resolved_case("", today.apply(spec), int(spec.get("seed", 1)), f"scheme {today.label}")
+    resolved_case("", today.apply(spec), spec.get("seed", 1), f"scheme {today.label}")
     found, others = [made(today, known[today.name], today.name)], []
     for variant in wanted:
         if variant.name not in known:
@@ -181,7 +183,7 @@ def made(variant: Variant, sheet: Sheet, today: str) -> Candidate:
 def unfit(spec: Spec, variant: Variant) -> str | None:
     """Why a scheme cannot run here, as the engine says it; None if it can."""
     try:
-        resolved_case("", variant.apply(spec), int(spec.get("seed", 1)), f"scheme {variant.label}")
+        resolved_case("", variant.apply(spec), spec.get("seed", 1), f"scheme {variant.label}")
     except SpecError as error:
         hint = (error.hint or "").replace(f"(in scheme {variant.label})", "").strip()
         return f"{hint}; {error.key}: {error.allowed}" if hint else f"{error.key}: {error.allowed}"

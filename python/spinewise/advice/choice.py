@@ -11,6 +11,7 @@ import numpy as np
 from spinewise.advice.answer import LevelAnswer, Outlier, Share, Status
 from spinewise.advice.candidates import LEVELS, Candidate
 from spinewise.advice.conduct import STRESS_SCHEMES, Course
+from spinewise.advice.gear import steps
 from spinewise.advice.race import Race
 from spinewise.advice.stress import Regret
 from spinewise.advice.trials import PLAIN, Trial
@@ -74,11 +75,12 @@ def within(race: Race, tied: Sequence[str]) -> list[str]:
 
 
 def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, float]) -> tuple[float, ...]:
-    """What comes first is advised: the cheaper, the harder to break, the one with its own defaults, the better."""
+    """What comes first is advised: the cheaper, what can be bought, the harder to break, defaults, the better."""
     candidate = course.candidates[label]
     broken = worst.get(label, math.inf) if worst else 0.0
-    steps = math.inf if math.isinf(broken) else round(broken / course.race.bands[0])
-    return (candidate.tier, steps, float(candidate.tuned is not None), near.index(label))
+    breaks = math.inf if math.isinf(broken) else round(broken / course.race.bands[0])
+    bought = any(step.match == "same" for step in steps(candidate.variant.name, ""))
+    return (candidate.tier, float(not bought), breaks, float(candidate.tuned is not None), near.index(label))
 
 
 def to_test(course: Course, choice: Choice) -> list[str]:

@@ -21,6 +21,7 @@ from spinewise.advice.answer import (
 from spinewise.advice.candidates import Candidate
 from spinewise.advice.choice import Choice
 from spinewise.advice.conduct import STRESS_SEEDS, Course
+from spinewise.advice.effects import Effect, effects
 from spinewise.advice.gear import steps
 from spinewise.advice.race import METHOD
 from spinewise.advice.stress import Case, Regret, regrets
@@ -41,7 +42,7 @@ def compose(course: Course, cases: Sequence[Case], tried: Mapping[str, Sequence[
     race, advised = course.race, course.candidates[choice.advised]
     other = held_against(course, choice)
     better, price = reasons(course, choice.advised, other)
-    answers = tuple(case_answer(case, tried, told[case.name]) for case in cases)
+    answers = tuple(case_answer(course, case, tried, told[case.name]) for case in cases)
     return Advice(
         format=ADVISE.name,
         version=core.version(),
@@ -63,6 +64,7 @@ def compose(course: Course, cases: Sequence[Case], tried: Mapping[str, Sequence[
         price=tuple(price),
         why_than=other,
         shared=shared(course, choice),
+        effects=tuple(for_whom(course, choice.advised)),
         outlier=choosing.outlier(course, choice.advised, choice.tied if len(choice.tied) > 1 else [course.who.today]),
         cases=answers,
         wrong=tuple(wrong_when(course, choice.advised, answers)),
@@ -163,6 +165,15 @@ def reasons(course: Course, advised: str, other: str | None) -> tuple[list[why.C
     return why.claims(course.resolved, entry(course), side(course, advised, seeds), side(course, other, seeds))
 
 
+def for_whom(course: Course, advised: str) -> list[Effect]:
+    """What the answer does to the others; nothing of what runs today."""
+    if advised == course.who.today:
+        return []
+    seeds = course.race.seeds([advised, course.who.today])[:WHY_SEEDS]
+    sides = ([course.trials.observed(PLAIN, label, seed) for seed in seeds] for label in (advised, course.who.today))
+    return effects(course.aims, *sides)
+
+
 def shared(course: Course, choice: Choice) -> str | None:
     """What no scheme can help, where many tie."""
     others = [label for label in choice.tied if label != choice.advised]
@@ -188,11 +199,13 @@ def case_regrets(course: Course, case: Case, tried: Mapping[str, Sequence[int]])
     return regrets(known) if len(known) > 1 else []
 
 
-def case_answer(case: Case, tried: Mapping[str, Sequence[int]], found: Sequence[Regret]) -> CaseAnswer:
+def case_answer(course: Course, case: Case, tried: Mapping[str, Sequence[int]], found: Sequence[Regret]) -> CaseAnswer:
     """What became of the answer in a case."""
+    lost = ((label, text) for (at, label, _), text in course.trials.failed.items() if at == case.name)
+    failed = next((f"a run of {label} failed: {text}" for label, text in lost), None)
     because = case.because
     if because is None and not found:
-        because = "no time was left" if not tried.get(case.name) else "fewer than two schemes fit"
+        because = failed or ("no time was left" if not tried.get(case.name) else "fewer than two schemes fit")
     return CaseAnswer(case.name, case.words, bool(found), because, tuple(found))
 
 

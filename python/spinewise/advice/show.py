@@ -11,6 +11,7 @@ from rich.text import Text
 
 from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, LevelAnswer, Share
 from spinewise.advice.choice import percent, say_level
+from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
 from spinewise.advice.stress import Regret
 from spinewise.measures import units
@@ -58,6 +59,8 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     found = advice.entrant(advice.advised)
     yield "Run", [f"{found.label}: {found.about}"]
     yield "By how much", [*gains(advice), *bound(advice)]
+    if advice.effects:
+        yield "For others", [other(one) for one in advice.effects]
     yield "How surely", surely(advice)
     if advice.why or advice.shared or advice.price:
         yield "Why", reasons(advice)
@@ -124,6 +127,17 @@ def tell(aim: AimAnswer, number: float) -> str:
     if aim.unit == "s":
         return units.duration(number, 3)
     return f"{units.digits(number, 3)}{' ' + aim.unit if aim.unit else ''}"
+
+
+def other(found: Effect) -> str:
+    """What it does to some other flows or rounds."""
+    mine, today = (
+        units.duration(number, 3) if found.unit == "s" else units.digits(number, 3)
+        for number in (found.mine, found.today)
+    )
+    interval = f"[{percent(found.low)}, {percent(found.high)}]"
+    chance = "" if found.low > 0.0 or found.high < 0.0 else ", which may be chance"
+    return f"{found.text}: {mine}, now {today}: {percent(found.mean)} {interval}{chance}"
 
 
 def surely(advice: Advice) -> list[str]:

@@ -1,0 +1,75 @@
+"""For whom an answer is good: what it does to each traffic entry and size class, against what runs today."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spinewise.advice.aims import ONE_A_RUN, Aim
+from spinewise.advice.observed import Observed
+from spinewise.measures import stats
+from spinewise.measures.classes import ALL
+
+FEWEST = 2
+"""Seeds with a value under both schemes, below which nothing is said."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What an answer does to some flows or rounds.
+
+    Attributes:
+        text: which number of whom: "p99 slowdown of short flows of web".
+        unit: of the values: "s" or "" of a ratio.
+        mine, today: geometric means over seeds, under the answer and under what runs today.
+        mean: mean ratio, less 1; above zero is worse.
+        low, high: 95 % Student-t interval over seeds, of this number by itself.
+        seeds: how many.
+    """
+
+    text: str
+    unit: str
+    mine: float
+    today: float
+    mean: float
+    low: float
+    high: float
+    seeds: int
+
+
+def effects(asked: Sequence[Aim], mine: Sequence[Observed], today: Sequence[Observed]) -> list[Effect]:
+    """The effects on everybody but those whom the aims are of, seed by seed.
+
+    Args:
+        asked: the aims.
+        mine: what was read off the runs of the answer.
+        today: of what runs today, on the same seeds.
+    """
+    made = (effect(aim, mine, today) for aim in everybody(mine[0]) if aim not in asked) if mine else iter(())
+    return [one for one in made if one is not None]
+
+
+def everybody(observed: Observed) -> Iterator[Aim]:
+    """One number of each traffic entry and of each of its size classes that have flows."""
+    with_rounds = [one.entry for one in observed.rounds]
+    yield from (Aim("mean", "round time", name) for name in with_rounds)
+    for one in observed.flows:
+        if one.entry != ALL and one.entry not in with_rounds and one.flows:
+            yield Aim("p99", "slowdown", one.entry, one.size_class)
+
+
+def effect(aim: Aim, mine: Sequence[Observed], today: Sequence[Observed]) -> Effect | None:
+    """What an answer does to one number; None where too few seeds have it."""
+    assert aim.quantity not in ONE_A_RUN
+    pairs = [(aim.value(one), aim.value(other)) for one, other in zip(mine, today, strict=True)]
+    known = np.array([pair for pair in pairs if all(math.isfinite(value) and value > 0.0 for value in pair)])
+    if len(known) < FEWEST:
+        return None
+    logs = np.log(known)
+    found = stats.t_interval(logs[:, 0] - logs[:, 1])
+    one, other = (float(np.exp(column.mean())) for column in logs.T)
+    mean, low, high = (float(np.expm1(end)) for end in (found.mean, found.low, found.high))
+    return Effect(aim.text, aim.unit, one, other, mean, low, high, found.n)
