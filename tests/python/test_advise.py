@@ -15,11 +15,15 @@ import pytest
 import spinewise as sw
 from spinewise import cli
 from spinewise.advice import files, show, stress, why
+from spinewise.advice.aims import Aim
 from spinewise.advice.answer import Advice
 from spinewise.advice.candidates import LEVELS, NEEDS, find, level, may_list, oracle, sheets
+from spinewise.advice.effects import effects
 from spinewise.advice.gear import gear, steps
+from spinewise.advice.observed import Flows, Observed, Spread
 from spinewise.advice.tune import KNOBS, variants
 from spinewise.comparison.reasons import facts
+from spinewise.runs.jobs import Silent
 from spinewise.show import terminal
 from spinewise.sweeps.store import reading
 
@@ -148,6 +152,30 @@ def test_an_advice_goes_on_where_it_stopped(dead: tuple[Advice, Path]) -> None:
     assert replace(again, effort=found.effort, aims=found.aims) == found
 
 
+class Impatient(Silent):
+    """Somebody who presses Ctrl-C when so many runs have ended."""
+
+    def __init__(self, runs: int) -> None:
+        self.runs = runs
+
+    def finished(self, number: int, packet_hops: int) -> None:
+        """One more."""
+        del number, packet_hops
+        self.runs -= 1
+        if self.runs == 0:
+            raise KeyboardInterrupt
+
+
+def test_what_an_interrupted_advice_has_run_is_kept(tmp_path: Path) -> None:
+    """The next one takes it from the store."""
+    with pytest.raises(KeyboardInterrupt):
+        sw.advise(DEAD, schemes=SCHEMES, budget_s=30, store=tmp_path / "store", jobs=1, monitor=Impatient(7))
+    again = sw.advise(DEAD, schemes=SCHEMES, budget_s=30, store=tmp_path / "store", jobs=1, band=0.3)
+    # ECMP and its twin are one run, and the one under way when the key was pressed is lost.
+    assert again.effort.stored >= 6
+    assert again.effort.runs > 0
+
+
 def test_every_scheme_has_a_level() -> None:
     """What each changes is read off its own fact sheet; only what names itself an oracle is one."""
     levels = {name: level(sheet, "ecmp") for name, sheet in sheets().items()}
@@ -254,6 +282,25 @@ def table(spec: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
     return found
 
 
+def test_effects_by_hand() -> None:
+    """On others than the aim's: ratio of geometric means, and an interval over seeds."""
+
+    def seen(*p99: float) -> Observed:
+        spreads = [Spread(p, p, p, p, p, p) for p in p99]
+        sizes = zip(("all", "short", "long"), spreads, strict=False)
+        return Observed([Flows("web", name, 10, 0, spread, spread) for name, spread in sizes], [])
+
+    mine = [seen(3.0, 1.0, 2.0), seen(3.0, 1.0, 4.0)]
+    today = [seen(9.0, 2.0, 2.0), seen(9.0, 2.0, 2.0)]
+    short, long = effects([Aim("p99", "slowdown", "web")], mine, today)
+    assert short.text == "p99 slowdown of short flows of web"
+    assert (short.mine, short.today, short.mean) == pytest.approx((1.0, 2.0, -0.5))
+    assert (short.low, short.high, short.seeds) == pytest.approx((-0.5, -0.5, 2))
+    assert long.mean == pytest.approx(2.0**0.5 - 1.0)
+    assert long.low < 0.0 < long.high
+    assert effects([], [], []) == []
+
+
 def test_facts_have_names_of_their_own() -> None:
     """A claim is found again by the name of its fact."""
     names = [fact.name for fact in facts("web")]
@@ -349,6 +396,7 @@ def test_a_file_of_something_else(text: str, key: str, tmp_path: Path, capsys: p
     found = refused(spec_file(tmp_path, text), capsys=capsys)
     assert found["key"] == key
     assert str(found["file"]).endswith("fabric.toml")
+    assert key != "(whole file)" or "`spinewise import`" in str(found["hint"])
 
 
 def test_several_aims_give_a_front() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -127,7 +128,7 @@ def refuse_foreign(given: Spec) -> None:
     """
     if "topology" not in given and "traffic" not in given:
         there = ", ".join(list(given)[:6]) or "nothing"
-        hint = "files of other tools are read by `spinewise import`"
+        hint = "files of other tools are read by `spinewise import`: docs/interop.md"
         raise SpecError("(whole file)", f"tables {there}", "a spec with [topology] and [[traffic]]", hint)
 
 
@@ -144,7 +145,7 @@ def check_cost(resolved: Spec, who: Field, budget_s: float, jobs: int) -> None:
         raise SpecError(
             "--budget",
             units.clock(budget_s),
-            f"about {units.clock(needed)} or more here: {runs} runs of {found.estimate.seconds:.1f} s to see each of"
-            f" {len(who.candidates)} schemes on {PILOT} seeds",
+            f"about {units.clock(math.ceil(needed))} or more here: {runs} runs to see each of {len(who.candidates)} schemes"
+            f" on {PILOT} seeds, about {units.duration(found.estimate.seconds, 2)} each",
             "a shorter duration_us or fewer hosts make a run shorter; --schemes names fewer schemes",
         )

@@ -10,15 +10,32 @@ from spinewise.advice.api import advise
 from spinewise.advice.files import JSON, MARKDOWN, encoded, write_files
 from spinewise.advice.show import screen
 from spinewise.cli.engines import chosen
+from spinewise.errors import SpecError
 from spinewise.runs.folder import new_results
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars, say
-from spinewise.specs.spec import load
+from spinewise.specs.spec import Spec, load
+
+OTHER_TOOLS = "files of other tools are read by `spinewise import`: docs/interop.md"
+
+
+def read(path: str, overrides: list[str]) -> Spec:
+    """The spec; what is no TOML at all may be the fabric of another tool.
+
+    Raises:
+        SpecError: it cannot be read.
+    """
+    try:
+        return load(path, overrides)
+    except SpecError as error:
+        if error.key != "(whole file)" or error.hint:
+            raise
+        raise SpecError(error.key, error.value, error.allowed, OTHER_TOOLS, file=error.file, line=error.line) from None
 
 
 def command(args: argparse.Namespace) -> int:
     """Make the runs, print the answer, write it when asked to."""
-    spec = load(args.spec, args.set)
+    spec = read(args.spec, args.set)
     with ExitStack() as stack:
         engine = stack.enter_context(chosen(args))
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
