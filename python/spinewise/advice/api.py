@@ -145,7 +145,7 @@ def check_cost(resolved: Spec, who: Field, budget_s: float, jobs: int) -> None:
         raise SpecError(
             "--budget",
             units.clock(budget_s),
-            f"about {units.clock(math.ceil(needed))} or more here: {runs} runs to see each of {len(who.candidates)} schemes"
-            f" on {PILOT} seeds, about {units.duration(found.estimate.seconds, 2)} each",
+            f"about {units.clock(math.ceil(needed))} or more here: {runs} runs to see each of {len(who.candidates)}"
+            f" schemes on {PILOT} seeds, about {units.duration(found.estimate.seconds, 2)} each",
             "a shorter duration_us or fewer hosts make a run shorter; --schemes names fewer schemes",
         )
