@@ -192,8 +192,8 @@ def panels(number: str, name: str) -> tuple[Panel, ...]:
         shapes.p99_fct(f"{number}b", x, size="short", variant=name),
         shapes.mean_fct(f"{number}c", x, size="long", variant=name, unit="ms"),
         shapes.mean_fct(f"{number}d", x, variant=name, unit="ms"),
-        shapes.share(f"{number}c", "long_resent", "packets of long flows sent again", x, of="packets", variant=name),
-        shapes.share(f"{number}d", "out_of_order", "out-of-order arrivals", x, of="packets", variant=name),
+        shapes.share("beside", "long_resent", "packets of long flows sent again", x, of="packets", variant=name),
+        shapes.share("beside", "out_of_order", "out-of-order arrivals", x, of="packets", variant=name),
     )
 
 
