@@ -7,12 +7,13 @@ import gzip
 import io
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from spinewise.cli import import_dags, import_fabrics
 from spinewise.cli.imported import Imported, of_flows
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
-from spinewise.interop import cdf, fct, flows, topology
+from spinewise.interop import cdf, fct, flows, records, topology
 from spinewise.interop.output import write_file
 from spinewise.measures import units
 from spinewise.show import progress
@@ -40,9 +41,29 @@ def command(args: argparse.Namespace) -> int:
 
 
 def import_flows(args: argparse.Namespace) -> Imported:
-    """``import flows``."""
-    found = flows.read(args.file, topology.read(args.topology) if args.topology else None)
+    """``import flows``: a flow list of HPCC, or records with named columns."""
+    told = args.columns or args.start_unit or args.unit_bytes != 1
+    if told or records.is_parquet(args.file) or looks_like_records(args.file):
+        if args.topology:
+            raise SpecError(
+                "--topology", args.topology, "nothing for records with named columns: hosts are its numbers"
+            )
+        found = records.read(args.file, records.Columns(args.columns or {}, args.start_unit, args.unit_bytes))
+    else:
+        found = flows.read(args.file, topology.read(args.topology) if args.topology else None)
+    if args.from_first:
+        found = found.from_first()
     return of_flows(found.earlier(args.earlier_ns) if args.earlier_ns else found)
+
+
+def looks_like_records(file: str) -> bool:
+    """Whether the first line of a file has names separated by commas."""
+    try:
+        with Path(file).open(encoding="utf-8-sig", errors="replace") as stream:
+            first = next((line for line in stream if line.strip() and not line.startswith("#")), "")
+    except OSError:
+        return False
+    return "," in first and not first.split(",")[0].strip().isdecimal()
 
 
 def import_cdf(args: argparse.Namespace) -> Imported:
@@ -85,5 +106,6 @@ READERS: dict[str, Callable[[argparse.Namespace], Imported]] = {
     "simai-topology": import_fabrics.import_simai,
     "htsim-cm": import_dags.import_matrix,
     "simai-workload": import_dags.import_workload,
+    "chakra": import_dags.import_chakra,
     "goal": import_dags.import_goal,
 }

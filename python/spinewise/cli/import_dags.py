@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from fractions import Fraction
 
 from spinewise.cli.imported import Imported, entry, of_flows
-from spinewise.interop import goal, htsim_cm, simai_workload
+from spinewise.interop import chakra, goal, htsim_cm, simai_workload
 from spinewise.interop.dag import Dag
 from spinewise.measures import units
 
@@ -24,6 +25,12 @@ def of_dag(found: Dag) -> Imported:
 def import_goal(args: argparse.Namespace) -> Imported:
     """``import goal``."""
     return of_dag(goal.read(args.file))
+
+
+def import_chakra(args: argparse.Namespace) -> Imported:
+    """``import chakra``."""
+    tflops = None if args.tflops is None else Fraction(args.tflops)
+    return of_dag(chakra.read(args.file, chakra.Reading(args.collective, tflops, args.groups)))
 
 
 def import_matrix(args: argparse.Namespace) -> Imported:

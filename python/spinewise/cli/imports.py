@@ -6,11 +6,21 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from spinewise.cli.arguments import Parser, place, whole
+from spinewise.cli.arguments import Parser, UnfitError, place, positive, whole
 from spinewise.cli.pieces import new_command
 from spinewise.interop.htsim_cm import LONGEST_S, NOTICE_BYTES, UNITS
+from spinewise.interop.records import FIELDS
+from spinewise.interop.records import UNITS as UNITS_OF_RECORDS
 
 ABOUT = "Read a file made for another simulator, and write it as Spinewise reads it."
+
+
+def columns(text: str) -> dict[str, str]:
+    """``src=a,dst=b`` as a table."""
+    pairs = [pair.partition("=")[::2] for pair in text.split(",")]
+    if any(what not in FIELDS or not name for what, name in pairs) or len(dict(pairs)) < len(pairs):
+        raise UnfitError(text, f"WHAT=NAME, separated by commas, WHAT being {', '.join(FIELDS)}, each once")
+    return dict(pairs)
 
 
 class Reader(NamedTuple):
@@ -52,6 +62,19 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--earlier-ns", type=whole(0, 2**63), default=0, metavar="N", help="start every flow so much earlier [0]"
     )
+    parser.add_argument("--from-first", action="store_true", help="let the first flow start at 0")
+    parser.add_argument(
+        "--columns",
+        type=columns,
+        metavar="src=NAME,dst=NAME,size=NAME,start=NAME",
+        help="of CSV and Parquet: names of columns other than src, dst, size_bytes and start_ns",
+    )
+    parser.add_argument(
+        "--start-unit",
+        choices=tuple(UNITS_OF_RECORDS),
+        help="of CSV and Parquet: unit of starts [by the column's name]",
+    )
+    take_unit_bytes(parser)
 
 
 def take_unit_bytes(parser: argparse.ArgumentParser) -> None:
@@ -98,11 +121,29 @@ def take_workload(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--passes", type=whole(1, 1_000), default=1, metavar="N", help="training steps [1]")
 
 
+def take_chakra(parser: argparse.ArgumentParser) -> None:
+    """Of Chakra traces."""
+    take_collective(parser)
+    parser.add_argument(
+        "--tflops",
+        type=positive(1e9),
+        metavar="X",
+        help="10^12 operations per second of a rank, where nodes tell no duration",
+    )
+    parser.add_argument(
+        "--groups", metavar="FILE", help="JSON with the ranks of each group by name, as ASTRA-sim has it"
+    )
+
+
 READERS = (
     Reader("topology", "A topology of HPCC or ConWeave, as the [topology] table of a spec.", take_kind),
     Reader("htsim-topo", "A topology of htsim, as the [topology] table of a spec.", no_more),
     Reader("simai-topology", "A topology of SimAI, as the [topology] table of a spec.", take_kind),
-    Reader("flows", 'A flow list, five or six numbers a line, as the CSV file of traffic of kind "flows".', take_flows),
+    Reader(
+        "flows",
+        'A flow list of HPCC or ConWeave, or flow records in CSV or Parquet, as the file of traffic of kind "flows".',
+        take_flows,
+    ),
     Reader("cdf", 'A distribution of flow sizes, as the cdf_file of traffic of kind "poisson".', take_unit_bytes),
     Reader("fct", "Flow completion times of HPCC or ConWeave, as CSV or Parquet.", take_topology),
     Reader(
@@ -114,6 +155,11 @@ READERS = (
         "simai-workload",
         'A workload of SimAI, as AICB writes it, as the file of traffic of kind "dag".',
         take_workload,
+    ),
+    Reader(
+        "chakra",
+        'Chakra traces NAME.0.et, NAME.1.et, …, given as NAME, as the file of traffic of kind "dag".',
+        take_chakra,
     ),
     Reader("goal", 'A GOAL schedule of LogGOPSim or ATLAHS, as the file of traffic of kind "dag".', no_more),
 )

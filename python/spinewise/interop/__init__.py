@@ -9,6 +9,8 @@
 | topology of SimAI | `simai_topology.read` | ``[topology]``, and the servers of ranks |
 | connection matrix of htsim | `htsim_cm.read` | flows, or with triggers a table of operations |
 | workload of SimAI | `simai_workload.read` | the table of operations of ``[[traffic]]`` of kind ``dag`` |
+| flow records in CSV or Parquet | `records.read` | CSV |
+| Chakra traces | `chakra.read` | the table of operations |
 | GOAL schedule | `goal.read` | the table of operations of ``[[traffic]]`` of kind ``dag`` |
 | flow completion times | `fct.read`, written by `fct.write` | CSV or Parquet |
 

@@ -54,6 +54,11 @@ class Program:
             return after[0]
         return self.compute(name, rank, 0, after, JOIN_UNIT)
 
+    def join_as(self, name: str, rank: int, end: str) -> None:
+        """A name of its own for an end, in no time."""
+        if name != end:
+            self.compute(name, rank, 0, [end], JOIN_UNIT)
+
     def message(
         self, name: str, ends: tuple[int, int], size: int, after: Sequence[str], *, batch: int = 0, step: int = 0
     ) -> str:

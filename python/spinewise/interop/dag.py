@@ -154,6 +154,29 @@ def refuse_empty(file: str, operations: Iterable[Operation]) -> None:
         raise SpecError("(whole file)", "no message", "a file in which some rank sends to another", file=file)
 
 
+def check_messages(dag: Dag) -> None:
+    """Refuse messages without a receive, and the other way round.
+
+    Raises:
+        SpecError: the first of them.
+    """
+    balance: defaultdict[tuple[int, int, int], list[Operation]] = defaultdict(list)
+    for operation in dag.operations:
+        if operation.peer is None:
+            continue
+        ends = (operation.rank, operation.peer) if operation.op == "send" else (operation.peer, operation.rank)
+        left = balance[(*ends, operation.tag)]
+        if left and left[-1].op != operation.op:
+            left.pop()
+        else:
+            left.append(operation)
+    for (src, dst, tag), left in balance.items():
+        if left:
+            other = "recv" if left[0].op == "send" else "send"
+            allowed = f"as many sends as receives from rank {src} to rank {dst} with tag {tag}"
+            raise SpecError(left[0].id, f"a {left[0].op} without its {other}", allowed, file=dag.file)
+
+
 class Numbered:
     """Tags that no other messages of the two ranks have."""
 

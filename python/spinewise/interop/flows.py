@@ -74,6 +74,11 @@ class FlowList:
             rows.append(f"{row},{'' if flow.dport is None else flow.dport}" if has_port else row)
         return "\n".join(rows) + "\n"
 
+    def from_first(self) -> FlowList:
+        """The same list with the first start at 0."""
+        first = min(flow.start_ps for flow in self.flows)
+        return replace(self, flows=[flow._replace(start_ps=flow.start_ps - first) for flow in self.flows])
+
     def earlier(self, ns: int) -> FlowList:
         """The same list with every start `ns` nanoseconds earlier.
 

@@ -22,8 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from spinewise.errors import SpecError
-from spinewise.interop.dag import Dag, Operation, refuse_empty
+from spinewise.interop.dag import Dag, Operation, check_messages, refuse_empty
 from spinewise.interop.looks import looks_like
 from spinewise.interop.text import PS_PER_NS, Line, read_lines
 
@@ -241,26 +240,3 @@ def notes_of(reading: Reading, anys: int) -> list[str]:
     if missing:
         found.append(f"{reading.file}: {missing} of {reading.ranks} ranks have no operations")
     return found
-
-
-def check_messages(dag: Dag) -> None:
-    """Refuse messages without a receive, and the other way round.
-
-    Raises:
-        SpecError: the first of them.
-    """
-    balance: defaultdict[tuple[int, int, int], list[Operation]] = defaultdict(list)
-    for operation in dag.operations:
-        if operation.peer is None:
-            continue
-        ends = (operation.rank, operation.peer) if operation.op == "send" else (operation.peer, operation.rank)
-        left = balance[(*ends, operation.tag)]
-        if left and left[-1].op != operation.op:
-            left.pop()
-        else:
-            left.append(operation)
-    for (src, dst, tag), left in balance.items():
-        if left:
-            other = "recv" if left[0].op == "send" else "send"
-            allowed = f"as many sends as receives from rank {src} to rank {dst} with tag {tag}"
-            raise SpecError(left[0].id, f"a {left[0].op} without its {other}", allowed, file=dag.file)

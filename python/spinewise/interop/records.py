@@ -1,0 +1,185 @@
+"""Flow records of any origin: a row a flow, in CSV or Parquet, with named columns.
+
+Without more being said the columns are ``src``, ``dst``, ``size_bytes`` and a start whose name ends in its unit, such
+as ``start_ns``. Other names are told, and so is the unit of a start whose name does not tell it. Hosts that are no
+numbers, such as addresses, are numbered in their order.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from io import StringIO
+from pathlib import Path
+
+from spinewise.errors import SpecError, nearest
+from spinewise.interop.flows import Flow, FlowList
+from spinewise.interop.looks import looks_like
+from spinewise.interop.text import PS_PER_SECOND, exact
+from spinewise.reading import TABLE_BYTES, ordinary, printable, read_text
+
+UNITS = {
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+    "ps": Fraction(1, 10**12),
+}
+FIELDS = ("src", "dst", "size", "start")
+PARQUET = b"PAR1"
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where things stand, and in which units.
+
+    Attributes:
+        names: the column of src, dst, size and start, for those that are told.
+        start_unit: unit of starts, if it is told.
+        unit_bytes: bytes per unit of size.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    start_unit: str | None = None
+    unit_bytes: int = 1
+
+    def locate(self, header: list[str], file: str) -> tuple[dict[str, int], Fraction]:
+        """The place of each column, and the unit of starts in seconds.
+
+        Raises:
+            SpecError: a column is not there, or nothing tells the unit.
+        """
+        wanted = {"src": "src", "dst": "dst", "size": "size_bytes", **self.names}
+        if "start" not in wanted:
+            wanted["start"] = next((name for name in header if unit_in(name) and name.startswith("start")), "start_ns")
+        for what, name in wanted.items():
+            if name not in header:
+                allowed = f"a column of this file: {', '.join(header)}"
+                hint = f"--columns {what}=NAME says which it is"
+                near = nearest(name, header)
+                raise SpecError(f"column of {what}", name, allowed, f"{near}; {hint}" if near else hint, file=file)
+        unit = self.start_unit or unit_in(wanted["start"])
+        if unit is None:
+            allowed = f"{', '.join(UNITS)}: the column {wanted['start']} does not say"
+            raise SpecError("--start-unit", "(nothing)", allowed, file=file)
+        return {what: header.index(name) for what, name in wanted.items()}, UNITS[unit]
+
+
+def unit_in(name: str) -> str | None:
+    """The unit that the name of a column ends in."""
+    last = name.lower().rpartition("_")[2]
+    return last if last in UNITS and "_" in name else None
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Whether a file begins as Parquet does."""
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(len(PARQUET)) == PARQUET
+    except OSError:
+        return False
+
+
+def read(path: str | Path, columns: Columns) -> FlowList:
+    """Read flow records.
+
+    Raises:
+        SpecError: with file and row: a column or a unit that is missing, a field that is no number of its kind, a
+            flow to its own sender, a file without rows.
+    """
+    file = printable(path)
+    header, rows = parquet_rows(path, file) if is_parquet(path) else csv_rows(path, file)
+    places, unit = columns.locate(header, file)
+    found: list[tuple[str, str, int, int]] = []
+    empty: list[str] = []
+    for where, row in rows:
+        if len(row) != len(header):
+            raise SpecError(f"{where}, all", f"{len(row)} fields", f"{len(header)}, as the header has", file=file)
+        src, dst, size, start = (row[places[what]] for what in FIELDS)
+        if src == dst:
+            raise SpecError(f"{where}, dst", dst, "another host than src", file=file)
+        bytes_ = whole(size, "size", where, file) * columns.unit_bytes
+        if bytes_ == 0:
+            empty.append(where)
+        found.append((src, dst, max(bytes_, 1), time_ps(start, unit, where, file)))
+    if not found:
+        raise SpecError("(whole file)", "a header alone", "one flow or more", file=file)
+    hosts, notes = numbered({end for src, dst, _, _ in found for end in (src, dst)}, file)
+    if empty:
+        notes.append(
+            f"{file}: {empty[0]}" + (f" and {len(empty) - 1} more" if len(empty) > 1 else "") + ": size 0 taken as 1"
+        )
+    return FlowList(
+        file, [Flow(hosts[src], hosts[dst], 0, None, size, start) for src, dst, size, start in found], notes
+    )
+
+
+def csv_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:
+    """The header and the rows of a CSV file, with the line of each; ``#`` begins a remark."""
+    text = read_text(path, "FILE", most=TABLE_BYTES)
+    reader = csv.reader(StringIO(text), skipinitialspace=True)
+    lines = ((f"line {reader.line_num}", row) for row in reader if row and not row[0].startswith("#"))
+    _, header = next(lines, ("", []))
+    if len(header) < len(FIELDS):
+        raise SpecError("line 1", ",".join(header), "a header with names of columns, separated by commas",
+                        looks_like(path, "flows"), file=file)  # fmt: skip
+    return [name.strip() for name in header], ((where, [word.strip() for word in row]) for where, row in lines)
+
+
+def parquet_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:
+    """The names of the columns and the rows of a Parquet file, as text."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import, and only this format needs it
+    from pyarrow import parquet  # noqa: PLC0415
+
+    ordinary(path, "FILE", "a Parquet file")
+    try:
+        table = parquet.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise SpecError("(whole file)", str(error), "a whole Parquet file", file=file) from None
+    columns = []
+    for column in table.columns:
+        if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
+            raise SpecError(
+                "start", str(column.type), "a column of numbers: cast times to whole numbers first", file=file
+            )
+        columns.append(column.to_pylist())
+    rows = zip(*columns, strict=True)
+    return table.column_names, ((f"row {n}", [as_text(x) for x in row]) for n, row in enumerate(rows, start=1))
+
+
+def as_text(value: object) -> str:
+    """A value of a table as text, nothing for none."""
+    return "" if value is None else value if isinstance(value, str) else repr(value)
+
+
+def whole(text: str, what: str, where: str, file: str) -> int:
+    """A whole number, 0 or more; 12.0 is one too."""
+    number = exact(text)
+    if number is None or number < 0 or number.denominator != 1:
+        raise SpecError(f"{where}, {what}", text, "a whole number, 0 or more", file=file)
+    return int(number)
+
+
+def time_ps(text: str, unit: Fraction, where: str, file: str) -> int:
+    """A time in picoseconds, rounded to whole ones."""
+    number = exact(text)
+    if number is None or number < 0:
+        raise SpecError(f"{where}, start", text, "a number, 0 or more", file=file)
+    return round(number * unit * PS_PER_SECOND)
+
+
+def numbered(names: set[str], file: str) -> tuple[dict[str, int], list[str]]:
+    """The number of each host: its own if all are numbers, else its place in their order."""
+    if all(name.isascii() and name.isdecimal() for name in names):
+        return {name: int(name) for name in names}, []
+    order = sorted(names, key=lambda name: [int(x) if x.isdecimal() else x for x in _DIGITS.split(name)])
+    if "" in names:
+        raise SpecError("src, dst", "(nothing)", "a host in each row", file=file)
+    told = ", ".join(f"{name} is {number}" for number, name in enumerate(order[:4]))
+    more = "" if len(order) <= 4 else f", … {order[-1]} is {len(order) - 1}"
+    return {name: n for n, name in enumerate(order)}, [f"{file}: hosts are numbered in their order: {told}{more}"]
