@@ -61,7 +61,7 @@ def test_every_workload_makes_runs_of_a_sensible_length(tmp_path: Path, workload
 def test_it_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "tiny.toml"
     assert main(["new", str(path), *SMALL, "--schemes", "ecmp,letflow", "--load", "0.2"]) == 0
-    assert f"spinewise compare {path}" in capsys.readouterr().out
+    assert f"spinewise advise {path}" in capsys.readouterr().out
     found = sw.compare(path, seeds=1)
     assert found.labels == ["ecmp", "letflow"]
 

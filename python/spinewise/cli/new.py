@@ -110,6 +110,6 @@ def told(wishes: Wishes, where: place.Place, found: Validation) -> list[str]:
         *(notice.line() for notice in found.warnings),
         "next:",
         f"  spinewise validate {spec}",
-        f'  spinewise advise {spec} --aim "{wishes.aims}"      which scheme, in five minutes',
-        f"  spinewise compare {spec} --out results/{where.name}",
+        f'  spinewise advise {spec} --aim "{wishes.aims}" --out results/{where.name}',
+        f"  spinewise report results/{where.name} --out {where.name}.html",
     ]
