@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
-from spinewise.exports import capture
+from spinewise.exports import capture, graphml, htsim
 from spinewise.interop import fct, topology
 from spinewise.interop.output import checked_place, write_file
 from spinewise.runs.result import Result
 from spinewise.show.progress import RunProgress, bars
 
-
-@dataclass(frozen=True)
-class Written:
-    """What went into a file: how many, and of what."""
-
-    many: int
-    what: str
+Written = dict[str, int]
+"""How many of what went into a file."""
 
 
 def command(args: argparse.Namespace) -> int:
@@ -28,31 +22,46 @@ def command(args: argparse.Namespace) -> int:
     wanted = {option: name for option in WRITERS if (name := getattr(args, option))}
     if not wanted:
         raise SpecError("export", "(nothing)", " or ".join(f"--{option} FILE" for option in WRITERS))
-    if args.capture and not args.pcapng:
-        raise SpecError("--capture", ",".join(args.capture), "together with --pcapng")
+    refuse_unused(args)
     for option, name in wanted.items():
         checked_place(name, force=args.force, option=f"--{option}")
     result = Result.read(args.run)
     told: dict[str, str | int] = {"run": args.run}
     for option, name in wanted.items():
         written = WRITERS[option](args, result)
-        told |= {option: name, written.what.split()[-1]: written.many}
+        told |= {option: name, **written}
         if not args.json:
-            print(f"{name}: {written.many} {written.what}")
+            print(f"{name}: " + ", ".join(f"{many} {what}" for what, many in written.items()))
     if args.json:
         print_json(told)
     return 0
 
 
+def refuse_unused(args: argparse.Namespace) -> None:
+    """Refuse options of files that are not asked for, or of another format."""
+    if args.capture and not args.pcapng:
+        raise SpecError("--capture", ",".join(args.capture), "together with --pcapng")
+    if args.format == "htsim":
+        if not args.fct:
+            raise SpecError("--format", args.format, "together with --fct")
+        for option, value in (("--topology", args.topology), ("--later-ns", args.later_ns)):
+            if value:
+                raise SpecError(option, value, "no such option with --format htsim", "it is for --format ns3")
+
+
 def write_fct(args: argparse.Namespace, result: Result) -> Written:
-    """Completion times as ConWeave's scripts read them."""
+    """Completion times as scripts of ConWeave or htsim read them."""
+    if args.format == "htsim":
+        lines = htsim.lines(result)
+        write_file(args.fct, "".join(f"{line}\n" for line in lines).encode(), force=args.force, option="--fct")
+        return {"flows": len(lines) - 1}
     nodes = topology.read(args.topology) if args.topology else None
     rows = fct.rows_of(result)
     if nodes is not None and any(max(row.src, row.dst) >= nodes.hosts for row in rows):
         raise SpecError("--topology", args.topology, "the topology of the run; it has too few hosts")
     rows = [row._replace(start_ns=row.start_ns + args.later_ns) for row in rows]
     write_file(args.fct, fct.text(rows, nodes).encode(), force=args.force, option="--fct")
-    return Written(len(rows), "finished flows")
+    return {"flows": len(rows)}
 
 
 def write_pcapng(args: argparse.Namespace, result: Result) -> Written:
@@ -60,7 +69,32 @@ def write_pcapng(args: argparse.Namespace, result: Result) -> Written:
     with bars() as bar:
         result = capture.captured(result, args.capture, args.run, RunProgress(bar, "capture"))
     write_file(args.pcapng, capture.blocks(result, args.snap_bytes), force=args.force, option="--pcapng")
-    return Written(sum(port["kept"] for port in result.report["captured"]), "packets")
+    return {"packets": sum(port["kept"] for port in result.report["captured"])}
 
 
-WRITERS: dict[str, Callable[[argparse.Namespace, Result], Written]] = {"fct": write_fct, "pcapng": write_pcapng}
+def write_perfetto(args: argparse.Namespace, result: Result) -> Written:
+    """A trace of the run."""
+    try:
+        from spinewise.exports import perfetto  # noqa: PLC0415 - needs a package that is optional
+    except ModuleNotFoundError as missing:
+        hint = "pip install 'spinewise[perfetto]'"
+        raise SpecError("perfetto", f"not installed ({missing})", "the package that writes traces", hint) from None
+
+    counted = perfetto.Counted()
+    write_file(args.perfetto, perfetto.pieces(result, counted), force=args.force, option="--perfetto")
+    return {"slices": counted.flows + counted.rounds + counted.faults, "points": counted.points}
+
+
+def write_graphml(args: argparse.Namespace, result: Result) -> Written:
+    """The fabric."""
+    document, nodes, edges = graphml.text(result)
+    write_file(args.graphml, document, force=args.force, option="--graphml")
+    return {"nodes": nodes, "edges": edges}
+
+
+WRITERS: dict[str, Callable[[argparse.Namespace, Result], Written]] = {
+    "fct": write_fct,
+    "pcapng": write_pcapng,
+    "perfetto": write_perfetto,
+    "graphml": write_graphml,
+}

@@ -9,6 +9,7 @@ from typing import Any
 
 from spinewise.cli.advising import add_advise
 from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, names, numbers, place, positive, share, whole
+from spinewise.cli.exporting import add_export
 from spinewise.cli.imports import add_import
 from spinewise.cli.pieces import (
     add_budget,
@@ -376,41 +377,6 @@ def add_reproduce(commands: Any) -> None:
         "--keep", type=place, metavar="DIR", help="keep the evidence of what is complete in DIR, beside that of others"
     )
     add_output(parser, "figures, verdicts and measurements")
-
-
-def add_export(commands: Any) -> None:
-    """``export``."""
-    parser = new_command(
-        commands, "export", "export", "Write results in formats that other tools and scripts of other simulators read."
-    )
-    parser.add_argument("run", metavar="RUN", help="the folder of a run")
-    parser.add_argument("--fct", type=place, metavar="FILE", help="completion times as ConWeave writes them")
-    parser.add_argument(
-        "--pcapng", type=place, metavar="FILE", help="captured packets, for Wireshark and tshark; see --capture"
-    )
-    parser.add_argument(
-        "--capture",
-        type=names,
-        metavar="A,B,…",
-        help="at these nodes and links, such as host3,leaf0-spine1; the run is made once more if it has not captured"
-        " there [where it has]",
-    )
-    parser.add_argument(
-        "--snap-bytes",
-        type=whole(0, 262_144),
-        default=128,
-        metavar="N",
-        help="keep so many bytes of each frame at most; 0: all [128]",
-    )
-    parser.add_argument("--topology", metavar="FILE", help="give hosts the ids of this topology file")
-    parser.add_argument(
-        "--later-ns",
-        type=whole(0, 2**63),
-        default=0,
-        metavar="N",
-        help="write every start so much later; ConWeave's script leaves out what starts before 2.005 s [0]",
-    )
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
 
 
 def add_validate_against(commands: Any) -> None:

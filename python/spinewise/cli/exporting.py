@@ -1,0 +1,52 @@
+"""Arguments of ``spinewise export``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spinewise.cli.arguments import names, place, whole
+from spinewise.cli.pieces import new_command
+
+ABOUT = "Write results in formats that other tools and scripts of other simulators read."
+
+
+def add_export(commands: Any) -> None:
+    """``export``."""
+    parser = new_command(commands, "export", "export", ABOUT)
+    parser.add_argument("run", metavar="RUN", help="the folder of a run")
+    for option, what in (
+        ("pcapng", "captured packets, for Wireshark and tshark; see --capture"),
+        ("perfetto", "flows, rounds, series and faults as a trace, for ui.perfetto.dev"),
+        ("graphml", "the fabric and what its links carried, for networkx, Gephi and yEd"),
+        ("fct", "completion times, for scripts of other simulators; see --format"),
+    ):
+        parser.add_argument(f"--{option}", type=place, metavar="FILE", help=what)
+    parser.add_argument(
+        "--capture",
+        type=names,
+        metavar="A,B,…",
+        help="--pcapng: at these nodes and links, such as host3,leaf0-spine1; the run is made once more if it has not"
+        " captured there [where it has]",
+    )
+    parser.add_argument(
+        "--snap-bytes",
+        type=whole(0, 262_144),
+        default=128,
+        metavar="N",
+        help="--pcapng: keep so many bytes of each frame at most; 0: all [128]",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("ns3", "htsim"),
+        default="ns3",
+        help="--fct: as ConWeave's ns-3 code or htsim writes them [ns3]",
+    )
+    parser.add_argument("--topology", metavar="FILE", help="--fct: give hosts the ids of this topology file")
+    parser.add_argument(
+        "--later-ns",
+        type=whole(0, 2**63),
+        default=0,
+        metavar="N",
+        help="--fct: write every start so much later; ConWeave's script leaves out what starts before 2.005 s [0]",
+    )
+    parser.add_argument("--force", action="store_true", help="replace files that are there")
