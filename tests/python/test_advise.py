@@ -14,7 +14,7 @@ import pytest
 
 import spinewise as sw
 from spinewise import cli
-from spinewise.advice import files, show, stress, why
+from spinewise.advice import api, files, show, stress, why
 from spinewise.advice.aims import Aim
 from spinewise.advice.answer import Advice
 from spinewise.advice.candidates import LEVELS, NEEDS, find, level, may_list, oracle, sheets
@@ -370,6 +370,24 @@ def test_bad_input(
     assert found["key"] == key
     assert allowed in found["allowed"]
     assert hint in (found["hint"] or "")
+
+
+def test_a_budget_that_the_pilot_outruns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the estimate was too kind, the runs that were made tell what it takes."""
+    monkeypatch.setattr(api, "check_cost", lambda *_: None)
+    with pytest.raises(sw.SpecError) as refused:
+        sw.advise(small(), budget_s=0.05)
+    assert refused.value.key == "--budget"
+    assert "runs to see each of" in refused.value.allowed
+    assert "--store DIR the runs made now are kept" in str(refused.value.hint)
+
+
+def test_an_aim_that_few_seeds_have() -> None:
+    """Long flows of a workload that has almost none: the aim is refused, with on how many seeds it has a value."""
+    tiny = small(traffic=[WEB | {"cdf": "ali_storage", "duration_us": 20, "load": 0.1}])
+    with pytest.raises(sw.SpecError, match=r"none on \d of 3 seeds") as refused:
+        sw.advise(tiny, aims="p99 FCT of long flows of web", schemes="ecmp,rps", budget_s=10)
+    assert refused.value.key == "--aim"
 
 
 def test_may_that_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -114,29 +114,34 @@ class Course:
         """
         everyone = list(self.candidates.values())
         variants = [one.variant for one in everyone]
-        self.check_budget(self.trials.run(PLAIN, variants, self.seeds(0, 1), self.deadline()), 1)
+        whole = self.trials.run(PLAIN, variants, self.seeds(0, 1), self.deadline())
+        if not whole or (self.trials.made and self.pilot_needs() > self.budget_s):
+            raise self.too_short()
         self.enter([one for one in everyone if not one.oracle])
-        self.check_budget(self.trials.run(PLAIN, self.running(), self.seeds(1, PILOT), self.deadline()), PILOT)
+        if not self.trials.run(PLAIN, self.running(), self.seeds(1, PILOT), self.deadline()):
+            raise self.too_short()
         self.enter([])
         self.check_aims()
         self.tell()
         self.made = PILOT
         self.lap()
 
-    def check_budget(self, whole: bool, seeds: int) -> None:
-        """Refuse a budget that the pilot shows to be too small."""
+    def pilot_needs(self) -> float:
+        """Seconds that the whole pilot takes, by the runs that were made."""
         spent = time.monotonic() - self.start
+        return spent * len(self.candidates) * PILOT / max(len(self.trials.found) + len(self.trials.failed), 1)
+
+    def too_short(self) -> SpecError:
+        """The error about a budget that the pilot shows to be too small."""
         many, made = len(self.candidates) * PILOT, len(self.trials.found) + len(self.trials.failed)
-        needed = spent * many / max(made, 1)
-        if whole and (seeds == PILOT or needed <= self.budget_s or not self.trials.made):
-            return
-        need = units.clock(math.ceil(needed * 1.5))
+        need = units.clock(math.ceil(1.5 * self.pilot_needs()))
         kept = "; with --store DIR the runs made now are kept" if self.trials.ledger.folder is None else ""
-        raise SpecError(
+        return SpecError(
             "--budget",
             units.clock(self.budget_s),
             f"about {need} or more here: {many} runs to see each of {len(self.candidates)} schemes on {PILOT} seeds",
-            f"{made} were made in {units.clock(spent)}; --schemes names fewer, a shorter workload is quicker{kept}",
+            f"{made} were made in {units.clock(time.monotonic() - self.start)}; --schemes names fewer, a shorter"
+            f" workload is quicker{kept}",
         )
 
     def enter(self, joining: Sequence[Candidate]) -> None:
