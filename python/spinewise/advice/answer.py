@@ -50,6 +50,7 @@ class AimAnswer:
         planned_seeds, planned_runs, planned_s: what the pilot said that band takes.
         reachable: whether the pilot said that the budget suffices.
         settled: whether in the end all that is left is known to within the band.
+        more_runs, more_s: what it would take from there to settle it, by all runs that were made; 0 if it is settled.
     """
 
     text: str
@@ -67,6 +68,8 @@ class AimAnswer:
     planned_s: float
     reachable: bool
     settled: bool
+    more_runs: int
+    more_s: float
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from spinewise.advice.candidates import Candidate
 from spinewise.advice.choice import Choice
 from spinewise.advice.conduct import STRESS_SEEDS, Course
 from spinewise.advice.effects import Effect, effects
+from spinewise.advice.forecast import forecast
 from spinewise.advice.gear import steps
 from spinewise.advice.race import METHOD
 from spinewise.advice.stress import Case, Regret, regrets
@@ -81,12 +82,13 @@ def aim_answer(course: Course, place: int) -> AimAnswer:
     """An aim, and how well it was answered."""
     aim, plan = course.aims[place], course.plans[place]
     behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
-    pools = course.pools().values()
+    settled = all(course.race.settled(pool, place) for pool in course.pools().values())
+    more = forecast(course.race, place, course.costs(), math.inf, (plan.band,))
     return AimAnswer(
         text=aim.text, statistic=aim.statistic, quantity=aim.quantity, entry=aim.entry, size_class=aim.size_class,
         unit=aim.unit, more_is_better=aim.more_is_better, behind=behind, thin=aim.thin(behind), band=plan.band,
         planned_seeds=plan.seeds, planned_runs=plan.runs, planned_s=plan.seconds, reachable=plan.settles,
-        settled=all(course.race.settled(pool, place) for pool in pools),
+        settled=settled, more_runs=0 if settled else more.runs, more_s=0.0 if settled else more.seconds,
     )  # fmt: skip
 
 

@@ -164,11 +164,9 @@ def undecided(advice: Advice) -> list[str]:
         lines.append(
             f"best guess, whatever it costs: {advice.guess}, {against(advice.guess_than[0])} to {advice.advised}"
         )
-    if not aim.reachable:
-        more = units.clock(math.ceil(advice.effort.budget_s + aim.planned_s))
-        lines.append(
-            f"to tell {units.percent(aim.band)} takes some {aim.planned_seeds} seeds: --budget of about {more}"
-        )
+    if aim.more_runs:
+        more, band = units.clock(math.ceil(aim.more_s)), units.percent(aim.band)
+        lines.append(f"to know all of it to within {band} takes some {aim.more_runs:,} more runs, about {more} here")
     return lines
 
 
