@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ import pytest
 
 import spinewise
 from pages import PAGES, ROOT, Block, anchors, blocks, links
+from samples import TINY_TOML
 from spinewise.cli.parser import build_parser
 from spinewise.scenarios import FOLDER as SCENARIOS
 
 RUN = sorted([ROOT / "docs" / "tutorial.md", *(ROOT / "docs" / "how-to").glob("*.md")])
+MARKED = [page for page in PAGES if page not in RUN and any(block.changed for block in blocks(page))]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 SHOWN = ("console", "text", "", "rust", "{toctree}", "{eval-rst}", "{grid}", "json", "sql", "make", "cpp")
 """Blocks that are shown and not run."""
@@ -74,6 +77,41 @@ def test_every_example_of_a_page_runs(
     assert found, "a page without an example"
     for block in found:
         perform(block, environment, names, called(page))
+
+
+STUDY = """
+[study]
+name = "timeouts"
+spec = "small.toml"
+metrics = ["fct_s.mean"]
+[grid]
+schemes = ["ecmp"]
+[stop]
+until_ci = "90%"
+max_seeds = 5
+"""
+
+
+@pytest.mark.parametrize("page", MARKED, ids=called)
+def test_marked_examples_of_other_pages_run(
+    page: Path, tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("small.toml").write_text(TINY_TOML)
+    Path("study.toml").write_text(STUDY)
+    names: dict[str, Any] = {}
+    for block in blocks(page):
+        if block.changed:
+            perform(block, environment, names, called(page))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=called)
+def test_what_is_shown_can_be_read(page: Path) -> None:
+    for block in blocks(page):
+        if block.language == "python":
+            compile(block.text, f"{called(page)}:{block.line}", "exec")
+        elif block.language == "toml":
+            assert tomllib.loads(block.text)
 
 
 @pytest.mark.parametrize("page", RUN, ids=called)
