@@ -274,3 +274,24 @@ def test_nothing_is_said_to_have_held_up_a_flow_that_sent_nothing_again() -> Non
 def test_what_was_late_and_not_lost_is_not_called_lost() -> None:
     one = resent.Again(20.0, 5.0, 1460, 3.0, timeout=False, path=["leaf0->spine0"], dropped_at={})
     assert "no link of its path lost a packet in this run, so it was late and not lost" in story.one_again(one, 0.0)
+
+
+def test_a_packet_that_no_path_was_left_for_is_told_so() -> None:
+    """Its ends have noticed that a link is down, and no leaf has: a way over it leads to no path."""
+    faulty = SPEC | {
+        "scheme": {"name": "letflow"},
+        "traffic": [{"kind": "flows", "list": [
+            {"src": n % 2, "dst": 2 + n % 2, "size_bytes": 3_000, "start_ns": 300_000 + 4_000 * n} for n in range(6)
+        ]}],
+        "fault": [{"kind": "down", "ends": ["leaf1", "spine0"], "at_us": 0, "until_us": 30_000}],
+        "detection": {"mode": "carrier"},
+    }  # fmt: skip
+    result = spinewise.run(faulty, trace=range(6))
+    told = [explain.story(result, flow) for flow in range(6)]
+    stray = [one for one in told if one.first.new.name == explain.DEAD_END]
+    assert stray, "one of six flows draws the dead uplink first"
+    for one in stray:
+        assert all(link.startswith("leaf1->host") for link in one.first.new.links)
+        assert any(not each.path for each in one.again)
+        assert f"path {explain.DEAD_END}" in story.tell(one)
+        assert all("no path was left" in story.one_again(each, 0.0) for each in one.again if not each.path)

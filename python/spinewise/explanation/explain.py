@@ -22,6 +22,8 @@ from spinewise.runs import api, formats
 from spinewise.runs.result import Result
 
 PS_PER_US = 1e6
+DEAD_END = "into a dead end"
+"""What a way is called that leads to no path."""
 # What stands in a trace besides what schemes saw.
 FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "timeouts", "fast_retransmits",
          "dupack3_events", "out_of_order", "spurious_retransmits", "marks")  # fmt: skip
@@ -199,6 +201,10 @@ class Choices:
         values: list[str | None] = column.dictionary_decode().to_pylist()
         return [values[start] for start in self.starts]
 
+    def stray(self, row: int) -> bool:
+        """Whether a candidate leads to no path: of its links only that to the host is known."""
+        return self.names[row] == DEAD_END
+
     def moves(self) -> Array:
         """The choices at which the flow moved."""
         return np.flatnonzero((self.previous >= 0) & (self.previous != self.chosen))
@@ -236,7 +242,12 @@ class Choices:
 
 
 def way_name(links: list[str], paths: int) -> str:
-    """The switches between the ends of a path, by its links; of several paths the first switch."""
+    """The switches between the ends of a path, by its links; of several paths the first switch.
+
+    Behind a fault a candidate may lead to no path at all.
+    """
+    if not links:
+        return DEAD_END
     hops = [link.partition("->")[2] for link in links]
     if paths > 1:
         return f"via {hops[0]} and on"

@@ -25,7 +25,7 @@ class Again:
         seq: first byte of it.
         silent_us: since the packet before of this flow, at this device.
         timeout: whether that was as long as the least retransmission timeout, which begins a few packets earlier.
-        path: links that the packet before had been sent to take.
+        path: links that the packet before had been sent to take; none where no path was left.
         dropped_at: of these, the links at which this run dropped or lost packets, with how many.
     """
 
@@ -50,7 +50,8 @@ def sent_again(choices: Choices, result: Result) -> list[Again]:
     for place, at in enumerate(here):
         seq, before = int(choices.seq[at]), seen.get(int(choices.seq[at]))
         if choices.again[at] and before is not None:
-            path = [str(link) for link in links[int(choices.chosen[before])].as_py()]
+            row = int(choices.chosen[before])
+            path = [] if choices.stray(row) else [str(link) for link in links[row].as_py()]
             silent = float(choices.time[at] - choices.time[here[place - 1]])
             found.append(
                 Again(

@@ -80,6 +80,8 @@ def one_again(one: Again, start_us: float) -> str:
         f"byte {one.seq:,}, sent {us(one.before_us - start_us)} after the start, went again"
         f" {us(one.time_us - one.before_us)} later"
     )
+    if not one.path:
+        return f"{said}; no path was left as it chose"
     places = [f"{link} ({units.count(lost)})" for link, lost in one.dropped_at.items()]
     if not places:
         return f"{said}; no link of its path lost a packet in this run, so it was late and not lost"

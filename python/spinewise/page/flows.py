@@ -155,10 +155,13 @@ def seen(said: Story, choices: Choices) -> list[str]:
     lines = []
     silent = [one for one in said.again if one.timeout]
     if silent:
-        lost = sorted({name for one in silent for name in one.dropped_at})
-        at = f"; of the links of those packets these dropped some: {', '.join(lost[:4])}" if lost else ""
+        drops = sorted({name for one in silent for name in one.dropped_at})
+        at = f"; of the links of those packets these dropped some: {', '.join(drops[:4])}" if drops else ""
         whole = sum(one.silent_us for one in silent)
         lines.append(f"It was silent for {units.duration(whole / 1e6)} before what it sent again{at}.")
+    stray = sum(choices.stray(int(row)) for row in choices.chosen)
+    if stray:
+        lines.append(f"{counted(stray, 'packet')} chose as no path was left: a fault had cut the way.")
     waits = choices.queueing[choices.chosen]
     lines.append(
         f"As its packets chose, {units.duration(float(waits.mean()) / 1e6)} of waiting lay before them on average,"

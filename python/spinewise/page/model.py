@@ -300,6 +300,7 @@ class Replay:
         frame_us: how long a frame lasts.
         tracks: the runs.
         paths: flows that can be picked.
+        drawn: cables as lines, or, of a large fabric, links as cells.
         note: below it.
         kind: for the scripts.
     """
@@ -309,6 +310,7 @@ class Replay:
     frame_us: float
     tracks: tuple[Track, ...]
     paths: tuple[Path, ...]
+    drawn: Literal["lines", "cells"]
     note: str
     kind: Literal["replay"] = "replay"
 

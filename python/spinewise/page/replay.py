@@ -26,7 +26,10 @@ MOST_VALUES = 3_000_000
 FEWEST_FRAMES = 60
 MOST_LINKS = 24_000
 """With more links, those to and from hosts are left out."""
+MOST_LINES = 600
+"""Links between switches that are drawn as lines."""
 LEVELS = 255
+Drawn = Literal["lines", "cells"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -103,7 +106,14 @@ def replay(runs: Sequence[Sampled], colours: Sequence[str], block: Block) -> Rep
     )
     paths = picked(runs, places, block)
     title = " beside ".join(run.label for run in runs)
-    return Replay(title, fabric, clock.frame_us, tracks, paths, note(runs, fabric, clock))
+    drawn = how_drawn(fabric)
+    return Replay(title, fabric, clock.frame_us, tracks, paths, drawn, note(runs, fabric, clock, drawn))
+
+
+def how_drawn(fabric: Fabric) -> Drawn:
+    """As lines, if they are not too many to be told apart, and to be drawn sixty times a second."""
+    between = sum("host" not in fabric.tiers[link.tier] for link in fabric.links)
+    return "lines" if between <= MOST_LINES else "cells"
 
 
 def picked(runs: Sequence[Sampled], places: dict[str, int], block: Block) -> tuple[Path, ...]:
@@ -114,9 +124,15 @@ def picked(runs: Sequence[Sampled], places: dict[str, int], block: Block) -> tup
     )
 
 
-def note(runs: Sequence[Sampled], fabric: Fabric, clock: Clock) -> str:
+SHOWN_AS: dict[Drawn, str] = {
+    "lines": "Each cable has two lines, one a direction.",
+    "cells": "Each column is a switch, each cell a link of it; tiers stand above each other, with hosts at the bottom.",
+}
+
+
+def note(runs: Sequence[Sampled], fabric: Fabric, clock: Clock, drawn: Drawn) -> str:
     """What a reader must know."""
-    text = f"A frame lasts {clock.frame_us:g} µs. Each cable has two lines, one a direction."
+    text = f"A frame lasts {clock.frame_us:g} µs. {SHOWN_AS[drawn]}"
     beyond = [run for run in runs if run.result.report["stop_ps"] / 1e6 > clock.frames * clock.frame_us]
     if beyond:
         end = clock.frames * clock.frame_us

@@ -16,7 +16,7 @@ from spinewise.page.packed import Block
 from spinewise.reading import printable
 from spinewise.runs.folder import as_spec_error, sync
 
-SCRIPTS = ("base", "tables", "charts", "fabric", "links", "replay", "flows", "steps", "main")
+SCRIPTS = ("base", "tables", "charts", "fabric", "cells", "links", "replay", "flows", "steps", "main")
 """The scripts of the page, in order; each adds to the one object `page`."""
 LIBRARY = "echarts.min.js"
 ICON = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M3 13V8L8 3l5 5v5M3 8h10' fill='none' stroke='%230072B2' stroke-width='1.6'/%3E%3C/svg%3E"  # noqa: E501 - one address

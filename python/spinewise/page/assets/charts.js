@@ -140,15 +140,21 @@ page.seriesOf = function (model, one, place, xs) {
     color: colour, lineStyle: { width: 1.8, type: one.dash, color: colour }, itemStyle: { color: colour },
     emphasis: { focus: 'series', lineStyle: { width: 2.6 } }, connectNulls: false, z: 3,
   }];
-  if (one.half.some((half) => half !== null)) made.push(page.whiskers(one, colour, shift, spot));
+  if (one.half.some((half) => half !== null)) made.push(page.whiskers(one, colour, shift, spot, page.floor(model)));
   return made;
+};
+
+// The least value that a chart can show.
+page.floor = function (model) {
+  const ys = model.curves.flatMap((one) => one.y).filter((y) => y > 0);
+  return model.y.scale === 'log' ? 0.85 * Math.min(...ys) : -Infinity;
 };
 
 // Points over words stand beside each other.
 page.shift = (model, place) => (model.x.scale === 'words' ? (place - (model.curves.length - 1) / 2) * Math.min(9, 60 / model.curves.length) : 0);
 
-// Intervals as lines with ends.
-page.whiskers = function (one, colour, shift, spot, flat = false) {
+// Intervals as lines with ends; none reaches below `floor`, which on a logarithmic axis is above zero.
+page.whiskers = function (one, colour, shift, spot, floor, flat = false) {
   return {
     name: one.label, type: 'custom', silent: true, clip: true, z: 2, tooltip: { show: false }, itemStyle: { color: colour },
     data: one.x.map((x, at) => (flat ? [one.y[at], x, one.half[at]] : [x, spot(one.y[at]), one.half[at]])),
@@ -156,9 +162,8 @@ page.whiskers = function (one, colour, shift, spot, flat = false) {
       const half = api.value(2);
       if (!isFinite(half) || half === null) return null;
       const [x, y] = [api.value(0), api.value(1)];
-      const low = flat ? api.coord([Math.max(x - half, 0), y]) : api.coord([x, y - half]);
+      const low = flat ? api.coord([Math.max(x - half, floor), y]) : api.coord([x, Math.max(y - half, floor)]);
       const high = flat ? api.coord([x + half, y]) : api.coord([x, y + half]);
-      if (!isFinite(low[1])) low[1] = high[1] + 40;
       const style = { stroke: flat ? page.css('--ink') : colour, lineWidth: 1.1, opacity: 0.8 };
       const cap = ([cx, cy]) => ({ type: 'line', style, shape: flat ? { x1: cx, x2: cx, y1: cy - 3, y2: cy + 3 } : { x1: cx - 3, x2: cx + 3, y1: cy, y2: cy } });
       return {
@@ -214,7 +219,7 @@ page.barOption = function (model) {
     xAxis: wide ? x : { ...x, min: 0, max: page.above(Math.max(...ends)) },
     yAxis: { type: 'category', data: labels, inverse: true, axisTick: { show: false }, axisLine: { lineStyle: { color: page.css('--line') } },
       axisLabel: { ...page.chartText(), color: page.css('--ink'), width: 130, overflow: 'truncate' } },
-    series: [bars, page.whiskers(halves, page.css('--ink'), 0, (y) => y, true)],
+    series: [bars, page.whiskers(halves, page.css('--ink'), 0, (y) => y, wide ? 0.85 * Math.min(...values) : 0, true)],
   };
 };
 

@@ -40,6 +40,7 @@ page.begin = async function () {
   document.documentElement.dataset.ready = 'yes';
 };
 
+window.page = page;
 page.begin().catch((error) => {
   const text = `The charts could not be drawn (${error}); the tables are whole. A browser of 2023 or newer draws them.`;
   document.querySelector('main').prepend(page.element('p', { class: 'answer bad', role: 'alert' }, text));

@@ -14,6 +14,7 @@ page.Player = class {
     Object.assign(this, { element, model, frame: 0, playing: false, speed: 1, name: model.tracks[0].quantities[0]?.name });
     this.frames = model.tracks[0].frames;
     this.took = [];
+    this.Drawing = { lines: page.Fabric, cells: page.Cells }[model.drawn];
     this.controls();
     this.tracks = model.tracks.map((track, number) => this.track(track, number));
     this.told = page.element('p', { class: 'note told', 'aria-live': 'polite' });
@@ -71,7 +72,7 @@ page.Player = class {
     const state = page.element('p', { class: 'note state' });
     figure.append(page.element('figcaption', {}, track.label), drawing, state, heat);
     this.row.append(figure);
-    const made = { model: track, state, fabric: new page.Fabric(drawing, this.model.fabric, track), heat: new page.Heat(heat, this.model.fabric, track) };
+    const made = { model: track, state, fabric: new this.Drawing(drawing, this.model.fabric, track), heat: new page.Heat(heat, this.model.fabric, track) };
     made.fabric.frameUs = made.heat.frameUs = this.model.frame_us;
     made.fabric.onHover = (at) => { this.over = at; this.tell(at, number); };
     made.heat.onPick = (links, frame) => { this.show(frame); this.pickLinks(links); };
@@ -182,13 +183,15 @@ page.Player = class {
     if (this.frame >= this.frames - 1) this.show(0);
     let before = performance.now();
     let exact = this.frame;
+    let shown = this.frame;
     const tick = (now) => {
       if (!this.playing) return;
       this.took.push(now - before);
-      exact = (Math.round(exact) === this.frame ? exact : this.frame) + ((now - before) / 1e3 / SECONDS) * this.frames * this.speed;
+      if (this.frame !== shown) exact = this.frame; // somebody has moved it
+      exact += ((now - before) / 1e3 / SECONDS) * this.frames * this.speed;
       before = now;
       if (Math.floor(exact) !== this.frame) this.show(Math.floor(exact));
-      exact = Math.max(exact, this.frame);
+      shown = this.frame;
       if (this.frame >= this.frames - 1) this.toggle();
       else requestAnimationFrame(tick);
     };
