@@ -20,3 +20,6 @@
 | `compose` | the advice put together |
 | `show`, `files` | one screen; advice.json and advice.md |
 """
+
+BUDGET_S = 300.0
+"""Wall seconds that an advice may take unless somebody says otherwise."""

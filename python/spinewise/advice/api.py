@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from spinewise.advice import BUDGET_S
 from spinewise.advice import aims as aims_
 from spinewise.advice.answer import Advice
 from spinewise.advice.candidates import Field, find, may_list
@@ -26,7 +27,6 @@ from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
 
-BUDGET_S = 300.0
 DOUBT = 2.0
 """Estimates of runs are within this factor."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from spinewise.advice.answer import LevelAnswer, Outlier, Share, Status
 from spinewise.advice.candidates import LEVELS, Candidate
-from spinewise.advice.conduct import STRESS_SCHEMES, Course
+from spinewise.advice.conduct import PILOT, STRESS_SCHEMES, Course
 from spinewise.advice.gear import steps
 from spinewise.advice.race import Race
 from spinewise.advice.stress import Regret
@@ -128,7 +128,7 @@ def outlier(course: Course, label: str, others: Sequence[str]) -> Outlier | None
     race = course.race
     peers = [one for one in others if one != label and one in race.values]
     seeds = race.seeds([label, *peers])
-    if not peers or len(seeds) < PILOT_SEEDS:
+    if not peers or len(seeds) < PILOT:
         return None
     usual = np.median([np.log(race.column(one, 0, seeds)) for one in peers], axis=0)
     ratios = np.log(race.column(label, 0, seeds)) - usual
@@ -141,9 +141,6 @@ def outlier(course: Course, label: str, others: Sequence[str]) -> Outlier | None
     return Outlier(
         good, len(seeds), seeds[place], behind, cause(course, label, seeds, place) if good < len(seeds) else ""
     )
-
-
-PILOT_SEEDS = 3
 
 
 def cause(course: Course, label: str, seeds: Sequence[int], place: int) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from spinewise.advice import BUDGET_S
 from spinewise.cli.arguments import share, span, whole
 from spinewise.cli.pieces import add_engine, add_output, add_spec, add_store, new_command
-
-BUDGET_S = 300.0
 
 
 def add_advise(commands: Any) -> None:

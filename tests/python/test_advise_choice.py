@@ -1,0 +1,119 @@
+"""From a race to the choice, on numbers that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spinewise as sw
+from spinewise.advice import choice
+from spinewise.advice.aims import Aim
+from spinewise.advice.candidates import find, may_list
+from spinewise.advice.choice import choose, outlier, to_test, worst_regret
+from spinewise.advice.conduct import Course
+from spinewise.advice.stress import Regret
+from spinewise.advice.trials import PLAIN, Trials
+from spinewise.sweeps.local import Local
+from spinewise.sweeps.store import in_memory
+
+SPEC: dict[str, Any] = {
+    "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+    "traffic": [{"name": "swap", "kind": "permutation", "size_bytes": 1000}],
+}
+SCHEMES = "ecmp,packet_scatter,rps,hermes,flowbender,letflow,drill"
+SEEDS = 24
+
+
+@contextmanager
+def course(values: dict[str, float], band: float = 0.05, spread: float = 0.01) -> Iterator[Course]:
+    """A course whose race has been run: each scheme has this value, with a little spread, on all seeds."""
+    aim = Aim("mean", "round time", "swap")
+    rng = np.random.default_rng(1)
+    with in_memory() as ledger:
+        who = find(SPEC, may_list(None), SCHEMES)
+        made = Course(
+            spec=SPEC, resolved=sw.resolve(SPEC), aims=[aim], who=who,
+            trials=Trials("", {PLAIN: SPEC}, [aim], ledger, Local(1)), budget_s=1.0, first_seed=1,
+        )  # fmt: skip
+        made.race.bands = (band,)
+        for candidate in who.candidates:
+            if candidate.label in values:
+                made.race.enter(candidate.label, candidate.tier)
+        for seed in range(1, SEEDS + 1):
+            for label, value in values.items():
+                made.race.tell(label, seed, (value * float(np.exp(spread * rng.standard_normal())),))
+        made.race.look()
+        yield made
+
+
+def test_the_cheapest_of_what_is_tied_wins() -> None:
+    """Spraying is as good as DRILL and needs no new switch; ECMP is the answer of those who change nothing."""
+    with course({"ecmp": 2.0, "rps": 1.0, "drill": 1.0, "hermes": 1.4}) as made:
+        found = choose(made)
+        assert found.advised == "rps"
+        assert set(found.tied) == {"rps", "drill"}
+        assert {one.level: one.advised for one in found.levels} == {
+            "as it is": "ecmp", "configuration": "rps", "hosts": "rps", "switches": "rps",
+        }  # fmt: skip
+        assert found.levels[-1].than_today[0].mean == pytest.approx(-0.5, abs=0.02)
+        assert found.levels[0].than_today == ()
+        assert all(one.settled for one in found.levels)
+
+
+def test_what_is_better_by_more_than_the_band_is_worth_its_price() -> None:
+    """DRILL beats spraying by a fifth: those who may change switches are told so, the others are not."""
+    with course({"ecmp": 2.0, "rps": 1.2, "drill": 1.0}) as made:
+        found = choose(made)
+        assert found.advised == "drill"
+        assert found.tied == ("drill",)
+        assert {one.level: one.advised for one in found.levels}["configuration"] == "rps"
+
+
+def test_a_sure_difference_below_the_band_costs_nothing() -> None:
+    """Three percent, ever so sure, within a band of five: the cheaper one."""
+    with course({"ecmp": 1.03, "drill": 1.0}, spread=0.001) as made:
+        assert choose(made).advised == "ecmp"
+
+
+def test_what_can_be_bought_comes_first_among_equals() -> None:
+    """Random spraying is a mode of switches that are sold, round robin is not known to be."""
+    with course({"ecmp": 2.0, "packet_scatter": 1.0, "rps": 1.0}) as made:
+        assert choose(made).advised == "rps"
+
+
+def test_what_breaks_less_comes_first_among_equals() -> None:
+    """Two schemes of hosts, neither sold: the one with the smaller greatest regret."""
+    with course({"ecmp": 2.0, "hermes": 1.0, "flowbender": 1.0}) as made:
+        for fragile, hardy in (("hermes", "flowbender"), ("flowbender", "hermes")):
+            worst = worst_regret({
+                "link down": [Regret(hardy, 0.0, 0.0, 0.0, 3), Regret(fragile, 0.6, 0.5, 0.7, 3)],
+                "half buffers": [Regret(fragile, 0.0, 0.0, 0.0, 3), Regret(hardy, 0.1, 0.0, 0.2, 3)],
+            })  # fmt: skip
+            assert worst == {hardy: 0.1, fragile: 0.6}
+            assert choose(made, worst).advised == hardy
+
+
+def test_what_is_tested_has_the_answer_and_todays_scheme() -> None:
+    """No more than six, the answer first."""
+    with course({"ecmp": 2.0, "rps": 1.0, "drill": 1.0, "letflow": 1.01, "hermes": 1.5}) as made:
+        labels = to_test(made, choose(made))
+        assert labels[:2] == ["rps", "ecmp"]
+        assert {"drill", "letflow"} <= set(labels)
+        assert len(labels) <= 6
+
+
+def test_an_outlying_seed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One seed of 24 is half as bad again; the others are as usual."""
+    monkeypatch.setattr(choice, "cause", lambda *_: "timeouts: 3, usually 0")
+    with course({"ecmp": 2.0, "rps": 1.0, "drill": 1.0}) as made:
+        made.race.values["rps"][7] = (1.5,)
+        found = outlier(made, "rps", ["drill"])
+        assert found is not None
+        assert (found.good, found.seeds, found.seed) == (SEEDS - 1, SEEDS, 7)
+        assert found.share == pytest.approx(0.5, abs=0.05)
+        assert found.cause == "timeouts: 3, usually 0"
+        assert outlier(made, "rps", []) is None
