@@ -13,7 +13,7 @@ from spinewise.comparison.tables import notes, scope_tables
 from spinewise.measures.entries import By
 from spinewise.show.terminal import Grid
 
-GATED = {"all_reduce", "all_to_all", "rpc"}
+GATED = {"all_reduce", "all_to_all", "dag", "rpc"}
 """Kinds of traffic whose flows wait for each other: what counts is when all are done."""
 
 

@@ -39,6 +39,7 @@ _OPERATION = re.compile(
 _WAIT = re.compile(r"(?P<after>[A-Za-z]\w*)\s+(?P<how>i?requires)\s+(?P<before>[A-Za-z]\w*)")
 _RANK = re.compile(r"rank\s+(\d+)\s*\{")
 _OPTION = re.compile(r"\s+(tag|cpu|nic)\s+(-?\d+)")
+_OPTIONS = re.compile(r"(?:\s+(?:tag|cpu|nic)\s+-?\d+)*\s*")
 _REMARK = re.compile(r"//.*")
 
 
@@ -100,6 +101,9 @@ def without_remarks(lines: list[Line]) -> Iterator[Line]:
     inside = False
     for line in lines:
         text = " ".join(line.tokens)
+        if not inside and "/" not in text:
+            yield line
+            continue
         kept = ""
         while text:
             mark = "*/" if inside else "/*"
@@ -160,7 +164,8 @@ def read_operation(reading: Reading, line: Line, match: re.Match[str]) -> Operat
     """A message or a computation."""
     assert reading.rank is not None
     id_ = f"r{reading.rank}.{match['label'] or f'line{line.number}'}"
-    options = read_options(line, match["rest"] if match["message"] else match["more"])
+    further = match["rest"] if match["message"] else match["more"]
+    options = read_options(line, further) if further else {}
     if match["time"]:
         unit = options.get("cpu", 0)
         return Operation(id_, reading.rank, "calc", duration_ps=int(match["time"]) * PS_PER_NS, unit=unit)
@@ -181,8 +186,9 @@ def read_operation(reading: Reading, line: Line, match: re.Match[str]) -> Operat
 def read_options(line: Line, text: str) -> dict[str, int]:
     """What follows an operation: tag, cpu and nic with their numbers."""
     options = {name: int(value) for name, value in _OPTION.findall(text)}
-    if _OPTION.sub("", text).strip():
-        raise line.error("all", text.strip(), '"tag N", "cpu N" or "nic N"')
+    if not _OPTIONS.fullmatch(text):
+        odd = _OPTION.sub("", text).strip()
+        raise line.error("all", odd or text.strip(), '"tag N", "cpu N" or "nic N"')
     return options
 
 

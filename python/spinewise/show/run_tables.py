@@ -11,7 +11,7 @@ from rich.text import Text
 from spinewise.measures import units
 from spinewise.measures.entries import By
 from spinewise.measures.links import hottest
-from spinewise.measures.report import Report
+from spinewise.measures.report import Operations, Report
 from spinewise.measures.summary import ALL, ClassSummary, Distribution, Packets, Summary
 from spinewise.runs.result import Result
 from spinewise.show.terminal import Grid, new_table
@@ -211,6 +211,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
         lines.append(fault_line(summary.faults))
     if summary.deadlock:
         lines.append(deadlock_line(summary.deadlock))
+    lines.extend(operations_line(told) for told in report.get("operations", []))
     lines.extend(notice.line() for notice in summary.warnings)
     lines.append(
         f"simulated {units.duration(float(report['stop_ps']) / 1e12)} in"
@@ -222,6 +223,14 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
         " (the words: docs/glossary.md)"
     )
     return lines
+
+
+def operations_line(told: Operations) -> str:
+    """How far the operations of an entry came."""
+    return (
+        f"operations of traffic[{told['entry']}]: {told['ended']:,} of {told['operations']:,} have ended,"
+        f" the last at {units.duration(told['end_ps'] / 1e12)}"
+    )
 
 
 def fault_line(faults: dict[str, int]) -> str:
