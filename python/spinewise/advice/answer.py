@@ -246,7 +246,8 @@ class Advice:
         notes: what else is to be known.
         effort: what it cost.
         method: the statistics, with their source.
-        alpha: chance that the best scheme was dropped.
+        alpha: at most the chance that the best scheme was dropped at any look.
+        confidence: of each interval of the race, at all looks together.
     """
 
     format: str
@@ -279,6 +280,7 @@ class Advice:
     effort: Effort
     method: str
     alpha: float
+    confidence: float
 
     def entrant(self, label: str) -> Entrant:
         """The scheme of this label.

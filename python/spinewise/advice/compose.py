@@ -75,6 +75,7 @@ def compose(course: Course, cases: Sequence[Case], tried: Mapping[str, Sequence[
         effort=effort(course, cases),
         method=METHOD,
         alpha=race.alpha,
+        confidence=1.0 - race.share,
     )
 
 

@@ -146,8 +146,11 @@ def surely(advice: Advice) -> list[str]:
     band = units.percent(aim.band)
     rest = [label for label in advice.tied if label != advice.advised]
     how = f"settled: what is left is known to within {band}" if advice.ended == "settled" else "the budget is spent"
-    sure = units.percent(1.0 - advice.alpha)
-    lines = [f"{how}, after {spent.seeds} seeds; intervals hold at all looks, {sure} of them all together"]
+    each, error = units.percent(advice.confidence, 4), units.percent(advice.alpha, 2)
+    lines = [
+        f"{how}, after {spent.seeds} seeds; each interval holds at all looks with {each}, and at most {error} of races"
+        " drop the best scheme"
+    ]
     if rest:
         lines.append(f"not told apart from it: {few(rest)}; {advice.advised} is the cheapest to deploy within {band}")
     else:
