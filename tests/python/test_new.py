@@ -180,7 +180,7 @@ def test_answers_make_a_spec(
     spec = sw.resolve(path)
     assert (spec["topology"]["k"], spec["transport"]["kind"], spec["traffic"][0]["load"]) == (4, "rdma", 0.3)
     assert [change["rate_gbps"] for change in spec["topology"]["override"]] == [10, 20]
-    assert 'What is to be good here: "mean FCT of web"' in path.read_text()
+    assert 'The aim: "mean FCT of web"' in path.read_text()
 
 
 @pytest.mark.parametrize(("end", "code"), [(KeyboardInterrupt, 130), (EOFError, 2)])

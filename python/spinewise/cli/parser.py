@@ -34,7 +34,7 @@ SIZE_HELP = {
     "host_gbps": "rate of the hosts' links, Gbps [25]",
     "link_gbps": "rate of the links between switches, Gbps [100]",
     "load": "load, as a share of the leaves' uplinks, or of the hosts' links if these carry less [0.5]",
-    "incast": "hosts that send to one at once beside the workload, again and again [0: none]",
+    "incast": "incast: hosts that send to one at once, again and again, beside the workload [0: none]",
 }
 
 
@@ -103,7 +103,7 @@ def add_new(commands: Any) -> None:
         commands,
         "new",
         "new",
-        "Write a commented spec to start from: by options, or asked in a terminal when none is given.",
+        "Write a commented spec to start from, by options; without any, questions are asked in the terminal.",
     )
     parser.add_argument(
         "path", nargs="?", default="fabric.toml", metavar="PATH", help="a .toml file, or a folder for it [fabric.toml]"
@@ -122,7 +122,7 @@ def add_new(commands: Any) -> None:
     parser.add_argument(
         "--workload", metavar="NAME", help="a distribution of flow sizes, all_reduce or all_to_all [web_search]"
     )
-    parser.add_argument("--aim", metavar="TEXT", help='what is to be good ["p99 slowdown of web"]')
+    parser.add_argument("--aim", metavar="TEXT", help='what to optimise for ["p99 slowdown of web"]')
     parser.add_argument("--schemes", metavar="A,B,…", help="schemes that are compared, the first is the baseline")
     parser.add_argument("--force", action="store_true", help="replace the spec that is there")
 

@@ -101,7 +101,7 @@ def questions(numbers: Mapping[str, Read]) -> list[Question]:
         Question("workload", f"Workload: {', '.join(known_workloads)}", choice(known_workloads),
                  lambda known: known.workload),
         number("load", "Load, as a share of the leaves' uplinks", lambda known: known.workload not in COLLECTIVES),
-        number("incast", "Hosts that send to one at once beside it, 0 for no such bursts"),
+        number("incast", "Incast: hosts that send to one at once, 0 for none"),
     ]  # fmt: skip
 
 
@@ -117,6 +117,6 @@ def last_questions() -> list[Question]:
         return tuple(one.strip() for one in text.split(",") if one.strip())
 
     return [
-        Question("aim", "What is to be good", str, lambda known: known.aims),
+        Question("aim", "Aim, what to optimise for", str, lambda known: known.aims),
         Question("schemes", "Schemes to compare", names, lambda known: ",".join(known.compared)),
     ]

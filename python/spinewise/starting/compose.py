@@ -11,16 +11,16 @@ BURST_BYTES = 20_000
 BURST_PERIOD_US = 1_000
 
 OPENING = (
-    "A spec of Spinewise: what is simulated. Change it to be your fabric; every key that is not here has a default."
-    " `spinewise validate` checks the file, and says how long a run takes. Editors that know TOML schemas complete and"
-    " explain keys by the first line."
+    "A spec of Spinewise: what is simulated. Change it to match your fabric; a key that is not here has its default."
+    " `spinewise validate` checks the file, and says how long a run takes. The first line lets"
+    " editors that know TOML schemas complete and explain keys."
 )
 
 
 def text(wishes: Wishes, schema: str) -> str:
     """The file; `schema` is how it names its schema."""
     parts = [
-        "\n".join([f"#:schema {schema}", *comment(OPENING), *comment(f'What is to be good here: "{wishes.aims}".')]),
+        "\n".join([f"#:schema {schema}", *comment(OPENING), *comment(f'The aim: "{wishes.aims}".')]),
         table("", ["top level"], {"name": wishes.name, "seed": 1}).lstrip("\n"),
         topology(wishes),
         *overrides(wishes),
@@ -77,7 +77,7 @@ def workload(wishes: Wishes) -> str:
         return table("[[traffic]]", of, keys, name)
     remarks = name | {
         "cdf": "The distribution of flow sizes: `spinewise workloads` lists them; cdf_file names one of your own.",
-        "duration_us": f"How long flows arrive: about {FLOWS} of them or more. Longer runs tell tails better.",
+        "duration_us": f"How long flows arrive: {FLOWS} of them or more. Longer runs tell tails better.",
     }
     keys = {"name": wishes.entry, "kind": "poisson", "cdf": wishes.workload, "load": wishes.load}
     keys["load_of"] = wishes.load_of
@@ -94,7 +94,12 @@ def bursts(wishes: Wishes) -> list[str]:
         "repeat": max(1, lasts // BURST_PERIOD_US), "period_us": BURST_PERIOD_US,
     }  # fmt: skip
     return [
-        table("[[traffic]]", ["[[traffic]]", '[[traffic]] kind = "incast"'], keys, {"kind": "What is sent beside."})
+        table(
+            "[[traffic]]",
+            ["[[traffic]]", '[[traffic]] kind = "incast"'],
+            keys,
+            {"kind": "Many hosts send to one at once, again and again."},
+        )
     ]
 
 

@@ -66,7 +66,7 @@ class Wishes:
         workload: a distribution of flow sizes that is built in, or a collective operation.
         load: of the hosts' traffic, as a share of the leaves' uplinks or, if that is less, of the hosts' links.
         incast: how many hosts send to one at once; 0 for no such bursts.
-        aim: what is to be good, as `spinewise advise --aim` takes it; None for what suits the workload.
+        aim: what to optimise for, as `spinewise advise --aim` takes it; None for what suits the workload.
         schemes: which schemes are compared; empty for some that suit the transport.
     """
 
@@ -93,7 +93,7 @@ class Wishes:
 
     @property
     def aims(self) -> str:
-        """What is to be good."""
+        """What to optimise for."""
         of_rounds = self.workload in COLLECTIVES
         return self.aim or (f"mean round time of {self.entry}" if of_rounds else f"p99 slowdown of {self.entry}")
 
