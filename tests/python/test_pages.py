@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -211,3 +212,13 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path, environment: dict[s
     assert "Tutorial" in (tmp_path / "docs" / "index.html").read_text()
     assert "spinewise.run" in (tmp_path / "docs" / "api.html").read_text()
     assert "docs/index.html" in (tmp_path / "index.html").read_text()
+
+
+@pytest.mark.parametrize("script", ["examples/newcomer.sh", "tests/wheel.sh"])
+def test_scripts_call_commands_that_there_are(script: str) -> None:
+    text = (ROOT / script).read_text().replace("\\\n", " ")
+    subprocess.run(["bash", "-n", str(ROOT / script)], check=True)
+    calls = re.findall(r'^ *"?\$?spinewise"? +([a-z].*?)(?: [|>].*)?$', text, re.MULTILINE)
+    assert len(calls) >= 5
+    for call in calls:
+        build_parser().parse(shlex.split(call))
