@@ -59,7 +59,7 @@ class Row:
         if self.status in ("dropped", "behind"):
             return "worse, as said" if self.found.mean > 0.0 else "NOT worse"
         told = "told apart now" if self.found.excludes_zero else "still tied"
-        return f"{told}, {'within' if inside else 'OUTSIDE'} the interval said"
+        return f"{told}, {'within' if inside else 'OUTSIDE'} that"
 
 
 def chosen(advice: Advice) -> list[Entrant]:
@@ -121,7 +121,7 @@ def main() -> None:
         made = trials.seeds(PLAIN, [one.label for one in some])
         rows = [row(one, advice, trials, made) for one in some if one.label != advice.advised]
     wide = f"{advice.advised} of {advice.name}: {advice.aims[0].text}; said on {advice.effort.seeds} seeds"
-    table = terminal.new_table(wide, ["scheme", "was"], ["said", f"on {len(made)} other seeds", "so"])
+    table = terminal.new_table(wide, ["scheme", "was", "said", f"on {len(made)} other seeds", "so"], [])
     for one in sorted(rows, key=lambda found: found.found.mean):
         low, high = percent(one.found.low), percent(one.found.high)
         said = f"{percent(one.said)} [{percent(one.low)}, {percent(one.high)}]"

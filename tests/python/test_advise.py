@@ -191,9 +191,9 @@ def test_every_scheme_has_a_level() -> None:
         level({"name": "new"}, "ecmp")
 
 
-def test_every_scheme_has_a_word_on_gear() -> None:
-    """gear.toml has a line for each, and each step a source; those without a product have none."""
-    assert set(gear().scheme) == set(sheets())
+def test_gear_has_its_sources() -> None:
+    """Every step has a source, every scheme in gear.toml is one; a scheme without a product has no step."""
+    assert set(gear().scheme) <= set(sheets())
     assert all(step.source and step.do for step in gear().step.values())
     used = {name for names in (*gear().scheme.values(), *gear().transport.values()) for name in names}
     assert used == set(gear().step)

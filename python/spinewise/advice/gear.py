@@ -38,7 +38,7 @@ class Gear:
 
     Attributes:
         step: steps by name.
-        scheme: names of the steps of each scheme; of none if no product has it.
+        scheme: names of the steps of each scheme that a product has.
         transport: names of the steps that go with a transport, whatever the scheme.
     """
 
@@ -55,12 +55,8 @@ def gear() -> Gear:
 
 
 def steps(scheme: str, transport: str) -> tuple[Step, ...]:
-    """How to turn a scheme on; empty where no product is known that has it.
-
-    Raises:
-        KeyError: gear.toml does not say.
-    """
+    """How to turn a scheme on; empty where no product is known that has it."""
     found = gear()
-    names = found.scheme[scheme]
-    more = found.transport.get(transport, []) if names or scheme == "ecmp" else []
+    names = found.scheme.get(scheme, [])
+    more = found.transport.get(transport, []) if names else []
     return tuple(found.step[name] for name in [*names, *more])
