@@ -9,7 +9,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 SHELLS = ("bash", "zsh", "fish")
 CALLED = "_ARGCOMPLETE"
@@ -60,7 +59,7 @@ def completer_of(action: argparse.Action) -> Completer | None:
 def registry(kind: str) -> Completer:
     """Names of one kind of things."""
 
-    def complete(**_: Any) -> list[str]:
+    def complete(**_: object) -> list[str]:
         return names(kind)
 
     return complete
@@ -76,21 +75,21 @@ def names(kind: str) -> list[str]:
 def several(known: Callable[[], list[str]]) -> Completer:
     """Names separated by commas: the last one is completed, those before it are kept."""
 
-    def complete(prefix: str, **_: Any) -> list[str]:
+    def complete(prefix: str, **_: object) -> list[str]:
         before, comma, _last = prefix.rpartition(",")
         return [f"{before}{comma}{name}" for name in known()]
 
     return complete
 
 
-def workloads(**_: Any) -> list[str]:
+def workloads(**_: object) -> list[str]:
     """Workloads of `new`."""
     from spinewise.starting.wishes import workloads as known  # noqa: PLC0415
 
     return known()
 
 
-def spec_files(prefix: str, **more: Any) -> list[str]:
+def spec_files(prefix: str, **more: object) -> list[str]:
     """Spec files here, and scenarios."""
     from argcomplete.completers import FilesCompleter  # noqa: PLC0415
 
@@ -99,7 +98,7 @@ def spec_files(prefix: str, **more: Any) -> list[str]:
     return [one.name for one in scenarios()] + list(FilesCompleter(("toml",))(prefix, **more))
 
 
-def keys(**_: Any) -> list[str]:
+def keys(**_: object) -> list[str]:
     """Keys of a spec, as ``--set`` takes them."""
     from spinewise.schemas.spec import entries  # noqa: PLC0415
 

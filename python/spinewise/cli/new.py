@@ -7,19 +7,19 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 from spinewise.advice import aims
 from spinewise.cli.arguments import SIZES
 from spinewise.cli.output import print_json
-from spinewise.errors import SpecError
+from spinewise.errors import SpecError, nearest
 from spinewise.measures import units
 from spinewise.runs.validation import Validation, validate
 from spinewise.show.progress import say
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse_list
 from spinewise.starting import asking, compose, place
-from spinewise.starting.wishes import FAT_TREE, LEAF_SPINE, SlowLink, Wishes, distributions, workloads
+from spinewise.starting.wishes import FAT_TREE, LEAF_SPINE, Given, SlowLink, Wishes, distributions, workloads
 
 OPTIONS = {
     "topology.leaves": "--leaves", "topology.spines": "--spines", "topology.k": "--k",
@@ -36,9 +36,9 @@ def command(args: argparse.Namespace) -> int:
     where = place.Place.of(args.path)
     place.check(where, force=args.force)
     start = Wishes(name=where.name)
-    given = {field: value for field, value in vars(args).items() if field in Wishes.__dataclass_fields__ and value}
+    given = options(args)
     asked = not given and not args.json and sys.stdin.isatty() and sys.stdout.isatty()
-    wishes = by_answers(start) if asked else by_options(start, given)
+    wishes = by_answers(start) if asked else replace(start, **given)
     text = compose.text(wishes, f"./{where.schema.name}")
     found = checked(text, wishes.compared)
     aims.parse(wishes.aims, found.spec)
@@ -51,24 +51,27 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def by_options(start: Wishes, given: dict[str, Any]) -> Wishes:
+def options(args: argparse.Namespace) -> Given:
     """The wishes that options say.
 
     Raises:
         SpecError: an option does not go with the topology, or names what there is not.
     """
-    topology = given.get("topology", start.topology)
+    said: dict[str, object] = {name: value for name, value in vars(args).items() if value is not None}
+    topology: str = args.topology or Wishes.topology
     for field, needed in ONLY.items():
-        if field in given and topology != needed:
-            raise SpecError(f"--{field}", given[field], f"only with --topology {needed}")
-    links = tuple(SlowLink.of(text, topology) for text in given.pop("slow_links", ()))
-    if (workload := given.get("workload", start.workload)) not in workloads():
-        raise SpecError("--workload", workload, ", ".join(workloads()))
-    if workload not in distributions() and "load" in given:
-        raise SpecError("--load", given["load"], f"no load: {workload} is as fast as it can be")
-    if "schemes" in given:
-        given["schemes"] = tuple(one.strip() for one in given["schemes"].split(",") if one.strip())
-    return replace(start, **given, slow_links=links)
+        if field in said and topology != needed:
+            raise SpecError(f"--{field}", said[field], f"only with --topology {needed}")
+    workload: str = args.workload or Wishes.workload
+    if workload not in workloads():
+        raise SpecError("--workload", workload, ", ".join(workloads()), nearest(workload, workloads()))
+    if workload not in distributions() and args.load:
+        raise SpecError("--load", args.load, f"no load: {workload} is as fast as it can be")
+    if args.slow_links:
+        said["slow_links"] = tuple(SlowLink.of(text, topology) for text in args.slow_links)
+    if args.schemes:
+        said["schemes"] = tuple(one.strip() for one in args.schemes.split(",") if one.strip())
+    return cast(Given, {name: value for name, value in said.items() if name in Given.__annotations__})
 
 
 def by_answers(start: Wishes) -> Wishes:

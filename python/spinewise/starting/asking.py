@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import cast
 
 from spinewise.errors import SpecError
 from spinewise.starting import wishes
-from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, SLOW_LINK, SlowLink, Wishes
+from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, SLOW_LINK, Given, SlowLink, Wishes
 
-Read = Callable[[str], Any]
+Read = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def ask(
             except (argparse.ArgumentTypeError, SpecError) as error:
                 tell(f"  allowed is {getattr(error, 'allowed', error)}")
                 continue
-            known = replace(known, **{question.field: value})
+            known = replace(known, **cast(Given, {question.field: value}))
             break
     return known
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import TypedDict
 
 from spinewise import core
 from spinewise.errors import SpecError
@@ -46,6 +47,25 @@ class SlowLink:
             between = " or ".join(f"{lower}0:{upper}1:10" for lower, upper in sorted(pairs, reverse=True))
             raise SpecError("--slow-link", text, f"NODE:NODE:GBPS of a {topology}, such as {between}")
         return cls(((found[1], int(found[2])), (found[3], int(found[4]))), float(found[5]))
+
+
+class Given(TypedDict, total=False):
+    """Some of the wishes, by field of `Wishes`."""
+
+    topology: str
+    leaves: int
+    spines: int
+    k: int
+    hosts_per_leaf: int
+    host_gbps: float
+    link_gbps: float
+    slow_links: tuple[SlowLink, ...]
+    transport: str
+    workload: str
+    load: float
+    incast: int
+    aim: str
+    schemes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
