@@ -69,7 +69,12 @@ def write_pcapng(args: argparse.Namespace, result: Result) -> Written:
     with bars() as bar:
         result = capture.captured(result, args.capture, args.run, RunProgress(bar, "capture"))
     write_file(args.pcapng, capture.blocks(result, args.snap_bytes), force=args.force, option="--pcapng")
-    return {"packets": sum(port["kept"] for port in result.report["captured"])}
+    ports = result.report["captured"]
+    if len(ports) > 1 and not args.json:
+        print(
+            f"{len(ports)} ports in one file: for Wireshark's TCP analysis, write one with --capture {ports[0]['name']}"
+        )
+    return {"packets": sum(port["kept"] for port in ports)}
 
 
 def write_perfetto(args: argparse.Namespace, result: Result) -> Written:
