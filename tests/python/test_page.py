@@ -21,6 +21,7 @@ from spinewise.cli import main
 from spinewise.explanation.explain import Choices
 from spinewise.page import again
 from spinewise.page.grids import value_of
+from spinewise.page.of_comparison import either
 from spinewise.page.packed import DTYPES, Block
 
 
@@ -298,3 +299,13 @@ def test_arrays_come_back_as_they_were() -> None:
     for ref, kind, values in zip(refs, ("<u1", "<f4", "<u2"), ([1, 2, 3], [0.5, -7.25], [65535]), strict=True):
         assert (4 + length + ref.at) % 4 == 0
         assert np.frombuffer(arrays, kind, ref.count, ref.at).tolist() == values
+
+
+@pytest.mark.parametrize(("names", "words"), [(["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")])
+def test_ties_are_named_in_words(names: list[str], words: str) -> None:
+    assert either(names) == words
+
+
+def test_what_a_section_says_is_not_said_again(ran: Path, tmp_path: Path) -> None:
+    found = page(ran, out=tmp_path / "page.html")
+    assert found.text.count("it came out alike") == 1

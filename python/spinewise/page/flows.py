@@ -19,6 +19,8 @@ MOST_PACKETS = 2_000
 """Packets shown of a flow: all that moved or were sent again, and of the others as many as fit."""
 MOST_LINES = 6
 """Links whose queues are drawn."""
+MOST_POINTS = 400
+"""Points of such a line."""
 NOTABLE = 0.02
 """A share of packets that is worth a word."""
 
@@ -94,14 +96,25 @@ def met(choices: Choices, shown: np.ndarray[Any, np.dtype[Any]]) -> Chart:
             colour=COLOURS[place % len(COLOURS)],
             dash="solid",
             symbol="none",
-            x=rounded([time for time, _ in of_link[name]]),
-            y=rounded([size for _, size in of_link[name]]),
+            x=rounded([time for time, _ in extremes(of_link[name])]),
+            y=rounded([size for _, size in extremes(of_link[name])]),
         )
         for place, name in enumerate(worst)
     )
     left = len(of_link) - len(worst)
     title = "Queues that its packets found on their paths" + (f", the longest {MOST_LINES}" if left > 0 else "")
     return Chart(title, Axis("time [µs]", "near"), Axis("queued [kB]"), curves)
+
+
+def extremes(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """A line of at most `MOST_POINTS` points: of each stretch of it the least and the greatest stay, in order."""
+    if len(points) <= MOST_POINTS:
+        return points
+    made = []
+    for stretch in np.array_split(np.arange(len(points)), MOST_POINTS // 2):
+        own = [points[at] for at in stretch]
+        made += sorted({min(own, key=lambda point: point[1]), max(own, key=lambda point: point[1])})
+    return made
 
 
 def told(facts: dict[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -22,7 +22,9 @@ def body(page: Page) -> str:
     """The page between `<main>` and its end, and the list of contents before it."""
     places: Callable[[], int] = count().__next__
     parts = "\n".join(part(one, number, places) for number, one in enumerate(page.parts))
-    return f"{contents(page)}\n<main>\n{parts}\n{closing(page)}\n</main>"
+    # What a section says already is not said again.
+    notes = [note for note in page.notes if escape(note) not in parts]
+    return f"{contents(page)}\n<main>\n{parts}\n{closing(notes, page.made)}\n</main>"
 
 
 def contents(page: Page) -> str:
@@ -64,10 +66,10 @@ def drawn(page: Page) -> Iterator[Chart | model.Replay | model.Steps]:
                     yield thing
 
 
-def closing(page: Page) -> str:
+def closing(notes: Sequence[str], made: str) -> str:
     """How the page was made."""
-    notes = "".join(f"<li>{escape(note)}</li>" for note in page.notes)
-    return f"<footer>{f'<ul>{notes}</ul>' if notes else ''}<p>{escape(page.made)}</p></footer>"
+    lines = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f"<footer>{f'<ul>{lines}</ul>' if lines else ''}<p>{escape(made)}</p></footer>"
 
 
 def item(one: model.Item, places: Callable[[], int]) -> str:
@@ -147,13 +149,14 @@ def replay(one: model.Replay, place: int) -> str:
 def steps(one: model.Steps, place: int) -> str:
     """A step chart, and its numbers."""
     heads = ("run", "step", "from [µs]", "to [µs]", "last")
+    most = max(len(steps) for _, steps in one.tracks)
     rows = [
         (label, step.label, shown(step.begin_us), shown(step.end_us), step.last)
         for label, steps in one.tracks
         for step in steps
     ]
     return (
-        f'<figure class="steps"><figcaption>{escape(one.title)}</figcaption>'
+        f'<figure class="steps" style="--rows:{most}"><figcaption>{escape(one.title)}</figcaption>'
         f'<div class="plot" data-place="{place}" role="img" aria-label="{escape(one.title)}"></div>'
         f'{numbers(heads, rows)}</figure><p class="note">{escape(one.note)}</p>'
     )

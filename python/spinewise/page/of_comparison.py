@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from spinewise.comparison import figures
@@ -118,8 +119,13 @@ def card(comparison: Comparison, found: Verdict) -> Answer:
     if not found.ties:
         return Answer(what, found.best, more, "head" if found.value.n > 1 else "unsure")
     everyone = len(found.ties) == len(comparison.labels) - 1
-    head = "none told apart" if everyone else " or ".join([found.best, *found.ties])
+    head = "none told apart" if everyone else either([found.best, *found.ties])
     return Answer(what, head, more, "unsure" if everyone else "head")
+
+
+def either(names: Sequence[str]) -> str:
+    """One of some names, in words."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def tables(comparison: Comparison) -> list[Item]:

@@ -21,8 +21,8 @@ from spinewise.page.model import Fabric, Fault, Link, Node, Path, Quantity, Repl
 from spinewise.page.packed import Block, Ref
 from spinewise.runs.result import Result
 
-MOST_VALUES = 3_000_000
-"""Links times frames of a quantity; with more of them there are fewer frames."""
+MOST_VALUES = 1_600_000
+"""Links times frames times runs of a quantity; with more of them there are fewer frames."""
 FEWEST_FRAMES = 60
 MOST_LINKS = 24_000
 """With more links, those to and from hosts are left out."""
@@ -82,7 +82,7 @@ class Clock:
         """One clock for all these runs, which are sampled alike."""
         interval = runs[0].interval_us
         samples = max(math.ceil(one.until_us / interval) for one in runs)
-        most = max(FEWEST_FRAMES, min(2 * FRAMES, MOST_VALUES // max(links, 1)))
+        most = max(FEWEST_FRAMES, min(2 * FRAMES, MOST_VALUES // max(links * len(runs), 1)))
         step = math.ceil(samples / most)
         return cls(interval, step, math.ceil(samples / step))
 

@@ -18,12 +18,12 @@ page.theme = function () {
   // Paper is white, and shows every chart.
   const print = (on) => () => {
     page.printing = on;
+    document.documentElement.classList.toggle('printing', on);
     apply();
     page.repaint(true);
   };
   addEventListener('beforeprint', print(true));
   addEventListener('afterprint', print(false));
-  page.print = () => print(true)();
   apply();
 };
 
