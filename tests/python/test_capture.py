@@ -320,7 +320,7 @@ def test_a_run_without_a_capture_is_made_once_more(folder: Path, capsys: pytest.
     assert "--capture" in error
     assert "leaf0->spine0" in error
     assert "a file that does not exist yet" in refused(capsys, "export", folder, "--pcapng", out)
-    assert "--pcapng FILE" in refused(capsys, "export", folder)
+    assert "each with a FILE" in refused(capsys, "export", folder)
     assert "together with --pcapng" in refused(capsys, "export", folder, "--fct", out, "--capture", "host0")
 
 

@@ -21,7 +21,8 @@ def command(args: argparse.Namespace) -> int:
     """Write what is asked for, each file whole or not at all."""
     wanted = {option: name for option in WRITERS if (name := getattr(args, option))}
     if not wanted:
-        raise SpecError("export", "(nothing)", " or ".join(f"--{option} FILE" for option in WRITERS))
+        options = ", ".join(f"--{option}" for option in WRITERS)
+        raise SpecError(options, "(nothing)", "one of these at least, each with a FILE")
     refuse_unused(args)
     for option, name in wanted.items():
         checked_place(name, force=args.force, option=f"--{option}")
