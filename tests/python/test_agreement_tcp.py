@@ -44,6 +44,18 @@ def test_names_say_scheme_and_fabric(folder: Path) -> None:
     assert not flows.ideal_fct_ns.any()
 
 
+def test_one_case_can_be_given_by_its_file(folder: Path) -> None:
+    file = folder / "dctcp-letflow-asym.csv.gz"
+    cases, there, _ = recorded.find(file)
+    assert [case.name for case in cases] == ["dctcp-letflow-asym"]
+    assert [case.name for case in there] == ["dctcp-ecmp-sym", "dctcp-letflow-asym"], "baselines may lie beside it"
+    with pytest.raises(SpecError, match="no such option where DIR is the file of one case"):
+        recorded.find(file, ["dctcp-*"])
+    for name in ("flows.csv.gz", "dctcp-ecmp-sym.csv"):
+        with pytest.raises(SpecError, match="this is a file of another name"):
+            recorded.find(write(folder / name))
+
+
 def test_a_file_without_completion_times_is_refused(folder: Path) -> None:
     write(folder / "dctcp-ecmp-sym.csv.gz", "src,dst,size_bytes,start_ns\n0,9,1,0\n")
     case = recorded.find(folder, ["dctcp-ecmp-sym"])[0][0]

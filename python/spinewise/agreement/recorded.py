@@ -120,14 +120,16 @@ def find(
     """The cases in `folder` that fit any pattern (all, without one), all cases there, and what was skipped and why.
 
     Args:
-        folder: where the cases lie.
-        patterns: of names.
-        sidecars: where the files beside them lie, if not in `folder`.
+        folder: where the cases lie, or the file of one of them.
+        patterns: of names; none where `folder` is a file.
+        sidecars: where the files beside them lie, if not in the same folder.
 
     Raises:
         SpecError: there is no such folder, or no case in it, or none that fits.
     """
-    folder = existing(folder, "DIR", f"a folder with files {FORM}")
+    if Path(folder).is_file():
+        folder, patterns = one_file(Path(folder), patterns)
+    folder = existing(folder, "DIR", f"a folder with files {FORM}, or one of them")
     beside = folder if sidecars is None else existing(sidecars, "--sidecars", "a folder with files CASE.toml")
     cases, skipped = [], []
     for path in sorted(folder.glob(f"*{ENDING}")):
@@ -149,6 +151,16 @@ def find(
     if not wanted:
         raise SpecError("--cases", ",".join(patterns), "a pattern that fits one of " + ", ".join(c.name for c in cases))
     return wanted, cases, skipped
+
+
+def one_file(path: Path, patterns: Sequence[str]) -> tuple[Path, list[str]]:
+    """The folder of a case given by its file, and the pattern of its name."""
+    name = path.name.removesuffix(ENDING)
+    if name == path.name or not (_TCP.fullmatch(name) or _RDMA.fullmatch(name)):
+        raise SpecError("DIR", path, f"a folder with files {FORM}, or one of them", "this is a file of another name")
+    if patterns:
+        raise SpecError("--cases", ",".join(patterns), "no such option where DIR is the file of one case")
+    return path.parent, [name]
 
 
 def existing(folder: str | Path, key: str, allowed: str) -> Path:

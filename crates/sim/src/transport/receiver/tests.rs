@@ -256,3 +256,69 @@ fn what_is_here_already_can_be_passed_over_in_silence() {
     assert_eq!(r.on_data(&config, due, &packet(Time(due.0 - 1))).acks, [None, None]);
     assert!(r.on_data(&config, due, &packet(due)).acks[0].is_some_and(|ack| ack.cumulative == 3 * MSS));
 }
+
+#[test]
+fn what_cannot_be_marked_leaves_the_echo_as_it_is() {
+    let echoes = |config: &TcpConfig| {
+        let mut r = TcpReceiver::new(9 * MSS);
+        let packet = |k: u64, ce: bool, retransmit: bool, cwr: bool| Arrival {
+            seq: k * MSS,
+            len: MSS as u32,
+            ce,
+            cwr,
+            retransmit,
+            ..Arrival::default()
+        };
+        [
+            packet(0, true, false, false),
+            packet(1, false, true, false),
+            packet(2, true, false, true),
+            packet(3, true, false, false),
+        ]
+        .map(|packet| r.on_data(config, Time(0), &packet).acks[0].is_some_and(|ack| ack.ece))
+    };
+    // A mark; sent again without ECT; a mark on what tells that the window was reduced; a mark.
+    assert_eq!(echoes(&TcpConfig { mss: MSS as u32, ..TcpConfig::ns3_hermes() }), [true, true, false, true]);
+    assert_eq!(echoes(&config(1)), [true, false, true, true]);
+}
+
+/// A batch of the ns-3 code's receive buffer, by its rules: each packet it hands up is answered by itself, what is
+/// here already in silence, but for the segment that ends where the next byte is due.
+#[test]
+fn each_packet_of_a_batch_is_answered_by_itself() {
+    use crate::transport::resequencer::periodic::Periods;
+    use crate::transport::resequencer::{Buffer, Rules, Tally};
+    let periods = Some(Periods { every: Span::from_us(10), at_once: 100 });
+    let rules = Rules { in_order: Span::from_us(5), timeout: Span::from_us(100), limit: 0, periods };
+    let config = TcpConfig { mss: MSS as u32, ..TcpConfig::ns3_hermes() };
+    let mut r = TcpReceiver::new(20 * MSS);
+    let (mut buffer, mut tally) = (Buffer::new(&rules), Tally::default());
+    let at = |us: u64| Time::ZERO + Span::from_us(us);
+    let mut step = |now: u64, arriving: Option<u64>| -> Vec<(u64, Option<u64>)> {
+        let mut ready = Vec::new();
+        match arriving {
+            Some(k) => buffer.arrive(&rules, at(now), (k * MSS, MSS as u32), k, &mut ready, &mut tally),
+            None => buffer.expire(&rules, at(now), &mut ready, &mut tally),
+        }
+        ready
+            .into_iter()
+            .map(|k| {
+                let packet = Arrival { seq: k * MSS, len: MSS as u32, stamp: at(now), ..Arrival::default() };
+                (k, r.on_data(&config, at(now), &packet).acks[0].map(|ack| ack.cumulative / MSS))
+            })
+            .collect()
+    };
+    assert_eq!(step(0, Some(0)), [(0, Some(1))]);
+    // 1 is late. What follows waits, sorted, and a second 3 is dropped; 110 us after 3 came all of it goes up.
+    assert!([3, 2, 3, 5].map(|k| step(20, Some(k))).concat().is_empty());
+    assert!(step(120, None).is_empty());
+    assert_eq!(step(130, None), [(2, Some(1)), (3, Some(1)), (5, Some(1))], "three duplicate acknowledgements");
+    // 1 comes after all, then 4, which waits: 2 is expected, though it has gone up.
+    assert_eq!(step(140, Some(1)), [(1, Some(4))]);
+    assert!(step(141, Some(4)).is_empty() && step(150, Some(6)).is_empty());
+    // What the sender repeats for nothing: 1 is older than what is expected, and goes up; here it is passed over.
+    assert_eq!(step(160, Some(1)), [(1, None)]);
+    // 2 now is what follows on 1: in order, passed over, and expected next is 3.
+    assert_eq!(step(161, Some(2)), [(2, None)]);
+    assert_eq!(step(162, Some(3)), [(3, Some(4)), (4, Some(6))], "3 ends where the next byte is due; it lets 4 go");
+}

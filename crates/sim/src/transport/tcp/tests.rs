@@ -39,7 +39,7 @@ fn ack(s: &mut TcpSender, config: &TcpConfig, now: Time, next: u64, ece: bool) -
 
 #[test]
 fn rows_are_small() {
-    assert!(size_of::<TcpSender>() <= 192, "{}", size_of::<TcpSender>());
+    assert!(size_of::<TcpSender>() <= 200, "{}", size_of::<TcpSender>());
     assert!(size_of::<TcpReceiver>() <= 96, "{}", size_of::<TcpReceiver>());
 }
 
@@ -479,6 +479,7 @@ fn only_first_transmissions_are_ecn_capable() {
     assert_eq!(of(Kind::Ecn), [true, false]);
     assert_eq!(of(Kind::Dctcp), [true, true]);
     assert_eq!([of(Kind::NewReno), of(Kind::Reno)], [[false; 2]; 2]);
+    assert!(!TcpConfig::ns3_hermes().ect(true) && TcpConfig::ns3_hermes().ect(false));
 }
 
 #[test]
@@ -543,4 +544,190 @@ fn a_window_cut_by_marks_is_held_until_the_next_new_segment_is_acknowledged() {
         }
         assert!(s.cwnd() > 4 * MSS);
     }
+}
+
+/// The sender of [`TcpConfig::ns3_hermes`] with segments of [`MSS`], and no bound on bursts.
+fn that_code() -> TcpConfig {
+    TcpConfig { mss: MSS as u32, max_burst: 0, ..TcpConfig::ns3_hermes() }
+}
+
+#[test]
+fn each_duplicate_that_starts_no_recovery_lets_a_segment_go() {
+    let config = TcpConfig { initial_window: 8, ..that_code() };
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    assert_eq!(send(&mut s, &config, us(0)).len(), 8);
+    s.on_timeout(&config, us(5_000));
+    assert_eq!(send(&mut s, &config, us(5_000)), [again(0)]);
+    // Before the timeout has an answer a duplicate means nothing; then the sender goes back two by two.
+    ack(&mut s, &config, us(5_050), 0, false);
+    assert!(!s.can_send(&config));
+    ack(&mut s, &config, us(5_100), 1, false);
+    assert_eq!(send(&mut s, &config, us(5_100)), [again(1), again(2)]);
+    // No recovery is due before segment 8 is acknowledged, so the third and fourth let one go, too, sent before or not.
+    for segment in 3..=6 {
+        assert!(!ack(&mut s, &config, us(5_200), 1, false).entered_recovery);
+        assert_eq!(send(&mut s, &config, us(5_200)), [again(segment)]);
+    }
+    let two = TcpConfig { limited_transmit_segments: 2, ..config };
+    let mut s = TcpSender::new(&two, 100 * MSS);
+    send(&mut s, &two, us(0));
+    s.on_timeout(&two, us(5_000));
+    send(&mut s, &two, us(5_000));
+    ack(&mut s, &two, us(5_100), 1, false);
+    send(&mut s, &two, us(5_100));
+    ack(&mut s, &two, us(5_200), 1, false);
+    assert!(!s.can_send(&two), "new segments only");
+}
+
+#[test]
+fn another_recovery_may_begin_where_the_last_one_ended() {
+    for recover_reached in [true, false] {
+        let config = TcpConfig { initial_window: 6, recover_reached, ..that_code() };
+        let mut s = TcpSender::new(&config, 100 * MSS);
+        send(&mut s, &config, us(0));
+        for _ in 0..3 {
+            ack(&mut s, &config, us(100), 0, false);
+            send(&mut s, &config, us(100));
+        }
+        // Segments 0 to 7 had gone when it began; all of them are acknowledged, and no more.
+        ack(&mut s, &config, us(200), 8, false);
+        assert!(!s.in_recovery() && s.fast_retransmits() == 1);
+        send(&mut s, &config, us(200));
+        for _ in 0..3 {
+            ack(&mut s, &config, us(300), 8, false);
+        }
+        assert_eq!(s.in_recovery(), recover_reached);
+    }
+}
+
+/// RFC 4898: PipeSize = SND.NXT - SND.UNA + (retransmits - dupacks) * CurMSS.
+#[test]
+fn what_duplicates_tell_of_is_not_in_flight() {
+    let config = TcpConfig { initial_window: 20, ..that_code() };
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    assert_eq!(send(&mut s, &config, us(0)).len(), 20);
+    for _ in 0..3 {
+        ack(&mut s, &config, us(100), 0, false);
+        send(&mut s, &config, us(100));
+    }
+    // 22 have gone, of which 3 have arrived: half of 19 segments.
+    assert_eq!((s.flight(), s.ssthresh(), s.cwnd()), (22 * MSS, 9_500, 12_500));
+    for _ in 0..16 {
+        ack(&mut s, &config, us(150), 0, false);
+    }
+    // 22 have gone and one again, 19 have arrived: 4 are left before the ACK of all, and the window is one more.
+    ack(&mut s, &config, us(200), 22, false);
+    assert_eq!((s.in_recovery(), s.cwnd()), (false, 5 * MSS));
+    let sent = TcpConfig { flight_less_duplicates: false, ..config };
+    let mut s = TcpSender::new(&sent, 100 * MSS);
+    send(&mut s, &sent, us(0));
+    for _ in 0..3 {
+        ack(&mut s, &sent, us(100), 0, false);
+        send(&mut s, &sent, us(100));
+    }
+    assert_eq!(s.ssthresh(), 10 * MSS, "less what limited transmit has sent");
+}
+
+#[test]
+fn a_timeout_can_cut_by_the_estimate() {
+    let threshold = |timeout_cut_by_estimate: bool| {
+        let alpha = 0.25;
+        let config =
+            TcpConfig { initial_window: 16, timeout_cut_by_estimate, dctcp_initial_alpha: alpha, ..that_code() };
+        let mut s = TcpSender::new(&config, 100 * MSS);
+        send(&mut s, &config, us(0));
+        s.on_timeout(&config, us(5_000));
+        assert_eq!(s.cwnd(), MSS);
+        s.ssthresh()
+    };
+    assert_eq!((threshold(true), threshold(false)), (14 * MSS, 8 * MSS));
+}
+
+#[test]
+fn a_cut_by_marks_lasts_until_the_segment_that_tells_of_it_is_acknowledged() {
+    let config = TcpConfig { initial_window: 8, ..that_code() };
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    send(&mut s, &config, us(0));
+    ack(&mut s, &config, us(100), 1, true);
+    assert_eq!(s.cwnd(), 4 * MSS, "alpha is 1 at first");
+    // Until four have left nothing new goes, so nothing tells of it. Segment 8 does.
+    for next in 2..=4 {
+        ack(&mut s, &config, us(100), next, true);
+        assert!(!s.can_send(&config));
+    }
+    ack(&mut s, &config, us(100), 5, true);
+    let told = s.next_segment(&config, us(100));
+    assert_eq!((told.seq, told.cwr), (8 * MSS, true));
+    for next in 6..=8 {
+        ack(&mut s, &config, us(150), next, true);
+        assert!(!s.next_segment(&config, us(150)).cwr);
+        assert_eq!(s.cwnd(), 4 * MSS);
+    }
+    // Its own acknowledgement ends the cut, and lets the window grow, marked or not; the next one cuts again.
+    ack(&mut s, &config, us(200), 9, true);
+    assert_eq!(s.cwnd(), 4 * MSS + MSS / 4);
+    ack(&mut s, &config, us(200), 10, true);
+    assert!(s.cwnd() < 3 * MSS);
+    // A recovery does not put off the next cut: in mark_until_cwr the first ACK after it may be one.
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    send(&mut s, &config, us(0));
+    for _ in 0..3 {
+        ack(&mut s, &config, us(100), 0, true);
+        send(&mut s, &config, us(100));
+    }
+    let all = s.recover / MSS;
+    ack(&mut s, &config, us(200), all, true);
+    send(&mut s, &config, us(200));
+    let before = s.cwnd();
+    ack(&mut s, &config, us(250), all + 1, true);
+    assert!(!s.in_recovery() && s.cwnd() < before);
+}
+
+#[test]
+fn marks_leave_as_few_segments_as_they_may() {
+    for (floor, least) in [(1, MSS), (2, 2 * MSS)] {
+        let config = TcpConfig { initial_window: 2, mark_floor: floor, ..that_code() };
+        let mut s = TcpSender::new(&config, 100 * MSS);
+        send(&mut s, &config, us(0));
+        ack(&mut s, &config, us(100), 1, true);
+        assert_eq!(s.cwnd(), least);
+    }
+}
+
+#[test]
+fn congestion_avoidance_can_count_acknowledgements() {
+    let config = TcpConfig { initial_window: 4, initial_ssthresh: 4, ..that_code() };
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    send(&mut s, &config, us(0));
+    ack(&mut s, &config, us(100), 1, false);
+    assert_eq!(s.cwnd(), 4_250);
+    ack(&mut s, &config, us(100), 4, false);
+    assert_eq!(s.cwnd(), 4_250 + 1_000_000 / 4_250, "once, for three segments");
+    // In slow start one segment is for slow start, and the rest for what is beyond its threshold.
+    let config = TcpConfig { initial_ssthresh: 5, ..config };
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    send(&mut s, &config, us(0));
+    ack(&mut s, &config, us(100), 3, false);
+    assert_eq!(s.cwnd(), 5_000 + 1_000_000 / 5_000);
+}
+
+#[test]
+fn the_estimate_can_count_what_acknowledgements_tell_of() {
+    let config = TcpConfig { initial_window: 8, dctcp_initial_alpha: 0.0, dctcp_g: 0.5, ..that_code() };
+    let mut s = TcpSender::new(&config, 100 * MSS);
+    send(&mut s, &config, us(0));
+    ack(&mut s, &config, us(100), 1, false); // the first one ends the empty first window; the next ends with segment 8
+    for _ in 0..2 {
+        ack(&mut s, &config, us(100), 1, true);
+    }
+    ack(&mut s, &config, us(100), 4, false); // three segments, two of which duplicates have told of
+    assert_eq!(s.alpha(), 0.0);
+    ack(&mut s, &config, us(100), 8, false); // all that had been sent then: 2 of 1 + 1 + 1 + 4
+    assert_eq!(s.alpha(), 0.5 * 2.0 / 7.0);
+    let bytes = TcpConfig { estimate_by_segments: false, ..config };
+    let mut s = TcpSender::new(&bytes, 100 * MSS);
+    send(&mut s, &bytes, us(0));
+    ack(&mut s, &bytes, us(100), 1, false);
+    ack(&mut s, &bytes, us(100), 8, true);
+    assert_eq!(s.alpha(), 0.0, "the first byte beyond ends the window");
 }
