@@ -390,7 +390,7 @@ def add_validate_against(commands: Any) -> None:
         "folder",
         metavar="DIR",
         nargs="?",
-        help="holds <traffic><load>-<lossless|irn>-<scheme>.csv.gz or dctcp-<scheme>-<sym|asym>.csv.gz; or one such file",
+        help="holds <traffic><load>-<lossless|irn>-<scheme>.csv.gz or dctcp-<scheme>-<sym|asym>.csv.gz, or is one",
     )
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="write the comparison as JSON [standard output]"

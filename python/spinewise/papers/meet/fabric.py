@@ -33,8 +33,8 @@ LATEST_US = 100_000_000
 # 16 ms of the enterprise workload at 40 % are 1.5 million flows.
 MOST_FLOWS = 20_000_000
 # The preset's hosts are those of the Hermes code: data waits in the NIC behind that of other flows, two segments leave
-# per acknowledgement, and connections close by packets; what losses and marks do to a window is that code's, and so is the
-# clock. Only the form hermes-code keeps that.
+# per acknowledgement, and connections close by packets; what losses and marks do to a window is that code's, and so is
+# the clock. Only the form hermes-code keeps that.
 HOSTS: dict[str, dict[str, object]] = {
     "switch": {"nics": "pull", "device_queue_packets": 0},
     "transport": {
