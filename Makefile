@@ -100,8 +100,10 @@ site: build ## The documentation as a site, in site/
 	@echo "site/index.html"
 
 wheel: $(VENV)/.stamp-packages ## The wheel and the source distribution it is built from, in dist/, tried in an empty environment
-	rm -rf dist
-	$(BIN)/maturin build --release --locked --sdist --out dist
+	@# Files of a source distribution are old by their dates: what was compiled before would pass for theirs.
+	rm -rf dist target/wheel
+	CARGO_TARGET_DIR=$(CURDIR)/target/wheel $(BIN)/maturin build --release --locked --sdist --out dist
+	rm -rf target/wheel
 	tests/wheel.sh dist
 
 bench: build ## Packet-hops per second against a fixed reference loop
