@@ -291,9 +291,16 @@ def test_a_thousand_hosts_stay_fluid(browser: Browser, tmp_path: Path) -> None:
         }} return found.sort((a, b) => a - b); }})()""")
     assert isinstance(took, list)
     assert took[len(took) // 2] < 16, f"median {took[len(took) // 2]:.1f} ms a frame"
+    # Played, frames come about as fast as they do where nothing is drawn, on this machine at this time.
+    idle = browser.execute_async_script("""const done = arguments[0]; const found = []; let before = performance.now();
+        const tick = (now) => { found.push(now - before); before = now;
+          found.length < 60 ? requestAnimationFrame(tick) : done(found.sort((a, b) => a - b)); };
+        requestAnimationFrame(tick);""")
     browser.execute_script(f"{PLAYER}.show(0); {PLAYER}.took = []; {PLAYER}.toggle()")
     browser.until(f"{PLAYER}.took.length > 60")
+    assert browser.number(f"{PLAYER}.frame") > 10
     played = browser.tell(f"[...{PLAYER}.took].sort((a, b) => a - b)")
     assert isinstance(played, list)
-    assert played[len(played) // 2] < 40, f"median {played[len(played) // 2]:.1f} ms between frames"
+    between, free = played[len(played) // 2], idle[len(idle) // 2]
+    assert between < max(40, 4 * free), f"median {between:.1f} ms between frames, {free:.1f} where nothing is drawn"
     assert browser.complaints() == []
