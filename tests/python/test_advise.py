@@ -14,7 +14,7 @@ import pytest
 
 import spinewise as sw
 from spinewise import cli
-from spinewise.advice import api, files, show, stress, why
+from spinewise.advice import api, conduct, files, show, stress, why
 from spinewise.advice.aims import Aim
 from spinewise.advice.answer import Advice
 from spinewise.advice.candidates import LEVELS, NEEDS, find, level, may_list, oracle, sheets
@@ -380,6 +380,19 @@ def test_a_budget_that_the_pilot_outruns(monkeypatch: pytest.MonkeyPatch) -> Non
     assert refused.value.key == "--budget"
     assert "runs to see each of" in refused.value.allowed
     assert "--store DIR the runs made now are kept" in str(refused.value.hint)
+
+
+def test_a_budget_for_the_pilot_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three seeds tell nothing for sure: what runs today stays, and the answer says that it is spent."""
+    monkeypatch.setattr(conduct, "STRESS_SHARE", 1.0)
+    lines: list[str] = []
+    found = sw.advise(small(), schemes="ecmp,rps,drill", budget_s=15, say=lines.append)
+    assert found.effort.seeds == 3
+    assert found.ended == "budget spent"
+    assert set(found.tied) == {"ecmp", "rps", "drill"}
+    assert all(share.low is None for one in found.entrants for share in one.than_best)
+    assert "cannot settle it" in lines[0]
+    assert "too few for an interval" in files.markdown(found) or found.advised == "ecmp"
 
 
 def test_an_aim_that_few_seeds_have() -> None:

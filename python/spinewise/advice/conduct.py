@@ -195,7 +195,7 @@ class Course:
 
     def plan(self) -> None:
         """Choose the bands by what the rest of the budget can reach, and say so."""
-        left = self.deadline(1.0 - STRESS_SHARE) - time.monotonic()
+        left = max(self.deadline(1.0 - STRESS_SHARE) - time.monotonic(), 0.0)
         costs = self.costs()
         self.plans = tuple(forecast(self.race, place, costs, left, self.bands) for place in range(len(self.aims)))
         self.race.bands = tuple(plan.band for plan in self.plans)
