@@ -10,7 +10,7 @@ from spinewise.sweeps.columns import Column, View, views
 INTRODUCTION = """\
 # Asking a store
 
-`compare`, `reproduce`, `resilience` and `sweep` keep every run in a store as it ends (`--store DIR`;
+`advise`, `compare`, `reproduce`, `resilience` and `sweep` keep every run in a store as it ends (`--store DIR`;
 [sweeps.md](sweeps.md)). `spinewise query` asks it by SQL:
 
 ```console
