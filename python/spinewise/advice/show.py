@@ -57,7 +57,7 @@ def title(advice: Advice) -> str:
 def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     """The parts of an advice: a word and its lines."""
     found = advice.entrant(advice.advised)
-    yield "Run", [f"{found.label}: {found.about}"]
+    yield "Run", [f"{found.label}: {found.about}", *guessed(advice)]
     yield "By how much", [*gains(advice), *bound(advice)]
     if advice.effects:
         yield "For others", [other(one) for one in advice.effects]
@@ -74,6 +74,14 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     if advice.notes:
         yield "Note", list(advice.notes)
     yield "Effort", [effort(advice)]
+
+
+def guessed(advice: Advice) -> list[str]:
+    """That the answer is a guess, where it is not surely better than what runs today."""
+    last = advice.levels[-1]
+    if not last.than_today or (last.than_today[0].high or 0.0) < 0.0:
+        return []
+    return [f"a guess: it is not surely better than {advice.today}, which costs nothing to keep"]
 
 
 def gains(advice: Advice) -> list[str]:
