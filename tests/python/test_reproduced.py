@@ -23,7 +23,7 @@ from spinewise.specs.spec import resolve, spec_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 
-COMPLETE = False
+COMPLETE = True
 """Whether every experiment has its evidence: then a claim without a verdict is an error, whatever it waits for."""
 
 
