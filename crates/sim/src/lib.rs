@@ -4,9 +4,6 @@
 //! says who is next. Data flows one way: a file becomes a [`spec::Spec`], which [`setup`] turns into a run, which leaves
 //! an [`outcome::Outcome`].
 
-// The spec that names every key is one `json!` of many.
-#![cfg_attr(test, recursion_limit = "256")]
-
 pub mod bank;
 pub mod bench;
 pub mod capture;

@@ -213,9 +213,8 @@ impl Preset {
     /// What it says of `[topology]`.
     pub fn topology(&self) -> Map<String, Value> {
         match self.switch {
-            // Both are programs of ns-3.
-            Switch::ConWeave | Switch::Hermes => table([("tx_time_rounding", "floor_1ns".into())]),
-            Switch::Queues { .. } | Switch::Fitting | Switch::Shared | Switch::Dcqcn => Map::new(),
+            Switch::ConWeave => table([("tx_time_rounding", "floor_1ns".into())]),
+            Switch::Queues { .. } | Switch::Fitting | Switch::Hermes | Switch::Shared | Switch::Dcqcn => Map::new(),
         }
     }
 

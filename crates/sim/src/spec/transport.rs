@@ -152,39 +152,12 @@ keys! {
         /// Do the first two duplicate acknowledgements let a new segment go each, beyond the window (RFC 3042)? Recoveries
         /// by selective acknowledgements have their own rule.
         limited_transmit: bool, Kind::Bool, Default::Preset;
-        /// How many duplicate acknowledgements in a row let a segment go with limited_transmit; 0 = each that starts no
-        /// recovery, also while the sender goes back after a timeout.
-        limited_transmit_segments: u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Preset;
-        /// May duplicate acknowledgements start another recovery once all is acknowledged that had been sent when the last
-        /// one began? If not, more than that must be (RFC 6582 section 3.2). Not with selective acknowledgements.
-        recover_reached: bool, Kind::Bool, Default::Preset;
-        /// Is what a loss takes for in flight less all that duplicate acknowledgements tell of (RFC 4898, PipeSize)? If not,
-        /// it is less what limited transmit has sent (RFC 5681). Not with selective acknowledgements.
-        flight_less_duplicates: bool, Kind::Bool, Default::Preset;
-        /// Does a timeout lower the slow-start threshold by DCTCP's estimate of the marked fraction? If not, to half of what
-        /// is in flight (RFC 5681). Not with selective acknowledgements.
-        timeout_cut_by_estimate: bool, Kind::Bool, Default::Preset;
         /// Are segments that are here already acknowledged once more (RFC 9293 section 3.10.7.4)? If not, only when the
         /// sender must have timed out: the segment was sent min_rto_us or more after the last that was taken.
         ack_duplicates: bool, Kind::Bool, Default::Preset;
         /// After a cut by marks, does the window stay as it is until the next new segment is acknowledged? Not with
         /// recoveries by selective acknowledgements.
         hold_after_mark: bool, Kind::Bool, Default::Preset;
-        /// Does a cut by marks last until the segment that tells of it (CWR) is acknowledged, whatever losses there are? The
-        /// window is held so long, and the receiver takes that segment for unmarked. Only with DCTCP; not with selective
-        /// acknowledgements.
-        mark_until_cwr: bool, Kind::Bool, Default::Preset;
-        /// Least window that a cut by marks leaves.
-        mark_floor_segments: u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
-        /// Can segments be marked that are sent again, with DCTCP? If not, they leave the receiver's echo as it is.
-        ecn_retransmissions: bool, Kind::Bool, Default::Preset;
-        /// Does congestion avoidance grow by each acknowledgement, by mss x mss / window bytes? If not, by one segment for
-        /// each window of bytes acknowledged (RFC 5681 section 3.1).
-        avoidance_by_acks: bool, Kind::Bool, Default::Preset;
-        /// Does DCTCP's estimate count the segments that acknowledgements tell of, duplicates included, and end its window
-        /// when all that was sent is acknowledged? If not, it counts bytes, and the first byte beyond ends the window
-        /// (RFC 8257 section 3.3). Not with selective acknowledgements.
-        estimate_by_segments: bool, Kind::Bool, Default::Preset;
         /// Weight g of a new window in DCTCP's estimate of the marked fraction (RFC 8257 section 4.2).
         dctcp_g: f64, Kind::Positive { max: 1.0 }, Default::Preset;
         /// DCTCP's estimate before the first window ends (RFC 8257 section 4.2).
@@ -303,17 +276,8 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
         ("delayed_ack_timeout_us", us(config.delayed_ack_timeout)),
         ("dupack_threshold", config.dupack_threshold.into()),
         ("limited_transmit", config.limited_transmit.into()),
-        ("limited_transmit_segments", config.limited_transmit_segments.into()),
-        ("recover_reached", config.recover_reached.into()),
-        ("flight_less_duplicates", config.flight_less_duplicates.into()),
-        ("timeout_cut_by_estimate", config.timeout_cut_by_estimate.into()),
         ("ack_duplicates", config.ack_duplicates.into()),
         ("hold_after_mark", config.hold_after_mark.into()),
-        ("mark_until_cwr", config.mark_until_cwr.into()),
-        ("mark_floor_segments", config.mark_floor.into()),
-        ("ecn_retransmissions", config.ecn_retransmissions.into()),
-        ("avoidance_by_acks", config.avoidance_by_acks.into()),
-        ("estimate_by_segments", config.estimate_by_segments.into()),
         ("dctcp_g", tidy(config.dctcp_g)),
         ("dctcp_initial_alpha", tidy(config.dctcp_initial_alpha)),
         ("handshake", config.handshake.into()),
@@ -486,17 +450,8 @@ fn read_tcp(
         delayed_ack_timeout: keys.delayed_ack_timeout_us,
         dupack_threshold: keys.dupack_threshold,
         limited_transmit: keys.limited_transmit,
-        limited_transmit_segments: keys.limited_transmit_segments,
-        recover_reached: keys.recover_reached,
-        flight_less_duplicates: keys.flight_less_duplicates,
-        timeout_cut_by_estimate: keys.timeout_cut_by_estimate,
         ack_duplicates: keys.ack_duplicates,
         hold_after_mark: keys.hold_after_mark,
-        mark_until_cwr: keys.mark_until_cwr,
-        mark_floor: keys.mark_floor_segments,
-        ecn_retransmissions: keys.ecn_retransmissions,
-        avoidance_by_acks: keys.avoidance_by_acks,
-        estimate_by_segments: keys.estimate_by_segments,
         dctcp_g: keys.dctcp_g,
         dctcp_initial_alpha: keys.dctcp_initial_alpha,
         handshake: keys.handshake,

@@ -97,33 +97,11 @@ pub struct TcpConfig {
     pub dupack_threshold: u32,
     /// The first two duplicate acknowledgements let a new segment go each, beyond the window (RFC 3042).
     pub limited_transmit: bool,
-    /// How many duplicates in a row do so; 0 = each that starts no recovery, and not for new segments only.
-    pub limited_transmit_segments: u32,
-    /// Duplicates may start another recovery once all is acknowledged that had been sent when the last one began. Else
-    /// more must be (RFC 6582).
-    pub recover_reached: bool,
-    /// What a loss takes for in flight is less all that duplicates tell of (RFC 4898, PipeSize), not less what limited
-    /// transmit sent (RFC 5681); and a recovery leaves a window by what was so in flight before the ACK that ends it.
-    pub flight_less_duplicates: bool,
-    /// A timeout lowers the slow-start threshold by DCTCP's estimate, not to half of what is in flight.
-    pub timeout_cut_by_estimate: bool,
     /// Segments that are here already are acknowledged once more. Else they are not, but for one that was sent `min_rto`
     /// after the last that counted: its sender has timed out, and would wait for ever.
     pub ack_duplicates: bool,
     /// A window that marks have cut stays as it is until the next new segment is acknowledged.
     pub hold_after_mark: bool,
-    /// A cut by marks lasts until the new segment that tells of it (CWR) is acknowledged; recoveries and timeouts do not
-    /// put off the next. The receiver takes such a segment for unmarked.
-    pub mark_until_cwr: bool,
-    /// Marks cut the window to so many segments at least. At least 1.
-    pub mark_floor: u32,
-    /// Segments sent again can be marked, with DCTCP.
-    pub ecn_retransmissions: bool,
-    /// Congestion avoidance counts acknowledgements, not bytes.
-    pub avoidance_by_acks: bool,
-    /// DCTCP's estimate counts the segments that acknowledgements tell of, duplicates included, not bytes; and it is
-    /// renewed when all that had been sent is acknowledged, not by the first byte beyond.
-    pub estimate_by_segments: bool,
     /// The weight g of a new window in DCTCP's estimate (RFC 8257 §4.2), in (0, 1].
     pub dctcp_g: f64,
     /// DCTCP's estimate before the first window ends, in [0, 1] (RFC 8257 §3.3 and §4.2 have 1).
@@ -183,17 +161,8 @@ impl TcpConfig {
             delayed_ack_timeout: Span::from_ms(1),
             dupack_threshold: 3,
             limited_transmit: false,
-            limited_transmit_segments: 2,
-            recover_reached: false,
-            flight_less_duplicates: false,
-            timeout_cut_by_estimate: false,
             ack_duplicates: true,
             hold_after_mark: false,
-            mark_until_cwr: false,
-            mark_floor: 2,
-            ecn_retransmissions: true,
-            avoidance_by_acks: false,
-            estimate_by_segments: false,
             dctcp_g: 1.0 / 16.0,
             dctcp_initial_alpha: 1.0,
             handshake: false,
@@ -229,8 +198,7 @@ impl TcpConfig {
     /// timestamps, point-to-point 2 bytes. Flows are timed from the SYN there, so there is a handshake,
     /// with SYNs of 58 bytes and a SYN timeout of 5 ms, and to the last packet, so there is a closing, too.
     /// The socket leaves its sending loop after two packets: at most so many an acknowledgement. Limited transmit is
-    /// on, segments that are here already are passed over in silence, and a window cut by marks is held. What a loss, a
-    /// timeout, a mark and an acknowledgement do to the window is that code's, rule by rule.
+    /// on, segments that are here already are passed over in silence, and a window cut by marks is held.
     pub fn ns3_hermes() -> Self {
         Self {
             mss: 1400,
@@ -239,17 +207,8 @@ impl TcpConfig {
             max_window: 160_000_000 / 1400,
             max_burst: 2,
             limited_transmit: true,
-            limited_transmit_segments: 0,
-            recover_reached: true,
-            flight_less_duplicates: true,
-            timeout_cut_by_estimate: true,
             ack_duplicates: false,
             hold_after_mark: true,
-            mark_until_cwr: true,
-            mark_floor: 1,
-            ecn_retransmissions: false,
-            avoidance_by_acks: true,
-            estimate_by_segments: true,
             min_rto: Span::from_ms(5),
             initial_rto: Span::from_ms(5),
             rto_granularity: Span::from_us(100),
@@ -285,23 +244,11 @@ impl TcpConfig {
         matches!(self.kind, Kind::Dctcp)
     }
 
-    /// Whether [`Self::mark_until_cwr`] holds: it is DCTCP's.
-    #[inline]
-    pub(crate) const fn until_cwr(&self) -> bool {
-        self.mark_until_cwr && self.dctcp()
-    }
-
-    /// The least window that marks leave, bytes.
-    #[inline]
-    pub(crate) const fn mark_floor(&self) -> u64 {
-        self.mark_floor as u64 * self.mss as u64
-    }
-
     /// Whether a data packet is ECN-capable. RFC 3168 §6.1.5: what is sent again is not, but with DCTCP.
     #[inline]
     pub const fn ect(&self, retransmit: bool) -> bool {
         match self.kind {
-            Kind::Dctcp => !retransmit || self.ecn_retransmissions,
+            Kind::Dctcp => true,
             Kind::Ecn => !retransmit,
             Kind::NewReno | Kind::Reno | Kind::Mptcp => false,
         }

@@ -43,20 +43,6 @@ impl Dctcp {
         self.marked = 0;
     }
 
-    /// The same by segments: an ACK, duplicate or not, tells of so many. The estimate is renewed by the first ACK of all
-    /// that had been sent, up to `snd_max`, when it was renewed last.
-    pub(super) fn count_segments(&mut self, g: f64, segments: u64, ece: bool, cumulative: u64, snd_max: u64) {
-        self.acked += segments;
-        if ece {
-            self.marked += segments;
-        }
-        if cumulative >= self.window_end {
-            let m = self.marked as f64 / self.acked as f64;
-            self.alpha = self.alpha * (1.0 - g) + g * m;
-            (self.window_end, self.acked, self.marked) = (snd_max, 0, 0);
-        }
-    }
-
     /// Whether an ACK up to `cumulative` may cut the window: one reaction for each window of data
     /// (RFC 8257 §3.3, as RFC 3168 §6.1.2).
     #[inline]

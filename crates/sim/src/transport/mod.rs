@@ -10,7 +10,6 @@
 //! | `config.rs` | [`TcpConfig`] and its presets |
 //! | `opening.rs` | [`Opening`]: the three-way handshake |
 //! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, Reno and NewReno recovery, timeouts |
-//! | `tcp/rules.rs` | rules in which the public ns-3 code of Hermes differs from the RFCs |
 //! | `tcp/sack.rs` | [`SackSender`]: the same with selective acknowledgements, RFC 6675 or RACK-TLP |
 //! | `sack.rs` | [`Sack`]: the option of an acknowledgement |
 //! | `dctcp.rs` | the marked-fraction estimate of DCTCP and its window reduction |
@@ -22,7 +21,8 @@
 //! | `udp.rs` | [`UdpSender`]: constant bit rates by a schedule |
 //! | `rdma.rs` | [`RdmaSender`] and [`RdmaReceiver`]: the queue pairs of an RNIC |
 //!
-//! Left out on purpose: the closing of a connection and flow control. A flow is a known number of bytes in one direction.
+//! Left out on purpose: the closing of a connection, limited transmit without SACK (RFC 3042) and flow
+//! control. A flow is a known number of bytes in one direction.
 
 pub mod config;
 mod dctcp;

@@ -137,13 +137,13 @@ impl TcpReceiver {
         if config.kind == Kind::Ecn {
             // RFC 3168 §6.1.3: from a mark until CWR, and on if that packet is marked again
             self.ce = ce || self.ce && !packet.cwr;
-        } else if config.dctcp() && self.echo_of(config, packet) != self.ce {
+        } else if config.dctcp() && ce != self.ce {
             // RFC 8257 §3.2: a change of the CE state is told at once, and what is still to be
             // acknowledged in the old state gets an ACK of its own.
             if self.pending > 0 {
                 out.acks[0] = Some(self.acknowledge(acknowledgeable));
             }
-            self.ce = self.echo_of(config, packet);
+            self.ce = ce;
             at_once = true;
         }
         if !in_order && config.recovery.has_sack() {
@@ -211,13 +211,6 @@ impl TcpReceiver {
     /// CE-marked arrivals.
     pub fn marks(&self) -> u32 {
         self.marks
-    }
-
-    /// What DCTCP echoes of a packet: its mark; as before if it could not be marked; no mark, if asked for, if it tells that
-    /// the window was reduced.
-    #[inline(always)]
-    fn echo_of(&self, config: &TcpConfig, packet: &Arrival) -> bool {
-        if !config.ect(packet.retransmit) { self.ce } else { packet.ce && !(config.mark_until_cwr && packet.cwr) }
     }
 
     /// Notes a packet out of order for the acknowledgements to come.

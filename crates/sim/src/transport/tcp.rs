@@ -16,7 +16,6 @@
 use super::config::{Recovery, TcpConfig};
 use super::dctcp::Dctcp;
 use super::rtt::RttEstimator;
-use rules::Reduction;
 use spinewise_policy::hash;
 use spinewise_policy::time::{Span, Time};
 
@@ -122,13 +121,7 @@ pub struct TcpSender {
     /// The next new segment tells that the window was reduced.
     cwr_due: bool,
     /// Segments that went beyond the window since the last ACK of new data (RFC 3042).
-    limited: u16,
-    /// Segments that recoveries and timeouts sent again, less those known to have arrived; and those that duplicates have
-    /// told of, less those that new data has since.
-    repeated: u16,
-    told: u16,
-    /// Where the window of data ends that a mark has cut: see [`TcpConfig::mark_until_cwr`].
-    reduction: Reduction,
+    limited: u8,
 }
 
 impl TcpSender {
@@ -164,9 +157,6 @@ impl TcpSender {
             retransmit_due: false,
             cwr_due: false,
             limited: 0,
-            repeated: 0,
-            told: 0,
-            reduction: Reduction::default(),
         }
     }
 
@@ -208,8 +198,7 @@ impl TcpSender {
     pub fn next_segment(&mut self, config: &TcpConfig, now: Time) -> Segment {
         debug_assert!(self.can_send(config), "nothing may be sent");
         let seq = if self.retransmit_due { self.snd_una } else { self.snd_nxt };
-        self.limited = self.limited.saturating_add(u16::from(self.limited_due(config)));
-        self.repeated = self.repeated.saturating_add(u16::from(self.retransmit_due));
+        self.limited += u8::from(self.limited_due(config));
         self.retransmit_due = false;
         let len = u64::from(config.mss).min(self.size - seq);
         let retransmit = seq < self.snd_max;
@@ -218,7 +207,7 @@ impl TcpSender {
         self.note_peak();
         self.packets += 1;
         self.retransmits += u32::from(retransmit);
-        let cwr = if config.until_cwr() { !retransmit && self.announces_cut(seq) } else { self.cwr_due && !retransmit };
+        let cwr = self.cwr_due && !retransmit;
         self.cwr_due &= !cwr;
         if self.deadline == Time::NEVER {
             self.start_timer(config, now); // RFC 6298 (5.1)
@@ -226,14 +215,11 @@ impl TcpSender {
         Segment { seq, len: len as u32, retransmit, cwr }
     }
 
-    /// Whether a duplicate lets a segment go beyond the window: each of the first two lets a new one (RFC 3042 §2), or
-    /// any that starts no recovery lets the next one, unless a timeout waits for its answer.
+    /// Whether a duplicate lets a new segment go beyond the window: each of the first two lets one (RFC 3042 §2).
     #[inline(always)]
     fn limited_due(&self, config: &TcpConfig) -> bool {
-        let bound = config.limited_transmit_segments;
-        let most = if bound == 0 { u32::MAX } else { bound };
-        let due = self.dupacks.min(most) > u32::from(self.limited) && config.limited_transmit && !self.in_recovery;
-        due && if bound == 0 { self.backoff == 0 } else { self.snd_nxt == self.snd_max }
+        let due = self.dupacks.min(2) > u32::from(self.limited) && config.limited_transmit;
+        due && !self.in_recovery && self.snd_nxt == self.snd_max
     }
 
     /// Notes what is in flight behind a segment just sent.
@@ -254,15 +240,12 @@ impl TcpSender {
         if config.max_burst > 0 {
             self.released = self.released.min(self.snd_una.saturating_add(self.cwnd));
         }
-        if ece && config.until_cwr() && ack.cumulative >= self.snd_una {
-            self.heed_mark(config);
-        }
         if ack.cumulative > self.snd_una {
             self.on_new_ack(config, now, ack.cumulative, ece, &mut out);
         } else if ack.cumulative == self.snd_una && self.snd_max > self.snd_una {
             self.on_duplicate(config, ece, &mut out);
         } // else an ACK overtaken on its way, or one for a flow that is done: RFC 5681 §2 (a)
-        let silent = config.limited_transmit && out.newly_acked == 0 && (!self.in_recovery || out.entered_recovery);
+        let silent = config.limited_transmit && out.newly_acked == 0 && !self.in_recovery;
         if config.max_burst > 0 && !silent {
             self.release(config);
         }
@@ -274,19 +257,14 @@ impl TcpSender {
         debug_assert!(self.deadline <= now && self.snd_una < self.snd_max, "no timeout is due");
         // RFC 5681 §3.1: ssthresh is held when the same segment times out again.
         if self.backoff == 0 {
-            self.ssthresh = if config.timeout_cut_by_estimate && config.dctcp() {
-                self.dctcp.cut(self.cwnd).max(self.flight_at_loss(config) / 2)
-            } else {
-                self.half_flight(config)
-            };
+            self.ssthresh = self.half_flight(config);
         }
-        self.repeated = self.repeated.saturating_add(1);
         self.cwnd = u64::from(config.mss); // the loss window, RFC 5681 §3.1
         self.snd_nxt = self.snd_una; // go back; RFC 6298 (5.4) follows by the next segment
         self.limited = 0;
         self.leave_recovery();
         self.mark_loss(); // RFC 6582 §3.2 step 4
-        (self.dupacks, self.told) = (0, 0);
+        self.dupacks = 0;
         self.timeouts += 1;
         self.backoff = self.backoff.saturating_add(1); // RFC 6298 (5.5)
         self.start_timer(config, now); // RFC 6298 (5.6)
@@ -399,30 +377,18 @@ impl TcpSender {
     #[inline]
     fn on_new_ack(&mut self, config: &TcpConfig, now: Time, cumulative: u64, ece: bool, out: &mut AckOutcome) {
         let acked = cumulative - self.snd_una;
-        let flight = self.flight_at_loss(config);
-        let partial = self.in_recovery && cumulative < self.recover;
         self.snd_una = cumulative;
         self.snd_nxt = self.snd_nxt.max(cumulative); // what arrived before going back need not go again
         self.dupacks = 0;
         self.limited = 0;
         self.rtt.sample(out.rtt);
         self.backoff = 0; // RFC 6298 §5: the new sample replaces the backed-off timeout
-        let fresh = self.forget_duplicates(config, acked, partial);
-        if config.dctcp() && config.estimate_by_segments {
-            self.dctcp.count_segments(config.dctcp_g, fresh, ece, cumulative, self.snd_max);
-        } else if config.dctcp() {
+        if config.dctcp() {
             self.dctcp.count(config.dctcp_g, acked, ece, cumulative, self.snd_nxt);
         }
         let mut restart = true;
         if self.in_recovery {
-            restart = self.on_ack_in_recovery(config, acked, flight);
-        } else if config.until_cwr() {
-            if self.cut == Cut::ByMark && self.ends_cut(cumulative) {
-                self.cut = Cut::Over;
-            }
-            if self.cut != Cut::ByMark {
-                self.grow(config, acked);
-            }
+            restart = self.on_ack_in_recovery(config, acked);
         } else if ece {
             self.on_mark(config);
         } else {
@@ -449,9 +415,7 @@ impl TcpSender {
     #[inline]
     fn grow(&mut self, config: &TcpConfig, acked: u64) {
         let mss = u64::from(config.mss);
-        if config.avoidance_by_acks {
-            self.grow_by_acks(mss, acked / mss);
-        } else if self.cwnd < self.ssthresh {
+        if self.cwnd < self.ssthresh {
             if self.cwnd >= 2 * self.peak_flight && config.max_burst == 0 {
                 return;
             }
@@ -482,8 +446,8 @@ impl TcpSender {
         if !self.dctcp.may_reduce(self.snd_una) {
             return;
         }
-        // No lower than two segments, unless told otherwise, as RFC 5681 eq. (4) has it for losses.
-        let floor = config.mark_floor();
+        // No lower than two segments, as RFC 5681 eq. (4) has it for losses.
+        let floor = 2 * u64::from(config.mss);
         let cut = if config.dctcp() {
             self.dctcp.cut(self.cwnd) // RFC 8257 §3.3 step 9
         } else {
@@ -500,20 +464,16 @@ impl TcpSender {
     /// A duplicate ACK.
     fn on_duplicate(&mut self, config: &TcpConfig, ece: bool, out: &mut AckOutcome) {
         out.dupack3 = self.count_duplicate();
-        if config.dctcp() && config.estimate_by_segments {
-            self.dctcp.count_segments(config.dctcp_g, 1, ece, self.snd_una, self.snd_max);
-        }
         if self.in_recovery {
             self.cwnd += u64::from(config.mss); // RFC 5681 §3.2 step 4
             return;
         }
-        if ece && !config.until_cwr() {
+        if ece {
             self.on_mark(config);
         }
         // RFC 6582 §3.2 step 2: not for duplicates that our own going back may have caused. Before
         // the first loss there can be none, so a lost first segment is repaired too. Reno has no such rule.
-        let passed = self.snd_una > self.recover || config.recover_reached && self.snd_una == self.recover;
-        let fresh = self.recover == 0 || passed || config.recovery == Recovery::Reno;
+        let fresh = self.recover == 0 || self.snd_una > self.recover || config.recovery == Recovery::Reno;
         if self.dupacks == config.dupack_threshold && fresh {
             self.enter_recovery(config);
             out.entered_recovery = true;
@@ -524,7 +484,6 @@ impl TcpSender {
     #[inline]
     fn count_duplicate(&mut self) -> bool {
         self.dupacks = self.dupacks.saturating_add(1);
-        self.told = self.told.saturating_add(1);
         let third = self.dupacks == 3;
         self.dupack3_events += u32::from(third);
         third
@@ -540,9 +499,8 @@ impl TcpSender {
         self.fast_retransmits += 1;
     }
 
-    /// An ACK of `acked` new bytes during recovery, with `flight` bytes in flight before it (RFC 6582 §3.2 step 3).
-    /// Returns whether it restarts the timer.
-    fn on_ack_in_recovery(&mut self, config: &TcpConfig, acked: u64, flight: u64) -> bool {
+    /// An ACK of `acked` new bytes during recovery (RFC 6582 §3.2 step 3). Returns whether it restarts the timer.
+    fn on_ack_in_recovery(&mut self, config: &TcpConfig, acked: u64) -> bool {
         let mss = u64::from(config.mss);
         if config.recovery == Recovery::Reno {
             // RFC 5681 §3.2 step 6: any new data ends it, whatever else is missing
@@ -552,12 +510,8 @@ impl TcpSender {
         }
         if self.snd_una >= self.recover {
             // A full acknowledgement, option (1).
-            let flight = if config.flight_less_duplicates { flight } else { self.flight().max(mss) };
-            self.cwnd = self.ssthresh.min(flight + mss);
+            self.cwnd = self.ssthresh.min(self.flight().max(mss) + mss);
             self.leave_recovery();
-            if config.avoidance_by_acks {
-                self.grow(config, self.snd_una - self.recover);
-            }
             return true;
         }
         // A partial one: the next hole is lost as well. Deflate by what left, and add back one.
@@ -576,16 +530,15 @@ impl TcpSender {
     fn mark_loss(&mut self) {
         self.recover = self.snd_max;
         self.cut = Cut::ByLoss;
-        if !self.reduction.told {
-            self.dctcp.reduced(self.snd_max);
-        }
+        self.dctcp.reduced(self.snd_max);
         self.avoidance_acked = 0;
         self.cwr_due = true; // RFC 3168 §6.1.2: for whatever reason
     }
 
     /// max(FlightSize / 2, 2 SMSS), RFC 5681 eq. (4), without what limited transmit has added (step 2 of §3.2).
     fn half_flight(&self, config: &TcpConfig) -> u64 {
-        (self.flight_at_loss(config) / 2).max(2 * u64::from(config.mss))
+        let mss = u64::from(config.mss);
+        (self.flight().saturating_sub(u64::from(self.limited) * mss) / 2).max(2 * mss)
     }
 
     #[inline]
@@ -603,7 +556,6 @@ impl TcpSender {
     }
 }
 
-mod rules;
 pub mod sack;
 
 #[cfg(test)]

@@ -16,18 +16,13 @@ fn spec(flows: &[Value], change: Value) -> Value {
     merged(&base, &change)
 }
 
-/// How long so many bytes are on a wire, ps: on that code's clock, in whole nanoseconds.
-fn transmission(bytes: u64) -> u64 {
-    bytes * 800 / 1000 * 1000
-}
-
 /// When packets of so many bytes that leave back to back at `start` have crossed `hops` links, in ps.
 fn cross(start: u64, packets: &[u64], hops: u64) -> Vec<u64> {
     let mut at = vec![start; packets.len()];
     for _ in 0..hops {
         let mut free = 0;
         for (at, bytes) in at.iter_mut().zip(packets) {
-            free = free.max(*at) + transmission(*bytes);
+            free = free.max(*at) + bytes * 800;
             *at = free;
         }
         at.iter_mut().for_each(|at| *at += DELAY);
@@ -47,13 +42,13 @@ fn lone(size: u64) -> u64 {
         (payload > 0).then_some(payload + 54)
     };
     // The third packet of the handshake goes before the data, all along.
-    let mut free = opened + transmission(54);
+    let mut free = opened + 54 * 800;
     let (mut acks, mut last) = (std::collections::VecDeque::from([opened]), 0);
     while let Some(at) = acks.pop_front() {
         for bytes in [next(), next()].into_iter().flatten() {
             let start = at.max(free);
-            free = start + transmission(bytes);
-            let arrived = (free + DELAY + 3 * (transmission(bytes) + DELAY)).max(last);
+            free = start + bytes * 800;
+            let arrived = (free + DELAY + 3 * (bytes * 800 + DELAY)).max(last);
             last = arrived;
             acks.push_back(one(arrived, 54));
         }

@@ -33,25 +33,11 @@ LATEST_US = 100_000_000
 # 16 ms of the enterprise workload at 40 % are 1.5 million flows.
 MOST_FLOWS = 20_000_000
 # The preset's hosts are those of the Hermes code: data waits in the NIC behind that of other flows, two segments leave
-# per acknowledgement, and connections close by packets; what losses and marks do to a window is that code's, and so is
-# the clock. Only the form hermes-code keeps that.
+# per acknowledgement, and connections close by packets. Only the form hermes-code keeps that.
 HOSTS: dict[str, dict[str, object]] = {
     "switch": {"nics": "pull", "device_queue_packets": 0},
-    "transport": {
-        "max_burst_segments": 0,
-        "fin": False,
-        "limited_transmit_segments": 2,
-        "recover_reached": False,
-        "flight_less_duplicates": False,
-        "timeout_cut_by_estimate": False,
-        "mark_until_cwr": False,
-        "mark_floor_segments": 2,
-        "ecn_retransmissions": True,
-        "avoidance_by_acks": False,
-        "estimate_by_segments": False,
-    },
+    "transport": {"max_burst_segments": 0, "fin": False},
 }
-CLOCK = "exact"
 HERMES_ARRIVALS_US, HERMES_STOP_US = 100_000.0, 250_000
 
 # "The parameters of these schemes are set as suggested in corresponding papers", and flowlets of 500 µs. The preset
@@ -108,7 +94,6 @@ def spec(topology: str, cdf: str, load: float, duration_us: float, seed: int, *,
         made["traffic"][0]["duration_us"] = min(duration_us, HERMES_ARRIVALS_US)
     else:
         made |= {table: dict(keys) for table, keys in HOSTS.items()}
-        made["topology"]["tx_time_rounding"] = CLOCK
     if form == HERMES_CODE:
         made["run"]["until_us"] = HERMES_STOP_US
     if form == RACK:

@@ -95,15 +95,6 @@ fn both_ends_finish_over_a_bad_wire() {
             limited_transmit: round % 2 == 0,
             ack_duplicates: round % 5 > 1,
             hold_after_mark: round % 7 > 3,
-            limited_transmit_segments: [2, 0][round / 2 % 2],
-            recover_reached: round % 3 == 0,
-            flight_less_duplicates: round % 4 > 1,
-            timeout_cut_by_estimate: round % 5 > 2,
-            mark_until_cwr: round % 11 > 5 && KINDS[round % 3] == Kind::Dctcp,
-            mark_floor: 1 + round as u32 % 2,
-            ecn_retransmissions: round % 13 > 5,
-            avoidance_by_acks: round % 6 > 3,
-            estimate_by_segments: round % 9 > 4,
             initial_window: 10,
             ..new_reno()
         };

@@ -307,7 +307,6 @@ fn tcp() -> impl Strategy<Value = Value> {
     let bursts = prop_oneof![2 => Just(0u32), 1 => 1u32..5];
     let opening =
         (prop::bool::weighted(0.3), 1u32..100, 20u32..2000, any::<bool>(), bursts, any::<(bool, bool, bool)>());
-    let rules = any::<(bool, bool, bool, bool, bool, bool, bool, bool, bool)>();
     let mptcp = (1u32..=8, select(&["charged", "free"][..]));
     // The congestion control, and a recovery it goes with.
     let kinds = [
@@ -316,14 +315,14 @@ fn tcp() -> impl Strategy<Value = Value> {
         &[("reno", "reno"), ("dctcp", "newreno"), ("newreno", "newreno")][..],
         &["newreno", "sack", "rack", "newreno", "sack", "rack"].map(|recovery| ("mptcp", recovery))[..],
     ];
-    (select(kinds.concat()), segment, windows, acks, 100u32..2000, (opening, mptcp, rules)).prop_map(
+    (select(kinds.concat()), segment, windows, acks, 100u32..2000, (opening, mptcp)).prop_map(
         |(
             (kind, recovery),
             (mss, header, ack),
             (initial, most, ssthresh),
             (delayed, timeout, dupacks),
             rto,
-            (opening, (subflows, options), rules),
+            (opening, (subflows, options)),
         )| {
             let subflows = if kind == "mptcp" { subflows } else { 1 };
             json!({
@@ -334,10 +333,6 @@ fn tcp() -> impl Strategy<Value = Value> {
                 "handshake": opening.0, "syn_bytes": opening.1, "syn_timeout_us": opening.2,
                 "limited_transmit": opening.5.0, "ack_duplicates": opening.5.1, "hold_after_mark": opening.5.2,
                 "fin": opening.3, "max_burst_segments": opening.4, "subflows": subflows, "mptcp_options": options,
-                "limited_transmit_segments": if rules.0 { 2 } else { 0 }, "recover_reached": rules.1,
-                "flight_less_duplicates": rules.2, "timeout_cut_by_estimate": rules.3, "mark_until_cwr": rules.4,
-                "mark_floor_segments": if rules.5 { 2 } else { 1 }, "ecn_retransmissions": rules.6,
-                "avoidance_by_acks": rules.7, "estimate_by_segments": rules.8,
             })
         },
     )
