@@ -120,12 +120,7 @@ impl FlowList {
     /// A column missing or there twice; a row of another length than the header; a field that is not a number of its
     /// kind; and those of [`FlowList::new`], with the line of the text.
     pub fn from_csv(text: &str, hosts: u32) -> Result<FlowList, ListError> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut reader = csv::ReaderBuilder::new()
-            .trim(csv::Trim::All)
-            .comment(Some(b'#'))
-            .flexible(true)
-            .from_reader(text.as_bytes());
+        let (text, mut reader) = reader_of(text);
         let header = reader.headers().map_err(|problem| unreadable(&problem))?.clone();
         let columns = locate(&header).map_err(|error| error.at(line_of(text, &header)))?;
         let mut flows = Vec::new();
@@ -191,6 +186,14 @@ impl ListError {
     pub(super) fn at(self, line: usize) -> ListError {
         ListError { line, ..self }
     }
+}
+
+/// The text without its byte-order mark, and what reads it as comma-separated values with comments behind `#`.
+pub(super) fn reader_of(text: &str) -> (&str, csv::Reader<&[u8]>) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut builder = csv::ReaderBuilder::new();
+    builder.trim(csv::Trim::All).comment(Some(b'#')).flexible(true);
+    (text, builder.from_reader(text.as_bytes()))
 }
 
 /// The line a row stands on. The reader knows only where it began to look for the row, before blank lines and comments.

@@ -3,7 +3,7 @@
 use spinewise_policy::time::{Span, Time};
 
 use super::super::MOST_FLOWS;
-use super::super::list::{ListError, error, line_of, unreadable};
+use super::super::list::{ListError, error, line_of, reader_of, unreadable};
 use super::names::{Index, Names};
 use super::row::Column::{
     Batch, Duration, Id, Irequires, Needs, Op, Peer, Rank, Requires, Size, Start, Step, Tag, Unit,
@@ -44,12 +44,7 @@ impl Table {
     /// kind or says what such an operation has not, an id that is there twice or unknown, one of another rank, a send
     /// without its receive or the other way round, sizes of the two that differ.
     pub fn from_csv(text: &str) -> Result<Table, ListError> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut reader = csv::ReaderBuilder::new()
-            .trim(csv::Trim::All)
-            .comment(Some(b'#'))
-            .flexible(true)
-            .from_reader(text.as_bytes());
+        let (text, mut reader) = reader_of(text);
         let header = reader.headers().map_err(|problem| unreadable(&problem))?.clone();
         let header = Header::of(&header).map_err(|error| error.at(line_of(text, &header)))?;
         let mut rows = Rows::default();
