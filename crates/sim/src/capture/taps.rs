@@ -44,7 +44,7 @@ impl Default for Taps {
 }
 
 impl Taps {
-    /// From the spec, where there are so many bytes of memory.
+    /// From the spec, on a machine with `room` bytes of memory.
     ///
     /// # Errors
     /// A name is none of a node or a link, or there is no room for what may be kept.

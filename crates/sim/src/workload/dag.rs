@@ -31,7 +31,7 @@ const BYTE: u128 = 8_000_000_000_000;
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Does {
-    /// Sends so many bytes to a rank.
+    /// Sends bytes to a rank.
     Send {
         /// The rank that receives.
         to: u32,
@@ -84,7 +84,7 @@ pub struct Operation {
 /// How ranks of one server send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Local {
-    /// Ranks of a server: it has the first so many, the next one the next so many.
+    /// Ranks of each server: the first server has this many from rank 0 on, the next server the following ones.
     pub ranks: u32,
     /// Bits per second that each rank can send to others of its server.
     pub rate: u64,

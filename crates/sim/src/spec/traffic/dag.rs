@@ -28,7 +28,7 @@ keys! {
         file_digest: Option<String>, Kind::Text("16 hexadecimal digits"), Default::Nothing("not checked");
         /// The host of each rank, in the order of ranks; several ranks may share one.
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
-        /// Ranks of a server: the first so many, the next so many and so on send to each other without the network.
+        /// Ranks of each server, counted from rank 0 on. Ranks of one server send to each other without the network.
         local_ranks: Option<u32>, Kind::Integer { min: 1, max: MOST_FLOWS }, Default::Nothing("only ranks of one host do");
         /// How fast each rank sends to others of its server or host, one message after the other.
         local_rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("needed if ranks share a host or server");
