@@ -24,6 +24,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from spinewise.measures.stats import Around
+
 METHOD: Final = (
     "anytime-valid t intervals of paired log ratios (Wang and Ramdas, Sequential Analysis, 2025, arXiv 2310.03722), "
     "with action elimination (Even-Dar et al., JMLR 7, 2006)"
@@ -38,7 +40,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Contrast:
+class Contrast(Around):
     """How a scheme compares with another on the seeds that both have, as logarithms of its value over the other's.
 
     Attributes:
@@ -48,20 +50,8 @@ class Contrast:
         seeds: how many seeds both have.
     """
 
-    mean: float
-    half: float
     median: float
     seeds: int
-
-    @property
-    def low(self) -> float:
-        """Lower end."""
-        return self.mean - self.half
-
-    @property
-    def high(self) -> float:
-        """Upper end."""
-        return self.mean + self.half
 
 
 @dataclass(frozen=True)

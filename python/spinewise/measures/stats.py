@@ -67,18 +67,16 @@ def mean(values: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Interval:
-    """A mean over repeats with its confidence interval.
+class Around:
+    """A mean and how far an interval reaches to either side of it.
 
     Attributes:
-        mean: mean of the repeats, in their unit.
-        half: half the width of the interval; NaN with fewer than two repeats.
-        n: number of repeats that count (finite values).
+        mean: the middle.
+        half: half the width of the interval.
     """
 
     mean: float
     half: float
-    n: int
 
     @property
     def low(self) -> float:
@@ -89,6 +87,19 @@ class Interval:
     def high(self) -> float:
         """Upper end."""
         return self.mean + self.half
+
+
+@dataclass(frozen=True)
+class Interval(Around):
+    """A mean over repeats with its confidence interval.
+
+    Attributes:
+        mean: mean of the repeats, in their unit.
+        half: half the width of the interval; NaN with fewer than two repeats.
+        n: number of repeats that count (finite values).
+    """
+
+    n: int
 
     @property
     def excludes_zero(self) -> bool:
