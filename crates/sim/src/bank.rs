@@ -163,11 +163,16 @@ macro_rules! bank {
                 Span(rng.bits() % period.0.max(1))
             }
 
-            /// From now on the scheme follows the public ns-3 code of ConWeave ([`Policy::follow_ns3`]), and all seats draw
-            /// from one stream, whoever [swaps](Bank::swap_stream) it in.
+            /// From now on the scheme follows the public ns-3 code of ConWeave ([`Policy::follow_ns3`]).
             #[cold]
-            pub fn follow_ns3(&mut self, stream: Rng) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.follow_ns3(stream),)* }
+            pub fn follow_ns3(&mut self) {
+                match &mut self.seating { $(Seating::$variant(seats) => seats.follow_ns3(),)* }
+            }
+
+            /// From now on all seats draw from one stream, whoever [swaps](Bank::swap_stream) it in.
+            #[cold]
+            pub fn draw_from(&mut self, stream: Rng) {
+                match &mut self.seating { $(Seating::$variant(seats) => seats.draw_from(stream),)* }
             }
 
             /// [`Policy::NS3_SHARES_FLOWLETS`].

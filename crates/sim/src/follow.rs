@@ -5,6 +5,7 @@
 //! the priority over the destination's port.
 
 use crate::engine::Sim;
+use crate::spec::Rules;
 use crate::trace::Recorder;
 use spinewise_policy::{FlowKey, Rng};
 use std::collections::BTreeMap;
@@ -17,10 +18,17 @@ const PRIORITY: u32 = 3;
 impl Sim {
     /// Makes schemes follow that code.
     #[cold]
-    pub fn follow_ns3(&mut self) {
-        self.fabric.follow_ns3(Rng::of_c(SEED));
-        self.net.hashing.ends = self.flows.specs.iter().map(|flow| (flow.src, flow.dst)).collect();
-        if self.fabric.ns3_shares_flowlets() {
+    pub fn follow(&mut self, rules: &Rules) {
+        if rules.conweave {
+            self.fabric.follow_ns3();
+        }
+        if rules.one_stream_for_paths {
+            self.fabric.draw_from(Rng::of_c(SEED));
+        }
+        if rules.habits.messages_by_flow {
+            self.net.hashing.ends = self.flows.specs.iter().map(|flow| (flow.src, flow.dst)).collect();
+        }
+        if rules.shared_flowlets && self.fabric.ns3_shares_flowlets() {
             self.net.shared_rows = self.shared_rows();
         }
         // Choices are then watched, if only to swap that stream in.

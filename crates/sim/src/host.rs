@@ -228,8 +228,7 @@ impl Host {
 
     /// Lets the NIC pull, now or as soon as it is free.
     fn set_going(&mut self, w: &mut World<'_>, now: Time) {
-        // Followed event by event, ns-3 has yet to end the transmission that ends now.
-        if now > self.nic.pulled_until || (now == self.nic.pulled_until && !w.net.follows_ns3) {
+        if now > self.nic.pulled_until || (now == self.nic.pulled_until && !w.net.habits.nic_ties_wait) {
             self.pull(w, now);
         } else {
             self.wake = self.nic.pulled_until;

@@ -6,7 +6,7 @@ use crate::packet::{Clock, Hashing, Serializer, Tags};
 use crate::port::AllRules;
 use crate::series::Recorded;
 use crate::spec::{
-    AckPaths, Follow, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
+    AckPaths, Follow, Habits, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
 };
 use crate::switch::largest_packet;
 use crate::timers::Class;
@@ -34,11 +34,9 @@ pub struct Net {
     pub frame: Frame,
     /// How exactly time is kept on links.
     pub clock: Clock,
-    /// The public ns-3 code of ConWeave is followed event by event ([`crate::engine::planned`]), with what that code does
-    /// otherwise.
-    pub follows_ns3: bool,
-    /// Where it is followed: of flows that its keys for flowlets do not tell apart, all but the first, and the first; by
-    /// the keys of their data.
+    /// What nodes do otherwise where a program is followed event by event.
+    pub habits: Habits,
+    /// Of flows that share the row of a flowlet, all but the first, and the first; by the keys of their data.
     pub shared_rows: BTreeMap<u32, FlowKey>,
     /// What switches hash.
     pub hashing: Hashing,
@@ -83,12 +81,7 @@ impl Net {
     /// From the spec, its wiring, and source and destination port of each flow (for [`Hashing::ports`]).
     pub fn new(spec: &Spec, topology: Topology, ports: Vec<u32>, commit_at_start: bool) -> Net {
         let frame = spec.transport.frame();
-        let follows_ns3 = spec.run.follow == Follow::ConweaveNs3;
-        let clock = match (spec.topology.floor_tx(), follows_ns3) {
-            (false, _) => Clock::Exact,
-            (true, false) => Clock::Floor1Ns,
-            (true, true) => Clock::Ns3,
-        };
+        let clock = spec.rules.clock(if spec.topology.floor_tx() { Clock::Floor1Ns } else { Clock::Exact });
         let path = &topology.nominal_path;
         let there = |bytes: u32| -> u64 {
             path.iter().map(|&(rate, delay)| delay.0 + clock.tx_time(u64::from(bytes), rate)).sum()
@@ -113,7 +106,7 @@ impl Net {
             transport,
             frame,
             clock,
-            follows_ns3,
+            habits: spec.rules.habits,
             shared_rows: BTreeMap::new(),
             hashing: Hashing {
                 tags: match spec.scheme.path_tag {
@@ -134,7 +127,7 @@ impl Net {
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
                 && !matches!(spec.transport, Transport::Rdma(_)),
-            keeps_control: commit_at_start || follows_ns3,
+            keeps_control: commit_at_start || spec.run.follow != Follow::Nothing,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: commit_at_start
                 || clock != Clock::Exact
@@ -167,6 +160,12 @@ impl Net {
     /// A line at `rate` bits per second, on the clock of this run.
     pub fn line(&self, rate: u64) -> Serializer {
         Serializer::on(self.clock, rate)
+    }
+
+    /// Are held queues outside the buffer?
+    #[inline]
+    pub fn holds_outside(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.holds_outside)
     }
 
     /// Do switches pause their neighbours?

@@ -12,7 +12,9 @@ use crate::net::Net;
 use crate::outcome::Outcome;
 use crate::samples::Samples;
 use crate::series::Recorded;
-use crate::spec::{EngineKind, HashKind, Spec, SpecError, Stop, Traffic, TrafficEntry, Warning, workload_error};
+use crate::spec::{
+    EngineKind, Follow, HashKind, Spec, SpecError, Stop, Traffic, TrafficEntry, Warning, workload_error,
+};
 use crate::switch::Switch;
 use crate::topology::{Components, Topology};
 use crate::transport::{Kind, TcpConfig, Transport};
@@ -106,8 +108,8 @@ impl Sim {
         let mut sim =
             Sim { net, wires, hosts, switches, edge, fabric, flows, log, free_queues, samples, limits, warnings };
         sim.publish();
-        if sim.net.follows_ns3 {
-            sim.follow_ns3();
+        if spec.run.follow != Follow::Nothing {
+            sim.follow(&spec.rules);
         }
         Ok((sim, loads))
     }
@@ -117,7 +119,7 @@ impl Sim {
     /// # Errors
     /// [`Interrupted`] if `watch` says so.
     pub fn run(&mut self, spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Time, Interrupted> {
-        if self.net.follows_ns3 {
+        if spec.run.follow != Follow::Nothing {
             return planned::run(self, watch);
         }
         let lookahead = self.net.topology.shortest_delay();

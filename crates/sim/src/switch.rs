@@ -107,7 +107,7 @@ impl Switch {
             .shared
             .as_ref()
             .map(|shared| SharedBuffer::new(shared, &cables(topology, node, packet, net.arrivals_first()), packet))
-            .map(|buffer| Box::new(if net.follows_ns3 { buffer.following_ns3() } else { buffer }));
+            .map(Box::new);
         // Of a switch that dies, control that waits is lost.
         let ahead = net.shared.is_some() && !net.keeps_control && !net.faults.keeps(id, topology);
         let ports = (0..topology.ports(node))
@@ -155,7 +155,7 @@ impl Switch {
             buffer,
             freed: if net.arrivals_first() { 0 } else { u16::MAX },
             dice: match net.shared {
-                Some(_) if net.follows_ns3 => Dice::Ns3(Box::new(Mrg32k3a::ns3_stream_0())),
+                Some(_) if net.habits.one_stream_for_marks => Dice::Ns3(Box::new(Mrg32k3a::ns3_stream_0())),
                 _ => {
                     Dice::PerPort(ports.iter().map(|port| Rng::stream(net.seed, "ecn", u64::from(port.link))).collect())
                 }
@@ -253,7 +253,7 @@ impl Switch {
         });
         let asked = take_asked(w);
         strip_header(packet);
-        let asked = if w.net.follows_ns3 { self.perform_first(w, now, asked) } else { asked };
+        let asked = if w.net.habits.messages_first { self.perform_first(w, now, asked) } else { asked };
         match verdict {
             Verdict::Consume => {
                 w.log.consumed.add(packet.wire);

@@ -14,7 +14,8 @@ pub trait Seated {
     fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>);
     fn sees(&self) -> &'static Sees;
     fn seed(&self) -> u64;
-    fn follow_ns3(&mut self, stream: Rng);
+    fn follow_ns3(&mut self);
+    fn draw_from(&mut self, stream: Rng);
     fn ns3_shares_flowlets(&self) -> bool;
     fn swap_stream(&mut self, seat: u32);
     fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey);
@@ -92,8 +93,12 @@ where
     }
 
     #[cold]
-    fn follow_ns3(&mut self, stream: Rng) {
+    fn follow_ns3(&mut self) {
         self.policy.follow_ns3();
+    }
+
+    #[cold]
+    fn draw_from(&mut self, stream: Rng) {
         self.shared = Some(Box::new(stream));
     }
 

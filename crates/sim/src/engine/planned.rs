@@ -78,8 +78,8 @@ struct Run {
     lines: Vec<Line>,
     /// Links out of each node.
     outs: Vec<Vec<u32>>,
-    /// For each host: is a look planned? One that is stays, even if there is reason to look sooner.
-    looks: Vec<bool>,
+    /// For each host: when the look is that is planned, [`Time::NEVER`] without one.
+    looks: Vec<Time>,
     /// For each host: the end of the pause that has been planned for.
     pauses: Vec<Time>,
     hops: u64,
@@ -122,7 +122,7 @@ impl Run {
             plans: Plans { heap: BinaryHeap::new(), next: FIRST },
             lines: vec![Line::default(); topology.links.len()],
             outs: (0..topology.nodes()).map(outs).collect(),
-            looks: vec![false; topology.hosts as usize],
+            looks: vec![Time::NEVER; topology.hosts as usize],
             pauses: vec![Time::ZERO; topology.hosts as usize],
             hops: 0,
         }
@@ -142,7 +142,9 @@ impl Run {
                 node
             }
             Event::Look(host) => {
-                self.looks[host as usize] = false;
+                if self.looks[host as usize] == now {
+                    self.looks[host as usize] = Time::NEVER;
+                }
                 host
             }
             Event::Plan(host, What::FlowStart) if number < FIRST => {
@@ -249,11 +251,11 @@ impl Run {
         }
         if looks
             && self.is_idle(link, now)
-            && !self.looks[host as usize]
             && let Some(at) = sim.next_available(host, now)
+            && self.looks_again(sim, host, at)
         {
             self.plans.plan(at, Event::Look(host));
-            self.looks[host as usize] = true;
+            self.looks[host as usize] = at;
         }
         let paused = sim.hosts[host as usize].paused_until();
         if paused > now && paused != self.pauses[host as usize] {
@@ -268,6 +270,12 @@ impl Run {
                 _ => self.plans.plan(at.max(now), Event::Plan(host, what)),
             }
         }
+    }
+
+    /// Is there reason to plan a look of this host's NIC at this instant?
+    fn looks_again(&self, sim: &Sim, host: u32, at: Time) -> bool {
+        let planned = self.looks[host as usize];
+        planned == Time::NEVER || (at < planned && !sim.net.habits.nic_look_stays)
     }
 
     fn is_idle(&self, link: u32, now: Time) -> bool {

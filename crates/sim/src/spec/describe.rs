@@ -9,6 +9,7 @@ use super::auto::AUTO;
 use super::capture::CaptureKeys;
 use super::detection::DetectionKeys;
 use super::fault::FaultKeys;
+use super::follow::FollowKeys;
 use super::key::{Default, Key, unit_of};
 use super::metrics::{ClassKeys, MetricsKeys};
 use super::presets::{DEFAULT, PRESETS, Preset};
@@ -141,6 +142,12 @@ fn tables() -> Vec<Table> {
         table("[[fault]]", "What breaks during the run: a link or a switch.", FaultKeys::KEYS),
         table("[detection]", "How faults are found and repaired.", DetectionKeys::KEYS),
         table("[run]", "When a run ends, and by which engine.", RunKeys::KEYS),
+        table(
+            "[follow]",
+            "The rules of the public ns-3 code of ConWeave, in a run that follows it (run.follow). Each is on there unless \
+             it is turned off.",
+            FollowKeys::KEYS,
+        ),
         table("[metrics]", "What is kept and how it is summed up.", MetricsKeys::KEYS),
         table("entries of metrics.size_classes", "A class of flow sizes.", ClassKeys::KEYS),
         table("[metrics.capture]", "Packets written down as they pass chosen ports.", CaptureKeys::KEYS),

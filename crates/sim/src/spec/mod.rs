@@ -7,6 +7,7 @@
 //! | `error.rs` | [`SpecError`], and the nearest spelling |
 //! | `topology.rs`, `switch.rs`, `transport.rs`, `scheme.rs`, `traffic.rs`, `run.rs`, `metrics.rs` | one table each: its keys, its type, its checks |
 //! | `fault.rs`, `detection.rs` | `[[fault]]` and `[detection]` |
+//! | `follow.rs` | `[follow]`: the rules of a program that is followed event by event |
 //! | `warning.rs` | what is allowed and may still not be meant |
 //! | `presets.rs` | named defaults |
 //! | `auto.rs` | values that follow from the fabric |
@@ -21,6 +22,7 @@ mod describe;
 mod detection;
 mod error;
 mod fault;
+mod follow;
 mod key;
 mod metrics;
 mod presets;
@@ -45,6 +47,7 @@ pub use describe::describe;
 pub use detection::{Detection, Mode as DetectionMode};
 pub use error::SpecError;
 pub use fault::{Broken, Effect, Fault, FaultSpec, Pairs, Way as FaultWay};
+pub use follow::{Habits, Rules};
 pub use metrics::{Ideal, MetricsSpec, SeriesLinks, SizeClass};
 pub use run::{EngineKind, Follow, RunSpec, Stop};
 pub use scheme::{AckPaths, HashKind, HeaderBytes, PathTag, SchemeSpec, comparable_schemes};
@@ -97,6 +100,9 @@ keys! {
             Default::Nothing("its own defaults, with faults");
         /// When the run ends, and by which engine.
         run: Map<String, Value>, Kind::Table("a table [run]"), Default::Empty;
+        /// The rules of the program that run.follow names: each is on unless it is turned off.
+        follow: Option<Map<String, Value>>, Kind::Table("a table [follow]"),
+            Default::Nothing("all of its rules, where run.follow names a program");
         /// What is kept.
         metrics: Map<String, Value>, Kind::Table("a table [metrics]"), Default::Empty;
     }
@@ -125,6 +131,8 @@ pub struct Spec {
     pub faults: Option<FaultSpec>,
     /// When the run ends.
     pub run: RunSpec,
+    /// The rules of the program that it follows.
+    pub rules: Rules,
     /// What is kept.
     pub metrics: MetricsSpec,
     /// The spec with every default written out; resolving it again gives the same.
@@ -169,7 +177,7 @@ fn read(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), SpecError>
     let (mut transport, told) = transport::read(&keys.transport, preset.transport, &topology, &mut autos)?;
     reader.set_resolved("transport", told);
     let place = switch::Place { topology: &topology, transport: &transport };
-    let (switch, told) = switch::read(&keys.switch, preset, place, &mut autos)?;
+    let (mut switch, told) = switch::read(&keys.switch, preset, place, &mut autos)?;
     reader.set_resolved("switch", told);
     check_room(&switch, &transport)?;
     check_pfc(preset, &switch, &transport)?;
@@ -182,11 +190,11 @@ fn read(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), SpecError>
     let faults = read_faults(&keys, &mut reader, &topology, &switch)?;
     let (run, told) = run::read(&keys.run, topology.shortest_delay())?;
     reader.set_resolved("run", told);
-    if run.follow == Follow::ConweaveNs3 {
-        check_follow(&topology, &switch, &transport, faults.as_ref())?;
-        if let Transport::Rdma(config) = &mut transport {
-            config.follow_ns3();
-        }
+    let (rules, told) = follow::read(keys.follow.as_ref(), run.follow)?;
+    if let Some(told) = told {
+        reader.set_resolved("follow", told);
+        follow::check(&topology, &switch, &transport, faults.as_ref())?;
+        rules.set(&mut transport, &mut switch);
     }
     let (metrics, told) = metrics::read(&keys.metrics)?;
     reader.set_resolved("metrics", told);
@@ -202,6 +210,7 @@ fn read(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), SpecError>
         traffic,
         faults,
         run,
+        rules,
         metrics,
         resolved,
         warnings: Vec::new(),
@@ -252,25 +261,6 @@ fn check_pfc(preset: &Preset, switch: &SwitchSpec, transport: &Transport) -> Res
     let allowed = "true with transport.recovery = \"go_back_n\", or false with \"irn\"";
     let hint = format!("preset {} has either flow control or IRN; preset datacenter does not mind", preset.name);
     Err(SpecError::new("switch.pfc", &shared.pfc.into(), allowed).hint(hint))
-}
-
-/// What can be followed is what that program has: queue pairs over a shared buffer on a clock of whole nanoseconds.
-fn check_follow(
-    topology: &TopologySpec,
-    switch: &SwitchSpec,
-    transport: &Transport,
-    faults: Option<&FaultSpec>,
-) -> Result<(), SpecError> {
-    let fits = topology.floor_tx()
-        && matches!(switch, SwitchSpec::SharedBuffer(shared) if shared.priorities == 1)
-        && matches!(transport, Transport::Rdma(config) if config.floor_1ns)
-        && faults.is_none();
-    if fits {
-        return Ok(());
-    }
-    let allowed = "\"nothing\", or preset = \"conweave-ns3\" with its switch, transport and clock, one data priority and no \
-                   [[fault]]";
-    Err(SpecError::new("run.follow", &"conweave-ns3".into(), allowed))
 }
 
 /// A queue without room for one full packet would drop all of them.

@@ -2,6 +2,7 @@
 
 mod autos;
 mod entries;
+mod follow;
 mod links;
 mod messages;
 mod rdma;
@@ -131,6 +132,7 @@ fn everything() -> Vec<Value> {
             },
             "traffic": [{"kind": "permutation", "size_bytes": 1000}],
         }),
+        follow::everything(),
         json!({
             "fault": [
                 {"kind": "down", "ends": ["leaf0", "spine3"], "link": 0, "direction": "backward", "at_us": 5,

@@ -47,12 +47,10 @@ pub struct SharedBuffer {
     most: u64,
     /// Most bytes of headroom that one ingress has used.
     most_headroom: u64,
-    /// Thresholds are compared as ConWeave's public code compares them, and an arrival may let the sender go on too.
-    follows_ns3: bool,
 }
 
-/// Headroom of port 0, which no switch of ConWeave's public code has, bytes.
-const NS3_PORT_0: u64 = 14_596;
+/// What ConWeave's public code sets aside for port 0, bytes: it numbers ports from 1 and sums up headroom from 0.
+const HEADROOM_OF_PORT_0: u64 = 14_596;
 
 /// Port and priority that a packet came by; none for what was made here.
 pub type Came = Option<(u16, u8)>;
@@ -68,29 +66,22 @@ impl SharedBuffer {
             std::iter::repeat_n(Ingress { headroom_limit, renew_before, ..Ingress::default() }, priorities)
         };
         let egress_limit = spec.buffer.saturating_sub(parts.reserved);
+        let headroom = match parts.headrooms.last() {
+            Some(last) if spec.headroom_of_port_0 && spec.pfc => parts.all_headroom - last + HEADROOM_OF_PORT_0,
+            _ => parts.all_headroom,
+        };
         SharedBuffer {
             priorities,
             ingress: cables.iter().zip(&parts.headrooms).flat_map(of_port).collect(),
             egress_limit,
             egress_used: 0,
-            ingress_limit: egress_limit.saturating_sub(parts.all_headroom),
+            ingress_limit: egress_limit.saturating_sub(headroom),
             ingress_used: 0,
             bytes: 0,
             most: 0,
             most_headroom: 0,
-            follows_ns3: false,
             spec: spec.clone(),
         }
-    }
-
-    /// The same, following ConWeave's public code. It numbers ports from 1 but sums up their headroom from 0: port 0, which
-    /// is none, counts with its default, and the last port does not count.
-    pub fn following_ns3(mut self) -> Self {
-        self.follows_ns3 = true;
-        if let (true, Some(last)) = (self.spec.pfc, self.ingress.last()) {
-            self.ingress_limit = (self.ingress_limit + last.headroom_limit).saturating_sub(NS3_PORT_0);
-        }
-        self
     }
 
     #[inline]
@@ -239,7 +230,7 @@ impl SharedBuffer {
     /// A packet has come by and does not call for a pause: may the sender go on, as it was asked to pause before?
     pub fn resumes_on_arrival(&mut self, came: (u16, u8), now: Time) -> bool {
         let at = self.at(came);
-        self.ingress[at].pausing_until > now && self.resume(at, now)
+        self.spec.resume_on_arrival && self.ingress[at].pausing_until > now && self.resume(at, now)
     }
 
     #[cold]
@@ -286,7 +277,7 @@ impl SharedBuffer {
     fn is_under(&self, at: usize) -> bool {
         let ingress = &self.ingress[at];
         let counted = ingress.used.saturating_sub(self.spec.pause_offset);
-        if self.follows_ns3 {
+        if self.spec.resume_below_fraction {
             return ingress.headroom == 0 && (counted as f64) < self.exact_share(self.spec.resume_less);
         }
         ingress.headroom == 0 && counted < self.share(self.spec.resume_less).max(1)

@@ -1,4 +1,4 @@
-//! Held queues as the public ns-3 code of ConWeave has them, where it is followed.
+//! Held queues outside the buffer, as the public ns-3 code of ConWeave has them.
 //!
 //! What is held there is in no buffer. When it is let go its packets are taken up one by one, as if they came then by the
 //! ports they came by; and what the scheme says to other switches goes before the packet that gave rise to it.
@@ -16,9 +16,9 @@ impl Switch {
         None
     }
 
-    /// Parks a packet in a held queue of its output port.
+    /// Parks a packet in a held queue of its output port, outside the buffer.
     #[cold]
-    pub(super) fn hold_followed(
+    pub(super) fn hold_outside(
         &mut self,
         w: &mut World<'_>,
         (in_port, out): (u16, u16),
@@ -35,9 +35,9 @@ impl Switch {
         lanes.hold(queue, hand, in_port);
     }
 
-    /// Lets a held queue go.
+    /// Lets a held queue go: its packets are taken up one by one.
     #[cold]
-    pub(super) fn release_followed(&mut self, w: &mut World<'_>, now: Time, out: u16, queue: Queue) {
+    pub(super) fn take_up(&mut self, w: &mut World<'_>, now: Time, out: u16, queue: Queue) {
         loop {
             match self.ports[usize::from(out)].kept().unhold(queue) {
                 Ok(mut hand) => {

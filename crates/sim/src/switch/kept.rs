@@ -132,8 +132,8 @@ impl Switch {
         queue: Queue,
         hand: &mut InHand,
     ) {
-        if w.net.follows_ns3 {
-            self.hold_followed(w, (in_port, out), queue, hand);
+        if w.net.holds_outside() {
+            self.hold_outside(w, (in_port, out), queue, hand);
             return;
         }
         let owner = hand.packet.of_flow().then(|| hand.packet.key());
@@ -153,8 +153,8 @@ impl Switch {
 
     /// Lets a held queue go.
     pub(super) fn release(&mut self, w: &mut World<'_>, now: Time, out: u16, queue: Queue) {
-        if w.net.follows_ns3 {
-            self.release_followed(w, now, out, queue);
+        if w.net.holds_outside() {
+            self.take_up(w, now, out, queue);
             return;
         }
         match self.ports[usize::from(out)].release(queue) {
@@ -271,7 +271,7 @@ impl Switch {
         let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut()) else { return };
         match buffer.pause(came, now) {
             Some(length) => self.pause_sender(w, now, came, length),
-            None if w.net.follows_ns3 && buffer.resumes_on_arrival(came, now) => {
+            None if buffer.resumes_on_arrival(came, now) => {
                 self.send_pause(w, now, came, Span::ZERO);
             }
             None => {}
@@ -323,8 +323,7 @@ impl Switch {
             }
             return;
         }
-        if w.net.follows_ns3 {
-            // There they queue with other control, each for itself.
+        if shared.pauses_queue {
             self.ports[usize::from(port)].keep(Lane::Control, &mut InHand::from(packet), MADE_HERE, Found::default());
             self.note_made(w, &packet);
         } else if self.ports[usize::from(port)].keep_pause(&packet) {

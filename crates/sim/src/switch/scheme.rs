@@ -140,8 +140,7 @@ impl Switch {
                     self.probe(w, now, address(to), way, wire, ttl, give_up);
                 }
                 Action::Arm { key, at } => {
-                    if w.net.follows_ns3 {
-                        // There a timer that is set again is a new event.
+                    if w.net.habits.timers_set_anew {
                         w.fabric.cancel(self.id, key);
                     }
                     if let Some(at) = w.fabric.arm(self.id, key, at.max(now)) {

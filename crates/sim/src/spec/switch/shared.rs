@@ -129,6 +129,16 @@ pub struct SharedBufferSpec {
     pub pause_bytes: u32,
     /// ECN.
     pub ramp: Ramp,
+    /// Pause frames queue with other control, each for itself; otherwise the newest replaces one that waits.
+    pub pauses_queue: bool,
+    /// An arrival may let the sender go on, not only a departure.
+    pub resume_on_arrival: bool,
+    /// An ingress is low again below its threshold with the fraction of a byte that this has.
+    pub resume_below_fraction: bool,
+    /// The sum of headrooms counts a port 0 that no switch has, and not the last port.
+    pub headroom_of_port_0: bool,
+    /// Held queues are outside the buffer, and are taken up packet by packet when they are let go.
+    pub holds_outside: bool,
 }
 
 /// Bytes of buffer for each Gbps of a switch, headroom left out: 9 MiB for 24 ports of 100 Gbps (conweave-ns3), and what
@@ -241,6 +251,11 @@ pub(super) fn read(
         pause_renewal: keys.pause_renewal,
         pause_bytes: keys.pause_frame_bytes,
         ramp: Ramp { min: keys.ecn_min_bytes, max: keys.ecn_max_bytes, probability: keys.ecn_max_probability },
+        pauses_queue: false,
+        resume_on_arrival: false,
+        resume_below_fraction: false,
+        headroom_of_port_0: false,
+        holds_outside: false,
     };
     Ok((spec, reader.finish()))
 }

@@ -45,11 +45,11 @@ fn top_level() {
         (json!([]), "spec = []: expected a table of settings"),
         (
             json!({"topolgy": {}}),
-            "topolgy = {}: expected one of the keys name, seed, preset, topology, switch, transport, scheme, traffic, fault, detection, run, metrics; did you mean \"topology\"?",
+            "topolgy = {}: expected one of the keys name, seed, preset, topology, switch, transport, scheme, traffic, fault, detection, run, follow, metrics; did you mean \"topology\"?",
         ),
         (
             json!({"leaves": 4}),
-            "leaves = 4: expected one of the keys name, seed, preset, topology, switch, transport, scheme, traffic, fault, detection, run, metrics; leaves is a key of [topology] kind = \"leaf_spine\"",
+            "leaves = 4: expected one of the keys name, seed, preset, topology, switch, transport, scheme, traffic, fault, detection, run, follow, metrics; leaves is a key of [topology] kind = \"leaf_spine\"",
         ),
         (json!({"seed": -1}), "seed = -1: expected a whole number from 0 to 18446744073709551615"),
         (json!({"seed": 1.5}), "seed = 1.5: expected a whole number from 0 to 18446744073709551615"),

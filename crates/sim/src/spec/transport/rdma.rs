@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
 use super::{KINDS, TransportPreset, Window};
+use crate::packet::Clock;
 use crate::spec::auto::{AUTO, Auto, Autos, Fabric};
 use crate::spec::error::SpecError;
 use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero, tidy};
@@ -107,7 +108,10 @@ pub(crate) fn values(config: &RdmaConfig) -> Map<String, Value> {
         Recovery::GoBackN => RecoveryWord::GoBackN,
         Recovery::Irn => RecoveryWord::Irn,
     };
-    let rounding = if config.floor_1ns { PacingRounding::Floor1Ns } else { PacingRounding::Exact };
+    let rounding = match config.clock {
+        Clock::Exact => PacingRounding::Exact,
+        Clock::Floor1Ns | Clock::Ns3 => PacingRounding::Floor1Ns,
+    };
     let dcqcn = &config.dcqcn;
     [
         ("kind", super::RDMA.into()),
@@ -184,8 +188,12 @@ pub(super) fn read(
         window_bytes: keys.window_bytes,
         ooo_cnp: keys.ooo_cnp,
         cnp_interval: keys.cnp_interval_us,
-        follows_ns3: false,
-        floor_1ns: keys.pacing_rounding == PacingRounding::Floor1Ns,
+        clock: match keys.pacing_rounding {
+            PacingRounding::Exact => Clock::Exact,
+            PacingRounding::Floor1Ns => Clock::Floor1Ns,
+        },
+        window_from_newest: false,
+        recover_kept_on_timeout: false,
         dcqcn: DcqcnConfig {
             g: keys.dcqcn_g,
             initial_alpha: keys.dcqcn_initial_alpha,

@@ -1,5 +1,6 @@
 //! The parameters of the RNIC transport, shared by all queue pairs of a run, and its presets.
 
+use crate::packet::Clock;
 use spinewise_policy::time::Span;
 
 /// What a queue pair does about a packet that is missing.
@@ -42,12 +43,14 @@ pub struct RdmaConfig {
     pub ooo_cnp: bool,
     /// Least time between two CNPs for marks of one queue pair; zero makes one of each marked packet that is answered.
     pub cnp_interval: Span,
-    /// Gaps between packets are cut to whole nanoseconds and carry no remainder, as ns-3.19 has them.
-    pub floor_1ns: bool,
-    /// ConWeave's public code is followed to the nanosecond: gaps on [`Clock::Ns3`](crate::packet::Clock::Ns3), and a last
-    /// packet that is shorter than the others may go beyond the window, as the window then counts from the packet before;
-    /// the first NACK after a timeout of IRN makes the sender go back again.
-    pub follows_ns3: bool,
+    /// The clock of gaps between packets: exact gaps carry their remainder, others are cut off.
+    pub clock: Clock,
+    /// The window counts from the newest packet, whatever its size: a last packet that is shorter than the others may go
+    /// beyond it (`CanIrnTransmit` of ConWeave's public code).
+    pub window_from_newest: bool,
+    /// IRN: a timeout leaves the end of the recovery where it was, so that the first NACK after it ends that recovery and
+    /// makes the sender go back once more (ConWeave's public code).
+    pub recover_kept_on_timeout: bool,
     /// The rate.
     pub dcqcn: DcqcnConfig,
 }
@@ -84,16 +87,10 @@ pub struct DcqcnConfig {
 }
 
 impl RdmaConfig {
-    /// The same, following ConWeave's public code to the nanosecond.
-    pub fn follow_ns3(&mut self) {
-        self.follows_ns3 = true;
-        self.dcqcn.cnp_before_slot = true;
-    }
-
     /// The public ns-3 code of the ConWeave paper with its evaluation's settings, at 100 Gbps (run.py, rdma-hw.cc). Time
     /// is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine; a spec has that of its own fabric.
     pub fn conweave_ns3(recovery: Recovery) -> Self {
-        Self { floor_1ns: true, ..Self::selb(recovery) }
+        Self { clock: Clock::Floor1Ns, ..Self::selb(recovery) }
     }
 
     /// The evaluation of SELB, which uses ConWeave's public code, in exact time.
@@ -112,8 +109,9 @@ impl RdmaConfig {
             window_bytes: if irn { 104_000 } else { 0 },
             ooo_cnp: true,
             cnp_interval: Span::ZERO,
-            floor_1ns: false,
-            follows_ns3: false,
+            clock: Clock::Exact,
+            window_from_newest: false,
+            recover_kept_on_timeout: false,
             dcqcn: DcqcnConfig::conweave_ns3(),
         }
     }

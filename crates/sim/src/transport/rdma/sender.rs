@@ -11,6 +11,7 @@ use super::blocks::Blocks;
 use super::config::{RdmaConfig, Recovery};
 use super::dcqcn::Dcqcn;
 use super::pacing::Pacing;
+use crate::packet::Clock;
 use crate::transport::tcp::Segment;
 use spinewise_policy::time::{Span, Time};
 
@@ -80,7 +81,7 @@ impl RdmaSender {
     pub fn may_send(&self, config: &RdmaConfig) -> bool {
         let len = u64::from(config.mss).min(self.size - self.snd_nxt);
         let fits = config.window_bytes == 0 || self.snd_nxt + len <= self.snd_una + config.window_bytes;
-        len > 0 && (fits || (config.follows_ns3 && self.fits_ns3(config, len)))
+        len > 0 && (fits || (config.window_from_newest && self.fits_from_newest(config, len)))
     }
 
     /// Is there data that has not been sent, or is to be sent again?
@@ -88,10 +89,10 @@ impl RdmaSender {
         self.snd_nxt < self.size
     }
 
-    /// The window of ConWeave's public code (`CanIrnTransmit`): a packet may start in it, or what is under way before the
-    /// newest packet leaves room.
+    /// [`RdmaConfig::window_from_newest`]: a packet may start in the window, or what is under way before the newest packet
+    /// leaves room.
     #[cold]
-    fn fits_ns3(&self, config: &RdmaConfig, len: u64) -> bool {
+    fn fits_from_newest(&self, config: &RdmaConfig, len: u64) -> bool {
         let room = self.newest >= self.snd_una && self.newest - self.snd_una + len < config.window_bytes;
         room || self.snd_nxt < self.snd_una + config.window_bytes
     }
@@ -116,12 +117,10 @@ impl RdmaSender {
         self.retransmits += u32::from(retransmit);
         let wire = config.frame(len);
         self.dcqcn.advance(&config.dcqcn, now);
-        if config.follows_ns3 {
-            self.pacing.sent_ns3(now, wire, self.dcqcn.rate());
-        } else if config.floor_1ns {
-            self.pacing.sent_floor_1ns(now, wire, self.dcqcn.rate());
-        } else {
-            self.pacing.sent(now, wire, self.dcqcn.rate());
+        match config.clock {
+            Clock::Exact => self.pacing.sent(now, wire, self.dcqcn.rate()),
+            Clock::Floor1Ns => self.pacing.sent_floor_1ns(now, wire, self.dcqcn.rate()),
+            Clock::Ns3 => self.pacing.sent_ns3(now, wire, self.dcqcn.rate()),
         }
         self.dcqcn.on_send(&config.dcqcn, wire);
         self.skip();
@@ -183,8 +182,7 @@ impl RdmaSender {
         self.timeouts += 1;
         if config.recovery == Recovery::Irn {
             self.in_recovery = true;
-            // ConWeave's code leaves it at the begin of the recovery before: the next NACK ends that one and sends it back.
-            if !config.follows_ns3 {
+            if !config.recover_kept_on_timeout {
                 self.recover = self.snd_max;
             }
         }

@@ -1,6 +1,7 @@
 //! Both ends over a wire that loses, reorders and doubles, and the presets.
 
 use super::*;
+use crate::packet::Clock;
 use proptest::prelude::*;
 use spinewise_policy::time::{Span, Time};
 
@@ -9,11 +10,11 @@ fn presets_hold_the_numbers_of_their_sources() {
     let public = RdmaConfig::conweave_ns3(Recovery::GoBackN);
     assert_eq!((public.mss, public.frame(1000), public.ack_bytes, public.window_bytes), (1000, 1048, 60, 0));
     assert_eq!((public.nack_interval, public.rto), (Span::from_us(4), Span::from_us(4000)));
-    assert!(public.floor_1ns && public.ooo_cnp && public.cnp_interval == Span::ZERO);
+    assert!(public.clock == Clock::Floor1Ns && public.ooo_cnp && public.cnp_interval == Span::ZERO);
     let irn = RdmaConfig::selb(Recovery::Irn);
     assert_eq!((irn.window_bytes, irn.rto_low_packets), (104_000, 3));
     assert_eq!((irn.rto_low, irn.rto_high), (Span::from_us(100), Span::from_us(320)));
-    assert!(!irn.floor_1ns && irn.dcqcn == public.dcqcn);
+    assert!(irn.clock == Clock::Exact && irn.dcqcn == public.dcqcn);
     let paper = RdmaConfig::dcqcn_paper(Recovery::GoBackN);
     assert!(!paper.ooo_cnp && paper.cnp_interval == Span::from_us(50));
     assert_eq!((paper.dcqcn.byte_counter, paper.dcqcn.increase_timer), (10_000_000, Span::from_us(55)));

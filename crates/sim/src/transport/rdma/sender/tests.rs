@@ -139,11 +139,11 @@ fn irn_has_a_short_timeout_for_few_packets() {
 }
 
 #[test]
-fn after_a_timeout_conweaves_code_goes_back_for_a_nack_once_more() {
-    for (follows, goes_back) in [(false, false), (true, true)] {
+fn where_a_timeout_keeps_the_recovery_the_next_nack_sends_back_once_more() {
+    for (kept, goes_back) in [(false, false), (true, true)] {
         let (mut config, mut s) = new(Recovery::Irn, 9);
         send(&mut s, &config, 5);
-        config.follows_ns3 = follows;
+        config.recover_kept_on_timeout = kept;
         s.on_timeout(&config, us(400));
         s.next_packet(&config, us(400));
         assert_eq!(s.on_ack(&config, us(405), &nack(1, Some(3))).went_back, goes_back);

@@ -1,0 +1,192 @@
+//! `[follow]`: the rules of the program that a run follows event by event (`run.follow`).
+//!
+//! That program does some things otherwise than its papers say or than others do. Each of these is a rule with a name, and
+//! this is the one place that sets them: here are their names, and [`Rules`] hands each to the struct that owns it. All
+//! are on where the program is followed; a spec can turn each off, which is how docs/agreement.md measures what it is worth.
+
+use serde_json::{Map, Value};
+
+use super::error::SpecError;
+use super::fault::FaultSpec;
+use super::key::{Default, Kind};
+use super::reader::{Reader, keys};
+use super::run::Follow;
+use super::switch::SwitchSpec;
+use super::topology::TopologySpec;
+use crate::packet::Clock;
+use crate::transport::Transport;
+
+keys! {
+    /// `[follow]`: the rules of the public ns-3 code of ConWeave.
+    FollowKeys {
+        /// Time is a double of seconds, cut to 2⁻⁶⁴ s and then to whole nanoseconds: what takes 82 ns takes 81.
+        double_clock: bool, Kind::Bool, Default::Bool(true);
+        /// At a host, a transmission that ends now has not ended for what arrives now.
+        nic_ties_wait: bool, Kind::Bool, Default::Bool(true);
+        /// A NIC that found no queue pair ready looks again when the first of them is, and no sooner, even if another is
+        /// ready before.
+        nic_look_stays: bool, Kind::Bool, Default::Bool(true);
+        /// The window of IRN counts from the packet before the newest: a short last packet may go beyond it.
+        window_from_newest: bool, Kind::Bool, Default::Bool(true);
+        /// A timeout of IRN leaves the end of the recovery where it was, so the next NACK sends the sender back again.
+        recover_kept_on_timeout: bool, Kind::Bool, Default::Bool(true);
+        /// A CNP that comes as a slot of alpha ends belongs to that slot.
+        cnp_before_slot: bool, Kind::Bool, Default::Bool(true);
+        /// All ports of a switch draw marks from one stream, and every switch opens the same one: stream 0 of MRG32k3a,
+        /// seed 1, run 1.
+        one_stream_for_marks: bool, Kind::Bool, Default::Bool(true);
+        /// All switches draw paths from one stream, the C library's rand() seeded with 1, in the order of events.
+        one_stream_for_paths: bool, Kind::Bool, Default::Bool(true);
+        /// Two flows from one rack to one host are one flowlet if their source ports are equal and their destination ports
+        /// differ in the lowest two bits alone: the key leaves out the source and lays the priority, 3, over the port.
+        shared_flowlets: bool, Kind::Bool, Default::Bool(true);
+        /// Pause frames queue with other control, each for itself.
+        pauses_queue: bool, Kind::Bool, Default::Bool(true);
+        /// An arrival can end a pause, not only a departure.
+        resume_on_arrival: bool, Kind::Bool, Default::Bool(true);
+        /// An ingress resumes below its threshold with the fraction of a byte that this has.
+        resume_below_fraction: bool, Kind::Bool, Default::Bool(true);
+        /// The sum of headrooms counts a port 0 that no switch has, with a default of 14,596 bytes, and not the last port.
+        headroom_of_port_0: bool, Kind::Bool, Default::Bool(true);
+        /// What a scheme holds back is outside the buffer. When it is let go it is taken up packet by packet, with PFC and
+        /// all thresholds as if it came then.
+        holds_outside_buffer: bool, Kind::Bool, Default::Bool(true);
+        /// What a scheme says to other switches goes before the packet that gave rise to it.
+        messages_first: bool, Kind::Bool, Default::Bool(true);
+        /// What switches say to each other about a flow goes by the addresses and ports of its acknowledgements, so on
+        /// their path.
+        messages_by_flow: bool, Kind::Bool, Default::Bool(true);
+        /// A timer of a scheme that is set again is a new event, behind what was planned for that instant before.
+        timers_set_anew: bool, Kind::Bool, Default::Bool(true);
+        /// What ConWeave has of its own: docs/agreement.md lists it.
+        conweave: bool, Kind::Bool, Default::Bool(true);
+    }
+}
+
+/// Which rules hold in a run: those of the program that it follows, or none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rules {
+    /// What nodes do.
+    pub habits: Habits,
+    /// Paths are drawn from one stream.
+    pub one_stream_for_paths: bool,
+    /// Some flows share the row of a flowlet.
+    pub shared_flowlets: bool,
+    /// ConWeave's own.
+    pub conweave: bool,
+    double_clock: bool,
+    window_from_newest: bool,
+    recover_kept_on_timeout: bool,
+    cnp_before_slot: bool,
+    pauses_queue: bool,
+    resume_on_arrival: bool,
+    resume_below_fraction: bool,
+    headroom_of_port_0: bool,
+    holds_outside_buffer: bool,
+}
+
+/// The rules of nodes that no part of them owns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// At a host, a transmission that ends now has not ended for what arrives now.
+    pub nic_ties_wait: bool,
+    /// A NIC's plan to look again stays as it is, even if there is reason to look sooner.
+    pub nic_look_stays: bool,
+    /// All ports of all switches draw marks from one stream.
+    pub one_stream_for_marks: bool,
+    /// What a scheme says to other switches goes before the packet that gave rise to it.
+    pub messages_first: bool,
+    /// Such messages go by the addresses and ports of their flow's acknowledgements.
+    pub messages_by_flow: bool,
+    /// A timer of a scheme that is set again is a new event.
+    pub timers_set_anew: bool,
+}
+
+impl Rules {
+    /// Hands transport and switch their own.
+    pub(super) fn set(&self, transport: &mut Transport, switch: &mut SwitchSpec) {
+        if let Transport::Rdma(config) = transport {
+            config.clock = self.clock(config.clock);
+            config.window_from_newest = self.window_from_newest;
+            config.recover_kept_on_timeout = self.recover_kept_on_timeout;
+            config.dcqcn.cnp_before_slot = self.cnp_before_slot;
+        }
+        if let SwitchSpec::SharedBuffer(buffer) = switch {
+            buffer.pauses_queue = self.pauses_queue;
+            buffer.resume_on_arrival = self.resume_on_arrival;
+            buffer.resume_below_fraction = self.resume_below_fraction;
+            buffer.headroom_of_port_0 = self.headroom_of_port_0;
+            buffer.holds_outside = self.holds_outside_buffer;
+        }
+    }
+
+    /// The clock of a run, in place of its usual one.
+    pub fn clock(&self, usual: Clock) -> Clock {
+        if self.double_clock { Clock::Ns3 } else { usual }
+    }
+}
+
+impl From<FollowKeys> for Rules {
+    fn from(keys: FollowKeys) -> Rules {
+        Rules {
+            habits: Habits {
+                nic_ties_wait: keys.nic_ties_wait,
+                nic_look_stays: keys.nic_look_stays,
+                one_stream_for_marks: keys.one_stream_for_marks,
+                messages_first: keys.messages_first,
+                messages_by_flow: keys.messages_by_flow,
+                timers_set_anew: keys.timers_set_anew,
+            },
+            one_stream_for_paths: keys.one_stream_for_paths,
+            shared_flowlets: keys.shared_flowlets,
+            conweave: keys.conweave,
+            double_clock: keys.double_clock,
+            window_from_newest: keys.window_from_newest,
+            recover_kept_on_timeout: keys.recover_kept_on_timeout,
+            cnp_before_slot: keys.cnp_before_slot,
+            pauses_queue: keys.pauses_queue,
+            resume_on_arrival: keys.resume_on_arrival,
+            resume_below_fraction: keys.resume_below_fraction,
+            headroom_of_port_0: keys.headroom_of_port_0,
+            holds_outside_buffer: keys.holds_outside_buffer,
+        }
+    }
+}
+
+/// Reads `[follow]` for a run that follows this program.
+pub(super) fn read(given: Option<&Map<String, Value>>, follow: Follow) -> Result<(Rules, Option<Value>), SpecError> {
+    let none = Map::new();
+    let given = given.unwrap_or(&none);
+    let mut reader = Reader::new("follow", FollowKeys::KEYS, given)?;
+    let first = given.iter().find(|(_, value)| !value.is_null());
+    match (follow, first) {
+        (Follow::ConweaveNs3, _) => {
+            let rules = FollowKeys::read(&mut reader)?.into();
+            Ok((rules, Some(reader.finish())))
+        }
+        (Follow::Nothing, None) => Ok((Rules::default(), None)),
+        (Follow::Nothing, Some((name, value))) => {
+            let allowed = "no [follow] without run.follow = \"conweave-ns3\", whose rules these are";
+            Err(SpecError::new(reader.path_of(name), value, allowed))
+        }
+    }
+}
+
+/// What can be followed is what that program has: queue pairs over a shared buffer on a clock of whole nanoseconds.
+pub(super) fn check(
+    topology: &TopologySpec,
+    switch: &SwitchSpec,
+    transport: &Transport,
+    faults: Option<&FaultSpec>,
+) -> Result<(), SpecError> {
+    let fits = topology.floor_tx()
+        && matches!(switch, SwitchSpec::SharedBuffer(shared) if shared.priorities == 1)
+        && matches!(transport, Transport::Rdma(config) if config.clock == Clock::Floor1Ns)
+        && faults.is_none();
+    if fits {
+        return Ok(());
+    }
+    let allowed = "\"nothing\", or preset = \"conweave-ns3\" with its switch, transport and clock, one data priority and no \
+                   [[fault]]";
+    Err(SpecError::new("run.follow", &Follow::ConweaveNs3.word().into(), allowed))
+}
