@@ -16,9 +16,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Value, json};
 use spinewise_sim::bank::Entry;
-use spinewise_sim::capture::{BLOCK_COLUMNS, PACKET_COLUMNS, Packets};
 use spinewise_sim::engine::Sim;
 use spinewise_sim::estimate::Estimate;
+use spinewise_sim::outcome::{BLOCK_COLUMNS, PACKET_COLUMNS, Packets};
 use spinewise_sim::outcome::{COLLECTIVE_COLUMNS, Column, FLOW_COLUMNS, Outcome, SERIES_COLUMNS, Values};
 use spinewise_sim::setup::{Failure, Tuning, simulate};
 use spinewise_sim::spec::{self, EngineKind, Spec, Warning};
@@ -129,7 +129,7 @@ fn worked_out(py: Python<'_>, spec_json: &str, own: Option<Vec<Py<OwnScheme>>>) 
 #[pyfunction]
 fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     let spec = read(py, spec_json, None)?;
-    let told = py.detach(|| guarded(|| spinewise_sim::topology::told(&spec)))?;
+    let told = py.detach(|| guarded(|| spinewise_sim::drawing::drawing(&spec)))?;
     told.map(|told| told.to_string()).map_err(|error| spec_error(py, &error))
 }
 

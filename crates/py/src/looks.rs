@@ -4,9 +4,9 @@ use crate::own::failure;
 use crate::spec_error;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use spinewise_sim::engine::Progress;
 use spinewise_sim::setup::Failure;
 use spinewise_sim::spec;
+use spinewise_sim::warden::Progress;
 use std::time::{Duration, Instant};
 
 /// How often the interpreter is attached.
@@ -102,13 +102,12 @@ impl Looks {
             (Failure::Interrupted, Some(raised), _) => raised,
             (Failure::Interrupted, None, Some(grown)) => {
                 let us = self.at as f64 / 1e6;
-                let error = spec::SpecError {
-                    key: "run".into(),
-                    value: format!("{:.1} GB taken by {us} us of simulated time", grown as f64 / 1e9),
-                    allowed: "a run that fits into the memory that is free".into(),
-                    hint: Some("a shorter run.until_us, fewer flows, or shorter links need less".into()),
-                    unserved: false,
-                };
+                let error = spec::SpecError::said(
+                    "run",
+                    format!("{:.1} GB taken by {us} us of simulated time", grown as f64 / 1e9),
+                    "a run that fits into the memory that is free",
+                )
+                .hint("a shorter run.until_us, fewer flows, or shorter links need less");
                 spec_error(py, &error)
             }
             (Failure::Interrupted, None, None) => PyKeyboardInterrupt::new_err("stopped"),

@@ -8,6 +8,7 @@
 //! | `own/views.rs`, `packet.rs`, `wishes.rs`, `rows.rs` | that, as Python sees it |
 //! | `own/failure.rs` | an exception in a hook, kept until the engine looks |
 
+mod extent;
 pub mod failure;
 mod hooks;
 mod lent;

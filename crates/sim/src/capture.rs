@@ -9,13 +9,11 @@
 //! |---|---|
 //! | `taps.rs` | which links are looked at, by the names in the spec |
 //! | `tap.rs` | what is kept of one link |
-//! | `table.rs` | all of it as columns |
+//! | `outcome/packets.rs` | all of it as columns |
 
-mod table;
 mod tap;
 mod taps;
 
-pub use table::{BLOCK_COLUMNS, PACKET_COLUMNS, Packets, packets};
 pub use tap::{Taken, Tap};
 pub use taps::{Point, Taps};
 

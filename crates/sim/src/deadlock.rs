@@ -7,7 +7,8 @@
 //! must leave first. Each waits for a queue of the next switch that holds packets which came by its link, so there is a
 //! circle.
 
-use crate::engine::Sim;
+use crate::switch::Switch;
+use crate::topology::Topology;
 use spinewise_policy::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,17 +16,17 @@ use std::collections::{BTreeMap, BTreeSet};
 type Queue = (u32, u8);
 
 /// Can flow control of this run lead to a deadlock? Where pauses run out by themselves packets are dropped instead.
-pub fn is_possible(sim: &Sim) -> bool {
-    sim.switches.iter().any(|switch| switch.buffer.as_deref().is_some_and(|buffer| buffer.pauses_last()))
+pub fn is_possible(switches: &[Switch]) -> bool {
+    switches.iter().any(|switch| switch.buffer.as_deref().is_some_and(|buffer| buffer.pauses_last()))
 }
 
 /// The links of a circle of queues that wait for each other at `now`, in order, from the node of the lowest number on.
-pub fn find(sim: &Sim, now: Time) -> Option<Vec<u32>> {
-    let mut stuck = stuck(sim, now);
+pub fn find(switches: &[Switch], topology: &Topology, now: Time) -> Option<Vec<u32>> {
+    let mut stuck = stuck(switches, topology, now);
     while !stuck.is_empty() {
-        let free: Vec<Queue> = free(sim, &stuck);
+        let free: Vec<Queue> = free(switches, topology, &stuck);
         if free.is_empty() {
-            return Some(circle(sim, &stuck));
+            return Some(circle(switches, topology, &stuck));
         }
         free.iter().for_each(|queue| {
             stuck.remove(queue);
@@ -35,36 +36,38 @@ pub fn find(sim: &Sim, now: Time) -> Option<Vec<u32>> {
 }
 
 /// Queues that are paused, have packets, and whose pause goes on.
-fn stuck(sim: &Sim, now: Time) -> BTreeSet<Queue> {
+fn stuck(switches: &[Switch], topology: &Topology, now: Time) -> BTreeSet<Queue> {
     let mut stuck = BTreeSet::new();
-    for switch in &sim.switches {
+    for switch in switches {
         let Some(buffer) = switch.buffer.as_deref().filter(|buffer| buffer.pauses_last()) else { continue };
         for port in &switch.ports {
             let (Some(lanes), link) = (port.lanes(), port.link) else { continue };
             let paused = (0..buffer.priorities())
                 .filter(|&priority| lanes.is_paused(priority, now) && lanes.waiting(priority).next().is_some());
-            stuck.extend(paused.filter(|&priority| asks(sim, link, priority, now)).map(|priority| (link, priority)));
+            stuck.extend(
+                paused
+                    .filter(|&priority| asks(switches, topology, (link, priority), now))
+                    .map(|priority| (link, priority)),
+            );
         }
     }
     stuck
 }
 
 /// Does the switch behind a link still ask for a pause?
-fn asks(sim: &Sim, link: u32, priority: u8, now: Time) -> bool {
-    let (to, port) = sim.net.topology.links[link as usize].to;
-    let buffer =
-        to.checked_sub(sim.net.topology.hosts).and_then(|switch| sim.switches[switch as usize].buffer.as_deref());
+fn asks(switches: &[Switch], topology: &Topology, (link, priority): Queue, now: Time) -> bool {
+    let (to, port) = topology.links[link as usize].to;
+    let buffer = to.checked_sub(topology.hosts).and_then(|switch| switches[switch as usize].buffer.as_deref());
     buffer.is_some_and(|buffer| buffer.is_pausing((port, priority), now))
 }
 
 /// Those of `stuck` that would be let go if all packets left but those in `stuck`.
-fn free(sim: &Sim, stuck: &BTreeSet<Queue>) -> Vec<Queue> {
-    let topology = &sim.net.topology;
+fn free(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<Queue> {
     let mut left: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     let mut free = Vec::new();
     for &(link, priority) in stuck {
         let (to, port) = topology.links[link as usize].to;
-        let switch = &sim.switches[(to - topology.hosts) as usize];
+        let switch = &switches[(to - topology.hosts) as usize];
         let Some(buffer) = switch.buffer.as_deref() else { continue };
         let left = left.entry(to).or_insert_with(|| {
             let here = stuck.iter().filter(|&&(link, _)| topology.links[link as usize].from.0 == to);
@@ -79,11 +82,10 @@ fn free(sim: &Sim, stuck: &BTreeSet<Queue>) -> Vec<Queue> {
 }
 
 /// A circle among queues that wait for each other: from the first, always on to the first that holds what must leave.
-fn circle(sim: &Sim, stuck: &BTreeSet<Queue>) -> Vec<u32> {
-    let topology = &sim.net.topology;
+fn circle(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<u32> {
     let next = |&(link, priority): &Queue| {
         let (to, port) = topology.links[link as usize].to;
-        let switch = &sim.switches[(to - topology.hosts) as usize];
+        let switch = &switches[(to - topology.hosts) as usize];
         let behind = stuck.iter().filter(|&&(out, of)| topology.links[out as usize].from.0 == to && of == priority);
         let holds = |&&(out, of): &&Queue| {
             let mut waiting = switch.waiting(topology.links[out as usize].from.1, of);

@@ -21,10 +21,11 @@ use crate::log::Log;
 use crate::net::Net;
 use crate::operations::News;
 use crate::packet::InHand;
-use crate::samples::Samples;
+use crate::samples::{Samples, State};
 use crate::spec::Warning;
 use crate::switch::{self, Switch};
 use crate::timers::{Class, What};
+use crate::warden::{Interrupted, Progress, Watch};
 use spinewise_policy::{Span, Time};
 
 /// Everything of a run.
@@ -66,24 +67,6 @@ pub struct Limits {
     /// Instants at which the end is looked for.
     pub grid: Span,
 }
-
-/// How far a run has come; asked for now and then.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Simulated time.
-    pub now: Time,
-    /// Transmissions so far.
-    pub packet_hops: u64,
-    /// Flows not done yet.
-    pub open: u64,
-}
-
-/// The caller asked to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interrupted;
-
-/// Called now and then with the progress; `false` stops the run.
-pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> bool;
 
 /// Events between two looks at the watch.
 const WATCH_EVERY: u64 = 4096;
@@ -243,6 +226,29 @@ impl Sim {
         if !self.log.full && watch(self.progress(now)) { Ok(()) } else { Err(Interrupted) }
     }
 
+    /// Everything before `now` has been done: takes the samples that are due by then.
+    #[inline]
+    pub(crate) fn sample_until(&mut self, now: Time) {
+        if self.next_sample() <= now {
+            self.catch_up_samples(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn catch_up_samples(&mut self, now: Time) {
+        let Sim { net, wires, hosts, switches, samples, .. } = self;
+        if let Some(samples) = samples {
+            samples.catch_up(now, &State { net, wires, hosts, switches });
+        }
+    }
+
+    /// No window reaches beyond the next sample.
+    #[inline]
+    pub(crate) fn next_sample(&self) -> Time {
+        self.samples.as_ref().map_or(Time::NEVER, |samples| samples.next())
+    }
+
     fn progress(&self, now: Time) -> Progress {
         Progress { now, packet_hops: self.wires.hops, open: self.flows.open }
     }
@@ -267,7 +273,7 @@ struct Grid {
 impl Grid {
     fn new(sim: &Sim) -> Self {
         let next = Time::ZERO + sim.limits.grid;
-        let may_lock = deadlock::is_possible(sim);
+        let may_lock = deadlock::is_possible(&sim.switches);
         Grid { limits: sim.limits, next, may_lock, arrived: 0, quiet_since: Time::ZERO }
     }
 
@@ -309,7 +315,8 @@ impl Grid {
         }
         let patient = self.after(self.quiet_since + PATIENCE - Span(1));
         let at = self.next.max(patient);
-        (at <= now && at < self.limits.until && deadlock::find(sim, at).is_some()).then_some(at)
+        (at <= now && at < self.limits.until && deadlock::find(&sim.switches, &sim.net.topology, at).is_some())
+            .then_some(at)
     }
 
     /// A window must not reach beyond this.

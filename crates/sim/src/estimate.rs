@@ -4,7 +4,7 @@
 //! before. When it ends is estimated from how long the busiest link of a host, or of a leaf, has something to send.
 
 use crate::engine::Sim;
-use crate::series;
+use crate::log;
 use crate::setup::memory::{POINT_BYTES, RING, fabric_bytes};
 use crate::spec::{Spec, Stop, Traffic};
 use crate::transport::{Transport, UdpConfig};
@@ -212,7 +212,7 @@ fn series_rows(spec: &Spec, sim: &Sim, end: Time, ends: &[Time]) -> u64 {
             busy[end] = busy[end].saturating_add(rows).min(samples);
         }
     }
-    samples.saturating_mul(series::rows_each_time(&sim.net)).saturating_add(busy.iter().sum())
+    samples.saturating_mul(log::rows_each_time(&sim.net)).saturating_add(busy.iter().sum())
 }
 
 /// Bytes that a UDP source sends before `end`.

@@ -24,12 +24,11 @@ mod select;
 mod told;
 
 use crate::spec::{DetectionMode, Nics, Spec, SpecError, SwitchSpec};
-use crate::topology::{LinkSpec, Topology};
+use crate::topology::{LinkSpec, Reach, Topology};
 use crate::transport::Transport;
 use crate::warden::{ALWAYS, GoOn};
 pub use inlet::Frail;
 pub use outlet::Outlet;
-pub use repair::Reach;
 use schedule::Schedule;
 use serde_json::json;
 use spinewise_policy::{Span, Time};

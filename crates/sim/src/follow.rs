@@ -4,9 +4,9 @@
 //! events. And its keys for flowlets take some flows for one: they leave out the source and lay
 //! the priority over the destination's port.
 
+use crate::choices::Recorder;
 use crate::engine::Sim;
 use crate::spec::Rules;
-use crate::trace::Recorder;
 use spinewise_policy::{FlowKey, Rng};
 use std::collections::BTreeMap;
 

@@ -6,8 +6,6 @@
 
 mod account;
 mod ends;
-#[cfg(test)]
-mod life;
 mod mptcp;
 mod nic;
 mod opening;
@@ -22,11 +20,11 @@ use crate::control::plan_ticks;
 use crate::faults::Frail;
 use crate::flows::{Flows, Machine};
 use crate::link::Wires;
-use crate::log::Log;
+use crate::log::{self, Log};
 use crate::net::Net;
 use crate::packet::{CWR, ECT, InHand, Packet, RETRANSMIT, SWITCH};
 use crate::port::{AllRules, Counters, Pausing, Port};
-use crate::series::{self, Counted};
+use crate::series::Counted;
 use crate::timers::{Timers, What};
 use crate::transport::Transport;
 use crate::transport::tcp::Segment;
@@ -119,7 +117,7 @@ impl Host {
         let outlet = net.faults.outlet(link, spec);
         Host {
             id,
-            frail: Frail::new(net, id),
+            frail: net.frail(id),
             nic: Nic {
                 line: match outlet {
                     Some(_) => net.line(spec.rate).uneven(),
@@ -512,7 +510,7 @@ impl Host {
         let link = self.nic.link;
         if w.net.series_links.has(&w.net.topology, link) {
             let seen = self.seen(w, now);
-            series::write(w.log, (w.net, now, interval), link, &mut self.before, seen);
+            log::write_link(w.log, (w.net, now, interval), link, &mut self.before, seen);
         }
         self.timers.plan(now + interval, What::Sample);
     }

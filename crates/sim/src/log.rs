@@ -1,9 +1,11 @@
 //! What a run writes down as it goes: points of series, and the account of packets.
 
 use crate::bank::REGISTRY;
-use crate::trace::Recorder;
+use crate::choices::Recorder;
+use crate::net::Net;
+use crate::series::{Counted, Recorded};
 use crate::transport::resequencer::Tally;
-use spinewise_policy::Time;
+use spinewise_policy::{Span, Time};
 
 /// One point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -138,4 +140,39 @@ impl Log {
         self.full |= !tries.into_iter().any(|more| more > 0 && self.points.try_reserve_exact(more).is_ok());
         !self.full
     }
+}
+
+/// Rows that are written at every interval, whatever happens: the use of each link, and its queue if it has one.
+pub fn rows_each_time(net: &Net) -> u64 {
+    let topology = &net.topology;
+    let recorded = (0..topology.links.len() as u32).filter(|&link| net.series_links.has(topology, link));
+    let has_queue = |link: u32| net.nics_queue || topology.links[link as usize].from.0 >= topology.hosts;
+    recorded.map(|link| 1 + u64::from(has_queue(link))).sum()
+}
+
+/// Writes the points of a link at `now`: what has been `counted` since `before`, and its queue, if it has one.
+pub fn write_link(
+    log: &mut Log,
+    (net, now, interval): (&Net, Time, Span),
+    link: u32,
+    before: &mut Counted,
+    (counted, queue): (Counted, Option<u64>),
+) {
+    let entity = net.topology.nodes() + link;
+    let share = |ps: u64| ps as f64 / interval.0 as f64;
+    log.point(now, 0, entity, share((counted.busy - before.busy).0));
+    if let Some(bytes) = queue {
+        log.point(now, 1, entity, bytes as f64);
+    }
+    if net.series_links != Recorded::Fabric {
+        let further = [
+            (5, (counted.marks - before.marks) as f64),
+            (6, (counted.drops - before.drops) as f64),
+            (7, share(counted.paused - before.paused)),
+        ];
+        for (series, value) in further.into_iter().filter(|&(_, value)| value > 0.0) {
+            log.point(now, series, entity, value);
+        }
+    }
+    *before = counted;
 }

@@ -1,14 +1,14 @@
 //! The fixed facts of a run that every node reads.
 
 use crate::capture::Taps;
-use crate::faults::Faults;
+use crate::faults::{Faults, Frail};
 use crate::packet::{Clock, Hashing, Serializer, Tags};
 use crate::port::AllRules;
 use crate::series::Recorded;
 use crate::spec::{
     AckPaths, Follow, Habits, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
+    sizing,
 };
-use crate::switch::largest_packet;
 use crate::timers::Class;
 use crate::topology::{Components, Topology};
 use crate::transport::{Frame, Transport};
@@ -78,6 +78,11 @@ pub struct Net {
 }
 
 impl Net {
+    /// What the links into a node lose, and what captures their packets; nothing if nothing does.
+    pub fn frail(&self, node: u32) -> Option<Box<Frail>> {
+        Frail::new((&self.topology, &self.faults, &self.taps), node, self.clock, self.seed)
+    }
+
     /// From the spec, its wiring, and source and destination port of each flow (for [`Hashing::ports`]).
     pub fn new(spec: &Spec, topology: Topology, ports: Vec<u32>, commit_at_start: bool) -> Net {
         let frame = spec.transport.frame();
@@ -122,7 +127,7 @@ impl Net {
                 SwitchSpec::SharedBuffer(shared) => Some(shared.clone()),
                 SwitchSpec::OutputQueued(_) => None,
             },
-            largest_packet: largest_packet(spec),
+            largest_packet: sizing::largest_packet(spec),
             charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)

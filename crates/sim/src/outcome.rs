@@ -10,15 +10,15 @@
 //! | `hash.rs` | the hash of it all |
 
 mod collectives;
-pub(crate) mod columns;
-mod flows;
+pub(crate) mod flows;
 mod hash;
 mod links;
 mod operations;
+mod packets;
 mod report;
 mod series;
 
-use crate::capture::{Packets, packets};
+pub use crate::columns::{Column, Values};
 use crate::engine::Sim;
 use crate::flows::Record;
 use crate::host::keep_account;
@@ -31,8 +31,8 @@ use crate::warden::GoOn;
 use crate::workload::FlowSpec;
 use crate::workload::load::Loads;
 pub use collectives::COLLECTIVE_COLUMNS;
-pub use columns::{Column, Values};
 pub use flows::FLOW_COLUMNS;
+pub use packets::{BLOCK_COLUMNS, PACKET_COLUMNS, Packets};
 use serde_json::{Value, json};
 pub use series::SERIES_COLUMNS;
 use spinewise_policy::Time;
@@ -66,7 +66,7 @@ impl Outcome {
         }
         debug_assert!(sim.switches.iter().all(Switch::accounts_agree), "a buffer's account");
         let links = links::close(&mut sim, stop);
-        let packets = packets(&mut sim, stop);
+        let packets = packets::packets(&mut sim, stop);
         sim.warnings.extend(packets.as_ref().and_then(captured_in_part));
         sim.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
         let traffic_hash = sim.flows.traffic_hash;

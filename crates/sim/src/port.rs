@@ -18,7 +18,7 @@ use crate::ring::Ring;
 use crate::series::Counted;
 pub use lanes::{Drained, Lane, Lanes, Lost, Next, Released};
 pub use pausing::Pausing;
-pub use rules::{AllRules, Ramp, Rules};
+pub use rules::{AllRules, Rules};
 use spinewise_policy::{Queue, Span, Time};
 
 /// What a port has done.

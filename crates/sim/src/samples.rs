@@ -11,13 +11,24 @@ use balance::Balance;
 pub use balance::Imbalance;
 pub use queue::Lengths;
 
-use crate::engine::Sim;
 use crate::host::Host;
 use crate::link::Wires;
 use crate::net::Net;
 use crate::port::Port;
 use crate::switch::Switch;
 use spinewise_policy::{Span, Time};
+
+/// The fabric as it stands between two events.
+pub struct State<'a> {
+    /// Fixed facts.
+    pub net: &'a Net,
+    /// The links.
+    pub wires: &'a Wires,
+    /// The hosts.
+    pub hosts: &'a [Host],
+    /// The switches.
+    pub switches: &'a [Switch],
+}
 
 /// What has been seen of one link.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +96,12 @@ impl Samples {
         self.balance.imbalance()
     }
 
+    /// When the next is taken.
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
     /// Something happens at this node.
     #[inline]
     pub fn touch(&mut self, node: u32) {
@@ -92,9 +109,9 @@ impl Samples {
     }
 
     /// Takes all samples up to `until`, before which everything has been done.
-    fn catch_up(&mut self, until: Time, sim: &Sim) {
+    pub fn catch_up(&mut self, until: Time, of: &State<'_>) {
         while self.next <= until {
-            let goes_on = self.take(self.next, sim);
+            let goes_on = self.take(self.next, of);
             self.next += self.interval;
             if !goes_on && self.next <= until {
                 // Until the next event all links rest and nothing waits, and nodes that rest need not be looked at.
@@ -105,8 +122,8 @@ impl Samples {
     }
 
     /// Takes the sample of `at`. Does anything go on at any node?
-    fn take(&mut self, at: Time, sim: &Sim) -> bool {
-        let topology = &sim.net.topology;
+    fn take(&mut self, at: Time, of: &State<'_>) -> bool {
+        let topology = &of.net.topology;
         let mut goes_on = false;
         for node in 0..topology.nodes() {
             if !self.active[node as usize] {
@@ -114,8 +131,8 @@ impl Samples {
             }
             let first = topology.first_link[node as usize] as usize;
             let active = match node.checked_sub(topology.hosts) {
-                None => self.look_at_host(&sim.hosts[node as usize], first, at, sim),
-                Some(switch) => self.look_at_switch(switch, &sim.switches[switch as usize], first, at, sim),
+                None => self.look_at_host(&of.hosts[node as usize], first, at, of),
+                Some(switch) => self.look_at_switch(switch, &of.switches[switch as usize], first, at, of),
             };
             self.active[node as usize] = active;
             goes_on |= active;
@@ -123,11 +140,11 @@ impl Samples {
         goes_on
     }
 
-    fn look_at_host(&mut self, host: &Host, first: usize, at: Time, sim: &Sim) -> bool {
+    fn look_at_host(&mut self, host: &Host, first: usize, at: Time, of: &State<'_>) -> bool {
         let seen = &mut self.seen[first];
         match host.nic_queue() {
             Some(port) => {
-                look_at(port, seen, self.interval, at, &sim.net, &sim.wires);
+                look_at(port, seen, self.interval, at, of.net, of.wires);
                 !port.rests_from(at)
             }
             None => {
@@ -137,12 +154,12 @@ impl Samples {
         }
     }
 
-    fn look_at_switch(&mut self, number: u32, switch: &Switch, first: usize, at: Time, sim: &Sim) -> bool {
+    fn look_at_switch(&mut self, number: u32, switch: &Switch, first: usize, at: Time, of: &State<'_>) -> bool {
         let seen = &mut self.seen[first..first + switch.ports.len()];
         let mut active = false;
         self.sent.clear();
         for (port, seen) in switch.ports.iter().zip(seen) {
-            self.sent.push(look_at(port, seen, self.interval, at, &sim.net, &sim.wires));
+            self.sent.push(look_at(port, seen, self.interval, at, of.net, of.wires));
             active |= !port.rests_from(at);
         }
         self.balance.add(number, &self.sent);
@@ -179,29 +196,4 @@ fn fitting_interval(net: &Net, grid: Span) -> Span {
     let packets = Span(net.clock.tx_time(u64::from(net.frame.mtu()), fastest)) * PACKETS;
     let least = (net.base_rtt * ROUND_TRIPS).max(packets);
     Span(least.0.div_ceil(grid.0).saturating_mul(grid.0))
-}
-
-impl Sim {
-    /// Everything before `now` has been done: takes the samples that are due by then.
-    #[inline]
-    pub(crate) fn sample_until(&mut self, now: Time) {
-        if self.next_sample() <= now {
-            self.catch_up_samples(now);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn catch_up_samples(&mut self, now: Time) {
-        if let Some(mut samples) = self.samples.take() {
-            samples.catch_up(now, self);
-            self.samples = Some(samples);
-        }
-    }
-
-    /// No window reaches beyond the next sample.
-    #[inline]
-    pub(crate) fn next_sample(&self) -> Time {
-        self.samples.as_ref().map_or(Time::NEVER, |samples| samples.next)
-    }
 }

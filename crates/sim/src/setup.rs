@@ -2,7 +2,7 @@
 
 use crate::bank::{Bank, Places};
 use crate::capture::Taps;
-use crate::engine::{Interrupted, Limits, Progress, Sim, Watch, events, planned, windows};
+use crate::engine::{Limits, Sim, events, planned, windows};
 use crate::faults::Faults;
 use crate::flows::{Flows, Listed, Reroutes, Waits};
 use crate::host::Host;
@@ -18,7 +18,7 @@ use crate::spec::{
 use crate::switch::Switch;
 use crate::topology::{Components, Topology};
 use crate::transport::{Kind, TcpConfig, Transport};
-use crate::warden::{GoOn, Warden};
+use crate::warden::{GoOn, Interrupted, Progress, Warden, Watch};
 use crate::workload::load::{Loads, Offered, arrival_interval};
 use crate::workload::{self, FlowSpec, Workload};
 use spinewise_policy::{Shape, Span, Tier, Time};
@@ -294,13 +294,7 @@ fn subflows(spec: &Spec, flows: usize) -> Result<u32, SpecError> {
         return Ok(subflows);
     }
     let allowed = format!("fewer than {} subflows for each of {flows} flows, or fewer flows", most.max(2) - 1);
-    Err(SpecError {
-        key: "transport.subflows".into(),
-        value: subflows.to_string(),
-        allowed,
-        hint: None,
-        unserved: false,
-    })
+    Err(SpecError::said("transport.subflows", subflows.to_string(), allowed))
 }
 
 /// Every flow and its acknowledgements must find a way.
@@ -314,13 +308,11 @@ fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topolog
         let ways = |a: u32, b: u32| a == b || topology.ways[(a * topology.leaves + b) as usize] > 0;
         if !(wired(flow.src) && wired(flow.dst) && ways(from, to) && ways(to, from)) {
             let entry = usize::from(flow.entry);
-            let error = SpecError {
-                key: format!("traffic[{entry}]"),
-                value: format!("a flow from host {} (leaf {from}) to host {} (leaf {to})", flow.src, flow.dst),
-                allowed: "hosts that can reach each other both ways; the links that are down leave no path".into(),
-                hint: None,
-                unserved: false,
-            };
+            let error = SpecError::said(
+                format!("traffic[{entry}]"),
+                format!("a flow from host {} (leaf {from}) to host {} (leaf {to})", flow.src, flow.dst),
+                "hosts that can reach each other both ways; the links that are down leave no path",
+            );
             return Err(error.of_entry(entry, &traffic[entry].name, traffic.len()));
         }
     }

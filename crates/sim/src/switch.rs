@@ -4,9 +4,9 @@ mod buffer;
 mod dice;
 mod followed;
 mod kept;
+mod looks;
 mod own_ports;
 mod scheme;
-mod sizes;
 mod watched;
 
 use crate::bank::{Bank, Call, Fired, NO_PEER};
@@ -14,18 +14,18 @@ use crate::control::plan_ticks;
 use crate::faults::{Frail, Step};
 use crate::flows::Flows;
 use crate::link::Wires;
-use crate::log::Log;
+use crate::log::{self, Log};
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH, Tags};
 use crate::port::{Lanes, Port};
-use crate::series::{self, Counted};
+use crate::series::Counted;
+use crate::spec::sizing;
 use crate::timers::{Timers, What};
-use crate::trace::Looks;
 pub use buffer::SharedBuffer;
 use dice::{Dice, Mrg32k3a};
+pub use looks::{Looks, Seen, State};
 use own_ports::OwnPorts;
 use scheme::{discards, take_asked};
-pub use sizes::{Cable, cables, check as check_buffers, largest_packet, least_buffer, needed_headroom};
 use spinewise_policy::{Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Rng, Tier, Time, Verdict, Way};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +106,9 @@ impl Switch {
         let buffer = net
             .shared
             .as_ref()
-            .map(|shared| SharedBuffer::new(shared, &cables(topology, node, packet, net.arrivals_first()), packet))
+            .map(|shared| {
+                SharedBuffer::new(shared, &sizing::cables(topology, node, packet, net.arrivals_first()), packet)
+            })
             .map(Box::new);
         // Of a switch that dies, control that waits is lost.
         let ahead = net.shared.is_some() && !net.keeps_control && !net.faults.keeps(id, topology);
@@ -148,7 +150,7 @@ impl Switch {
             salt: net.switch_salt(id),
             row: id * topology.leaves,
             map: 0,
-            frail: Frail::new(net, node),
+            frail: net.frail(node),
             changes: steps.into_iter().map(|(_, step)| step).collect(),
             down: (0..topology.ports(node)).filter(|&port| !topology.out(node, port).up).collect(),
             keeps,
@@ -545,7 +547,7 @@ impl Switch {
             if w.net.series_links.has(&w.net.topology, port.link) {
                 let counted = port.counted(now, w.net.rules.of(port), w.wires);
                 let queue = port.queue(now, true, w.net.rules.of(port), w.wires).0;
-                series::write(w.log, (w.net, now, interval), port.link, before, (counted, Some(queue)));
+                log::write_link(w.log, (w.net, now, interval), port.link, before, (counted, Some(queue)));
             }
         }
         self.timers.plan(now + interval, What::Sample);

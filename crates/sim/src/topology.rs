@@ -15,19 +15,26 @@
 
 mod components;
 mod fat_tree;
+mod nominal;
 mod paths;
+mod reach;
 mod routes;
-mod told;
+pub(crate) mod spec;
 mod wiring;
 
-use crate::spec::{SpecError, TopologySpec, Wiring};
+use crate::keys::SpecError;
 use crate::warden::{ALWAYS, GoOn};
 use spinewise_policy::{Span, Tier, Tree};
 use std::collections::BTreeMap;
 
 pub use components::{Component, Components};
+pub(crate) use nominal::Fabric;
 pub use paths::BestPaths;
-pub use told::told;
+pub use reach::Reach;
+pub use spec::{
+    Cable, Change, Direction, FatTree, FatTreeOverride, Graph, LeafSpine, LinkOverride, StaticRoute, TopologySpec,
+    TxTimeRounding, Wiring,
+};
 
 /// One direction of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

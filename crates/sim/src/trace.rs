@@ -8,25 +8,24 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `record.rs` | first pass: choices as they are made |
-//! | `looks.rs` | second pass: ports looked at, planned and kept by each switch |
+//! | [`crate::choices`] | first pass: choices as they are made |
+//! | [`crate::switch::Looks`] | second pass: ports looked at, kept by each switch |
+//! | `looks.rs` | which ports are looked at when |
 //! | `paths.rs` | the links that each way leads over, and the best continuation by what was seen there |
 //! | `table.rs` | both together as columns |
 
 mod looks;
 mod paths;
-mod record;
 mod table;
 
-use crate::engine::{Sim, Watch};
+use crate::choices::Recorder;
+use crate::engine::Sim;
 use crate::outcome::{Outcome, Values};
 use crate::setup::{Failure, Tuning, closed};
 use crate::spec::{Spec, SpecError};
-use crate::warden::Warden;
+use crate::warden::{Warden, Watch};
 use spinewise_policy::Decides;
 
-pub use looks::{Looks, State};
-pub use record::Recorder;
 pub use table::{CHOICE_COLUMNS, HOP_COLUMNS};
 
 /// Most looks at ports of one trace: each takes 48 bytes.
@@ -88,12 +87,12 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
 
 /// Is there anything to trace?
 fn check(sim: &Sim, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
-    let error = |value: String, allowed: String, hint: Option<String>| SpecError {
-        key: "trace".into(),
-        value,
-        allowed,
-        hint,
-        unserved: false,
+    let error = |value: String, allowed: String, hint: Option<String>| {
+        let error = SpecError::said("trace", value, allowed);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
     };
     let decider = sim.edge.as_ref().unwrap_or(&sim.fabric);
     if decider.sees().decides != Decides::Chooses {

@@ -3,9 +3,26 @@
 //! Loops that can last ask `go_on` now and then, and leave off when it says no. What they have made by then is not whole;
 //! whoever began the work asks [`Warden::check`] before anybody uses it.
 
-use crate::engine::{Interrupted, Progress, Watch};
 use spinewise_policy::Time;
 use std::cell::{Cell, RefCell};
+
+/// How far a run has come; asked for now and then.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Transmissions so far.
+    pub packet_hops: u64,
+    /// Flows not done yet.
+    pub open: u64,
+}
+
+/// The caller asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+/// Called now and then with the progress; `false` stops the run.
+pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> bool;
 
 /// May the work go on? Cheap enough for a loop over flows.
 pub type GoOn<'a> = &'a dyn Fn() -> bool;
@@ -47,7 +64,7 @@ impl<'a> Warden<'a> {
     /// Looks at the watch, and whether the work was left off.
     ///
     /// # Errors
-    /// [`Interrupted`] if it was, or shall be.
+    /// [`Interrupted`] if it was.
     pub fn check(&self) -> Result<(), Interrupted> {
         if self.look() { Ok(()) } else { Err(Interrupted) }
     }

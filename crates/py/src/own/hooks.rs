@@ -1,11 +1,12 @@
 //! The hooks of one object of a class of Python, called.
 
 use super::OfClass;
+use super::extent::Extent;
 use super::failure;
 use super::lent::{Place, lend};
 use super::packet::{InBand, InHand, Learnt, Letter};
 use super::rows::{self, Makers};
-use super::views::{Cx, Extent, OfHost, OfSwitch, Peers};
+use super::views::{Cx, OfHost, OfSwitch, Peers};
 use super::wishes::{Stream, Wishes, told_key};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

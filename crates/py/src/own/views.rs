@@ -1,41 +1,16 @@
 //! `cx` and what a place can see, as Python objects. They hold nothing and are made once a run: see `lent.rs`.
 
+use super::extent::{Extent, within};
 use super::lent::{Place, Which, lent};
 use super::rows::{self, Makers};
 use super::wishes::{Stream, Wishes};
-use pyo3::exceptions::{PyAttributeError, PyIndexError};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use spinewise_policy::{HostView, Port, SwitchView, Tier, Way};
 use spinewise_sim::bank::{Hook, Room};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Bounds of what may be asked.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Extent {
-    /// Hosts of the network.
-    pub hosts: u32,
-    /// Leaves of it.
-    pub leaves: u32,
-}
-
-impl Extent {
-    pub fn host(self, host: u32) -> PyResult<u32> {
-        within("host", host, self.hosts)
-    }
-    pub fn leaf(self, leaf: u32) -> PyResult<u32> {
-        within("leaf", leaf, self.leaves)
-    }
-}
-
-/// A number below `end`.
-pub fn within(what: &str, number: u32, end: u32) -> PyResult<u32> {
-    if number < end {
-        return Ok(number);
-    }
-    Err(PyIndexError::new_err(format!("{what} {number}: there are {end}, counted from 0")))
-}
 
 /// The key of the flow that a hook is about.
 pub fn flow_of(place: &dyn Place) -> Option<u32> {

@@ -1,7 +1,7 @@
 //! The random stream of a seat, and what a hook wants done.
 
+use super::extent::{Extent, within};
 use super::lent::lent;
-use super::views::Extent;
 use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -116,7 +116,7 @@ impl Wishes {
     }
     /// Adds a point to one of the scheme's own series, by its place in `series`.
     fn record(&self, series: usize, value: f64) -> PyResult<()> {
-        super::views::within("series", series as u32, self.series as u32)?;
+        within("series", series as u32, self.series as u32)?;
         wish(0, |out| out.record(series as u16, value))
     }
 }
@@ -147,7 +147,7 @@ fn destination(to: &Bound<'_, PyTuple>, extent: Extent) -> PyResult<To> {
 /// A port of this device.
 fn own_port(port: u32) -> PyResult<Port> {
     let ports = lent(|place| Ok(place.ports() as u32))?;
-    Ok(Port(super::views::within("port", port, ports)? as u16))
+    Ok(Port(within("port", port, ports)? as u16))
 }
 
 /// `Key` of Python.

@@ -1,7 +1,7 @@
 //! Which links are looked at.
 
 use super::{PACKET_BYTES, Tap};
-use crate::setup::memory::said;
+use crate::keys::bytes_said;
 use crate::spec::{CaptureSpec, SpecError};
 use crate::topology::Topology;
 use serde_json::json;
@@ -115,8 +115,8 @@ fn refuse_too_many(most: u64, ports: u64, room: u64) -> Result<(), SpecError> {
     let fits = room / PACKET_BYTES / ports.max(1);
     let allowed = format!(
         "{fits} at most, or fewer ports: so many packets of {ports} ports would take {}, and there are {}",
-        said(takes),
-        said(room)
+        bytes_said(takes),
+        bytes_said(room)
     );
     Err(SpecError::new("metrics.capture.max_packets", &json!(most), allowed))
 }

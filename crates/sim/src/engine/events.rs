@@ -3,8 +3,9 @@
 //! It takes one event at a time and knows nothing of windows, sorting or lookahead. That the other engine gives the
 //! same results is what the tests of both rest on.
 
-use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
+use super::{Grid, Sim, WATCH_EVERY};
 use crate::timers::Class;
+use crate::warden::{Interrupted, Watch};
 use spinewise_policy::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

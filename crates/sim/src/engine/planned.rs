@@ -10,9 +10,10 @@
 //! If no queue pair is ready it plans to look again when the first will be; a look once planned stays as it is, even if
 //! another queue pair is ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc).
 
-use super::{Grid, Interrupted, Sim, WATCH_EVERY, Watch};
+use super::{Grid, Sim, WATCH_EVERY};
 use crate::operations::News;
 use crate::timers::What;
+use crate::warden::{Interrupted, Watch};
 use spinewise_policy::{Kind, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

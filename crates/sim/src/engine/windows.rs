@@ -5,10 +5,11 @@
 //! plans, touching nothing but itself and the far ends of its own links. That is the conservative parallel algorithm,
 //! run by one thread, and it is what keeps a node's state in the cache for a whole window.
 
-use super::{Grid, Interrupted, NODES_PER_EVENT, Sim, WATCH_EVERY, Watch};
+use super::{Grid, NODES_PER_EVENT, Sim, WATCH_EVERY};
 use crate::link::Wires;
 use crate::net::Net;
 use crate::packet::InHand;
+use crate::warden::{Interrupted, Watch};
 use spinewise_policy::{Span, Time};
 
 /// Sort keys are (offset in the window, in-port): 40 and 24 bits.

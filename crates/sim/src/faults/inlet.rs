@@ -1,12 +1,13 @@
 //! Which packets a receiver never gets. Whatever is on a link while it is down is lost, from the first bit that leaves
 //! to the last that arrives; the receiver, who knows the schedule too, finds that when the packet is due.
 
+use super::Faults;
 use super::Interval;
 use super::schedule::LinkFaults;
-use crate::capture::Tap;
+use crate::capture::{Tap, Taps};
 use crate::link::{Flying, Wires};
-use crate::net::Net;
 use crate::packet::{Clock, InHand, Packet};
+use crate::topology::Topology;
 use spinewise_policy::{Rng, Time};
 use std::sync::Arc;
 
@@ -33,23 +34,28 @@ pub struct Frail {
 
 impl Frail {
     /// Of a node; nothing if none of its links breaks or is looked at.
-    pub fn new(net: &Net, node: u32) -> Option<Box<Frail>> {
-        let first = net.topology.first_link[node as usize];
+    pub fn new(
+        (topology, faults, taps): (&Topology, &Faults, &Taps),
+        node: u32,
+        clock: Clock,
+        seed: u64,
+    ) -> Option<Box<Frail>> {
+        let first = topology.first_link[node as usize];
         let inlet = |link: u32| {
-            let spec = &net.topology.links[link as usize];
-            let (faults, tap) = (net.faults.schedule.links.get(&link), net.taps.tap(link));
+            let spec = &topology.links[link as usize];
+            let (faults, tap) = (faults.schedule.links.get(&link), taps.tap(link));
             (tap.is_some() || faults.is_some_and(|faults| faults.loses())).then(|| Inlet {
                 link,
                 rate: spec.rate,
                 delay: spec.delay.0,
                 faults: faults.cloned().unwrap_or_default(),
-                dice: Rng::stream(net.seed, "loss", u64::from(link)),
+                dice: Rng::stream(seed, "loss", u64::from(link)),
                 lost: 0,
                 tap,
             })
         };
-        let inlets: Vec<_> = (first..first + u32::from(net.topology.ports(node))).map(inlet).collect();
-        inlets.iter().any(Option::is_some).then(|| Box::new(Frail { inlets, clock: net.clock }))
+        let inlets: Vec<_> = (first..first + u32::from(topology.ports(node))).map(inlet).collect();
+        inlets.iter().any(Option::is_some).then(|| Box::new(Frail { inlets, clock }))
     }
 
     /// Is a packet lost that would arrive now by this port? One that has arrived when the link goes down is not, nor

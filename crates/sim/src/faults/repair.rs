@@ -7,102 +7,10 @@
 use super::Step;
 use super::detect::Seen;
 use super::news::News;
-use crate::topology::Topology;
+use crate::topology::{Reach, Topology};
 use crate::warden::GoOn;
-use spinewise_policy::{Span, Tier, Time};
+use spinewise_policy::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Hops to where no path leads.
-const UNREACHED: u8 = u8::MAX;
-
-/// How far every switch is from every leaf.
-#[derive(Debug)]
-pub struct Reach {
-    leaves: u32,
-    /// Hops, by `switch * leaves + leaf`.
-    hops: Vec<u8>,
-    /// Only downwards? If there is such a path no other is taken.
-    falls: Vec<bool>,
-}
-
-fn rank(topology: &Topology, node: u32) -> u8 {
-    match topology.tier(node - topology.hosts) {
-        Tier::Host => 0,
-        Tier::Leaf => 1,
-        Tier::Aggregation => 2,
-        Tier::Spine => 3,
-    }
-}
-
-impl Reach {
-    /// Over all links but those that are `down`; left off when it may not go on.
-    pub fn over(topology: &Topology, down: &BTreeSet<u32>, go_on: GoOn<'_>) -> Reach {
-        let (switches, leaves) = (topology.switches(), topology.leaves);
-        let size = (switches * leaves) as usize;
-        let mut reach = Reach { leaves, hops: vec![UNREACHED; size], falls: vec![false; size] };
-        let mut by_rank: Vec<u32> = (0..switches).collect();
-        by_rank.sort_by_key(|&switch| rank(topology, topology.hosts + switch));
-        let works = |link: u32| topology.links[link as usize].up && !down.contains(&link);
-        // Downwards, from the lowest tier on; then upwards, from the highest on.
-        for (falls, order) in [(true, by_rank.clone()), (false, by_rank.into_iter().rev().collect::<Vec<_>>())] {
-            for switch in order.into_iter().take_while(|_| go_on()) {
-                reach.fill(topology, &works, (switch, falls));
-            }
-        }
-        reach
-    }
-
-    fn fill(&mut self, topology: &Topology, works: &impl Fn(u32) -> bool, (switch, falls): (u32, bool)) {
-        let node = topology.hosts + switch;
-        let own = (switch * self.leaves) as usize;
-        if falls && switch < self.leaves {
-            (self.hops[own + switch as usize], self.falls[own + switch as usize]) = (0, true);
-        }
-        for port in topology.host_ports(switch)..topology.ports(node) {
-            let link = topology.out_number(node, port);
-            let next = topology.links[link as usize].to.0;
-            if !works(link) || (rank(topology, next) < rank(topology, node)) != falls {
-                continue;
-            }
-            let behind = ((next - topology.hosts) * self.leaves) as usize;
-            for leaf in 0..self.leaves as usize {
-                let by = self.hops[behind + leaf].saturating_add(1);
-                let may = if falls { self.falls[behind + leaf] } else { !self.falls[own + leaf] };
-                if may && by < self.hops[own + leaf] {
-                    self.hops[own + leaf] = by;
-                    self.falls[own + leaf] = falls;
-                }
-            }
-        }
-    }
-
-    fn at(&self, switch: u32, leaf: u32) -> (u8, bool) {
-        let at = (switch * self.leaves + leaf) as usize;
-        (self.hops[at], self.falls[at])
-    }
-
-    /// Is there a path from one leaf to another?
-    pub fn reaches(&self, from: u32, to: u32) -> bool {
-        self.at(from, to).0 < UNREACHED
-    }
-
-    /// The ports of a switch on shortest paths to a leaf.
-    pub fn ports(&self, topology: &Topology, switch: u32, leaf: u32, down: &BTreeSet<u32>) -> Vec<u16> {
-        let node = topology.hosts + switch;
-        let (hops, falls) = self.at(switch, leaf);
-        if hops == 0 || hops == UNREACHED {
-            return Vec::new();
-        }
-        let nearer = |port: &u16| {
-            let number = topology.out_number(node, *port);
-            let link = &topology.links[number as usize];
-            let goes_down = rank(topology, link.to.0) < rank(topology, node);
-            let (beyond, on) = self.at(link.to.0 - topology.hosts, leaf);
-            link.up && !down.contains(&number) && goes_down == falls && beyond == hops - 1 && (on || !falls)
-        };
-        (topology.host_ports(switch)..topology.ports(node)).filter(nearer).collect()
-    }
-}
 
 /// What a switch goes by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 //! the steps of all these.
 
 use super::Values;
-use super::columns::columns;
+use crate::columns::columns;
 use crate::flows::{Flows, Record};
 use crate::spec::{Spec, Traffic};
 use crate::workload::{FlowSpec, Job, Jobs, Place};

@@ -2,7 +2,7 @@
 
 use super::Values;
 use super::collectives::place;
-use super::columns::columns;
+use crate::columns::columns;
 use crate::engine::Sim;
 use crate::flows::Record;
 use crate::workload::{FlowSpec, Job, Jobs, Place};

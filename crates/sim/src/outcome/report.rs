@@ -14,7 +14,8 @@ use spinewise_policy::Time;
 pub(super) fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) -> Value {
     let topology = &sim.net.topology;
     let log = &sim.log;
-    let deadlock = deadlock::is_possible(sim).then(|| deadlock::find(sim, stop)).flatten();
+    let deadlock =
+        deadlock::is_possible(&sim.switches).then(|| deadlock::find(&sim.switches, &sim.net.topology, stop)).flatten();
     let entities: Vec<String> = (0..topology.nodes())
         .map(|node| topology.node_name(node))
         .chain((0..topology.links.len() as u32).map(|link| topology.link_name(link)))

@@ -1,7 +1,7 @@
 //! The table of series: points in time.
 
 use super::Values;
-use super::columns::columns;
+use crate::columns::columns;
 use crate::engine::Sim;
 use crate::log::{EDGE_SERIES, FABRIC_SERIES, Point, SERIES};
 

@@ -1,9 +1,9 @@
 //! Whether a run fits into the memory there is: worked out before it is taken, as far as that can be known.
 
 use crate::flows::Flows;
-use crate::log::Log;
+use crate::keys::bytes_said;
+use crate::log::{self, Log};
 use crate::net::Net;
-use crate::series;
 use crate::spec::{Spec, SpecError, Stop, TopologySpec};
 use crate::workload::FLOW_BYTES;
 use serde_json::json;
@@ -33,7 +33,8 @@ pub(super) fn refuse_large_fabric(fabric: &TopologySpec, memory: u64) -> Result<
         return Ok(memory - takes);
     }
     let size = format!("{} hosts, {} switches, {} cables", fabric.hosts(), fabric.switches(), fabric.cables());
-    let allowed = format!("a smaller fabric: this one takes about {}, and there are {}", said(takes), said(memory));
+    let allowed =
+        format!("a smaller fabric: this one takes about {}, and there are {}", bytes_said(takes), bytes_said(memory));
     Err(SpecError::new("topology", &json!(size), allowed))
 }
 
@@ -50,7 +51,7 @@ fn points_at_least(spec: &Spec, flows: &Flows, net: &Net) -> Option<(u64, u64, S
         Stop::Time => spec.run.until,
         Stop::FlowsDone => ends.max().unwrap_or(Time::ZERO).min(spec.run.until),
     };
-    let each = series::rows_each_time(net);
+    let each = log::rows_each_time(net);
     Some(((end.0.saturating_sub(1) / interval.0).saturating_mul(each), each, end.since(Time::ZERO)))
 }
 
@@ -72,8 +73,8 @@ pub(super) fn most_points(spec: &Spec, flows: &Flows, net: &Net, room: u64) -> R
             "about {fits:.1e} us or more, or 0 for no series: {each} rows an interval over {} us at least make {least}, \
              which take about {}, and there are {}",
             end.as_us_f64(),
-            said(least.saturating_mul(POINT_BYTES)),
-            said(most * POINT_BYTES),
+            bytes_said(least.saturating_mul(POINT_BYTES)),
+            bytes_said(most * POINT_BYTES),
         );
         return Err(SpecError::new("metrics.series_interval_us", &json!(interval.as_us_f64()), allowed));
     }
@@ -95,13 +96,5 @@ pub(super) fn too_many_points(spec: &Spec, log: &Log) -> SpecError {
             let allowed = format!("fewer points: after {at} us there were {count}, and no memory for more");
             SpecError::new("scheme.params", &json!(spec.scheme.name()), allowed)
         }
-    }
-}
-
-/// Bytes for people.
-pub(crate) fn said(bytes: u64) -> String {
-    match bytes as f64 {
-        bytes if bytes >= 1e9 => format!("{:.1} GB", bytes / 1e9),
-        bytes => format!("{:.0} MB", bytes / 1e6),
     }
 }

@@ -3,9 +3,7 @@
 use serde_json::{Map, Value};
 use spinewise_policy::{Span, Time};
 
-use super::error::SpecError;
-use super::key::{Default, Kind, Unit, Zero};
-use super::reader::{Reader, keys};
+use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys};
 
 const PLACES: &str = "a list of names of nodes or links, such as [\"host3\", \"leaf0->spine1\"]";
 

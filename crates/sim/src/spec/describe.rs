@@ -5,23 +5,22 @@ use spinewise_policy::config::Allowed;
 use spinewise_policy::{Aware, Compared, Needs, Quantity, Sees};
 
 use super::RootKeys;
-use super::auto::AUTO;
 use super::capture::CaptureKeys;
 use super::detection::DetectionKeys;
 use super::fault::FaultKeys;
 use super::follow::FollowKeys;
-use super::key::{Default, Key, unit_of};
 use super::metrics::{ClassKeys, MetricsKeys};
 use super::presets::{DEFAULT, PRESETS, Preset};
 use super::run::RunKeys;
 use super::schema;
 use super::scheme::{self, SchemeKeys};
 use super::switch::{self, SharedKeys, SwitchKeys};
-use super::topology::{self, FatTreeOverrideKeys, LinkKeys, OverrideKeys, RouteKeys};
 use super::traffic::{self, CarriedKeys, EntryKeys, FlowKeys, StepKeys};
 use super::transport::TransportKeys;
 use super::transport::rdma::RdmaKeys;
 use crate::bank::{Entry, REGISTRY};
+use crate::keys::{AUTO, Default, Key, unit_of};
+use crate::topology::spec::{self as topology, FatTreeOverrideKeys, LinkKeys, OverrideKeys, RouteKeys};
 use crate::transport::config::Kind as Control;
 use crate::workload::builtins;
 

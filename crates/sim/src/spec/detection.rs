@@ -3,9 +3,7 @@
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
-use super::error::SpecError;
-use super::key::{Default, Kind, Unit, Zero};
-use super::reader::{Reader, keys, words};
+use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys, words};
 
 const INSTANT: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
 

@@ -5,11 +5,9 @@ use spinewise_policy::{Span, Time};
 use std::collections::BTreeSet;
 
 use super::detection::Detection;
-use super::error::SpecError;
-use super::key::{Default, Kind, Unit, Zero};
-use super::reader::{Reader, keys, words};
 use super::switch::SwitchSpec;
-use super::topology::{TopologySpec, Wiring};
+use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys, words};
+use crate::topology::{TopologySpec, Wiring};
 
 const MICROSECONDS: Kind = Kind::Time(Unit::Microseconds, Zero::Refused);
 const INSTANT: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);

@@ -6,14 +6,12 @@
 
 use serde_json::{Map, Value};
 
-use super::error::SpecError;
 use super::fault::FaultSpec;
-use super::key::{Default, Kind};
-use super::reader::{Reader, keys};
 use super::run::Follow;
 use super::switch::SwitchSpec;
-use super::topology::TopologySpec;
+use crate::keys::{Default, Kind, Reader, SpecError, keys};
 use crate::packet::Clock;
+use crate::topology::TopologySpec;
 use crate::transport::Transport;
 
 keys! {

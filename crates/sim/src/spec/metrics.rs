@@ -4,9 +4,7 @@ use serde_json::{Map, Value, json};
 use spinewise_policy::Span;
 
 use super::capture::{self, CaptureSpec};
-use super::error::SpecError;
-use super::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
-use super::reader::{Reader, keys, words};
+use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, words};
 
 /// PDLB's split: short flows are below 100 KB.
 const SHORT_BELOW: u64 = 100_000;

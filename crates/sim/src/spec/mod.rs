@@ -2,36 +2,29 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `key.rs` | what a key is: kind, unit, range, default, meaning |
-//! | `reader.rs` | reading a table by its declared keys; the macro that declares them |
-//! | `error.rs` | [`SpecError`], and the nearest spelling |
-//! | `topology.rs`, `switch.rs`, `transport.rs`, `scheme.rs`, `traffic.rs`, `run.rs`, `metrics.rs` | one table each: its keys, its type, its checks |
+//! | `switch.rs`, `transport.rs`, `scheme.rs`, `traffic.rs`, `run.rs`, `metrics.rs` | one table each: its keys, its type, its checks |
 //! | `fault.rs`, `detection.rs` | `[[fault]]` and `[detection]` |
 //! | `follow.rs` | `[follow]`: the rules of a program that is followed event by event |
+//! | `sizing.rs` | how a shared buffer is divided, and whether it suffices |
 //! | `warning.rs` | what is allowed and may still not be meant |
 //! | `presets.rs` | named defaults |
-//! | `auto.rs` | values that follow from the fabric |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
 //! | `schema.rs` | what a key may be, as JSON Schema |
 //!
 //! A key that is not declared is refused, never ignored. Null counts as not given.
 
-mod auto;
 mod capture;
 mod describe;
 mod detection;
-mod error;
 mod fault;
 mod follow;
-mod key;
 mod metrics;
 mod presets;
-mod reader;
 mod run;
 mod schema;
 mod scheme;
+pub mod sizing;
 mod switch;
-mod topology;
 mod traffic;
 mod transport;
 mod warning;
@@ -41,11 +34,13 @@ mod tests;
 
 use serde_json::{Map, Value};
 
-pub use auto::Auto;
+pub use crate::topology::{
+    Cable, Change, Direction, FatTree, FatTreeOverride, Graph, LeafSpine, LinkOverride, StaticRoute, TopologySpec,
+    TxTimeRounding, Wiring,
+};
 pub use capture::CaptureSpec;
 pub use describe::describe;
 pub use detection::{Detection, Mode as DetectionMode};
-pub use error::SpecError;
 pub use fault::{Broken, Effect, Fault, FaultSpec, Pairs, Way as FaultWay};
 pub use follow::{Habits, Rules};
 pub use metrics::{Ideal, MetricsSpec, SeriesLinks, SizeClass};
@@ -55,19 +50,15 @@ pub use switch::{
     EcnAt, EgressThreshold, HeadroomUse, Limit, Nics, OutputQueued, PauseRenewal, PortKind, QueueCounts,
     SharedBufferSpec, SwitchSpec, at_rate,
 };
-pub use topology::{
-    Cable, Change, Direction, FatTree, FatTreeOverride, Graph, LeafSpine, LinkOverride, StaticRoute, TopologySpec,
-    TxTimeRounding, Wiring,
-};
 pub use traffic::{Traffic, TrafficEntry, UdpFlow, workload_error};
 pub use warning::Warning;
 
 use crate::bank::Entry;
+pub use crate::keys::{Auto, SpecError};
+use crate::keys::{Default, Kind, Reader, keys};
 use crate::transport::Transport;
 use crate::transport::rdma::Recovery;
-use key::{Default, Kind};
 use presets::{PRESETS, Preset};
-use reader::{Reader, keys};
 use transport::TransportPreset;
 
 /// Longest name of a run.
@@ -166,12 +157,16 @@ pub fn worked_out(value: &Value, guests: &[Entry]) -> Result<Vec<Auto>, SpecErro
 }
 
 fn read(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), SpecError> {
+    read_tables(value, guests).map_err(|error| error.with_tables(describe::tables_with))
+}
+
+fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), SpecError> {
     let given = value.as_object().ok_or_else(|| SpecError::new("spec", value, "a table of settings"))?;
     let mut reader = Reader::new("", RootKeys::KEYS, given)?;
     let keys = RootKeys::read(&mut reader)?;
     check_name(&reader, &keys.name)?;
     let preset = PRESETS.iter().find(|preset| preset.name == keys.preset).unwrap_or(&PRESETS[0]);
-    let (topology, told) = topology::read(&keys.topology, preset.topology())?;
+    let (topology, told) = crate::topology::spec::read(&keys.topology, preset.topology())?;
     reader.set_resolved("topology", told);
     let mut autos = Vec::new();
     let (mut transport, told) = transport::read(&keys.transport, preset.transport, &topology, &mut autos)?;
@@ -215,7 +210,7 @@ fn read(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), SpecError>
         resolved,
         warnings: Vec::new(),
     };
-    crate::switch::check_buffers(&spec)?;
+    sizing::check(&spec)?;
     spec.warnings = warning::warnings(&spec);
     Ok((spec, autos))
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::auto::AUTO;
 use super::transport::{TransportPreset, Window};
+use crate::keys::AUTO;
 use crate::transport::rdma::Recovery;
 use crate::transport::{RdmaConfig, TcpConfig, Transport};
 

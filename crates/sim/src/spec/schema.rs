@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 use spinewise_policy::config::Allowed;
 
-use super::auto::AUTO;
-use super::key::{FASTEST, Kind, LONGEST, Zero};
+use crate::keys::{AUTO, FASTEST, Kind, LONGEST, Zero};
 
 impl Kind {
     /// A schema that accepts every value that [`Kind::check`] does, and no other type or range. Two rules go beyond what

@@ -9,13 +9,11 @@ use spinewise_policy::{Facts, Peers, Shape, Tier, Value};
 
 use fit::{check_fit, check_tag, check_tree, shape};
 
-use super::auto::{AUTO, Auto, Fabric, tenths};
-use super::error::SpecError;
-use super::key::{Default, Kind, one_of, tidy};
 use super::presets::Preset;
-use super::reader::{Reader, keys, words};
-use super::topology::TopologySpec;
 use crate::bank::{Chosen, Entry, Given, Misfit, ParamValue, REGISTRY};
+use crate::keys::{AUTO, Auto, Default, Kind, Reader, SpecError, keys, one_of, tenths, tidy, words};
+use crate::topology::Fabric;
+use crate::topology::TopologySpec;
 use crate::transport::{Frame, Transport};
 
 /// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.

@@ -6,12 +6,10 @@ use serde_json::{Map, Value};
 
 use spinewise_policy::Span;
 
-use super::auto::{Auto, Autos, Fabric, tenths};
-use super::error::SpecError;
-use super::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
 use super::presets::Preset;
-use super::reader::{Reader, keys, words};
-use super::topology::TopologySpec;
+use crate::keys::{Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, tenths, words};
+use crate::topology::Fabric;
+use crate::topology::TopologySpec;
 use crate::transport::Transport;
 pub(crate) use shared::SharedKeys;
 pub use shared::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};

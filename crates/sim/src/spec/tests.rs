@@ -392,15 +392,6 @@ fn a_changed_file_is_noticed() {
     assert!(error.hint.unwrap().starts_with("the file has changed"));
 }
 
-#[test]
-fn nearest_spellings() {
-    let near = |word: &str, options: &[&'static str]| error::nearest(word, options.iter().copied());
-    assert_eq!(near("leafs", &["leaves", "spines"]), Some("leaves"));
-    assert_eq!(near("host_rate", &["host_rate_gbps", "host_delay_ns"]), Some("host_rate_gbps"));
-    assert_eq!(near("ECMP", &["rps", "ecmp"]), Some("ecmp"));
-    assert_eq!(near("colour", &["leaves", "spines"]), None);
-}
-
 fn queues(spec: &Spec) -> &OutputQueued {
     match &spec.switch {
         SwitchSpec::OutputQueued(queues) => queues,

@@ -13,11 +13,9 @@ use spinewise_policy::hash;
 use std::fs::File;
 use std::io::Read as _;
 
-use super::error::SpecError;
-use super::key::{Key, Kind, one_of};
 use super::metrics::SizeClass;
-use super::reader::Reader;
-use super::topology::TopologySpec;
+use crate::keys::{Key, Kind, Reader, SpecError, one_of};
+use crate::topology::TopologySpec;
 use crate::transport::{Transport, UdpConfig};
 use crate::workload::{Workload, WorkloadError};
 
@@ -278,7 +276,7 @@ fn read_entry(
 /// The error of a workload that does not fit this topology, as an error about the spec.
 pub fn workload_error(traffic: &[TrafficEntry], number: usize, error: WorkloadError) -> SpecError {
     let key = format!("traffic[{number}].{}", error.key);
-    let error = SpecError { key, value: error.value, allowed: error.allowed, hint: None, unserved: false };
+    let error = SpecError::said(key, error.value, error.allowed);
     error.of_entry(number, &traffic[number].name, traffic.len())
 }
 

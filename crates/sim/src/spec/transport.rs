@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
-use super::auto::{AUTO, Auto, Autos, Fabric, tenths};
-use super::error::SpecError;
-use super::key::{Default, Kind, Plain, Unit, Zero, one_of, tidy};
-use super::reader::{Field, Reader, keys, words};
-use super::topology::TopologySpec;
+use crate::keys::{
+    AUTO, Auto, Autos, Default, Field, Kind, Plain, Reader, SpecError, Unit, Zero, keys, one_of, tenths, tidy, words,
+};
+use crate::topology::Fabric;
+use crate::topology::TopologySpec;
 use crate::transport::config::{Kind as Control, Recovery as TcpRecovery};
 use crate::transport::mptcp::Options;
 use crate::transport::rdma::Recovery;
@@ -316,7 +316,7 @@ fn wrap<C>(kind: fn(C) -> Transport, (config, told): (C, Value)) -> (Transport, 
 
 /// Refuses a key of TCP beside RDMA, and the reverse.
 fn check_family(given: &Map<String, Value>, is_rdma: bool) -> Result<(), SpecError> {
-    let has = |keys: &[super::key::Key], name: &str| keys.iter().any(|key| key.name == name);
+    let has = |keys: &[crate::keys::Key], name: &str| keys.iter().any(|key| key.name == name);
     let (mine, other, kinds, others) = match is_rdma {
         true => (rdma::RdmaKeys::KEYS, TransportKeys::KEYS, &[RDMA][..], TCP_KINDS),
         false => (TransportKeys::KEYS, rdma::RdmaKeys::KEYS, TCP_KINDS, &[RDMA][..]),

@@ -6,7 +6,7 @@
 //! (IEEE 802.1Qbb), and what comes until the sender has heard of it goes to the headroom. Control packets are not
 //! counted.
 
-use super::sizes::{Cable, Parts, longest_wait};
+use crate::spec::sizing::{Cable, Parts, longest_wait};
 use crate::spec::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
 use spinewise_policy::{Span, Time};
 

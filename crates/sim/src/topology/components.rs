@@ -4,8 +4,7 @@
 //! Every link is labelled with the pairs of leaves whose shortest paths use it. Two paths of a pair are alike if, hop by
 //! hop, their links have one rate and one label. Paths that are alike make a component (DRILL §3.4, from memory).
 
-use super::Topology;
-use crate::faults::Reach;
+use super::{Reach, Topology};
 use crate::warden::ALWAYS;
 use spinewise_policy::hash;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

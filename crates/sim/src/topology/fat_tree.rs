@@ -1,9 +1,9 @@
 //! A fat-tree: pods of leaves and aggregation switches under cores.
 
+use super::spec::{FatTree, FatTreeOverride};
 use super::wiring::{Cable, Plan, apply};
-use super::{Naming, Topology};
-use crate::faults::Reach;
-use crate::spec::{FatTree, FatTreeOverride, SpecError};
+use super::{Naming, Reach, Topology};
+use crate::keys::SpecError;
 use crate::warden::GoOn;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,15 +125,10 @@ impl Topology {
 }
 
 fn selects_nothing(n: usize, change: &FatTreeOverride) -> SpecError {
-    SpecError {
-        key: format!("topology.override[{n}]"),
-        value: "selects no link".into(),
-        allowed: match (change.leaf, change.core) {
-            (Some(_), Some(_)) => "leaf or core: no link leads from a leaf to a core".into(),
-            (Some(leaf), _) => format!("an aggregation switch of the pod of leaf {leaf}"),
-            _ => "a core, and an aggregation switch that is linked to it".into(),
-        },
-        hint: None,
-        unserved: false,
-    }
+    let allowed = match (change.leaf, change.core) {
+        (Some(_), Some(_)) => "leaf or core: no link leads from a leaf to a core".into(),
+        (Some(leaf), _) => format!("an aggregation switch of the pod of leaf {leaf}"),
+        _ => "a core, and an aggregation switch that is linked to it".into(),
+    };
+    SpecError::said(format!("topology.override[{n}]"), "selects no link", allowed)
 }

@@ -1,7 +1,7 @@
 //! Which ports lead to which leaf, and how the ways between leaves are numbered.
 
 use super::{LinkSpec, Topology};
-use crate::spec::SpecError;
+use crate::keys::SpecError;
 use crate::warden::GoOn;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,13 +128,12 @@ impl Topology {
         for leaf in leaves {
             if let Some(circle) = self.circle(leaf) {
                 let names: Vec<String> = circle.iter().map(|&switch| self.node_name(self.hosts + switch)).collect();
-                return Err(SpecError {
-                    key: "topology.routes".into(),
-                    value: names.join(" -> "),
-                    allowed: format!("routes that end at {}", self.node_name(self.leaf_node(leaf))),
-                    hint: Some(format!("packets to host {} go round in a circle", self.hosts_of(leaf)[0])),
-                    unserved: false,
-                });
+                return Err(SpecError::said(
+                    "topology.routes",
+                    names.join(" -> "),
+                    format!("routes that end at {}", self.node_name(self.leaf_node(leaf))),
+                )
+                .hint(format!("packets to host {} go round in a circle", self.hosts_of(leaf)[0])));
             }
         }
         Ok(())

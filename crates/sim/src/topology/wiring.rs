@@ -1,7 +1,8 @@
 //! From a list of cables to ports, links and the places of hosts.
 
+use super::spec::{Change, Direction, Graph, LeafSpine, LinkOverride};
 use super::{Home, LinkSpec, Naming, Topology};
-use crate::spec::{Change, Direction, Graph, LeafSpine, LinkOverride, SpecError};
+use crate::keys::SpecError;
 use crate::warden::GoOn;
 use spinewise_policy::{Span, Tier};
 use std::collections::BTreeMap;
@@ -229,7 +230,7 @@ impl Topology {
             node_of[label as usize] = node;
         }
         let node = |label: u32| node_of[label as usize];
-        let cable = |link: &crate::spec::Cable| Cable {
+        let cable = |link: &super::spec::Cable| Cable {
             ends: (node(link.a), node(link.b)),
             rate: link.rate,
             delay: link.delay,
@@ -298,17 +299,12 @@ fn leaf_spine_plan(spec: &LeafSpine) -> (Plan, Vec<Place>) {
 }
 
 fn selects_nothing(n: usize, spec: &LeafSpine) -> SpecError {
-    SpecError {
-        key: format!("topology.override[{n}]"),
-        value: "selects no link".into(),
-        allowed: format!(
-            "leaf 0..{}, spine 0..{}, link 0..{}, host 0..{}",
-            spec.leaves - 1,
-            spec.spines - 1,
-            spec.parallel_links - 1,
-            spec.hosts() - 1
-        ),
-        hint: None,
-        unserved: false,
-    }
+    let allowed = format!(
+        "leaf 0..{}, spine 0..{}, link 0..{}, host 0..{}",
+        spec.leaves - 1,
+        spec.spines - 1,
+        spec.parallel_links - 1,
+        spec.hosts() - 1
+    );
+    SpecError::said(format!("topology.override[{n}]"), "selects no link", allowed)
 }

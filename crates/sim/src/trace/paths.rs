@@ -1,8 +1,8 @@
 //! The links that a candidate leads over.
 
-use super::looks::{Seen, State};
 use crate::engine::Sim;
 use crate::packet::{Packet, Tags};
+use crate::switch::{Seen, State};
 use crate::topology::LinkSpec;
 use spinewise_policy::{Decides, Span, Tier, Time, Way};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -196,4 +196,10 @@ fn crossing(sim: &Sim, at: Time, link: &LinkSpec, wire: u64) -> Span {
     let number = sim.net.topology.out_number(link.from.0, link.from.1);
     let (rate, delay) = sim.net.faults.line(number, link, at);
     Span(sim.net.clock.tx_time(wire, rate)) + delay
+}
+
+/// What was seen, for a choice made at `at`, of a switch's port.
+pub fn seen(sim: &Sim, at: Time, (switch, port): (u32, u16)) -> Seen {
+    let looks = sim.switches[switch as usize].looks.as_deref();
+    looks.map_or(Seen::default(), |looks| looks.at(at, port))
 }

@@ -1,13 +1,15 @@
 //! Both passes together: a row for each candidate of each choice.
 
-use super::looks::{Seen, State, seen};
 use super::paths::{Candidate, Path};
-use super::record::{Choice, Choices};
+
+use super::paths::seen;
 use super::{Saw, Trace};
 use crate::bank::Bank;
+use crate::choices::{Choice, Choices};
+use crate::columns::{Word8, Word32, columns};
 use crate::engine::Sim;
-use crate::outcome::columns::{Word8, Word32, columns};
 use crate::packet::RETRANSMIT;
+use crate::switch::{Seen, State};
 use serde_json::{Value, json};
 use spinewise_policy::{Kind, Rule, Sees, Way};
 use std::collections::BTreeMap;

@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use super::builtin::{self, BuiltinCdf};
-
 /// Above this a last value is read as a percentage, below as a probability.
 const PERCENT_FROM: f64 = 1.5;
 /// A last probability may miss 1 by this much, as decimal fractions do.
@@ -49,11 +47,6 @@ struct Row {
 }
 
 impl Cdf {
-    /// The distribution that comes with the simulator under this name or alias, in capitals or not.
-    pub fn builtin(name: &str) -> Option<&'static BuiltinCdf> {
-        builtin::find(name)
-    }
-
     /// Reads the text form: a point a line, `size value` or (as ns-2 scripts have it) `size ignored value`, separated by
     /// blanks or commas. Sizes are bytes; values are probabilities, or percentages if the last one exceeds 1.5. `#`
     /// starts a comment; blank lines do not count as points.

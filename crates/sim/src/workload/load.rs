@@ -99,7 +99,7 @@ impl Offered<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::Fabric;
-    use super::super::{Cdf, LoadOf, Pairs, Poisson, Workload};
+    use super::super::{LoadOf, Pairs, Poisson, Workload, builtin};
     use super::*;
     use spinewise_policy::time::Time;
 
@@ -163,7 +163,7 @@ mod tests {
     fn small_flows_weigh_more_on_the_wire() {
         let fabric = Fabric::new(4, 8, 4);
         let places = fabric.places();
-        let cdf = Cdf::builtin("enterprise_meet").unwrap().cdf();
+        let cdf = builtin::find("enterprise_meet").unwrap().cdf();
         let poisson = Poisson { duration: Span::from_ms(50), ..Poisson::new(cdf, 0.7) };
         let flows = Workload::Poisson(poisson).plan(1, 0, &places).unwrap().flows;
         let offered = Offered {
@@ -195,7 +195,7 @@ mod tests {
         // 8 leaves of 16 hosts, 8 uplinks: oversubscribed 2:1, the 128 hosts of the ConWeave paper.
         let fabric = Fabric::new(8, 16, 8);
         let places = fabric.places();
-        let cdf = || Cdf::builtin("ali_storage").unwrap().cdf();
+        let cdf = || builtin::find("ali_storage").unwrap().cdf();
         let run = |load, load_of| Poisson {
             load_of,
             pairs: Pairs::Any,

@@ -318,7 +318,7 @@ mod tests {
         [
             Workload::Poisson(Poisson {
                 duration: Span::from_ms(5),
-                ..Poisson::new(Cdf::builtin("ali_storage").unwrap().cdf(), 0.5)
+                ..Poisson::new(builtin::find("ali_storage").unwrap().cdf(), 0.5)
             }),
             Workload::OnOff(OnOff::default()),
             Workload::Permutation(Permutation { repeat: 3, ..Permutation::new(1_000_000) }),

@@ -2,8 +2,8 @@
 
 use crate::common::{events, link, merged, run, run_with};
 use serde_json::{Value, json};
-use spinewise_sim::capture::{PACKET_COLUMNS, Packets};
 use spinewise_sim::outcome::{Outcome, Values};
+use spinewise_sim::outcome::{PACKET_COLUMNS, Packets};
 use spinewise_sim::setup::Tuning;
 
 fn lossy() -> Value {

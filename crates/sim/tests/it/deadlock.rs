@@ -122,7 +122,7 @@ fn up_down() -> impl Strategy<Value = Value> {
                         {"kind": "all_to_all", "pair_bytes": size / 4, "concurrent": true}],
             "run": {"until_us": 5_000_000},
         });
-        let least = spinewise_sim::switch::least_buffer(&crate::common::resolved(&spec));
+        let least = spinewise_sim::spec::sizing::least_buffer(&crate::common::resolved(&spec));
         spec["switch"]["buffer_bytes"] = json!((least as f64 * room) as u64);
         spec
     })

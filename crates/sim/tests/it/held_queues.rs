@@ -42,7 +42,7 @@ fn spec() -> impl Strategy<Value = Value> {
             ],
             "run": {"until_us": 3_000_000},
         });
-        let least = spinewise_sim::switch::least_buffer(&crate::common::resolved(&spec));
+        let least = spinewise_sim::spec::sizing::least_buffer(&crate::common::resolved(&spec));
         spec["switch"]["buffer_bytes"] = json!((least as f64 * switch.0) as u64);
         spec
     })

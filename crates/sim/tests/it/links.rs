@@ -4,9 +4,9 @@ use super::common::{
     self, fat_tree, flow, flow_column, line, merged, of_link, resolved, run, run_both, series, stream,
 };
 use serde_json::{Value, json};
+use spinewise_sim::drawing::drawing;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::{Failure, Tuning, simulate};
-use spinewise_sim::topology;
 
 /// Two hosts of one rack send 100 packets each at the full rate to a host of another: one link has to take twice what it
 /// can send.
@@ -286,7 +286,7 @@ fn a_fabric_is_told_as_it_is_built_with_its_faults() {
                   {"kind": "rate", "ends": ["host0", "leaf0"], "direction": "forward", "at_us": 1, "rate_gbps": 1},
                   {"kind": "loss", "switch": "spine0", "at_us": 2, "until_us": 3, "probability": 0.5}],
     });
-    let told = topology::told(&resolved(&spec)).expect("told");
+    let told = drawing(&resolved(&spec)).expect("told");
     assert_eq!(told["kind"], "leaf_spine");
     let names: Vec<&str> = told["nodes"].as_array().expect("nodes").iter().filter_map(|n| n["name"].as_str()).collect();
     assert_eq!(names, ["host0", "host1", "leaf0", "leaf1", "spine0", "spine1"]);
@@ -316,7 +316,7 @@ fn a_fabric_is_told_as_it_is_built_with_its_faults() {
 fn trees_and_graphs_are_told_with_their_tiers() {
     let traffic = json!([{"kind": "flows", "list": [flow(0, 1, 1000, 0)]}]);
     let tiers = |topology: Value| {
-        let told = topology::told(&resolved(&json!({"topology": topology, "traffic": traffic}))).expect("told");
+        let told = drawing(&resolved(&json!({"topology": topology, "traffic": traffic}))).expect("told");
         let mut counts = std::collections::BTreeMap::<String, u64>::new();
         for node in told["nodes"].as_array().expect("nodes") {
             let tier = node["tier"].as_str().expect("a tier").to_string();
@@ -337,6 +337,6 @@ fn trees_and_graphs_are_told_with_their_tiers() {
 fn a_fabric_that_cannot_be_built_is_refused_as_a_run_would_be() {
     let spec = json!({"topology": line(2), "traffic": [{"kind": "flows", "list": [flow(0, 1, 1000, 0)]}],
                       "fault": [{"kind": "down", "ends": ["leaf0", "spin1"], "at_us": 5, "until_us": 6}]});
-    let error = topology::told(&resolved(&spec)).expect_err("refused").to_string();
+    let error = drawing(&resolved(&spec)).expect_err("refused").to_string();
     assert!(error.contains("fault[0].ends") && error.contains("did you mean \"spine1\"?"), "{error}");
 }

@@ -10,7 +10,7 @@ use spinewise_policy::Span;
 use spinewise_sim::engine::Sim;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::Tuning;
-use spinewise_sim::switch::{Cable, needed_headroom};
+use spinewise_sim::spec::sizing::{Cable, needed_headroom};
 use spinewise_sim::warden::ALWAYS;
 
 /// A source of `packets` packets at the rate of its line.
@@ -256,7 +256,7 @@ fn random_spec() -> impl Strategy<Value = Value> {
             ],
             "run": {"until_us": 2_000_000},
         });
-        let parts = spinewise_sim::switch::least_buffer(&crate::common::resolved(&spec));
+        let parts = spinewise_sim::spec::sizing::least_buffer(&crate::common::resolved(&spec));
         spec["switch"]["buffer_bytes"] = json!((parts as f64 * room) as u64);
         spec
     })

@@ -23,6 +23,7 @@ mod fault_properties;
 mod faults;
 mod flow_control;
 mod follow;
+mod forgotten_rows;
 mod graphs;
 mod guests;
 mod hedera;

@@ -6,10 +6,8 @@ use spinewise_policy::{Peers, Shape, Tier, Uneven};
 
 use super::{PathTag, json, param_refused, rows, value_of};
 use crate::bank::Chosen;
-use crate::spec::error::SpecError;
-use crate::spec::key::one_of;
-use crate::spec::reader::Reader;
-use crate::spec::topology::{TopologySpec, Wiring};
+use crate::keys::{Reader, SpecError, one_of};
+use crate::topology::{TopologySpec, Wiring};
 
 /// A place of this fabric, as far as a spec knows it.
 pub(super) fn shape(tier: Tier, fabric: &TopologySpec) -> Shape {

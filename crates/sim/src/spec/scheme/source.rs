@@ -4,8 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Known, SchemeKeys};
 use crate::bank::{Entry, REGISTRY, Source};
-use crate::spec::error::SpecError;
-use crate::spec::reader::Reader;
+use crate::keys::{Reader, SpecError};
 
 /// A spec that names the code of a scheme must be given it.
 pub(super) fn check_given(reader: &Reader<'_>, keys: &SchemeKeys, known: Known<'_>) -> Result<(), SpecError> {

@@ -4,12 +4,9 @@ use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
 use super::Place;
-use crate::port::Ramp;
-use crate::spec::auto::{Auto, Autos};
-use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
-use crate::spec::reader::{Reader, keys, words};
-use crate::switch::{cables, needed_headroom};
+use crate::keys::{Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, words};
+use crate::ramp::Ramp;
+use crate::spec::sizing::{cables, needed_headroom};
 use crate::topology::Topology;
 
 /// Most data priorities: eight classes of IEEE 802.1Q, one of them for control.

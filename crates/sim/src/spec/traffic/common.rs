@@ -3,10 +3,8 @@
 use serde_json::Value;
 
 use super::KINDS;
-use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind};
+use crate::keys::{Default, Kind, Reader, SpecError, keys};
 use crate::spec::metrics::{SizeClass, read_classes};
-use crate::spec::reader::{Reader, keys};
 use crate::transport::Transport;
 
 /// Longest name of an entry: it heads columns of tables.

@@ -5,10 +5,8 @@ use spinewise_policy::Span;
 
 use super::steps::{at_fault, read_group};
 use super::{Traffic, read_file};
-use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind, Unit, Zero};
-use crate::spec::reader::{Reader, keys};
-use crate::spec::topology::TopologySpec;
+use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys};
+use crate::topology::TopologySpec;
 use crate::workload::dag::{Dag, Local, Table};
 use crate::workload::{MOST_FLOWS, Workload};
 

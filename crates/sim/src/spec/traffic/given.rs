@@ -4,10 +4,8 @@ use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
 use super::{HOST, Traffic, UdpFlow, check_host, read_file};
-use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
-use crate::spec::reader::{Reader, keys};
-use crate::spec::topology::TopologySpec;
+use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys};
+use crate::topology::TopologySpec;
 use crate::transport::UdpConfig;
 use crate::workload::{FlowList, Incast, ListedFlow, MOST_FLOWS, Permutation, Senders, Workload};
 
@@ -226,7 +224,7 @@ fn read_senders(
 ) -> Result<Senders, SpecError> {
     let hosts = u64::from(fabric.hosts());
     let whole = |value: &Value, min, max| match (Kind::Integer { min, max }).check(value) {
-        Some(plain) => <u32 as crate::spec::reader::Field>::from_plain(Some(plain)),
+        Some(plain) => <u32 as crate::keys::Field>::from_plain(Some(plain)),
         None => None,
     };
     let Some(list) = given.as_array() else {

@@ -3,10 +3,8 @@
 use spinewise_policy::{Span, Time};
 
 use super::{Traffic, read_file};
-use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero, one_of};
-use crate::spec::reader::{Reader, keys, words};
-use crate::spec::topology::TopologySpec;
+use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, one_of, words};
+use crate::topology::TopologySpec;
 use crate::workload::{Cdf, LoadOf, MOST_FLOWS, OnOff, Pairs, Poisson, Workload, builtin, builtins};
 
 const START: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
@@ -124,7 +122,7 @@ fn read_cdf(reader: &mut Reader<'_>, keys: &PoissonKeys) -> Result<Cdf, SpecErro
     }
     match (&keys.cdf, &keys.cdf_file) {
         (Some(name), None) => {
-            let Some(known) = Cdf::builtin(name) else {
+            let Some(known) = builtin::find(name) else {
                 let error = reader.refuse("cdf", one_of(builtins().iter().map(|known| known.name)));
                 return Err(match builtin::nearest(name) {
                     Some(near) => error.hint(format!("did you mean \"{near}\"?")),

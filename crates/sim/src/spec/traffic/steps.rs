@@ -4,10 +4,8 @@ use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
 use super::{HOST, Traffic};
-use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero};
-use crate::spec::reader::{Field, Reader, keys, words};
-use crate::spec::topology::TopologySpec;
+use crate::keys::{Default, Field, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, words};
+use crate::topology::TopologySpec;
 use crate::workload::{Arrivals, Collective, MOST_FLOWS, Members, Order, Pattern, Rpc, Share, Workload, WorkloadError};
 
 const MICROSECONDS: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
@@ -166,13 +164,7 @@ fn checked(reader: &Reader<'_>, collective: Collective, fabric: &TopologySpec) -
 
 /// The error with the part of a value that is at fault, such as one host of a list.
 pub(super) fn at_fault(reader: &Reader<'_>, error: WorkloadError) -> SpecError {
-    SpecError {
-        key: reader.path_of(&error.key),
-        value: error.value,
-        allowed: error.allowed,
-        hint: None,
-        unserved: false,
-    }
+    SpecError::said(reader.path_of(&error.key), error.value, error.allowed)
 }
 
 /// Hosts as they are given; [`Collective::check`] looks whether they are there.

@@ -4,12 +4,10 @@ use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
 use super::{KINDS, TransportPreset, Window};
+use crate::keys::{AUTO, Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, tidy, words};
 use crate::packet::Clock;
-use crate::spec::auto::{AUTO, Auto, Autos, Fabric};
-use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind, LARGEST_EXACT, Unit, Zero, tidy};
-use crate::spec::reader::{Reader, keys, words};
-use crate::spec::topology::TopologySpec;
+use crate::topology::Fabric;
+use crate::topology::TopologySpec;
 use crate::transport::rdma::{DcqcnConfig, RdmaConfig, Recovery};
 
 const MOST: u64 = u32::MAX as u64;

@@ -6,8 +6,8 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 use spinewise_sim::bank::{Entry, REGISTRY};
 use spinewise_sim::setup::Tuning;
+use spinewise_sim::spec::sizing::least_buffer;
 use spinewise_sim::spec::{EngineKind, Stop, resolve};
-use spinewise_sim::switch::least_buffer;
 
 /// Gbps: whole picoseconds per byte, remainders, slow and fast.
 const RATES: [f64; 9] = [0.7, 1.0, 2.5, 3.0, 6.0, 10.0, 25.0, 40.0, 100.0];

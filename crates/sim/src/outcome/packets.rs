@@ -1,10 +1,10 @@
 //! Captured packets as columns: a row for each packet at each port.
 
-use super::{Point, Taken, Tap};
+use crate::capture::{Point, Taken, Tap};
+use crate::columns::Values;
+use crate::columns::{Word8, Word32, columns};
 use crate::engine::Sim;
 use crate::faults::Frail;
-use crate::outcome::Values;
-use crate::outcome::columns::{Word8, Word32, columns};
 use crate::packet::{CE, CNP, CWR, ECE, ECT, NACK, Packet, RETRANSMIT, SWITCH, SYN};
 use crate::transport::Sack;
 use crate::transport::mptcp::Signal;

@@ -26,21 +26,35 @@ pub struct SpecError {
     /// Is it that the scheme cannot serve this fabric, and was nothing given that asks for the part that does not fit?
     /// Then a comparison can go on without it.
     pub unserved: bool,
+    /// Has its table no key of this name, nor of one like it?
+    undeclared: bool,
 }
 
 impl SpecError {
     /// `key` was given `value`.
     pub(crate) fn new(key: impl Into<String>, value: &Value, allowed: impl Into<String>) -> SpecError {
-        SpecError { key: key.into(), value: shown(value), allowed: allowed.into(), hint: None, unserved: false }
+        SpecError::said(key, shown(value), allowed)
     }
 
     /// `key` is needed and was not given.
     pub(crate) fn missing(key: impl Into<String>, allowed: impl Into<String>) -> SpecError {
-        SpecError { key: key.into(), value: NOTHING.into(), allowed: allowed.into(), hint: None, unserved: false }
+        SpecError::said(key, NOTHING, allowed)
+    }
+
+    /// `key` came to a `value` that is said in words, not as JSON.
+    pub fn said(key: impl Into<String>, value: impl Into<String>, allowed: impl Into<String>) -> SpecError {
+        SpecError {
+            key: key.into(),
+            value: value.into(),
+            allowed: allowed.into(),
+            hint: None,
+            unserved: false,
+            undeclared: false,
+        }
     }
 
     /// With a hint.
-    pub(crate) fn hint(self, hint: impl Into<String>) -> SpecError {
+    pub fn hint(self, hint: impl Into<String>) -> SpecError {
         SpecError { hint: Some(hint.into()), ..self }
     }
 
@@ -60,6 +74,22 @@ impl SpecError {
     /// Marked as a scheme that cannot serve this fabric, if that is what it is.
     pub(crate) fn unserved_if(self, unserved: bool) -> SpecError {
         SpecError { unserved, ..self }
+    }
+
+    /// Marked as one about a key that its table does not have.
+    pub(crate) fn undeclared(self) -> SpecError {
+        SpecError { undeclared: true, ..self }
+    }
+
+    /// With the tables that have a key of this name, if it stood in a table that has not.
+    pub(crate) fn with_tables(self, tables_with: impl Fn(&str) -> Vec<String>) -> SpecError {
+        let name = self.key.rsplit('.').next().unwrap_or(&self.key);
+        let tables = if self.undeclared { tables_with(name) } else { Vec::new() };
+        if tables.is_empty() {
+            return self;
+        }
+        let hint = format!("{name} is a key of {}", tables.join(", "));
+        self.hint(hint)
     }
 
     /// Asks whether the nearest of `options` was meant, if one is near.
@@ -113,4 +143,18 @@ pub(crate) fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>
         }
     }
     best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_spellings() {
+        let near = |word: &str, options: &[&'static str]| nearest(word, options.iter().copied());
+        assert_eq!(near("leafs", &["leaves", "spines"]), Some("leaves"));
+        assert_eq!(near("host_rate", &["host_rate_gbps", "host_delay_ns"]), Some("host_rate_gbps"));
+        assert_eq!(near("ECMP", &["rps", "ecmp"]), Some("ecmp"));
+        assert_eq!(near("colour", &["leaves", "spines"]), None);
+    }
 }

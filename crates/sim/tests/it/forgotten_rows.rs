@@ -1,9 +1,10 @@
 //! What a host scheme keeps of flows goes when they do.
 
-use crate::engine::{Progress, Sim};
-use crate::setup::Tuning;
-use crate::spec::resolve;
 use serde_json::{Value, json};
+use spinewise_sim::engine::Sim;
+use spinewise_sim::setup::Tuning;
+use spinewise_sim::spec::resolve;
+use spinewise_sim::warden::Progress;
 
 /// Rows of flows at all hosts after 5 ms of this traffic between two racks.
 fn rows_left(scheme: &str, traffic: &Value) -> usize {

@@ -1,8 +1,9 @@
 //! A fabric for people: its nodes, links and faults as data, to be drawn and to be named.
 
-use super::Topology;
 use crate::faults;
-use crate::spec::{Spec, SpecError, Wiring};
+use crate::keys::SpecError;
+use crate::spec::Spec;
+use crate::topology::{Topology, Wiring};
 use serde_json::{Value, json};
 use spinewise_policy::Tier;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// When the fabric cannot be built, or a fault names what is not there.
-pub fn told(spec: &Spec) -> Result<Value, SpecError> {
+pub fn drawing(spec: &Spec) -> Result<Value, SpecError> {
     let topology = Topology::new(&spec.topology)?;
     Ok(json!({
         "kind": match &spec.topology.wiring {

@@ -3,8 +3,7 @@
 use serde_json::Value;
 use spinewise_policy::Span;
 
-use crate::spec::error::SpecError;
-use crate::spec::reader::{Reader, words};
+use crate::keys::{Reader, SpecError, words};
 
 words! {
     /// Direction of a link that an override changes.

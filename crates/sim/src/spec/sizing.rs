@@ -1,9 +1,9 @@
 //! How a shared buffer is divided: what each cable needs as headroom, what is guaranteed, what all may share.
 
+use super::{HeaderBytes, PauseRenewal, SharedBufferSpec, Spec, SwitchSpec, Traffic};
 use crate::bank::Chosen;
-use crate::packet::Clock;
-use crate::packet::Serializer;
-use crate::spec::{HeaderBytes, PauseRenewal, SharedBufferSpec, Spec, SpecError, SwitchSpec, Traffic};
+use crate::keys::SpecError;
+use crate::packet::{Clock, Serializer};
 use crate::topology::Topology;
 use spinewise_policy::Span;
 

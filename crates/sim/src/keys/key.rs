@@ -3,7 +3,7 @@
 use serde_json::{Number, Value, json};
 use spinewise_policy::Span;
 
-use super::auto::AUTO;
+use super::AUTO;
 
 /// The greatest whole number that any JSON reader keeps exactly (2⁵³ − 1).
 pub const LARGEST_EXACT: u64 = (1 << 53) - 1;
@@ -86,7 +86,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    pub(super) const fn picoseconds(self) -> u64 {
+    pub(crate) const fn picoseconds(self) -> u64 {
         match self {
             Unit::Nanoseconds => 1_000,
             Unit::Microseconds => 1_000_000,
@@ -305,4 +305,16 @@ fn rate(value: &Value) -> Option<u64> {
 fn span(value: &Value, unit: Unit) -> Option<Span> {
     let ps = value.as_f64()? * unit.picoseconds() as f64;
     (ps >= 0.0 && ps <= LONGEST.0 as f64).then_some(Span(ps.round() as u64))
+}
+/// Bytes for people.
+pub(crate) fn bytes_said(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes >= 1e9 => format!("{:.1} GB", bytes / 1e9),
+        bytes => format!("{:.0} MB", bytes / 1e6),
+    }
+}
+
+/// A length of time in microseconds, to a tenth.
+pub(crate) fn tenths(us: f64) -> Value {
+    tidy((us * 10.0).round().max(1.0) / 10.0)
 }

@@ -84,9 +84,9 @@ macro_rules! columns {
         $( $name:ident: $type:ty, $unit:literal, $meaning:literal => $value:expr; )*
     }) => {
         $(#[$meta])*
-        pub const $table: &[$crate::outcome::Column] = &[ $( $crate::outcome::Column {
+        pub const $table: &[$crate::columns::Column] = &[ $( $crate::columns::Column {
             name: stringify!($name),
-            dtype: <$type as $crate::outcome::columns::Cell>::DTYPE,
+            dtype: <$type as $crate::columns::Cell>::DTYPE,
             unit: $unit,
             meaning: $meaning,
         } ),* ];
@@ -107,8 +107,8 @@ macro_rules! columns {
             }
 
             /// All columns.
-            fn close(self) -> Vec<$crate::outcome::Values> {
-                vec![ $( $crate::outcome::columns::Cell::values(self.$name) ),* ]
+            fn close(self) -> Vec<$crate::columns::Values> {
+                vec![ $( $crate::columns::Cell::values(self.$name) ),* ]
             }
         }
     };

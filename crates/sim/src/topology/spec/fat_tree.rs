@@ -5,9 +5,7 @@ use spinewise_policy::{Span, Tree};
 
 use super::overrides::{Change, Direction, one_by_one};
 use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
-use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind, Unit, Zero, tidy};
-use crate::spec::reader::{Reader, keys};
+use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys, tidy};
 use crate::topology::Topology;
 
 /// Most leaves, as of every kind.

@@ -6,9 +6,7 @@ use serde_json::{Map, Value, json};
 use spinewise_policy::Span;
 
 use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
-use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind, Unit, Zero, tidy};
-use crate::spec::reader::{Reader, keys};
+use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys, tidy};
 use crate::topology::Topology;
 use crate::warden::ALWAYS;
 
@@ -308,17 +306,11 @@ fn check_alike(graph: &Graph, leaf_of: &[u32]) -> Result<(), SpecError> {
         let to = |host: u32| next_hops.get(&(switch, host)).into_iter().flatten().copied().collect::<Vec<_>>();
         let first = hosts_of[&leaf][0];
         if let Some(&other) = hosts_of[&leaf].iter().find(|&&host| to(host) != to(first)) {
-            return Err(SpecError {
-                key: "topology.routes".into(),
-                value: format!(
-                    "from switch {switch} to host {first} by {:?}, to host {other} by {:?}",
-                    to(first),
-                    to(other)
-                ),
-                allowed: format!("the same next nodes for all hosts of switch {leaf} ([]: shortest paths)"),
-                hint: None,
-                unserved: false,
-            });
+            return Err(SpecError::said(
+                "topology.routes",
+                format!("from switch {switch} to host {first} by {:?}, to host {other} by {:?}", to(first), to(other)),
+                format!("the same next nodes for all hosts of switch {leaf} ([]: shortest paths)"),
+            ));
         }
     }
     Ok(())

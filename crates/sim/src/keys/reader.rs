@@ -3,9 +3,7 @@
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
-use super::auto::{AUTO, Auto, Autos};
-use super::error::SpecError;
-use super::key::{Default, Key, Kind, Plain};
+use super::{AUTO, Auto, Autos, Default, Key, Kind, Plain, SpecError};
 
 /// Declares the keys of a table: the struct that holds them, the declarations for people and the reading, at once.
 ///
@@ -23,8 +21,8 @@ macro_rules! keys {
 
         impl $table {
             /// All keys, in the order of reading.
-            pub(crate) const KEYS: &'static [$crate::spec::key::Key] = &[ $( $crate::spec::key::Key {
-                name: $crate::spec::reader::keys!(@name $name $($word)?),
+            pub(crate) const KEYS: &'static [$crate::keys::Key] = &[ $( $crate::keys::Key {
+                name: $crate::keys::keys!(@name $name $($word)?),
                 doc: concat!($($doc),+),
                 kind: $kind,
                 default: $default,
@@ -32,8 +30,8 @@ macro_rules! keys {
 
             /// Reads all keys; `reader` must have been made for [`Self::KEYS`].
             pub(crate) fn read(
-                reader: &mut $crate::spec::reader::Reader<'_>,
-            ) -> Result<$table, $crate::spec::error::SpecError> {
+                reader: &mut $crate::keys::Reader<'_>,
+            ) -> Result<$table, $crate::keys::SpecError> {
                 // Fields are evaluated in the order written, which is that of KEYS.
                 Ok($table { $( $name: reader.take()?, )* })
             }
@@ -60,10 +58,10 @@ macro_rules! words {
             }
         }
 
-        impl $crate::spec::reader::Field for $name {
-            fn from_plain(plain: Option<$crate::spec::key::Plain>) -> Option<Self> {
+        impl $crate::keys::Field for $name {
+            fn from_plain(plain: Option<$crate::keys::Plain>) -> Option<Self> {
                 match plain {
-                    $( Some($crate::spec::key::Plain::Text(word)) if word == $word => Some($name::$variant), )+
+                    $( Some($crate::keys::Plain::Text(word)) if word == $word => Some($name::$variant), )+
                     _ => None,
                 }
             }
@@ -258,7 +256,7 @@ impl<'a> Reader<'a> {
     fn not_allowed(&self, key: &Key, value: &Value) -> SpecError {
         let error = SpecError::new(self.path_of(key.name), value, key.kind.allowed());
         match (key.kind, value.as_str()) {
-            (super::key::Kind::Words(words), Some(word)) => error.did_you_mean(word, words.iter().copied()),
+            (Kind::Words(words), Some(word)) => error.did_you_mean(word, words.iter().copied()),
             _ => error,
         }
     }
@@ -271,9 +269,6 @@ impl<'a> Reader<'a> {
         };
         let nearest = declared.iter().copied();
         let error = SpecError::new(self.path_of(name), &self.given[name], allowed).did_you_mean(name, nearest);
-        match (&error.hint, super::describe::tables_with(name)) {
-            (None, tables) if !tables.is_empty() => error.hint(format!("{name} is a key of {}", tables.join(", "))),
-            _ => error,
-        }
+        if error.hint.is_none() { error.undeclared() } else { error }
     }
 }

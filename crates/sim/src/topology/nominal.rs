@@ -1,38 +1,12 @@
-//! `auto`: values that follow from the fabric's own rates and delays, with how they come about.
+//! Values that follow from the fabric's own rates and delays.
 
-use serde_json::{Value, json};
 use spinewise_policy::{Facts, Span};
 
-use super::error::SpecError;
-use super::key::tidy;
-use super::topology::{TopologySpec, Wiring};
+use super::Topology;
+use super::spec::{TopologySpec, Wiring};
+use crate::keys::SpecError;
 use crate::packet::Clock;
-use crate::topology::Topology;
 use crate::transport::Frame;
-
-/// The word of a spec.
-pub(crate) const AUTO: &str = "auto";
-
-/// A value that was worked out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Auto {
-    /// The key, with its table.
-    pub key: String,
-    /// What it came to.
-    pub value: Value,
-    /// How.
-    pub how: String,
-}
-
-impl Auto {
-    /// As reports have it.
-    pub fn json(&self) -> Value {
-        json!({"key": self.key, "value": self.value, "how": self.how})
-    }
-}
-
-/// What is worked out for keys of a table: name, value and how it comes about.
-pub(crate) type Autos = Vec<(&'static str, Value, String)>;
 
 /// Rates and delays of the nominal path between two racks ([`Topology::nominal_path`]).
 #[derive(Clone, Debug)]
@@ -92,9 +66,4 @@ impl Fabric {
             marked_us: marked as f64 * 8e6 / self.fabric_rate() as f64,
         }
     }
-}
-
-/// A length of time in microseconds, to a tenth.
-pub(crate) fn tenths(us: f64) -> Value {
-    tidy((us * 10.0).round().max(1.0) / 10.0)
 }

@@ -8,9 +8,7 @@ mod overrides;
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
-use super::error::SpecError;
-use super::key::{Default, Key, one_of};
-use super::reader::words;
+use crate::keys::{Default, Key, SpecError, one_of, words};
 
 pub use fat_tree::{FatTree, FatTreeOverride};
 pub(crate) use fat_tree::{FatTreeKeys, FatTreeOverrideKeys};

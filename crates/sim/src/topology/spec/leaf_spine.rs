@@ -5,9 +5,7 @@ use spinewise_policy::Span;
 
 use super::overrides::{Change, Direction, one_by_one};
 use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
-use crate::spec::error::SpecError;
-use crate::spec::key::{Default, Kind, Unit, Zero};
-use crate::spec::reader::{Reader, keys};
+use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys};
 
 /// Ports of a switch, and ways between leaves, are numbered in 16 bits.
 const MOST_PORTS: u64 = 65_535;

@@ -1,0 +1,30 @@
+//! What numbers of hosts, leaves and ports a scheme in Python may name.
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+
+/// Bounds of what may be asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extent {
+    /// Hosts of the network.
+    pub hosts: u32,
+    /// Leaves of it.
+    pub leaves: u32,
+}
+
+impl Extent {
+    pub fn host(self, host: u32) -> PyResult<u32> {
+        within("host", host, self.hosts)
+    }
+    pub fn leaf(self, leaf: u32) -> PyResult<u32> {
+        within("leaf", leaf, self.leaves)
+    }
+}
+
+/// A number below `end`.
+pub fn within(what: &str, number: u32, end: u32) -> PyResult<u32> {
+    if number < end {
+        return Ok(number);
+    }
+    Err(PyIndexError::new_err(format!("{what} {number}: there are {end}, counted from 0")))
+}

@@ -1,0 +1,21 @@
+//! Keys: each room declares what a spec can say about it, once; reading, errors and the reference come from that.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `key.rs` | what a key is: kind, unit, range, default, meaning |
+//! | `reader.rs` | reading a table by its declared keys; the macros that declare tables and words |
+//! | `auto.rs` | values that are worked out |
+//! | `error.rs` | [`SpecError`], and the nearest spelling |
+
+pub(crate) mod auto;
+mod error;
+mod key;
+mod reader;
+
+pub use auto::Auto;
+pub(crate) use auto::{AUTO, Autos};
+pub use error::SpecError;
+pub(crate) use key::{
+    Default, FASTEST, Key, Kind, LARGEST_EXACT, LONGEST, Plain, Unit, Zero, bytes_said, one_of, tenths, tidy, unit_of,
+};
+pub(crate) use reader::{Field, Reader, keys, words};

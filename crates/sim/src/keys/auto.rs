@@ -1,0 +1,27 @@
+//! `auto`: what is worked out where a value that was given, or a preset, says so.
+
+use serde_json::{Value, json};
+
+/// The word of a spec.
+pub(crate) const AUTO: &str = "auto";
+
+/// A value that was worked out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Auto {
+    /// The key, with its table.
+    pub key: String,
+    /// What it came to.
+    pub value: Value,
+    /// How.
+    pub how: String,
+}
+
+impl Auto {
+    /// As reports have it.
+    pub fn json(&self) -> Value {
+        json!({"key": self.key, "value": self.value, "how": self.how})
+    }
+}
+
+/// What is worked out for keys of a table: name, value and how it comes about.
+pub(crate) type Autos = Vec<(&'static str, Value, String)>;
