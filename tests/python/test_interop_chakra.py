@@ -70,7 +70,15 @@ def node(
 
 
 def trace(*nodes: bytes, version: str = "0.0.4") -> bytes:
-    return b"".join(varint(len(part)) + part for part in (field(1, version.encode()), *nodes))
+    return delimited(field(1, version.encode()), *nodes)
+
+
+def delimited(*parts: bytes) -> bytes:
+    return b"".join(varint(len(part)) + part for part in parts)
+
+
+def attribute(name: str, value: str) -> bytes:
+    return field(1, name.encode()) + field(STRING, value.encode())
 
 
 def write(folder: Path, ranks: Mapping[int, bytes] | Sequence[bytes]) -> Path:
@@ -106,6 +114,27 @@ def test_a_collective_of_16_ranks_imports_and_runs(
     result = run(tmp_path, chakra.read(tmp_path / "job", Reading()))
     assert result.report["finished"] == 16 * sends
     assert set(result.flows["size_bytes"].to_pylist()) == {size}
+
+
+def test_a_ring_of_two_as_the_converter_of_collectives_writes_it(tmp_path: Path) -> None:
+    """As allreduce_ring_8ranks of astra-sim: no version but a schema, node 0 without an id, a long attribute."""
+
+    def rank(peer: int) -> bytes:
+        where = {"comm_type": 5, "comm_size": 65536, "comm_tag": 0}
+        sends = node(0, SEND, **where, comm_dst=peer).removeprefix(field(1, 0))
+        receives = node(1, RECV, deps=[0], **where | {"comm_type": 6}, comm_src=peer)
+        adds = node(2, COMP, deps=[1], us=5)
+        schema, source = attribute("schema", "1.0.2-chakra.0.0.4"), attribute("input_file", "<algo/>\n" * 3000)
+        return delimited(field(2, schema) + field(2, source), sends, receives, adds)
+
+    dag = chakra.read(write(tmp_path, [rank(1), rank(0)]), Reading())
+    assert [(one.id, one.requires) for one in dag.operations[:3]] == [
+        ("r0.n0", []), ("r0.n1", ["r0.n0"]), ("r0.n2", ["r0.n1"]),
+    ]  # fmt: skip
+    assert run(tmp_path, dag).report["finished"] == 2
+    later = delimited(field(2, attribute("schema", "1.1.0-chakra.7")), node(1, COMP, us=1))
+    with pytest.raises(sw.SpecError, match="= 7: allowed is a Chakra trace of version 0.0.4"):
+        chakra.read(write(tmp_path, [later]), Reading())
 
 
 def test_computations_messages_and_dependencies(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ Benchmarking and Co-design using Standardized Execution Traces", arXiv 2305.1451
 
 | message | fields |
 |---|---|
-| GlobalMetadata | 1 version |
+| GlobalMetadata | 1 version, 2 attributes; converters leave out the version and name it in the attribute ``schema`` |
 | Node | 1 id, 2 name, 3 type, 4 control and 5 data dependencies, 6 start, 7 duration (us), 8 inputs, 10 attributes |
 | AttributeProto | 1 name, and one of 3 double, 5 float, 7, 9, 11, 13 whole numbers, 27 bool, 28 bools, 29 string |
 | IOInfo | 1 values, as text |
@@ -33,7 +33,7 @@ Value = int | float | bool | str | list[bool]
 # Field numbers by name, with the types of protocol buffers' descriptors.
 _OPTIONAL, _REPEATED = 1, 3
 _FIELDS: dict[str, dict[str, tuple[int, int, str | int]]] = {
-    "GlobalMetadata": {"version": (1, _OPTIONAL, "STRING")},
+    "GlobalMetadata": {"version": (1, _OPTIONAL, "STRING"), "attributes": (2, _REPEATED, ".Attribute")},
     "BoolList": {"values": (1, _REPEATED, "BOOL")},
     "IOInfo": {"values": (1, _OPTIONAL, "STRING")},
     "Attribute": {
@@ -132,7 +132,7 @@ def check_version(path: str | Path, file: str, parts: Iterator[tuple[int, bytes]
     given = "no metadata at its beginning"
     try:
         _, head = next(parts, (0, b""))
-        given = parse("GlobalMetadata", head).version or given
+        given = version_of(parse("GlobalMetadata", head)) or given
     except SpecError:
         if hint is None:
             raise
@@ -141,6 +141,12 @@ def check_version(path: str | Path, file: str, parts: Iterator[tuple[int, bytes]
     if given not in VERSIONS:
         allowed = f"a Chakra trace of version {VERSIONS[0]}, or another of {', '.join(VERSIONS[1:])}"
         raise SpecError("(whole file)", given, allowed, hint, file=file)
+
+
+def version_of(metadata: Any) -> str:
+    """The version that metadata tell, by themselves or as ``schema``, such as ``1.0.2-chakra.0.0.4``; or nothing."""
+    schema = next((str(one.string) for one in metadata.attributes if one.name == "schema"), "")
+    return str(metadata.version) or schema.rpartition("-chakra.")[2]
 
 
 def parse(name: str, content: bytes) -> Any:
