@@ -12,7 +12,7 @@ from spinewise.advice.aims import Aim
 from spinewise.advice.candidates import LEVELS, Candidate, Field, NotTried, unfit
 from spinewise.advice.forecast import BANDS, Forecast, forecast
 from spinewise.advice.race import Race
-from spinewise.advice.stress import Case
+from spinewise.advice.stress import CHANGES, Case
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.errors import SpecError
 from spinewise.measures import units
@@ -29,7 +29,9 @@ TUNED_SCHEMES = 5
 TUNE_SHARE = 0.3
 """Of the time left when it is their turn, what they may take to catch up."""
 STRESS_SHARE = 0.3
-"""Of the budget, what is kept for trying to break the answer."""
+"""Of the budget, what is kept at most for trying to break the answer."""
+STRESS_DOUBT = 2.0
+"""A run of a test takes up to this many times as long as a run of the race: more load, more losses."""
 STRESS_SEEDS = 4
 STRESS_SCHEMES = 6
 MOST_SEEDS = 2000
@@ -94,9 +96,16 @@ class Course:
         """Whether a run of a scheme failed."""
         return any(one.scheme == label for one in self.lost)
 
-    def deadline(self, share: float = 1.0) -> float:
-        """The instant at which so much of the budget is spent."""
-        return self.start + share * self.budget_s
+    def deadline(self) -> float:
+        """The instant at which the budget is spent."""
+        return self.start + self.budget_s
+
+    def race_end(self) -> float:
+        """The instant at which the race must end, to leave time for the tests of the answer."""
+        costs = self.costs().values()
+        runs = (len(CHANGES) + 1) * STRESS_SEEDS * STRESS_SCHEMES
+        tests = STRESS_DOUBT * runs * sum(costs) / max(len(costs), 1)
+        return self.deadline() - min(tests, STRESS_SHARE * self.budget_s)
 
     def lap(self) -> None:
         """A part is over."""
@@ -195,7 +204,7 @@ class Course:
 
     def plan(self) -> None:
         """Choose the bands by what the rest of the budget can reach, and say so."""
-        left = max(self.deadline(1.0 - STRESS_SHARE) - time.monotonic(), 0.0)
+        left = max(self.race_end() - time.monotonic(), 0.0)
         costs = self.costs()
         self.plans = tuple(forecast(self.race, place, costs, left, self.bands) for place in range(len(self.aims)))
         self.race.bands = tuple(plan.band for plan in self.plans)
@@ -205,6 +214,7 @@ class Course:
     def run_race(self) -> None:
         """Seed by seed, until what is left is settled at every level or the time is up."""
         tuned = False
+        end = self.race_end()
         while True:
             self.race.look()
             if not tuned and self.made >= TUNE_AT:
@@ -215,9 +225,7 @@ class Course:
                 break
             block = max(1, math.ceil(RUNS_A_LOOK * self.jobs / max(len(self.race.alive), 1)))
             last = self.made + block if tuned else min(self.made + block, TUNE_AT)
-            whole = self.trials.run(
-                PLAIN, self.running(), self.seeds(self.made, last), self.deadline(1.0 - STRESS_SHARE)
-            )
+            whole = self.trials.run(PLAIN, self.running(), self.seeds(self.made, last), end)
             self.enter([])
             self.tell()
             if not whole:
@@ -244,7 +252,8 @@ class Course:
         order = [label for label in self.race.contenders(list(alive)) if label in alive]
         order += [label for label in self.race.alive if label not in order]
         able = [label for label in order if tune.variants(self.candidates[label])][:TUNED_SCHEMES]
-        room = TUNE_SHARE * (self.deadline(1.0 - STRESS_SHARE) - time.monotonic())
+        end = self.race_end()
+        room = TUNE_SHARE * (end - time.monotonic())
         costs = self.costs()
         joining: list[Candidate] = []
         for label in able:
@@ -254,9 +263,7 @@ class Course:
                 break
             joining += found
         self.candidates |= {one.label: one for one in joining}
-        whole = self.trials.run(
-            PLAIN, [one.variant for one in joining], self.seeds(0, made), self.deadline(1.0 - STRESS_SHARE)
-        )
+        whole = self.trials.run(PLAIN, [one.variant for one in joining], self.seeds(0, made), end)
         kept = [
             one
             for one in joining
