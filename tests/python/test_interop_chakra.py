@@ -133,7 +133,7 @@ def test_a_ring_of_two_as_the_converter_of_collectives_writes_it(tmp_path: Path)
     ]  # fmt: skip
     assert run(tmp_path, dag).report["finished"] == 2
     later = delimited(field(2, attribute("schema", "1.1.0-chakra.7")), node(1, COMP, us=1))
-    with pytest.raises(sw.SpecError, match="= 7: allowed is a Chakra trace of version 0.0.4"):
+    with pytest.raises(sw.SpecError, match=r"= 7: allowed is a Chakra trace of version 0\.0\.4"):
         chakra.read(write(tmp_path, [later]), Reading())
 
 
