@@ -120,9 +120,8 @@ def test_a_ring_of_two_as_the_converter_of_collectives_writes_it(tmp_path: Path)
     """As allreduce_ring_8ranks of astra-sim: no version but a schema, node 0 without an id, a long attribute."""
 
     def rank(peer: int) -> bytes:
-        where = {"comm_type": 5, "comm_size": 65536, "comm_tag": 0}
-        sends = node(0, SEND, **where, comm_dst=peer).removeprefix(field(1, 0))
-        receives = node(1, RECV, deps=[0], **where | {"comm_type": 6}, comm_src=peer)
+        sends = node(0, SEND, comm_type=5, comm_size=65536, comm_dst=peer, comm_tag=0).removeprefix(field(1, 0))
+        receives = node(1, RECV, deps=[0], comm_type=6, comm_size=65536, comm_src=peer, comm_tag=0)
         adds = node(2, COMP, deps=[1], us=5)
         schema, source = attribute("schema", "1.0.2-chakra.0.0.4"), attribute("input_file", "<algo/>\n" * 3000)
         return delimited(field(2, schema) + field(2, source), sends, receives, adds)
