@@ -8,7 +8,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `config.rs` | [`TcpConfig`] and its presets |
-//! | `opening.rs` | [`Opening`]: the three-way handshake |
+//! | `greeting.rs`, `opening.rs` | [`Opening`]: the three-way handshake, and its packets |
 //! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, Reno and NewReno recovery, timeouts |
 //! | `tcp/sack.rs` | [`SackSender`]: the same with selective acknowledgements, RFC 6675 or RACK-TLP |
 //! | `sack.rs` | [`Sack`]: the option of an acknowledgement |
@@ -26,6 +26,7 @@
 
 pub mod config;
 mod dctcp;
+mod greeting;
 pub mod mptcp;
 pub mod opening;
 pub mod rdma;
@@ -38,7 +39,8 @@ pub mod tcp;
 pub mod udp;
 
 pub use config::{Kind, TcpConfig};
-pub use opening::{Greeting, Opening};
+pub use greeting::Greeting;
+pub use opening::Opening;
 pub use rdma::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 pub use reassembly::Reassembly;
 pub use receiver::{AckOut, Arrival, Received, TcpReceiver};

@@ -5,21 +5,10 @@
 //! and one that is lost is repaired by the next SYN. What is sent lives here until the first data may go; then
 //! [`Opening::sender`] makes the sender, so that a sender knows nothing of handshakes.
 
+use super::Greeting;
 use super::config::TcpConfig;
 use super::tcp::TcpSender;
 use spinewise_policy::time::{Span, Time};
-
-/// What an opening connection sends next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Greeting {
-    /// A SYN.
-    Syn {
-        /// One has been sent before.
-        again: bool,
-    },
-    /// The acknowledgement of the SYN-ACK; data may follow at once.
-    Ack,
-}
 
 /// A connection that is not open yet.
 #[derive(Clone, Copy, Debug)]

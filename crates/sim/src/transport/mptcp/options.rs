@@ -1,6 +1,6 @@
 //! The options of MPTCP: the bytes they take, and what travels in them.
 
-use crate::transport::opening::Greeting;
+use crate::transport::Greeting;
 use crate::transport::sack::Sack;
 
 /// The bytes that options take, padding included.
