@@ -29,7 +29,7 @@ class Plb(sw.HostScheme):
     losses = True  # feedback hears of timeouts too
     Flow = Round
 
-    rehash_rounds = sw.whole(12, 1, 31, "N: so many congested rounds in a row change the path.")
+    rehash_rounds = sw.whole(12, 1, 31, "N: this many congested rounds in a row change the path.")
     idle_rehash_rounds = sw.whole(3, 0, 31, "M: so many do where nothing is in flight; 0: never.")
     congested_share = sw.number(0.5, 0, 1, "A round is congested if at least this share of its bytes was marked.")
     suspend_us = sw.number(60e6, 0, 255e6, "After a timeout marks change no path for this to twice this, microseconds.")

@@ -96,7 +96,7 @@ class Rng:
     def unit(self) -> float: ...
 
 class Out:
-    """What shall be done when the hook has returned; `to` and `key` are made by `spinewise.To` and `spinewise.Key`."""
+    """What is to be done when the hook has returned; `to` and `key` are made by `spinewise.To` and `spinewise.Key`."""
 
     def send(
         self,

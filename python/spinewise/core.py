@@ -269,7 +269,7 @@ def bench(only: str = "", rounds: int = 5, share: float = 1.0) -> list[dict[str,
     Args:
         only: part of the names of the cases to run; empty for all. `decisions` measures the schemes alone,
             `reference` the reference loop.
-        rounds: the best of so many counts.
+        rounds: how many; the best counts.
         share: length of a round as a share of the full one, which takes 3 s or more.
     """
     options = {"only": only, "rounds": rounds, "share": share}

@@ -37,7 +37,7 @@ def linux(tmp_path: Path) -> Path:
 def test_validate_says_what_and_how(linux: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(linux)]) == 0
     out = capsys.readouterr().out
-    assert "worked out from the fabric:" in out
+    assert "derived from the fabric:" in out
     assert "transport.min_rto_us" in out
     assert "5 ms, or ten base round trips" in out
 

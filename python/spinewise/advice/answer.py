@@ -127,7 +127,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class LevelAnswer:
-    """The best for those who may change so much and no more.
+    """The best for those who may change no more than this.
 
     Attributes:
         level: the most that is changed.

@@ -23,7 +23,7 @@ TO_SIGMA = 1.4826
 OUTLYING = 3.0
 """Deviations beyond which a seed stands out."""
 TELLING = 2.0
-"""A fact of the worst seed is its cause if it is so many times what it usually is."""
+"""A fact of the worst seed is its cause if it is this many times what it usually is."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def choose(course: Course, worst: Mapping[str, float] | None = None) -> Choice:
 
 
 def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping[str, float]) -> LevelAnswer:
-    """The best of what changes so much or less."""
+    """The best of what changes no more than a level."""
     race = course.race
     tied = race.contenders(pool)
     near = within(race, tied)

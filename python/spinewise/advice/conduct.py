@@ -235,7 +235,7 @@ class Course:
         self.lap()
 
     def pools(self) -> dict[str, list[str]]:
-        """Who may be had at each level: all that change so much or less."""
+        """Who may be had at each level: all that change no more than it."""
         found: dict[str, list[str]] = {}
         for tier, level in enumerate(LEVELS):
             if any(self.race.tiers[label] == tier for label in self.race.tiers):

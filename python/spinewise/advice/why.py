@@ -120,7 +120,7 @@ def sentence(fact: Fact, scheme: str, other: str, mine: float, theirs: float) ->
 def check(found: Claim, ledger: Ledger) -> str | None:
     """What is false about a claim, by the runs in a store; None if it is true.
 
-    Its numbers are worked out anew from the runs, and its sentence is written anew from the numbers.
+    Its numbers are computed anew from the runs, and its sentence is written anew from the numbers.
     """
     fact = next((one for one in facts(found.entry) if one.name == found.fact), None)
     if fact is None:

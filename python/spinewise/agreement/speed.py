@@ -20,7 +20,7 @@ def measure(file: str | Path, rounds: int, share: float) -> dict[str, Any]:
 
     Args:
         file: the case; its name says what ran, as `recorded.find` reads it.
-        rounds: the best of so many counts.
+        rounds: how many; the best counts.
         share: length of the reference loop as a share of the full one. The case always runs whole.
 
     Raises:

@@ -26,7 +26,7 @@ class Terms:
         values: what counts for a flow, from its completion time (0: none) and its ideal, in ns.
         unit: what that is, for people.
         short_below: flows of fewer bytes are short.
-        long_from: flows of so many bytes or more are long.
+        long_from: flows of this many bytes or more are long.
         shown: the statistics by class.
         relative: largest relative differences, by class and statistic.
     """

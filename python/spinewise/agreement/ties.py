@@ -82,7 +82,7 @@ def flip(swapped: list[int], tie: int) -> list[int]:
 
 
 def first_of(flows: Flows, count: int) -> Flows:
-    """The first so many flows."""
+    """The first flows, up to a number."""
     return Flows(*(getattr(flows, name)[:count] for name in recorded.COLUMNS))
 
 

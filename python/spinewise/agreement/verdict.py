@@ -9,7 +9,7 @@ from spinewise.agreement.scores import Score
 
 # Every |z| is at most the first, and this share of them at most the second.
 MOST_Z, USUAL_Z, USUAL_SHARE = 3.0, 2.0, 0.8
-# The sign of an effect is compared from so many standard deviations on.
+# The sign of an effect is compared from this many standard deviations on.
 SIGN_FROM = 2.0
 # Largest relative difference of our mean from their run, by class and statistic.
 RELATIVE = {

@@ -33,7 +33,7 @@ def add_export(commands: Any) -> None:
         type=whole(0, 262_144),
         default=128,
         metavar="N",
-        help="--pcapng: keep so many bytes of each frame at most; 0: all [128]",
+        help="--pcapng: keep at most N bytes of each frame; 0: all [128]",
     )
     parser.add_argument(
         "--format",
@@ -47,6 +47,6 @@ def add_export(commands: Any) -> None:
         type=whole(0, 2**63),
         default=0,
         metavar="N",
-        help="--fct: write every start so much later; ConWeave's script leaves out what starts before 2.005 s [0]",
+        help="--fct: shift every start N ns later; ConWeave's script leaves out what starts before 2.005 s [0]",
     )
     parser.add_argument("--force", action="store_true", help="replace files that are there")

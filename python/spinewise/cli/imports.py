@@ -60,7 +60,7 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
     """Of flow lists."""
     take_topology(parser)
     parser.add_argument(
-        "--earlier-ns", type=whole(0, 2**63), default=0, metavar="N", help="start every flow so much earlier [0]"
+        "--earlier-ns", type=whole(0, 2**63), default=0, metavar="N", help="shift every start N ns earlier [0]"
     )
     parser.add_argument("--from-first", action="store_true", help="let the first flow start at 0")
     parser.add_argument(

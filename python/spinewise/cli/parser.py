@@ -422,7 +422,7 @@ def add_bench(commands: Any) -> None:
     parser.add_argument(
         "--only", default="", metavar="TEXT", help="only cases with this in their name; decisions: the schemes alone"
     )
-    parser.add_argument("--rounds", type=whole(1, 1000), default=5, metavar="N", help="the best of so many counts [5]")
+    parser.add_argument("--rounds", type=whole(1, 1000), default=5, metavar="N", help="best of N rounds [5]")
     parser.add_argument(
         "--share",
         type=positive(100.0),

@@ -133,7 +133,7 @@ ABOUT = """\
 Each statement of five papers is a check that is computed from paired runs: same seed, same traffic, same faults. `±`
 is half a 95 % Student-t interval over seeds. An effect is *reproduced* when it is certain and at least half of what the
 paper gives (of a range: of its lower end), *in part* when it is certain but less, or at some points only, *not
-reproduced* when its sign is the other one or so much of it is excluded, *not distinguishable* when the runs cannot
+reproduced* when its sign is the other one or the claimed size is excluded, *not distinguishable* when the runs cannot
 tell, *not testable* when nothing could fail; *depends on our X* names a model that the paper does not describe. Where a
 paper leaves open how it was run, a claim has several readings: one heads the verdict, for the reason that the paper's
 page gives, and all others stand beside it.

@@ -42,7 +42,7 @@ class Candidate:
         state: of each link: up, paused or down.
         queueing_us: how long the packet would have waited there, if nothing else came.
         travel_us: transmission and propagation.
-        worse_us: so much longer than on the best candidate.
+        worse_us: how much longer than on the best candidate.
         saw: what the scheme saw of it, by quantity.
     """
 
@@ -69,7 +69,7 @@ class Move:
         decided_us: when that was decided, where it was at an earlier packet.
         saw: what the scheme saw of the flow, by quantity.
         old, new, best: where from, where to, and what would have been best; old is None at the first packet.
-        gain_us: so much sooner through than on the old way.
+        gain_us: how much sooner through than on the old way.
         sent_again: packets sent again before the next move.
     """
 

@@ -223,7 +223,7 @@ def read_phase(line: Line, at: int, group: str) -> Phase:
 
 
 def program(found: Workload, algorithm: Algorithm, passes: int) -> Dag:
-    """All ranks' operations for so many training steps.
+    """All ranks' operations for a number of training steps.
 
     Raises:
         SpecError: they are more than 20 million, or send nothing.

@@ -18,7 +18,7 @@ NEEDED = [
     *("timeouts", "retransmits", "spurious_retransmits", "marks", "cnps", "out_of_order", "path_changes", "cut_off"),
 ]
 
-# A best path is called slow if it takes so much longer than that of the middle flow of its step.
+# A best path is called slow if it takes this much longer than that of the middle flow of its step.
 SLOW = 1.5
 
 

@@ -254,7 +254,7 @@ def above_limit(measured: Measured, curve: str, metric: str, limit: float, x: fl
 
 
 def near(measured: Measured, curve: str, metric: str, x: float, value: float, *, within: float) -> Verdict:
-    """`metric` of `curve` lies within so much of a value that the paper gives, the interval and all."""
+    """`metric` of `curve` lies within a tolerance of a value that the paper gives, the interval and all."""
     own = measured.interval(curve, x, metric)
     status = unsure(own)
     if own.n >= 2 and value - within <= own.low and own.high <= value + within:
@@ -283,7 +283,7 @@ def reduction(measured: Measured, curve: str, other: str, metric: str, x: float,
     """`metric` of `curve` lies below that of `other` by a share that the paper gives as `claimed`.
 
     It holds when the difference is certain and at least `ENOUGH` of what is claimed, in part when it is certain but
-    less. It fails when `curve` is higher for sure, or so much of an effect is excluded; else it cannot be told.
+    less. It fails when `curve` is higher for sure, or an effect of that size is excluded; else it cannot be told.
     """
     return effect(measured, curve, other, metric, x, claimed=-claimed)
 

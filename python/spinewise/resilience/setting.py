@@ -164,7 +164,7 @@ FAULTS = {
 
 
 def spec_of(fabric: Fabric, fault: Fault | None, timing: Timing, seed: int, flows: Mapping[str, Any]) -> Spec:
-    """The spec of one run, but for its scheme; without `fault` the run it is measured against.
+    """The spec of one run, without its scheme; without `fault` the run it is measured against.
 
     `flows` says where the flows come from: `{"file": …}` or `{"list": …}`.
     """

@@ -39,10 +39,10 @@ class Monitor(Protocol):
     """Watches a batch of runs; called from several threads."""
 
     def planned(self, runs: int, stored: int) -> None:
-        """So many runs are to be made, and so many that were wanted are stored already."""
+        """How many runs are to be made, and how many that were wanted are stored already."""
 
     def expected(self, seconds: float | None) -> None:
-        """All runs will have ended in so many seconds, by those that have; None while nobody can tell."""
+        """In how many seconds all runs will have ended, by those that have; None while nobody can tell."""
 
     def started(self, number: int) -> None:
         """Run `number` begins."""
@@ -51,7 +51,7 @@ class Monitor(Protocol):
         """Run `number` tells how far it is."""
 
     def finished(self, number: int, packet_hops: int) -> None:
-        """Run `number` is done, and crossed so many links with its packets."""
+        """Run `number` is done; `packet_hops` counts the links that its packets crossed."""
 
 
 class Silent:

@@ -76,7 +76,7 @@ def check_types(record: Mapping[str, Any], prefix: str, wanted: Mapping[str, typ
 
 
 def read_table(path: Path, columns: tuple[str, ...], rows: int | None = None) -> Any:
-    """A Parquet table with at least these columns; with `rows`, of none or so many rows.
+    """A Parquet table with at least these columns; with `rows`, of none or that many rows.
 
     Raises:
         SpecError: it cannot be read, or is not the table that was written.

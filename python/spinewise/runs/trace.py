@@ -10,7 +10,7 @@ import numpy as np
 
 from spinewise.measures import tables
 
-# A number of so many bits stands for a word; the largest one for none.
+# A number of this many bits stands for a word; the largest one for none.
 WORDS = {"word8": np.uint8, "word32": np.uint32}
 
 

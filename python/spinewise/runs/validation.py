@@ -54,7 +54,7 @@ class Estimate:
 
     Attributes:
         flows: flows that are drawn; exact.
-        flow_bytes: payload of all flows; exact, but for UDP without a size.
+        flow_bytes: payload of all flows; exact, except for UDP without a size.
         packets: data packets, each once.
         packet_hops: packets times links crossed, acknowledgements too; no retransmissions, probes or messages.
         simulated_s: simulated time at the end.

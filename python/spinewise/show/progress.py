@@ -80,7 +80,7 @@ class BatchProgress:
         self.task = bar.add_task(name, total=float(total), detail="") if bar else None
 
     def planned(self, runs: int, stored: int) -> None:
-        """So many runs are to be made, and so many are stored already."""
+        """How many runs are to be made, and how many are stored already."""
         with self.lock:
             # Those before were of an earlier round.
             self.total, self.stored = self.done + runs, stored
@@ -88,7 +88,7 @@ class BatchProgress:
                 self.bar.update(self.task, total=float(self.total))
 
     def expected(self, seconds: float | None) -> None:
-        """All runs will have ended in so many seconds."""
+        """In how many seconds all runs will have ended."""
         with self.lock:
             self.end = None if seconds is None else time.monotonic() + seconds
 

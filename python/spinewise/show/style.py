@@ -124,7 +124,7 @@ def save(made: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS
 
 
 def save_png(made: Figure, target: io.BytesIO, dpi: int) -> None:
-    """Write a figure as a PNG of so many dots an inch."""
+    """Write a figure as a PNG with a resolution in dots an inch."""
     as_they_stand(made)
     with mpl.rc_context(STYLE):
         made.savefig(target, format="png", dpi=dpi)

@@ -109,7 +109,7 @@ class Grid(Table):
 
 
 def new_table(title: str, left: Sequence[str], right: Iterable[str], together: int = 1) -> Grid:
-    """An empty table: some left-aligned columns, then right-aligned ones, of which so many at a time stay together."""
+    """An empty table: some left-aligned columns, then right-aligned ones, of which a number at a time stay together."""
     table = Grid(header_style="", box=SIMPLE_HEAD)
     table.heading, table.left, table.right, table.together, table.lines = title, left, list(right), together, []
     for name in left:

@@ -14,7 +14,7 @@ def block(found: Sequence[WorkedOut]) -> list[str]:
     keys = max(len(one["key"]) for one in found)
     values = max(len(f"{one['value']:,}") for one in found)
     lines = [f"  {one['key']:<{keys}}  {one['value']:>{values},}  {one['how']}" for one in found]
-    return ["worked out from the fabric:", *lines]
+    return ["derived from the fabric:", *lines]
 
 
 def line(found: Sequence[WorkedOut]) -> list[str]:

@@ -52,7 +52,7 @@ class Variant:
         """A copy of `spec` that runs this variant.
 
         The [scheme] table of `spec` is kept when it names the same scheme, and left out otherwise
-        (but for header_bytes): parameters never leak from one scheme to another.
+        (except header_bytes): parameters never leak from one scheme to another.
         """
         changed = deepcopy(spec)
         own = changed.get("scheme")

@@ -57,7 +57,7 @@ class Export:
 
     Attributes:
         files: Parquet files with rows of it.
-        tables: rows of it that could not be written, or shall not be.
+        tables: rows of it that could not be written, or are not wanted.
         notes: what of the ledger could not be read.
     """
 

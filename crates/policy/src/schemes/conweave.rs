@@ -69,7 +69,7 @@ crate::params! {
         /// Deadline θ_reply of an answer, microseconds: base RTT and a margin (conweave-ns3: 4 + 4; SELB §IV: 8).
         theta_reply_us: f64 = 8.0, Allowed::Number { min: 0.0, max: 1e5 },
             crate::conweave_like!(8.0);
-        /// A path that NOTIFY names is not drawn for so long, θ_path_busy, microseconds (conweave-ns3: 16; SELB §IV:
+        /// A path that NOTIFY names is not drawn for this long, θ_path_busy, microseconds (conweave-ns3: 16; SELB §IV:
         /// 8).
         theta_path_busy_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e6 },
             crate::conweave_like!(16.0);
@@ -87,13 +87,13 @@ crate::params! {
         no_good_path: NoGoodPath = NoGoodPath::Tail, Allowed::Words(NoGoodPath::WORDS);
         /// Reorder queues per port (SELB §II-B: 8); 0: no limit (conweave-ns3), which is 1024.
         reorder_queues: u32 = 8, Allowed::Integer { min: 0.0, max: 1024.0 };
-        /// A held queue is released so long after its TAIL was expected, microseconds (conweave-ns3: 16).
+        /// A held queue is released this long after its TAIL was expected, microseconds (conweave-ns3: 16).
         extra_flush_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e5 },
             crate::conweave_like!(16.0);
         /// Expected wait for a TAIL of whose path nothing came yet, microseconds (conweave-ns3: 200).
         default_wait_us: f64 = 200.0, Allowed::Number { min: 0.0, max: 1e5 },
             crate::conweave_like!(200.0);
-        /// A flow that found no reorder queue keeps its path so long, or until silent, microseconds (SELB §II: its
+        /// A flow that found no reorder queue keeps its path this long, or until silent, microseconds (SELB §II: its
         /// life); 0: it is not told.
         keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
         /// An oracle instead of that message: a flow stays on its path while no reorder queue of its destination's port was

@@ -143,13 +143,13 @@ crate::choice! {
 crate::params! {
     /// ELAB's parameters.
     Config {
-        /// T_explore, base RTTs: a path without marks for so long after one is probed (§5.1; 100 to 500).
+        /// T_explore, base RTTs: a path without marks for this long after one is probed (§5.1; 100 to 500).
         t_explore_rtts: f64 = 200.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// C_burst, packets of a burst (§5.1).
         c_burst: u32 = 10, Allowed::Integer { min: 2.0, max: 10_000.0 };
         /// alpha, weight of the newest rate in R_i (§5.1).
         alpha: f64 = 0.3, Allowed::Number { min: 0.001, max: 1.0 };
-        /// Counts of a path are summed up for so many base RTTs before R_i is worked out, no more than T_explore; 0: with
+        /// Counts of a path are summed for this many base RTTs before R_i is computed, no more than T_explore; 0: with
         /// each count (own choice).
         rate_interval_rtts: f64 = 0.25, Allowed::Number { min: 0.0, max: 1e6 };
         /// What the operator says the first B_i is, unless initial_gbps does: the rate of the host's link (§4.4.3), or of
@@ -184,15 +184,15 @@ crate::params! {
         max_hops: u32 = 16, Allowed::Integer { min: 2.0, max: 64.0 };
         /// Probe of a search on the wire, bytes (least Ethernet frame).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
-        /// A probe of a search without an answer for so long is lost, µs (own choice).
+        /// A search probe without an answer for this long is lost, µs (own choice).
         probe_give_up_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// From the end of a search to the next, while packets are sent, ms; 0: none (§4.3: very rarely).
         rediscover_ms: f64 = 10_000.0, Allowed::Number { min: 0.0, max: 1e9 };
         /// Virtual paths of a pair of hosts at most; 0: as many as the fabric has paths.
         most_paths: u32 = 0, Allowed::Integer { min: 0.0, max: 65_535.0 };
-        /// A path by which nothing has arrived for so long is dead, µs; 0: none ever is (own choice: 3 RTO of 10 ms).
+        /// A path by which nothing has arrived for this long is dead, µs; 0: none ever is (own choice: 3 RTO of 10 ms).
         dead_after_us: f64 = 30_000.0, Allowed::Number { min: 0.0, max: 1e9 };
-        /// Feedback goes as a message if nothing else has gone back for so many base RTTs (own choice).
+        /// Feedback goes as a message if nothing else has gone back for this many base RTTs (own choice).
         feedback_after_rtts: f64 = 1.0, Allowed::Number { min: 0.01, max: 1e6 };
         /// Are B_i and R_i written as series, for the first eight paths to the first peer of each host?
         record_rates: bool = false, Allowed::Bool;

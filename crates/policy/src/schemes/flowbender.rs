@@ -49,9 +49,9 @@ crate::params! {
     Config {
         /// T: a larger share of marked acknowledgements in a round trip is congestion (FlowBender: 5 %).
         t: f64 = 0.05, Allowed::Number { min: 0.0, max: 1.0 };
-        /// N: so many such round trips in a row change the path (FlowBender: 1).
+        /// N: this many such round trips in a row change the path (FlowBender: 1).
         n: u32 = 1, Allowed::Integer { min: 1.0, max: 1000.0 };
-        /// N of each wait is drawn from n to n + this, lest flows move in step; 0: always n.
+        /// N of each wait is drawn from n to n + this, so that flows do not move in step; 0: always n.
         n_jitter: u32 = 0, Allowed::Integer { min: 0.0, max: 1000.0 };
         /// Values that V can take; 0: as many as there are paths. Paths may be hashed together.
         values: u32 = 0, Allowed::Integer { min: 0.0, max: 65_535.0 };

@@ -157,7 +157,7 @@ crate::params! {
         probe_random: u32 = 2, Allowed::Integer { min: 1.0, max: 3.0 };
         /// Probe on the wire, bytes (least Ethernet frame).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
-        /// A probe without an answer for so long is lost, µs (own choice: as long as a timeout of TCP).
+        /// A probe without an answer for this long is lost, µs (own choice: as long as a timeout of TCP).
         probe_give_up_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// T1 of the released rules, µs (README: 60).
         t1_us: f64 = 60.0, Allowed::Number { min: 1.0, max: 1e6 };

@@ -69,7 +69,7 @@ crate::params! {
             FLOWLET_GAP;
         /// Time constant τ of the use of links, in probe intervals (general knowledge of the paper: at least 2).
         tau_intervals: f64 = 2.0, Allowed::Number { min: 1.0, max: 100.0 };
-        /// An entry that no probe has renewed for so many probe intervals is given up for any other (own choice; public
+        /// An entry that no probe has renewed for this many probe intervals yields to any other (own choice; public
         /// P4 programs: 1).
         aging_intervals: f64 = 3.0, Allowed::Number { min: 1.0, max: 1000.0 };
         /// Probes by the best hop itself (own choice: without it, a path that fills up stays best until it ages).

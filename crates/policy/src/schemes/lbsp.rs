@@ -113,10 +113,10 @@ crate::params! {
         message_bytes: u32 = 64, Allowed::Integer { min: 64.0, max: 1500.0 };
         /// Say of the input port (LBSP §5, whose text is missing).
         input_port: InputPort = InputPort::Ignored, Allowed::Words(InputPort::WORDS);
-        /// An input port migrates while its group has so many packets more than the next one, and back below half of it (own
+        /// An input port migrates while its group has this many packets more than the next one, and back below half of it (own
         /// choice).
         migrate_delta_packets: u32 = 25, Allowed::Integer { min: 1.0, max: 1e6 };
-        /// Queues of groups are compared so often where ports migrate or the gap is recorded, microseconds (own choice).
+        /// Interval at which queues of groups are compared, where ports migrate or the gap is recorded, microseconds (own choice).
         sample_interval_us: f64 = 100.0, Allowed::Number { min: 0.1, max: 1e6 };
         /// Record the gap between the fullest and the emptiest group at each comparison.
         record_gap: bool = false, Allowed::Bool;

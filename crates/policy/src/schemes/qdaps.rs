@@ -96,7 +96,7 @@ crate::params! {
         /// Transmissions from a leaf's uplink on until the paths meet again: 2 in a leaf-spine, up to 4 in a fat-tree.
         /// More than there are is safe.
         merge_hops: u32 = 2, Allowed::Integer { min: 1.0, max: 16.0 };
-        /// A flow without packets for so long is forgotten, µs; longer than any queue (own choice).
+        /// A flow without packets for this long is forgotten, µs; longer than any queue (own choice).
         flow_idle_us: f64 = 100_000.0, Allowed::Number { min: 1.0, max: 1e9 };
     }
 }

@@ -131,7 +131,7 @@ crate::params! {
             crate::conweave_like!(300.0);
         /// Reorder queues per port (SELB's Fig. 2: 8; a commercial switch, §II-B: 32); 0: no limit.
         reorder_queues: u32 = 8, Allowed::Integer { min: 0.0, max: 1024.0 };
-        /// A flow that found no reorder queue keeps its path so long, or until silent, microseconds (SELB §II: its life);
+        /// A flow that found no reorder queue keeps its path this long, or until silent, microseconds (SELB §II: its life);
         /// 0: it is not told.
         keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
         /// Waited for a TAIL beyond the time at which it is expected, microseconds (conweave-ns3: 16).

@@ -191,7 +191,7 @@ impl Lanes {
         data.chain(self.held.iter().map(|held| held.fifo.bytes))
     }
 
-    /// What starts next at `now`: pause frames first, then control, then the data queues in turn, but for paused ones.
+    /// What starts next at `now`: pause frames first, then control, then the data queues in turn, except paused ones.
     #[inline]
     pub fn next(&self, now: Time) -> Option<Next> {
         if let Some(frame) = self.pauses.front() {

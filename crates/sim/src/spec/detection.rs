@@ -13,15 +13,15 @@ keys! {
         /// How the two ends of a link learn that it is down or up again: by loss of carrier, by hellos that do not come,
         /// at once and with all other switches (oracle), or not at all.
         mode: Mode, Kind::Words(Mode::WORDS), Default::Word("carrier");
-        /// Loss of carrier, its return, or a change of rate is believed when it has lasted for so long.
+        /// Loss of carrier, its return, or a change of rate is believed after lasting this long.
         carrier_us: Span, INSTANT, Default::Number(100.0);
-        /// With hello: each end of a link between switches sends one so often.
+        /// With hello: interval at which each end of a link between switches sends one.
         hello_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10_000.0);
-        /// With hello: a link is down when for so many intervals none has come.
+        /// With hello: a link is down after this many intervals without one.
         hello_dead_count: u32, Kind::Integer { min: 1, max: 1000 }, Default::Number(3.0);
         /// Do all switches compute routes anew? Without, switches only stop using their own ports that are down.
         reconverge: bool, Kind::Bool, Default::Bool(true);
-        /// News is flooded: besides the delay of each link, it takes so long at each switch.
+        /// News is flooded: besides the delay of each link, it takes this long at each switch.
         flood_hop_us: Span, INSTANT, Default::Number(10.0);
         /// From hearing of a change to using routes computed anew.
         control_plane_us: Span, INSTANT, Default::Number(1000.0);
@@ -47,7 +47,7 @@ words! {
 pub struct Detection {
     /// Who tells the ends.
     pub mode: Mode,
-    /// A change is believed when it has lasted for so long.
+    /// A change is believed after lasting this long.
     pub carrier: Span,
     /// Between two hellos of one end.
     pub hello: Span,

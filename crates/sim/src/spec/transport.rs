@@ -134,7 +134,7 @@ keys! {
         /// Clock granularity G of the retransmission timer (RFC 6298 rules 2.2 and 2.3): with G = min_rto_us a timeout is the
         /// smoothed round trip and that, as in Linux, which bounds the variance.
         rto_granularity_us: Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Allowed)), Default::Preset;
-        /// Tick of the hosts' clock: a retransmission timeout expires up to so much late, drawn anew from the seed for each;
+        /// Tick of the hosts' clock: a retransmission timeout expires late by up to this, drawn anew from the seed for each;
         /// 0 = on time.
         rto_tick_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
         /// Acknowledge at least every n-th segment; 1 acknowledges each (RFC 5681 section 4.2).
@@ -172,7 +172,7 @@ keys! {
         /// GRO; "periodic" is the receive buffer of the public ns-3 code of Hermes, which looks at its clocks once a period
         /// and never stops expecting what it has given up.
         resequencing: Resequencing, Kind::Words(Resequencing::WORDS), Default::Word("off");
-        /// Data in order waits so long too, to be passed on in bursts; "periodic" lets less than
+        /// Data in order waits this long, too, to be passed on in bursts; "periodic" lets less than
         /// resequencing_at_once_bytes of it wait (that code: 5 us). Only with resequencing.
         resequencing_in_order_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
         /// Longest time that data waits for what it has overtaken (that code: 100 us). Only with resequencing.

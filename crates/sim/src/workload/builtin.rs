@@ -149,7 +149,7 @@ const TABLE: &[BuiltinCdf] = &[
         name: "solar2022",
         aliases: &["solar"],
         source: "conweave-ns3, traffic_gen/Solar2022.txt",
-        remark: "storage traffic; 64 KB is the largest block but for one flow in twenty",
+        remark: "storage traffic; 64 KB is the largest block for all but one flow in twenty",
         mean_bytes: 39_423.5,
         unit_bytes: 1.0,
         text: include_str!("builtin/solar2022.txt"),

@@ -96,7 +96,7 @@ def rps_slowest(measured: Measured) -> Verdict:
 
 
 def ecmp_next(measured: Measured) -> Verdict:
-    """ECMP has the longest mean completion time but for RPS."""
+    """ECMP has the longest mean completion time after RPS."""
     return claims.higher(measured, "ECMP", measured.others("RPS", "ECMP"), "mean_fct_s")
 
 

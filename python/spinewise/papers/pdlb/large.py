@@ -53,7 +53,7 @@ DURATIONS: dict[str, dict[Effort, float]] = {
 
 
 def spec(cdf: str, load: float, seed: int, duration_us: float, transport: Mapping[str, object]) -> Spec:
-    """The spec without a scheme: arrivals for so long, then until every flow is done."""
+    """The spec without a scheme: arrivals for a time, then until every flow is done."""
     slow = random.Random(seed).randrange(SPINES)
     return {
         "name": f"PDLB large scale, {cdf} at {load:g}",

@@ -64,7 +64,7 @@ def table(records: Sequence[dict[str, Any]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, or read what was measured, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="the best of so many counts [5]")
+    parser.add_argument("--rounds", type=int, default=5, help="best of N rounds [5]")
     parser.add_argument("--share", type=float, default=1.0, help="turns as a share of the full number [1]")
     parser.add_argument("--json", type=Path, help="what `spinewise bench --only decisions --json` printed")
     args = parser.parse_args(arguments)

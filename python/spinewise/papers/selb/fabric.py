@@ -22,7 +22,7 @@ SCHEMES = f"{BASELINES},{CONWEAVE}:reorder_queues=8@ConWeave,{SELB}:reorder_queu
 
 
 def spec(hosts_per_leaf: int, mode: str, cdf: str, load: float, duration_us: float, *, name: str = "SELB") -> Spec:
-    """The spec, without a scheme: Poisson arrivals for so long, then until every flow is done."""
+    """The spec, without a scheme: Poisson arrivals for a time, then until every flow is done."""
     return {
         "name": f"{name}, {cdf} at {load:g}, {mode}",
         "preset": "selb",

@@ -13,11 +13,11 @@ crate::params! {
         tick_us: f64 = 50.0, Allowed::Number { min: 0.1, max: 1e6 };
         /// How far ahead timers are armed, microseconds.
         alarm_us: f64 = 20.0, Allowed::Number { min: 0.001, max: 1e6 };
-        /// A probe without an answer for so long is lost, microseconds.
+        /// A probe without an answer for this long is lost, microseconds.
         give_up_us: f64 = 1000.0, Allowed::Number { min: 0.001, max: 1e6 };
         /// Bytes of a probe on the wire.
         probe_bytes: u32 = 84, Allowed::Integer { min: 40.0, max: 1500.0 };
-        /// A flow takes the next path after so many data packets; 0: never.
+        /// A flow takes the next path after this many data packets; 0: never.
         reroute_packets: u32 = 64, Allowed::Integer { min: 0.0, max: 1e9 };
         /// Hide every CE mark from the transport.
         mask_ecn: bool = true, Allowed::Bool;

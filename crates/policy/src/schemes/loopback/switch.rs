@@ -26,13 +26,13 @@ crate::params! {
         tick_us: f64 = 100.0, Allowed::Number { min: 0.1, max: 1e6 };
         /// How far ahead timers are armed, microseconds.
         alarm_us: f64 = 20.0, Allowed::Number { min: 0.001, max: 1e6 };
-        /// A probe without an answer for so long is lost, microseconds.
+        /// A probe without an answer for this long is lost, microseconds.
         give_up_us: f64 = 1000.0, Allowed::Number { min: 0.001, max: 1e6 };
-        /// At its last switch, every so many-th data packet of a flow opens a held queue; 0: none does.
+        /// At its last switch, every n-th data packet of a flow opens a held queue; 0: none does.
         hold_every: u32 = 16, Allowed::Integer { min: 0.0, max: 1e9 };
         /// Packets held before a later one releases them.
         hold_packets: u32 = 2, Allowed::Integer { min: 1.0, max: 1e9 };
-        /// A held queue is released by the timer after so long, microseconds.
+        /// A held queue is released by the timer after this long, microseconds.
         hold_us: f64 = 20.0, Allowed::Number { min: 0.001, max: 1e6 };
         /// What releases.
         release: Release = Release::Alternate, Allowed::Words(Release::WORDS);

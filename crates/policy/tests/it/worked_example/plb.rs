@@ -22,9 +22,9 @@ use crate::{About, AtHost, Cx, Event, Feedback, Hooks, Kind, Layout, Packet, Pol
 crate::params! {
     /// PLB's parameters.
     Config {
-        /// N: so many congested rounds in a row change the path (Linux: tcp_plb_rehash_rounds, 12).
+        /// N: this many congested rounds in a row change the path (Linux: tcp_plb_rehash_rounds, 12).
         rehash_rounds: u32 = 12, Allowed::Integer { min: 1.0, max: 31.0 };
-        /// M: so many do where nothing is in flight, and so nothing can be reordered; 0: never (Linux:
+        /// M: this many do where nothing is in flight, and so nothing can be reordered; 0: never (Linux:
         /// tcp_plb_idle_rehash_rounds, 3).
         idle_rehash_rounds: u32 = 3, Allowed::Integer { min: 0.0, max: 31.0 };
         /// A round is congested if at least this share of its bytes was marked (Linux: tcp_plb_cong_thresh, 128 of 256).
@@ -44,7 +44,7 @@ pub struct Round {
     sent: u64,
     /// Bytes acknowledged.
     acked: u64,
-    /// The round ends when so much is acknowledged; 0: none has begun.
+    /// The round ends when this much is acknowledged; 0: none has begun.
     ends_at: u64,
     /// Bytes acknowledged in the round.
     delivered: u64,
@@ -149,7 +149,7 @@ impl Policy for Plb {
 }
 
 impl Plb {
-    /// Was so much of a round marked?
+    /// Was this share of a round marked?
     pub fn is_congested(&self, marked: u64, delivered: u64) -> bool {
         marked * 1_000_000_000 >= self.congested_share * delivered
     }

@@ -52,7 +52,7 @@ keys! {
         pause_renewal: PauseRenewal, Kind::Words(PauseRenewal::WORDS), Default::Preset;
         /// Bytes of a pause frame on the wire.
         pause_frame_bytes: u32, Kind::Integer { min: 1, max: 9_000 }, Default::Preset;
-        /// ECN, as a packet leaves its queue: so many bytes behind it beyond guaranteed_bytes, or fewer, mark nothing.
+        /// ECN, as a packet leaves its queue: up to this many bytes behind it, beyond guaranteed_bytes, mark nothing.
         ecn_min_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
         /// More bytes than this mark every packet.
         ecn_max_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;

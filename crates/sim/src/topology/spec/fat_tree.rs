@@ -34,7 +34,7 @@ keys! {
         leaves_per_pod: Option<u32>, Kind::Integer { min: 1, max: 128 }, HALF;
         /// Aggregation switches of a pod: the uplinks of each of its leaves.
         aggregations_per_pod: Option<u32>, Kind::Integer { min: 1, max: 128 }, HALF;
-        /// Uplinks of an aggregation switch: there are aggregations_per_pod times so many cores.
+        /// Uplinks of an aggregation switch: there are aggregations_per_pod times this many cores.
         cores_per_aggregation: Option<u32>, Kind::Integer { min: 1, max: 128 }, HALF;
         /// Hosts under each leaf. More than aggregation switches of a pod: oversubscribed at the leaves.
         hosts_per_leaf: Option<u32>, Kind::Integer { min: 1, max: 4096 }, HALF;
