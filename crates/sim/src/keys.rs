@@ -3,19 +3,22 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `key.rs` | what a key is: kind, unit, range, default, meaning |
-//! | `reader.rs` | reading a table by its declared keys; the macros that declare tables and words |
+//! | `declare.rs` | the macros that declare tables and words |
+//! | `reader.rs` | reading a table by its declared keys |
 //! | `auto.rs` | values that are worked out |
 //! | `error.rs` | [`SpecError`], and the nearest spelling |
 
 pub(crate) mod auto;
+mod declare;
 mod error;
 mod key;
 mod reader;
 
 pub use auto::Auto;
 pub(crate) use auto::{AUTO, Autos};
+pub(crate) use declare::{Declared, Field, Source, keys, tell, words};
 pub use error::SpecError;
 pub(crate) use key::{
     Default, FASTEST, Key, Kind, LARGEST_EXACT, LONGEST, Plain, Unit, Zero, bytes_said, one_of, tenths, tidy, unit_of,
 };
-pub(crate) use reader::{Field, Reader, keys, words};
+pub(crate) use reader::Reader;

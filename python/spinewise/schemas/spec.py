@@ -175,10 +175,15 @@ def switch() -> Schema:
 
 def transport() -> Schema:
     """[transport]: TCP or RDMA; which of them without `kind` depends on the preset."""
-    of_tcp = next(name for name in entries("spec") if name.startswith("[transport]") and "dctcp" in name)
-    tcp = keys(of_tcp)
-    rdma = keys('[transport] kind = "rdma"')
+    tables = [name for name in entries("spec") if name.startswith("[transport]")]
+    of_tcp = next(name for name in tables if name.startswith('[transport] kind = "dctcp", '))
+    tcp, rdma = keys(of_tcp), keys('[transport] kind = "rdma"')
     kinds = tuple(cast("list[str]", tcp["kind"]["enum"]))
+    for name in tables:  # the keys of congestion controls
+        if name.startswith("[transport] congestion_control"):
+            rdma |= keys(name)
+        elif name not in (of_tcp, '[transport] kind = "rdma"'):
+            tcp |= keys(name)
     made = [Kind(tuple(kind for kind in kinds if kind != "rdma"), tcp), Kind(("rdma",), rdma)]
     return by_kind("kind", made, "The transport: TCP or RDMA.", undecided=made)
 

@@ -190,6 +190,18 @@ impl Kind {
         }
     }
 
+    /// The unit of a time; microseconds if it is none.
+    pub fn time_unit(&self) -> Unit {
+        match *self {
+            Kind::Time(unit, _) => unit,
+            Kind::Auto(kind) => kind.time_unit(),
+            Kind::Integer { .. } | Kind::Number { .. } | Kind::Positive { .. } | Kind::Rate(_) | Kind::Bool => {
+                Unit::Microseconds
+            }
+            Kind::Words(_) | Kind::Text(_) | Kind::Table(_) | Kind::List(_) | Kind::Either(_) => Unit::Microseconds,
+        }
+    }
+
     /// The name of the type, for the reference.
     pub fn type_name(&self) -> &'static str {
         match self {

@@ -1,112 +1,8 @@
 //! Reads one table of a spec by its declared keys, and writes down what it came to.
 
 use serde_json::{Map, Value};
-use spinewise_policy::Span;
 
-use super::{AUTO, Auto, Autos, Default, Key, Kind, Plain, SpecError};
-
-/// Declares the keys of a table: the struct that holds them, the declarations for people and the reading, at once.
-///
-/// `name: type, kind, default;` each with its documentation, which people see. `name as "word"` where the key is a word
-/// of Rust.
-macro_rules! keys {
-    (@name $name:ident) => { stringify!($name) };
-    (@name $name:ident $word:literal) => { $word };
-    ($(#[$meta:meta])* $table:ident {
-        $( $(#[doc = $doc:literal])+ $name:ident $(as $word:literal)? : $type:ty, $kind:expr, $default:expr; )*
-    }) => {
-        $(#[$meta])*
-        #[derive(Clone, Debug)]
-        pub(crate) struct $table { $( pub(crate) $name: $type, )* }
-
-        impl $table {
-            /// All keys, in the order of reading.
-            pub(crate) const KEYS: &'static [$crate::keys::Key] = &[ $( $crate::keys::Key {
-                name: $crate::keys::keys!(@name $name $($word)?),
-                doc: concat!($($doc),+),
-                kind: $kind,
-                default: $default,
-            }, )* ];
-
-            /// Reads all keys; `reader` must have been made for [`Self::KEYS`].
-            pub(crate) fn read(
-                reader: &mut $crate::keys::Reader<'_>,
-            ) -> Result<$table, $crate::keys::SpecError> {
-                // Fields are evaluated in the order written, which is that of KEYS.
-                Ok($table { $( $name: reader.take()?, )* })
-            }
-        }
-    };
-}
-pub(crate) use keys;
-
-/// Declares an enumeration that a key can take, by words.
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $( $(#[$vmeta:meta])* $variant:ident = $word:literal ),+ $(,)? }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $( $(#[$vmeta])* $variant ),+ }
-
-        impl $name {
-            /// The words of a spec.
-            pub const WORDS: &'static [&'static str] = &[$($word),+];
-
-            /// The word of a spec.
-            #[allow(dead_code)] // Not every key's word is said again.
-            pub const fn word(self) -> &'static str {
-                match self { $( $name::$variant => $word ),+ }
-            }
-        }
-
-        impl $crate::keys::Field for $name {
-            fn from_plain(plain: Option<$crate::keys::Plain>) -> Option<Self> {
-                match plain {
-                    $( Some($crate::keys::Plain::Text(word)) if word == $word => Some($name::$variant), )+
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-pub(crate) use words;
-
-/// A type that a key of a fitting kind can be read into.
-pub(crate) trait Field: Sized {
-    /// From an allowed value; `None` in if there is none, `None` out if the kind does not fit the type.
-    fn from_plain(plain: Option<Plain>) -> Option<Self>;
-}
-
-/// Fields that are one arm of [`Plain`].
-macro_rules! field {
-    ($($type:ty: $pattern:pat => $value:expr;)*) => {
-        $( impl Field for $type {
-            fn from_plain(plain: Option<Plain>) -> Option<Self> {
-                match plain { Some($pattern) => $value, _ => None }
-            }
-        } )*
-    };
-}
-
-field! {
-    u32: Plain::Integer(n) => u32::try_from(n).ok();
-    u64: Plain::Integer(n) | Plain::Rate(n) => Some(n);
-    f64: Plain::Number(n) => Some(n);
-    Span: Plain::Time(span, _) => Some(span);
-    bool: Plain::Bool(given) => Some(given);
-    String: Plain::Text(text) => Some(text);
-    Map<String, Value>: Plain::Json(Value::Object(table)) => Some(table);
-    Vec<Value>: Plain::Json(Value::Array(list)) => Some(list);
-    Value: Plain::Json(value) => Some(value);
-}
-
-impl<T: Field> Field for Option<T> {
-    fn from_plain(plain: Option<Plain>) -> Option<Self> {
-        match plain {
-            None => Some(None),
-            given => T::from_plain(given).map(Some),
-        }
-    }
-}
+use super::{AUTO, Auto, Autos, Default, Field, Key, Kind, Source, SpecError};
 
 /// Reads one table: refuses unknown keys at once, then takes the declared ones in order.
 pub(crate) struct Reader<'a> {
@@ -192,28 +88,6 @@ impl<'a> Reader<'a> {
         found.clone()
     }
 
-    /// The next declared key.
-    ///
-    /// # Errors
-    /// It is missing or not allowed.
-    pub fn take<T: Field>(&mut self) -> Result<T, SpecError> {
-        let key = &self.keys[self.at];
-        self.at += 1;
-        let default = || self.defaults.get(key.name).cloned().or_else(|| key.default.json(&key.kind));
-        let value = self.given(key.name).cloned().or_else(default);
-        let plain = match value.map(|value| self.without_auto(key, value)) {
-            Some(value) => Some(key.kind.check(&value).ok_or_else(|| self.not_allowed(key, &value))?),
-            None if key.default == Default::Required => {
-                return Err(SpecError::missing(self.path_of(key.name), key.kind.allowed()));
-            }
-            None => None,
-        };
-        if let Some(plain) = &plain {
-            self.resolved.insert(key.name.into(), plain.json());
-        }
-        Ok(T::from_plain(plain).unwrap_or_else(|| panic!("{}: the declared kind does not fit the type", key.name)))
-    }
-
     /// What was given for `name`. Null is how Python says "nothing".
     pub fn given(&self, name: &str) -> Option<&'a Value> {
         self.given.get(name).filter(|value| !value.is_null())
@@ -270,5 +144,27 @@ impl<'a> Reader<'a> {
         let nearest = declared.iter().copied();
         let error = SpecError::new(self.path_of(name), &self.given[name], allowed).did_you_mean(name, nearest);
         if error.hint.is_none() { error.undeclared() } else { error }
+    }
+}
+
+impl Source for Reader<'_> {
+    type Error = SpecError;
+
+    fn take<T: Field>(&mut self) -> Result<T, SpecError> {
+        let key = &self.keys[self.at];
+        self.at += 1;
+        let default = || self.defaults.get(key.name).cloned().or_else(|| key.default.json(&key.kind));
+        let value = self.given(key.name).cloned().or_else(default);
+        let plain = match value.map(|value| self.without_auto(key, value)) {
+            Some(value) => Some(key.kind.check(&value).ok_or_else(|| self.not_allowed(key, &value))?),
+            None if key.default == Default::Required => {
+                return Err(SpecError::missing(self.path_of(key.name), key.kind.allowed()));
+            }
+            None => None,
+        };
+        if let Some(plain) = &plain {
+            self.resolved.insert(key.name.into(), plain.json());
+        }
+        Ok(T::from_plain(plain).unwrap_or_else(|| panic!("{}: the declared kind does not fit the type", key.name)))
     }
 }

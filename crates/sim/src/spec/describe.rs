@@ -19,9 +19,10 @@ use super::traffic::{self, CarriedKeys, EntryKeys, FlowKeys, StepKeys};
 use super::transport::TransportKeys;
 use super::transport::rdma::RdmaKeys;
 use crate::bank::{Entry, REGISTRY};
-use crate::keys::{AUTO, Default, Key, unit_of};
+use crate::keys::{AUTO, Default, Key, one_of, unit_of};
 use crate::topology::spec::{self as topology, FatTreeOverrideKeys, LinkKeys, OverrideKeys, RouteKeys};
 use crate::transport::config::Kind as Control;
+use crate::transport::congestion::rate;
 use crate::workload::builtins;
 
 /// A table of a spec.
@@ -103,24 +104,13 @@ fn tables() -> Vec<Table> {
             of_shared,
         ),
         with(
-            "[transport] kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"",
-            "TCP, the same for all flows of a run.",
-            TransportKeys::KEYS,
-            of_tcp,
-        ),
-        with(
-            "[transport] kind = \"rdma\"",
-            "The queue pairs of RNICs, one per flow, paced by DCQCN; the same for all flows of a run.",
-            RdmaKeys::KEYS,
-            of_rdma,
-        ),
-        with(
             "[scheme]",
             "The load-balancing scheme; its parameters stand in [scheme.params].",
             SchemeKeys::KEYS,
             Preset::scheme,
         ),
     ]);
+    tables.extend(transport_tables());
     tables.extend([
         table("[[traffic]]", "What is sent. Every entry has these keys, and those of its kind.", EntryKeys::KEYS),
         table(
@@ -151,6 +141,27 @@ fn tables() -> Vec<Table> {
         table("entries of metrics.size_classes", "A class of flow sizes.", ClassKeys::KEYS),
         table("[metrics.capture]", "Packets written down as they pass chosen ports.", CaptureKeys::KEYS),
     ]);
+    tables
+}
+
+/// `[transport]` of each family, and what each congestion control adds to it.
+fn transport_tables() -> Vec<Table> {
+    let table = |header, doc, keys, preset| Table { header, doc, keys, preset };
+    let tcp = format!("[transport] kind = {}", one_of(Control::NAMES.iter().copied()));
+    let windows = Control::ALL.iter().map(|kind| {
+        let header = format!("[transport] kind = \"{}\"", kind.name());
+        table(header, "What this congestion control has besides.", kind.keys(), of_tcp as Says)
+    });
+    let rates = rate::Kind::ALL.iter().map(|kind| {
+        let header = format!("[transport] congestion_control = \"{}\"", kind.name());
+        table(header, "What this congestion control of queue pairs has besides.", kind.keys(), of_rdma as Says)
+    });
+    let about = "TCP, the same for all flows of a run.";
+    let mut tables = vec![table(tcp, about, TransportKeys::KEYS, of_tcp)];
+    tables.extend(windows.filter(|table| !table.keys.is_empty()));
+    let about = "The queue pairs of RNICs, one per flow; the same for all flows of a run.";
+    tables.push(table("[transport] kind = \"rdma\"".into(), about, RdmaKeys::KEYS, of_rdma));
+    tables.extend(rates);
     tables
 }
 
@@ -317,22 +328,13 @@ const MPTCP: Compared = Compared {
 
 fn transports() -> Vec<Value> {
     let tcp = Control::ALL.iter().map(|control| {
-        let (about, source) = match control {
-            Control::Dctcp => ("NewReno for losses, a cut by the marked fraction for ECN marks", "RFC 8257"),
-            Control::NewReno => ("TCP NewReno without ECN", "RFC 5681, RFC 6582, RFC 6298"),
-            Control::Reno => ("TCP Reno without ECN: no partial acknowledgements", "RFC 5681, RFC 6298"),
-            Control::Mptcp => (
-                "MPTCP: subflows of TCP NewReno, their increase coupled (LIA), the least round-trip time first",
-                "RFC 8684, RFC 6356, Raiciu et al. (SIGCOMM 2011)",
-            ),
-            Control::Ecn => ("TCP that halves its window on an ECN mark as on a loss", "RFC 3168, RFC 5681, RFC 6298"),
-        };
+        let keys: Vec<Key> = TransportKeys::KEYS.iter().chain(control.keys()).copied().collect();
         let mut entry = json!({
             "name": control.name(),
-            "about": about,
-            "source": source,
+            "about": control.about().about,
+            "source": control.about().source,
             "use": format!("[transport] kind = \"{}\"", control.name()),
-            "params": params(TransportKeys::KEYS, of_tcp),
+            "params": params(&keys, of_tcp),
         });
         if *control == Control::Mptcp {
             // It balances load by itself, so papers compare it with schemes.
@@ -342,6 +344,15 @@ fn transports() -> Vec<Value> {
             entry["compared"] = describe_compared(MPTCP);
         }
         entry
+    });
+    let rates = rate::Kind::ALL.iter().map(|control| {
+        json!({
+            "name": control.name(),
+            "about": control.about().about,
+            "source": control.about().source,
+            "use": format!("[transport] kind = \"rdma\", congestion_control = \"{}\"", control.name()),
+            "params": params(control.keys(), of_rdma),
+        })
     });
     let udp = traffic::ENTRIES.iter().find(|entry| entry.kind == "udp");
     let udp_keys = udp.map(traffic::Entry::further_keys).unwrap_or_default();
@@ -354,12 +365,12 @@ fn transports() -> Vec<Value> {
     });
     let rdma = json!({
         "name": "rdma",
-        "about": "queue pairs of RNICs: DCQCN, with go-back-N or IRN",
-        "source": "DCQCN (SIGCOMM 2015), IRN (SIGCOMM 2018), the public ns-3 code of ConWeave (SIGCOMM 2023)",
+        "about": "queue pairs of RNICs, with go-back-N or IRN",
+        "source": "IRN (SIGCOMM 2018), the public ns-3 code of ConWeave (SIGCOMM 2023)",
         "use": "[transport] kind = \"rdma\"",
         "params": params(RdmaKeys::KEYS, of_rdma),
     });
-    tcp.chain([rdma, udp]).collect()
+    tcp.chain([rdma]).chain(rates).chain([udp]).collect()
 }
 
 fn presets() -> Vec<Value> {

@@ -107,7 +107,7 @@ impl Rules {
             config.clock = self.clock(config.clock);
             config.window_from_newest = self.window_from_newest;
             config.recover_kept_on_timeout = self.recover_kept_on_timeout;
-            config.dcqcn.cnp_before_slot = self.cnp_before_slot;
+            config.control.dcqcn.cnp_before_slot = self.cnp_before_slot;
         }
         if let SwitchSpec::SharedBuffer(buffer) = switch {
             buffer.pauses_queue = self.pauses_queue;

@@ -18,6 +18,7 @@ use spinewise_policy::{Span, Time};
 use super::*;
 use crate::bank::REGISTRY;
 use crate::transport::TcpConfig;
+use crate::transport::congestion::{rate, window};
 use crate::workload::{OnOff, Pairs, Workload};
 
 /// The path of a table of a send and its receive, written once.
@@ -56,7 +57,7 @@ fn everything() -> Vec<Value> {
                 "max_window_segments": 64, "initial_ssthresh_segments": 10, "min_rto_us": 200, "initial_rto_us": 1000,
                 "max_rto_us": 1e6, "rto_granularity_us": 1.5, "rto_tick_us": 2.5, "delayed_ack_segments": 2,
                 "delayed_ack_timeout_us": 500, "dupack_threshold": 0,
-                "limited_transmit": true, "ack_duplicates": false, "hold_after_mark": true, "dctcp_g": 0.5, "dctcp_initial_alpha": 0,
+                "limited_transmit": true, "ack_duplicates": false, "hold_after_mark": true,
                 "recovery": "rack",
                 "handshake": true, "syn_bytes": 58, "syn_timeout_us": 5000, "fin": true,
                 "max_burst_segments": 2, "subflows": 1, "mptcp_options": "free",
@@ -214,6 +215,35 @@ fn a_resolved_spec_does_not_depend_on_its_preset() {
     assert_eq!((twice.switch, twice.transport), (once.switch, once.transport));
 }
 
+/// The table of all kinds of TCP.
+fn tcp_table() -> String {
+    format!("[transport] kind = {}", crate::keys::one_of(window::Kind::NAMES.iter().copied()))
+}
+
+/// The tables of all congestion controls, with their keys and the transports that choose them.
+fn controls() -> Vec<(String, &'static [crate::keys::Key], Value)> {
+    let windows = window::Kind::ALL.iter().map(|kind| {
+        let name = kind.name();
+        (format!("[transport] kind = \"{name}\""), kind.keys(), json!({"kind": name}))
+    });
+    let rates = rate::Kind::ALL.iter().map(|kind| {
+        let name = kind.name();
+        let transport = json!({"kind": "rdma", "congestion_control": name});
+        (format!("[transport] congestion_control = \"{name}\""), kind.keys(), transport)
+    });
+    windows.chain(rates).collect()
+}
+
+/// The table that declares a key of `[transport]` that is a congestion control's.
+fn control_with(table: &str, name: &str) -> Option<String> {
+    let has = |keys: &[crate::keys::Key]| keys.iter().any(|key| key.name == name);
+    controls()
+        .into_iter()
+        .filter(|_| table.starts_with("[transport]"))
+        .find(|(_, keys, _)| has(keys))
+        .map(|found| found.0)
+}
+
 /// (table, key) of everything a spec gives, tables named as `describe` names them.
 fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
     for (name, value) in spec.as_object().unwrap() {
@@ -222,7 +252,7 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
             (true, "subflows" | "size_classes") => "[[traffic]] of any kind but \"udp\"",
             _ => table,
         };
-        found.insert((declared_in.into(), name.clone()));
+        found.insert((control_with(table, name).unwrap_or_else(|| declared_in.into()), name.clone()));
         let inner = match (table, name.as_str()) {
             ("[topology] kind = \"leaf_spine\"", "override") => "[[topology.override]]".into(),
             ("[topology] kind = \"fat_tree\"", "override") => "[[topology.override]] of a fat-tree".into(),
@@ -231,9 +261,7 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
                 format!("[topology] kind = {}", value.get("kind").unwrap_or(&json!("leaf_spine")))
             }
             ("top level", "transport") if value["kind"] == "rdma" => "[transport] kind = \"rdma\"".into(),
-            ("top level", "transport") => {
-                "[transport] kind = \"dctcp\", \"newreno\", \"reno\", \"ecn\" or \"mptcp\"".into()
-            }
+            ("top level", "transport") => tcp_table(),
             ("top level", "fault") => "[[fault]]".into(),
             (_, "list") => "entries of list, [[traffic]] kind = \"flows\"".into(),
             (_, "schedule") => "entries of schedule, [[traffic]] kind = \"udp\"".into(),
@@ -278,6 +306,14 @@ fn every_declared_key_is_accepted_and_documented() {
         "ingress_alpha": 0.125, "egress_threshold": "always", "pause_renewal": "packets", "pause_offset_bytes": 3000, "resume_offset_bytes": 100, "pause_us": 5,
         "pause_frame_bytes": 64, "ecn_min_bytes": 1000, "ecn_max_bytes": 2000, "ecn_max_probability": 0.1,
     });
+    for (_, keys, mut transport) in controls() {
+        for key in keys {
+            transport[key.name] = key.default.json(&key.kind).expect("a default of its own");
+        }
+        let spec = json!({"preset": "selb", "transport": transport, "traffic": udp()});
+        given(&spec, "top level", &mut accepted);
+        resolved(spec);
+    }
     // With the digests that the first reading finds.
     spec["traffic"] = resolved(spec.clone()).resolved["traffic"].clone();
     given(&spec, "top level", &mut accepted);

@@ -4,11 +4,13 @@ use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
 use crate::keys::{
-    AUTO, Auto, Autos, Default, Field, Kind, Plain, Reader, SpecError, Unit, Zero, keys, one_of, tenths, tidy, words,
+    AUTO, Auto, Autos, Default, Key, Kind, Reader, SpecError, Unit, Zero, keys, one_of, tenths, tidy, words,
 };
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
 use crate::transport::config::{Kind as Control, Recovery as TcpRecovery};
+use crate::transport::congestion::rate;
+use crate::transport::congestion::window::Settings;
 use crate::transport::mptcp::Options;
 use crate::transport::rdma::Recovery;
 use crate::transport::resequencer::Rules;
@@ -22,19 +24,16 @@ const MOST: u64 = u32::MAX as u64;
 const SUBFLOWS: u32 = 8;
 /// The kind that is not TCP.
 const RDMA: &str = "rdma";
-const NAMES: [&str; Control::ALL.len()] = {
-    let mut names = [""; Control::ALL.len()];
+/// All kinds, TCP first.
+const KINDS: &[&str] = &{
+    let mut kinds = [RDMA; Control::NAMES.len() + 1];
     let mut n = 0;
-    while n < names.len() {
-        names[n] = Control::ALL[n].name();
+    while n < Control::NAMES.len() {
+        kinds[n] = Control::NAMES[n];
         n += 1;
     }
-    names
+    kinds
 };
-/// All kinds, TCP first.
-const KINDS: &[&str] = &[NAMES[0], NAMES[1], NAMES[2], NAMES[3], NAMES[4], RDMA];
-const TCP_KINDS: &[&str] = KINDS.split_at(Control::ALL.len()).0;
-const _: () = assert!(Control::ALL.len() + 1 == KINDS.len(), "a congestion control without its word");
 
 /// What a preset says of `[transport]`.
 #[derive(Clone, Copy, Debug)]
@@ -158,10 +157,6 @@ keys! {
         /// After a cut by marks, does the window stay as it is until the next new segment is acknowledged? Not with
         /// recoveries by selective acknowledgements.
         hold_after_mark: bool, Kind::Bool, Default::Preset;
-        /// Weight g of a new window in DCTCP's estimate of the marked fraction (RFC 8257 section 4.2).
-        dctcp_g: f64, Kind::Positive { max: 1.0 }, Default::Preset;
-        /// DCTCP's estimate before the first window ends (RFC 8257 section 4.2).
-        dctcp_initial_alpha: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
         /// Are connections opened by a three-way handshake? Data then waits for the SYN-ACK (RFC 9293 section 3.5).
         handshake: bool, Kind::Bool, Default::Preset;
         /// Bytes of a SYN and of a SYN-ACK on the wire. The third packet of a handshake has ack_bytes.
@@ -239,15 +234,6 @@ impl From<RecoveryWord> for TcpRecovery {
     }
 }
 
-impl Field for Control {
-    fn from_plain(plain: Option<Plain>) -> Option<Self> {
-        match plain {
-            Some(Plain::Text(word)) => Control::ALL.into_iter().find(|control| control.name() == word),
-            _ => None,
-        }
-    }
-}
-
 /// The values of `[transport]` that make this configuration: what a preset says.
 pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
     let us = |span: Span| tidy(span.as_us_f64());
@@ -278,8 +264,6 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
         ("limited_transmit", config.limited_transmit.into()),
         ("ack_duplicates", config.ack_duplicates.into()),
         ("hold_after_mark", config.hold_after_mark.into()),
-        ("dctcp_g", tidy(config.dctcp_g)),
-        ("dctcp_initial_alpha", tidy(config.dctcp_initial_alpha)),
         ("handshake", config.handshake.into()),
         ("syn_bytes", config.syn_bytes.into()),
         ("syn_timeout_us", us(config.syn_timeout)),
@@ -288,6 +272,7 @@ pub(crate) fn values(config: &TcpConfig) -> Map<String, Value> {
     ]
     .into_iter()
     .map(|(name, value)| (name.to_string(), value))
+    .chain(config.control.values(config.kind))
     .collect()
 }
 
@@ -316,12 +301,13 @@ fn wrap<C>(kind: fn(C) -> Transport, (config, told): (C, Value)) -> (Transport, 
 
 /// Refuses a key of TCP beside RDMA, and the reverse.
 fn check_family(given: &Map<String, Value>, is_rdma: bool) -> Result<(), SpecError> {
-    let has = |keys: &[crate::keys::Key], name: &str| keys.iter().any(|key| key.name == name);
+    let tcp = || controllers(Control::ALL.iter().map(|kind| kind.keys()), TransportKeys::KEYS);
+    let rdma = || controllers(rate::Kind::ALL.iter().map(|kind| kind.keys()), rdma::RdmaKeys::KEYS);
     let (mine, other, kinds, others) = match is_rdma {
-        true => (rdma::RdmaKeys::KEYS, TransportKeys::KEYS, &[RDMA][..], TCP_KINDS),
-        false => (TransportKeys::KEYS, rdma::RdmaKeys::KEYS, TCP_KINDS, &[RDMA][..]),
+        true => (rdma(), tcp(), &[RDMA][..], Control::NAMES),
+        false => (tcp(), rdma(), Control::NAMES, &[RDMA][..]),
     };
-    let foreign = |name: &str| has(other, name) && !has(mine, name);
+    let foreign = |name: &str| other.contains(&name) && !mine.contains(&name);
     match given.iter().find(|(name, _)| foreign(name)) {
         None => Ok(()),
         Some((name, value)) => {
@@ -330,6 +316,29 @@ fn check_family(given: &Map<String, Value>, is_rdma: bool) -> Result<(), SpecErr
             Err(SpecError::new(format!("transport.{name}"), value, allowed))
         }
     }
+}
+
+/// The names of a family's keys: its own, and those of its congestion controls.
+fn controllers(own: impl Iterator<Item = &'static [Key]>, family: &'static [Key]) -> Vec<&'static str> {
+    own.chain([family]).flatten().map(|key| key.name).collect()
+}
+
+/// Refuses a key of another congestion control than `mine`, which key `by` names.
+fn check_own(
+    given: &Map<String, Value>,
+    (by, mine): (&str, &str),
+    all: impl Iterator<Item = (&'static str, &'static [Key])> + Clone,
+) -> Result<(), SpecError> {
+    for (name, value) in given {
+        let has = all.clone().filter(|(_, keys)| keys.iter().any(|key| key.name == name));
+        let owners: Vec<&str> = has.map(|(owner, _)| owner).collect();
+        if !owners.is_empty() && !owners.contains(&mine) {
+            let owners = one_of(owners);
+            let allowed = format!("no such key with transport.{by} = \"{mine}\"; {name} is a key of {by} = {owners}");
+            return Err(SpecError::new(format!("transport.{name}"), value, allowed));
+        }
+    }
+    Ok(())
 }
 
 /// Reno is a recovery by its name: neither goes without the other, but with ECN.
@@ -404,9 +413,13 @@ fn read_tcp(
         defaults.insert("mss_bytes".into(), mss.into());
         defaults.insert("subflows".into(), SUBFLOWS.into());
     }
-    let reader = Reader::new("transport", TransportKeys::KEYS, given)?.with_defaults(defaults);
+    let named = given.get("kind").and_then(Value::as_str).or_else(|| defaults["kind"].as_str());
+    let kind = Control::ALL.iter().copied().find(|kind| Some(kind.name()) == named).unwrap_or(Control::Dctcp);
+    check_own(given, ("kind", kind.name()), Control::ALL.iter().map(|kind| (kind.name(), kind.keys())))?;
+    let [reader, own] = Reader::split("transport", [TransportKeys::KEYS, kind.keys()], given)?;
+    let reader = reader.with_defaults(defaults);
     let worked_out = tcp_autos(&reader, topology)?;
-    let mut reader = reader.with_autos(worked_out);
+    let (mut reader, mut own) = (reader.with_autos(worked_out), own);
     let keys = TransportKeys::read(&mut reader)?;
     autos.extend(reader.worked_out());
     check_recovery(&reader, &keys)?;
@@ -430,8 +443,11 @@ fn read_tcp(
     if rules.in_order > rules.timeout {
         return Err(reader.refuse("resequencing_in_order_us", "resequencing_timeout_us or less"));
     }
+    let mut control = Settings::default();
+    control.read(kind, &mut own)?;
     let config = TcpConfig {
         kind: keys.kind,
+        control,
         recovery: keys.recovery.into(),
         mss: keys.mss_bytes,
         header: keys.header_bytes,
@@ -452,8 +468,6 @@ fn read_tcp(
         limited_transmit: keys.limited_transmit,
         ack_duplicates: keys.ack_duplicates,
         hold_after_mark: keys.hold_after_mark,
-        dctcp_g: keys.dctcp_g,
-        dctcp_initial_alpha: keys.dctcp_initial_alpha,
         handshake: keys.handshake,
         syn_bytes: keys.syn_bytes,
         syn_timeout: keys.syn_timeout_us,
@@ -462,5 +476,7 @@ fn read_tcp(
         subflows: keys.subflows,
         charge_options: keys.mptcp_options == OptionBytes::Charged,
     };
-    Ok((config, reader.finish()))
+    let mut told = reader.told();
+    told.extend(own.told());
+    Ok((config, told.into()))
 }

@@ -1,39 +1,11 @@
 //! The parameters of TCP, shared by all flows of a run, and the presets the papers need.
 
+use super::congestion::Marks;
+pub use super::congestion::window::Kind;
+use super::congestion::window::Settings;
 use super::mptcp::Options;
 use super::resequencer::Rules;
 use spinewise_policy::time::Span;
-
-/// The congestion control of a TCP sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// TCP NewReno (RFC 5681, RFC 6582) without ECN: marks are neither echoed nor heeded.
-    NewReno,
-    /// TCP Reno (RFC 5681) without ECN: as NewReno, with the recovery of that name.
-    Reno,
-    /// DCTCP (RFC 8257): NewReno for losses, a cut by the marked fraction for marks.
-    Dctcp,
-    /// TCP with ECN (RFC 3168): a mark halves the window as a loss does.
-    Ecn,
-    /// MPTCP (RFC 8684): subflows without ECN, their increase coupled (RFC 6356).
-    Mptcp,
-}
-
-impl Kind {
-    /// Every kind, in the order the registry lists them.
-    pub const ALL: [Kind; 5] = [Kind::Dctcp, Kind::NewReno, Kind::Reno, Kind::Ecn, Kind::Mptcp];
-
-    /// The name in experiment files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::NewReno => "newreno",
-            Kind::Reno => "reno",
-            Kind::Dctcp => "dctcp",
-            Kind::Ecn => "ecn",
-            Kind::Mptcp => "mptcp",
-        }
-    }
-}
 
 /// How a TCP sender finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,8 +31,10 @@ impl Recovery {
 /// The parameters of a TCP connection, at both ends. Immutable during a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// The congestion control.
+    /// The congestion control, and the parameters of each.
     pub kind: Kind,
+    /// See `kind`.
+    pub control: Settings,
     /// The loss recovery; [`Recovery::Reno`] goes with [`Kind::Reno`].
     pub recovery: Recovery,
     /// Payload of a full segment, bytes (SMSS of RFC 5681). At least 1.
@@ -102,10 +76,6 @@ pub struct TcpConfig {
     pub ack_duplicates: bool,
     /// A window that marks have cut stays as it is until the next new segment is acknowledged.
     pub hold_after_mark: bool,
-    /// The weight g of a new window in DCTCP's estimate (RFC 8257 §4.2), in (0, 1].
-    pub dctcp_g: f64,
-    /// DCTCP's estimate before the first window ends, in [0, 1] (RFC 8257 §3.3 and §4.2 have 1).
-    pub dctcp_initial_alpha: f64,
     /// Connections are opened by a three-way handshake.
     pub handshake: bool,
     /// Bytes of a SYN and of a SYN-ACK on the wire.
@@ -143,6 +113,7 @@ impl TcpConfig {
     pub fn datacenter() -> Self {
         Self {
             kind: Kind::Dctcp,
+            control: Settings::default(),
             recovery: Recovery::NewReno,
             mss: 1460,
             header: 40,
@@ -163,8 +134,6 @@ impl TcpConfig {
             limited_transmit: false,
             ack_duplicates: true,
             hold_after_mark: false,
-            dctcp_g: 1.0 / 16.0,
-            dctcp_initial_alpha: 1.0,
             handshake: false,
             syn_bytes: 44,
             syn_timeout: Span::from_ms(10),
@@ -221,10 +190,16 @@ impl TcpConfig {
         }
     }
 
+    /// What the congestion control does about marks.
+    #[inline(always)]
+    pub fn marks(&self) -> Marks {
+        self.control.marks(self.kind)
+    }
+
     /// Whether data packets are ECN-capable and marks are echoed.
     #[inline]
-    pub const fn ecn(&self) -> bool {
-        matches!(self.kind, Kind::Dctcp | Kind::Ecn)
+    pub fn ecn(&self) -> bool {
+        self.marks() != Marks::Unheard
     }
 
     /// Whether connections are MPTCP's.
@@ -238,19 +213,13 @@ impl TcpConfig {
         if self.mptcp() && self.charge_options { Options::CHARGED } else { Options::FREE }
     }
 
-    /// Whether marks are answered by their fraction.
+    /// Whether a data packet is ECN-capable.
     #[inline]
-    pub const fn dctcp(&self) -> bool {
-        matches!(self.kind, Kind::Dctcp)
-    }
-
-    /// Whether a data packet is ECN-capable. RFC 3168 §6.1.5: what is sent again is not, but with DCTCP.
-    #[inline]
-    pub const fn ect(&self, retransmit: bool) -> bool {
-        match self.kind {
-            Kind::Dctcp => true,
-            Kind::Ecn => !retransmit,
-            Kind::NewReno | Kind::Reno | Kind::Mptcp => false,
+    pub fn ect(&self, retransmit: bool) -> bool {
+        match self.marks() {
+            Marks::Counted => true,
+            Marks::Repeated => !retransmit,
+            Marks::Unheard => false,
         }
     }
 
@@ -273,7 +242,8 @@ mod tests {
         let ns3 = TcpConfig::ns3_hermes();
         assert_eq!((ns3.mss, ns3.initial_window, ns3.dupack_threshold), (1400, 10, 3));
         assert_eq!((ns3.min_rto, ns3.rto_granularity), (Span(5_000_000_000), Span(100_000_000)));
-        assert_eq!((ns3.dctcp_g, ns3.dctcp_initial_alpha), (0.0625, 1.0));
+        let dctcp = &ns3.control.dctcp;
+        assert_eq!((dctcp.g, dctcp.initial_alpha), (0.0625, 1.0));
         assert_eq!((ns3.handshake, ns3.syn_bytes, ns3.syn_timeout), (true, 58, Span(5_000_000_000)));
         assert!(!ns2.handshake && !TcpConfig::datacenter().handshake);
     }

@@ -12,7 +12,7 @@
 //! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, Reno and NewReno recovery, timeouts |
 //! | `tcp/sack.rs` | [`SackSender`]: the same with selective acknowledgements, RFC 6675 or RACK-TLP |
 //! | `sack.rs` | [`Sack`]: the option of an acknowledgement |
-//! | `dctcp.rs` | the marked-fraction estimate of DCTCP and its window reduction |
+//! | `congestion.rs` | the contract of congestion control, and the registry of controllers: one file each in `congestion/` |
 //! | `resequencer.rs` | [`Resequencer`]: holds data back below TCP until what it has overtaken has come |
 //! | `rtt.rs` | the round-trip estimate and the retransmission timeout |
 //! | `receiver.rs` | [`TcpReceiver`]: reassembly, delayed acknowledgements, ECN echo |
@@ -25,7 +25,7 @@
 //! control. A flow is a known number of bytes in one direction.
 
 pub mod config;
-mod dctcp;
+pub mod congestion;
 mod greeting;
 pub mod mptcp;
 pub mod opening;

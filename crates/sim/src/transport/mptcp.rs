@@ -6,7 +6,7 @@
 //!
 //! | rule | where |
 //! |---|---|
-//! | coupled increase (RFC 6356 §3, eqs. 1 and 2) | `lia.rs` [`coupled_window`], [`super::TcpSender::couple`] |
+//! | coupled increase (RFC 6356 §3, eqs. 1 and 2) | `congestion/lia.rs` [`coupled_window`], [`super::TcpSender::couple`] |
 //! | uncoupled slow start, decrease, recovery (RFC 6356 §3) | [`super::TcpSender`], [`super::SackSender`] |
 //! | mapping of subflow bytes to data (RFC 8684 §3.3.1) | `data.rs` [`Mappings`] |
 //! | data acknowledgement, window of the connection (RFC 8684 §3.3.2, §3.3.4) | `data.rs` [`DataSender`] |
@@ -30,9 +30,8 @@
 //!   MP_PRIO, MP_FAIL, checksums of data or fallback to TCP.
 
 mod data;
-mod lia;
 mod options;
 
+pub use super::congestion::lia::coupled_window;
 pub use data::{Chunk, DataSender, Mapping, Mappings};
-pub use lia::coupled_window;
 pub use options::{Options, Signal};

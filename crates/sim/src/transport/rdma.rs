@@ -1,9 +1,9 @@
-//! The transport of an RNIC: one queue pair per flow, paced by DCQCN, with go-back-N or IRN.
+//! The transport of an RNIC: one queue pair per flow, paced by a [congestion control](super::congestion::rate), with
+//! go-back-N or IRN.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `rdma/config.rs` | [`RdmaConfig`], [`DcqcnConfig`] and their presets |
-//! | `rdma/dcqcn.rs` | [`Dcqcn`]: the rate |
+//! | `rdma/config.rs` | [`RdmaConfig`] and its presets |
 //! | `rdma/pacing.rs` | the instant of the next packet, remainders carried |
 //! | `rdma/sender.rs` | [`RdmaSender`]: what to send, what to send again, the timeout |
 //! | `rdma/receiver.rs` | [`RdmaReceiver`]: ACK, NACK, CNP |
@@ -15,13 +15,11 @@
 
 mod blocks;
 pub mod config;
-pub mod dcqcn;
 mod pacing;
 pub mod receiver;
 pub mod sender;
 
-pub use config::{DcqcnConfig, RdmaConfig, Recovery};
-pub use dcqcn::Dcqcn;
+pub use config::{RdmaConfig, Recovery};
 pub use receiver::{RdmaReceived, RdmaReceiver};
 pub use sender::{RdmaAckOutcome, RdmaSender};
 

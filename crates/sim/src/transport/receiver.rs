@@ -4,7 +4,8 @@
 //! by the delayed-ACK timer. (RFC 7323 §4.3 would echo the oldest packet a delayed ACK covers; here
 //! the round-trip time and the path tag an ACK brings back belong to one and the same packet.)
 
-use super::config::{Kind, TcpConfig};
+use super::config::TcpConfig;
+use super::congestion::Marks;
 use super::reassembly::Reassembly;
 use super::sack::Sack;
 use spinewise_policy::time::Time;
@@ -134,10 +135,11 @@ impl TcpReceiver {
         // RFC 5681 §4.2: at once if out of order or if it fills (part of) a gap; every n-th segment
         // otherwise. The flow's last byte carries the FIN, which is acknowledged at once.
         let mut at_once = !in_order || out.completed;
-        if config.kind == Kind::Ecn {
+        let marks = config.marks();
+        if marks == Marks::Repeated {
             // RFC 3168 §6.1.3: from a mark until CWR, and on if that packet is marked again
             self.ce = ce || self.ce && !packet.cwr;
-        } else if config.dctcp() && ce != self.ce {
+        } else if marks == Marks::Counted && ce != self.ce {
             // RFC 8257 §3.2: a change of the CE state is told at once, and what is still to be
             // acknowledged in the old state gets an ACK of its own.
             if self.pending > 0 {

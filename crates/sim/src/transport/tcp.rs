@@ -1,11 +1,11 @@
 //! The sending end of a TCP connection: what may be sent, what was lost, when to give up waiting.
 //!
 //! Slow start, congestion avoidance, fast retransmit and fast recovery of RFC 5681 with the NewReno
-//! modification of RFC 6582, the timer of RFC 6298, and DCTCP's answer to marks (RFC 8257).
+//! modification of RFC 6582 and the timer of RFC 6298. How the window grows in congestion avoidance, and what a mark or a
+//! loss makes of it, its [congestion control](super::congestion::window) says.
 //! Sequence numbers are byte offsets into the flow, so that `recover`, `snd_una` and `snd_nxt` are
 //! all "one past the last byte". What the RFCs leave open is settled so:
 //! * Slow start grows by min(bytes acknowledged, SMSS) for an ACK (RFC 5681 eq. 2).
-//! * Congestion avoidance counts bytes: one SMSS for each cwnd acknowledged, in integers.
 //! * Reno (RFC 5681 without RFC 6582) ends a fast recovery with any ACK of new data, and begins another with the next
 //!   duplicates.
 //! * After a fast recovery of NewReno cwnd is min(ssthresh, max(FlightSize, SMSS) + SMSS), which cannot burst.
@@ -14,7 +14,8 @@
 //! * ACKs carry time stamps: each ACK of new data gives a round-trip sample, retransmitted or not.
 
 use super::config::{Recovery, TcpConfig};
-use super::dctcp::Dctcp;
+use super::congestion::window::Control;
+use super::congestion::{Acked, Marks, Start, Window};
 use super::rtt::RttEstimator;
 use spinewise_policy::hash;
 use spinewise_policy::time::{Span, Time};
@@ -86,20 +87,17 @@ pub struct TcpSender {
     snd_max: u64,
     /// RFC 6582: `snd_max` at the last loss; zero before the first.
     recover: u64,
-    /// The congestion window and the slow-start threshold, bytes.
-    cwnd: u64,
-    ssthresh: u64,
-    /// Bytes acknowledged towards the next step of congestion avoidance.
-    avoidance_acked: u64,
-    /// Congestion avoidance takes the window for so large at least: see [`Self::couple`].
-    coupled: u64,
+    window: Window,
+    control: Control,
+    /// The next reaction to marks needs an ACK beyond this byte: one for each window of data (RFC 3168 §6.1.2, RFC 8257
+    /// §3.3).
+    reduced_until: u64,
     /// The most that was in flight in this window of data, and where the window ends.
     peak_flight: u64,
     peak_until: u64,
     /// Bytes up to here may be sent: each event releases a burst ([`u64::MAX`] = no bound).
     released: u64,
     rtt: RttEstimator,
-    dctcp: Dctcp,
     /// When the retransmission timer expires, [`Time::NEVER`] while it is off.
     deadline: Time,
     /// Number of the flow, its lowest bits, for [`Self::tick`].
@@ -134,15 +132,16 @@ impl TcpSender {
             snd_nxt: 0,
             snd_max: 0,
             recover: 0,
-            cwnd: config.limit_bytes(config.initial_window.max(1)).min(max_window),
-            ssthresh: config.limit_bytes(config.initial_ssthresh),
-            avoidance_acked: 0,
-            coupled: 0,
+            window: Window {
+                cwnd: config.limit_bytes(config.initial_window.max(1)).min(max_window),
+                ssthresh: config.limit_bytes(config.initial_ssthresh),
+            },
+            control: Control::new(config.kind, &config.control, &Start { rate: u64::MAX }),
+            reduced_until: 0,
             peak_flight: 0,
             peak_until: 0,
             released: config.limit_bytes(config.max_burst),
             rtt: RttEstimator::default(),
-            dctcp: Dctcp::new(config),
             deadline: Time::NEVER,
             number: 0,
             dupacks: 0,
@@ -167,7 +166,7 @@ impl TcpSender {
         sender.timeouts = syn_timeouts;
         if syn_timeouts > 0 {
             // RFC 5681 §3.1: one segment after a lost SYN
-            sender.cwnd = u64::from(config.mss);
+            sender.window.cwnd = u64::from(config.mss);
         }
         sender
     }
@@ -189,7 +188,7 @@ impl TcpSender {
         if self.limited_due(config) {
             return len > 0 && self.flight() + len <= most;
         }
-        len > 0 && self.flight() + len <= self.cwnd.min(most) && self.snd_nxt + len <= self.released
+        len > 0 && self.flight() + len <= self.window.cwnd.min(most) && self.snd_nxt + len <= self.released
     }
 
     /// Takes the next segment to send at `now`, a due retransmission first.
@@ -238,12 +237,12 @@ impl TcpSender {
         let mut out = AckOutcome { rtt: now.since(ack.echo), ..AckOutcome::default() };
         let ece = ack.ece && config.ecn();
         if config.max_burst > 0 {
-            self.released = self.released.min(self.snd_una.saturating_add(self.cwnd));
+            self.released = self.released.min(self.snd_una.saturating_add(self.window.cwnd));
         }
         if ack.cumulative > self.snd_una {
             self.on_new_ack(config, now, ack.cumulative, ece, &mut out);
         } else if ack.cumulative == self.snd_una && self.snd_max > self.snd_una {
-            self.on_duplicate(config, ece, &mut out);
+            self.on_duplicate(config, now, ece, &mut out);
         } // else an ACK overtaken on its way, or one for a flow that is done: RFC 5681 §2 (a)
         let silent = config.limited_transmit && out.newly_acked == 0 && !self.in_recovery;
         if config.max_burst > 0 && !silent {
@@ -257,9 +256,9 @@ impl TcpSender {
         debug_assert!(self.deadline <= now && self.snd_una < self.snd_max, "no timeout is due");
         // RFC 5681 §3.1: ssthresh is held when the same segment times out again.
         if self.backoff == 0 {
-            self.ssthresh = self.half_flight(config);
+            self.window.ssthresh = self.threshold(config);
         }
-        self.cwnd = u64::from(config.mss); // the loss window, RFC 5681 §3.1
+        self.window.cwnd = u64::from(config.mss); // the loss window, RFC 5681 §3.1
         self.snd_nxt = self.snd_una; // go back; RFC 6298 (5.4) follows by the next segment
         self.limited = 0;
         self.leave_recovery();
@@ -288,12 +287,12 @@ impl TcpSender {
 
     /// The congestion window, bytes; inflated during fast recovery.
     pub fn cwnd(&self) -> u64 {
-        self.cwnd
+        self.window.cwnd
     }
 
     /// The slow-start threshold, bytes ([`u64::MAX`] = unlimited).
     pub fn ssthresh(&self) -> u64 {
-        self.ssthresh
+        self.window.ssthresh
     }
 
     /// There are `size` bytes now, no fewer than have been sent: a subflow of MPTCP learns its share as it goes.
@@ -304,12 +303,12 @@ impl TcpSender {
 
     /// In congestion avoidance the window grows as one of `window` bytes would, if that is larger (RFC 6356).
     pub fn couple(&mut self, window: u64) {
-        self.coupled = window;
+        self.control.couple(window);
     }
 
     /// Whether an acknowledgement would let the window grow by congestion avoidance.
     pub fn avoids_congestion(&self) -> bool {
-        !self.in_recovery && self.cwnd >= self.ssthresh
+        !self.in_recovery && self.window.cwnd >= self.window.ssthresh
     }
 
     /// One past the last byte ever sent.
@@ -336,11 +335,6 @@ impl TcpSender {
     /// Whether the sender is in fast recovery.
     pub fn in_recovery(&self) -> bool {
         self.in_recovery
-    }
-
-    /// DCTCP's estimate of the marked fraction; without ECN, its initial value.
-    pub fn alpha(&self) -> f64 {
-        self.dctcp.alpha()
     }
 
     /// The smoothed round-trip time, if there has been a sample.
@@ -383,20 +377,19 @@ impl TcpSender {
         self.limited = 0;
         self.rtt.sample(out.rtt);
         self.backoff = 0; // RFC 6298 §5: the new sample replaces the backed-off timeout
-        if config.dctcp() {
-            self.dctcp.count(config.dctcp_g, acked, ece, cumulative, self.snd_nxt);
-        }
+        let ack = self.acked_now(config, now, acked, ece, out.rtt);
+        self.control.on_ack(&config.control, &mut self.window, &ack);
         let mut restart = true;
         if self.in_recovery {
             restart = self.on_ack_in_recovery(config, acked);
         } else if ece {
-            self.on_mark(config);
+            self.on_mark(config, now);
         } else {
-            if self.dctcp.may_reduce(cumulative) {
+            if self.may_reduce() {
                 self.cut = Cut::Over;
             }
             if !(config.hold_after_mark && self.cut == Cut::ByMark) {
-                self.grow(config, acked);
+                self.grow(config, &ack);
             }
         }
         if self.snd_una == self.snd_max {
@@ -408,32 +401,45 @@ impl TcpSender {
         out.done = self.is_done();
     }
 
-    /// Lets the window grow by an ACK of `acked` bytes, up to the receiver's bound and only if it has been used
+    /// An acknowledgement of `bytes` new bytes, as the congestion control sees it.
+    #[inline(always)]
+    fn acked_now(&self, config: &TcpConfig, now: Time, bytes: u64, marked: bool, rtt: Span) -> Acked {
+        Acked {
+            now,
+            bytes,
+            cumulative: self.snd_una,
+            next: self.snd_nxt,
+            marked,
+            mss: u64::from(config.mss),
+            rtt,
+            srtt: self.rtt.srtt().unwrap_or_default(),
+        }
+    }
+
+    /// Whether a mark may cut the window now.
+    #[inline]
+    fn may_reduce(&self) -> bool {
+        self.snd_una > self.reduced_until
+    }
+
+    /// Lets the window grow by an ACK, up to the receiver's bound and only if it has been used
     /// (RFC 7661 §4.3; the measure is Linux's: twice the peak flight in slow start, all of it afterwards). A window
     /// that the NIC or the application cannot fill would make a later cut of it void. One that a bound on bursts keeps
     /// from being filled grows all the same: acknowledgements will fill it.
     #[inline]
-    fn grow(&mut self, config: &TcpConfig, acked: u64) {
-        let mss = u64::from(config.mss);
-        if self.cwnd < self.ssthresh {
-            if self.cwnd >= 2 * self.peak_flight && config.max_burst == 0 {
+    fn grow(&mut self, config: &TcpConfig, ack: &Acked) {
+        if self.window.cwnd < self.window.ssthresh {
+            if self.window.cwnd >= 2 * self.peak_flight && config.max_burst == 0 {
                 return;
             }
-            self.cwnd += acked.min(mss); // RFC 5681 eq. (2)
+            self.window.cwnd += ack.bytes.min(ack.mss); // RFC 5681 eq. (2)
         } else {
-            if self.peak_flight + mss <= self.cwnd && config.max_burst == 0 {
+            if self.peak_flight + ack.mss <= self.window.cwnd && config.max_burst == 0 {
                 return;
             }
-            // RFC 5681 §3.1, the recommended way: count bytes, one SMSS for each cwnd of them.
-            // RFC 6356 eq. (1): a window coupled with others grows as a larger one does.
-            let window = self.cwnd.max(self.coupled);
-            self.avoidance_acked += acked;
-            if self.avoidance_acked >= window {
-                self.avoidance_acked -= window;
-                self.cwnd += mss;
-            }
+            self.control.grow(&config.control, &mut self.window, ack);
         }
-        self.cwnd = self.cwnd.min(config.limit_bytes(config.max_window));
+        self.window.cwnd = self.window.cwnd.min(config.limit_bytes(config.max_window));
     }
 
     /// An event lets a burst go beyond what has gone, or could have if the NIC had not been busy.
@@ -442,34 +448,31 @@ impl TcpSender {
     }
 
     /// A marked ACK outside recovery. It does not let the window grow (RFC 3168 §6.1.2).
-    fn on_mark(&mut self, config: &TcpConfig) {
-        if !self.dctcp.may_reduce(self.snd_una) {
+    fn on_mark(&mut self, config: &TcpConfig, now: Time) {
+        if !self.may_reduce() {
             return;
         }
         // No lower than two segments, as RFC 5681 eq. (4) has it for losses.
         let floor = 2 * u64::from(config.mss);
-        let cut = if config.dctcp() {
-            self.dctcp.cut(self.cwnd) // RFC 8257 §3.3 step 9
-        } else {
-            self.cwr_due = true;
-            self.cwnd / 2 // RFC 3168 §6.1.2
-        };
-        self.cwnd = cut.max(floor).min(self.cwnd);
-        self.ssthresh = self.cwnd.max(floor);
-        self.avoidance_acked = 0;
+        let before = self.window.cwnd;
+        self.control.on_mark(&config.control, &mut self.window, now);
+        self.cwr_due |= config.marks() == Marks::Repeated;
+        self.window.cwnd = self.window.cwnd.max(floor).min(before);
+        self.window.ssthresh = self.window.cwnd.max(floor);
         self.cut = Cut::ByMark;
-        self.dctcp.reduced(self.snd_max);
+        self.reduced_until = self.snd_max;
+        self.control.restart();
     }
 
     /// A duplicate ACK.
-    fn on_duplicate(&mut self, config: &TcpConfig, ece: bool, out: &mut AckOutcome) {
+    fn on_duplicate(&mut self, config: &TcpConfig, now: Time, ece: bool, out: &mut AckOutcome) {
         out.dupack3 = self.count_duplicate();
         if self.in_recovery {
-            self.cwnd += u64::from(config.mss); // RFC 5681 §3.2 step 4
+            self.window.cwnd += u64::from(config.mss); // RFC 5681 §3.2 step 4
             return;
         }
         if ece {
-            self.on_mark(config);
+            self.on_mark(config, now);
         }
         // RFC 6582 §3.2 step 2: not for duplicates that our own going back may have caused. Before
         // the first loss there can be none, so a lost first segment is repaired too. Reno has no such rule.
@@ -491,8 +494,8 @@ impl TcpSender {
 
     /// RFC 5681 §3.2 steps 2 and 3, RFC 6582 §3.2 step 2.
     fn enter_recovery(&mut self, config: &TcpConfig) {
-        self.ssthresh = self.half_flight(config);
-        self.cwnd = self.ssthresh + u64::from(config.dupack_threshold) * u64::from(config.mss);
+        self.window.ssthresh = self.threshold(config);
+        self.window.cwnd = self.window.ssthresh + u64::from(config.dupack_threshold) * u64::from(config.mss);
         self.mark_loss();
         self.in_recovery = true;
         self.retransmit_due = true;
@@ -504,20 +507,20 @@ impl TcpSender {
         let mss = u64::from(config.mss);
         if config.recovery == Recovery::Reno {
             // RFC 5681 §3.2 step 6: any new data ends it, whatever else is missing
-            self.cwnd = self.ssthresh;
+            self.window.cwnd = self.window.ssthresh;
             self.leave_recovery();
             return true;
         }
         if self.snd_una >= self.recover {
             // A full acknowledgement, option (1).
-            self.cwnd = self.ssthresh.min(self.flight().max(mss) + mss);
+            self.window.cwnd = self.window.ssthresh.min(self.flight().max(mss) + mss);
             self.leave_recovery();
             return true;
         }
         // A partial one: the next hole is lost as well. Deflate by what left, and add back one.
         self.retransmit_due = true;
         let back = if acked >= mss { mss } else { 0 };
-        self.cwnd = (self.cwnd.saturating_sub(acked) + back).max(mss);
+        self.window.cwnd = (self.window.cwnd.saturating_sub(acked) + back).max(mss);
         std::mem::replace(&mut self.cut, Cut::PartlyRepaired) != Cut::PartlyRepaired
     }
 
@@ -530,15 +533,17 @@ impl TcpSender {
     fn mark_loss(&mut self) {
         self.recover = self.snd_max;
         self.cut = Cut::ByLoss;
-        self.dctcp.reduced(self.snd_max);
-        self.avoidance_acked = 0;
+        self.reduced_until = self.snd_max;
+        self.control.restart();
         self.cwr_due = true; // RFC 3168 §6.1.2: for whatever reason
     }
 
-    /// max(FlightSize / 2, 2 SMSS), RFC 5681 eq. (4), without what limited transmit has added (step 2 of §3.2).
-    fn half_flight(&self, config: &TcpConfig) -> u64 {
+    /// A loss: what becomes of the slow-start threshold, no less than 2 SMSS. For Reno max(FlightSize / 2, 2 SMSS), RFC
+    /// 5681 eq. (4), without what limited transmit has added (step 2 of §3.2).
+    fn threshold(&mut self, config: &TcpConfig) -> u64 {
         let mss = u64::from(config.mss);
-        (self.flight().saturating_sub(u64::from(self.limited) * mss) / 2).max(2 * mss)
+        let flight = self.flight().saturating_sub(u64::from(self.limited) * mss);
+        self.control.on_loss(&config.control, &self.window, flight).max(2 * mss)
     }
 
     #[inline]

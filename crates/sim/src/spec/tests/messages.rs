@@ -188,6 +188,10 @@ fn switch_and_transport() {
             json!({"transport": {"kind": "cubic"}}),
             "transport.kind = \"cubic\": expected \"dctcp\", \"newreno\", \"reno\", \"ecn\", \"mptcp\" or \"rdma\"",
         ),
+        (
+            json!({"transport": {"kind": "newreno", "dctcp_g": 0.5}}),
+            "transport.dctcp_g = 0.5: expected no such key with transport.kind = \"newreno\"; dctcp_g is a key of kind = \"dctcp\"",
+        ),
         (json!({"transport": {"dctcp_g": 0}}), "transport.dctcp_g = 0: expected a number above 0, at most 1"),
         (
             json!({"transport": {"syn_timeout_us": 0}}),

@@ -11,7 +11,7 @@ use crate::transport::{TcpConfig, Transport};
 pub(super) fn everything() -> Value {
     json!({
         "transport": {
-            "kind": "rdma", "mss_bytes": 4096, "header_bytes": 64, "ack_bytes": 64, "recovery": "irn",
+            "kind": "rdma", "congestion_control": "dcqcn", "mss_bytes": 4096, "header_bytes": 64, "ack_bytes": 64, "recovery": "irn",
             "nack_interval_us": 0, "rto_us": 1000.5, "rto_low_us": 50, "rto_high_us": 50, "rto_low_packets": 0,
             "window_bytes": 4096, "ooo_cnp": false, "cnp_interval_us": 50, "pacing_rounding": "floor_1ns",
             "dcqcn_g": 0.5, "dcqcn_initial_alpha": 0, "dcqcn_alpha_timer_us": 55, "dcqcn_decrease_interval_us": 0,

@@ -1,4 +1,4 @@
-//! `[transport] kind = "rdma"`: the parameters of queue pairs and of DCQCN.
+//! `[transport] kind = "rdma"`: the parameters of queue pairs.
 
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
@@ -8,15 +8,18 @@ use crate::keys::{AUTO, Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecE
 use crate::packet::Clock;
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
-use crate::transport::rdma::{DcqcnConfig, RdmaConfig, Recovery};
+use crate::transport::congestion::rate::Kind as Control;
+use crate::transport::rdma::{RdmaConfig, Recovery};
 
 const MOST: u64 = u32::MAX as u64;
 
 keys! {
     /// `[transport] kind = "rdma"`.
     RdmaKeys {
-        /// The transport: the queue pairs of an RNIC, paced by DCQCN.
+        /// The transport: the queue pairs of an RNIC.
         _kind as "kind": String, Kind::Words(KINDS), Default::Preset;
+        /// The congestion control: DCQCN (SIGCOMM 2015).
+        congestion_control: Control, Kind::Words(Control::NAMES), Default::Preset;
         /// Payload of a full packet.
         mss_bytes: u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
         /// Bytes of a data packet on the wire besides its payload.
@@ -44,28 +47,6 @@ keys! {
         cnp_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
         /// Gaps between paced packets: exact, with remainders carried, or cut to whole nanoseconds as ns-3.19 has them.
         pacing_rounding: PacingRounding, Kind::Words(PacingRounding::WORDS), Default::Preset;
-        /// Weight g of one slot in DCQCN's alpha (DCQCN, SIGCOMM 2015, section 3.1).
-        dcqcn_g: f64, Kind::Positive { max: 1.0 }, Default::Preset;
-        /// Alpha as the first CNP arrives.
-        dcqcn_initial_alpha: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
-        /// Length of a slot of alpha.
-        dcqcn_alpha_timer_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
-        /// A rate is cut at most this often, at instants counted from the first CNP; 0 cuts it on each CNP.
-        dcqcn_decrease_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
-        /// The rate rises each time this has passed.
-        dcqcn_increase_timer_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
-        /// The rate rises each time this many bytes have been sent; 0 = not.
-        dcqcn_byte_counter_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
-        /// Rises after a cut that only halve the distance to the target.
-        dcqcn_fast_recovery_steps: u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Preset;
-        /// Additive increase of the target rate.
-        dcqcn_additive_increase_gbps: u64, Kind::Rate(Zero::Allowed), Default::Preset;
-        /// Hyper increase of the target rate.
-        dcqcn_hyper_increase_gbps: u64, Kind::Rate(Zero::Allowed), Default::Preset;
-        /// Least rate.
-        dcqcn_min_rate_gbps: u64, Kind::Rate(Zero::Refused), Default::Preset;
-        /// Does every cut set the target to the rate before it? Otherwise only a cut after a rise does.
-        dcqcn_clamp_target: bool, Kind::Bool, Default::Preset;
     }
 }
 
@@ -101,7 +82,6 @@ impl From<RecoveryWord> for Recovery {
 /// The values of `[transport]` that make this configuration: what a preset says.
 pub(crate) fn values(config: &RdmaConfig) -> Map<String, Value> {
     let us = |span: Span| tidy(span.as_us_f64());
-    let gbps = |rate: u64| tidy(rate as f64 / 1e9);
     let recovery = match config.recovery {
         Recovery::GoBackN => RecoveryWord::GoBackN,
         Recovery::Irn => RecoveryWord::Irn,
@@ -110,9 +90,9 @@ pub(crate) fn values(config: &RdmaConfig) -> Map<String, Value> {
         Clock::Exact => PacingRounding::Exact,
         Clock::Floor1Ns | Clock::Ns3 => PacingRounding::Floor1Ns,
     };
-    let dcqcn = &config.dcqcn;
     [
         ("kind", super::RDMA.into()),
+        ("congestion_control", config.kind.name().into()),
         ("mss_bytes", config.mss.into()),
         ("header_bytes", config.header.into()),
         ("ack_bytes", config.ack_bytes.into()),
@@ -126,20 +106,10 @@ pub(crate) fn values(config: &RdmaConfig) -> Map<String, Value> {
         ("ooo_cnp", config.ooo_cnp.into()),
         ("cnp_interval_us", us(config.cnp_interval)),
         ("pacing_rounding", rounding.word().into()),
-        ("dcqcn_g", tidy(dcqcn.g)),
-        ("dcqcn_initial_alpha", tidy(dcqcn.initial_alpha)),
-        ("dcqcn_alpha_timer_us", us(dcqcn.alpha_timer)),
-        ("dcqcn_decrease_interval_us", us(dcqcn.decrease_interval)),
-        ("dcqcn_increase_timer_us", us(dcqcn.increase_timer)),
-        ("dcqcn_byte_counter_bytes", dcqcn.byte_counter.into()),
-        ("dcqcn_fast_recovery_steps", dcqcn.fast_recovery_steps.into()),
-        ("dcqcn_additive_increase_gbps", gbps(dcqcn.additive_increase)),
-        ("dcqcn_hyper_increase_gbps", gbps(dcqcn.hyper_increase)),
-        ("dcqcn_min_rate_gbps", gbps(dcqcn.min_rate)),
-        ("dcqcn_clamp_target", dcqcn.clamp_target.into()),
     ]
     .into_iter()
     .map(|(name, value)| (name.to_string(), value))
+    .chain(config.control.values(config.kind))
     .collect()
 }
 
@@ -156,7 +126,12 @@ pub(super) fn read(
     if irn && window == Window::Fits {
         defaults.insert("window_bytes".into(), AUTO.into());
     }
-    let reader = Reader::new("transport", RdmaKeys::KEYS, given)?.with_defaults(defaults);
+    let named = given.get("congestion_control").and_then(Value::as_str);
+    let kind = Control::ALL.iter().copied().find(|kind| Some(kind.name()) == named).unwrap_or(preset.kind);
+    let all = Control::ALL.iter().map(|kind| (kind.name(), kind.keys()));
+    super::check_own(given, ("congestion_control", kind.name()), all)?;
+    let [reader, own] = Reader::split("transport", [RdmaKeys::KEYS, kind.keys()], given)?;
+    let (reader, mut own) = (reader.with_defaults(defaults.clone()), own.with_defaults(defaults));
     let mut worked_out = Autos::new();
     if reader.wants_auto() {
         let mss = reader.wanted("mss_bytes").and_then(Value::as_u64).unwrap_or_default();
@@ -173,6 +148,8 @@ pub(super) fn read(
     if keys.rto_high_us < keys.rto_low_us {
         return Err(reader.refuse("rto_high_us", "rto_low_us or more"));
     }
+    let mut control = preset.control;
+    control.read(kind, &mut own)?;
     let config = RdmaConfig {
         mss: keys.mss_bytes,
         header: keys.header_bytes,
@@ -192,20 +169,10 @@ pub(super) fn read(
         },
         window_from_newest: false,
         recover_kept_on_timeout: false,
-        dcqcn: DcqcnConfig {
-            g: keys.dcqcn_g,
-            initial_alpha: keys.dcqcn_initial_alpha,
-            alpha_timer: keys.dcqcn_alpha_timer_us,
-            decrease_interval: keys.dcqcn_decrease_interval_us,
-            increase_timer: keys.dcqcn_increase_timer_us,
-            byte_counter: keys.dcqcn_byte_counter_bytes,
-            fast_recovery_steps: keys.dcqcn_fast_recovery_steps,
-            additive_increase: keys.dcqcn_additive_increase_gbps,
-            hyper_increase: keys.dcqcn_hyper_increase_gbps,
-            min_rate: keys.dcqcn_min_rate_gbps,
-            clamp_target: keys.dcqcn_clamp_target,
-            cnp_before_slot: false,
-        },
+        kind,
+        control,
     };
-    Ok((config, reader.finish()))
+    let mut told = reader.told();
+    told.extend(own.told());
+    Ok((config, told.into()))
 }

@@ -1,6 +1,8 @@
 //! The parameters of the RNIC transport, shared by all queue pairs of a run, and its presets.
 
 use crate::packet::Clock;
+use crate::transport::congestion::dcqcn::DcqcnConfig;
+use crate::transport::congestion::rate::{Kind, Settings};
 use spinewise_policy::time::Span;
 
 /// What a queue pair does about a packet that is missing.
@@ -51,39 +53,10 @@ pub struct RdmaConfig {
     /// IRN: a timeout leaves the end of the recovery where it was, so that the first NACK after it ends that recovery and
     /// makes the sender go back once more (ConWeave's public code).
     pub recover_kept_on_timeout: bool,
-    /// The rate.
-    pub dcqcn: DcqcnConfig,
-}
-
-/// The parameters of DCQCN's reaction point (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM
-/// 2015, §3.1 and §5).
-#[derive(Clone, Debug, PartialEq)]
-pub struct DcqcnConfig {
-    /// Weight g of one slot in alpha, in (0, 1].
-    pub g: f64,
-    /// Alpha as the first CNP arrives, in [0, 1].
-    pub initial_alpha: f64,
-    /// Length of a slot of alpha.
-    pub alpha_timer: Span,
-    /// A rate is cut at most this often, at instants counted from the first CNP; zero cuts it on each CNP.
-    pub decrease_interval: Span,
-    /// The rate rises each time this has passed since the last cut or rise.
-    pub increase_timer: Span,
-    /// The rate rises each time this many bytes (on the wire) have been sent since the last cut or such a rise; 0 = not.
-    pub byte_counter: u64,
-    /// Rises that only halve the distance to the target, per counter.
-    pub fast_recovery_steps: u32,
-    /// Additive increase of the target, bits per second.
-    pub additive_increase: u64,
-    /// Hyper increase of the target, bits per second.
-    pub hyper_increase: u64,
-    /// Least rate, bits per second.
-    pub min_rate: u64,
-    /// Every cut sets the target to the rate before it; otherwise only a cut after a rise does.
-    pub clamp_target: bool,
-    /// A CNP that arrives as a slot of alpha ends belongs to that slot: ns-3 plans an arrival a link's delay ahead, the end
-    /// of a slot 1 µs ahead, and does first what was planned first.
-    pub cnp_before_slot: bool,
+    /// The congestion control, and the parameters of each.
+    pub kind: Kind,
+    /// See `kind`.
+    pub control: Settings,
 }
 
 impl RdmaConfig {
@@ -112,58 +85,25 @@ impl RdmaConfig {
             clock: Clock::Exact,
             window_from_newest: false,
             recover_kept_on_timeout: false,
-            dcqcn: DcqcnConfig::conweave_ns3(),
+            kind: Kind::Dcqcn,
+            control: Settings::default(),
         }
     }
 
     /// DCQCN as its paper has it: at most one CNP in 50 us, and none for packets out of order; the rest as [`Self::selb`].
+    #[allow(clippy::needless_update)] // in a family of one
     pub fn dcqcn_paper(recovery: Recovery) -> Self {
-        Self { ooo_cnp: false, cnp_interval: Span::from_us(50), dcqcn: DcqcnConfig::paper(), ..Self::selb(recovery) }
+        Self {
+            ooo_cnp: false,
+            cnp_interval: Span::from_us(50),
+            control: Settings { dcqcn: DcqcnConfig::paper(), ..Settings::default() },
+            ..Self::selb(recovery)
+        }
     }
 
     /// Bytes on the wire of a data packet with this payload.
     #[inline]
     pub const fn frame(&self, payload: u32) -> u32 {
         payload + self.header
-    }
-}
-
-impl DcqcnConfig {
-    /// ConWeave's public code at 100 Gbps. It derives the increases from the rate of the link (10 and 25 times a 25th of
-    /// the Gbps, in Mbps), and calls them 40 and 100 Mbps.
-    pub fn conweave_ns3() -> Self {
-        Self {
-            g: 1.0 / 256.0,
-            initial_alpha: 1.0,
-            alpha_timer: Span::from_us(1),
-            decrease_interval: Span::from_us(4),
-            increase_timer: Span::from_us(300),
-            byte_counter: 0,
-            fast_recovery_steps: 1,
-            additive_increase: 40_000_000,
-            hyper_increase: 100_000_000,
-            min_rate: 100_000_000,
-            clamp_target: false,
-            cnp_before_slot: false,
-        }
-    }
-
-    /// DCQCN, §5.2: g = 1/256, timers of 55 us, a byte counter of 10 MB, F = 5, 40 Mbps. The analysis there leaves hyper
-    /// increase out and no value is printed; it is the additive one here.
-    pub fn paper() -> Self {
-        Self {
-            g: 1.0 / 256.0,
-            initial_alpha: 1.0,
-            alpha_timer: Span::from_us(55),
-            decrease_interval: Span::ZERO,
-            increase_timer: Span::from_us(55),
-            byte_counter: 10_000_000,
-            fast_recovery_steps: 5,
-            additive_increase: 40_000_000,
-            hyper_increase: 40_000_000,
-            min_rate: 40_000_000,
-            clamp_target: true,
-            cnp_before_slot: false,
-        }
     }
 }

@@ -9,9 +9,10 @@
 use super::RdmaAck;
 use super::blocks::Blocks;
 use super::config::{RdmaConfig, Recovery};
-use super::dcqcn::Dcqcn;
 use super::pacing::Pacing;
 use crate::packet::Clock;
+use crate::transport::congestion::rate::Control;
+use crate::transport::congestion::{Start, Window};
 use crate::transport::tcp::Segment;
 use spinewise_policy::time::{Span, Time};
 
@@ -42,7 +43,9 @@ pub struct RdmaSender {
     /// IRN: what NACKs told of, beyond `snd_una`.
     sacked: Blocks,
     pacing: Pacing,
-    dcqcn: Dcqcn,
+    /// Bytes that may be under way.
+    window: Window,
+    control: Control,
     /// When the retransmission timer expires, [`Time::NEVER`] while it is off.
     deadline: Time,
     packets: u32,
@@ -65,7 +68,8 @@ impl RdmaSender {
             recover: 0,
             sacked: Blocks::default(),
             pacing: Pacing::new(now),
-            dcqcn: Dcqcn::new(&config.dcqcn, line_rate),
+            window: Window { cwnd: if config.window_bytes == 0 { u64::MAX } else { config.window_bytes }, ssthresh: 0 },
+            control: Control::new(config.kind, &config.control, &Start { rate: line_rate }),
             deadline: Time::NEVER,
             packets: 0,
             retransmits: 0,
@@ -80,7 +84,7 @@ impl RdmaSender {
     #[inline]
     pub fn may_send(&self, config: &RdmaConfig) -> bool {
         let len = u64::from(config.mss).min(self.size - self.snd_nxt);
-        let fits = config.window_bytes == 0 || self.snd_nxt + len <= self.snd_una + config.window_bytes;
+        let fits = self.snd_nxt + len <= self.snd_una.saturating_add(self.window.cwnd);
         len > 0 && (fits || (config.window_from_newest && self.fits_from_newest(config, len)))
     }
 
@@ -116,13 +120,12 @@ impl RdmaSender {
         self.packets += 1;
         self.retransmits += u32::from(retransmit);
         let wire = config.frame(len);
-        self.dcqcn.advance(&config.dcqcn, now);
+        let rate = self.control.on_send(&config.control, now, wire);
         match config.clock {
-            Clock::Exact => self.pacing.sent(now, wire, self.dcqcn.rate()),
-            Clock::Floor1Ns => self.pacing.sent_floor_1ns(now, wire, self.dcqcn.rate()),
-            Clock::Ns3 => self.pacing.sent_ns3(now, wire, self.dcqcn.rate()),
+            Clock::Exact => self.pacing.sent(now, wire, rate),
+            Clock::Floor1Ns => self.pacing.sent_floor_1ns(now, wire, rate),
+            Clock::Ns3 => self.pacing.sent_ns3(now, wire, rate),
         }
-        self.dcqcn.on_send(&config.dcqcn, wire);
         self.skip();
         self.deadline = now + self.timeout(config);
         Segment { seq, len, retransmit, cwr: false }
@@ -165,7 +168,7 @@ impl RdmaSender {
         }
         if ack.cnp && !out.done {
             self.cnps += 1;
-            self.dcqcn.on_cnp(&config.dcqcn, now);
+            self.control.on_mark(&config.control, &mut self.window, now);
         }
         out
     }
@@ -211,11 +214,6 @@ impl RdmaSender {
     /// Whether an IRN recovery is under way.
     pub fn in_recovery(&self) -> bool {
         self.in_recovery
-    }
-
-    /// The rate machine.
-    pub fn dcqcn(&self) -> &Dcqcn {
-        &self.dcqcn
     }
 
     /// Data packets sent, retransmissions included.

@@ -14,10 +14,10 @@ fn presets_hold_the_numbers_of_their_sources() {
     let irn = RdmaConfig::selb(Recovery::Irn);
     assert_eq!((irn.window_bytes, irn.rto_low_packets), (104_000, 3));
     assert_eq!((irn.rto_low, irn.rto_high), (Span::from_us(100), Span::from_us(320)));
-    assert!(irn.clock == Clock::Exact && irn.dcqcn == public.dcqcn);
+    assert!(irn.clock == Clock::Exact && irn.control == public.control);
     let paper = RdmaConfig::dcqcn_paper(Recovery::GoBackN);
     assert!(!paper.ooo_cnp && paper.cnp_interval == Span::from_us(50));
-    assert_eq!((paper.dcqcn.byte_counter, paper.dcqcn.increase_timer), (10_000_000, Span::from_us(55)));
+    assert_eq!((paper.control.dcqcn.byte_counter, paper.control.dcqcn.increase_timer), (10_000_000, Span::from_us(55)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Traces worked out by hand, and reassembly against a bitmap.
 
 use super::*;
-use crate::transport::config::Recovery;
+use crate::transport::config::{Kind, Recovery};
 use spinewise_policy::time::Span;
 
 const MSS: u64 = 1000;

@@ -113,7 +113,7 @@ impl SackSender {
             Some(Due::New) => self.board.end(),
             Some(Due::Again(number) | Due::Rescue(number)) => number,
         };
-        self.board.pipe() + self.board.bytes(number).1 <= self.tcp.cwnd
+        self.board.pipe() + self.board.bytes(number).1 <= self.tcp.window.cwnd
     }
 
     /// Takes the next segment to send at `now`. [`Self::can_send`] must hold.
@@ -174,7 +174,7 @@ impl SackSender {
         } else if ack.cumulative == una && self.tcp.snd_max > una {
             out.dupack3 = self.tcp.count_duplicate();
             if ece && !self.tcp.in_recovery && !self.after_timeout {
-                self.tcp.on_mark(config);
+                self.tcp.on_mark(config, now);
             }
         }
         if self.rack.is_some() {
@@ -200,11 +200,11 @@ impl SackSender {
             return Expired::Other;
         }
         let tcp = &mut self.tcp;
-        let before = (!tcp.in_recovery && !self.after_timeout).then_some((tcp.cwnd, tcp.ssthresh));
+        let before = (!tcp.in_recovery && !self.after_timeout).then_some(tcp.window);
         if tcp.backoff == 0 {
-            tcp.ssthresh = tcp.half_flight(config);
+            tcp.window.ssthresh = tcp.threshold(config);
         }
-        tcp.cwnd = u64::from(config.mss);
+        tcp.window.cwnd = u64::from(config.mss);
         tcp.leave_recovery();
         // RFC 6675 §5.1: no recovery before all that was sent is acknowledged
         tcp.mark_loss();
@@ -271,13 +271,12 @@ impl SackSender {
         tcp.dupacks = 0;
         tcp.rtt.sample(out.rtt);
         tcp.backoff = 0;
-        if config.dctcp() {
-            tcp.dctcp.count(config.dctcp_g, acked, ece, ack.cumulative, tcp.snd_nxt);
-        }
+        let acked_now = tcp.acked_now(config, now, acked, ece, out.rtt);
+        tcp.control.on_ack(&config.control, &mut tcp.window, &acked_now);
         if tcp.in_recovery {
             if ack.cumulative >= tcp.recover {
                 // RFC 6675 §5 step (A); RFC 6937 §3: the window is ssthresh in the end
-                tcp.cwnd = tcp.ssthresh;
+                tcp.window.cwnd = tcp.window.ssthresh;
                 tcp.leave_recovery();
                 self.forced = false;
                 if let Some(rack) = &mut self.rack {
@@ -286,9 +285,9 @@ impl SackSender {
             }
         } else {
             if ece {
-                tcp.on_mark(config);
+                tcp.on_mark(config, now);
             } else {
-                tcp.grow(config, acked);
+                tcp.grow(config, &acked_now);
             }
             if self.after_timeout && ack.cumulative >= tcp.recover {
                 self.after_timeout = false;
@@ -309,8 +308,8 @@ impl SackSender {
     /// RFC 6675 §5 step (4).
     fn enter_recovery(&mut self, config: &TcpConfig) {
         let tcp = &mut self.tcp;
-        tcp.ssthresh = tcp.half_flight(config);
-        tcp.cwnd = tcp.ssthresh;
+        tcp.window.ssthresh = tcp.threshold(config);
+        tcp.window.cwnd = tcp.window.ssthresh;
         tcp.mark_loss();
         tcp.in_recovery = true;
         tcp.fast_retransmits += 1;

@@ -2,12 +2,23 @@
 
 use super::*;
 use crate::transport::config::Kind;
+use crate::transport::congestion::window::Settings;
 use crate::transport::receiver::TcpReceiver;
 
 pub(super) const MSS: u64 = 1000;
 
 pub(super) fn new_reno() -> TcpConfig {
     TcpConfig { kind: Kind::NewReno, mss: MSS as u32, initial_window: 2, ..TcpConfig::datacenter() }
+}
+
+/// DCTCP with this weight and this estimate before the first window ends.
+fn estimating(g: f64, initial_alpha: f64) -> Settings {
+    Settings { dctcp: crate::transport::congestion::dctcp::Config { g, initial_alpha }, ..Settings::default() }
+}
+
+fn alpha(s: &TcpSender) -> f64 {
+    let Control::Dctcp(dctcp) = &s.control else { panic!("DCTCP") };
+    dctcp.alpha()
 }
 
 pub(super) fn us(us: u64) -> Time {
@@ -103,10 +114,10 @@ fn slow_start_doubles_and_the_last_segment_is_short() {
 fn a_segment_goes_only_if_it_fits_whole() {
     let config = new_reno();
     let mut s = TcpSender::new(&config, 10 * MSS);
-    s.cwnd = 2 * MSS + 999;
+    s.window.cwnd = 2 * MSS + 999;
     assert_eq!(send(&mut s, &config, us(0)), [0, 1]);
     let mut s = TcpSender::new(&config, 2 * MSS + 999);
-    s.cwnd = 2 * MSS + 999;
+    s.window.cwnd = 2 * MSS + 999;
     assert_eq!(send(&mut s, &config, us(0)), [0, 1, 2]);
     // The receiver's bound holds for a window that is larger.
     let config = TcpConfig { max_window: 3, initial_window: 10, ..config };
@@ -299,12 +310,12 @@ fn a_timeout_ends_a_recovery() {
 
 #[test]
 fn dctcp_cuts_by_alpha_once_per_window() {
-    let config = TcpConfig { kind: Kind::Dctcp, initial_window: 8, dctcp_g: 0.5, ..new_reno() };
+    let config = TcpConfig { kind: Kind::Dctcp, initial_window: 8, control: estimating(0.5, 1.0), ..new_reno() };
     let mut s = TcpSender::new(&config, 1000 * MSS);
     assert_eq!(send(&mut s, &config, us(0)), (0..8).collect::<Vec<_>>());
     // First ACK, unmarked: ends the empty window with M = 0, alpha 1 -> 1/2. Slow start: cwnd 9.
     ack(&mut s, &config, us(100), 1, false);
-    assert_eq!((s.alpha(), s.cwnd()), (0.5, 9 * MSS));
+    assert_eq!((alpha(&s), s.cwnd()), (0.5, 9 * MSS));
     assert_eq!(send(&mut s, &config, us(100)), [8, 9]);
     // Marked: 9000 * (1 - 1/4) = 6750, once for what is in flight (up to 10).
     for k in 2..=5 {
@@ -316,7 +327,7 @@ fn dctcp_cuts_by_alpha_once_per_window() {
         ack(&mut s, &config, us(102), k, false);
     }
     // Window 1 ended when 9 > 8 was acknowledged: of 8 segments (2 to 9) 4 were marked, alpha stays 1/2.
-    assert_eq!((s.alpha(), s.cwnd()), (0.5, 6750));
+    assert_eq!((alpha(&s), s.cwnd()), (0.5, 6750));
     assert_eq!(send(&mut s, &config, us(103)), (10..16).collect::<Vec<_>>());
     // Beyond 10 the next mark counts: 6750 * 3/4 = 5062.5, whole bytes.
     ack(&mut s, &config, us(200), 11, true);
@@ -334,16 +345,16 @@ fn dctcp_does_not_cut_below_two_segments_nor_raise_by_cutting() {
         send(&mut s, &config, us(k));
         ack(&mut s, &config, us(100 + k), k, true);
     }
-    assert_eq!((s.cwnd(), s.ssthresh(), s.alpha()), (2 * MSS, 2 * MSS, 1.0));
-    s.cwnd = MSS;
-    s.dctcp.reduced(0);
-    s.on_mark(&config);
+    assert_eq!((s.cwnd(), s.ssthresh(), alpha(&s)), (2 * MSS, 2 * MSS, 1.0));
+    s.window.cwnd = MSS;
+    s.reduced_until = 0;
+    s.on_mark(&config, us(0));
     assert_eq!((s.cwnd(), s.ssthresh()), (MSS, 2 * MSS));
 }
 
 #[test]
 fn dctcp_halves_for_a_loss_and_does_not_cut_in_recovery() {
-    let config = TcpConfig { kind: Kind::Dctcp, initial_window: 10, dctcp_initial_alpha: 0.0, ..new_reno() };
+    let config = TcpConfig { kind: Kind::Dctcp, initial_window: 10, control: estimating(0.0625, 0.0), ..new_reno() };
     let mut s = TcpSender::new(&config, 1000 * MSS);
     send(&mut s, &config, us(0));
     for _ in 0..3 {
@@ -354,7 +365,7 @@ fn dctcp_halves_for_a_loss_and_does_not_cut_in_recovery() {
     ack(&mut s, &config, us(200), 10, true);
     assert_eq!((s.ssthresh(), s.cwnd(), s.in_recovery()), (5 * MSS, 2 * MSS, false));
     // alpha was renewed by that ACK: all 10 segments marked, 15/16 * 0 + 1/16.
-    assert_eq!(s.alpha(), 0.0625);
+    assert_eq!(alpha(&s), 0.0625);
 }
 
 #[test]
@@ -380,7 +391,7 @@ fn new_reno_ignores_marks() {
     let mut s = TcpSender::new(&config, 100 * MSS);
     send(&mut s, &config, us(0));
     ack(&mut s, &config, us(100), 1, true);
-    assert_eq!((s.cwnd(), s.alpha()), (3 * MSS, 1.0));
+    assert_eq!(s.cwnd(), 3 * MSS);
 }
 
 #[test]

@@ -13,6 +13,8 @@
 use super::SackSender;
 use super::board::Delivery;
 use crate::transport::config::TcpConfig;
+use crate::transport::congestion::Window;
+use crate::transport::congestion::window::Control;
 use crate::transport::sack::Sack;
 use crate::transport::tcp::{Ack, TcpSender};
 use spinewise_policy::time::{Span, Time};
@@ -21,12 +23,12 @@ use spinewise_policy::time::{Span, Time};
 const PERSIST: u32 = 16;
 
 /// What a reduction of the window has changed, until it is known to have been right.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Undo {
     /// `snd_una` as the recovery began.
     una: u64,
-    cwnd: u64,
-    ssthresh: u64,
+    window: Window,
+    control: Control,
     /// Segments sent again since, and how many of those DSACK has not told of.
     sent: u32,
     open: u32,
@@ -221,26 +223,28 @@ impl SackSender {
         });
         rack.reorder_at = latest;
         if lost && !recovers {
-            self.save(self.tcp.cwnd, self.tcp.ssthresh);
+            self.save(self.tcp.window);
             self.enter_recovery(config);
         }
     }
 
     /// Remembers what the window was, as a reduction begins.
-    fn save(&mut self, cwnd: u64, ssthresh: u64) {
+    fn save(&mut self, window: Window) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         (rack.prr_delivered, rack.prr_out, rack.recover_fs) = (0, 0, self.tcp.flight().max(1));
         (rack.probe_end, rack.probe_at, rack.probing) = (None, Time::NEVER, false);
         let una = self.tcp.snd_una;
-        rack.undo = Some(Undo { una, cwnd, ssthresh, sent: 0, open: 0, first_at: Time::NEVER, first_end: 0 });
+        let control = self.tcp.control.clone();
+        rack.undo = Some(Undo { una, window, control, sent: 0, open: 0, first_at: Time::NEVER, first_end: 0 });
     }
 
     /// The reduction was wrong (RFC 4015 §3.2): nothing was lost but time.
     fn undo(&mut self) {
         let Some(undo) = self.rack.as_deref_mut().and_then(|rack| rack.undo.take()) else { return };
         let tcp = &mut self.tcp;
-        tcp.cwnd = tcp.cwnd.max(undo.cwnd);
-        tcp.ssthresh = tcp.ssthresh.max(undo.ssthresh);
+        tcp.window.cwnd = tcp.window.cwnd.max(undo.window.cwnd);
+        tcp.window.ssthresh = tcp.window.ssthresh.max(undo.window.ssthresh);
+        tcp.control.undo(&undo.control);
         tcp.leave_recovery();
         self.after_timeout = false;
         self.forced = false;
@@ -250,7 +254,7 @@ impl SackSender {
     /// RFC 6937 §3: the window of a recovery, after `delivered` further bytes have arrived.
     fn reduce(&mut self, config: &TcpConfig, delivered: u64) {
         let Some(rack) = self.rack.as_deref_mut().filter(|_| self.tcp.in_recovery && delivered > 0) else { return };
-        let (pipe, ssthresh, mss) = (self.board.pipe(), self.tcp.ssthresh, u64::from(config.mss));
+        let (pipe, ssthresh, mss) = (self.board.pipe(), self.tcp.window.ssthresh, u64::from(config.mss));
         rack.prr_delivered += delivered;
         let more = if pipe > ssthresh {
             let due = u128::from(rack.prr_delivered) * u128::from(ssthresh);
@@ -260,7 +264,7 @@ impl SackSender {
             let limit = rack.prr_delivered.saturating_sub(rack.prr_out).max(delivered) + mss;
             limit.min(ssthresh - pipe)
         };
-        self.tcp.cwnd = pipe + more;
+        self.tcp.window.cwnd = pipe + more;
     }
 
     /// A timer of RACK-TLP has expired, or the retransmission timeout: was it only the former?
@@ -280,11 +284,11 @@ impl SackSender {
         (reorder || probe) && self.tcp.deadline > now
     }
 
-    /// RFC 8985 §6.3: what the retransmission timeout says is lost. `before` are `cwnd` and `ssthresh` before it, unless
+    /// RFC 8985 §6.3: what the retransmission timeout says is lost. `before` is the window before it, unless
     /// a recovery was under way.
-    pub(super) fn rack_timeout(&mut self, config: &TcpConfig, now: Time, before: Option<(u64, u64)>) {
-        if let Some((cwnd, ssthresh)) = before {
-            self.save(cwnd, ssthresh);
+    pub(super) fn rack_timeout(&mut self, config: &TcpConfig, now: Time, before: Option<Window>) {
+        if let Some(window) = before {
+            self.save(window);
         }
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let srtt = self.tcp.srtt().unwrap_or_default();
@@ -324,8 +328,8 @@ impl SackSender {
         }
         if repaired && !self.tcp.in_recovery && !self.after_timeout {
             // The probe has hidden a loss from the congestion control.
-            self.tcp.ssthresh = self.tcp.half_flight(config);
-            self.tcp.cwnd = self.tcp.cwnd.min(self.tcp.ssthresh);
+            self.tcp.window.ssthresh = self.tcp.threshold(config);
+            self.tcp.window.cwnd = self.tcp.window.cwnd.min(self.tcp.window.ssthresh);
             self.tcp.mark_loss();
         }
     }

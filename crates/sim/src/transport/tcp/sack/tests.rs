@@ -50,7 +50,7 @@ fn two_losses_are_repaired_in_one_recovery() {
     // 3 arrives: half of twelve, and the first again whatever the pipe (step 4.3).
     let out = ack(&mut s, &config, us(100), 0, &[(1, 4)]);
     assert!(out.entered_recovery && out.dupack3);
-    assert_eq!((s.tcp.cwnd, s.tcp.ssthresh, s.board.pipe()), (6 * MSS, 6 * MSS, 8 * MSS));
+    assert_eq!((s.tcp.cwnd(), s.tcp.ssthresh(), s.board.pipe()), (6 * MSS, 6 * MSS, 8 * MSS));
     assert_eq!(send(&mut s, &config, us(100)), [again(0)]);
     // 5 and 6 arrive: pipe 9, 8, 7. Nothing fits.
     for to in [6, 7] {
@@ -75,7 +75,7 @@ fn two_losses_are_repaired_in_one_recovery() {
     ack(&mut s, &config, us(201), 12, &[]);
     assert!(!s.tcp.in_recovery);
     assert_eq!(send(&mut s, &config, us(201)), [17]);
-    assert_eq!((s.tcp.cwnd, s.tcp.retransmits, s.tcp.fast_retransmits, s.tcp.timeouts), (6 * MSS, 2, 1, 0));
+    assert_eq!((s.tcp.cwnd(), s.tcp.retransmits, s.tcp.fast_retransmits, s.tcp.timeouts), (6 * MSS, 2, 1, 0));
 }
 
 /// Eight segments and no more; 0, 6 and 7 are lost.
@@ -89,7 +89,7 @@ fn the_end_of_a_flow_is_rescued() {
         assert!(send(&mut s, &config, us(100)).is_empty());
     }
     ack(&mut s, &config, us(100), 0, &[(1, 4)]);
-    assert_eq!((send(&mut s, &config, us(100)), s.tcp.cwnd), (vec![again(0)], 4 * MSS));
+    assert_eq!((send(&mut s, &config, us(100)), s.tcp.cwnd()), (vec![again(0)], 4 * MSS));
     ack(&mut s, &config, us(101), 0, &[(1, 5)]);
     assert!(send(&mut s, &config, us(101)).is_empty());
     // Pipe 3: nothing is lost, nothing new, no hole below the highest that is told of: the rescue (rule 4).
@@ -115,7 +115,7 @@ fn after_a_timeout_what_has_arrived_is_left_out() {
     assert_eq!(send(&mut s, &config, us(100)), [10, 11]);
     let at = s.deadline().unwrap();
     assert_eq!(s.on_timeout(&config, at), Expired::Timeout);
-    assert_eq!((s.tcp.cwnd, s.tcp.ssthresh, s.board.pipe()), (MSS, 6 * MSS, 0));
+    assert_eq!((s.tcp.cwnd(), s.tcp.ssthresh(), s.board.pipe()), (MSS, 6 * MSS, 0));
     let later = at + Span::from_us(100);
     let mut sent = vec![send(&mut s, &config, at)];
     for next in [1, 2, 3, 4, 7] {
@@ -168,9 +168,9 @@ fn bursts_are_bounded() {
     ack(&mut s, &config, us(200), 3, &[]);
     assert_eq!(send(&mut s, &config, us(200)), [4, 5, 6, 7]);
     // A full window forfeits what an event would have let go.
-    s.tcp.cwnd = 5 * MSS;
+    s.tcp.window.cwnd = 5 * MSS;
     ack(&mut s, &config, us(201), 3, &[]);
     ack(&mut s, &config, us(201), 3, &[]);
-    s.tcp.cwnd = 50 * MSS;
+    s.tcp.window.cwnd = 50 * MSS;
     assert_eq!(send(&mut s, &config, us(201)).len(), 2);
 }

@@ -68,10 +68,10 @@ fn three_overtaking_are_enough_before_reordering_is_seen() {
     assert!(out.entered_recovery);
     // 0 is resent. That answers its first transmission, so the loss was none: RFC 4015.
     assert_eq!(send(&mut s, &config, us(103))[0], again(0));
-    let before = s.tcp.cwnd;
+    let before = s.tcp.cwnd();
     ack(&mut s, &config, us(110), 4, &[]);
     assert!(!s.tcp.in_recovery && rack(&s).reordering_seen);
-    assert!(s.tcp.cwnd >= 10 * MSS && before < 10 * MSS, "{before}, {}", s.tcp.cwnd);
+    assert!(s.tcp.cwnd() >= 10 * MSS && before < 10 * MSS, "{before}, {}", s.tcp.cwnd());
 }
 
 /// Ten segments over two paths, one of them half a round trip longer: RFC 8985's first window is a quarter, and a flow
@@ -152,7 +152,7 @@ fn a_spurious_retransmission_is_undone_by_dsack() {
     let told = Sack::of(&[(0, MSS)]);
     s.on_ack(&config, us(203), &Ack { cumulative: 6 * MSS, echo, ece: false, echo_retransmit: true }, &told);
     assert_eq!((s.spurious, rack(&s).reo_wnd_mult), (1, 2));
-    assert!(s.tcp.cwnd >= 10 * MSS && !s.tcp.in_recovery);
+    assert!(s.tcp.cwnd() >= 10 * MSS && !s.tcp.in_recovery);
 }
 
 #[test]
@@ -165,13 +165,13 @@ fn the_tail_is_probed() {
     }
     // 4 is lost. Two round trips behind the last ACK the highest segment goes again, and no window is cut.
     assert_eq!(s.deadline(), Some(us(303)));
-    let cwnd = s.tcp.cwnd;
+    let cwnd = s.tcp.cwnd();
     assert_eq!(s.on_timeout(&config, us(303)), Expired::Other);
     assert_eq!(send(&mut s, &config, us(303)), [again(4)]);
     // No probe of a probe: the next timer is the retransmission timeout, from here.
     assert_eq!(s.deadline(), Some(us(10_303)));
     assert!(ack(&mut s, &config, us(403), 5, &[]).done);
-    assert_eq!((s.tcp.timeouts, s.tcp.fast_retransmits, s.tcp.retransmits, s.tcp.cwnd), (0, 0, 1, cwnd));
+    assert_eq!((s.tcp.timeouts, s.tcp.fast_retransmits, s.tcp.retransmits, s.tcp.cwnd()), (0, 0, 1, cwnd));
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn the_reduction_is_proportional() {
     // Two by limited transmit; then, of 22 in flight, 17 arrivals (of the third on) let go 17 * 11 / 22, rounded. In the
     // end the pipe is below half, as one was lost: one more fills it up.
     assert_eq!(sent[..3], [20, 21, again(0)]);
-    assert_eq!((s.tcp.ssthresh, s.board.pipe(), sent.len()), (11 * MSS, 11 * MSS, 2 + 8 + 1));
+    assert_eq!((s.tcp.ssthresh(), s.board.pipe(), sent.len()), (11 * MSS, 11 * MSS, 2 + 8 + 1));
 }
 
 #[test]
@@ -252,6 +252,6 @@ fn a_timeout_takes_back_only_what_is_late() {
     assert_eq!(send(&mut s, &config, at), [10]);
     let at = s.deadline().unwrap();
     assert_eq!(s.on_timeout(&config, at), Expired::Timeout);
-    assert_eq!((s.tcp.cwnd, s.board.pipe()), (MSS, 0));
+    assert_eq!((s.tcp.cwnd(), s.board.pipe()), (MSS, 0));
     assert_eq!(send(&mut s, &config, at), [again(0)]);
 }

@@ -1,8 +1,44 @@
-//! Linked Increases (RFC 6356).
+//! Linked Increases (RFC 6356): the windows of the subflows of one connection grow together.
 
+use super::reno::Reno;
+use super::{About, Acked, Controller, NoKeys, Start, Window};
 use spinewise_policy::time::Span;
 
-/// The window, in bytes, as which each subflow's shall grow in congestion avoidance, unless its own is larger: `cwnd_total`
+/// What people read of it.
+pub(super) const ABOUT: About = About {
+    about: "MPTCP: subflows of TCP NewReno, their increase coupled (LIA), the least round-trip time first",
+    source: "RFC 8684, RFC 6356, Raiciu et al. (SIGCOMM 2011)",
+};
+
+/// Reno that grows no faster than the connection may.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lia {
+    reno: Reno,
+    /// The window grows as one of this size would, if that is larger.
+    coupled: u64,
+}
+
+impl Controller for Lia {
+    type Config = NoKeys;
+
+    fn new(_: &NoKeys, _: &Start) -> Self {
+        Self::default()
+    }
+
+    fn grow(&mut self, _: &NoKeys, window: &mut Window, ack: &Acked) {
+        self.reno.count(window, window.cwnd.max(self.coupled), ack); // RFC 6356 eq. (1)
+    }
+
+    fn restart(&mut self) {
+        self.reno.restart();
+    }
+
+    fn couple(&mut self, window: u64) {
+        self.coupled = window;
+    }
+}
+
+/// The window, in bytes, as which that of each subflow grows in congestion avoidance, unless its own is larger: `cwnd_total`
 /// / `alpha` of RFC 6356. `subflows` are windows in bytes with smoothed round-trip times; those that have no sample are
 /// to be left out. 0 without any.
 ///

@@ -13,8 +13,72 @@
 //! alpha, as the public code has it. Slots and checks that change nothing are stepped over, so that a long silence is
 //! cheap: alpha is worked out only when it is needed, and is zero once it is too small to tell.
 
-use super::config::DcqcnConfig;
+use super::{About, Controller, Start, Window};
+use crate::keys::{Default, Kind, LARGEST_EXACT, Unit, Zero, keys};
 use spinewise_policy::time::{Span, Time};
+
+/// What people read of it.
+pub(super) const ABOUT: About = About {
+    about: "rates cut by congestion notifications, rising with time and bytes",
+    source: "DCQCN (SIGCOMM 2015), the public ns-3 code of ConWeave (SIGCOMM 2023)",
+};
+
+keys! {
+    /// The parameters of DCQCN's reaction point (§3.1 and §5 of its paper). The defaults are those of ConWeave's public
+    /// code at 100 Gbps. It derives the increases from the rate of the link (10 and 25 times a 25th of the Gbps, in Mbps),
+    /// and calls them 40 and 100 Mbps.
+    #[derive(PartialEq)]
+    DcqcnConfig {
+        /// Weight g of one slot in DCQCN's alpha (DCQCN, SIGCOMM 2015, section 3.1).
+        g as "dcqcn_g": f64, Kind::Positive { max: 1.0 }, Default::Number(1.0 / 256.0);
+        /// Alpha as the first CNP arrives.
+        initial_alpha as "dcqcn_initial_alpha": f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Number(1.0);
+        /// Length of a slot of alpha.
+        alpha_timer as "dcqcn_alpha_timer_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(1.0);
+        /// A rate is cut at most this often, at instants counted from the first CNP; 0 cuts it on each CNP.
+        decrease_interval as "dcqcn_decrease_interval_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(4.0);
+        /// The rate rises each time this has passed.
+        increase_timer as "dcqcn_increase_timer_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(300.0);
+        /// The rate rises each time this many bytes have been sent; 0 = not.
+        byte_counter as "dcqcn_byte_counter_bytes": u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(0.0);
+        /// Rises after a cut that only halve the distance to the target.
+        fast_recovery_steps as "dcqcn_fast_recovery_steps": u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Number(1.0);
+        /// Additive increase of the target rate.
+        additive_increase as "dcqcn_additive_increase_gbps": u64, Kind::Rate(Zero::Allowed), Default::Number(0.04);
+        /// Hyper increase of the target rate.
+        hyper_increase as "dcqcn_hyper_increase_gbps": u64, Kind::Rate(Zero::Allowed), Default::Number(0.1);
+        /// Least rate.
+        min_rate as "dcqcn_min_rate_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.1);
+        /// Does every cut set the target to the rate before it? Otherwise only a cut after a rise does.
+        clamp_target as "dcqcn_clamp_target": bool, Kind::Bool, Default::Bool(false);
+        also {
+            /// A CNP that arrives as a slot of alpha ends belongs to that slot: ns-3 plans an arrival a link's delay ahead,
+            /// the end of a slot 1 µs ahead, and does first what was planned first.
+            cnp_before_slot: bool = false;
+        }
+    }
+}
+
+impl DcqcnConfig {
+    /// DCQCN, §5.2: g = 1/256, timers of 55 us, a byte counter of 10 MB, F = 5, 40 Mbps. The analysis there leaves hyper
+    /// increase out and no value is printed; it is the additive one here.
+    pub fn paper() -> Self {
+        Self {
+            g: 1.0 / 256.0,
+            initial_alpha: 1.0,
+            alpha_timer: Span::from_us(55),
+            decrease_interval: Span::ZERO,
+            increase_timer: Span::from_us(55),
+            byte_counter: 10_000_000,
+            fast_recovery_steps: 5,
+            additive_increase: 40_000_000,
+            hyper_increase: 40_000_000,
+            min_rate: 40_000_000,
+            clamp_target: true,
+            cnp_before_slot: false,
+        }
+    }
+}
 
 /// Below this alpha is zero: the cut it makes is less than a bit per second at any rate of a link.
 pub(super) const LEAST_ALPHA: f64 = 1.0 / (1_u64 << 48) as f64;
@@ -49,9 +113,29 @@ pub struct Dcqcn {
     cut_due: bool,
 }
 
+impl Controller for Dcqcn {
+    type Config = DcqcnConfig;
+
+    fn new(config: &DcqcnConfig, start: &Start) -> Self {
+        Dcqcn::at(config, start.rate)
+    }
+
+    fn on_mark(&mut self, config: &DcqcnConfig, _: &mut Window, now: Time) {
+        self.on_cnp(config, now);
+    }
+
+    #[inline(always)]
+    fn on_send(&mut self, config: &DcqcnConfig, now: Time, wire: u32) -> u64 {
+        self.advance(config, now);
+        let rate = self.rate;
+        self.count(config, wire);
+        rate
+    }
+}
+
 impl Dcqcn {
     /// At the full rate of the link, bits per second.
-    pub fn new(config: &DcqcnConfig, line: u64) -> Self {
+    pub fn at(config: &DcqcnConfig, line: u64) -> Self {
         Self {
             rate: line,
             target: line,
@@ -97,7 +181,7 @@ impl Dcqcn {
 
     /// `bytes` on the wire leave at `now`, for which the rate has been advanced.
     #[inline]
-    pub fn on_send(&mut self, config: &DcqcnConfig, bytes: u32) {
+    fn count(&mut self, config: &DcqcnConfig, bytes: u32) {
         if config.byte_counter == 0 || self.alpha_at == Time::NEVER {
             return;
         }

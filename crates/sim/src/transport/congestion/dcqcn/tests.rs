@@ -158,14 +158,14 @@ impl ByEvents<'_> {
 
 /// The same from the lazy machine.
 fn lazily(config: &DcqcnConfig, touches: &[(u64, Touch)]) -> Vec<(u64, u64, u64)> {
-    let mut machine = Dcqcn::new(config, LINE);
+    let mut machine = Dcqcn::at(config, LINE);
     let after = |&(at, touch): &(u64, Touch)| {
         let now = Time(at);
         match touch {
             Touch::Cnp => machine.on_cnp(config, now),
             Touch::Send(bytes) => {
                 machine.advance(config, now);
-                machine.on_send(config, bytes);
+                machine.count(config, bytes);
             }
             Touch::Look => machine.advance(config, now),
         }
@@ -176,7 +176,7 @@ fn lazily(config: &DcqcnConfig, touches: &[(u64, Touch)]) -> Vec<(u64, u64, u64)
 
 /// Both presets, and one where slots, rises and checks often fall together.
 fn configs() -> [DcqcnConfig; 4] {
-    let public = DcqcnConfig::conweave_ns3();
+    let public = DcqcnConfig::defaults();
     let crowded = DcqcnConfig {
         alpha_timer: Span(1000),
         decrease_interval: Span(3000),
@@ -229,8 +229,8 @@ fn a_long_silence_is_the_same_in_one_step() {
 
 #[test]
 fn alpha_halves_in_177_microseconds() {
-    let config = DcqcnConfig::conweave_ns3();
-    let mut machine = Dcqcn::new(&config, LINE);
+    let config = DcqcnConfig::defaults();
+    let mut machine = Dcqcn::at(&config, LINE);
     machine.on_cnp(&config, Time::ZERO);
     let at = |us: u64| machine.alpha(&config, Time(us * US));
     // ln 2 / -ln(255/256) = 177.1 slots.
@@ -240,8 +240,8 @@ fn alpha_halves_in_177_microseconds() {
 
 #[test]
 fn the_first_check_halves_a_rate_with_a_cnp_in_every_slot() {
-    let config = DcqcnConfig::conweave_ns3();
-    let mut machine = Dcqcn::new(&config, LINE);
+    let config = DcqcnConfig::defaults();
+    let mut machine = Dcqcn::at(&config, LINE);
     for slot in 0..4 {
         machine.on_cnp(&config, Time(slot * US + slot));
         assert_eq!(machine.rate(), LINE, "a CNP by itself changes no rate");
@@ -261,8 +261,8 @@ fn the_first_check_halves_a_rate_with_a_cnp_in_every_slot() {
 
 #[test]
 fn rises_by_hand() {
-    let config = DcqcnConfig::conweave_ns3();
-    let mut machine = Dcqcn::new(&config, LINE);
+    let config = DcqcnConfig::defaults();
+    let mut machine = Dcqcn::at(&config, LINE);
     machine.on_cnp(&config, Time::ZERO);
     let cut = 4 * US + 1000;
     machine.advance(&config, Time(cut));
@@ -286,12 +286,12 @@ fn rises_by_hand() {
 #[test]
 fn the_paper_cuts_on_each_cnp_and_rises_with_bytes() {
     let config = DcqcnConfig::paper();
-    let mut machine = Dcqcn::new(&config, LINE);
+    let mut machine = Dcqcn::at(&config, LINE);
     machine.on_cnp(&config, Time::ZERO);
     assert_eq!((machine.rate(), machine.target()), (LINE / 2, LINE), "alpha is 1 at first");
-    machine.on_send(&config, 9_999_999);
+    machine.count(&config, 9_999_999);
     assert_eq!(machine.rate(), LINE / 2);
-    machine.on_send(&config, 1);
+    machine.count(&config, 1);
     assert_eq!(machine.rate(), LINE * 3 / 4);
     // Alpha stays at 1 with eq. (1) and decays only after a whole timer without a CNP.
     machine.on_cnp(&config, Time(54 * US));

@@ -1,0 +1,294 @@
+//! Congestion control: how much a flow may have under way, and how fast it may send.
+//!
+//! A controller is told what happens to its flow and answers with a window, a rate or both. It knows nothing of what is
+//! lost, of what is sent again, or of packets: that is loss recovery ([`super::tcp`], [`super::tcp::sack`],
+//! [`super::rdma::sender`]), which combines with any controller of its family.
+//!
+//! | event | hook |
+//! |---|---|
+//! | new data is acknowledged: bytes, round trip, mark | [`Controller::on_ack`] |
+//! | the same outside recovery, and the window was full: it may grow by congestion avoidance | [`Controller::grow`] |
+//! | the network marked a packet (ECN-Echo, CNP), at most once in a window for windows | [`Controller::on_mark`] |
+//! | a loss | [`Controller::on_loss`] |
+//! | the window was cut for whatever reason | [`Controller::restart`] |
+//! | the loss was none | [`Controller::undo`] |
+//! | a packet leaves | [`Controller::on_send`] |
+//!
+//! A family is what one transport can be driven by: windows drive TCP, rates drive queue pairs. Each controller is one
+//! file with its keys and one line below. Of a family the registry makes `Kind` (which one, by name), `Settings` (the
+//! parameters of each) and `Control` (the state of the one that runs: an enum in place, so a flow's row holds it and an
+//! acknowledgement costs no pointer).
+
+use crate::keys::Key;
+use spinewise_policy::time::{Span, Time};
+
+pub mod dcqcn;
+pub mod dctcp;
+mod ecn;
+pub mod lia;
+mod reno;
+
+/// What people read of a controller.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// What it does.
+    pub about: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
+}
+
+/// What a flow may have under way, bytes. Loss recovery writes it, too, while it lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The congestion window.
+    pub cwnd: u64,
+    /// The slow-start threshold ([`u64::MAX`]: unlimited).
+    pub ssthresh: u64,
+}
+
+/// How a flow begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// Bits per second at which its host can send.
+    pub rate: u64,
+}
+
+/// An acknowledgement of new data.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked {
+    /// When it arrived.
+    pub now: Time,
+    /// Bytes acknowledged for the first time.
+    pub bytes: u64,
+    /// The next byte the receiver expects, and the next byte to be sent.
+    pub cumulative: u64,
+    /// See `cumulative`.
+    pub next: u64,
+    /// It echoes a mark.
+    pub marked: bool,
+    /// Payload of a full packet.
+    pub mss: u64,
+    /// Its round-trip time, and the smoothed one.
+    pub rtt: Span,
+    /// See `rtt`.
+    pub srtt: Span,
+}
+
+/// What is done about marks of the network (ECN).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// Packets are not ECN-capable, so there are none.
+    Unheard,
+    /// RFC 3168: receivers repeat a mark until the sender says that it has reduced its window (CWR). What is sent again is
+    /// not ECN-capable (§6.1.5).
+    Repeated,
+    /// RFC 8257 §3.2: receivers say of each packet whether it was marked.
+    Counted,
+}
+
+/// A congestion control. Hooks that do nothing need not be written.
+pub trait Controller: Clone + std::fmt::Debug {
+    /// Its parameters.
+    type Config;
+
+    /// At the start of a flow.
+    fn new(config: &Self::Config, start: &Start) -> Self;
+
+    /// What is done about marks.
+    fn marks(_: &Self::Config) -> Marks {
+        Marks::Unheard
+    }
+
+    /// New data is acknowledged, in recovery or not.
+    fn on_ack(&mut self, _: &Self::Config, _: &mut Window, _: &Acked) {}
+
+    /// The same in congestion avoidance, of a window that was used: it may grow.
+    fn grow(&mut self, _: &Self::Config, _: &mut Window, _: &Acked) {}
+
+    /// A mark calls for a smaller window, or a lower rate.
+    fn on_mark(&mut self, _: &Self::Config, _: &mut Window, _: Time) {}
+
+    /// A loss, with `flight` bytes under way: the new slow-start threshold (RFC 5681 eq. 4).
+    fn on_loss(&mut self, _: &Self::Config, _: &Window, flight: u64) -> u64 {
+        flight / 2
+    }
+
+    /// The window has been cut, for a mark or a loss: what was counted towards its growth is void.
+    fn restart(&mut self) {}
+
+    /// The last loss was none: the window is as it was `before` (RFC 4015).
+    fn undo(&mut self, _before: &Self) {}
+
+    /// The window grows as one of `window` bytes would, if that is larger (RFC 6356).
+    fn couple(&mut self, _window: u64) {}
+
+    /// A packet of `wire` bytes leaves at `now`. Returns the rate that paces it, bits per second.
+    fn on_send(&mut self, _: &Self::Config, _now: Time, _wire: u32) -> u64 {
+        u64::MAX
+    }
+}
+
+/// Makes the types of a family of its controllers: `name in specs: Variant(type) = what people read;`.
+macro_rules! controllers {
+    ($(#[$meta:meta])* $family:ident { $( $name:ident: $variant:ident($type:ty) = $about:expr; )+ }) => {
+        $(#[$meta])*
+        pub mod $family {
+            use super::*;
+
+            /// Which controller of this family.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            #[allow(missing_docs)] // `Kind::about` says it.
+            pub enum Kind { $($variant),+ }
+
+            impl Kind {
+                /// Every one, in the order of the registry.
+                pub const ALL: &'static [Kind] = &[$(Kind::$variant),+];
+                /// Their names.
+                pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
+
+                /// The name in specs.
+                pub const fn name(self) -> &'static str {
+                    Self::NAMES[self as usize]
+                }
+
+                /// What people read of it.
+                pub const fn about(self) -> &'static About {
+                    match self { $( Kind::$variant => $about, )+ }
+                }
+
+                /// Its own keys.
+                pub(crate) const fn keys(self) -> &'static [Key] {
+                    match self { $( Kind::$variant => <<$type as Controller>::Config>::KEYS, )+ }
+                }
+            }
+
+            impl crate::keys::Field for Kind {
+                fn from_plain(plain: Option<crate::keys::Plain>) -> Option<Self> {
+                    let Some(crate::keys::Plain::Text(word)) = plain else { return None };
+                    Kind::ALL.iter().copied().find(|kind| kind.name() == word)
+                }
+
+                fn plain(&self, _: crate::keys::Kind) -> Option<crate::keys::Plain> {
+                    Some(crate::keys::Plain::Text(self.name().into()))
+                }
+            }
+
+            /// The parameters of each controller.
+            #[derive(Clone, Debug, PartialEq)]
+            #[allow(missing_docs)]
+            pub struct Settings { $( pub $name: <$type as Controller>::Config, )+ }
+
+            impl Default for Settings {
+                fn default() -> Self {
+                    Settings { $( $name: <<$type as Controller>::Config>::defaults(), )+ }
+                }
+            }
+
+            impl Settings {
+                /// What `kind` does about marks.
+                #[inline(always)]
+                pub fn marks(&self, kind: Kind) -> Marks {
+                    match kind { $( Kind::$variant => <$type as Controller>::marks(&self.$name), )+ }
+                }
+
+                /// Reads the keys of `kind`; the others stay as they are.
+                pub(crate) fn read<S: crate::keys::Source>(&mut self, kind: Kind, source: &mut S) -> Result<(), S::Error> {
+                    match kind { $( Kind::$variant => self.$name = <<$type as Controller>::Config>::read(source)?, )+ }
+                    Ok(())
+                }
+
+                /// The values of the keys of `kind`.
+                pub(crate) fn values(&self, kind: Kind) -> serde_json::Map<String, serde_json::Value> {
+                    match kind { $( Kind::$variant => self.$name.values(), )+ }
+                }
+            }
+
+            /// The controller of a flow.
+            #[derive(Clone, Debug)]
+            #[allow(missing_docs)]
+            pub enum Control { $( $variant($type), )+ }
+
+            #[allow(dead_code)] // A family need not use every hook.
+            impl Control {
+                /// One of `kind`.
+                pub fn new(kind: Kind, settings: &Settings, start: &Start) -> Self {
+                    match kind { $( Kind::$variant => Control::$variant(<$type>::new(&settings.$name, start)), )+ }
+                }
+
+                /// See [`Controller::on_ack`].
+                #[inline(always)]
+                pub fn on_ack(&mut self, settings: &Settings, window: &mut Window, ack: &Acked) {
+                    match self { $( Control::$variant(control) => control.on_ack(&settings.$name, window, ack), )+ }
+                }
+
+                /// See [`Controller::grow`].
+                #[inline(always)]
+                pub fn grow(&mut self, settings: &Settings, window: &mut Window, ack: &Acked) {
+                    match self { $( Control::$variant(control) => control.grow(&settings.$name, window, ack), )+ }
+                }
+
+                /// See [`Controller::on_mark`].
+                pub fn on_mark(&mut self, settings: &Settings, window: &mut Window, now: Time) {
+                    match self { $( Control::$variant(control) => control.on_mark(&settings.$name, window, now), )+ }
+                }
+
+                /// See [`Controller::on_loss`].
+                pub fn on_loss(&mut self, settings: &Settings, window: &Window, flight: u64) -> u64 {
+                    match self { $( Control::$variant(control) => control.on_loss(&settings.$name, window, flight), )+ }
+                }
+
+                /// See [`Controller::restart`].
+                pub fn restart(&mut self) {
+                    match self { $( Control::$variant(control) => control.restart(), )+ }
+                }
+
+                /// See [`Controller::undo`].
+                #[allow(irrefutable_let_patterns)] // in a family of one
+                pub fn undo(&mut self, before: &Control) {
+                    match self {
+                        $( Control::$variant(control) => {
+                            if let Control::$variant(before) = before {
+                                control.undo(before);
+                            }
+                        } )+
+                    }
+                }
+
+                /// See [`Controller::couple`].
+                pub fn couple(&mut self, window: u64) {
+                    match self { $( Control::$variant(control) => control.couple(window), )+ }
+                }
+
+                /// See [`Controller::on_send`].
+                #[inline(always)]
+                pub fn on_send(&mut self, settings: &Settings, now: Time, wire: u32) -> u64 {
+                    match self { $( Control::$variant(control) => control.on_send(&settings.$name, now, wire), )+ }
+                }
+            }
+        }
+    };
+}
+
+controllers! {
+    /// Windows: the congestion controls of TCP. `[transport] kind` names them.
+    window {
+        dctcp: Dctcp(dctcp::Dctcp) = &dctcp::ABOUT;
+        newreno: NewReno(reno::Reno) = &reno::NEWRENO;
+        reno: Reno(reno::Reno) = &reno::RENO;
+        ecn: Ecn(ecn::Ecn) = &ecn::ABOUT;
+        mptcp: Mptcp(lia::Lia) = &lia::ABOUT;
+    }
+}
+
+controllers! {
+    /// Rates: the congestion controls of queue pairs. `[transport] congestion_control` names them.
+    rate {
+        dcqcn: Dcqcn(dcqcn::Dcqcn) = &dcqcn::ABOUT;
+    }
+}
+
+crate::keys::keys! {
+    /// Of a controller without parameters.
+    #[derive(PartialEq)]
+    NoKeys {}
+}
