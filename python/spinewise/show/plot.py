@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,13 +75,18 @@ class Panel:
         return 2.0 ** (math.log2(x) + by) if self.log_x else x + by
 
 
+LEGEND_DENSITY, HANDLE = 14, 7
+"""Characters of a legend on an inch, and those that the line before a label takes."""
+
+
 def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = "") -> Figure:
     """Panels in rows of `columns`, one legend for all, the caption below."""
     rows = math.ceil(len(panels) / columns)
     labels = list(dict.fromkeys(curve.label for panel in panels for curve in panel.curves))
     looks = look(labels)
     with mpl.rc_context(STYLE):
-        made = Figure(figsize=(max(3.3 * columns, 5.0), 2.6 * rows + 1.0), layout="constrained")
+        width = max(3.3 * columns, 5.0)
+        made = Figure(figsize=(width, 2.6 * rows + 1.0), layout="constrained")
         grid = made.subplots(rows, columns, squeeze=False)
         for index in range(rows * columns):
             axes = grid[index // columns][index % columns]
@@ -97,10 +103,22 @@ def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = 
             made.legend(
                 [handles[legible(label)] for label in labels], [legible(label) for label in labels],
                 title=title or None,
-                loc="outside upper center", ncols=min(len(labels), 2 * columns if columns > 1 else 3),
+                loc="outside upper center", ncols=legend_columns(labels, columns, width),
             )  # fmt: skip
         made.supxlabel(wrapped(caption, columns), fontsize=7, color="#444444")
     return made
+
+
+def legend_columns(labels: Sequence[str], columns: int, width: float) -> int:
+    """How many columns of labels fit above `columns` panels, `width` inches wide in all; columns are filled in turn."""
+    most = min(len(labels), 2 * columns if columns > 1 else 3)
+    for many in range(most, 1, -1):
+        rows, longer = divmod(len(labels), many)
+        starts = [column * rows + min(column, longer) for column in range(many + 1)]
+        widths = [max(map(len, labels[first:last])) for first, last in itertools.pairwise(starts)]
+        if sum(HANDLE + width for width in widths) <= LEGEND_DENSITY * width:
+            return many
+    return 1
 
 
 def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, Any]]) -> None:
