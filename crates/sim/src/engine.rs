@@ -209,9 +209,8 @@ impl Sim {
     /// The first instant after `now` at which the pacing of a queue pair that has data left lets it send, whether or not
     /// its window does.
     fn next_available(&self, host: u32, now: Time) -> Option<Time> {
-        let started = self.hosts[host as usize].started(&self.flows);
-        let pairs = started.iter().filter_map(|&flow| self.flows.senders[flow as usize].as_deref()?.pair());
-        pairs.filter(|pair| pair.has_unsent()).map(|pair| pair.next_at()).filter(|&at| at > now).min()
+        let started = self.hosts[host as usize].started(&self.flows).iter();
+        started.filter_map(|&flow| self.flows.ends.paced_from(flow)).filter(|&at| at > now).min()
     }
 
     /// The flow that starts next at a host.

@@ -7,7 +7,7 @@ use crate::engine::Sim;
 use crate::log;
 use crate::setup::memory::{POINT_BYTES, RING, fabric_bytes};
 use crate::spec::{Spec, Stop, Traffic};
-use crate::transport::{Transport, UdpConfig};
+use crate::transport::UdpConfig;
 use crate::workload::dag::OPERATION_BYTES;
 use crate::workload::{FLOW_BYTES, FlowSpec, GATED_FLOW_BYTES, Workload};
 use serde_json::{Value, json};
@@ -80,12 +80,8 @@ impl Estimate {
         let (left, whole) = (spec.run.until.0.saturating_sub(flow.start.0), done.0.saturating_sub(flow.start.0).max(1));
         let part = (left as f64 / whole as f64).min(1.0);
         let packets = (flow.size.div_ceil(u64::from(sim.net.frame.mss)).max(1) as f64 * part).ceil() as u64;
-        let (acks, handshake) = match &sim.net.transport {
-            Transport::Tcp(tcp) => {
-                (packets.div_ceil(u64::from(tcp.delayed_ack.max(1))), if tcp.handshake { HANDSHAKE } else { 0 })
-            }
-            Transport::Rdma(_) => (packets, 0),
-        };
+        let acks = packets.div_ceil(u64::from(sim.flows.facts.answers_every));
+        let handshake = if sim.flows.facts.opens { HANDSHAKE } else { 0 };
         self.bytes += flow.size;
         self.packets += packets;
         self.packet_hops += (packets + acks + handshake) * hops;
@@ -171,10 +167,8 @@ impl Fluid<'_> {
     /// Slow start, from ten packets on.
     fn round_trips(&self, flow: &FlowSpec) -> Span {
         let packets = flow.size.div_ceil(u64::from(self.sim.net.frame.mss));
-        let rounds = match self.sim.net.transport {
-            Transport::Tcp(_) => u64::from((packets / 10 + 1).ilog2()) + 1,
-            Transport::Rdma(_) => 1,
-        };
+        let starts_slowly = self.sim.flows.facts.starts_slowly;
+        let rounds = if starts_slowly { u64::from((packets / 10 + 1).ilog2()) + 1 } else { 1 };
         self.sim.net.base_rtt * rounds
     }
 }

@@ -1,19 +1,16 @@
 //! The flows: what they are (fixed), what their ends know (made on first use, dropped when done), what became of them.
 
-mod connection;
 mod numbers;
+mod udp;
 
 use crate::gates::Gates;
 use crate::operations::Operations;
 use crate::packet::Packet;
-use crate::transport::resequencer::{Buffer, Rules};
-use crate::transport::{Opening, RdmaReceiver, RdmaSender, SackSender, TcpConfig, TcpReceiver, TcpSender};
-use crate::transport::{UdpConfig, UdpSender};
+use crate::transport::contract::Facts;
+use crate::transport::{Ends, Paced, Sending, UdpConfig};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate, Programme};
-pub use connection::{Assembly, Connection};
-use spinewise_policy::{Kind, Time, Way, hash};
-use std::collections::VecDeque;
+use spinewise_policy::{Kind, Time, hash};
 
 /// What became of a flow. The sender's and the receiver's fields are written by their own hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,124 +51,8 @@ pub struct Record {
     pub received: u64,
 }
 
-/// The machine at the sending end.
-#[derive(Debug)]
-pub enum Machine {
-    /// TCP without selective acknowledgements.
-    Tcp(TcpSender),
-    /// TCP with them.
-    Sack(Box<SackSender>),
-    /// TCP whose connection is not open yet.
-    Opening(Opening),
-    /// A queue pair.
-    Rdma(RdmaSender),
-    /// A connection of subflows.
-    Mptcp(Box<Connection>),
-    /// Paced; the sizes of packets that are due and not yet sent.
-    Udp(UdpSender, VecDeque<u32>),
-}
-
-impl Machine {
-    /// TCP with the recovery of its configuration; `tcp` has sent nothing yet.
-    pub fn tcp(config: &TcpConfig, tcp: TcpSender) -> Self {
-        if config.recovery.has_sack() {
-            Machine::Sack(Box::new(SackSender::new(config, tcp)))
-        } else {
-            Machine::Tcp(tcp)
-        }
-    }
-}
-
-/// The sending end of a flow.
-#[derive(Debug)]
-pub struct Sender {
-    /// Transport.
-    pub machine: Machine,
-    /// It stands in the NIC's round.
-    pub queued: bool,
-    /// When the planned retransmission timer fires, [`Time::NEVER`] if none is planned.
-    pub timer_at: Time,
-    /// Way of the last data packet.
-    pub last_way: Way,
-    /// Way of every outstanding segment by its first byte, kept only for schemes that ask for losses.
-    pub ways: VecDeque<(u64, Way)>,
-}
-
-impl Sender {
-    /// One that has sent nothing.
-    pub fn new(machine: Machine) -> Self {
-        Sender { machine, queued: false, timer_at: Time::NEVER, last_way: Way::ANY, ways: VecDeque::new() }
-    }
-}
-
-/// The machine at the receiving end.
-#[derive(Debug)]
-pub enum ReceivingMachine {
-    /// TCP.
-    Tcp(TcpReceiver),
-    /// A queue pair.
-    Rdma(RdmaReceiver),
-    /// A connection of subflows.
-    Mptcp(Assembly),
-}
-
-/// The receiving end of a flow.
-#[derive(Debug)]
-pub struct Receiver {
-    /// Transport.
-    pub machine: ReceivingMachine,
-    /// When the planned delayed-ACK timer fires, [`Time::NEVER`] if none is planned.
-    pub timer_at: Time,
-    /// What waits below TCP, where receivers hold data back.
-    pub waiting: Option<Box<Waiting>>,
-}
-
-/// Data that waits below TCP, with the instants it arrived at.
-#[derive(Debug)]
-pub struct Waiting {
-    /// The packets.
-    pub packets: Buffer<(Packet, Time)>,
-    /// When the planned timer fires, [`Time::NEVER`] if none is planned.
-    pub timer_at: Time,
-}
-
-impl Waiting {
-    /// Nothing.
-    pub fn new(rules: &Rules) -> Box<Self> {
-        Box::new(Waiting { packets: Buffer::new(rules), timer_at: Time::NEVER })
-    }
-}
-
-impl Receiver {
-    /// One that has been given nothing.
-    pub fn new(machine: ReceivingMachine) -> Box<Receiver> {
-        Box::new(Receiver { machine, timer_at: Time::NEVER, waiting: None })
-    }
-}
-
-impl ReceivingMachine {
-    /// When the delayed-ACK timer expires, if it runs.
-    #[inline]
-    pub fn deadline(&self) -> Option<Time> {
-        match self {
-            ReceivingMachine::Tcp(tcp) => tcp.deadline(),
-            ReceivingMachine::Rdma(_) | ReceivingMachine::Mptcp(_) => None,
-        }
-    }
-
-    /// Is every byte of the flow here?
-    #[inline]
-    pub fn is_complete(&self) -> bool {
-        match self {
-            ReceivingMachine::Tcp(tcp) => tcp.is_complete(),
-            ReceivingMachine::Rdma(pair) => pair.is_complete(),
-            ReceivingMachine::Mptcp(_) => false, // it goes with its last byte
-        }
-    }
-}
-
 /// All flows of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Flows {
     /// What they are, by flow number; sorted by start. Of a flow behind a gate the start is written when it starts.
     pub specs: Vec<FlowSpec>,
@@ -179,10 +60,12 @@ pub struct Flows {
     pub udp_of: Vec<u32>,
     /// Schedules of UDP flows.
     pub udp: Vec<UdpConfig>,
-    /// Sending ends.
-    pub senders: Vec<Option<Box<Sender>>>,
-    /// Receiving ends.
-    pub receivers: Vec<Option<Box<Receiver>>>,
+    /// Sending ends of UDP flows, by position in `udp`.
+    udp_ends: Vec<Option<Box<Sending<Paced>>>>,
+    /// Both ends of all others.
+    pub ends: Ends,
+    /// What their transport states of itself.
+    pub facts: Facts,
     /// What became of them.
     pub records: Vec<Record>,
     /// Flow numbers by sending host, in the order of starting by the clock: `by_host[first[h]..first[h + 1]]`.
@@ -231,33 +114,42 @@ impl Flows {
     /// From the specs of all flows, with schedules for those that are UDP, and what some of them wait for, which numbers
     /// flows as `list` does. Flows are numbered by start, and those that start at once by their hosts, or as they
     /// are listed where queue pairs have ports, which count up in that order.
-    pub fn new(mut list: Vec<Listed>, waits: Waits, hosts: u32, as_listed: bool) -> Self {
+    pub fn new(mut list: Vec<Listed>, waits: Waits, hosts: u32, as_listed: bool, ends: Ends) -> Self {
         let Waits { mut gates, mut programmes } = waits;
         let hosts_of = |flow: &FlowSpec| if as_listed { (0, 0, 0) } else { (flow.src, flow.dst, flow.entry) };
         let to = sort_by_key(&mut list, |(flow, _)| (flow.start, hosts_of(flow)));
         gates.iter_mut().for_each(|gate| gate.renumber(&to));
         programmes.iter_mut().for_each(|programme| programme.renumber(|flow| to[flow as usize]));
-        let mut flows = Flows::default();
-        for (spec, udp) in list {
-            flows.specs.push(spec);
-            flows.udp_of.push(udp.as_ref().map_or(TCP, |_| flows.udp.len() as u32));
-            flows.udp.extend(udp);
-        }
-        let n = flows.specs.len();
-        flows.senders.resize_with(n, || None);
-        flows.receivers.resize_with(n, || None);
-        flows.records.resize(n, Record::default());
-        flows.open = (0..n as u32).filter(|&flow| !flows.is_background(flow)).count() as u64;
-        flows.gates = Gates::new(gates, &flows.specs);
-        flows.operations = Operations::new(programmes, &flows.specs, hosts);
+        let udp_of = list.iter().scan(0, |next, (_, udp)| {
+            let place = *next;
+            *next += u32::from(udp.is_some());
+            Some(udp.as_ref().map_or(TCP, |_| place))
+        });
+        let udp_of = udp_of.collect();
+        let (specs, udp): (Vec<FlowSpec>, Vec<Option<UdpConfig>>) = list.into_iter().unzip();
+        let udp: Vec<UdpConfig> = udp.into_iter().flatten().collect();
+        let mut flows = Flows {
+            udp_of,
+            udp_ends: udp.iter().map(|_| None).collect(),
+            udp,
+            subflows: ends.paths() as u32,
+            facts: ends.facts(),
+            ends,
+            records: vec![Record::default(); specs.len()],
+            by_host: Vec::new(),
+            first: Vec::new(),
+            uplinks: Vec::new(),
+            gates: Gates::new(gates, &specs),
+            operations: Operations::new(programmes, &specs, hosts),
+            traffic_hash: 0,
+            open: 0,
+            alive: 0,
+            specs,
+        };
+        flows.open = (0..flows.specs.len() as u32).filter(|&flow| !flows.is_background(flow)).count() as u64;
         flows.plan_starts(hosts);
         flows.traffic_hash = flows.hash_traffic();
         flows
-    }
-
-    /// The same with so many subflows each, 0 without MPTCP.
-    pub fn with_subflows(self, subflows: u32) -> Self {
-        Flows { subflows, ..self }
     }
 
     /// The same with reroutes counted, if they are.
@@ -318,7 +210,7 @@ impl Flows {
 
     /// Has its sender been asked for anything yet?
     pub fn has_started(&self, flow: u32) -> bool {
-        self.senders[flow as usize].is_some() || self.records[flow as usize].packets > 0
+        self.ends.sends(flow) || self.paces(flow) || self.records[flow as usize].packets > 0
     }
 
     /// Source port (low half) and destination port of each flow: numbered per source host from 10,000 and per
@@ -353,20 +245,13 @@ impl Flows {
         }
     }
 
-    /// Is its connection not open yet, or one of subflows?
-    #[inline]
-    pub fn is_opening_or_mptcp(&self, flow: u32) -> bool {
-        let machine = self.senders[flow as usize].as_deref().map(|sender| &sender.machine);
-        matches!(machine, Some(Machine::Opening(_) | Machine::Mptcp(_)))
-    }
-
     /// Reads what `packet` will need at its destination, to have it in the cache.
     #[inline]
     pub fn touch(&self, packet: &Packet) -> u64 {
         match packet.kind {
-            Kind::Data => touch(self.receivers.get(packet.flow as usize), |end| end.timer_at),
-            Kind::Ack => touch(self.senders.get(packet.flow as usize), |end| end.timer_at),
-            _ => 0,
+            Kind::Data => self.ends.touch_receiver(packet.flow),
+            Kind::Ack => self.ends.touch_sender(packet.flow),
+            Kind::Probe | Kind::ProbeReply | Kind::Message | Kind::Pause => 0,
         }
     }
 
@@ -390,10 +275,4 @@ impl Flows {
     pub fn all_done(&self) -> bool {
         self.open == 0 && self.alive == 0 && self.operations.open == 0
     }
-}
-
-/// The timer of an end, 0 if there is none.
-#[inline(always)]
-fn touch<E>(slot: Option<&Option<Box<E>>>, timer: impl Fn(&E) -> Time) -> u64 {
-    slot.and_then(Option::as_deref).map_or(0, |end| timer(end).0)
 }

@@ -4,13 +4,10 @@
 //! for one. So nothing queues in the host, and marks come from the network. Acknowledgements, probes and messages are
 //! made by events; they are committed at once, behind what is already on its way out.
 
-mod account;
 mod ends;
-mod mptcp;
 mod nic;
 mod opening;
 mod operations;
-mod rdma;
 mod resequence;
 mod scheme;
 mod turns;
@@ -18,18 +15,15 @@ mod turns;
 use crate::bank::Bank;
 use crate::control::plan_ticks;
 use crate::faults::Frail;
-use crate::flows::{Flows, Machine};
+use crate::flows::Flows;
 use crate::link::Wires;
 use crate::log::{self, Log};
 use crate::net::Net;
-use crate::packet::{CWR, ECT, InHand, Packet, RETRANSMIT, SWITCH};
+use crate::packet::{InHand, Packet, RETRANSMIT, SWITCH};
 use crate::port::{AllRules, Counters, Pausing, Port};
 use crate::series::Counted;
 use crate::timers::{Timers, What};
-use crate::transport::Transport;
-use crate::transport::tcp::Segment;
-pub use account::keep_account;
-use account::{lost_way, note_way};
+use crate::transport::contract::{Arrival, Data, Order, Outgoing, Sender};
 use nic::Nic;
 use scheme::call;
 use spinewise_policy::{Event, Hooks, Kind, Span, Time, Verdict, Way};
@@ -78,7 +72,7 @@ pub struct Host {
     /// When the NIC pulls again, [`Time::NEVER`] if nobody waits.
     pub wake: Time,
     round: VecDeque<u32>,
-    /// Under RDMA, instead of the round.
+    /// Instead of the round, where the transport asks for turns.
     turns: Turns,
     /// Its plan.
     pub timers: Timers,
@@ -91,8 +85,8 @@ pub struct Host {
     tally: Tally,
     /// What its NIC had counted at the last sample.
     before: Counted,
-    /// Room for data that is passed on to TCP, and when it arrived.
-    ready: Vec<(Packet, Time)>,
+    /// Room for data that is passed on to its transport.
+    ready: Vec<Arrival>,
 }
 
 impl Host {
@@ -200,28 +194,23 @@ impl Host {
     /// A NIC that queues takes all that the transport gives now.
     #[cold]
     fn push(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
-        while stays(w, flow) {
+        while w.flows.stays(flow) {
             self.send_data(w, now, flow);
         }
     }
 
     /// A flow may send: it joins the round, and the NIC pulls if it is free.
     fn ready(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
-        if w.net.is_rdma() {
-            self.join_turns(w, now, flow);
-            return;
+        match w.flows.facts.order {
+            Order::Turns => self.join_turns(w, now, flow),
+            Order::Round if self.nic.queue.is_some() => self.push(w, now, flow),
+            Order::Round => {
+                if w.flows.enqueue(flow) {
+                    self.round.push_back(flow);
+                    self.set_going(w, now);
+                }
+            }
         }
-        if self.nic.queue.is_some() {
-            self.push(w, now, flow);
-            return;
-        }
-        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        if sender.queued {
-            return;
-        }
-        sender.queued = true;
-        self.round.push_back(flow);
-        self.set_going(w, now);
     }
 
     /// Lets the NIC pull, now or as soon as it is free.
@@ -240,10 +229,9 @@ impl Host {
             return;
         }
         let probe = self.wake;
-        if w.net.is_rdma() {
-            self.take_turn(w, now);
-        } else {
-            self.take_round(w, now);
+        match w.flows.facts.order {
+            Order::Turns => self.take_turn(w, now),
+            Order::Round => self.take_round(w, now),
         }
         if !self.parked.is_empty() {
             let sending = self.nic.pulled_until;
@@ -262,12 +250,12 @@ impl Host {
                 passed += 1;
                 continue;
             }
-            if !stays(w, flow) {
+            if !w.flows.stays(flow) {
                 continue;
             }
             self.send_data(w, now, flow);
             self.nic.pulled_until = self.nic.busy_until;
-            if stays(w, flow) {
+            if w.flows.stays(flow) {
                 self.round.push_back(flow);
             }
             if !self.round.is_empty() {
@@ -311,86 +299,86 @@ impl Host {
 
     #[inline(always)]
     fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
-        let spec = w.flows.specs[flow as usize];
-        if w.flows.is_opening_or_mptcp(flow) && !self.send_otherwise(w, now, flow) {
-            return;
-        }
-        let mut sent_in_full = false;
-        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        let flag = |flag: u8, on: bool| if on { flag } else { 0 };
-        let flags_of = |segment: &Segment, ecn: bool| {
-            flag(ECT, ecn) | flag(RETRANSMIT, segment.retransmit) | flag(CWR, segment.cwr)
-        };
-        let (segment, header, flags) = match (&mut sender.machine, &w.net.transport) {
-            (Machine::Tcp(tcp), Transport::Tcp(config)) => {
-                let segment = tcp.next_segment(config, now);
-                (segment, w.net.frame.header, flags_of(&segment, config.ect(segment.retransmit)))
+        match w.flows.ends.next(now, flow) {
+            Some((Outgoing::Data(data), timer)) => {
+                let packet = self.data_packet(w, flow, flow, data);
+                self.send(w, now, packet);
+                self.has_sent(w, (flow, timer));
             }
-            (Machine::Sack(tcp), Transport::Tcp(config)) => {
-                let segment = tcp.next_segment(config, now);
-                (segment, w.net.frame.header, flags_of(&segment, config.ect(segment.retransmit)))
-            }
-            (Machine::Rdma(pair), Transport::Rdma(config)) => {
-                let segment = pair.next_packet(config, self.nic.busy_until.max(now));
-                (segment, w.net.frame.header, flags_of(&segment, true))
-            }
-            (Machine::Udp(udp, due), _) => {
-                let bytes = due.pop_front().unwrap_or(0);
-                let before = u64::from(udp.packets()) - due.len() as u64 - 1;
-                let seq = before * u64::from(w.flows.udp[w.flows.udp_of[flow as usize] as usize].packet_bytes);
-                // Sent in full only now: the last packets may have waited for others at the NIC.
-                sent_in_full = due.is_empty() && udp.is_done();
-                (Segment { seq, len: bytes, retransmit: false, cwr: false }, 0, 0)
-            }
-            _ => unreachable!("all flows of a run have its transport"),
-        };
-        let id = self.id;
-        self.send(w, now, || Packet {
-            seq: segment.seq,
-            flow,
-            src: id,
-            dst: spec.dst,
-            wire: (segment.len + header) as u16,
-            payload: segment.len as u16,
-            way: Way::ANY,
-            echo: u16::from(spec.priority),
-            kind: Kind::Data,
-            flags,
-            ..Packet::default()
-        });
-        self.has_sent(w, flow);
-        if sent_in_full {
-            self.sent_in_full(w, now, flow);
+            Some((other, timer)) => self.send_otherwise(w, now, flow, (other, timer)),
+            None => self.send_udp(w, now, flow),
         }
     }
 
-    /// A data packet of a flow or a subflow has been sent.
+    /// A data packet of a flow, by its own number or by that of a subflow.
     #[inline(always)]
-    fn has_sent(&mut self, w: &mut World<'_>, number: u32) {
+    fn data_packet(&self, w: &World<'_>, flow: u32, number: u32, data: Data) -> impl Fn() -> Packet + use<> {
+        let spec = &w.flows.specs[flow as usize];
+        let (src, dst, priority) = (self.id, spec.dst, spec.priority);
+        move || Packet {
+            seq: data.seq,
+            flow: number,
+            src,
+            dst,
+            wire: data.wire,
+            payload: data.len,
+            way: Way::ANY,
+            echo: u16::from(priority),
+            kind: Kind::Data,
+            flags: data.flags,
+            ..Packet::default()
+        }
+    }
+
+    /// A data packet of this number has been sent, and its sender wants this timer.
+    #[inline(always)]
+    fn has_sent(&mut self, w: &World<'_>, (number, timer): (u32, Time)) {
         if w.net.has_series() {
             self.tally.sent += 1;
         }
-        self.plan_retransmit(w, number);
+        self.plan_timer(number, timer);
     }
 
-    /// A connection that is not open yet, or has subflows, sends. Does data of its own follow at once?
+    /// A flow sends on one of several paths, or opens its connection.
     #[cold]
-    fn send_otherwise(&mut self, w: &mut World<'_>, now: Time, flow: u32) -> bool {
-        let spec = w.flows.specs[flow as usize];
-        let blank = Packet {
-            flow,
-            src: self.id,
-            dst: spec.dst,
-            way: Way::ANY,
-            echo: u16::from(spec.priority),
-            kind: Kind::Data,
-            ..Packet::default()
-        };
-        if w.flows.subflows > 0 {
-            self.send_on_subflow(w, now, blank);
-            return false;
+    fn send_otherwise(&mut self, w: &mut World<'_>, now: Time, flow: u32, (what, timer): (Outgoing, Time)) {
+        let number_of = |w: &World<'_>, path: usize| w.flows.number(flow, path);
+        match what {
+            Outgoing::Data(data) => {
+                let packet = self.data_packet(w, flow, flow, data);
+                self.send(w, now, packet);
+                self.has_sent(w, (flow, timer));
+            }
+            Outgoing::OnPath(path, data, option) => {
+                let number = number_of(w, path);
+                let packet = self.data_packet(w, flow, number, data)();
+                self.send_tagged(w, now, InHand::with_body(packet, option));
+                self.has_sent(w, (number, timer));
+            }
+            Outgoing::Greeting { path, wire, flags, follows } => {
+                let number = number_of(w, path);
+                self.greet(w, now, number, (0, wire, flags));
+                self.plan_timer(number, timer);
+                if follows && let Some(next) = w.flows.ends.next(now, flow) {
+                    self.send_otherwise(w, now, flow, next);
+                }
+            }
         }
-        self.greet(w, now, blank)
+    }
+
+    /// A UDP flow sends.
+    #[cold]
+    fn send_udp(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+        let Some((udp, config)) = w.flows.udp(flow) else { return };
+        let Some(Outgoing::Data(data)) = udp.machine.next(config, now) else { return };
+        // Only now: the last packets may have waited for others at the NIC.
+        let sent_in_full = udp.machine.is_sent();
+        let packet = self.data_packet(w, flow, flow, data);
+        self.send(w, now, packet);
+        self.has_sent(w, (flow, Time::NEVER));
+        if sent_in_full {
+            self.sent_in_full(w, now, flow);
+        }
     }
 
     /// Lets the host's scheme tag a packet that leaves the rack.
@@ -404,7 +392,7 @@ impl Host {
         }
         let hooks = edge.hooks();
         if packet.is(RETRANSMIT) && packet.kind == Kind::Data && hooks.has(Hooks::LOSS) {
-            let way = lost_way(w.flows, packet.flow, packet.seq);
+            let way = w.flows.lane(packet.flow).map_or(Way::ANY, |lane| lane.way_of(packet.seq));
             self.tell(w, now, packet.dst, way, Some(packet.key()), Event::Retransmit);
         }
         let Some(edge) = w.edge.as_mut() else { return };
@@ -424,7 +412,7 @@ impl Host {
             w.log.header_bytes += u64::from(header);
         }
         if packet.kind == Kind::Data {
-            note_way(w.flows, packet, hooks.has(Hooks::LOSS));
+            w.flows.note_way(packet, hooks.has(Hooks::LOSS));
         }
     }
 
@@ -523,12 +511,4 @@ impl Host {
         }
         (Counted { busy: self.busy_by(now), paused: self.paused_by(now).0, ..Counted::default() }, None)
     }
-}
-
-/// Has this flow of the round a packet to send? If not it leaves the round.
-#[inline(always)]
-fn stays(w: &mut World<'_>, flow: u32) -> bool {
-    let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return false };
-    sender.queued = sender.may_send_from(w.net) != Time::NEVER;
-    sender.queued
 }

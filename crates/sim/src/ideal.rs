@@ -9,7 +9,6 @@ use crate::engine::Sim;
 use crate::packet::Clock;
 use crate::spec::Ideal;
 use crate::topology::{BestPaths, LinkSpec};
-use crate::transport::Transport;
 use crate::warden::GoOn;
 use bound::{Bounds, Data};
 
@@ -32,7 +31,7 @@ pub fn of_flows(sim: &Sim, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64> {
             };
             match ideal {
                 Ideal::Bound => {
-                    let patience = if is_tcp { patience(&sim.net.transport) } else { u64::MAX };
+                    let patience = if is_tcp { sim.flows.facts.patience.0 } else { u64::MAX };
                     bounds.of(flow.src, flow.dst, &Data::new(flow.size, payload, header), patience)
                 }
                 Ideal::BestPath => {
@@ -42,14 +41,6 @@ pub fn of_flows(sim: &Sim, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64> {
             }
         })
         .collect()
-}
-
-/// How long a sender waits at least before it sends a packet again of which it has heard nothing.
-fn patience(transport: &Transport) -> u64 {
-    match transport {
-        Transport::Tcp(tcp) => tcp.min_rto.min(tcp.initial_rto).min(tcp.max_rto).0,
-        Transport::Rdma(rdma) => rdma.rto.min(rdma.rto_low).min(rdma.rto_high).0,
-    }
 }
 
 /// Exact arrival of the last byte when `size` bytes leave in full packets, back to back, over `path`: the last full

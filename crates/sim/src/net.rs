@@ -28,9 +28,7 @@ pub struct Net {
     pub components: Components,
     /// The queueing rules of switches.
     pub rules: AllRules,
-    /// The transport.
-    pub transport: Transport,
-    /// The sizes of its packets.
+    /// The sizes of the transport's packets.
     pub frame: Frame,
     /// How exactly time is kept on links.
     pub clock: Clock,
@@ -93,10 +91,6 @@ impl Net {
         };
         let rates = topology.links.iter().map(|link| link.rate);
         let rules = AllRules::new(&spec.switch, rates);
-        let mut transport = spec.transport.clone();
-        if let Transport::Tcp(config) = &mut transport {
-            config.dice = hash::mix2(spec.seed, hash::name("ticks"));
-        }
         Net {
             host_rate: topology.host_rate(),
             path_rate: path.iter().map(|&(rate, _)| rate).min().unwrap_or(topology.host_rate()),
@@ -108,7 +102,6 @@ impl Net {
             taps: Taps::default(),
             components: Components::default(),
             rules,
-            transport,
             frame,
             clock,
             habits: spec.rules.habits,
@@ -176,12 +169,6 @@ impl Net {
     /// Do switches pause their neighbours?
     pub fn is_lossless(&self) -> bool {
         self.shared.as_ref().is_some_and(|shared| shared.pfc)
-    }
-
-    /// Are all flows but UDP queue pairs of RNICs?
-    #[inline]
-    pub fn is_rdma(&self) -> bool {
-        matches!(self.transport, Transport::Rdma(_))
     }
 
     /// At one instant, do arrivals go before ends of transmissions? They do in ns-3, on whose coarse clock that matters:

@@ -21,11 +21,9 @@ mod series;
 pub use crate::columns::{Column, Values};
 use crate::engine::Sim;
 use crate::flows::Record;
-use crate::host::keep_account;
 use crate::spec::{Spec, Warning};
 use crate::summary::Summary;
 use crate::switch::Switch;
-use crate::transport::Transport;
 use crate::transport::resequencer::Tally;
 use crate::warden::GoOn;
 use crate::workload::FlowSpec;
@@ -62,7 +60,7 @@ impl Outcome {
     /// Closes the account of a run that stopped at `stop`, while it may go on: what is left off is not whole.
     pub fn close(spec: &Spec, mut sim: Sim, stop: Time, loads: Option<Loads>, go_on: GoOn<'_>) -> Outcome {
         for flow in 0..sim.flows.specs.len() as u32 {
-            keep_account(&mut sim.flows, flow);
+            sim.flows.keep_account(flow);
         }
         debug_assert!(sim.switches.iter().all(Switch::accounts_agree), "a buffer's account");
         let links = links::close(&mut sim, stop);
@@ -74,7 +72,7 @@ impl Outcome {
         let ideal = crate::ideal::of_flows(&sim, spec.metrics.ideal, go_on);
         let keep = sim.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
         let mut report = report::report(&sim, &links, stop, loads);
-        if resequences(&sim) {
+        if sim.flows.facts.resequences {
             let Tally { held, timeouts, overflows } = sim.log.resequenced;
             report["counters"]["resequencing"] =
                 json!({"held_packets": held, "timeouts": timeouts, "overflows": overflows});
@@ -117,9 +115,4 @@ fn captured_in_part(packets: &Packets) -> Option<Warning> {
         first["full_ps"].as_u64().unwrap_or_default() as f64 / 1e6,
     );
     Some(Warning::of("capture_full", "metrics.capture.max_packets", text))
-}
-
-/// Do receivers hold data back below TCP?
-fn resequences(sim: &Sim) -> bool {
-    matches!(&sim.net.transport, Transport::Tcp(tcp) if tcp.resequencing.is_some())
 }

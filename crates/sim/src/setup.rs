@@ -17,7 +17,7 @@ use crate::spec::{
 };
 use crate::switch::Switch;
 use crate::topology::{Components, Topology};
-use crate::transport::{Kind, TcpConfig, Transport};
+use crate::transport::{Ends, Kind, TcpConfig, Transport};
 use crate::warden::{GoOn, Interrupted, Progress, Warden, Watch};
 use crate::workload::load::{Loads, Offered, arrival_interval};
 use crate::workload::{self, FlowSpec, Workload};
@@ -78,8 +78,8 @@ impl Sim {
         faults.refuse_cuts(&topology, &pairs)?;
         drop(pairs);
         let subflows = subflows(spec, list.len())?;
-        let flows =
-            Flows::new(list, waits, topology.hosts, spec.scheme.hash == HashKind::Murmur3).with_subflows(subflows);
+        let ends = Ends::new(&spec.transport, spec.seed, list.len(), subflows as usize);
+        let flows = Flows::new(list, waits, topology.hosts, spec.scheme.hash == HashKind::Murmur3, ends);
         let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
         (net.faults, net.taps) = (faults, taps);

@@ -3,8 +3,7 @@
 //!
 //! Without MPTCP there are no such numbers, and nothing here costs more than the bounds check it stands for.
 
-use super::{Flows, Machine, Receiver, ReceivingMachine, Sender};
-use crate::transport::TcpConfig;
+use super::Flows;
 
 impl Flows {
     /// How many numbers there are, of flows and subflows.
@@ -24,6 +23,12 @@ impl Flows {
     #[inline]
     pub fn subflow(&self, flow: u32, n: usize) -> u32 {
         self.specs.len() as u32 + flow * self.subflows + n as u32
+    }
+
+    /// The number that packets of `flow` on this path go by.
+    #[inline]
+    pub fn number(&self, flow: u32, path: usize) -> u32 {
+        if self.subflows == 0 { flow } else { self.subflow(flow, path) }
     }
 
     /// The numbers that the packets of `flow` go by: its own, or those of its subflows.
@@ -46,56 +51,5 @@ impl Flows {
     /// Does this subflow join a connection that others have opened?
     pub fn joins(&self, number: u32) -> bool {
         self.flow_of(number).1.is_some_and(|n| n > 0)
-    }
-
-    /// The handshake of a flow or a subflow is through.
-    pub fn opened(&mut self, config: &TcpConfig, number: u32) {
-        let (flow, n) = self.flow_of(number);
-        let size = self.specs[flow as usize].size;
-        match (self.senders[flow as usize].as_deref_mut().map(|sender| &mut sender.machine), n) {
-            (Some(Machine::Mptcp(connection)), Some(n)) => connection.opened(config, n),
-            (Some(machine), None) => {
-                if let Machine::Opening(opening) = machine {
-                    *machine = Machine::tcp(config, opening.sender(config, size).numbered(number));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The sending end of a flow or a subflow.
-    #[inline(always)]
-    pub fn sender(&mut self, number: u32) -> Option<&mut Sender> {
-        if (number as usize) < self.senders.len() {
-            return self.senders[number as usize].as_deref_mut();
-        }
-        self.sending_subflow(number)
-    }
-
-    #[cold]
-    fn sending_subflow(&mut self, number: u32) -> Option<&mut Sender> {
-        let (flow, n) = self.flow_of(number);
-        match &mut self.senders[flow as usize].as_deref_mut()?.machine {
-            Machine::Mptcp(connection) => Some(&mut connection.subflows[n?].sender),
-            _ => None,
-        }
-    }
-
-    /// The receiving end of a flow or a subflow.
-    #[inline(always)]
-    pub fn receiver(&mut self, number: u32) -> Option<&mut Receiver> {
-        if (number as usize) < self.receivers.len() {
-            return self.receivers[number as usize].as_deref_mut();
-        }
-        self.receiving_subflow(number)
-    }
-
-    #[cold]
-    fn receiving_subflow(&mut self, number: u32) -> Option<&mut Receiver> {
-        let (flow, n) = self.flow_of(number);
-        match &mut self.receivers[flow as usize].as_deref_mut()?.machine {
-            ReceivingMachine::Mptcp(assembly) => assembly.subflows[n?].as_deref_mut(),
-            _ => None,
-        }
     }
 }

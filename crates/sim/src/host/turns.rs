@@ -46,8 +46,7 @@ impl Turns {
 impl Host {
     /// A queue pair may have something to send: it takes its place, and the NIC pulls if it is free.
     pub(super) fn join_turns(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
-        let Some(sender) = w.flows.senders[flow as usize].as_deref_mut() else { return };
-        let at = sender.may_send_from(w.net);
+        let at = w.flows.may_send_from(flow);
         if at != Time::NEVER {
             self.turns.join(flow, at);
             self.set_going(w, now);
@@ -62,17 +61,14 @@ impl Host {
             return;
         }
         while let Some(flow) = self.next_turn(w, now) {
-            let has_packet = |w: &World<'_>| {
-                w.flows.senders[flow as usize].as_deref().map_or(Time::NEVER, |sender| sender.may_send_from(w.net))
-            };
-            if has_packet(w) == Time::NEVER {
+            if w.flows.may_send_from(flow) == Time::NEVER {
                 self.turns.leave(flow);
                 continue;
             }
             self.turns.last = flow;
             self.send_data(w, now, flow);
             self.nic.pulled_until = self.nic.busy_until;
-            match has_packet(w) {
+            match w.flows.may_send_from(flow) {
                 Time::NEVER => self.turns.leave(flow),
                 at => self.turns.join(flow, at),
             }

@@ -1,9 +1,8 @@
 //! The hash of all that happened.
 
 use super::links::LinkAccount;
-use super::resequences;
 use crate::engine::Sim;
-use crate::transport::Transport;
+use crate::transport::contract::Protocol;
 use crate::transport::resequencer::Tally;
 use spinewise_policy::{Time, hash};
 
@@ -24,8 +23,9 @@ pub(super) fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 
         if record.close_fct > 0 {
             add(record.close_fct);
         }
-        if let Transport::Rdma(_) = sim.net.transport {
-            add(pair(record.nacks, record.cnps));
+        match sim.flows.facts.protocol {
+            Protocol::Tcp => {}
+            Protocol::Roce => add(pair(record.nacks, record.cnps)),
         }
     }
     if !sim.flows.gates.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 
         sim.flows.specs.iter().for_each(|flow| add(flow.start.0));
         (0..operations.count()).flat_map(|n| operations.times(n)).for_each(|time| add(time.0));
     }
-    if resequences(sim) {
+    if sim.flows.facts.resequences {
         let Tally { held, timeouts, overflows } = sim.log.resequenced;
         [held, timeouts, overflows].into_iter().for_each(&mut add);
     }

@@ -7,7 +7,8 @@ use crate::engine::Sim;
 use crate::faults::Frail;
 use crate::packet::{CE, CNP, CWR, ECE, ECT, NACK, Packet, RETRANSMIT, SWITCH, SYN};
 use crate::transport::Sack;
-use crate::transport::mptcp::Signal;
+use crate::transport::contract::Protocol;
+use crate::transport::options::Signal;
 use crate::transport::rdma::get_sack;
 use serde_json::{Value, json};
 use spinewise_policy::{Kind, Time};
@@ -270,7 +271,7 @@ fn row<'a>(sim: &Sim, (time, interface, outbound): (Time, u32, bool), taken: &'a
     row.subflow = subflow.map_or(0, |n| n as u16 + 1);
     row.size = sim.flows.specs[flow as usize].size;
     let carried = sim.flows.is_tcp(flow);
-    row.tcp = carried && !sim.net.is_rdma();
+    row.tcp = carried && sim.flows.facts.protocol == Protocol::Tcp;
     row.protocol = Word8(if row.tcp { 1 } else { 2 * u8::from(carried) });
     let body = taken.body.as_deref().unwrap_or(&[]);
     let sack = match (row.tcp, subflow) {

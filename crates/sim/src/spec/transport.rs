@@ -11,7 +11,7 @@ use crate::topology::TopologySpec;
 use crate::transport::config::{Kind as Control, Recovery as TcpRecovery};
 use crate::transport::congestion::rate;
 use crate::transport::congestion::window::Settings;
-use crate::transport::mptcp::Options;
+use crate::transport::options::Options;
 use crate::transport::rdma::Recovery;
 use crate::transport::resequencer::Rules;
 use crate::transport::resequencer::periodic::Periods;

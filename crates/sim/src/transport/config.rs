@@ -3,7 +3,7 @@
 use super::congestion::Marks;
 pub use super::congestion::window::Kind;
 use super::congestion::window::Settings;
-use super::mptcp::Options;
+use super::options::Options;
 use super::resequencer::Rules;
 use spinewise_policy::time::Span;
 

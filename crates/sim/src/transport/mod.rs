@@ -1,14 +1,21 @@
 //! The transports: state machines that are given the time and say what to do.
 //!
-//! Nothing here reads a clock, draws a random number, owns a queue or knows of hosts, packets or
+//! Nothing here reads a clock, draws a random number, owns a queue or knows of hosts, links or
 //! schemes. The caller hands in `now` and what arrived, asks for the next segment or
 //! acknowledgement, and keeps the timers whose deadlines the machines report. Configuration is
 //! passed in on every call and never stored, so that a row of a million flows is state alone.
 //!
+//! `contract.rs` says what a transport is, `registry.rs` lists the transports, and `ends.rs` keeps the ends of all flows
+//! of the one a run has.
+//!
 //! | file | what it holds |
 //! |---|---|
+//! | `contract.rs` | the traits [`contract::Transport`], [`contract::Sender`], [`contract::Receiver`], and what they say |
+//! | `registry.rs`, `ends.rs` | [`Ends`]: the ends of all flows of a run, by their transport |
 //! | `config.rs` | [`TcpConfig`] and its presets |
-//! | `greeting.rs`, `opening.rs` | [`Opening`]: the three-way handshake, and its packets |
+//! | `stream.rs` | [`stream::Stream`]: TCP without and with selective acknowledgements, as its layers need it |
+//! | `one_path.rs` | [`one_path::Plain`], [`one_path::Selective`]: TCP on one path |
+//! | `greeting.rs`, `opening.rs` | [`Opening`]: the three-way handshake, and its packets; [`Opened`]: the layer around a sender |
 //! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, Reno and NewReno recovery, timeouts |
 //! | `tcp/sack.rs` | [`SackSender`]: the same with selective acknowledgements, RFC 6675 or RACK-TLP |
 //! | `sack.rs` | [`Sack`]: the option of an acknowledgement |
@@ -18,6 +25,7 @@
 //! | `receiver.rs` | [`TcpReceiver`]: reassembly, delayed acknowledgements, ECN echo |
 //! | `reassembly.rs` | which bytes of a stream have arrived |
 //! | `mptcp.rs` | [`mptcp`]: what a connection of subflows needs: data sequence numbers, coupling, options |
+//! | `options.rs` | the options of MPTCP: their bytes, and what travels in them |
 //! | `udp.rs` | [`UdpSender`]: constant bit rates by a schedule |
 //! | `rdma.rs` | [`RdmaSender`] and [`RdmaReceiver`]: the queue pairs of an RNIC |
 //!
@@ -26,31 +34,39 @@
 
 pub mod config;
 pub mod congestion;
+pub mod contract;
+mod ends;
 mod greeting;
 pub mod mptcp;
+pub mod one_path;
 pub mod opening;
+pub mod options;
 pub mod rdma;
 mod reassembly;
 pub mod receiver;
+mod registry;
 pub mod resequencer;
 mod rtt;
 pub mod sack;
+pub mod stream;
 pub mod tcp;
 pub mod udp;
 
 pub use config::{Kind, TcpConfig};
+pub use ends::{Expired, Heard, Lane, Sending};
 pub use greeting::Greeting;
-pub use opening::Opening;
+pub use opening::{Opened, Opening};
 pub use rdma::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 pub use reassembly::Reassembly;
-pub use receiver::{AckOut, Arrival, Received, TcpReceiver};
+pub use receiver::TcpReceiver;
+pub use registry::Ends;
 pub use resequencer::{Buffer, Resequencer};
 pub use sack::Sack;
-pub use tcp::sack::{Expired, SackSender};
+pub use tcp::sack::SackSender;
 pub use tcp::{Ack, AckOutcome, Segment, TcpSender};
-pub use udp::{UdpConfig, UdpSender};
+pub use udp::{Paced, UdpConfig, UdpSender};
 
-/// The transport of all flows of a run but UDP.
+/// The transport of all flows of a run but UDP, as a spec says it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
     /// TCP.

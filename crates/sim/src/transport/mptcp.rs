@@ -12,9 +12,10 @@
 //! | data acknowledgement, window of the connection (RFC 8684 §3.3.2, §3.3.4) | `data.rs` [`DataSender`] |
 //! | sending again on another subflow (RFC 8684 §3.3.6) | `data.rs` [`DataSender::distrust`] |
 //! | reassembly | [`super::Reassembly`] |
-//! | options on the wire (RFC 8684 §3.1 to 3.3) | `options.rs` [`Options`], [`Signal`] |
+//! | options on the wire (RFC 8684 §3.1 to 3.3) | [`super::options`] |
 //! | joining (RFC 8684 §3.2) | [`super::Opening::joining`] |
-//! | which subflow sends next | `flows/connection.rs` |
+//! | which subflow sends next, coupling of their windows | `connection.rs` [`Connection`] |
+//! | the receiving end | `assembly.rs` [`Assembly`] |
 //!
 //! | our word | the RFC's |
 //! |---|---|
@@ -29,9 +30,31 @@
 //! * No penalties for slow subflows and no sending ahead of a full window (Raiciu et al., NSDI 2012), no ADD_ADDR,
 //!   MP_PRIO, MP_FAIL, checksums of data or fallback to TCP.
 
+mod assembly;
+mod connection;
 mod data;
-mod options;
 
 pub use super::congestion::lia::coupled_window;
+pub use assembly::Assembly;
+pub use connection::Connection;
 pub use data::{Chunk, DataSender, Mapping, Mappings};
-pub use options::{Options, Signal};
+
+use super::TcpConfig;
+use super::contract::{Facts, Transport};
+use super::one_path::facts;
+use super::stream::Stream;
+use std::marker::PhantomData;
+
+/// MPTCP whose subflows send by `S`.
+#[derive(Debug)]
+pub struct Multipath<S>(PhantomData<S>);
+
+impl<S: Stream> Transport for Multipath<S> {
+    type Config = TcpConfig;
+    type Sender = Connection<S>;
+    type Receiver = Assembly;
+
+    fn facts(config: &TcpConfig) -> Facts {
+        facts(config)
+    }
+}

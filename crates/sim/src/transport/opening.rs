@@ -2,12 +2,17 @@
 //!
 //! A SYN goes out at the start of the flow, again after each timeout; the SYN-ACK brings the first round-trip sample; its
 //! acknowledgement leaves right before the first data. The other end keeps no state: each SYN is answered by a SYN-ACK,
-//! and one that is lost is repaired by the next SYN. What is sent lives here until the first data may go; then
-//! [`Opening::sender`] makes the sender, so that a sender knows nothing of handshakes.
+//! and one that is lost is repaired by the next SYN. What is sent lives in [`Opening`] until the first data may go; then
+//! [`Opening::sender`] makes the sender, so that a sender knows nothing of handshakes. [`Opened`] is the layer around
+//! both: the sending end of a flow, whether its configuration asks for a handshake or not.
 
 use super::Greeting;
 use super::config::TcpConfig;
+use super::contract::{Acked, Answer, Answered, Counts, Outgoing, Sender, Start};
+use super::sack::Sack;
+use super::stream::{Stream, ack_of, data_of};
 use super::tcp::TcpSender;
+use crate::packet::{RETRANSMIT, SYN};
 use spinewise_policy::time::{Span, Time};
 
 /// A connection that is not open yet.
@@ -101,6 +106,185 @@ impl Opening {
     /// The sender of a flow of `size` bytes over the connection, once [`Greeting::Ack`] has been sent.
     pub fn sender(&self, config: &TcpConfig, size: u64) -> TcpSender {
         TcpSender::opened(config, size, self.rtt, self.timeouts)
+    }
+}
+
+/// A sender behind the handshake of its connection, if it has one.
+#[derive(Debug)]
+pub enum Opened<S> {
+    /// The connection is not open yet.
+    Opening {
+        /// The handshake.
+        opening: Opening,
+        /// Bytes of the flow that will be sent over it.
+        size: u64,
+        /// Number of that flow.
+        number: u32,
+    },
+    /// It is, or has none.
+    Open(S),
+}
+
+impl<S: Stream> Opened<S> {
+    /// One without a handshake.
+    pub fn at_once(config: &TcpConfig, size: u64, number: u32) -> Self {
+        Opened::Open(S::over(config, TcpSender::new(config, size).numbered(number)))
+    }
+
+    /// The sender, once there is one.
+    pub fn open(&self) -> Option<&S> {
+        match self {
+            Opened::Opening { .. } => None,
+            Opened::Open(stream) => Some(stream),
+        }
+    }
+
+    /// The same.
+    pub fn open_mut(&mut self) -> Option<&mut S> {
+        match self {
+            Opened::Opening { .. } => None,
+            Opened::Open(stream) => Some(stream),
+        }
+    }
+
+    /// A handshake that waits may begin.
+    pub fn begin(&mut self) {
+        match self {
+            Opened::Opening { opening, .. } => opening.begin(),
+            Opened::Open(_) => {}
+        }
+    }
+
+    /// Has it a packet of a handshake to send?
+    pub fn greets(&self) -> bool {
+        match self {
+            Opened::Opening { opening, .. } => opening.may_send(),
+            Opened::Open(_) => false,
+        }
+    }
+
+    /// Takes that packet.
+    #[cold]
+    pub fn greet(&mut self, config: &TcpConfig, now: Time, path: usize) -> Option<Outgoing> {
+        let Opened::Opening { opening, .. } = self else { return None };
+        let greeting = opening.next(config, now)?;
+        let (wire, flags) = match greeting {
+            // RFC 3168 §6.1.1: a SYN is not ECN-capable, nor is an acknowledgement.
+            Greeting::Syn { again } => (config.syn_bytes, SYN | if again { RETRANSMIT } else { 0 }),
+            Greeting::Ack => (config.ack_bytes, 0),
+        };
+        let wire = (wire + config.options().on_greeting(path > 0, greeting)) as u16;
+        let follows = greeting == Greeting::Ack && opening.opens_at_once();
+        if follows {
+            self.be_open(config);
+        }
+        Some(Outgoing::Greeting { path, wire, flags, follows })
+    }
+
+    /// The handshake is through.
+    fn be_open(&mut self, config: &TcpConfig) {
+        if let Opened::Opening { opening, size, number } = self {
+            *self = Opened::Open(S::over(config, opening.sender(config, *size).numbered(*number)));
+        }
+    }
+
+    /// What an answer is to the handshake; none if that is over.
+    #[inline(always)]
+    pub fn on_greeted(&mut self, config: &TcpConfig, now: Time, answer: &Answer) -> Option<Answered> {
+        match self {
+            Opened::Opening { .. } => Some(self.shake(config, now, answer)),
+            // It answers a second SYN.
+            Opened::Open(_) => answer.nack_or_syn.then_some(Answered::Ignored),
+        }
+    }
+
+    #[cold]
+    fn shake(&mut self, config: &TcpConfig, now: Time, answer: &Answer) -> Answered {
+        let Opened::Opening { opening, .. } = self else { return Answered::Ignored };
+        if answer.nack_or_syn {
+            opening.on_syn_ack(now.since(answer.echo));
+            Answered::Acked(Acked::default())
+        } else if opening.on_confirmed() {
+            self.be_open(config);
+            Answered::Opened
+        } else {
+            Answered::Ignored
+        }
+    }
+}
+
+impl<S: Stream> Sender for Opened<S> {
+    type Config = TcpConfig;
+
+    fn new(config: &TcpConfig, start: &Start) -> Self {
+        if config.handshake {
+            Opened::Opening { opening: Opening::default(), size: start.size, number: start.number }
+        } else {
+            Opened::at_once(config, start.size, start.number)
+        }
+    }
+
+    #[inline(always)]
+    fn may_send_from(&self, config: &TcpConfig) -> Time {
+        let may = match self {
+            Opened::Opening { opening, .. } => opening.may_send(),
+            Opened::Open(stream) => stream.can_send(config),
+        };
+        if may { Time::ZERO } else { Time::NEVER }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, config: &TcpConfig, now: Time) -> Option<Outgoing> {
+        match self {
+            Opened::Opening { .. } => self.greet(config, now, 0),
+            Opened::Open(stream) => Some(Outgoing::Data(data_of(config, &stream.next_segment(config, now)))),
+        }
+    }
+
+    #[inline(always)]
+    fn on_answer<'a>(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        _: usize,
+        answer: &Answer,
+        option: impl FnOnce() -> &'a [u8],
+    ) -> Answered {
+        if let Some(answered) = self.on_greeted(config, now, answer) {
+            return answered;
+        }
+        let Opened::Open(stream) = self else { return Answered::Ignored };
+        let outcome = stream.on_ack(config, now, &ack_of(answer), || Sack::decode(option()));
+        Answered::Acked(Acked { newly_acked: outcome.newly_acked, dupack3: outcome.dupack3, done: outcome.done })
+    }
+
+    #[inline(always)]
+    fn deadline(&self, _: usize) -> Option<Time> {
+        match self {
+            Opened::Opening { opening, .. } => opening.deadline(),
+            Opened::Open(stream) => stream.deadline(),
+        }
+    }
+
+    fn on_timeout(&mut self, config: &TcpConfig, now: Time, _: usize) -> Option<u64> {
+        match self {
+            Opened::Opening { opening, .. } => {
+                opening.on_timeout();
+                Some(0)
+            }
+            Opened::Open(stream) => stream.on_timeout(config, now),
+        }
+    }
+
+    fn is_open(&self, _: usize) -> bool {
+        self.open().is_some()
+    }
+
+    fn account(&self, counts: &mut Counts) {
+        match self {
+            Opened::Opening { opening, .. } => counts.timeouts += opening.timeouts(),
+            Opened::Open(stream) => stream.add_counts(counts),
+        }
     }
 }
 

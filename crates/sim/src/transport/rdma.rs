@@ -8,6 +8,7 @@
 //! | `rdma/sender.rs` | [`RdmaSender`]: what to send, what to send again, the timeout |
 //! | `rdma/receiver.rs` | [`RdmaReceiver`]: ACK, NACK, CNP |
 //! | `rdma/blocks.rs` | sets of byte ranges |
+//! | `rdma/ends.rs` | [`QueuePair`]: both ends as the contract of transports has them |
 //!
 //! Where papers leave something open, the public ns-3 code of the ConWeave paper (rdma-hw.cc, rdma-queue-pair.h) decides.
 //! Every packet is answered by itself. Left out: the set-up of queue pairs, message boundaries, and CNPs as packets of
@@ -15,11 +16,13 @@
 
 mod blocks;
 pub mod config;
+mod ends;
 mod pacing;
 pub mod receiver;
 pub mod sender;
 
 pub use config::{RdmaConfig, Recovery};
+pub use ends::QueuePair;
 pub use receiver::{RdmaReceived, RdmaReceiver};
 pub use sender::{RdmaAckOutcome, RdmaSender};
 

@@ -6,59 +6,10 @@
 
 use super::config::TcpConfig;
 use super::congestion::Marks;
+use super::contract::{Answer, Arrival, Received};
 use super::reassembly::Reassembly;
 use super::sack::Sack;
 use spinewise_policy::time::Time;
-
-/// An acknowledgement to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckOut {
-    /// The next byte expected.
-    pub cumulative: u64,
-    /// ECN-Echo: with DCTCP, whether the packets it answers were CE-marked; with RFC 3168, whether one was since the last
-    /// CWR.
-    pub ece: bool,
-    /// When the packet it answers was sent.
-    pub echo: Time,
-    /// Whether that packet was a retransmission.
-    pub echo_retransmit: bool,
-    /// That packet's tag, as given to [`TcpReceiver::on_data`].
-    pub echo_tag: u32,
-}
-
-/// A data packet that arrives.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Arrival {
-    /// Its first byte.
-    pub seq: u64,
-    /// Its bytes of payload, above 0.
-    pub len: u32,
-    /// Its CE mark.
-    pub ce: bool,
-    /// CWR: its sender has reduced the window (RFC 3168).
-    pub cwr: bool,
-    /// When it was sent.
-    pub stamp: Time,
-    /// Its bytes had been sent before.
-    pub retransmit: bool,
-    /// Anything the caller wants echoed.
-    pub tag: u32,
-}
-
-/// What the arrival of a data packet brought about.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Received {
-    /// The acknowledgements to send, in order; a change of the CE state can need two.
-    pub acks: [Option<AckOut>; 2],
-    /// A byte beyond this packet was already here. True also of packets that bring nothing new.
-    pub out_of_order: bool,
-    /// Every byte of the packet was already here.
-    pub duplicate: bool,
-    /// Bytes that were not here before.
-    pub new_bytes: u64,
-    /// The last missing byte of the flow has just arrived.
-    pub completed: bool,
-}
 
 /// The state of a TCP receiver.
 #[derive(Clone, Debug)]
@@ -124,7 +75,7 @@ impl TcpReceiver {
         let in_order = self.here.is_next(seq);
         let mut out = Received { out_of_order: self.here.highest() > end, ..Received::default() };
         out.new_bytes = self.here.take(seq, end);
-        out.duplicate = out.new_bytes == 0;
+        let duplicate = out.new_bytes == 0;
         out.completed = out.new_bytes > 0 && self.here.expected() == self.size;
         self.out_of_order += u32::from(out.out_of_order);
         self.marks += u32::from(ce);
@@ -143,13 +94,13 @@ impl TcpReceiver {
             // RFC 8257 §3.2: a change of the CE state is told at once, and what is still to be
             // acknowledged in the old state gets an ACK of its own.
             if self.pending > 0 {
-                out.acks[0] = Some(self.acknowledge(acknowledgeable));
+                out.answers[0] = Some(self.acknowledge(acknowledgeable));
             }
             self.ce = ce;
             at_once = true;
         }
         if !in_order && config.recovery.has_sack() {
-            self.note(seq, end, out.duplicate);
+            self.note(seq, end, duplicate);
         }
         self.stamp = packet.stamp;
         self.tag = packet.tag;
@@ -157,7 +108,7 @@ impl TcpReceiver {
         self.pending += 1;
         if at_once || self.pending >= config.delayed_ack {
             let ack = self.acknowledge(self.here.expected());
-            out.acks[usize::from(out.acks[0].is_some())] = Some(ack);
+            out.answers[usize::from(out.answers[0].is_some())] = Some(ack);
         } else if self.deadline == Time::NEVER {
             self.deadline = now + config.delayed_ack_timeout;
         }
@@ -190,7 +141,7 @@ impl TcpReceiver {
     }
 
     /// The delayed-ACK timer: the acknowledgement held back, if it is still due at `now`.
-    pub fn on_timeout(&mut self, _config: &TcpConfig, now: Time) -> Option<AckOut> {
+    pub fn on_timeout(&mut self, _config: &TcpConfig, now: Time) -> Option<Answer> {
         (self.deadline <= now && self.pending > 0).then(|| self.acknowledge(self.here.expected()))
     }
 
@@ -229,10 +180,17 @@ impl TcpReceiver {
 
     /// Builds an ACK and stops the delayed-ACK timer.
     #[inline]
-    fn acknowledge(&mut self, cumulative: u64) -> AckOut {
+    fn acknowledge(&mut self, cumulative: u64) -> Answer {
         self.pending = 0;
         self.deadline = Time::NEVER;
-        AckOut { cumulative, ece: self.ce, echo: self.stamp, echo_retransmit: self.retransmit, echo_tag: self.tag }
+        Answer {
+            cumulative,
+            ece: self.ce,
+            echo: self.stamp,
+            echo_retransmit: self.retransmit,
+            echo_tag: self.tag,
+            ..Answer::default()
+        }
     }
 }
 

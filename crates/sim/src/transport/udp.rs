@@ -6,7 +6,9 @@
 //! stretch of constant rate, packet k leaves at the floor of its exact rational instant, and a change
 //! of rate keeps the work already done. A rate of zero keeps it too until the source goes on.
 
+use super::contract::{Answer, Answered, Counts, Data, Outgoing, Sender, Start};
 use spinewise_policy::time::Time;
+use std::collections::VecDeque;
 
 /// A constant-bit-rate source. Immutable during a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,6 +142,78 @@ impl UdpSender {
         if self.next >= config.end || config.size_bytes.is_some_and(|size| self.sent >= size) {
             self.next = Time::NEVER;
         }
+    }
+}
+
+/// The sending end of a UDP flow: a source, and the packets that are due and not yet sent, as others may be at the NIC.
+#[derive(Clone, Debug)]
+pub struct Paced {
+    source: UdpSender,
+    /// Their sizes.
+    due: VecDeque<u32>,
+}
+
+impl Paced {
+    /// When the next packet falls due; none once all have.
+    pub fn next_due(&self) -> Option<Time> {
+        self.source.next_time()
+    }
+
+    /// The next packet is due.
+    pub fn fall_due(&mut self, config: &UdpConfig) {
+        self.due.push_back(self.source.next_packet(config));
+    }
+
+    /// Has the last packet been sent?
+    pub fn is_sent(&self) -> bool {
+        self.due.is_empty() && self.source.is_done()
+    }
+
+    /// Packets sent.
+    fn packets(&self) -> u32 {
+        self.source.packets() - self.due.len() as u32
+    }
+}
+
+impl Sender for Paced {
+    type Config = UdpConfig;
+
+    fn new(config: &UdpConfig, _: &Start) -> Self {
+        Paced { source: UdpSender::new(config), due: VecDeque::new() }
+    }
+
+    fn may_send_from(&self, _: &UdpConfig) -> Time {
+        if self.due.is_empty() { Time::NEVER } else { Time::ZERO }
+    }
+
+    fn next(&mut self, config: &UdpConfig, _: Time) -> Option<Outgoing> {
+        let seq = u64::from(self.packets()) * u64::from(config.packet_bytes);
+        let bytes = self.due.pop_front()? as u16;
+        Some(Outgoing::Data(Data { seq, len: bytes, wire: bytes, flags: 0 }))
+    }
+
+    /// Nobody answers.
+    fn on_answer<'a>(
+        &mut self,
+        _: &UdpConfig,
+        _: Time,
+        _: usize,
+        _: &Answer,
+        _: impl FnOnce() -> &'a [u8],
+    ) -> Answered {
+        Answered::Ignored
+    }
+
+    fn deadline(&self, _: usize) -> Option<Time> {
+        None
+    }
+
+    fn on_timeout(&mut self, _: &UdpConfig, _: Time, _: usize) -> Option<u64> {
+        None
+    }
+
+    fn account(&self, counts: &mut Counts) {
+        counts.packets += self.packets();
     }
 }
 

@@ -13,18 +13,20 @@ fn config(delayed_ack: u32) -> TcpConfig {
 /// Segment `k` arrives at `k` microseconds, was sent at `100 + k` picoseconds and has tag `k`.
 fn arrive(r: &mut TcpReceiver, config: &TcpConfig, k: u64, ce: bool) -> Received {
     let (stamp, tag) = (Time(100 + k), k as u32);
-    let packet = Arrival { seq: k * MSS, len: MSS as u32, ce, stamp, retransmit: k % 2 == 1, tag, cwr: false };
+    let packet =
+        Arrival { seq: k * MSS, len: MSS as u32, ce, stamp, retransmit: k % 2 == 1, tag, ..Arrival::default() };
     r.on_data(config, Time(k * 1_000_000), &packet)
 }
 
 /// An ACK up to segment `next` that answers segment `echo`.
-fn ack(next: u64, ece: bool, echo: u64) -> Option<AckOut> {
-    Some(AckOut {
+fn ack(next: u64, ece: bool, echo: u64) -> Option<Answer> {
+    Some(Answer {
         cumulative: next * MSS,
         ece,
         echo: Time(100 + echo),
         echo_retransmit: echo % 2 == 1,
         echo_tag: echo as u32,
+        ..Answer::default()
     })
 }
 
@@ -33,8 +35,8 @@ fn every_packet_is_acknowledged_without_delay() {
     let (config, mut r) = (config(1), TcpReceiver::new(3 * MSS));
     for k in 0..3 {
         let out = arrive(&mut r, &config, k, k == 1);
-        assert_eq!(out.acks, [ack(k + 1, k == 1, k), None]);
-        assert_eq!((out.new_bytes, out.duplicate, out.out_of_order), (MSS, false, false));
+        assert_eq!(out.answers, [ack(k + 1, k == 1, k), None]);
+        assert_eq!((out.new_bytes, out.out_of_order), (MSS, false));
         assert_eq!(out.completed, k == 2);
         assert_eq!(r.deadline(), None);
     }
@@ -45,24 +47,24 @@ fn every_packet_is_acknowledged_without_delay() {
 #[test]
 fn delayed_acks_come_by_count_by_timer_and_at_the_end() {
     let (config, mut r) = (config(2), TcpReceiver::new(4 * MSS));
-    assert_eq!(arrive(&mut r, &config, 0, false).acks, [None, None]);
+    assert_eq!(arrive(&mut r, &config, 0, false).answers, [None, None]);
     assert_eq!(r.deadline(), Some(Time(40_000_000)));
-    assert_eq!(arrive(&mut r, &config, 1, false).acks, [ack(2, false, 1), None]);
+    assert_eq!(arrive(&mut r, &config, 1, false).answers, [ack(2, false, 1), None]);
     assert_eq!(r.deadline(), None);
-    assert_eq!(arrive(&mut r, &config, 2, false).acks, [None, None]);
+    assert_eq!(arrive(&mut r, &config, 2, false).answers, [None, None]);
     assert_eq!(r.deadline(), Some(Time(42_000_000)));
     assert_eq!(r.on_timeout(&config, Time(41_999_999)), None);
     assert_eq!(r.on_timeout(&config, Time(42_000_000)), ack(3, false, 2));
     assert_eq!((r.deadline(), r.on_timeout(&config, Time(43_000_000))), (None, None));
     // An odd last segment does not wait: it carries the FIN.
-    assert_eq!(arrive(&mut r, &config, 3, false).acks, [ack(4, false, 3), None]);
+    assert_eq!(arrive(&mut r, &config, 3, false).answers, [ack(4, false, 3), None]);
 }
 
 /// The machine of RFC 8257 §3.2 with an ACK for every third packet.
 #[test]
 fn ce_state_machine_table() {
     let (config, mut r) = (config(3), TcpReceiver::new(100 * MSS));
-    let table: [(bool, [Option<AckOut>; 2]); 12] = [
+    let table: [(bool, [Option<Answer>; 2]); 12] = [
         (false, [None, None]),
         (false, [None, None]),
         // 0 -> 1 with two packets pending: they are acknowledged as unmarked, then the mark.
@@ -80,7 +82,7 @@ fn ce_state_machine_table() {
         (true, [ack(11, false, 10), ack(12, true, 11)]),
     ];
     for (k, (ce, acks)) in table.into_iter().enumerate() {
-        assert_eq!(arrive(&mut r, &config, k as u64, ce).acks, acks, "segment {k}");
+        assert_eq!(arrive(&mut r, &config, k as u64, ce).answers, acks, "segment {k}");
     }
     assert_eq!(r.marks(), 7);
 }
@@ -89,32 +91,32 @@ fn ce_state_machine_table() {
 fn new_reno_counts_marks_but_does_not_echo_them() {
     let config = TcpConfig { kind: crate::transport::config::Kind::NewReno, ..config(2) };
     let mut r = TcpReceiver::new(10 * MSS);
-    assert_eq!(arrive(&mut r, &config, 0, true).acks, [None, None]);
-    assert_eq!(arrive(&mut r, &config, 1, false).acks, [ack(2, false, 1), None]);
+    assert_eq!(arrive(&mut r, &config, 0, true).answers, [None, None]);
+    assert_eq!(arrive(&mut r, &config, 1, false).answers, [ack(2, false, 1), None]);
     assert_eq!(r.marks(), 1);
 }
 
 #[test]
 fn gaps_are_acknowledged_at_once() {
     let (config, mut r) = (config(2), TcpReceiver::new(100 * MSS));
-    assert_eq!(arrive(&mut r, &config, 0, false).acks, [None, None]);
+    assert_eq!(arrive(&mut r, &config, 0, false).answers, [None, None]);
     // Out of order: also acknowledges the pending segment 0, so it is no duplicate ACK yet.
     let out = arrive(&mut r, &config, 2, false);
-    assert_eq!((out.acks, out.out_of_order, out.duplicate), ([ack(1, false, 2), None], false, false));
+    assert_eq!((out.answers, out.out_of_order, out.new_bytes == 0), ([ack(1, false, 2), None], false, false));
     assert_eq!(r.deadline(), None);
     // With a mark the duplicate ACK carries the new state, and there is but one.
-    assert_eq!(arrive(&mut r, &config, 4, true).acks, [ack(1, true, 4), None]);
+    assert_eq!(arrive(&mut r, &config, 4, true).answers, [ack(1, true, 4), None]);
     // Fills part of the gap.
     let out = arrive(&mut r, &config, 1, true);
-    assert_eq!((out.acks, out.out_of_order, out.new_bytes), ([ack(3, true, 1), None], true, MSS));
+    assert_eq!((out.answers, out.out_of_order, out.new_bytes), ([ack(3, true, 1), None], true, MSS));
     // An old packet brings nothing and is answered.
     let out = arrive(&mut r, &config, 2, true);
-    assert_eq!((out.acks, out.duplicate, out.out_of_order), ([ack(3, true, 2), None], true, true));
+    assert_eq!((out.answers, out.new_bytes == 0, out.out_of_order), ([ack(3, true, 2), None], true, true));
     // Fills the rest.
-    assert_eq!(arrive(&mut r, &config, 3, true).acks, [ack(5, true, 3), None]);
+    assert_eq!(arrive(&mut r, &config, 3, true).answers, [ack(5, true, 3), None]);
     assert_eq!(r.out_of_order_arrivals(), 3);
     // In order again: delayed again.
-    assert_eq!(arrive(&mut r, &config, 5, true).acks, [None, None]);
+    assert_eq!(arrive(&mut r, &config, 5, true).answers, [None, None]);
 }
 
 /// A small generator for the tests' orders (splitmix64).
@@ -140,8 +142,8 @@ fn against_bitmap(size: usize, pieces: &[(u64, u64)]) {
         let out =
             r.on_data(&config, Time::ZERO, &Arrival { seq: start, len: (end - start) as u32, ..Arrival::default() });
         assert_eq!(out.new_bytes, new);
-        assert_eq!((out.duplicate, out.out_of_order), (new == 0, later));
-        assert_eq!(out.acks[0].map(|ack| ack.cumulative), Some(expected));
+        assert_eq!((out.new_bytes == 0, out.out_of_order), (new == 0, later));
+        assert_eq!(out.answers[0].map(|ack| ack.cumulative), Some(expected));
         assert_eq!(out.completed, !complete && expected == size as u64);
         complete |= out.completed;
         let mut edge = r.expected();
@@ -191,7 +193,7 @@ fn a_mark_is_echoed_until_the_window_is_reduced() {
         .zip(marks)
         .map(|(k, (ce, cwr))| {
             let packet = Arrival { seq: k * MSS, len: MSS as u32, ce, cwr, ..Arrival::default() };
-            r.on_data(&config, Time::ZERO, &packet).acks[0].is_some_and(|ack| ack.ece)
+            r.on_data(&config, Time::ZERO, &packet).answers[0].is_some_and(|ack| ack.ece)
         })
         .collect();
     assert_eq!(echoes, [false, true, true, false, false, true, true]);
@@ -246,13 +248,17 @@ fn what_is_here_already_can_be_passed_over_in_silence() {
         arrive(&mut r, &config, k, false);
     }
     let out = arrive(&mut r, &config, 0, true);
-    assert_eq!((out.acks, out.duplicate, out.new_bytes), ([None, None], true, 0));
+    assert_eq!((out.answers, out.new_bytes == 0, out.new_bytes), ([None, None], true, 0));
     // Its CE mark changes no state: the next acknowledgement has none.
-    assert_eq!(arrive(&mut r, &config, 2, false).acks, [ack(3, false, 2), None], "it ends where the next byte is due");
-    assert_eq!(arrive(&mut r, &config, 4, false).acks, [ack(3, false, 4), None], "beyond a gap");
+    assert_eq!(
+        arrive(&mut r, &config, 2, false).answers,
+        [ack(3, false, 2), None],
+        "it ends where the next byte is due"
+    );
+    assert_eq!(arrive(&mut r, &config, 4, false).answers, [ack(3, false, 4), None], "beyond a gap");
     // Sent a timeout later than what came last: its sender does not know, and must hear of it.
     let packet = |stamp| Arrival { seq: 0, len: MSS as u32, stamp, ..Arrival::default() };
     let due = Time(104) + config.min_rto;
-    assert_eq!(r.on_data(&config, due, &packet(Time(due.0 - 1))).acks, [None, None]);
-    assert!(r.on_data(&config, due, &packet(due)).acks[0].is_some_and(|ack| ack.cumulative == 3 * MSS));
+    assert_eq!(r.on_data(&config, due, &packet(Time(due.0 - 1))).answers, [None, None]);
+    assert!(r.on_data(&config, due, &packet(due)).answers[0].is_some_and(|ack| ack.cumulative == 3 * MSS));
 }

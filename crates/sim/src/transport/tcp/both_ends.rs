@@ -4,7 +4,8 @@ use super::sack::SackSender;
 use super::tests::{MSS, new_reno, us};
 use super::*;
 use crate::transport::config::Kind;
-use crate::transport::receiver::{Arrival, TcpReceiver};
+use crate::transport::contract::Arrival;
+use crate::transport::receiver::TcpReceiver;
 use crate::transport::sack::Sack;
 
 /// Either kind of sender.
@@ -130,11 +131,11 @@ fn bad_wire(config: &TcpConfig, size: u64, seed: u64, wire: Wire) -> u64 {
         let due: Vec<_> = data.extract_if(.., |packet| packet.0 <= step).collect();
         for (_, segment, ce, stamp) in due {
             let Segment { seq, len, retransmit, cwr } = segment;
-            let out = r.on_data(config, now, &Arrival { seq, len, ce, cwr, stamp, retransmit, tag: 0 });
+            let out = r.on_data(config, now, &Arrival { seq, len, ce, cwr, stamp, retransmit, ..Arrival::default() });
             let told = r.sack();
             new_bytes += out.new_bytes;
             completions += u32::from(out.completed);
-            for ack in out.acks.into_iter().flatten().filter(|_| draw(100) >= wire.acks_lost) {
+            for ack in out.answers.into_iter().flatten().filter(|_| draw(100) >= wire.acks_lost) {
                 acks.push((step + 5, ack, told));
             }
         }

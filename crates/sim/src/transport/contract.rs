@@ -1,0 +1,319 @@
+//! What a transport is: a sending end, a receiving end, and the facts that the engine asks it for.
+//!
+//! An end is given the instant and what arrived. It says in plain values what to send, what it learnt and when it wants
+//! to be woken. It keeps no clock and no timer, draws no random number, and knows neither hosts nor links. The host
+//! builds packets from what it says, plans its timers and keeps the record of the flow.
+//!
+//! A flow is sent on one *path* or on several (the subflows of MPTCP), counted from 0. Transports with one path ignore
+//! the argument.
+
+use super::Frame;
+use super::resequencer::Rules;
+use spinewise_policy::time::{Span, Time};
+
+/// A transport, as the registry lists it.
+pub trait Transport {
+    /// Its parameters, shared by all flows.
+    type Config;
+    /// The sending end of a flow.
+    type Sender: Sender<Config = Self::Config>;
+    /// The receiving end of a flow.
+    type Receiver: Receiver<Config = Self::Config>;
+
+    /// What the engine asks of it once.
+    fn facts(config: &Self::Config) -> Facts;
+
+    /// What receivers hold back below it, if anything.
+    fn resequencing(_: &Self::Config) -> Option<&Rules> {
+        None
+    }
+}
+
+/// What a transport states of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// The sizes of its packets.
+    pub frame: Frame,
+    /// Who sends next at a NIC.
+    pub order: Order,
+    /// What its packets are on the wire.
+    pub protocol: Protocol,
+    /// Its flows open by a handshake.
+    pub opens: bool,
+    /// The bytes on the wire of the packet that closes a connection, if one does.
+    pub closing: Option<u16>,
+    /// Receivers hold data back below it.
+    pub resequences: bool,
+    /// Its windows begin small and double each round trip.
+    pub starts_slowly: bool,
+    /// Packets in order that one acknowledgement answers.
+    pub answers_every: u32,
+    /// It sends no packet again, of which it has heard nothing, within this time.
+    pub patience: Span,
+}
+
+/// In which order the flows of a host send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// In a round: who has sent goes to its end.
+    Round,
+    /// In turns by number; one that its pacing holds back keeps its place.
+    Turns,
+}
+
+/// What packets are on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// RoCEv2.
+    Roce,
+}
+
+/// A flow that starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// When.
+    pub now: Time,
+    /// Its number.
+    pub number: u32,
+    /// Its bytes.
+    pub size: u64,
+    /// Its paths.
+    pub paths: usize,
+    /// Of its NIC, bits per second.
+    pub rate: u64,
+}
+
+/// The sending end of a flow.
+pub trait Sender: Sized {
+    /// See [`Transport::Config`].
+    type Config;
+
+    /// One that has sent nothing.
+    fn new(config: &Self::Config, start: &Start) -> Self;
+
+    /// From when on it may send; [`Time::NEVER`] if it has nothing that may go.
+    fn may_send_from(&self, config: &Self::Config) -> Time;
+
+    /// From when on its pacing lets it send what it has left, whatever its window says; none if it has nothing left or
+    /// no pacing.
+    fn paced_from(&self) -> Option<Time> {
+        None
+    }
+
+    /// Takes what is to be sent at `now`, which [`Self::may_send_from`] allows.
+    fn next(&mut self, config: &Self::Config, now: Time) -> Option<Outgoing>;
+
+    /// An answer arrived. `option` gives the option it carries, empty if none.
+    fn on_answer<'a>(
+        &mut self,
+        config: &Self::Config,
+        now: Time,
+        path: usize,
+        answer: &Answer,
+        option: impl FnOnce() -> &'a [u8],
+    ) -> Answered;
+
+    /// When its timer of this path expires, if it runs.
+    fn deadline(&self, path: usize) -> Option<Time>;
+
+    /// That timer has expired. Says the first byte that waited for it in vain, unless the timer was one that gives up
+    /// nothing.
+    fn on_timeout(&mut self, config: &Self::Config, now: Time, path: usize) -> Option<u64>;
+
+    /// Is there anything to close on this path?
+    fn is_open(&self, _path: usize) -> bool {
+        true
+    }
+
+    /// Adds what it has counted.
+    fn account(&self, counts: &mut Counts);
+}
+
+/// The receiving end of a flow.
+pub trait Receiver: Sized {
+    /// See [`Transport::Config`].
+    type Config;
+
+    /// One of a flow of `size` bytes, of which none is here.
+    fn new(config: &Self::Config, size: u64) -> Self;
+
+    /// Data arrived. `option` gives the option it carries, empty if none.
+    fn on_data<'a>(
+        &mut self,
+        config: &Self::Config,
+        now: Time,
+        path: usize,
+        data: &Arrival,
+        option: impl FnOnce() -> &'a [u8],
+    ) -> Received;
+
+    /// Data arrived of a flow of `size` bytes that is all here and has said so: its sender has missed that.
+    fn late<'a>(config: &Self::Config, size: u64, data: &Arrival, option: impl FnOnce() -> &'a [u8]) -> Received;
+
+    /// When its timer of this path expires, if it runs.
+    fn deadline(&self, _path: usize) -> Option<Time> {
+        None
+    }
+
+    /// That timer has expired: what to answer.
+    fn on_timeout(&mut self, _config: &Self::Config, _now: Time, _path: usize) -> Option<(Answer, Option<Told>)> {
+        None
+    }
+
+    /// The bytes on the wire of the answer to a packet of a handshake; 0 for transports that have none.
+    fn welcome(_config: &Self::Config, _path: usize, _greeting: &Arrival) -> u16 {
+        0
+    }
+}
+
+/// What a sender sends.
+#[derive(Clone, Debug)]
+pub enum Outgoing {
+    /// Data of a flow with one path and without options.
+    Data(Data),
+    /// Data on one path of several, with its option.
+    OnPath(usize, Data, Box<[u8]>),
+    /// A packet of a handshake.
+    Greeting {
+        /// On this path.
+        path: usize,
+        /// Bytes on the wire.
+        wire: u16,
+        /// `SYN`, `RETRANSMIT`, as packets have them.
+        flags: u8,
+        /// With it the connection is open: data follows at once.
+        follows: bool,
+    },
+}
+
+/// A packet of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Its first byte.
+    pub seq: u64,
+    /// Its bytes of payload.
+    pub len: u16,
+    /// Its bytes on the wire.
+    pub wire: u16,
+    /// `ECT`, `RETRANSMIT`, `CWR`, as packets have them.
+    pub flags: u8,
+}
+
+/// Data, or a packet of a handshake, that arrives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrival {
+    /// Its first byte.
+    pub seq: u64,
+    /// Its bytes of payload; 0 for a packet of a handshake.
+    pub len: u32,
+    /// Its CE mark.
+    pub ce: bool,
+    /// CWR: its sender has reduced the window (RFC 3168).
+    pub cwr: bool,
+    /// When it was sent.
+    pub stamp: Time,
+    /// Its bytes had been sent before.
+    pub retransmit: bool,
+    /// It opens a connection.
+    pub syn: bool,
+    /// Anything the caller wants echoed.
+    pub tag: u32,
+}
+
+impl Arrival {
+    /// One past its last byte.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+}
+
+/// An answer to data, as it leaves the receiver and reaches the sender. What more an answer tells travels in an option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The next byte the receiver expects.
+    pub cumulative: u64,
+    /// When the packet it answers was sent.
+    pub echo: Time,
+    /// That packet's tag. Of use to the caller alone.
+    pub echo_tag: u32,
+    /// Whether that packet was a retransmission.
+    pub echo_retransmit: bool,
+    /// ECN-Echo: with DCTCP, whether the packets it answers were CE-marked; with RFC 3168, whether one was since the last
+    /// CWR; with RDMA, whether the packet it answers was.
+    pub ece: bool,
+    /// A bit that two protocols share: with RDMA something before the newest packet is missing, with TCP it answers a
+    /// SYN.
+    pub nack_or_syn: bool,
+    /// Congestion notification (DCQCN).
+    pub cnp: bool,
+}
+
+/// The option of an answer.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// As it travels.
+    pub body: Box<[u8]>,
+    /// The bytes it takes on the wire.
+    pub wire: u16,
+}
+
+/// What data brought about at its receiver.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// The answers to send, in order; a change of the CE state can need two.
+    pub answers: [Option<Answer>; 2],
+    /// The option that each of them carries.
+    pub told: Option<Told>,
+    /// A byte beyond this packet was already here. True also of packets that bring nothing new.
+    pub out_of_order: bool,
+    /// The last missing byte of the flow has just arrived.
+    pub completed: bool,
+    /// Bytes that were not here before.
+    pub new_bytes: u64,
+}
+
+/// What an answer brought about at its sender.
+#[derive(Clone, Copy, Debug)]
+pub enum Answered {
+    /// Nothing: it is not for what is there now.
+    Ignored,
+    /// The path it came on is open now.
+    Opened,
+    /// It says how far data has arrived.
+    Acked(Acked),
+}
+
+/// See [`Answered::Acked`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Acked {
+    /// Bytes acknowledged for the first time.
+    pub newly_acked: u64,
+    /// It was the third duplicate in a row.
+    pub dupack3: bool,
+    /// All is acknowledged now.
+    pub done: bool,
+}
+
+/// What a sender has counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Data packets sent, retransmissions included.
+    pub packets: u32,
+    /// Data packets sent again.
+    pub retransmits: u32,
+    /// Expiries of the retransmission timer, that of the SYN included.
+    pub timeouts: u32,
+    /// Fast retransmits.
+    pub fast_retransmits: u32,
+    /// Times a third duplicate acknowledgement arrived.
+    pub dupack3_events: u32,
+    /// Data packets sent again that had arrived, as far as DSACK told.
+    pub spurious_retransmits: u32,
+    /// NACKs.
+    pub nacks: u32,
+    /// CNPs.
+    pub cnps: u32,
+}

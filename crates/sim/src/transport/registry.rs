@@ -1,0 +1,216 @@
+//! What transports there are. One line here is all that a transport needs to be known; `ends.rs` does the rest.
+
+use super::contract::{Answer, Arrival, Counts, Facts, Outgoing, Received, Start, Told};
+use super::ends::{EndsOf, Expired, Heard, Lane};
+use super::mptcp::Multipath;
+use super::one_path::{Plain, Selective};
+use super::rdma::QueuePair;
+use super::resequencer::Tally;
+use super::tcp::TcpSender;
+use super::tcp::sack::SackSender;
+use super::{TcpConfig, Transport};
+use spinewise_policy::{Time, hash};
+
+macro_rules! each_transport {
+    ($callback:ident) => {
+        $callback! {
+            Plain: Plain,
+            Selective: Selective,
+            QueuePair: QueuePair,
+            Multipath: Multipath<TcpSender>,
+            SelectiveMultipath: Multipath<SackSender>,
+        }
+    };
+}
+
+impl Ends {
+    /// The ends of `flows` flows over the transport of a spec, with `paths` further numbers each; `seed` is the run's.
+    pub fn new(transport: &Transport, seed: u64, flows: usize, paths: usize) -> Ends {
+        match transport {
+            Transport::Tcp(config) => {
+                let config = TcpConfig { dice: hash::mix2(seed, hash::name("ticks")), ..config.clone() };
+                match (config.mptcp(), config.recovery.has_sack()) {
+                    (false, false) => Ends::Plain(EndsOf::new(config, flows, paths)),
+                    (false, true) => Ends::Selective(EndsOf::new(config, flows, paths)),
+                    (true, false) => Ends::Multipath(EndsOf::new(config, flows, paths)),
+                    (true, true) => Ends::SelectiveMultipath(EndsOf::new(config, flows, paths)),
+                }
+            }
+            Transport::Rdma(config) => Ends::QueuePair(EndsOf::new(config.clone(), flows, paths)),
+        }
+    }
+}
+
+macro_rules! ends {
+    ($($variant:ident: $transport:ty,)*) => {
+        /// The ends of all flows of a run but UDP, by their transport. See [`EndsOf`] for what each method does.
+        #[derive(Debug)]
+        pub enum Ends {
+            $(
+                #[doc = "Of this transport."]
+                $variant(EndsOf<$transport>),
+            )*
+        }
+
+        impl Ends {
+            /// [`EndsOf::facts`].
+            pub fn facts(&self) -> Facts {
+                match self { $(Ends::$variant(ends) => ends.facts(),)* }
+            }
+
+            /// [`EndsOf::paths`].
+            pub fn paths(&self) -> usize {
+                match self { $(Ends::$variant(ends) => ends.paths(),)* }
+            }
+
+            /// [`EndsOf::start`].
+            pub fn start(&mut self, start: &Start) {
+                match self { $(Ends::$variant(ends) => ends.start(start),)* }
+            }
+
+            /// [`EndsOf::finish`].
+            pub fn finish(&mut self, flow: u32) {
+                match self { $(Ends::$variant(ends) => ends.finish(flow),)* }
+            }
+
+            /// [`EndsOf::sends`].
+            pub fn sends(&self, flow: u32) -> bool {
+                match self { $(Ends::$variant(ends) => ends.sends(flow),)* }
+            }
+
+            /// [`EndsOf::enqueue`].
+            #[inline(always)]
+            pub fn enqueue(&mut self, flow: u32) -> Option<bool> {
+                match self { $(Ends::$variant(ends) => ends.enqueue(flow),)* }
+            }
+
+            /// [`EndsOf::stays`].
+            #[inline(always)]
+            pub fn stays(&mut self, flow: u32) -> Option<bool> {
+                match self { $(Ends::$variant(ends) => ends.stays(flow),)* }
+            }
+
+            /// [`EndsOf::may_send_from`].
+            #[inline(always)]
+            pub fn may_send_from(&self, flow: u32) -> Option<Time> {
+                match self { $(Ends::$variant(ends) => ends.may_send_from(flow),)* }
+            }
+
+            /// [`EndsOf::paced_from`].
+            pub fn paced_from(&self, flow: u32) -> Option<Time> {
+                match self { $(Ends::$variant(ends) => ends.paced_from(flow),)* }
+            }
+
+            /// [`EndsOf::next`].
+            #[inline(always)]
+            pub fn next(&mut self, now: Time, flow: u32) -> Option<(Outgoing, Time)> {
+                match self { $(Ends::$variant(ends) => ends.next(now, flow),)* }
+            }
+
+            /// [`EndsOf::on_answer`].
+            #[inline(always)]
+            pub fn on_answer<'a>(
+                &mut self,
+                now: Time,
+                number: u32,
+                answer: &Answer,
+                option: impl FnOnce() -> &'a [u8],
+            ) -> Heard {
+                match self { $(Ends::$variant(ends) => ends.on_answer(now, number, answer, option),)* }
+            }
+
+            /// [`EndsOf::expire`].
+            pub fn expire(&mut self, now: Time, number: u32) -> Expired {
+                match self { $(Ends::$variant(ends) => ends.expire(now, number),)* }
+            }
+
+            /// [`EndsOf::is_open`].
+            pub fn is_open(&mut self, number: u32) -> bool {
+                match self { $(Ends::$variant(ends) => ends.is_open(number),)* }
+            }
+
+            /// [`EndsOf::account`].
+            pub fn account(&self, flow: u32) -> Option<Counts> {
+                match self { $(Ends::$variant(ends) => ends.account(flow),)* }
+            }
+
+            /// [`EndsOf::lane`].
+            #[inline(always)]
+            pub fn lane(&mut self, number: u32) -> Option<&mut Lane> {
+                match self { $(Ends::$variant(ends) => ends.lane(number),)* }
+            }
+
+            /// [`EndsOf::on_data`].
+            #[inline(always)]
+            pub fn on_data<'a>(
+                &mut self,
+                now: Time,
+                flow: (u32, u64),
+                data: &Arrival,
+                option: impl FnOnce() -> &'a [u8],
+            ) -> (Received, Time) {
+                match self { $(Ends::$variant(ends) => ends.on_data(now, flow, data, option),)* }
+            }
+
+            /// [`EndsOf::late`].
+            pub fn late<'a>(&self, size: u64, data: &Arrival, option: impl FnOnce() -> &'a [u8]) -> Received {
+                match self { $(Ends::$variant(ends) => ends.late(size, data, option),)* }
+            }
+
+            /// [`EndsOf::delayed`].
+            pub fn delayed(&mut self, now: Time, number: u32) -> (Option<(Answer, Option<Told>)>, Time) {
+                match self { $(Ends::$variant(ends) => ends.delayed(now, number),)* }
+            }
+
+            /// [`EndsOf::welcome`].
+            pub fn welcome(&self, number: u32, greeting: &Arrival) -> u16 {
+                match self { $(Ends::$variant(ends) => ends.welcome(number, greeting),)* }
+            }
+
+            /// [`EndsOf::holds_greetings`].
+            pub fn holds_greetings(&self) -> bool {
+                match self { $(Ends::$variant(ends) => ends.holds_greetings(),)* }
+            }
+
+            /// [`EndsOf::receives`].
+            pub fn receives(&self, flow: u32) -> bool {
+                match self { $(Ends::$variant(ends) => ends.receives(flow),)* }
+            }
+
+            /// [`EndsOf::hold`].
+            pub fn hold(
+                &mut self,
+                now: Time,
+                flow: (u32, u64),
+                packet: Arrival,
+                ready: &mut Vec<Arrival>,
+                tally: &mut Tally,
+            ) {
+                match self { $(Ends::$variant(ends) => ends.hold(now, flow, packet, ready, tally),)* }
+            }
+
+            /// [`EndsOf::release`].
+            pub fn release(&mut self, now: Time, flow: u32, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool {
+                match self { $(Ends::$variant(ends) => ends.release(now, flow, ready, tally),)* }
+            }
+
+            /// [`EndsOf::release_at`].
+            pub fn release_at(&mut self, flow: u32) -> Time {
+                match self { $(Ends::$variant(ends) => ends.release_at(flow),)* }
+            }
+
+            /// [`EndsOf::touch_receiver`].
+            #[inline(always)]
+            pub fn touch_receiver(&self, number: u32) -> u64 {
+                match self { $(Ends::$variant(ends) => ends.touch_receiver(number),)* }
+            }
+
+            /// [`EndsOf::touch_sender`].
+            #[inline(always)]
+            pub fn touch_sender(&self, number: u32) -> u64 {
+                match self { $(Ends::$variant(ends) => ends.touch_sender(number),)* }
+            }
+        }
+    };
+}
+each_transport!(ends);
