@@ -385,8 +385,7 @@ def test_a_budget_that_the_pilot_outruns(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_budget_for_the_pilot_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three seeds tell nothing for sure: what runs today stays, and the answer says that it is spent."""
-    monkeypatch.setattr(conduct, "STRESS_SHARE", 1.0)
-    monkeypatch.setattr(conduct, "STRESS_DOUBT", 1e9)
+    monkeypatch.setattr(conduct.Course, "run_race", lambda *_: None)
     lines: list[str] = []
     found = sw.advise(small(), schemes="ecmp,rps,drill", budget_s=15, say=lines.append)
     assert found.effort.seeds == 3
@@ -396,6 +395,16 @@ def test_a_budget_for_the_pilot_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "cannot settle it" in lines[0]
     guess = "a guess: it is not surely better than ecmp"
     assert (guess in files.markdown(found)) == (found.advised != "ecmp")
+
+
+def test_time_that_the_tests_leave_goes_to_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of the budget is kept for the tests, which need little of it: the race settles after them."""
+    monkeypatch.setattr(conduct, "STRESS_SHARE", 1.0)
+    monkeypatch.setattr(conduct, "STRESS_DOUBT", 1e9)
+    found = sw.advise(small(), schemes="ecmp,rps", band=0.3, budget_s=60)
+    assert found.ended == "settled"
+    assert found.effort.seeds > 3
+    assert any(case.tried for case in found.cases)
 
 
 def test_an_aim_that_few_seeds_have() -> None:

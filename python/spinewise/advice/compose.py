@@ -254,15 +254,14 @@ def effort(course: Course, cases: Sequence[Case]) -> Effort:
     seeds = len(course.race.seeds(course.race.alive))
     apply = sum(case.spec is not None for case in cases)
     grid = len(course.candidates) * (seeds + apply * STRESS_SEEDS)
-    laps = [0.0, *course.laps, *[course.laps[-1]] * (3 - len(course.laps))]
     return Effort(
         runs=course.trials.made,
         stored=len(course.trials.found) - course.trials.made,
         grid=grid,
         seconds=time.monotonic() - course.start,
         budget_s=course.budget_s,
-        pilot_s=laps[1] - laps[0],
-        race_s=laps[2] - laps[1],
-        stress_s=laps[3] - laps[2],
+        pilot_s=course.spent["pilot"],
+        race_s=course.spent["race"],
+        stress_s=course.spent["tests"],
         seeds=seeds,
     )

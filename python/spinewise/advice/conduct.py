@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from spinewise.advice import tune
@@ -61,7 +62,8 @@ class Course:
         lost: schemes whose runs failed.
         plans: what the pilot said of each aim.
         made: seeds that all in the race have run.
-        laps: seconds after the start at which pilot, race and stress ended.
+        tuned: whether parameters have been tried.
+        spent: seconds that each part took: pilot, race, tests.
     """
 
     spec: Spec
@@ -78,8 +80,9 @@ class Course:
     candidates: dict[str, Candidate] = field(default_factory=dict)
     lost: list[NotTried] = field(default_factory=list)
     plans: tuple[Forecast, ...] = ()
-    laps: list[float] = field(default_factory=list)
     made: int = 0
+    tuned: bool = False
+    spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("pilot", "race", "tests"), 0.0))
     race: Race = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,9 +110,12 @@ class Course:
         tests = STRESS_DOUBT * runs * sum(costs) / max(len(costs), 1)
         return self.deadline() - min(tests, STRESS_SHARE * self.budget_s)
 
-    def lap(self) -> None:
-        """A part is over."""
-        self.laps.append(time.monotonic() - self.start)
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """The time of what is done here counts as that of a part."""
+        start = time.monotonic()
+        yield
+        self.spent[name] += time.monotonic() - start
 
     def seeds(self, first: int, last: int) -> list[int]:
         """The seeds from number `first` to before `last`."""
@@ -133,7 +139,6 @@ class Course:
         self.check_aims()
         self.tell()
         self.made = PILOT
-        self.lap()
 
     def pilot_needs(self) -> float:
         """Seconds that the whole pilot takes, by the runs that were made."""
@@ -211,20 +216,18 @@ class Course:
         for aim, plan in zip(self.aims, self.plans, strict=True):
             self.say(planned(aim, plan, left))
 
-    def run_race(self) -> None:
-        """Seed by seed, until what is left is settled at every level or the time is up."""
-        tuned = False
-        end = self.race_end()
+    def run_race(self, end: float) -> None:
+        """Seed by seed, until what is left is settled at every level or the instant `end` has come."""
         while True:
             self.race.look()
-            if not tuned and self.made >= TUNE_AT:
-                tuned = True
-                self.tune(self.made)
+            if not self.tuned and self.made >= TUNE_AT:
+                self.tuned = True
+                self.tune(self.made, end)
                 continue
-            if (tuned and self.settled()) or self.made >= MOST_SEEDS:
+            if (self.tuned and self.settled()) or self.made >= MOST_SEEDS:
                 break
             block = max(1, math.ceil(RUNS_A_LOOK * self.jobs / max(len(self.race.alive), 1)))
-            last = self.made + block if tuned else min(self.made + block, TUNE_AT)
+            last = self.made + block if self.tuned else min(self.made + block, TUNE_AT)
             whole = self.trials.run(PLAIN, self.running(), self.seeds(self.made, last), end)
             self.enter([])
             self.tell()
@@ -232,7 +235,6 @@ class Course:
                 self.race.look()
                 break
             self.made = last
-        self.lap()
 
     def pools(self) -> dict[str, list[str]]:
         """Who may be had at each level: all that change no more than it."""
@@ -246,13 +248,12 @@ class Course:
         """Whether at every level, on every aim, what is left is known to within the band."""
         return all(self.race.settled(pool, aim) for pool in self.pools().values() for aim in range(len(self.aims)))
 
-    def tune(self, made: int) -> None:
+    def tune(self, made: int, end: float) -> None:
         """Let other parameters of what is left take part, and catch up on the seeds that were."""
         alive = set(self.race.alive)
         order = [label for label in self.race.contenders(list(alive)) if label in alive]
         order += [label for label in self.race.alive if label not in order]
         able = [label for label in order if tune.variants(self.candidates[label])][:TUNED_SCHEMES]
-        end = self.race_end()
         room = TUNE_SHARE * (end - time.monotonic())
         costs = self.costs()
         joining: list[Candidate] = []
@@ -293,7 +294,6 @@ class Course:
             variants = [one for one in variants if unfit(case.spec, one) is None]
             self.trials.run(case.name, variants, seeds, self.deadline())
             found[case.name] = self.trials.seeds(case.name, [one.label for one in variants])
-        self.lap()
         return found
 
 
