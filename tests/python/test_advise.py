@@ -386,6 +386,8 @@ def test_a_budget_that_the_pilot_outruns(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_budget_for_the_pilot_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three seeds tell nothing for sure: what runs today stays, and the answer says that it is spent."""
     monkeypatch.setattr(conduct.Course, "run_race", lambda *_: None)
+    monkeypatch.setattr(conduct, "STRESS_SHARE", 1.0)
+    monkeypatch.setattr(conduct, "STRESS_DOUBT", 1e9)
     lines: list[str] = []
     found = sw.advise(small(), schemes="ecmp,rps,drill", budget_s=15, say=lines.append)
     assert found.effort.seeds == 3
