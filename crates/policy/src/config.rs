@@ -82,15 +82,6 @@ pub enum Allowed {
     Words(&'static [&'static str]),
 }
 
-/// What a scheme's parameters are in the evaluation a preset of the spec stands for, where they are not its own defaults.
-#[derive(Clone, Copy, Debug)]
-pub struct InPreset {
-    /// Name of the preset.
-    pub preset: &'static str,
-    /// Parameters by name.
-    pub params: &'static [(&'static str, Value<'static>)],
-}
-
 /// A value was refused: the parameter exists but this is not allowed, or there is no such parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refused {

@@ -18,7 +18,6 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-pub mod compared;
 pub mod config;
 pub mod edge;
 pub mod flowlet;
@@ -29,17 +28,18 @@ pub mod packet;
 pub mod rng;
 pub mod schemes;
 pub mod sees;
+pub mod sheet;
 pub mod site;
 pub mod time;
 pub mod tree;
 
-pub use compared::{Aware, Compared, Needs};
-pub use config::{Facts, InPreset, Params, Value};
+pub use config::{Facts, Params, Value};
 pub use layout::{Layout, Peers, Phase, Shape, Tier};
 pub use out::{Key, Out, To};
 pub use packet::{Hashed, Kind, Packet};
 pub use rng::Rng;
 pub use sees::{Decides, Quantity, Rule, Sees, Sight};
+pub use sheet::{Aware, Compared, Needs, Sheet};
 pub use site::{AtHost, AtSwitch, HostView, Site, SwitchView};
 pub use time::{Span, Time};
 pub use tree::{Tree, Uneven};
@@ -315,45 +315,64 @@ pub struct Cx<'a, P: Policy> {
     pub out: Out<'a>,
 }
 
-/// Facts for people: what `spinewise schemes` prints.
-#[derive(Clone, Copy, Debug)]
-pub struct About {
-    /// Name in specs.
-    pub name: &'static str,
-    /// One line: what it does.
-    pub summary: &'static str,
-    /// Where it was published.
-    pub source: &'static str,
-    /// What moves as one: "flow", "flowlet", "flowcell" or "packet".
-    pub unit: &'static str,
-    /// Tiers at which it decides.
-    pub tiers: &'static [&'static str],
-    /// What it must be told to work as published.
-    pub told: &'static [&'static str],
-    /// Its own time series, as `(name, unit and meaning)`; see [`Out::record`].
-    pub series: &'static [(&'static str, &'static str)],
+/// Declares, in an `impl` of [`Policy`], the rows that a scheme wants to be lent and its in-band header; what is not
+/// named is `()`, and costs nothing:
+///
+/// ```
+/// # use spinewise_policy::*;
+/// # struct Counting;
+/// # spinewise_policy::params! { /// None.
+/// Config {} }
+/// impl Policy for Counting {
+///     const SHEET: Sheet = Sheet::AT_SWITCH;
+///     type Site = AtSwitch;
+///     type Config = Config;
+///     spinewise_policy::rows! { flow: u32, node: u64 }
+/// #   fn new(_: &Config) -> Self { Counting }
+/// #   fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut u32, _: &Packet, _: &mut ()) -> Way { *flow += 1; Way(0) }
+/// }
+/// ```
+///
+/// There are `flow` (per flow and direction), `peer`, `route` (per peer and way), `port`, `node` (per device) and
+/// `header`, in this order.
+#[macro_export]
+macro_rules! rows {
+    ($(flow: $flow:ty,)? $(peer: $peer:ty,)? $(route: $route:ty,)? $(port: $port:ty,)? $(node: $node:ty,)?
+     $(header: $header:ty,)?) => {
+        type Flow = $crate::row!($($flow)?);
+        type Peer = $crate::row!($($peer)?);
+        type Route = $crate::row!($($route)?);
+        type Port = $crate::row!($($port)?);
+        type Node = $crate::row!($($node)?);
+        type Header = $crate::row!($($header)?);
+    };
+    ($($row:ident: $type:ty),+) => {
+        $crate::rows! { $($row: $type,)+ }
+    };
+}
+
+/// The type of a row that may not be named.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! row {
+    () => {
+        ()
+    };
+    ($type:ty) => {
+        $type
+    };
 }
 
 /// A load-balancing scheme.
 pub trait Policy: Sized {
-    /// Facts for people.
-    const ABOUT: About;
-    /// Facts by which it is compared with others, for docs/schemes-compared.md; [`Compared`] shows how to fill it.
-    /// Without them its cells there say so.
-    const COMPARED: Option<Compared> = None;
+    /// What it says of itself. Nothing that the shell does depends on it.
+    const SHEET: Sheet;
     /// The hooks implemented beyond `pick`.
     const HOOKS: Hooks = Hooks::NONE;
-    /// What can be told about its choices, for the choice trace: see [`Policy::sees`].
-    const SEES: Sees = Sees::NOTHING;
-    /// Its parameters in presets that set them otherwise.
-    const PRESETS: &'static [InPreset] = &[];
     /// Does it forward by the numbering of a fat-tree ([`SwitchView::tree`])? Other fabrics are then refused. Its candidates
     /// are those of the whole tree, whatever links are down: it goes round these by itself, and what it sends to a dead
     /// link is lost.
     const IN_TREES: bool = false;
-    /// What it does in fabrics of three tiers, for people: by default what its [`Site`] implies. Schemes at the switches that
-    /// do not decide at every tier, and all that do not do there what their authors would, must say so.
-    const IN_THREE_TIERS: &'static str = <Self::Site as Site>::IN_THREE_TIERS;
     /// Does the public ns-3 code of ConWeave, where it is followed, key this scheme's flowlets by destination and ports
     /// alone, so that some flows share one?
     const NS3_SHARES_FLOWLETS: bool = false;
@@ -390,6 +409,11 @@ pub trait Policy: Sized {
     fn layout(&self, shape: &Shape) -> Layout {
         let _ = shape;
         Layout::default()
+    }
+
+    /// Bytes that [`Policy::Header`] takes on the wire at most: shared buffers keep room for them.
+    fn header_bytes(&self) -> u32 {
+        16
     }
 
     /// A parameter that asks for more than this place has, and what it may be here: refused unless it is

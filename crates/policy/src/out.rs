@@ -90,7 +90,7 @@ pub enum Action {
     Discard,
     /// A point of one of the scheme's own series.
     Record {
-        /// Index into `About::series`.
+        /// Index into [`Sheet::series`](crate::Sheet::series).
         series: u16,
         /// Value.
         value: f64,
@@ -178,7 +178,7 @@ impl<'a> Out<'a> {
         self.push(Action::Discard);
     }
 
-    /// Adds a point to series `index` of `About::series`.
+    /// Adds a point to series `index` of [`Sheet::series`](crate::Sheet::series).
     pub fn record(&mut self, index: u16, value: f64) {
         self.push(Action::Record { series: index, value });
     }

@@ -1,6 +1,6 @@
 //! What a scheme sees as it chooses, told to people: the scheme's part of the choice trace.
 //!
-//! A scheme says in [`crate::Policy::SEES`] by which rules it acts and what it looks at, and fills that in for one
+//! A scheme says in [`crate::Sheet::sees`] by which rules it acts and what it looks at, and fills that in for one
 //! packet in [`crate::Policy::sees`], which is called just before `pick`, with the same rows, and only for flows that are
 //! traced. It can change nothing: `pick` goes by its rows and its random stream, and both are lent to it read-only.
 

@@ -25,8 +25,6 @@ pub trait Site {
     type View<'a>;
     /// Its name for people.
     const NAME: &'static str;
-    /// What a scheme that sits there does in fabrics of three tiers, unless it says otherwise.
-    const IN_THREE_TIERS: &'static str;
 }
 
 /// The sending and receiving hosts.
@@ -38,13 +36,11 @@ pub enum AtSwitch {}
 impl Site for AtHost {
     type View<'a> = HostView<'a>;
     const NAME: &'static str = "host";
-    const IN_THREE_TIERS: &'static str = "a tag names a whole path, and there is one through each core";
 }
 
 impl Site for AtSwitch {
     type View<'a> = SwitchView<'a>;
     const NAME: &'static str = "switch";
-    const IN_THREE_TIERS: &'static str = "every switch that has a choice decides by itself";
 }
 
 /// What a host can know, and what its operator has told it.
@@ -228,13 +224,13 @@ impl SwitchView<'_> {
 
     /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
     /// `leaf`, by the slower of the port's link and what is beyond it. Set up before the run; a scheme that reads it
-    /// says so in `About::told`.
+    /// says so in [`Sheet::told`](crate::Sheet::told).
     pub fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
         self.ports.told_capacity(port, leaf)
     }
 
     /// Told by a fault manager that knows the topology as it was built: does a link that is down lie on a shortest path
-    /// from this leaf to `leaf`? Set up before the run; a scheme that reads it says so in `About::told`.
+    /// from this leaf to `leaf`? Set up before the run; a scheme that reads it says so in [`Sheet::told`](crate::Sheet::told).
     pub fn told_loss(&self, leaf: u32) -> bool {
         self.ports.told_loss(leaf)
     }
@@ -252,7 +248,7 @@ impl SwitchView<'_> {
 
     /// Told by a controller that knows the topology: the `n`-th of the equal-cost ports of leaf `from` towards leaf `to`,
     /// and the bits per second that the paths by way of it can carry; none if there are not so many. Set up before the
-    /// run; a scheme that reads it says so in `About::told`.
+    /// run; a scheme that reads it says so in [`Sheet::told`](crate::Sheet::told).
     pub fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(Port, u64)> {
         self.ports.told_path(from, to, n)
     }
@@ -260,14 +256,14 @@ impl SwitchView<'_> {
     /// Told by a controller that knows the topology, where [`crate::Layout::components`] asks for it: the `n`-th symmetric
     /// component of the paths from leaf `from` to leaf `to`: the bits per second that it can carry, and this switch's ports
     /// on it, in order (none if it does not lead by here). None if there are not so many, or all paths are alike. As of the
-    /// map of the fabric that this switch has; a scheme that reads it says so in `About::told`.
+    /// map of the fabric that this switch has; a scheme that reads it says so in [`Sheet::told`](crate::Sheet::told).
     pub fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
         self.ports.told_component(from, to, n)
     }
 
     /// Told by a controller that knows the topology: how many whole paths lead from this leaf to `leaf` when nothing is
     /// broken, numbered as a host's path tags are. 0 where an uplink says all about a path, where a packet may have more
-    /// than two choices, and where no path begins with a present route. A scheme that reads it says so in `About::told`.
+    /// than two choices, and where no path begins with a present route. A scheme that reads it says so in [`Sheet::told`](crate::Sheet::told).
     #[inline]
     pub fn told_paths(&self, leaf: u32) -> u16 {
         self.ports.told_paths(leaf)

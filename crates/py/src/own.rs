@@ -23,8 +23,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use serde_json::Value as Json;
 use spinewise_policy::config::{Allowed, Param, Refused, Value, is_allowed};
-use spinewise_policy::{About, Hooks, Layout, Peers, Phase, Sees, Shape, Span};
-use spinewise_sim::bank::{Bank, Choice, Chosen, Entry, Given, Hosted, Misfit, ParamValue, Places, Source};
+use spinewise_policy::{Hooks, Layout, Peers, Phase, Shape, Sheet, Span};
+use spinewise_sim::bank::{Bank, Choice, Chosen, Entry, Given, Hosted, Misfit, Places, Source};
 use std::sync::Arc;
 
 /// A class of Python, as the engine lists it. It lives as long as the process: a class is made once, and run often.
@@ -45,7 +45,7 @@ impl OwnScheme {
     /// Its name.
     #[getter]
     fn name(&self) -> &'static str {
-        self.entry.about.name
+        self.entry.name()
     }
 }
 
@@ -60,9 +60,8 @@ fn list<T>(facts: &Json, key: &str, item: impl Fn(&Json) -> T) -> &'static [T] {
 /// Facts of a class, which stay.
 struct Class {
     class: Py<PyType>,
-    about: About,
+    sheet: Sheet,
     site: &'static str,
-    three_tiers: &'static str,
     params: &'static [Param],
     hooks: Hooks,
     header: bool,
@@ -87,7 +86,7 @@ impl Class {
         };
         Class {
             class: class.clone().unbind(),
-            about: About {
+            sheet: Sheet {
                 name: text(facts, "name"),
                 summary: text(facts, "summary"),
                 source: text(facts, "source"),
@@ -95,9 +94,10 @@ impl Class {
                 tiers: list(facts, "tiers", words),
                 told: list(facts, "told", words),
                 series: list(facts, "series", |pair| (words(&pair[0]), words(&pair[1]))),
+                three_tiers: text(facts, "three_tiers"),
+                ..Sheet::AT_SWITCH
             },
             site: text(facts, "site"),
-            three_tiers: text(facts, "three_tiers"),
             params: list(facts, "params", param),
             hooks: facts["hooks"].as_array().into_iter().flatten().map(hook).fold(Hooks::NONE, Hooks::and),
             header: facts["header"] == true,
@@ -108,33 +108,26 @@ impl Class {
 
     fn entry(&'static self) -> Entry {
         Entry {
-            about: &self.about,
-            compared: None,
+            sheet: &self.sheet,
             site: self.site,
             params: self.params,
-            presets: &[],
             hooks: self.hooks,
-            sees: &Sees::NOTHING,
             header: self.header,
             keeps_ways: self.keeps_ways,
             in_trees: false,
-            three_tiers: self.three_tiers,
             source: Some(self.source),
-            choose: Box::leak(Box::new(|given: &Given| self.choose(given))),
+            choose: Box::leak(Box::new(|given: &Given<'_>| self.choose(given))),
         }
     }
 
-    fn choose(&'static self, given: &Given) -> Result<Chosen, Misfit> {
-        let mut values: Vec<ParamValue> = self.params.iter().map(|param| param.default.into()).collect();
-        for (place, (name, value)) in given.iter().enumerate() {
+    fn choose(&'static self, given: &Given<'_>) -> Result<Chosen, Misfit> {
+        let mut values: Vec<Value<'static>> = self.params.iter().map(|param| param.default).collect();
+        for (place, &(name, value)) in given.iter().enumerate() {
             let Some(at) = self.params.iter().position(|param| param.name == name) else {
                 return Err(Misfit::Param(place, Refused::Unknown));
             };
             let allowed = self.params[at].allowed;
-            if !is_allowed(value.as_value(), allowed) {
-                return Err(Misfit::Param(place, Refused::NotAllowed(allowed)));
-            }
-            values[at] = value.clone();
+            values[at] = kept(value, allowed).ok_or(Misfit::Param(place, Refused::NotAllowed(allowed)))?;
         }
         let of_class = OfClass { class: self, entry: self.entry(), values };
         // Made once to see that it can be.
@@ -146,6 +139,19 @@ impl Class {
                 Err(Misfit::Failed(why))
             }
         }
+    }
+}
+
+/// A value that is allowed, to be kept: words are those of the list.
+fn kept(value: Value<'_>, allowed: Allowed) -> Option<Value<'static>> {
+    match value {
+        _ if !is_allowed(value, allowed) => None,
+        Value::Number(number) => Some(Value::Number(number)),
+        Value::Bool(given) => Some(Value::Bool(given)),
+        Value::Word(given) => match allowed {
+            Allowed::Words(words) => words.iter().find(|word| **word == given).map(|word| Value::Word(word)),
+            Allowed::Number { .. } | Allowed::Integer { .. } | Allowed::Bool => None,
+        },
     }
 }
 
@@ -173,7 +179,7 @@ fn param(facts: &Json) -> Param {
 struct OfClass {
     class: &'static Class,
     entry: Entry,
-    values: Vec<ParamValue>,
+    values: Vec<Value<'static>>,
 }
 
 impl OfClass {
@@ -182,10 +188,10 @@ impl OfClass {
         let values = PyDict::new(py);
         for (param, value) in self.class.params.iter().zip(&self.values) {
             match (value, param.allowed) {
-                (ParamValue::Number(number), Allowed::Integer { .. }) => values.set_item(param.name, *number as i64)?,
-                (ParamValue::Number(number), _) => values.set_item(param.name, number)?,
-                (ParamValue::Bool(given), _) => values.set_item(param.name, given)?,
-                (ParamValue::Word(word), _) => values.set_item(param.name, word)?,
+                (Value::Number(number), Allowed::Integer { .. }) => values.set_item(param.name, *number as i64)?,
+                (Value::Number(number), _) => values.set_item(param.name, number)?,
+                (Value::Bool(given), _) => values.set_item(param.name, given)?,
+                (Value::Word(word), _) => values.set_item(param.name, word)?,
             }
         }
         self.class.class.bind(py).call_method1("_made", (values,))
@@ -238,8 +244,12 @@ impl Choice for OfClass {
         &self.entry
     }
 
-    fn values(&self) -> Vec<ParamValue> {
+    fn values(&self) -> Vec<Value<'static>> {
         self.values.clone()
+    }
+
+    fn header_bytes(&self) -> u32 {
+        if self.class.header { 16 } else { 0 }
     }
 
     fn layout(&self, shape: &Shape) -> Layout {
@@ -266,7 +276,7 @@ impl Choice for OfClass {
                     Arc::new(hooks::Nobody)
                 }
             };
-            Hosted::seat(hosted, &self.class.about, places, seed, all_hooks)
+            Hosted::seat(hosted, &self.class.sheet, places, seed, all_hooks)
         })
     }
 }

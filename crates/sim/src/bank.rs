@@ -12,15 +12,15 @@ mod seats;
 pub use guest::{Answer, Elsewhere, HEADER_ROOM, Header, Hook, Hosted, Lent, Row};
 use hooks::PickInlined;
 pub use hooks::Seated;
-pub use registry::{Choice, Choose, Chosen, Entry, Given, Misfit, ParamValue, REGISTRY, Source};
+pub use registry::{Choice, Choose, Chosen, Entry, Given, Misfit, REGISTRY, Source};
 pub use seats::{Fired, Places, Seats};
 
 use crate::packet::{self, Hashing};
 use spinewise_policy::out::Action;
 use spinewise_policy::site::{AtHost, AtSwitch, HostView, SwitchView};
 use spinewise_policy::{
-    About, Feedback, FlowKey, Hooks, Key, Layout, Message, Packet, Peers, Port, Queue, Rng, Sees, Sight, Site, Span,
-    Time, Verdict, Way,
+    Feedback, FlowKey, Hooks, Key, Layout, Message, Packet, Peers, Port, Queue, Rng, Sheet, Sight, Site, Span, Time,
+    Verdict, Way,
 };
 use std::sync::Arc;
 
@@ -128,14 +128,9 @@ macro_rules! bank {
                 self.hooks
             }
 
-            /// Facts of the scheme.
-            pub fn about(&self) -> &'static About {
-                match &self.seating { $(Seating::$variant(seats) => seats.about(),)* }
-            }
-
-            /// What the scheme tells about its choices.
-            pub fn sees(&self) -> &'static Sees {
-                match &self.seating { $(Seating::$variant(seats) => seats.sees(),)* }
+            /// What the scheme says of itself.
+            pub fn sheet(&self) -> &'static Sheet {
+                match &self.seating { $(Seating::$variant(seats) => seats.sheet(),)* }
             }
 
             /// The layout of a seat.
@@ -158,7 +153,7 @@ macro_rules! bank {
             /// A seat's random stream for the phase of its ticks.
             pub fn phase(&self, seat: u32, period: Span) -> Span {
                 let seed = match &self.seating { $(Seating::$variant(seats) => seats.seed(),)* };
-                let name = self.about().name;
+                let name = self.sheet().name;
                 let mut rng = Rng::stream(seed ^ spinewise_policy::hash::name(name), "tick phase", u64::from(seat));
                 Span(rng.bits() % period.0.max(1))
             }

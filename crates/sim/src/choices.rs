@@ -83,7 +83,7 @@ impl Recorder {
         seen: (&Hashing, u16),
         (node, candidates, rows): (u32, usize, usize),
     ) -> (Way, u32) {
-        let sees = bank.sees();
+        let sees = &bank.sheet().sees;
         let traced = packet.of_flow() && self.traced[packet.flow as usize];
         if !traced || candidates < 2 || sees.decides != Decides::Chooses {
             return bank.pick_any(call, packet, seen);

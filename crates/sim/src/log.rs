@@ -54,7 +54,7 @@ pub const FABRIC_SERIES: u16 = 128;
 const _: () = {
     let mut scheme = 0;
     while scheme < REGISTRY.len() {
-        assert!(REGISTRY[scheme].about.series.len() <= (FABRIC_SERIES - EDGE_SERIES) as usize);
+        assert!(REGISTRY[scheme].sheet.series.len() <= (FABRIC_SERIES - EDGE_SERIES) as usize);
         scheme += 1;
     }
     assert!(SERIES.len() <= EDGE_SERIES as usize);

@@ -95,7 +95,7 @@ fn check(sim: &Sim, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
         }
     };
     let decider = sim.edge.as_ref().unwrap_or(&sim.fabric);
-    if decider.sees().decides != Decides::Chooses {
+    if decider.sheet().sees.decides != Decides::Chooses {
         return Err(error(
             format!("flows of a run under {}", spec.scheme.name()),
             "a run whose scheme chooses".into(),

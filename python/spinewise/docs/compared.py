@@ -146,7 +146,7 @@ def page() -> str:
     lines = [
         "# Schemes compared",
         "",
-        "What each scheme says of itself (`ABOUT` and `COMPARED` in its file), in the shape of the tables by which",
+        "What each scheme says of itself (`SHEET` in its file), in the shape of the tables by which",
         "papers compare schemes. Schemes that are not here are in no table.",
         "",
         "## All schemes (MEET, Table 1)",

@@ -24,8 +24,8 @@
 use super::pdlb::classify::Classifier;
 use super::pdlb::dispatch::Dispatch;
 use super::pdlb::model::{MOST_CELLS, Model};
-use super::pdlb::{self, Adaptive, Record, SERIES, TOLD, Variant};
-use crate::About;
+use super::pdlb::{self, Adaptive, Record, Variant};
+use crate::Sheet;
 
 crate::params! {
     /// AG's parameters.
@@ -57,14 +57,11 @@ pub enum Released {}
 pub type Ag = Adaptive<Released>;
 
 impl Variant for Released {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "ag",
         summary: "flowcells sized by the objective of the PDLB authors' released code, fed by probes",
         source: "Liu et al., ICNP 2019; code released with PDLB",
-        unit: "flowcell",
-        tiers: &["host"],
-        told: TOLD,
-        series: SERIES,
+        ..pdlb::SHEET
     };
     type Config = Config;
 
@@ -110,6 +107,6 @@ mod tests {
         let config = Released::config(&Config::default());
         assert_eq!((config.model, config.gate_packets), (Model::Released, 0.0));
         assert_eq!((config.window_packets, config.max_packets), (44.0, 44));
-        assert_eq!(Ag::ABOUT.name, "ag");
+        assert_eq!(Ag::SHEET.name, "ag");
     }
 }

@@ -48,8 +48,8 @@ use crate::edge::acks::Acks;
 use crate::edge::weighted::{self, Turns};
 use crate::flowlet::{self, Flowlet};
 use crate::{
-    About, AtHost, Aware, Compared, Cx, Hooks, HostView, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Rule,
-    Sees, Shape, Sight, Span, Time, Value, Verdict, Way, Wire,
+    AtHost, Aware, Compared, Cx, Hooks, HostView, Kind, Layout, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sheet,
+    Sight, Span, Time, Verdict, Way, Wire,
     sees::{quantity, us_since},
 };
 use weights::{Redistribute, all_congested_until};
@@ -174,60 +174,44 @@ pub struct Clove {
 }
 
 impl Policy for Clove {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "clove",
         summary: "flowlets over paths in turn by weights, which ECN marks move from path to path (CLOVE-ECN)",
         source: "Katta et al., HotNets 2016",
         unit: "flowlet",
-        tiers: &["host"],
         told: &[
             "paths to each rack, and a tag that selects one",
             "round-trip time of an empty path (half of it between two cuts)",
         ],
-        series: &[],
+        compared: Some(Compared {
+            aware: Aware::Paths,
+            senses: &["ECN marks", "gaps between packets"],
+            state: "per flow and per (destination, path), at the host",
+            needs: Needs::Hosts,
+            order: "gaps longer than paths differ",
+            pick: "O(n) per flowlet",
+            update: "O(n) per mark heard of",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
+                Rule::Chooses("a new flowlet: the path whose turn it is by the weights"),
+                Rule::Chooses("a new flowlet: a path drawn by the weights"),
+                Rule::Chooses("a new flowlet: a path drawn at random"),
+            ],
+            flow: flowlet::TOLD,
+            way: &[
+                quantity("weight", "of an equal share", "share of new flowlets; none before the first"),
+                quantity("marked", "µs", "since a mark of it was last heard of; none if never"),
+            ],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_HOST
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Paths,
-        senses: &["ECN marks", "gaps between packets"],
-        state: "per flow and per (destination, path), at the host",
-        needs: Needs::Hosts,
-        order: "gaps longer than paths differ",
-        pick: "O(n) per flowlet",
-        update: "O(n) per mark heard of",
-    });
     const HOOKS: Hooks = Hooks::INGRESS;
-    const PRESETS: &'static [InPreset] = &[InPreset {
-        preset: "ns3-hermes",
-        params: &[
-            ("choice", Value::Word("weighted_random")),
-            ("cut_fraction", Value::Number(0.33)),
-            ("redistribute", Value::Word("others")),
-            ("cut_interval_us", Value::Number(40.0)),
-            ("hide_ecn", Value::Bool(false)),
-        ],
-    }];
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
-            Rule::Chooses("a new flowlet: the path whose turn it is by the weights"),
-            Rule::Chooses("a new flowlet: a path drawn by the weights"),
-            Rule::Chooses("a new flowlet: a path drawn at random"),
-        ],
-        flow: flowlet::TOLD,
-        way: &[
-            quantity("weight", "of an equal share", "share of new flowlets; none before the first"),
-            quantity("marked", "µs", "since a mark of it was last heard of; none if never"),
-        ],
-        ..Sees::NOTHING
-    };
     type Site = AtHost;
     type Config = Config;
-    type Flow = Flowlet;
-    type Peer = Peer;
-    type Route = Route;
-    type Port = ();
-    type Node = ();
-    type Header = Feedback;
+    crate::rows! { flow: Flowlet, peer: Peer, route: Route, header: Feedback }
 
     fn new(config: &Config) -> Self {
         Clove {

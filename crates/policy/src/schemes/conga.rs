@@ -40,8 +40,8 @@
 use crate::config::FLOWLET_GAP;
 use crate::flowlet::{self, Flowlet};
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Hooks, InPreset, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule,
-    Sees, Shape, Sight, Span, Tier, Time, Value, Verdict, Way, Wire,
+    AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule, Sees, Shape,
+    Sheet, Sight, Span, Tier, Time, Verdict, Way, Wire,
     sees::{quantity, us_since},
 };
 
@@ -206,69 +206,46 @@ pub struct Conga {
 const REMEMBER: Span = Span::from_ms(100);
 
 impl Policy for Conga {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "conga",
         summary: "each flowlet on the uplink with the least congested path, learnt by in-band feedback between leaves",
         source: "Alizadeh et al., SIGCOMM 2014",
         unit: "flowlet",
         tiers: &["leaf", "spine"],
         told: &["leaf of every host", "rates of its own links"],
-        series: &[],
+        three_tiers: "leaves choose uplinks by the worst link that packets met beyond them, \
+            and aggregation switches hash by flow: an uplink stands for several paths, as the paper says of larger \
+            fabrics (from memory)",
+        compared: Some(Compared {
+            aware: Aware::Shared,
+            senses: &["use of links, fed back by the leaves"],
+            state: "per flow and per (leaf, uplink) at leaves, per port at every switch",
+            needs: Needs::Switches,
+            order: "gaps longer than paths differ",
+            pick: "O(n)",
+            update: "O(1) per packet",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
+                Rule::Chooses("a new flowlet: the uplink whose worse metric, local or remote, is the least"),
+                Rule::Keeps("a spine's links to the leaf: by a hash of the header"),
+            ],
+            flow: flowlet::TOLD,
+            way: &[
+                quantity("local", "of 2^Q - 1", "use of the own uplink, by its rate estimator"),
+                quantity("remote", "of 2^Q - 1", "use of the path beyond, as the other leaf fed it back"),
+                quantity("remote_age", "µs", "since that was fed back; none if never"),
+            ],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Shared,
-        senses: &["use of links, fed back by the leaves"],
-        state: "per flow and per (leaf, uplink) at leaves, per port at every switch",
-        needs: Needs::Switches,
-        order: "gaps longer than paths differ",
-        pick: "O(n)",
-        update: "O(1) per packet",
-    });
     const HOOKS: Hooks = Hooks::EGRESS.and(Hooks::INGRESS);
     const NS3_SHARES_FLOWLETS: bool = true;
-    const PRESETS: &'static [InPreset] = &[
-        InPreset {
-            preset: "selb",
-            params: &[("flowlet_gap_us", Value::Number(10.0)), ("dre_period_us", Value::Number(50.0))],
-        },
-        InPreset {
-            preset: "conweave-ns3",
-            params: &[
-                ("flowlet_gap_us", Value::Number(100.0)),
-                ("dre_period_us", Value::Number(50.0)),
-                ("age_ms", Value::Number(0.5)),
-                ("tie", Value::Word("random")),
-                ("candidates", Value::Word("four_consecutive")),
-                ("ce_at_source", Value::Word("local")),
-                ("feedback", Value::Word("random")),
-            ],
-        },
-    ];
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
-            Rule::Chooses("a new flowlet: the uplink whose worse metric, local or remote, is the least"),
-            Rule::Keeps("a spine's links to the leaf: by a hash of the header"),
-        ],
-        flow: flowlet::TOLD,
-        way: &[
-            quantity("local", "of 2^Q - 1", "use of the own uplink, by its rate estimator"),
-            quantity("remote", "of 2^Q - 1", "use of the path beyond, as the other leaf fed it back"),
-            quantity("remote_age", "µs", "since that was fed back; none if never"),
-        ],
-        ..Sees::NOTHING
-    };
-    const IN_THREE_TIERS: &'static str = "leaves choose uplinks by the worst link that packets met beyond them, \
-        and aggregation switches hash by flow: an uplink stands for several paths, as the paper says of larger \
-        fabrics (from memory)";
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = Flowlet;
-    type Peer = Turn;
-    type Route = Congestion;
-    type Port = Dre;
-    type Node = ();
-    type Header = Header;
+    crate::rows! { flow: Flowlet, peer: Turn, route: Congestion, port: Dre, header: Header }
 
     fn new(config: &Config) -> Self {
         let period = Span::from_us_f64(config.dre_period_us);
@@ -286,6 +263,10 @@ impl Policy for Conga {
             feedback: config.feedback,
             header_bytes: config.header_bytes as u8,
         }
+    }
+
+    fn header_bytes(&self) -> u32 {
+        u32::from(self.header_bytes)
     }
 
     fn layout(&self, shape: &Shape) -> Layout {

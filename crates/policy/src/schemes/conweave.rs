@@ -44,8 +44,8 @@
 //! there.
 
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Hooks, InPreset, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy,
-    Port, Queue, Sees, Shape, Sight, Span, Tier, Time, Value, Verdict, Way,
+    AtSwitch, Aware, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy, Port, Queue, Sees,
+    Shape, Sheet, Sight, Span, Tier, Time, Verdict, Way,
     sees::{quantity, us},
 };
 use header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
@@ -165,7 +165,7 @@ const SERIES: &[(&str, &str)] = &{
 const REMEMBER: Span = Span::from_ms(2);
 
 impl Policy for ConWeave {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "conweave",
         summary: "a flow whose path answers late moves to another at once; its last leaf restores the order",
         source: "Song et al., SIGCOMM 2023",
@@ -173,46 +173,36 @@ impl Policy for ConWeave {
         tiers: &["leaf"],
         told: &["leaf of every host", "base RTT (in theta_reply_us)", "paths to every leaf, hop by hop"],
         series: SERIES,
+        three_tiers: "leaves choose whole paths, and aggregation switches obey; with path = \
+            \"uplink\" they hash by flow",
+        compared: Some(Compared {
+            aware: Aware::Paths,
+            senses: &["answers of the last leaf in time", "ECN marks"],
+            state: "per flow and per (leaf, path), at leaves",
+            needs: Needs::Leaves,
+            order: "reorder queues at the last leaf",
+            pick: "O(1)",
+            update: "O(1) per answer",
+        }),
+        sees: Sees {
+            rules: source::RULES,
+            flow: &[
+                quantity("silence", "µs", "since the flow's last packet here; none if there was none"),
+                quantity(
+                    "late",
+                    "µs",
+                    "how long the answer to its epoch's first packet is overdue; below zero: it has time yet",
+                ),
+            ],
+            way: &[quantity("busy", "µs", "for so long it is not to be drawn, for a NOTIFY named it")],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Paths,
-        senses: &["answers of the last leaf in time", "ECN marks"],
-        state: "per flow and per (leaf, path), at leaves",
-        needs: Needs::Leaves,
-        order: "reorder queues at the last leaf",
-        pick: "O(1)",
-        update: "O(1) per answer",
-    });
     const HOOKS: Hooks = Hooks::INGRESS.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::DRAINED);
-    const PRESETS: &'static [InPreset] = &[
-        // SELB, section IV: path busy for 8 us; the public code has 16.
-        InPreset { preset: "selb", params: &[("theta_path_busy_us", Value::Number(8.0))] },
-        // As many reorder queues as flows want.
-        InPreset { preset: "conweave-ns3", params: &[("reorder_queues", Value::Number(0.0))] },
-    ];
-    const SEES: Sees = Sees {
-        rules: source::RULES,
-        flow: &[
-            quantity("silence", "µs", "since the flow's last packet here; none if there was none"),
-            quantity(
-                "late",
-                "µs",
-                "how long the answer to its epoch's first packet is overdue; below zero: it has time yet",
-            ),
-        ],
-        way: &[quantity("busy", "µs", "for so long it is not to be drawn, for a NOTIFY named it")],
-        ..Sees::NOTHING
-    };
-    const IN_THREE_TIERS: &'static str = "leaves choose whole paths, and aggregation switches obey; with path = \
-        \"uplink\" they hash by flow";
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = Flow;
-    type Peer = ();
-    type Route = Path;
-    type Port = InUse;
-    type Node = ();
-    type Header = Header;
+    crate::rows! { flow: Flow, route: Path, port: InUse, header: Header }
 
     fn new(config: &Config) -> Self {
         ConWeave {
@@ -242,6 +232,10 @@ impl Policy for ConWeave {
 
     fn follow_ns3(&mut self) {
         (self.follows_ns3, self.reorder.follows_ns3) = (true, true);
+    }
+
+    fn header_bytes(&self) -> u32 {
+        u32::from(self.header_bytes)
     }
 
     fn layout(&self, shape: &Shape) -> Layout {

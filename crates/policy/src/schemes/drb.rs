@@ -22,7 +22,7 @@
 
 use crate::edge::acks::Acks;
 use crate::{
-    About, AtHost, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Rng, Rule, Sees, Shape, Sight, Way,
+    AtHost, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Rng, Rule, Sees, Shape, Sheet, Sight, Way,
 };
 
 crate::choice! {
@@ -73,39 +73,33 @@ pub struct Drb {
 }
 
 impl Policy for Drb {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "drb",
         summary: "each packet on the next path of the pair in turn, chosen by the sending host",
         source: "Cao et al., CoNEXT 2013",
         unit: "packet",
-        tiers: &["host"],
         told: &["paths to each rack, and a tag that selects one"],
-        series: &[],
-    };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::No,
-        senses: &[],
-        state: "per destination, at the host",
-        needs: Needs::Hosts,
-        order: "nothing but queues of like length",
-        pick: "O(1)",
-        update: "–",
-    });
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Chooses("the first of its turn: a path drawn at random"),
-            Rule::Chooses("the next path in turn, one packet each"),
-        ],
-        ..Sees::NOTHING
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &[],
+            state: "per destination, at the host",
+            needs: Needs::Hosts,
+            order: "nothing but queues of like length",
+            pick: "O(1)",
+            update: "–",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Chooses("the first of its turn: a path drawn at random"),
+                Rule::Chooses("the next path in turn, one packet each"),
+            ],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_HOST
     };
     type Site = AtHost;
     type Config = Config;
-    type Flow = Turn;
-    type Peer = Turn;
-    type Route = ();
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! { flow: Turn, peer: Turn }
 
     fn new(config: &Config) -> Self {
         Drb { config: config.clone() }

@@ -43,7 +43,7 @@
 //! - Every packet the fabric asks about is scattered, those of no flow (probes) too.
 
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule, Sees, Shape,
+    AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule, Sees, Shape, Sheet,
     Sight, SwitchView, Way, sees::quantity,
 };
 
@@ -180,40 +180,34 @@ impl Drill {
 }
 
 impl Policy for Drill {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "drill",
         summary: "each packet on the shortest of d queues drawn at random and m remembered ones, at every switch",
         source: "Ghorbani et al., SIGCOMM 2017",
         unit: "packet",
-        tiers: &["leaf", "aggregation", "spine"],
         told: &["with components: which paths are alike"],
-        series: &[],
-    };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Local,
-        senses: &["own queues"],
-        state: "per destination or forwarding engine, at every switch",
-        needs: Needs::Switches,
-        order: "nothing but queues of like length",
-        pick: "O(d² + m n), to find ports in the group",
-        update: "–",
-    });
-    const SEES: Sees = Sees {
-        rules: &[Rule::Chooses("the shortest of the queues looked at: some drawn at random, some remembered")],
-        way: &[
-            quantity("queue", "bytes", "own queue at that uplink, if it was looked at"),
-            quantity("remembered", "", "1: from the last packet; 0: drawn"),
-        ],
-        ..Sees::NOTHING
+        compared: Some(Compared {
+            aware: Aware::Local,
+            senses: &["own queues"],
+            state: "per destination or forwarding engine, at every switch",
+            needs: Needs::Switches,
+            order: "nothing but queues of like length",
+            pick: "O(d² + m n), to find ports in the group",
+            update: "–",
+        }),
+        sees: Sees {
+            rules: &[Rule::Chooses("the shortest of the queues looked at: some drawn at random, some remembered")],
+            way: &[
+                quantity("queue", "bytes", "own queue at that uplink, if it was looked at"),
+                quantity("remembered", "", "1: from the last packet; 0: drawn"),
+            ],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_SWITCH
     };
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = ();
-    type Peer = Remembered;
-    type Route = ();
-    type Port = Remembered;
-    type Node = Remembered;
-    type Header = ();
+    crate::rows! { peer: Remembered, port: Remembered, node: Remembered }
 
     fn new(config: &Config) -> Self {
         Drill { d: config.d as usize, m: config.m as usize, memory: config.memory, within: config.components }

@@ -6,7 +6,7 @@
 //!
 //! Departures: none. The hash is ours (all bits mixed); vendors' CRCs differ in quality, not in kind.
 
-use crate::{About, AtSwitch, Aware, Compared, Cx, Decides, Needs, Packet, Policy, Sees, Way};
+use crate::{AtSwitch, Aware, Compared, Cx, Decides, Needs, Packet, Policy, Sees, Sheet, Way};
 
 crate::params! {
     /// ECMP has no parameters.
@@ -18,33 +18,26 @@ crate::params! {
 pub struct Ecmp;
 
 impl Policy for Ecmp {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "ecmp",
         summary: "hashes the header of each packet, with a salt per switch: a flow stays on one path",
         source: "RFC 2992",
         unit: "flow",
-        tiers: &["leaf", "aggregation", "spine"],
-        told: &[],
-        series: &[],
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &[],
+            state: "none",
+            needs: Needs::Nothing,
+            order: "a flow stays on its path",
+            pick: "O(1)",
+            update: "–",
+        }),
+        sees: Sees { decides: Decides::HashesEvenly, ..Sees::NOTHING },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::No,
-        senses: &[],
-        state: "none",
-        needs: Needs::Nothing,
-        order: "a flow stays on its path",
-        pick: "O(1)",
-        update: "–",
-    });
-    const SEES: Sees = Sees { decides: Decides::HashesEvenly, ..Sees::NOTHING };
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = ();
-    type Peer = ();
-    type Route = ();
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! {}
 
     fn new(_: &Config) -> Self {
         Ecmp

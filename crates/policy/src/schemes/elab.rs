@@ -60,8 +60,8 @@ pub mod sender;
 
 use crate::config::Allowed;
 use crate::{
-    About, AtHost, Aware, Compared, Cx, Feedback, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy,
-    Sees, Shape, Sight, Span, Time, Verdict, Way,
+    AtHost, Aware, Compared, Cx, Feedback, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy, Shape,
+    Sheet, Sight, Span, Time, Verdict, Way,
 };
 use discovery::Search;
 use header::{Header, LONG_BYTES};
@@ -333,12 +333,11 @@ const FEEDBACK: u8 = 0;
 const MOST_TOLD: usize = 64;
 
 impl Policy for Elab {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "elab",
         summary: "each packet by shares of what its pair's paths can still carry, measured by both ends (ELAB)",
         source: "Chen, Zhang, J. Commun. 2019",
         unit: "packet",
-        tiers: &["host"],
         told: &[
             "rate of the host's link, or of an empty path: the first B_i",
             "round-trip time of an empty path (T_explore)",
@@ -367,28 +366,24 @@ impl Policy for Elab {
             ("r6", "kbit/s: R of the seventh"),
             ("r7", "kbit/s: R of the eighth"),
         ],
+        three_tiers: "tunnel ports are traced through all tiers, so a virtual path is a whole \
+            path; one may be found through each core",
+        compared: Some(Compared {
+            aware: Aware::Paths,
+            senses: &["arrival rates, as receivers count", "ECN marks", "probes"],
+            state: "per (host, path), at both hosts",
+            needs: Needs::Hosts,
+            order: "nothing",
+            pick: "O(n)",
+            update: "O(n) per packet received",
+        }),
+        sees: seat::SEES,
+        ..Sheet::AT_HOST
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Paths,
-        senses: &["arrival rates, as receivers count", "ECN marks", "probes"],
-        state: "per (host, path), at both hosts",
-        needs: Needs::Hosts,
-        order: "nothing",
-        pick: "O(n)",
-        update: "O(n) per packet received",
-    });
     const HOOKS: Hooks = Hooks::INGRESS.and(Hooks::FEEDBACK).and(Hooks::MESSAGE).and(Hooks::TIMER);
-    const SEES: Sees = seat::SEES;
-    const IN_THREE_TIERS: &'static str = "tunnel ports are traced through all tiers, so a virtual path is a whole \
-        path; one may be found through each core";
     type Site = AtHost;
     type Config = Config;
-    type Flow = ();
-    type Peer = Peer;
-    type Route = Route;
-    type Port = ();
-    type Node = Node;
-    type Header = Header;
+    crate::rows! { peer: Peer, route: Route, node: Node, header: Header }
 
     fn new(config: &Config) -> Self {
         let part = |of_one: f64| (of_one * 65_536.0 + 0.5) as u32;

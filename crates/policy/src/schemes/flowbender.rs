@@ -30,7 +30,7 @@
 //! - No pause before the first packet on a new path (optional in the ns-3 code): reordering shows as it is.
 
 use crate::{
-    About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Kind, Needs, Packet, Policy, Rng, Rule, Sees, Shape,
+    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Kind, Needs, Packet, Policy, Rng, Rule, Sees, Shape, Sheet,
     Sight, Way, sees::quantity,
 };
 
@@ -140,47 +140,42 @@ pub struct FlowBender {
 }
 
 impl Policy for FlowBender {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "flowbender",
         summary: "flows whose packets are marked for a round trip change a hashed tag, and so perhaps their path",
         source: "Kabbani et al., CoNEXT 2014",
         unit: "flow",
-        tiers: &["host"],
         told: &["how many paths there are (unless values says it)"],
         series: &[("bent", "tag: a flow's V from now on")],
+        compared: Some(Compared {
+            aware: Aware::Paths,
+            senses: &["ECN marks", "timeouts"],
+            state: "per flow, at the host",
+            needs: Needs::Hosts,
+            order: "a flow moves only when marked for a round trip",
+            pick: "O(1)",
+            update: "O(1) per ACK",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Keeps("nothing has called for another V"),
+                Rule::Chooses("the flow's first packet: V drawn at random"),
+                Rule::Chooses("too many packets of a round trip were marked: another V"),
+                Rule::Chooses("a timeout: another V"),
+            ],
+            flow: &[
+                quantity("acked", "packets", "acknowledgements of the round trip under way"),
+                quantity("marked", "packets", "the marked ones of them"),
+                quantity("congested", "round trips", "congested ones in a row"),
+            ],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_HOST
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Paths,
-        senses: &["ECN marks", "timeouts"],
-        state: "per flow, at the host",
-        needs: Needs::Hosts,
-        order: "a flow moves only when marked for a round trip",
-        pick: "O(1)",
-        update: "O(1) per ACK",
-    });
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Keeps("nothing has called for another V"),
-            Rule::Chooses("the flow's first packet: V drawn at random"),
-            Rule::Chooses("too many packets of a round trip were marked: another V"),
-            Rule::Chooses("a timeout: another V"),
-        ],
-        flow: &[
-            quantity("acked", "packets", "acknowledgements of the round trip under way"),
-            quantity("marked", "packets", "the marked ones of them"),
-            quantity("congested", "round trips", "congested ones in a row"),
-        ],
-        ..Sees::NOTHING
-    };
     type Site = AtHost;
     type Config = Config;
-    type Flow = Bend;
-    type Peer = ();
-    type Route = ();
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! { flow: Bend }
 
     fn new(config: &Config) -> Self {
         FlowBender {

@@ -14,7 +14,7 @@
 //! becomes of acknowledgements (the fabric's choice here).
 
 use super::pdlb::dispatch::{CELL, Cell, Dispatch, Live, RULES};
-use crate::{About, AtHost, Aware, Compared, Cx, Kind, Needs, Packet, Policy, Sees, Sight, Way};
+use crate::{AtHost, Aware, Compared, Cx, Kind, Needs, Packet, Policy, Sees, Sheet, Sight, Way};
 
 crate::params! {
     /// The size, and how paths are chosen.
@@ -33,33 +33,27 @@ pub struct Flowcell {
 }
 
 impl Policy for Flowcell {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "flowcell",
         summary: "flowcells of a fixed number of packets, each on a path drawn at random or in turn",
         source: "Gao et al., J. Cloud Computing 12:173, 2023, Figs. 3, 4, 10",
         unit: "flowcell",
-        tiers: &["host"],
         told: &["paths to each rack, and a tag that selects one"],
-        series: &[],
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &[],
+            state: "per flow, at the host",
+            needs: Needs::Hosts,
+            order: "a flowcell stays on its path",
+            pick: "O(1)",
+            update: "–",
+        }),
+        sees: Sees { rules: RULES, flow: &CELL, ..Sees::NOTHING },
+        ..Sheet::AT_HOST
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::No,
-        senses: &[],
-        state: "per flow, at the host",
-        needs: Needs::Hosts,
-        order: "a flowcell stays on its path",
-        pick: "O(1)",
-        update: "–",
-    });
-    const SEES: Sees = Sees { rules: RULES, flow: &CELL, ..Sees::NOTHING };
     type Site = AtHost;
     type Config = Config;
-    type Flow = Cell;
-    type Peer = ();
-    type Route = ();
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! { flow: Cell }
 
     fn new(config: &Config) -> Self {
         Flowcell { config: config.clone() }

@@ -39,8 +39,8 @@ pub mod controller;
 
 use crate::config::Allowed;
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, FlowKey, Hooks, Key, Kind, Layout, Message, Needs, Out, Packet, Peers,
-    Policy, Port, Rule, Sees, Shape, Sight, Span, SwitchView, Tier, To, Way, sees::quantity,
+    AtSwitch, Aware, Compared, Cx, FlowKey, Hooks, Key, Kind, Layout, Message, Needs, Out, Packet, Peers, Policy, Port,
+    Rule, Sees, Shape, Sheet, Sight, Span, SwitchView, Tier, To, Way, sees::quantity,
 };
 use controller::{Elephant, NOWHERE, Told, estimate, first_fit, forget, note};
 
@@ -143,7 +143,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 impl Policy for Hedera {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "hedera",
         summary: "ECMP, and a controller that gives each large flow the first path with enough left",
         source: "Al-Fares et al., NSDI 2010",
@@ -154,39 +154,35 @@ impl Policy for Hedera {
             ("elephants", "large flows that the controller has heard of, at each placement"),
             ("placed", "large flows that have a path of their own, at each placement"),
         ],
+        three_tiers: "leaves place flows on uplinks, and aggregation switches hash by flow: \
+            links at cores are in no reservation, where the authors' controller chooses the core",
+        compared: Some(Compared {
+            aware: Aware::Shared,
+            senses: &["bytes of flows at their leaf"],
+            state: "per flow at its leaf; per large flow at the controller",
+            needs: Needs::Nothing,
+            order: "a flow moves once, when it is placed",
+            pick: "O(1)",
+            update: "O(n · e²) for e large flows, per control loop",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Keeps("no large flow that was placed, or not at its first leaf: by a hash of the header"),
+                Rule::Follows("a large flow: by the port that the controller gave it"),
+                Rule::Chooses("it is no large flow any more: back to the port of its hash"),
+            ],
+            flow: &[
+                quantity("sent", "bytes", "by the flow in this interval of the controller"),
+                quantity("large", "bytes", "in an interval that make a flow large"),
+            ],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Shared,
-        senses: &["bytes of flows at their leaf"],
-        state: "per flow at its leaf; per large flow at the controller",
-        needs: Needs::Nothing,
-        order: "a flow moves once, when it is placed",
-        pick: "O(1)",
-        update: "O(n · e²) for e large flows, per control loop",
-    });
     const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TIMER).and(Hooks::TICK);
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Keeps("no large flow that was placed, or not at its first leaf: by a hash of the header"),
-            Rule::Follows("a large flow: by the port that the controller gave it"),
-            Rule::Chooses("it is no large flow any more: back to the port of its hash"),
-        ],
-        flow: &[
-            quantity("sent", "bytes", "by the flow in this interval of the controller"),
-            quantity("large", "bytes", "in an interval that make a flow large"),
-        ],
-        ..Sees::NOTHING
-    };
-    const IN_THREE_TIERS: &'static str = "leaves place flows on uplinks, and aggregation switches hash by flow: \
-        links at cores are in no reservation, where the authors' controller chooses the core";
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = Flow;
-    type Peer = ();
-    type Route = Slot;
-    type Port = ();
-    type Node = Node;
-    type Header = ();
+    crate::rows! { flow: Flow, route: Slot, node: Node }
 
     fn new(config: &Config) -> Self {
         Hedera {

@@ -66,8 +66,8 @@ mod told;
 use crate::config::Allowed;
 pub use crate::edge::delay::Delay;
 use crate::{
-    About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, InPreset, Kind, Layout, Message, Needs, Packet, Peers,
-    Phase, Policy, Sees, Shape, Sight, Span, Time, Value, Way, edge,
+    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy,
+    Shape, Sheet, Sight, Span, Time, Way, edge,
 };
 use path::{Crossing, Limits, Meter, Route, Senses};
 use probing::{ENTRY, News, Peer, Role};
@@ -221,12 +221,11 @@ const FAILED: u16 = 1;
 const BELOW: u32 = 42;
 
 impl Policy for Hermes {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "hermes",
         summary: "flows go to paths with little delay and few marks and move if it pays; losses tell failed paths",
         source: "Zhang et al., SIGCOMM 2017",
         unit: "flow",
-        tiers: &["host"],
         told: &[
             "paths to each rack, and a tag that selects one",
             "round-trip time of an empty path",
@@ -237,30 +236,22 @@ impl Policy for Hermes {
             ("rerouted", "path: where a flow moves to, away from a congested one"),
             ("failed", "path: held to have failed from now on"),
         ],
+        compared: Some(Compared {
+            aware: Aware::Shared,
+            senses: &["delays of ACKs and probes", "ECN marks", "losses"],
+            state: "per flow and per (rack, path), at the host",
+            needs: Needs::Hosts,
+            order: "a flow moves only if it gains much",
+            pick: "O(1); O(n) to place or to move",
+            update: "O(1) per ACK; O(n) per period",
+        }),
+        sees: told::SEES,
+        ..Sheet::AT_HOST
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Shared,
-        senses: &["delays of ACKs and probes", "ECN marks", "losses"],
-        state: "per flow and per (rack, path), at the host",
-        needs: Needs::Hosts,
-        order: "a flow moves only if it gains much",
-        pick: "O(1); O(n) to place or to move",
-        update: "O(1) per ACK; O(n) per period",
-    });
-    const PRESETS: &'static [InPreset] = &[InPreset {
-        preset: "ns3-hermes",
-        params: &[("compat", Value::Word("ns3")), ("base_us", Value::Number(40.0))],
-    }];
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS).and(Hooks::MESSAGE).and(Hooks::TICK);
-    const SEES: Sees = told::SEES;
     type Site = AtHost;
     type Config = Config;
-    type Flow = Flow;
-    type Peer = Peer;
-    type Route = Route;
-    type Port = ();
-    type Node = Node;
-    type Header = ();
+    crate::rows! { flow: Flow, peer: Peer, route: Route, node: Node }
 
     fn new(config: &Config) -> Self {
         let us = Span::from_us_f64;

@@ -42,8 +42,8 @@ use super::conga::{full_register, quantised};
 use crate::config::FLOWLET_GAP;
 use crate::flowlet::{self, Flowlet};
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy, Port,
-    Rule, Sees, Shape, Sight, Span, Tier, Time, To, Way,
+    AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy, Port, Rule, Sees,
+    Shape, Sheet, Sight, Span, Tier, Time, To, Way,
     sees::{quantity, us_since},
 };
 
@@ -138,48 +138,42 @@ pub struct Hula {
 }
 
 impl Policy for Hula {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "hula",
         summary: "each flowlet to the next hop of the least used path, learnt hop by hop from probes of every leaf",
         source: "Katta et al., SOSR 2016",
         unit: "flowlet",
-        tiers: &["leaf", "aggregation", "spine"],
         told: &["leaf of every host", "rates of its own links"],
-        series: &[],
+        compared: Some(Compared {
+            aware: Aware::Shared,
+            senses: &["use of links, by probes that every switch passes on"],
+            state: "per flow, per leaf and per port, at every switch",
+            needs: Needs::Switches,
+            order: "gaps longer than paths differ",
+            pick: "O(n), to find its port in the group",
+            update: "O(ports) per probe",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
+                Rule::Chooses("a new flowlet: by the best hop that probes have told of"),
+                Rule::Chooses("a new flowlet, and no probe has told of a hop: by a hash of the header"),
+            ],
+            flow: &[
+                flowlet::TOLD[0],
+                flowlet::TOLD[1],
+                quantity("best_use", "of 255", "use of the best path's busiest link, as the probe said"),
+                quantity("best_age", "µs", "since the best hop was last told of"),
+            ],
+            way: &[quantity("best", "", "1: the best hop")],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Shared,
-        senses: &["use of links, by probes that every switch passes on"],
-        state: "per flow, per leaf and per port, at every switch",
-        needs: Needs::Switches,
-        order: "gaps longer than paths differ",
-        pick: "O(n), to find its port in the group",
-        update: "O(ports) per probe",
-    });
     const HOOKS: Hooks = Hooks::EGRESS.and(Hooks::MESSAGE).and(Hooks::TICK);
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
-            Rule::Chooses("a new flowlet: by the best hop that probes have told of"),
-            Rule::Chooses("a new flowlet, and no probe has told of a hop: by a hash of the header"),
-        ],
-        flow: &[
-            flowlet::TOLD[0],
-            flowlet::TOLD[1],
-            quantity("best_use", "of 255", "use of the best path's busiest link, as the probe said"),
-            quantity("best_age", "µs", "since the best hop was last told of"),
-        ],
-        way: &[quantity("best", "", "1: the best hop")],
-        ..Sees::NOTHING
-    };
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = Flowlet;
-    type Peer = Best;
-    type Route = ();
-    type Port = Estimator;
-    type Node = ();
-    type Header = ();
+    crate::rows! { flow: Flowlet, peer: Best, port: Estimator }
 
     fn new(config: &Config) -> Self {
         let intervals = |count: f64| Span::from_us_f64(config.probe_interval_us * count);

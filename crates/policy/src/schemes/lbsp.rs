@@ -51,8 +51,8 @@ pub mod table;
 
 use crate::tree::{Spot, Tree};
 use crate::{
-    About, AtSwitch, Aware, Change, Compared, Cx, Hooks, Layout, Message, Needs, Packet, Peers, Policy, Port, Rule,
-    Sees, Shape, Span, Tier, To, Uneven, Way,
+    AtSwitch, Aware, Change, Compared, Cx, Hooks, Layout, Message, Needs, Packet, Peers, Policy, Port, Rule, Sees,
+    Shape, Sheet, Span, Tier, To, Uneven, Way,
 };
 use failures::{ESCALATION, ESCALATION_BYTES, Escalation, FAILURE, FAILURE_BYTES, Failure, Known, MOST_KNOWN, State};
 use table::{MOST_UPLINKS, Place, Row, allowed, next_alive};
@@ -168,7 +168,7 @@ pub struct Lbsp {
 }
 
 impl Policy for Lbsp {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "lbsp",
         summary: "each packet in turn over one of several equal groups of links, chosen by the destination's lowest bits",
         source: "Applied Sciences 11(6), 2664, 2021",
@@ -176,32 +176,30 @@ impl Policy for Lbsp {
         tiers: &["leaf", "aggregation"],
         told: &["numbering of the fat-tree", "state of its own links"],
         series: &[("group_gap", "packets in the fullest link group of a switch, less those in the emptiest")],
+        three_tiers: "leaves and aggregation switches choose within groups of their links up, \
+            and cores have no choice; it needs three tiers",
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &["failures, by flooded messages"],
+            state: "a pointer per group, failures while there are any, at every switch",
+            needs: Needs::Switches,
+            order: "paths of a group are symmetric",
+            pick: "O(1)",
+            update: "O(leaves) per failure",
+        }),
+        sees: Sees {
+            rules: &[Rule::Chooses(
+                "every packet: the next link in turn of its group, or of all that still lead there",
+            )],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::No,
-        senses: &["failures, by flooded messages"],
-        state: "a pointer per group, failures while there are any, at every switch",
-        needs: Needs::Switches,
-        order: "paths of a group are symmetric",
-        pick: "O(1)",
-        update: "O(leaves) per failure",
-    });
     const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TICK).and(Hooks::LINK);
-    const SEES: Sees = Sees {
-        rules: &[Rule::Chooses("every packet: the next link in turn of its group, or of all that still lead there")],
-        ..Sees::NOTHING
-    };
     const IN_TREES: bool = true;
-    const IN_THREE_TIERS: &'static str = "leaves and aggregation switches choose within groups of their links up, \
-        and cores have no choice; it needs three tiers";
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = ();
-    type Peer = Row;
-    type Route = u16;
-    type Port = Link;
-    type Node = Node;
-    type Header = ();
+    crate::rows! { peer: Row, route: u16, port: Link, node: Node }
 
     fn new(config: &Config) -> Self {
         let samples = config.record_gap || config.input_port == InputPort::Migrate;

@@ -21,8 +21,7 @@
 use crate::config::FLOWLET_GAP;
 use crate::flowlet::{self, Flowlet};
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, InPreset, Kind, Layout, Needs, Packet, Policy, Rule, Sees, Shape, Sight,
-    Span, Value, Way,
+    AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Policy, Rule, Sees, Shape, Sheet, Sight, Span, Way,
 };
 
 crate::params! {
@@ -41,48 +40,39 @@ pub struct LetFlow {
 }
 
 impl Policy for LetFlow {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "letflow",
         summary: "each flowlet on an uplink drawn uniformly, at every switch by itself",
         source: "Vanini et al., NSDI 2017",
         unit: "flowlet",
-        tiers: &["leaf", "aggregation", "spine"],
-        told: &[],
-        series: &[],
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &["gaps between packets"],
+            state: "per flow, at every switch",
+            needs: Needs::Switches,
+            order: "gaps longer than paths differ",
+            pick: "O(n), to find its port in the group",
+            update: "–",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
+                Rule::Chooses(
+                    "no packet of the flow passed within the flowlet gap: a new flowlet, its uplink drawn at random",
+                ),
+                Rule::Chooses(
+                    "its flowlet goes on, but its uplink is none for this leaf any more: another one is drawn",
+                ),
+            ],
+            flow: flowlet::TOLD,
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::No,
-        senses: &["gaps between packets"],
-        state: "per flow, at every switch",
-        needs: Needs::Switches,
-        order: "gaps longer than paths differ",
-        pick: "O(n), to find its port in the group",
-        update: "–",
-    });
     const NS3_SHARES_FLOWLETS: bool = true;
-    const PRESETS: &'static [InPreset] = &[
-        InPreset { preset: "selb", params: &[("flowlet_gap_us", Value::Number(10.0))] },
-        InPreset { preset: "conweave-ns3", params: &[("flowlet_gap_us", Value::Number(100.0))] },
-    ];
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
-            Rule::Chooses(
-                "no packet of the flow passed within the flowlet gap: a new flowlet, its uplink drawn at random",
-            ),
-            Rule::Chooses("its flowlet goes on, but its uplink is none for this leaf any more: another one is drawn"),
-        ],
-        flow: flowlet::TOLD,
-        ..Sees::NOTHING
-    };
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = Flowlet;
-    type Peer = ();
-    type Route = ();
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! { flow: Flowlet }
 
     fn new(config: &Config) -> Self {
         LetFlow { gap: Span::from_us_f64(config.flowlet_gap_us) }

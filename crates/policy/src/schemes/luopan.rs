@@ -39,8 +39,8 @@
 
 use super::drill::draw;
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Device, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy,
-    Port, Rule, Sees, Shape, Sight, Span, Tier, To, Way, Wire, sees::quantity,
+    AtSwitch, Aware, Compared, Cx, Device, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy, Port,
+    Rule, Sees, Shape, Sheet, Sight, Span, Tier, To, Way, Wire, sees::quantity,
 };
 
 crate::choice! {
@@ -238,47 +238,41 @@ pub struct Luopan {
 }
 
 impl Policy for Luopan {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "luopan",
         summary: "each cell of 64 KB on the shortest of a few paths that its leaf samples period by period",
         source: "Wang et al., IEEE TPDS 2019",
         unit: "flowcell",
-        tiers: &["leaf", "aggregation", "spine"],
         told: &["leaf of every host"],
-        series: &[],
+        compared: Some(Compared {
+            aware: Aware::Shared,
+            senses: &["queues along a few random paths, by samples"],
+            state: "per flow and per leaf, at leaves",
+            needs: Needs::Switches,
+            order: "a cell stays on its path",
+            pick: "O(1)",
+            update: "O(d) per leaf and period",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Keeps("the cell goes on"),
+                Rule::Chooses("a new cell: the shortest path of the latest samples"),
+                Rule::Chooses("a new cell, and no sample has come back: a path drawn at random"),
+                Rule::Follows("the path was chosen at the first switch"),
+            ],
+            flow: &[
+                quantity("cell_sent", "bytes", "sent of the cell before this packet"),
+                quantity("sampled_queue", "bytes", "what the queues of the shortest path sampled came to"),
+            ],
+            way: &[quantity("sampled", "", "1: the shortest path sampled begins here")],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Shared,
-        senses: &["queues along a few random paths, by samples"],
-        state: "per flow and per leaf, at leaves",
-        needs: Needs::Switches,
-        order: "a cell stays on its path",
-        pick: "O(1)",
-        update: "O(d) per leaf and period",
-    });
     const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TICK);
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Keeps("the cell goes on"),
-            Rule::Chooses("a new cell: the shortest path of the latest samples"),
-            Rule::Chooses("a new cell, and no sample has come back: a path drawn at random"),
-            Rule::Follows("the path was chosen at the first switch"),
-        ],
-        flow: &[
-            quantity("cell_sent", "bytes", "sent of the cell before this packet"),
-            quantity("sampled_queue", "bytes", "what the queues of the shortest path sampled came to"),
-        ],
-        way: &[quantity("sampled", "", "1: the shortest path sampled begins here")],
-        ..Sees::NOTHING
-    };
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = Cell;
-    type Peer = Sampled;
-    type Route = ();
-    type Port = ();
-    type Node = u32;
-    type Header = Header;
+    crate::rows! { flow: Cell, peer: Sampled, node: u32, header: Header }
 
     fn new(config: &Config) -> Self {
         Luopan {
@@ -289,6 +283,10 @@ impl Policy for Luopan {
             sample_bytes: config.sample_bytes,
             header_bytes: config.header_bytes as u8,
         }
+    }
+
+    fn header_bytes(&self) -> u32 {
+        u32::from(self.header_bytes)
     }
 
     fn layout(&self, shape: &Shape) -> Layout {

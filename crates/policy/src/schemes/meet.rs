@@ -76,8 +76,8 @@ use crate::edge::delay::Delay;
 use crate::edge::pieces::{self, Piece};
 use crate::flowlet::{self, Flowlet};
 use crate::{
-    About, AtHost, Aware, Compared, Cx, Device, Event, Feedback, Hooks, HostView, InPreset, Key, Kind, Layout, Message,
-    Needs, Packet, Peers, Phase, Policy, Rule, Sees, Shape, Sight, Span, Time, Value, Way, sees::quantity,
+    AtHost, Aware, Compared, Cx, Device, Event, Feedback, Hooks, HostView, Key, Kind, Layout, Message, Needs, Packet,
+    Peers, Phase, Policy, Rule, Sees, Shape, Sheet, Sight, Span, Time, Way, sees::quantity,
 };
 use congestion::{STEP, Score, congestion};
 use perception::{Peer, Probed, Route, choose};
@@ -241,12 +241,11 @@ impl Meet {
 }
 
 impl Policy for Meet {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "meet",
         summary: "each flowlet on the path that the rack's pooled delays and probes call least congested",
         source: "Dong et al., IEEE TPDS 2022",
         unit: "flowlet",
-        tiers: &["host"],
         told: &[
             "paths to each rack, and a tag that selects one",
             "round-trip time of an empty path (K)",
@@ -254,42 +253,36 @@ impl Policy for Meet {
             "a common clock (sample = one_way)",
         ],
         series: SERIES,
+        compared: Some(Compared {
+            aware: Aware::Shared,
+            senses: &["delays of data packets", "probes"],
+            state: "per flow and per (rack, path), at the host; sums of the rack at one host of it",
+            needs: Needs::Hosts,
+            order: "a path is kept for a flowlet",
+            pick: "O(1)",
+            update: "O(1) per ACK; O(n) per period",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
+                Rule::Chooses("a new flowlet: nothing is known of the paths yet, one is drawn at random"),
+                Rule::Chooses("a new flowlet: its path is among the best and is kept"),
+                Rule::Chooses("a new flowlet: one of the best paths, drawn among them"),
+            ],
+            flow: flowlet::TOLD,
+            way: &[
+                quantity("excess", "µs", "delay above K that the path is taken to have (cubic mean); none if unknown"),
+                quantity("heard", "µs", "the same by the rack's data alone"),
+                quantity("best", "", "1: no path is better"),
+            ],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_HOST
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Shared,
-        senses: &["delays of data packets", "probes"],
-        state: "per flow and per (rack, path), at the host; sums of the rack at one host of it",
-        needs: Needs::Hosts,
-        order: "a path is kept for a flowlet",
-        pick: "O(1)",
-        update: "O(1) per ACK; O(n) per period",
-    });
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::TICK);
-    // "We set the parameter K = 60us", section 4.
-    const PRESETS: &'static [InPreset] = &[InPreset { preset: "ns3-hermes", params: &[("k_us", Value::Number(60.0))] }];
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
-            Rule::Chooses("a new flowlet: nothing is known of the paths yet, one is drawn at random"),
-            Rule::Chooses("a new flowlet: its path is among the best and is kept"),
-            Rule::Chooses("a new flowlet: one of the best paths, drawn among them"),
-        ],
-        flow: flowlet::TOLD,
-        way: &[
-            quantity("excess", "µs", "delay above K that the path is taken to have (cubic mean); none if unknown"),
-            quantity("heard", "µs", "the same by the rack's data alone"),
-            quantity("best", "", "1: no path is better"),
-        ],
-        ..Sees::NOTHING
-    };
     type Site = AtHost;
     type Config = Config;
-    type Flow = Flowlet;
-    type Peer = Peer;
-    type Route = Route;
-    type Port = ();
-    type Node = Node;
-    type Header = ();
+    crate::rows! { flow: Flowlet, peer: Peer, route: Route, node: Node }
 
     fn new(config: &Config) -> Self {
         let us = Span::from_us_f64;

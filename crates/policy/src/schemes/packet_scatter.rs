@@ -11,7 +11,7 @@
 //! Every pointer starts at the first port, as in ns-2.
 
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sight, Way,
+    AtSwitch, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sheet, Sight, Way,
 };
 
 crate::choice! {
@@ -43,33 +43,26 @@ crate::params! {
 pub struct Rps;
 
 impl Policy for Rps {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "rps",
         summary: "random packet spraying: each packet on an uplink drawn uniformly",
         source: "Dixit et al., INFOCOM 2013",
         unit: "packet",
-        tiers: &["leaf", "aggregation", "spine"],
-        told: &[],
-        series: &[],
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &[],
+            state: "none",
+            needs: Needs::Nothing,
+            order: "nothing",
+            pick: "O(1)",
+            update: "–",
+        }),
+        sees: Sees { rules: &[Rule::Chooses("every packet: an uplink drawn at random")], ..Sees::NOTHING },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::No,
-        senses: &[],
-        state: "none",
-        needs: Needs::Nothing,
-        order: "nothing",
-        pick: "O(1)",
-        update: "–",
-    });
-    const SEES: Sees = Sees { rules: &[Rule::Chooses("every packet: an uplink drawn at random")], ..Sees::NOTHING };
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = ();
-    type Peer = ();
-    type Route = ();
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! {}
 
     fn new(_: &Config) -> Self {
         Rps
@@ -106,33 +99,26 @@ impl Turn {
 }
 
 impl Policy for PacketScatter {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "packet_scatter",
         summary: "round-robin packet scatter: each packet on the next uplink in turn",
         source: "ns-2 classifier/multipath",
         unit: "packet",
-        tiers: &["leaf", "aggregation", "spine"],
-        told: &[],
-        series: &[],
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &[],
+            state: "one counter, or one per destination, at every switch",
+            needs: Needs::Nothing,
+            order: "nothing",
+            pick: "O(1)",
+            update: "–",
+        }),
+        sees: Sees { rules: &[Rule::Chooses("every packet: the next uplink in turn")], ..Sees::NOTHING },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::No,
-        senses: &[],
-        state: "one counter, or one per destination, at every switch",
-        needs: Needs::Nothing,
-        order: "nothing",
-        pick: "O(1)",
-        update: "–",
-    });
-    const SEES: Sees = Sees { rules: &[Rule::Chooses("every packet: the next uplink in turn")], ..Sees::NOTHING };
     type Site = AtSwitch;
     type Config = InTurn;
-    type Flow = ();
-    type Peer = Turn;
-    type Route = ();
-    type Port = ();
-    type Node = Turn;
-    type Header = ();
+    crate::rows! { peer: Turn, node: Turn }
 
     fn new(config: &InTurn) -> Self {
         PacketScatter { pointer: config.pointer }

@@ -59,8 +59,8 @@ pub mod model;
 
 use crate::edge::delay::Delay;
 use crate::{
-    About, AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Needs, Packet, Params, Peers,
-    Phase, Policy, Sees, Shape, Sight, Span, Time, To, Way, sees::quantity,
+    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Needs, Packet, Params, Peers, Phase,
+    Policy, Sees, Shape, Sheet, Sight, Span, Time, To, Way, sees::quantity,
 };
 use classify::Classifier;
 use core::marker::PhantomData;
@@ -163,8 +163,8 @@ crate::params! {
 
 /// A preset of the mechanism that is a scheme by name.
 pub trait Variant: 'static {
-    /// Facts for people.
-    const ABOUT: About;
+    /// What it says of itself, besides what all variants do.
+    const SHEET: Sheet;
     /// Its parameters.
     type Config: Params;
     /// What they mean in full.
@@ -176,14 +176,11 @@ pub trait Variant: 'static {
 pub enum Published {}
 
 impl Variant for Published {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "pdlb",
         summary: "flowcells that grow with the asymmetry of the paths, measured by probes or acknowledgements",
         source: "Gao et al., J. Cloud Computing 12:173, 2023",
-        unit: "flowcell",
-        tiers: &["host"],
-        told: TOLD,
-        series: SERIES,
+        ..SHEET
     };
     type Config = Config;
 
@@ -192,13 +189,36 @@ impl Variant for Published {
     }
 }
 
-/// What the mechanism must be told.
-pub const TOLD: &[&str] = &[
-    "paths to each rack, and a tag that selects one",
-    "path rate (C)",
-    "round-trip time of an empty path (how long to wait for a first answer)",
-    "a common clock (delay = one_way)",
-];
+/// What the mechanism says of itself, whichever variant.
+pub(super) const SHEET: Sheet = Sheet {
+    unit: "flowcell",
+    told: &[
+        "paths to each rack, and a tag that selects one",
+        "path rate (C)",
+        "round-trip time of an empty path (how long to wait for a first answer)",
+        "a common clock (delay = one_way)",
+    ],
+    series: SERIES,
+    compared: Some(Compared {
+        aware: Aware::Paths,
+        senses: &["delays of paths, by probes or ACKs"],
+        state: "per flow and per (destination, path), at the host",
+        needs: Needs::Hosts,
+        order: "flowcells that grow as paths differ",
+        pick: "O(1)",
+        update: "O(1) per ACK; O(n + gran) per period and destination",
+    }),
+    sees: Sees {
+        rules: RULES,
+        flow: &[CELL[0], CELL[1], quantity("bad_paths", "paths", "congested ones (N_b) behind the granularity in use")],
+        way: &[
+            quantity("delay", "µs", "what it measured last, or for how long nothing has come back"),
+            quantity("dead", "", "1: held to be dead"),
+        ],
+        ..Sees::NOTHING
+    },
+    ..Sheet::AT_HOST
+};
 
 /// Its series.
 pub const SERIES: &[(&str, &str)] = &[
@@ -250,34 +270,11 @@ pub struct Node {
 mod seat;
 
 impl<V: Variant> Policy for Adaptive<V> {
-    const ABOUT: About = V::ABOUT;
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Paths,
-        senses: &["delays of paths, by probes or ACKs"],
-        state: "per flow and per (destination, path), at the host",
-        needs: Needs::Hosts,
-        order: "flowcells that grow as paths differ",
-        pick: "O(1)",
-        update: "O(1) per ACK; O(n + gran) per period and destination",
-    });
+    const SHEET: Sheet = V::SHEET;
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::TICK);
-    const SEES: Sees = Sees {
-        rules: RULES,
-        flow: &[CELL[0], CELL[1], quantity("bad_paths", "paths", "congested ones (N_b) behind the granularity in use")],
-        way: &[
-            quantity("delay", "µs", "what it measured last, or for how long nothing has come back"),
-            quantity("dead", "", "1: held to be dead"),
-        ],
-        ..Sees::NOTHING
-    };
     type Site = AtHost;
     type Config = V::Config;
-    type Flow = Cell;
-    type Peer = Peer;
-    type Route = Route;
-    type Port = ();
-    type Node = Node;
-    type Header = ();
+    crate::rows! { flow: Cell, peer: Peer, route: Route, node: Node }
 
     fn new(config: &V::Config) -> Self {
         let config = V::config(config);

@@ -32,11 +32,11 @@
 //!   segments of 1460 B the two cut at the same packets.
 //! - The first path is drawn at random per flow, so that equal flows do not march in step.
 
+use crate::Way;
 use crate::{
-    About, AtHost, Aware, Compared, Cx, HostView, InPreset, Kind, Layout, Needs, Packet, Policy, Rng, Rule, Sees,
-    Shape, Sight, sees::quantity,
+    AtHost, Aware, Compared, Cx, HostView, Kind, Layout, Needs, Packet, Policy, Rng, Rule, Sees, Shape, Sheet, Sight,
+    sees::quantity,
 };
-use crate::{Value, Way};
 
 crate::choice! {
     /// What a flowcell's size is counted in.
@@ -139,53 +139,39 @@ pub struct Presto {
 }
 
 impl Policy for Presto {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "presto",
         summary: "flowcells of 64 KB over all paths of the pair in turn, chosen by the sending host",
         source: "He et al., SIGCOMM 2015",
         unit: "flowcell",
-        tiers: &["host"],
         told: &["paths to each leaf", "rate of each of them (weights)"],
-        series: &[],
-    };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::No,
-        senses: &[],
-        state: "per flow, at the host",
-        needs: Needs::Hosts,
-        order: "a flowcell stays on its path",
-        pick: "O(1)",
-        update: "–",
-    });
-    const PRESETS: &'static [InPreset] = &[InPreset {
-        preset: "ns3-hermes",
-        params: &[
-            ("flowcell_packets", Value::Number(10.0)),
-            ("acks", Value::Word("cells")),
-            ("first_cell", Value::Word("any")),
-        ],
-    }];
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Keeps("the flowcell is not full: it goes on"),
-            Rule::Chooses("the flow's first packet: a path drawn at random"),
-            Rule::Chooses("the flowcell is full: the next path in turn"),
-        ],
-        flow: &[
-            quantity("cell_sent", "packets or bytes", "of this flowcell so far, as count says"),
-            quantity("cell_size", "packets or bytes", "a full flowcell"),
-        ],
-        way: &[quantity("weight", "", "told: its rate as a share of the fastest path's, if weights are in use")],
-        ..Sees::NOTHING
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &[],
+            state: "per flow, at the host",
+            needs: Needs::Hosts,
+            order: "a flowcell stays on its path",
+            pick: "O(1)",
+            update: "–",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Keeps("the flowcell is not full: it goes on"),
+                Rule::Chooses("the flow's first packet: a path drawn at random"),
+                Rule::Chooses("the flowcell is full: the next path in turn"),
+            ],
+            flow: &[
+                quantity("cell_sent", "packets or bytes", "of this flowcell so far, as count says"),
+                quantity("cell_size", "packets or bytes", "a full flowcell"),
+            ],
+            way: &[quantity("weight", "", "told: its rate as a share of the fastest path's, if weights are in use")],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_HOST
     };
     type Site = AtHost;
     type Config = Config;
-    type Flow = Cell;
-    type Peer = ();
-    type Route = ();
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! { flow: Cell }
 
     fn new(config: &Config) -> Self {
         let size = match config.count {

@@ -29,7 +29,7 @@
 use crate::edge::weighted::{Turns, WHOLE, share, take_turn};
 use crate::sees::quantity;
 use crate::{
-    About, AtHost, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sight, Way,
+    AtHost, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sheet, Sight, Way,
 };
 
 crate::params! {
@@ -70,39 +70,33 @@ impl Turns for Route {
 pub struct Proportional;
 
 impl Policy for Proportional {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "proportional",
         summary: "an oracle: packets in turn over all paths, in proportion to the rate of each as told (ELAB Fig. 2)",
         source: "Chen and Zhang, J. on Communications 2019, §3.2",
         unit: "packet",
-        tiers: &["host"],
         told: &["paths to each rack, and a tag that selects one", "rate of each of them: an oracle"],
-        series: &[],
+        three_tiers: "a tag names a whole path, one through each core; of paths that share an \
+            uplink each has a share by the slowest link of its own",
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &["rates of paths, by an oracle"],
+            state: "per (host, path), at the host",
+            needs: Needs::Hosts,
+            order: "nothing",
+            pick: "O(n)",
+            update: "once per host",
+        }),
+        sees: Sees {
+            rules: &[Rule::Chooses("every packet: the path whose turn it is by the weights")],
+            way: &[quantity("weight", "share", "of the packets, by the rates told; none before the first")],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_HOST
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::No,
-        senses: &["rates of paths, by an oracle"],
-        state: "per (host, path), at the host",
-        needs: Needs::Hosts,
-        order: "nothing",
-        pick: "O(n)",
-        update: "once per host",
-    });
-    const SEES: Sees = Sees {
-        rules: &[Rule::Chooses("every packet: the path whose turn it is by the weights")],
-        way: &[quantity("weight", "share", "of the packets, by the rates told; none before the first")],
-        ..Sees::NOTHING
-    };
-    const IN_THREE_TIERS: &'static str = "a tag names a whole path, one through each core; of paths that share an \
-        uplink each has a share by the slowest link of its own";
     type Site = AtHost;
     type Config = Config;
-    type Flow = ();
-    type Peer = Peer;
-    type Route = Route;
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! { peer: Peer, route: Route }
 
     fn new(_: &Config) -> Self {
         Proportional

@@ -62,7 +62,7 @@
 //!   `flow_idle_us`; its base round-trip time must be told, as a switch cannot know it.
 
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Policy, Port, Rule, Sees, Sight,
+    AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Policy, Port, Rule, Sees, Sheet, Sight,
     sees::{quantity, us},
 };
 use crate::{Shape, Span, SwitchView, Tier, Time, Way};
@@ -208,53 +208,47 @@ impl Qdaps {
 }
 
 impl Policy for Qdaps {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "qdaps",
         summary: "each packet on the shortest queue that keeps it behind its flow's last one, at every switch",
         source: "Huang et al., IEEE/ACM ToN 29(3), 2021",
         unit: "packet",
-        tiers: &["leaf", "aggregation", "spine"],
         told: &["rates of its own links", "base RTT (in reroute_delay_us)", "hops to where paths meet (merge_hops)"],
-        series: &[],
+        three_tiers: "every switch that has a choice decides by itself; between pods paths \
+            meet again after four links, so order there takes merge_hops = 4",
+        compared: Some(Compared {
+            aware: Aware::Local,
+            senses: &["own queues"],
+            state: "per flow, at every switch",
+            needs: Needs::Switches,
+            order: "queues no shorter than what is left of the last packet's",
+            pick: "O(n)",
+            update: "–",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Chooses("nothing of the flow was seen before: the shortest queue"),
+                Rule::Chooses("the shortest of the queues that keep it behind the packet before it"),
+                Rule::Chooses("no queue keeps it behind the packet before it: the longest"),
+                Rule::Chooses("order costs too much: the shortest queue of all"),
+                Rule::Chooses("an acknowledgement by the released rules: the next uplink in turn"),
+            ],
+            flow: &[
+                quantity("last_leaves", "µs", "until the flow's packet before it has left this switch"),
+                quantity("sent", "bytes", "payload of the flow that has passed"),
+            ],
+            way: &[
+                quantity("leaves", "µs", "until it would have left by that uplink"),
+                quantity("keeps_order", "", "1: behind the packet before it; 0: perhaps not"),
+                quantity("waiting", "packets", "in its queue there"),
+            ],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Local,
-        senses: &["own queues"],
-        state: "per flow, at every switch",
-        needs: Needs::Switches,
-        order: "queues no shorter than what is left of the last packet's",
-        pick: "O(n)",
-        update: "–",
-    });
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Chooses("nothing of the flow was seen before: the shortest queue"),
-            Rule::Chooses("the shortest of the queues that keep it behind the packet before it"),
-            Rule::Chooses("no queue keeps it behind the packet before it: the longest"),
-            Rule::Chooses("order costs too much: the shortest queue of all"),
-            Rule::Chooses("an acknowledgement by the released rules: the next uplink in turn"),
-        ],
-        flow: &[
-            quantity("last_leaves", "µs", "until the flow's packet before it has left this switch"),
-            quantity("sent", "bytes", "payload of the flow that has passed"),
-        ],
-        way: &[
-            quantity("leaves", "µs", "until it would have left by that uplink"),
-            quantity("keeps_order", "", "1: behind the packet before it; 0: perhaps not"),
-            quantity("waiting", "packets", "in its queue there"),
-        ],
-        ..Sees::NOTHING
-    };
-    const IN_THREE_TIERS: &'static str = "every switch that has a choice decides by itself; between pods paths \
-        meet again after four links, so order there takes merge_hops = 4";
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = Sent;
-    type Peer = ();
-    type Route = ();
-    type Port = ();
-    type Node = released::Turn;
-    type Header = ();
+    crate::rows! { flow: Sent, node: released::Turn }
 
     fn new(config: &Config) -> Self {
         Qdaps {

@@ -76,10 +76,10 @@ use super::conweave::header::{CLEAR, NO_QUEUE, Stamp};
 use super::conweave::reorder::{self, Body, Header, Mark, Place, Rules};
 use crate::config::Allowed;
 use crate::{
-    About, AtSwitch, Aware, Change, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Phase,
-    Policy, Port, Queue, Sees, Sight,
+    AtSwitch, Aware, Change, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy,
+    Port, Queue, Sheet, Sight,
 };
-use crate::{InPreset, Shape, Span, Tier, Value, Verdict, Way};
+use crate::{Shape, Span, Tier, Verdict, Way};
 use kmeans::{MOST_K, Start};
 use source::{Progress, Source, hashed};
 use uplinks::{Survey, Threshold, Uplink, survey};
@@ -196,7 +196,7 @@ const SERIES: [(&str, &str); reorder::SERIES.len() + 5] = {
 const REMEMBER: Span = Span::from_ms(2);
 
 impl Policy for Selb {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "selb",
         summary: "a flow leaves an uplink whose queue grows fast for one with a queue as long; the last leaf restores the order",
         source: "Hu et al., undated (2024 or later)",
@@ -204,32 +204,25 @@ impl Policy for Selb {
         tiers: &["leaf"],
         told: &["leaf of every host", "rates of its own links"],
         series: &SERIES,
+        three_tiers: "leaves classify and choose uplinks, and aggregation switches hash by \
+            flow: a path is an uplink; the paper has two tiers only",
+        compared: Some(Compared {
+            aware: Aware::Local,
+            senses: &["own queues, their growth"],
+            state: "per flow and per uplink, at leaves",
+            needs: Needs::Leaves,
+            order: "reorder queues at the last leaf",
+            pick: "O(n)",
+            update: "O(n k) per period",
+        }),
+        sees: source::SEES,
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Local,
-        senses: &["own queues, their growth"],
-        state: "per flow and per uplink, at leaves",
-        needs: Needs::Leaves,
-        order: "reorder queues at the last leaf",
-        pick: "O(n)",
-        update: "O(n k) per period",
-    });
     const HOOKS: Hooks =
         Hooks::INGRESS.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::TICK).and(Hooks::LINK).and(Hooks::DRAINED);
-    // As many reorder queues as flows want.
-    const PRESETS: &'static [InPreset] =
-        &[InPreset { preset: "conweave-ns3", params: &[("reorder_queues", Value::Number(0.0))] }];
-    const SEES: Sees = source::SEES;
-    const IN_THREE_TIERS: &'static str = "leaves classify and choose uplinks, and aggregation switches hash by \
-        flow: a path is an uplink; the paper has two tiers only";
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = Flow;
-    type Peer = ();
-    type Route = ();
-    type Port = Uplink;
-    type Node = Survey;
-    type Header = Header;
+    crate::rows! { flow: Flow, port: Uplink, node: Survey, header: Header }
 
     fn new(config: &Config) -> Self {
         Selb {
@@ -255,6 +248,10 @@ impl Policy for Selb {
 
     fn follow_ns3(&mut self) {
         self.reorder.follows_ns3 = true;
+    }
+
+    fn header_bytes(&self) -> u32 {
+        u32::from(self.header_bytes)
     }
 
     fn layout(&self, shape: &Shape) -> Layout {

@@ -36,7 +36,7 @@
 pub mod red;
 
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Hooks, Layout, Needs, Packet, Peers, Policy, Port, Rule, Sees, Shape, Sight,
+    AtSwitch, Aware, Compared, Cx, Hooks, Layout, Needs, Packet, Peers, Policy, Port, Rule, Sees, Shape, Sheet, Sight,
     Tier, Way, Wire, config,
 };
 use red::{Law, Red};
@@ -95,34 +95,28 @@ pub struct Sred {
 }
 
 impl Policy for Sred {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "sred",
         summary: "random packet spraying, with RED for the packets of flows that a failed link takes paths from",
         source: "Dixit et al., INFOCOM 2013",
         unit: "packet",
-        tiers: &["leaf", "aggregation", "spine"],
         told: &["racks between which links that are down take paths away, by a fault manager"],
-        series: &[],
+        compared: Some(Compared {
+            aware: Aware::Local,
+            senses: &["own queues, averaged", "failed links, by a fault manager"],
+            state: "per leaf at leaves, per port at every switch",
+            needs: Needs::Switches,
+            order: "early drops where queues would differ",
+            pick: "O(1)",
+            update: "O(1) per packet",
+        }),
+        sees: Sees { rules: &[Rule::Chooses("every packet: an uplink drawn at random")], ..Sees::NOTHING },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Local,
-        senses: &["own queues, averaged", "failed links, by a fault manager"],
-        state: "per leaf at leaves, per port at every switch",
-        needs: Needs::Switches,
-        order: "early drops where queues would differ",
-        pick: "O(1)",
-        update: "O(1) per packet",
-    });
     const HOOKS: Hooks = Hooks::EGRESS;
-    const SEES: Sees = Sees { rules: &[Rule::Chooses("every packet: an uplink drawn at random")], ..Sees::NOTHING };
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = ();
-    type Peer = Affected;
-    type Route = ();
-    type Port = Red;
-    type Node = ();
-    type Header = Mark;
+    crate::rows! { peer: Affected, port: Red, header: Mark }
 
     fn new(config: &Config) -> Self {
         Sred { law: Law::new(config), min_packets: config.min_packets, max_packets: config.max_packets }

@@ -29,7 +29,7 @@
 //!   moves the defaults of all.
 
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Needs, Packet, Policy, Port, Rng, Rule, Sees, Sight, SwitchView, Tier, Way,
+    AtSwitch, Aware, Compared, Cx, Needs, Packet, Policy, Port, Rng, Rule, Sees, Sheet, Sight, SwitchView, Tier, Way,
     sees::quantity,
 };
 
@@ -49,42 +49,38 @@ pub struct Ttc {
 }
 
 impl Policy for Ttc {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "ttc",
         summary: "each packet on its destination's own path, or on a random port whose queue is shorter by a threshold",
         source: "Wang et al., IEEE TNSM 2018",
         unit: "packet",
-        tiers: &["leaf", "aggregation", "spine"],
         told: &["hosts are numbered rack by rack"],
-        series: &[],
-    };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::Local,
-        senses: &["own queues"],
-        state: "none",
-        needs: Needs::Switches,
-        order: "a default path for each destination",
-        pick: "O(1)",
-        update: "–",
-    });
-    const SEES: Sees = Sees {
-        rules: &[
-            Rule::Chooses("the queue of the destination's own port is not longer than the other's by the threshold"),
-            Rule::Chooses(
-                "the queue of the destination's own port is longer than that of the port drawn, by the threshold",
-            ),
-        ],
-        way: &[quantity("queue", "bytes", "own queue at that uplink, if it was looked at")],
-        ..Sees::NOTHING
+        compared: Some(Compared {
+            aware: Aware::Local,
+            senses: &["own queues"],
+            state: "none",
+            needs: Needs::Switches,
+            order: "a default path for each destination",
+            pick: "O(1)",
+            update: "–",
+        }),
+        sees: Sees {
+            rules: &[
+                Rule::Chooses(
+                    "the queue of the destination's own port is not longer than the other's by the threshold",
+                ),
+                Rule::Chooses(
+                    "the queue of the destination's own port is longer than that of the port drawn, by the threshold",
+                ),
+            ],
+            way: &[quantity("queue", "bytes", "own queue at that uplink, if it was looked at")],
+            ..Sees::NOTHING
+        },
+        ..Sheet::AT_SWITCH
     };
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = ();
-    type Peer = ();
-    type Route = ();
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! {}
 
     fn new(config: &Config) -> Self {
         Ttc { threshold: config.threshold_bytes as u64 }

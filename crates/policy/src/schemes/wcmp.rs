@@ -30,7 +30,7 @@
 
 use crate::config::Allowed;
 use crate::{
-    About, AtSwitch, Aware, Compared, Cx, Decides, Layout, Needs, Packet, Peers, Policy, Port, Sees, Shape, SwitchView,
+    AtSwitch, Aware, Compared, Cx, Decides, Layout, Needs, Packet, Peers, Policy, Port, Sees, Shape, Sheet, SwitchView,
     Way,
 };
 
@@ -77,33 +77,27 @@ pub struct Wcmp {
 }
 
 impl Policy for Wcmp {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "wcmp",
         summary: "ECMP with shares by the capacity of the paths behind each uplink, as a controller tells it",
         source: "Zhou et al., EuroSys 2014",
         unit: "flow",
-        tiers: &["leaf", "aggregation", "spine"],
         told: &["leaf of every host", "capacity by way of each of its ports to each leaf, by a controller"],
-        series: &[],
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &["capacity of paths, by a controller"],
+            state: "per leaf and port, at every switch",
+            needs: Needs::Nothing,
+            order: "a flow stays on its path",
+            pick: "O(log n)",
+            update: "once per leaf",
+        }),
+        sees: Sees { decides: Decides::Hashes, ..Sees::NOTHING },
+        ..Sheet::AT_SWITCH
     };
-    const COMPARED: Option<Compared> = Some(Compared {
-        aware: Aware::No,
-        senses: &["capacity of paths, by a controller"],
-        state: "per leaf and port, at every switch",
-        needs: Needs::Nothing,
-        order: "a flow stays on its path",
-        pick: "O(log n)",
-        update: "once per leaf",
-    });
-    const SEES: Sees = Sees { decides: Decides::Hashes, ..Sees::NOTHING };
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = ();
-    type Peer = Group;
-    type Route = Share;
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! { peer: Group, route: Share }
 
     fn new(config: &Config) -> Self {
         Wcmp { entries: config.table_entries, allowed: (config.max_oversubscription * 1e6 + 0.5) as u64 }

@@ -2,7 +2,7 @@
 //! parameters can be set to their defaults, and its names are its own.
 
 use spinewise_policy::config::{Allowed, Param, Refused, is_allowed};
-use spinewise_policy::{AtHost, AtSwitch, Hooks, Needs, Params, Policy, Site, Value, Wire};
+use spinewise_policy::{Hooks, Needs, Params, Policy, Sheet, Site, Value, Wire};
 use std::path::{Path, PathBuf};
 
 /// The hooks of a mask and the methods they stand for.
@@ -89,7 +89,7 @@ fn every_scheme_lists_the_hooks_it_writes() {
             schemes += 1;
         }
         // One implementation may serve several schemes by name, as PDLB's serves AG.
-        named += text.matches("const ABOUT: About = About {").count();
+        named += text.matches("const SHEET: Sheet = Sheet {").count();
     }
     let registered = registered().len();
     assert!(schemes > 0 && named >= registered, "{schemes} implementations name {named} of {registered} schemes");
@@ -125,7 +125,7 @@ where
 {
     let mut config = P::Config::default();
     for (index, param) in P::Config::PARAMS.iter().enumerate() {
-        let name = P::ABOUT.name;
+        let name = P::SHEET.name;
         assert!(is_allowed(param.default, param.allowed), "{name}.{}: its default is not allowed", param.name);
         assert_eq!(config.value(index), param.default, "{name}.{}", param.name);
         assert_eq!(config.set(param.name, param.default), Ok(()), "{name}.{}", param.name);
@@ -136,14 +136,14 @@ where
     }
     assert_eq!(config.set("no such key", Value::Number(1.0)), Err(Refused::Unknown));
     Seen {
-        name: P::ABOUT.name,
+        name: P::SHEET.name,
         site: <P::Site as Site>::NAME,
         hooks: P::HOOKS,
-        tiers: P::ABOUT.tiers,
-        three_tiers: P::IN_THREE_TIERS,
-        needs: P::COMPARED.map(|compared| compared.needs),
+        tiers: P::SHEET.tiers,
+        three_tiers: P::SHEET.three_tiers,
+        needs: P::SHEET.compared.map(|compared| compared.needs),
         in_trees: P::IN_TREES,
-        series: P::ABOUT.series.iter().map(|(name, _)| *name).collect(),
+        series: P::SHEET.series.iter().map(|(name, _)| *name).collect(),
         params: P::Config::PARAMS,
         sizes: [
             row::<P::Flow>("flow"),
@@ -210,8 +210,8 @@ fn every_scheme_tells_of_its_own_site() {
     for scheme in registered() {
         let (name, says) = (scheme.name, scheme.three_tiers);
         let (own, other) = match scheme.site {
-            "host" => (AtHost::IN_THREE_TIERS, AtSwitch::IN_THREE_TIERS),
-            _ => (AtSwitch::IN_THREE_TIERS, AtHost::IN_THREE_TIERS),
+            "host" => (Sheet::AT_HOST.three_tiers, Sheet::AT_SWITCH.three_tiers),
+            _ => (Sheet::AT_SWITCH.three_tiers, Sheet::AT_HOST.three_tiers),
         };
         assert_ne!(own, other);
         assert!(!says.contains(other), "{name} sits at the {}, and says: {says}", scheme.site);

@@ -34,7 +34,7 @@ fn layout<P: Policy>(shell: &Shell<P>) -> Layout {
 fn all(ways: u16) -> Vec<(&'static str, [Way; 2])> {
     macro_rules! each {
         ($($variant:ident: $path:path,)*) => {
-            [$(written::<$path>(ways).map(|written| (<$path as Policy>::ABOUT.name, written))),*]
+            [$(written::<$path>(ways).map(|written| (<$path as Policy>::SHEET.name, written))),*]
         };
     }
     each_scheme!(each).into_iter().flatten().filter(|(name, _)| *name != "elab").collect()

@@ -74,7 +74,7 @@ impl Instance {
         let cx = Cx {
             view,
             rng: Py::new(py, Stream)?,
-            out: Py::new(py, Wishes { series: chosen.class.about.series.len(), extent })?,
+            out: Py::new(py, Wishes { series: chosen.class.sheet.series.len(), extent })?,
             peers: Py::new(py, Peers(makers.clone()))?,
             makers: makers.clone(),
         };

@@ -3,7 +3,7 @@
 
 use super::{Bank, Lend, Places, Room, Seating, Seats};
 use spinewise_policy::{
-    About, Change, Cx, Feedback, Hooks, Key, Layout, Message, Packet, Policy, Port, Queue, Shape, Site, Verdict, Way,
+    Change, Cx, Feedback, Hooks, Key, Layout, Message, Packet, Policy, Port, Queue, Shape, Sheet, Site, Verdict, Way,
     Wire,
 };
 use std::any::Any;
@@ -129,12 +129,12 @@ impl Hosted {
     /// Seats of such a scheme.
     pub fn seat(
         elsewhere: Arc<dyn Elsewhere>,
-        about: &'static About,
+        sheet: &'static Sheet,
         places: &Places,
         seed: u64,
         all_hooks: bool,
     ) -> Bank {
-        Seating::Guest(Box::new(Seats::new(Hosted(elsewhere), about, places, seed, all_hooks))).into()
+        Seating::Guest(Box::new(Seats::new(Hosted(elsewhere), sheet, places, seed, all_hooks))).into()
     }
 
     fn tell(&self, which: Hooks, cx: &mut Cx<'_, Self>, flow: Option<&mut Row>, hook: Hook<'_>) {
@@ -150,7 +150,6 @@ pub enum Anywhere {}
 impl Site for Anywhere {
     type View<'a> = Room<'a>;
     const NAME: &'static str = "host or switch";
-    const IN_THREE_TIERS: &'static str = "as it says itself";
 }
 
 impl Lend for Anywhere {
@@ -159,24 +158,17 @@ impl Lend for Anywhere {
     }
 }
 
-/// Of all that the scheme itself says.
-const UNNAMED: About = About { name: "", summary: "", source: "", unit: "", tiers: &[], told: &[], series: &[] };
-
 spinewise_policy::params! {
     /// None: they are the scheme's own.
     NoConfig {}
 }
 
 impl Policy for Hosted {
-    const ABOUT: About = UNNAMED;
+    // The scheme's own is given with its seats.
+    const SHEET: Sheet = Sheet::AT_SWITCH;
     type Site = Anywhere;
     type Config = NoConfig;
-    type Flow = Row;
-    type Peer = Row;
-    type Route = Row;
-    type Port = Row;
-    type Node = Row;
-    type Header = Header;
+    spinewise_policy::rows! { flow: Row, peer: Row, route: Row, port: Row, node: Row, header: Header }
 
     fn new(_: &NoConfig) -> Self {
         unreachable!("made by Hosted::seat")

@@ -2,17 +2,16 @@
 
 use super::{Asked, Call, Fired, Lend, Seats};
 use spinewise_policy::{
-    About, Change, Cx, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet, Policy, Port, Queue, Rng, Sees,
-    Sight, Time, Verdict, Way, Wire,
+    Change, Cx, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet, Policy, Port, Queue, Rng, Sheet, Sight,
+    Time, Verdict, Way, Wire,
 };
 use std::sync::Arc;
 
 /// The seats of a scheme, whichever it is. The methods are those of [`Bank`](super::Bank), which explains them.
 #[allow(missing_docs)]
 pub trait Seated {
-    fn about(&self) -> &'static About;
+    fn sheet(&self) -> &'static Sheet;
     fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>);
-    fn sees(&self) -> &'static Sees;
     fn seed(&self) -> u64;
     fn follow_ns3(&mut self);
     fn draw_from(&mut self, stream: Rng);
@@ -76,16 +75,12 @@ impl<P: Policy> Seated for Seats<P>
 where
     P::Site: Lend,
 {
-    fn about(&self) -> &'static About {
-        self.about
+    fn sheet(&self) -> &'static Sheet {
+        self.sheet
     }
 
     fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>) {
         (self.hooks, self.kinds.clone(), self.layouts.clone())
-    }
-
-    fn sees(&self) -> &'static Sees {
-        &P::SEES
     }
 
     fn seed(&self) -> u64 {

@@ -1,46 +1,14 @@
 //! What schemes there are, and a scheme as a spec has chosen it: read once, into a type.
 
 use super::{Bank, Places, Seating, Seats};
-use spinewise_policy::config::{Allowed, InPreset, Param, Refused, Value};
-use spinewise_policy::{About, Compared, Hooks, Layout, Params, Policy, Sees, Shape, Site, Tree, Uneven};
+use spinewise_policy::config::{Allowed, Param, Refused, Value};
+use spinewise_policy::{Hooks, Layout, Params, Policy, Shape, Sheet, Site, Tree, Uneven};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The value of a parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ParamValue {
-    /// A number.
-    Number(f64),
-    /// True or false.
-    Bool(bool),
-    /// A word.
-    Word(String),
-}
-
-impl ParamValue {
-    /// As the policy crate reads it.
-    pub fn as_value(&self) -> Value<'_> {
-        match self {
-            ParamValue::Number(number) => Value::Number(*number),
-            ParamValue::Bool(given) => Value::Bool(*given),
-            ParamValue::Word(word) => Value::Word(word),
-        }
-    }
-}
-
-impl From<Value<'_>> for ParamValue {
-    fn from(value: Value<'_>) -> ParamValue {
-        match value {
-            Value::Number(number) => ParamValue::Number(number),
-            Value::Bool(given) => ParamValue::Bool(given),
-            Value::Word(word) => ParamValue::Word(word.into()),
-        }
-    }
-}
-
-/// Parameters by name, in the order given.
-pub type Given = [(String, ParamValue)];
+/// Parameters by name; of two values of one the last holds.
+pub type Given<'a> = [(&'a str, Value<'a>)];
 
 /// Why parameters make no scheme.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,33 +31,25 @@ pub struct Source {
 }
 
 /// Makes a scheme of its parameters.
-pub type Choose = dyn Fn(&Given) -> Result<Chosen, Misfit> + Send + Sync;
+pub type Choose = dyn Fn(&Given<'_>) -> Result<Chosen, Misfit> + Send + Sync;
 
 /// A scheme without its types: of the registry, or a guest.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// Facts for people.
-    pub about: &'static About,
-    /// Facts by which it is compared, if it gives them.
-    pub compared: Option<Compared>,
+    /// What it says of itself.
+    pub sheet: &'static Sheet,
     /// "host" or "switch".
     pub site: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// Its parameters in presets that set them otherwise.
-    pub presets: &'static [InPreset],
     /// Hooks.
     pub hooks: Hooks,
-    /// What it tells about its choices.
-    pub sees: &'static Sees,
     /// Does it put a header into packets?
     pub header: bool,
     /// Does it keep rows for ways?
     pub keeps_ways: bool,
     /// Does it work in fat-trees alone, and go round dead links by itself?
     pub in_trees: bool,
-    /// What it does in three tiers.
-    pub three_tiers: &'static str,
     /// Of a guest that is no type of this program: where its code lies.
     pub source: Option<Source>,
     /// Makes it.
@@ -99,17 +59,13 @@ pub struct Entry {
 impl Entry {
     const fn of<P: Policy>(choose: &'static Choose) -> Entry {
         Entry {
-            about: &P::ABOUT,
-            compared: P::COMPARED,
+            sheet: &P::SHEET,
             site: <P::Site as Site>::NAME,
             params: <P::Config as Params>::PARAMS,
-            presets: P::PRESETS,
             hooks: P::HOOKS,
-            sees: &P::SEES,
             header: size_of::<P::Header>() > 0,
             keeps_ways: size_of::<P::Route>() > 0,
             in_trees: P::IN_TREES,
-            three_tiers: P::IN_THREE_TIERS,
             source: None,
             choose,
         }
@@ -118,17 +74,22 @@ impl Entry {
     /// A scheme that is no part of the registry, for one run: `P` as it is compiled into the caller.
     pub const fn guest<P>() -> Entry
     where
-        P: Policy + 'static,
+        P: Policy + Clone + Send + Sync + 'static,
         P::Site: super::Lend,
         P::Config: Send + Sync,
     {
         Entry::of::<P>(&|given| configured::<P>(given, Entry::guest::<P>(), |seats| Seating::Guest(Box::new(seats))))
     }
+
+    /// Its name in specs.
+    pub const fn name(&self) -> &'static str {
+        self.sheet.name
+    }
 }
 
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").field("name", &self.about.name).field("site", &self.site).finish_non_exhaustive()
+        f.debug_struct("Entry").field("name", &self.name()).field("site", &self.site).finish_non_exhaustive()
     }
 }
 
@@ -150,7 +111,9 @@ pub trait Choice: Send + Sync {
     /// Facts of the scheme.
     fn entry(&self) -> &Entry;
     /// All its parameters, in the order of [`Entry::params`].
-    fn values(&self) -> Vec<ParamValue>;
+    fn values(&self) -> Vec<Value<'static>>;
+    /// Bytes that its in-band header takes on the wire at most.
+    fn header_bytes(&self) -> u32;
     /// What a seat at this place needs.
     fn layout(&self, shape: &Shape) -> Layout;
     /// [`Policy::misfit`].
@@ -187,29 +150,26 @@ impl Chosen {
 
     /// The scheme of the registry called `name`, with its defaults.
     pub fn by_name(name: &str) -> Option<Chosen> {
-        let entry = REGISTRY.iter().find(|entry| entry.about.name == name)?;
+        let entry = REGISTRY.iter().find(|entry| entry.name() == name)?;
         (entry.choose)(&[]).ok()
+    }
+
+    /// The same scheme with these parameters, and defaults for the others.
+    ///
+    /// # Errors
+    /// [`Misfit`] if they make no scheme.
+    pub fn with(&self, given: &Given<'_>) -> Result<Chosen, Misfit> {
+        (self.entry().choose)(given)
     }
 
     /// Its name.
     pub fn name(&self) -> &'static str {
-        self.entry().about.name
+        self.entry().name()
     }
 
     /// All its parameters, with names.
-    pub fn params(&self) -> Vec<(String, ParamValue)> {
-        self.entry().params.iter().map(|param| param.name.to_string()).zip(self.values()).collect()
-    }
-
-    /// Bytes that its header takes: as its parameter says, or the most there is room for.
-    pub fn header_room(&self) -> u64 {
-        if !self.entry().header {
-            return 0;
-        }
-        match self.params().into_iter().find(|(name, _)| name == "header_bytes") {
-            Some((_, ParamValue::Number(bytes))) => bytes as u64,
-            _ => 16,
-        }
+    pub fn params(&self) -> Vec<(&'static str, Value<'static>)> {
+        self.entry().params.iter().map(|param| param.name).zip(self.values()).collect()
     }
 }
 
@@ -236,26 +196,27 @@ impl fmt::Debug for Chosen {
 /// A [`Policy`] with its parameters.
 struct Configured<P: Policy> {
     config: P::Config,
+    policy: P,
     entry: Entry,
     seating: fn(Seats<P>) -> Seating,
 }
 
-fn configured<P>(given: &Given, entry: Entry, seating: fn(Seats<P>) -> Seating) -> Result<Chosen, Misfit>
+fn configured<P>(given: &Given<'_>, entry: Entry, seating: fn(Seats<P>) -> Seating) -> Result<Chosen, Misfit>
 where
-    P: Policy + 'static,
+    P: Policy + Clone + Send + Sync + 'static,
     P::Site: super::Lend,
     P::Config: Send + Sync,
 {
     let mut config = P::Config::default();
     for (place, (name, value)) in given.iter().enumerate() {
-        config.set(name, value.as_value()).map_err(|refused| Misfit::Param(place, refused))?;
+        config.set(name, *value).map_err(|refused| Misfit::Param(place, refused))?;
     }
-    Ok(Chosen::new(Configured { config, entry, seating }))
+    Ok(Chosen::new(Configured { policy: P::new(&config), config, entry, seating }))
 }
 
 impl<P> Choice for Configured<P>
 where
-    P: Policy,
+    P: Policy + Clone + Send + Sync,
     P::Site: super::Lend,
     P::Config: Send + Sync,
 {
@@ -263,31 +224,35 @@ where
         &self.entry
     }
 
-    fn values(&self) -> Vec<ParamValue> {
-        (0..P::Config::PARAMS.len()).map(|index| self.config.value(index).into()).collect()
+    fn values(&self) -> Vec<Value<'static>> {
+        (0..P::Config::PARAMS.len()).map(|index| self.config.value(index)).collect()
+    }
+
+    fn header_bytes(&self) -> u32 {
+        if size_of::<P::Header>() > 0 { self.policy.header_bytes() } else { 0 }
     }
 
     fn layout(&self, shape: &Shape) -> Layout {
-        P::new(&self.config).layout(shape)
+        self.policy.layout(shape)
     }
 
     fn misfit(&self, shape: &Shape) -> Option<(&'static str, Allowed)> {
-        P::new(&self.config).misfit(shape)
+        self.policy.misfit(shape)
     }
 
     fn uneven(&self, tree: &Tree) -> Option<Uneven> {
-        P::new(&self.config).uneven(tree)
+        self.policy.uneven(tree)
     }
 
     fn clash(&self) -> Option<(&'static str, Allowed, &'static str)> {
-        P::new(&self.config).clash()
+        self.policy.clash()
     }
 
     fn wants_ecn(&self) -> Option<(&'static str, Allowed)> {
-        P::new(&self.config).wants_ecn()
+        self.policy.wants_ecn()
     }
 
     fn seat(&self, places: &Places, seed: u64, all_hooks: bool) -> Bank {
-        (self.seating)(Seats::new(P::new(&self.config), &P::ABOUT, places, seed, all_hooks)).into()
+        (self.seating)(Seats::new(self.policy.clone(), &P::SHEET, places, seed, all_hooks)).into()
     }
 }

@@ -3,7 +3,7 @@
 use super::{Asked, Call, Lend, NO_PEER};
 use crate::rows::{FlowRows, NumberMap};
 use spinewise_policy::out::Action;
-use spinewise_policy::{About, Cx, FlowKey, Hooks, Key, Layout, Out, Peers, Policy, Rng, Shape, Table, Tier, Time};
+use spinewise_policy::{Cx, FlowKey, Hooks, Key, Layout, Out, Peers, Policy, Rng, Shape, Sheet, Table, Tier, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub enum Fired {
 /// All seats of one scheme.
 pub struct Seats<P: Policy> {
     pub(super) policy: P,
-    pub(super) about: &'static About,
+    pub(super) sheet: &'static Sheet,
     pub(super) hooks: Hooks,
     pub(super) seed: u64,
     shapes: Vec<Shape>,
@@ -74,14 +74,14 @@ impl<P: Policy> Seats<P>
 where
     P::Site: Lend,
 {
-    pub(super) fn new(policy: P, about: &'static About, places: &Places, seed: u64, all_hooks: bool) -> Self {
+    pub(super) fn new(policy: P, sheet: &'static Sheet, places: &Places, seed: u64, all_hooks: bool) -> Self {
         let layouts: Arc<[Layout]> = places.shapes.iter().map(|shape| policy.layout(shape)).collect();
         let actions = layouts.iter().map(|layout| layout.actions).max().unwrap_or(0);
         let bytes = layouts.iter().map(|layout| layout.bytes).max().unwrap_or(0);
         Seats {
             hooks: if all_hooks { Hooks::ALL } else { policy.hooks() },
             policy,
-            about,
+            sheet,
             seed,
             shapes: places.shapes.clone(),
             layouts,
@@ -123,7 +123,7 @@ where
             ids: Vec::new(),
             peers: Vec::new(),
             routes: Vec::new(),
-            rng: Rng::stream(self.seed, self.about.name, place),
+            rng: Rng::stream(self.seed, self.sheet.name, place),
             armed: BTreeMap::new(),
         });
         let known = match layout.peers {

@@ -29,8 +29,8 @@ pub(super) fn names(sim: &Sim) -> Vec<String> {
     let mut scheme = |from: u16, bank: Option<&crate::bank::Bank>| {
         let Some(bank) = bank else { return };
         names.resize(usize::from(from), String::new());
-        let about = bank.about();
-        names.extend(about.series.iter().map(|(name, _)| format!("{}.{name}", about.name)));
+        let sheet = bank.sheet();
+        names.extend(sheet.series.iter().map(|(name, _)| format!("{}.{name}", sheet.name)));
     };
     scheme(EDGE_SERIES, sim.edge.as_ref());
     scheme(FABRIC_SERIES, Some(&sim.fabric));

@@ -75,7 +75,7 @@ fn tables() -> Vec<Table> {
         header: format!("[topology] kind = \"{}\"", entry.kind),
         doc: entry.doc,
         keys: entry.keys,
-        preset: Preset::topology,
+        preset: |preset| (preset.topology)(),
     }));
     tables.extend([
         table("entries of topology.links", "One link.", LinkKeys::KEYS),
@@ -107,7 +107,7 @@ fn tables() -> Vec<Table> {
             "[scheme]",
             "The load-balancing scheme; its parameters stand in [scheme.params].",
             SchemeKeys::KEYS,
-            Preset::scheme,
+            |preset| (preset.scheme)(),
         ),
     ]);
     tables.extend(transport_tables());
@@ -228,11 +228,11 @@ fn default(key: &Key, says: Says) -> Value {
 }
 
 fn describe_topology(entry: &topology::Entry) -> Value {
-    json!({"name": entry.kind, "about": entry.doc, "source": entry.source, "params": params(entry.keys, Preset::topology)})
+    json!({"name": entry.kind, "about": entry.doc, "source": entry.source, "params": params(entry.keys, |preset| (preset.topology)())})
 }
 
 fn describe_scheme(entry: &Entry) -> Value {
-    let about = entry.about;
+    let sheet = entry.sheet;
     let params = entry.params.iter().map(|param| {
         let kind = match param.allowed {
             Allowed::Number { .. } => "number",
@@ -254,19 +254,19 @@ fn describe_scheme(entry: &Entry) -> Value {
         })
     });
     json!({
-        "name": about.name,
-        "about": about.summary,
-        "source": about.source,
+        "name": sheet.name,
+        "about": sheet.summary,
+        "source": sheet.source,
         "site": entry.site,
         "fabrics": scheme::fabrics(entry),
-        "tiers": about.tiers,
-        "three_tiers": entry.three_tiers,
-        "unit": about.unit,
-        "told": about.told,
-        "series": about.series.iter().map(|(name, doc)| format!("{name}: {doc}")).collect::<Vec<_>>(),
-        "sees": describe_sees(entry.sees),
-        "rules": entry.sees.rules.iter().map(|rule| rule.says()).collect::<Vec<_>>(),
-        "compared": entry.compared.map(describe_compared),
+        "tiers": sheet.tiers,
+        "three_tiers": sheet.three_tiers,
+        "unit": sheet.unit,
+        "told": sheet.told,
+        "series": sheet.series.iter().map(|(name, doc)| format!("{name}: {doc}")).collect::<Vec<_>>(),
+        "sees": describe_sees(&sheet.sees),
+        "rules": sheet.sees.rules.iter().map(|rule| rule.says()).collect::<Vec<_>>(),
+        "compared": sheet.compared.map(describe_compared),
         "params": params.collect::<Vec<_>>(),
     })
 }
@@ -382,10 +382,10 @@ fn presets() -> Vec<Value> {
                 "about": preset.doc,
                 "source": preset.source,
                 "is_default": preset.name == DEFAULT,
-                "topology": preset.topology(),
+                "topology": (preset.topology)(),
                 "switch": preset.switch(),
                 "transport": preset.transport.values(),
-                "scheme": preset.scheme(),
+                "scheme": (preset.scheme)(),
             })
         })
         .collect()

@@ -7,7 +7,7 @@
 //! | `follow.rs` | `[follow]`: the rules of a program that is followed event by event |
 //! | `sizing.rs` | how a shared buffer is divided, and whether it suffices |
 //! | `warning.rs` | what is allowed and may still not be meant |
-//! | `presets.rs` | named defaults |
+//! | `presets.rs`, `presets/` | named defaults |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
 //! | `schema.rs` | what a key may be, as JSON Schema |
 //!
@@ -166,7 +166,7 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     let keys = RootKeys::read(&mut reader)?;
     check_name(&reader, &keys.name)?;
     let preset = PRESETS.iter().find(|preset| preset.name == keys.preset).unwrap_or(&PRESETS[0]);
-    let (topology, told) = crate::topology::spec::read(&keys.topology, preset.topology())?;
+    let (topology, told) = crate::topology::spec::read(&keys.topology, (preset.topology)())?;
     reader.set_resolved("topology", told);
     let mut autos = Vec::new();
     let (mut transport, told) = transport::read(&keys.transport, preset.transport, &topology, &mut autos)?;

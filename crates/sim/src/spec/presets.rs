@@ -1,11 +1,50 @@
 //! Presets: named defaults of `[topology]`, `[switch]`, `[transport]` and `[scheme]`, each with where its numbers come from.
+//! A preset is a file in `presets/` and a line in [`PRESETS`]; what it says of a scheme's parameters stands there, too.
+
+mod conweave_ns3;
+mod datacenter;
+mod dcqcn_paper;
+mod linux;
+mod ns2_pdlb;
+mod ns3_hermes;
+mod selb;
 
 use serde_json::{Map, Value};
+use spinewise_policy::Value as Param;
 
 use super::transport::{TransportPreset, Window};
 use crate::keys::AUTO;
 use crate::transport::rdma::Recovery;
 use crate::transport::{RdmaConfig, TcpConfig, Transport};
+
+/// All presets; the first is that of a spec that names none. Thresholds and buffers are in bytes, so that small
+/// acknowledgements and jumbo packets count for what they are.
+pub(crate) const PRESETS: &[Preset] = &[
+    linux::PRESET,
+    datacenter::PRESET,
+    ns2_pdlb::PRESET,
+    ns3_hermes::PRESET,
+    selb::PRESET,
+    conweave_ns3::PRESET,
+    dcqcn_paper::PRESET,
+];
+
+/// The preset of a spec that names none.
+pub(crate) const DEFAULT: &str = PRESETS[0].name;
+
+/// The words for [`PRESETS`].
+pub(crate) const NAMES: &[&str] = &{
+    let mut names = [""; PRESETS.len()];
+    let mut n = 0;
+    while n < names.len() {
+        names[n] = PRESETS[n].name;
+        n += 1;
+    }
+    names
+};
+
+/// Keys of a table with their values.
+type Keys = fn() -> Map<String, Value>;
 
 /// A set of defaults.
 pub(crate) struct Preset {
@@ -15,186 +54,71 @@ pub(crate) struct Preset {
     pub doc: &'static str,
     /// Where the numbers come from, and what is assumed.
     pub source: &'static str,
-    /// Its switches.
+    /// What it says of `[topology]`.
+    pub topology: Keys,
+    /// What it says of `[switch]`.
     switch: Switch,
-    /// Its schemes.
-    schemes: Schemes,
-    /// Its transport.
+    /// What it says of `[transport]`.
     pub transport: TransportPreset,
+    /// What it says of `[scheme]`.
+    pub scheme: Keys,
+    /// Parameters of schemes, by name, where they are not the schemes' own defaults.
+    params: &'static [(&'static str, Params)],
     /// Do parameters of schemes fit the fabric where they can be worked out from it?
     pub fits: bool,
 }
 
-/// What a preset says of switches.
+/// Values of parameters, by name.
+pub(crate) type Params = &'static [(&'static str, Param<'static>)];
+
+/// The switches of a preset. Under a transport of the other kind those of preset datacenter or selb stand in.
 enum Switch {
-    /// Output queues of so many bytes that mark from so many on.
-    Queues { buffer: u64, ecn: u64 },
-    /// Sizes that fit the fabric: output queues under TCP; a shared buffer under RDMA, so that nothing is dropped unless
+    /// Output queues.
+    Queues(Keys),
+    /// The same, with sizes that fit the fabric. Under RDMA a shared buffer that fits, so that nothing is dropped unless
     /// that is meant.
-    Fitting,
-    /// The same above a queue of ten packets in the device, at hosts too: the public ns-3 code of Hermes.
-    Hermes,
-    /// A shared buffer of the sizes of the public ns-3 code of ConWeave.
-    Shared,
-    /// The same, with the rules of that code.
-    ConWeave,
-    /// The same sizes, marking as DCQCN's paper sets it.
-    Dcqcn,
+    Fitting(Keys),
+    /// A shared buffer.
+    Shared(Keys),
 }
-
-/// What a preset says of schemes; their parameters in it are with each scheme ([`spinewise_policy::Policy::PRESETS`]).
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Schemes {
-    /// As their own papers have them.
-    Published,
-    /// The same, where acknowledgements are not theirs to place.
-    Rdma,
-    /// As the public ns-3 code of ConWeave.
-    ConWeave,
-}
-
-/// The preset of a spec that names none.
-pub(crate) const DEFAULT: &str = PRESETS[0].name;
 
 /// What a host sends at once at most: a segment of 64 KB that its NIC cuts into packets. DCTCP, section 3.5, has bursts of
 /// 30 to 40 packets in mind where it sets K higher than its bound.
 const BURST_BYTES: u64 = 65_536;
 
-/// All presets. Thresholds and buffers are in bytes, so that small acknowledgements and jumbo packets count for what
-/// they are.
-pub(crate) const PRESETS: &[Preset] = &[
-    Preset {
-        name: "linux",
-        doc: "hosts of today: DCTCP with RACK-TLP and SACK, as Linux recovers losses; RDMA over a lossless fabric",
-        source: "recovery: RFC 8985 as Linux has it (net/ipv4/tcp_recovery.c), on by default since Linux 4.18; timeouts: \
-                 tcp_rtt_estimator, HZ = 1000; buffers and marking: what follows from the fabric; the rest as datacenter. With transport.kind = \"rdma\": DCQCN and a shared buffer as selb, priority flow control unless \
-                 recovery = \"irn\"",
-        switch: Switch::Fitting,
-        schemes: Schemes::Published,
-        transport: TransportPreset::Fitting(TcpConfig::linux),
-        fits: true,
-    },
-    Preset {
-        name: "datacenter",
-        doc: "the world of most load-balancing papers: DCTCP at 10 Gbps, losses found by three duplicate acknowledgements",
-        // 65 packets of 1500 bytes mark at 10 Gbps (DCTCP, section 3.4); 250 KB is the buffer of PDLB's large runs.
-        source: "K = 65 packets of 1500 bytes: DCTCP (SIGCOMM 2010) at 10 Gbps; buffer 250 KB a port: PDLB, \
-                 \"Large-scale simulation test\"",
-        switch: Switch::Queues { buffer: 250_000, ecn: 97_500 },
-        schemes: Schemes::Published,
-        transport: TransportPreset::Tcp(TcpConfig::datacenter),
-        fits: false,
-    },
-    Preset {
-        name: "ns2-pdlb",
-        doc: "the ns-2 settings of PDLB's public test program, with the buffer of its large-scale test",
-        // The program's queue is 256 * 1460 bytes at 1 Gbps; the paper says 250 KB for the 10 Gbps runs. RED counts
-        // bytes there (queue_in_bytes) in packets of 1460; the packet in transmission has left an ns-2 queue.
-        source: "K = 65 * 1460 bytes, marked at enqueue, queue without the packet in transmission: PDLB's public ns-2 program; \
-                 buffer 250 KB: PDLB, \"Large-scale simulation test\"",
-        switch: Switch::Queues { buffer: 250_000, ecn: 65 * 1460 },
-        schemes: Schemes::Published,
-        transport: TransportPreset::Tcp(TcpConfig::ns2_pdlb),
-        fits: false,
-    },
-    Preset {
-        name: "ns3-hermes",
-        doc: "the ns-3 settings of the Hermes code base, which MEET builds on",
-        // RED used as a step, in bytes; the queue disc hands packets to the device before they are sent.
-        source: "K = 65 * 1400 bytes, limit 600 * 1400 bytes, above a device queue of 10 packets, on every device, those of \
-                 hosts too; at most 2 segments an acknowledgement: snowzjx/ns3-load-balance",
-        switch: Switch::Hermes,
-        schemes: Schemes::Published,
-        transport: TransportPreset::Tcp(TcpConfig::ns3_hermes),
-        fits: false,
-    },
-    Preset {
-        name: "selb",
-        doc: "RDMA as in SELB's evaluation, in exact time",
-        source: "DCQCN, go-back-N and IRN as the public ns-3 code of ConWeave has them, on which SELB's evaluation rests; \
-                 flowlet gap 10 us: SELB, section IV",
-        switch: Switch::Shared,
-        schemes: Schemes::Rdma,
-        transport: TransportPreset::Rdma(RdmaConfig::selb, Window::Printed),
-        fits: false,
-    },
-    Preset {
-        name: "conweave-ns3",
-        doc: "RDMA as the public ns-3 code of ConWeave has it, in whole nanoseconds",
-        source: "conweave-project/conweave-ns3: rdma-hw.cc, switch-mmu.cc, run.py",
-        switch: Switch::ConWeave,
-        schemes: Schemes::ConWeave,
-        transport: TransportPreset::Rdma(RdmaConfig::conweave_ns3, Window::Fits),
-        fits: false,
-    },
-    Preset {
-        name: "dcqcn-paper",
-        doc: "RDMA with DCQCN as its paper sets it, in exact time",
-        // Section 5.2 finds these values for 40 Gbps: marks must come early, and few of them, for flows to converge.
-        source: "g, timers, byte counter and the marking ramp (5 KB, 200 KB, 1 %): DCQCN (SIGCOMM 2015), section 5; \
-                 buffer, flow control and recovery as selb",
-        switch: Switch::Dcqcn,
-        schemes: Schemes::Rdma,
-        transport: TransportPreset::Rdma(RdmaConfig::dcqcn_paper, Window::Printed),
-        fits: false,
-    },
-];
-
-/// The words for [`PRESETS`].
-pub(crate) const NAMES: &[&str] = &[
-    PRESETS[0].name,
-    PRESETS[1].name,
-    PRESETS[2].name,
-    PRESETS[3].name,
-    PRESETS[4].name,
-    PRESETS[5].name,
-    PRESETS[6].name,
-];
-const _: () = assert!(PRESETS.len() == NAMES.len(), "a preset without its word");
-
 impl Preset {
+    /// What presets of TCP have in common: schemes as their own papers have them.
+    const TCP: Preset = Preset {
+        name: "",
+        doc: "",
+        source: "",
+        topology: Map::new,
+        switch: Switch::Queues(|| queues(250_000, 97_500)),
+        transport: TransportPreset::Tcp(TcpConfig::datacenter),
+        scheme: || table([("header_bytes", "charged".into()), ("acks", "scheme".into()), ("hash", "mix".into())]),
+        params: &[],
+        fits: false,
+    };
+
+    /// What presets of RDMA have in common: acknowledgements are not the scheme's to place.
+    const RDMA: Preset = Preset {
+        switch: Switch::Shared(shared_buffer),
+        transport: TransportPreset::Rdma(RdmaConfig::selb, Window::Printed),
+        scheme: || table([("header_bytes", "charged".into()), ("acks", "ecmp".into()), ("hash", "mix".into())]),
+        ..Preset::TCP
+    };
+
     /// What it says of `[switch]`.
     pub fn switch(&self) -> Map<String, Value> {
         match self.switch {
-            Switch::Queues { buffer, ecn } => queues(buffer, ecn),
-            Switch::Fitting => {
-                let mut queues = queues(BURST_BYTES, BURST_BYTES);
-                queues.insert("buffer_us".into(), AUTO.into());
-                queues.insert("ecn_threshold_us".into(), AUTO.into());
-                queues
-            }
-            Switch::Hermes => {
-                let mut queues = queues(600 * 1400, 65 * 1400);
-                queues.insert("device_queue_packets".into(), 10.into());
-                queues.insert("nics".into(), "queue".into());
-                queues
-            }
-            Switch::Shared => shared_buffer(),
-            Switch::ConWeave => {
-                let mut buffer = shared_buffer();
-                buffer.insert("headroom_bytes".into(), 27_096.into());
-                buffer.insert("headroom_use".into(), "pool_full".into());
-                buffer.insert("pause_us".into(), 5.into());
-                buffer.insert("pause_renewal".into(), "packets".into());
-                buffer.insert("egress_threshold".into(), "always".into());
-                buffer
-            }
-            Switch::Dcqcn => {
-                let mut buffer = shared_buffer();
-                buffer.insert("ecn_min_bytes".into(), 5_000.into());
-                buffer.insert("ecn_max_bytes".into(), 200_000.into());
-                buffer.insert("ecn_max_probability".into(), 0.01.into());
-                buffer
-            }
+            Switch::Queues(keys) | Switch::Fitting(keys) | Switch::Shared(keys) => keys(),
         }
     }
-}
 
-impl Preset {
     /// What it says of a shared buffer, if anything.
     pub fn shared(&self) -> Map<String, Value> {
         let mut buffer = shared_buffer();
-        if matches!(self.switch, Switch::Fitting) {
+        if matches!(self.switch, Switch::Fitting(_)) {
             for key in ["buffer_bytes", "ecn_min_bytes", "ecn_max_bytes"] {
                 buffer.insert(key.into(), AUTO.into());
             }
@@ -202,25 +126,17 @@ impl Preset {
         buffer
     }
 
-    /// What it says of output queues, or those that stand in: of preset datacenter.
+    /// What it says of output queues, or those of preset datacenter.
     pub fn queues(&self) -> Map<String, Value> {
         match self.switch {
-            Switch::Queues { .. } | Switch::Fitting | Switch::Hermes => self.switch(),
-            Switch::Shared | Switch::ConWeave | Switch::Dcqcn => queues(250_000, 97_500),
-        }
-    }
-
-    /// What it says of `[topology]`.
-    pub fn topology(&self) -> Map<String, Value> {
-        match self.switch {
-            Switch::ConWeave => table([("tx_time_rounding", "floor_1ns".into())]),
-            Switch::Queues { .. } | Switch::Fitting | Switch::Hermes | Switch::Shared | Switch::Dcqcn => Map::new(),
+            Switch::Queues(keys) | Switch::Fitting(keys) => keys(),
+            Switch::Shared(_) => queues(250_000, 97_500),
         }
     }
 
     /// What it says of `[switch]` under a transport: IRN is there to do without priority flow control.
     pub fn switch_under(&self, transport: &Transport) -> Map<String, Value> {
-        let lossless = matches!((&self.switch, transport), (Switch::Fitting, Transport::Rdma(_)));
+        let lossless = matches!((&self.switch, transport), (Switch::Fitting(_), Transport::Rdma(_)));
         let mut switch = if lossless { self.shared() } else { self.switch() };
         if matches!(transport, Transport::Rdma(rdma) if rdma.recovery == Recovery::Irn) && switch.contains_key("pfc") {
             switch.insert("pfc".into(), false.into());
@@ -229,14 +145,9 @@ impl Preset {
         switch
     }
 
-    /// What it says of `[scheme]`.
-    pub fn scheme(&self) -> Map<String, Value> {
-        let (header, acks, hash) = match self.schemes {
-            Schemes::Published => ("charged", "scheme", "mix"),
-            Schemes::Rdma => ("charged", "ecmp", "mix"),
-            Schemes::ConWeave => ("free", "ecmp", "murmur3"),
-        };
-        table([("header_bytes", header.into()), ("acks", acks.into()), ("hash", hash.into())])
+    /// Parameters of the scheme of this name, where they are not its own defaults.
+    pub fn params_of(&self, scheme: &str) -> Params {
+        self.params.iter().find(|(name, _)| *name == scheme).map_or(&[], |&(_, params)| params)
     }
 }
 
@@ -282,4 +193,21 @@ fn shared_buffer() -> Map<String, Value> {
 
 fn table<const N: usize>(entries: [(&str, Value); N]) -> Map<String, Value> {
     entries.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bank::Chosen;
+
+    #[test]
+    fn what_presets_say_of_schemes_is_allowed_there() {
+        for preset in PRESETS {
+            for (n, (scheme, params)) in preset.params.iter().enumerate() {
+                assert!(preset.params[..n].iter().all(|(other, _)| other != scheme), "{}: {scheme} twice", preset.name);
+                let chosen = Chosen::by_name(scheme).map(|chosen| chosen.with(params));
+                assert!(matches!(chosen, Some(Ok(_))), "{scheme} in {}: {chosen:?}", preset.name);
+            }
+        }
+    }
 }

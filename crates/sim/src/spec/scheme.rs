@@ -4,20 +4,20 @@ mod fit;
 mod source;
 
 use serde_json::{Map, Value as Json};
-use spinewise_policy::config::{Allowed, Refused};
+use spinewise_policy::config::{Allowed, Param, Refused};
 use spinewise_policy::{Facts, Peers, Shape, Tier, Value};
 
 use fit::{check_fit, check_tag, check_tree, shape};
 
 use super::presets::Preset;
-use crate::bank::{Chosen, Entry, Given, Misfit, ParamValue, REGISTRY};
+use crate::bank::{Chosen, Entry, Misfit, REGISTRY};
 use crate::keys::{AUTO, Auto, Default, Kind, Reader, SpecError, keys, one_of, tenths, tidy, words};
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
 use crate::transport::{Frame, Transport};
 
 /// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
-const DEFAULT_SCHEME: &str = REGISTRY[0].about.name;
+const DEFAULT_SCHEME: &str = REGISTRY[0].name();
 
 keys! {
     /// `[scheme]`.
@@ -125,7 +125,7 @@ impl SchemeSpec {
 
 /// Name and site of the schemes that say by what they compare.
 pub fn comparable_schemes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    REGISTRY.iter().filter(|entry| entry.compared.is_some()).map(|entry| (entry.about.name, entry.site))
+    REGISTRY.iter().filter(|entry| entry.sheet.compared.is_some()).map(|entry| (entry.name(), entry.site))
 }
 
 /// The schemes that a spec may name: those of the registry, and guests of this run.
@@ -167,15 +167,20 @@ pub(crate) fn read(
 ) -> Result<(SchemeSpec, Json), SpecError> {
     let fabric = place.fabric;
     let known = Known { guests };
-    let mut reader = Reader::new("scheme", SchemeKeys::KEYS, given)?.with_defaults(preset.scheme());
+    let mut reader = Reader::new("scheme", SchemeKeys::KEYS, given)?.with_defaults((preset.scheme)());
     let keys = SchemeKeys::read(&mut reader)?;
     source::check_given(&reader, &keys, known)?;
     let entry = find(&reader, "name", &keys.name, known, |_| true)?;
     source::check_same(&mut reader, entry, keys.source.as_ref())?;
     let mut of = |reader: &mut Reader<'_>, key: &str, entry: &Entry, given: &Map<String, Json>| {
-        let (given, worked_out) = with_autos(reader, key, entry, in_preset(entry, given, preset), place)?;
-        autos.extend(worked_out);
-        read_params(reader, key, entry, &given)
+        let table = Table { path: reader.path_of(key), entry, given };
+        let worked_out = table.autos(preset, place)?;
+        let chosen =
+            table.choose(preset, &worked_out, || reader.path_of(if key == "params" { "name" } else { "fabric" }))?;
+        let told = chosen.params().into_iter().map(|(name, value)| (name.to_string(), json(value))).collect();
+        reader.set_resolved(key, Json::Object(told));
+        autos.extend(worked_out.into_iter().map(|(_, auto)| auto));
+        Ok(chosen)
     };
     let chosen = of(&mut reader, "params", entry, &keys.params)?;
     check_fit(&reader, &chosen, &keys.params, fabric)?;
@@ -220,7 +225,7 @@ pub(crate) fn read(
 pub(crate) fn fabrics(entry: &Entry) -> String {
     let anywhere = Shape { tier: Tier::Host, hosts: 2, leaves: 2, ports: 1, ways: 1 };
     let tagged = "leaf_spine, fat_tree, links where no packet has more than two choices on its way";
-    let Some(chosen) = Chosen::by_name(entry.about.name) else { return String::new() };
+    let Some(chosen) = Chosen::by_name(entry.name()) else { return String::new() };
     match rows(&chosen, &anywhere) {
         _ if entry.in_trees => "fat_tree".into(),
         _ if entry.site != "host" || chosen.layout(&anywhere).draws_tags => "any".into(),
@@ -242,12 +247,12 @@ fn find<'a>(
     known: Known<'a>,
     fits: impl Fn(&Entry) -> bool,
 ) -> Result<&'a Entry, SpecError> {
-    if let Some(entry) = known.all().find(|entry| entry.about.name == name && fits(entry)) {
+    if let Some(entry) = known.all().find(|entry| entry.name() == name && fits(entry)) {
         return Ok(entry);
     }
-    let names = || known.all().filter(|entry| fits(entry)).map(|entry| entry.about.name);
+    let names = || known.all().filter(|entry| fits(entry)).map(|entry| entry.name());
     let error = reader.refuse(key, one_of(names()));
-    match known.all().find(|entry| entry.about.name == name) {
+    match known.all().find(|entry| entry.name() == name) {
         Some(entry) if entry.site == "switch" => {
             Err(error.hint(format!("{name} goes round dead links by itself, and tags name paths of links that work")))
         }
@@ -256,91 +261,109 @@ fn find<'a>(
     }
 }
 
-/// What is given goes before what the preset says, and that before the scheme's own defaults.
-fn in_preset(entry: &Entry, given: &Map<String, Json>, preset: &Preset) -> Map<String, Json> {
-    let own = entry.presets.iter().find(|own| own.preset == preset.name);
-    let mut wanted: Map<String, Json> =
-        own.iter().flat_map(|own| own.params).map(|&(name, value)| (name.to_string(), json(value))).collect();
-    if preset.fits {
-        let autos = entry.params.iter().filter(|param| param.auto.is_some());
-        wanted.extend(autos.map(|param| (param.name.to_string(), Json::from(AUTO))));
-    }
-    wanted
-        .extend(given.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
-    wanted
+/// A table of parameters, as it was given.
+struct Table<'a> {
+    /// Its key.
+    path: String,
+    /// Whose parameters.
+    entry: &'a Entry,
+    given: &'a Map<String, Json>,
 }
 
-/// Puts what was worked out where `auto` stands.
-fn with_autos(
-    reader: &Reader<'_>,
-    key: &str,
-    entry: &Entry,
-    mut given: Map<String, Json>,
-    place: Place<'_>,
-) -> Result<(Map<String, Json>, Vec<Auto>), SpecError> {
-    let mut found = Vec::new();
-    for param in entry.params {
-        let Some(auto) = param.auto.filter(|_| given.get(param.name).is_some_and(|value| value == AUTO)) else {
-            continue;
-        };
-        let mut value = (auto.of)(&place.facts()?);
-        if let Allowed::Number { min, max } = param.allowed {
-            value = value.clamp(min, max);
+impl<'a> Table<'a> {
+    /// What is given; null counts as not.
+    fn given(&self) -> impl Iterator<Item = (&'a String, &'a Json)> {
+        self.given.iter().filter(|(_, value)| !value.is_null())
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    /// Is the parameter to follow from the fabric, as the spec says, or else its preset?
+    fn is_auto(&self, param: &Param, preset: &Preset) -> bool {
+        match self.given.get(param.name).filter(|value| !value.is_null()) {
+            Some(value) => value == AUTO,
+            None => preset.fits,
         }
-        let value = tenths(value);
-        given.insert(param.name.to_string(), value.clone());
-        found.push(Auto { key: format!("{}.{}", reader.path_of(key), param.name), value, how: auto.how.into() });
     }
-    Ok((given, found))
-}
 
-/// Reads a table of parameters, and writes all of them into the resolved spec.
-fn read_params(
-    reader: &mut Reader<'_>,
-    key: &str,
-    entry: &Entry,
-    given: &Map<String, Json>,
-) -> Result<Chosen, SpecError> {
-    let path = |name: &str| format!("{}.{name}", reader.path_of(key));
-    let mut set = Vec::with_capacity(given.len());
-    for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
-        let Some(param) = entry.params.iter().find(|param| param.name == name) else {
-            return Err(unknown_param(&path(name), name, value, entry));
-        };
-        let plain = match value {
-            Json::Number(number) => ParamValue::Number(number.as_f64().unwrap_or(f64::NAN)),
-            Json::Bool(given) => ParamValue::Bool(*given),
-            Json::String(word) => ParamValue::Word(word.clone()),
-            _ => return Err(SpecError::new(path(name), value, allowed(param.allowed))),
-        };
-        set.push((name.clone(), plain));
-    }
-    let chosen = (entry.choose)(&set).map_err(|misfit| match misfit {
-        Misfit::Param(place, refused) => {
-            let name = &set[place].0;
-            match refused {
-                Refused::NotAllowed(range) => param_refused(&path(name), &given[name], range),
-                Refused::Unknown => unknown_param(&path(name), name, &given[name], entry),
+    /// The parameters that follow from the fabric.
+    fn autos(&self, preset: &Preset, place: Place<'_>) -> Result<Vec<(&'static str, Auto)>, SpecError> {
+        let mut found = Vec::new();
+        for param in self.entry.params {
+            let Some(auto) = param.auto.filter(|_| self.is_auto(param, preset)) else { continue };
+            let mut value = (auto.of)(&place.facts()?);
+            if let Allowed::Number { min, max } = param.allowed {
+                value = value.clamp(min, max);
             }
+            found.push((param.name, Auto { key: self.path(param.name), value: tenths(value), how: auto.how.into() }));
         }
-        Misfit::Failed(why) => {
-            let name = reader.path_of(if key == "params" { "name" } else { "fabric" });
-            SpecError::new(name, &entry.about.name.into(), "a scheme that can be set up").hint(why)
-        }
-    })?;
-    let all = chosen.params();
-    let told = all.iter().map(|(name, value)| (name.clone(), json(value.as_value()))).collect();
-    if let Some((name, range, other)) = chosen.clash() {
-        return Err(param_refused(&path(name), &value_of(&all, name), range)
-            .hint(format!("{other} is {}", value_of(&all, other))));
+        Ok(found)
     }
-    reader.set_resolved(key, Json::Object(told));
-    Ok(chosen)
+
+    /// The scheme: what is given goes before what follows from the fabric, that before what the preset says, and that
+    /// before the scheme's own defaults. `named` is the key that names the scheme.
+    fn choose(
+        &self,
+        preset: &Preset,
+        autos: &[(&'static str, Auto)],
+        named: impl Fn() -> String,
+    ) -> Result<Chosen, SpecError> {
+        let mut set: Vec<(&str, Value<'_>)> = preset.params_of(self.entry.name()).to_vec();
+        set.extend(autos.iter().filter_map(|(name, auto)| Some((*name, value(&auto.value)?))));
+        let before = set.len();
+        for (name, given) in self.given().filter(|(name, _)| autos.iter().all(|(auto, _)| auto != name)) {
+            let Some(param) = self.entry.params.iter().find(|param| param.name == name) else {
+                return Err(self.unknown(name, given));
+            };
+            let plain = value(given);
+            set.push((name, plain.ok_or_else(|| SpecError::new(self.path(name), given, allowed(param.allowed)))?));
+        }
+        let chosen = (self.entry.choose)(&set).map_err(|misfit| match misfit {
+            Misfit::Param(at, refused) => {
+                assert!(at >= before, "what Spinewise itself says of {} is allowed", self.entry.name());
+                let name = set[at].0;
+                match refused {
+                    Refused::NotAllowed(range) => param_refused(&self.path(name), &self.given[name], range),
+                    Refused::Unknown => self.unknown(name, &self.given[name]),
+                }
+            }
+            Misfit::Failed(why) => {
+                SpecError::new(named(), &self.entry.name().into(), "a scheme that can be set up").hint(why)
+            }
+        })?;
+        match chosen.clash() {
+            Some((name, range, other)) => Err(param_refused(&self.path(name), &value_of(&chosen, name), range)
+                .hint(format!("{other} is {}", value_of(&chosen, other)))),
+            None => Ok(chosen),
+        }
+    }
+
+    fn unknown(&self, name: &str, value: &Json) -> SpecError {
+        let names = || self.entry.params.iter().map(|param| param.name);
+        let listed: Vec<&str> = names().collect();
+        let allowed = match listed.as_slice() {
+            [] => format!("no parameters: {} has none", self.entry.name()),
+            _ => format!("one of the parameters of {}: {}", self.entry.name(), listed.join(", ")),
+        };
+        SpecError::new(self.path(name), value, allowed).did_you_mean(name, names())
+    }
 }
 
-/// The value of a parameter of a scheme, all of whose parameters are given.
-fn value_of(all: &Given, name: &str) -> Json {
-    all.iter().find(|(own, _)| own == name).map_or(Json::Null, |(_, value)| json(value.as_value()))
+/// A value of a spec as schemes read it, unless it is a list or a table.
+fn value(given: &Json) -> Option<Value<'_>> {
+    match given {
+        Json::Number(number) => number.as_f64().map(Value::Number),
+        Json::Bool(given) => Some(Value::Bool(*given)),
+        Json::String(word) => Some(Value::Word(word)),
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+/// The value of a parameter of a scheme.
+fn value_of(chosen: &Chosen, name: &str) -> Json {
+    chosen.params().into_iter().find(|(own, _)| *own == name).map_or(Json::Null, |(_, value)| json(value))
 }
 
 /// A scheme that acts on ECN echoes needs a transport that has them.
@@ -353,20 +376,10 @@ pub(crate) fn check_ecn(scheme: &SchemeSpec, transport: &Transport) -> Result<()
             let path = format!("scheme.params.{name}");
             let allowed = format!("{} with transport.kind = {kind}", allowed(range));
             let hint = format!("{} would wait for ECN echoes that never come", chosen.name());
-            Err(SpecError::new(path, &value_of(&chosen.params(), name), allowed).hint(hint))
+            Err(SpecError::new(path, &value_of(chosen, name), allowed).hint(hint))
         }
         _ => Ok(()),
     }
-}
-
-fn unknown_param(path: &str, name: &str, value: &Json, entry: &Entry) -> SpecError {
-    let names = || entry.params.iter().map(|param| param.name);
-    let listed: Vec<&str> = names().collect();
-    let allowed = match listed.as_slice() {
-        [] => format!("no parameters: {} has none", entry.about.name),
-        _ => format!("one of the parameters of {}: {}", entry.about.name, listed.join(", ")),
-    };
-    SpecError::new(path, value, allowed).did_you_mean(name, names())
 }
 
 fn param_refused(path: &str, value: &Json, range: Allowed) -> SpecError {
@@ -393,24 +406,5 @@ pub(crate) fn json(value: Value<'_>) -> Json {
         Value::Number(number) => tidy(number),
         Value::Bool(given) => given.into(),
         Value::Word(word) => word.into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::spec::presets::PRESETS;
-
-    #[test]
-    fn what_schemes_say_of_presets_is_allowed_there() {
-        for entry in REGISTRY {
-            for own in entry.presets {
-                let name = entry.about.name;
-                assert!(PRESETS.iter().any(|preset| preset.name == own.preset), "{name}: no preset {}", own.preset);
-                let given: Vec<_> = own.params.iter().map(|&(key, value)| (key.to_string(), value.into())).collect();
-                let all = (entry.choose)(&given);
-                assert!(all.is_ok(), "{name} in {}: {all:?}", own.preset);
-            }
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! How a shared buffer is divided: what each cable needs as headroom, what is guaranteed, what all may share.
 
 use super::{HeaderBytes, PauseRenewal, SharedBufferSpec, Spec, SwitchSpec, Traffic};
-use crate::bank::Chosen;
 use crate::keys::SpecError;
 use crate::packet::{Clock, Serializer};
 use crate::topology::Topology;
@@ -45,9 +44,11 @@ pub fn largest_packet(spec: &Spec) -> u64 {
     let scheme = &spec.scheme;
     let header = match scheme.header_bytes {
         HeaderBytes::Free => 0,
-        HeaderBytes::Charged => scheme.edge.iter().chain([&scheme.fabric]).map(Chosen::header_room).max().unwrap_or(0),
+        HeaderBytes::Charged => {
+            scheme.edge.iter().chain([&scheme.fabric]).map(|chosen| chosen.header_bytes()).max().unwrap_or(0)
+        }
     };
-    u64::from(most) + header
+    u64::from(most) + u64::from(header)
 }
 
 /// The parts of a buffer, bytes.

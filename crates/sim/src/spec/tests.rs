@@ -397,16 +397,16 @@ fn every_scheme_resolves_with_all_its_parameters() {
         let resolved = |scheme| {
             resolved(json!({"preset": "datacenter", "topology": {"kind": kind}, "scheme": scheme, "traffic": udp()}))
         };
-        let spec = resolved(json!({"name": entry.about.name}));
+        let spec = resolved(json!({"name": entry.name()}));
         let params = spec.scheme.chosen().params();
-        let names: Vec<&str> = params.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = params.iter().map(|(name, _)| *name).collect();
         let declared: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
-        assert_eq!(names, declared, "{}", entry.about.name);
+        assert_eq!(names, declared, "{}", entry.name());
         assert!(entry.site == "host" || spec.resolved["scheme"].get("path_tag").is_none());
         // Given one by one, every default is allowed.
         for param in entry.params {
             let params = json!({param.name: scheme::json(param.default)});
-            let one = resolved(json!({"name": entry.about.name, "params": params}));
+            let one = resolved(json!({"name": entry.name(), "params": params}));
             assert_eq!(one.scheme, spec.scheme);
         }
     }

@@ -80,7 +80,7 @@ impl<'a> Candidate<'a> {
             return candidate((switch, Some(choices[way.index()])), Beyond::Any, Span::ZERO);
         }
         let first = topology.leaf_of[node as usize];
-        let hashes = sim.fabric.sees().decides == Decides::HashesEvenly;
+        let hashes = sim.fabric.sheet().sees.decides == Decides::HashesEvenly;
         let beyond = match sim.net.hashing.tags {
             Tags::Explicit => Beyond::Tagged(first, Packet { way, ..*packet }),
             Tags::Outer | Tags::Inner if hashes => Beyond::Hashed(Packet { way, ..*packet }),

@@ -11,7 +11,7 @@ use crate::engine::Sim;
 use crate::packet::RETRANSMIT;
 use crate::switch::{Seen, State};
 use serde_json::{Value, json};
-use spinewise_policy::{Kind, Rule, Sees, Way};
+use spinewise_policy::{Kind, Rule, Sees, Sheet, Way};
 use std::collections::BTreeMap;
 
 /// A candidate of a choice.
@@ -117,7 +117,7 @@ impl Rows {
         };
         let mut first_rule = 0;
         for bank in sim.edge.iter().chain([&sim.fabric]) {
-            let (name, sees) = (bank.about().name, bank.sees());
+            let Sheet { name, sees, .. } = bank.sheet();
             if choices.all.iter().any(|choice| chose(bank, sim, choice)) {
                 let first = rows.saw.len();
                 for (of, quantities) in [("flow", sees.flow), ("way", sees.way)] {

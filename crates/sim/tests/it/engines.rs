@@ -51,12 +51,12 @@ fn small(change: Value) -> Value {
 fn specs() -> Vec<(String, Value)> {
     let mut specs = Vec::new();
     for scheme in spinewise_sim::bank::REGISTRY {
-        let mut spec = small(json!({"scheme": {"name": scheme.about.name}}));
+        let mut spec = small(json!({"scheme": {"name": scheme.name()}}));
         if scheme.in_trees {
             let down = json!([{"leaf": 7, "aggregation": 7, "up": false}]);
             spec["topology"] = json!({"kind": "fat_tree", "k": 4, "override": down});
         }
-        specs.push((format!("scheme {}", scheme.about.name), spec));
+        specs.push((format!("scheme {}", scheme.name()), spec));
     }
     let mut add = |name: &str, change: Value| specs.push((name.into(), small(change)));
     add("newreno", json!({"transport": {"kind": "newreno"}, "switch": {"buffer_packets": 20}}));

@@ -111,7 +111,7 @@ fn crossing() -> Value {
 #[test]
 fn every_scheme_runs_in_three_tiers() {
     for scheme in REGISTRY {
-        let name = scheme.about.name;
+        let name = scheme.name();
         let mut spec = json!({"topology": tree(4), "scheme": {"name": name}, "traffic": crossing()});
         if name == "sred" {
             // It is for RPS.

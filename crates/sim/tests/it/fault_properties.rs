@@ -54,7 +54,7 @@ fn broken() -> impl Strategy<Value = Value> {
     let doubled = merged(&small, &json!({"parallel_links": 2, "spines": 2, "fabric_delay_ns": 3000}));
     let fabric = prop::sample::select(vec![small, doubled, fat_tree()]);
     let scheme = |fabric: &Value| {
-        let all = REGISTRY.iter().map(|entry| entry.about.name);
+        let all = REGISTRY.iter().map(|entry| entry.name());
         let in_trees = if fabric["kind"] == "fat_tree" { "lbsp" } else { "ecmp" };
         // Of these more runs than of others.
         let often = ["ecmp", "drill", "letflow", "conga", "packet_scatter", in_trees, in_trees, in_trees];

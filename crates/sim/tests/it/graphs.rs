@@ -169,7 +169,7 @@ fn murmur3_is_seeded_with_the_number_in_the_spec() {
 
 #[test]
 fn traffic_between_odd_racks_is_between_racks() {
-    for scheme in schemes_for_any_fabric().map(|entry| entry.about.name) {
+    for scheme in schemes_for_any_fabric().map(|entry| entry.name()) {
         let outcome = run_both(&json!({
             "topology": odd_racks(), "scheme": {"name": scheme},
             "traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.4, "duration_us": 3000},

@@ -9,7 +9,7 @@ use spinewise_sim::spec::resolve;
 /// Racks of one host and of two, two paths; flows that take some microseconds and some hundred.
 fn spec(scheme: &str, param: &str, value: Value) -> Value {
     let flow = |src: u32, dst: u32, size: u32| json!({"src": src, "dst": dst, "size_bytes": size, "start_ns": 1000});
-    let in_trees = REGISTRY.iter().any(|entry| entry.about.name == scheme && entry.in_trees);
+    let in_trees = REGISTRY.iter().any(|entry| entry.name() == scheme && entry.in_trees);
     let topology = match in_trees {
         true => json!({"kind": "fat_tree", "k": 4, "host_delay_ns": 1000, "fabric_delay_ns": 1000}),
         false => json!({"leaves": 3, "spines": 2, "hosts_per_leaf": 2, "host_delay_ns": 1000, "fabric_delay_ns": 1000}),
@@ -25,10 +25,10 @@ fn spec(scheme: &str, param: &str, value: Value) -> Value {
 /// All parameters that are numbers: scheme, parameter, least, most, and is it whole? Not those of the test schemes,
 /// which hold packets for as long as they are told.
 fn numbers() -> impl Iterator<Item = (&'static str, &'static Param, f64, f64, bool)> {
-    REGISTRY.iter().filter(|entry| !entry.about.name.starts_with("loopback")).flat_map(|entry| {
+    REGISTRY.iter().filter(|entry| !entry.name().starts_with("loopback")).flat_map(|entry| {
         entry.params.iter().filter_map(|param| match param.allowed {
-            Allowed::Number { min, max } => Some((entry.about.name, param, min, max, false)),
-            Allowed::Integer { min, max } => Some((entry.about.name, param, min, max, true)),
+            Allowed::Number { min, max } => Some((entry.name(), param, min, max, false)),
+            Allowed::Integer { min, max } => Some((entry.name(), param, min, max, true)),
             Allowed::Bool | Allowed::Words(_) => None,
         })
     })

@@ -163,7 +163,7 @@ fn what_cannot_be_is_refused_in_words() {
     let preset = json!({"preset": "ns3-hermes", "scheme": {"name": "hermes"}});
     let spec = crate::common::resolved(&merged(&asymmetric(json!({}), 1), &preset));
     let params = spec.scheme.chosen().params();
-    let value = |key: &str| params.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_value());
+    let value = |key: &str| params.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
     assert_eq!(value("compat"), Some(spinewise_policy::Value::Word("ns3")), "that preset is the public code");
     // Its README: T_RTT_low 60 = 20 + 40 µs, T_RTT_high 180.
     let us = ["base_us", "t_rtt_low_us", "t_rtt_high_us"].map(value);

@@ -56,7 +56,7 @@ fn spec(topology: &Value, scheme: Value) -> Value {
 }
 
 fn names(site: &str) -> Vec<&'static str> {
-    schemes_for_any_fabric().filter(|entry| entry.site == site).map(|entry| entry.about.name).collect()
+    schemes_for_any_fabric().filter(|entry| entry.site == site).map(|entry| entry.name()).collect()
 }
 
 fn the_same(spec: &Value, what: &str) -> Outcome {
@@ -77,7 +77,7 @@ fn every_scheme_runs_on_every_fabric_to_one_result() {
     for (fabric, topology) in fabrics() {
         let mut traffic = None;
         for entry in schemes_for_any_fabric() {
-            let name = entry.about.name;
+            let name = entry.name();
             let outcome = the_same(&spec(&topology, json!({"name": name})), &format!("{name} on {fabric}"));
             let hash = outcome.report["traffic_hash"].clone();
             assert_eq!(*traffic.get_or_insert(hash.clone()), hash, "{name} on {fabric}: traffic is the same for all");
@@ -88,7 +88,7 @@ fn every_scheme_runs_on_every_fabric_to_one_result() {
 #[test]
 fn every_host_scheme_runs_over_every_fabric_scheme_with_every_tag_it_takes() {
     let (_, topology) = fabrics().swap_remove(5);
-    let writes = |name: &str| REGISTRY.iter().any(|entry| entry.about.name == name && entry.header);
+    let writes = |name: &str| REGISTRY.iter().any(|entry| entry.name() == name && entry.header);
     for host in names("host") {
         let mut taken = 0;
         for tag in ["explicit", "outer", "inner"] {
@@ -116,9 +116,9 @@ fn every_host_scheme_runs_over_every_fabric_scheme_with_every_tag_it_takes() {
 fn with_one_path_all_schemes_without_packets_of_their_own_are_equal() {
     let (_, topology) = fabrics().swap_remove(1);
     let mut seen = BTreeMap::<String, Vec<&str>>::new();
-    for entry in schemes_for_any_fabric().filter(|entry| !entry.about.name.contains("loopback")) {
-        let mut scheme = json!({"name": entry.about.name, "header_bytes": "free"});
-        if entry.about.name == "clove" {
+    for entry in schemes_for_any_fabric().filter(|entry| !entry.name().contains("loopback")) {
+        let mut scheme = json!({"name": entry.name(), "header_bytes": "free"});
+        if entry.name() == "clove" {
             // Acknowledgements that wait bring marks later than a round-trip time.
             scheme["params"] = json!({"congested_us": 1e6});
         }
@@ -126,7 +126,7 @@ fn with_one_path_all_schemes_without_packets_of_their_own_are_equal() {
         let own = counter(&outcome, "probes", "packets") + counter(&outcome, "messages", "packets");
         if own == 0 {
             let flows: Vec<_> = outcome.records.iter().map(|r| (r.fct, r.packets, r.out_of_order)).collect();
-            seen.entry(format!("{flows:?}")).or_default().push(entry.about.name);
+            seen.entry(format!("{flows:?}")).or_default().push(entry.name());
         }
     }
     let groups: Vec<_> = seen.into_values().collect();

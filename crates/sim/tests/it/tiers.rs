@@ -3,7 +3,7 @@
 
 use crate::common::{all_finished, flow, graph, of_link, run, run_both};
 use serde_json::{Value, json};
-use spinewise_policy::{AtSwitch, Site};
+use spinewise_policy::Sheet;
 use spinewise_sim::bank::REGISTRY;
 use spinewise_sim::spec::resolve;
 
@@ -48,7 +48,7 @@ fn spec(scheme: Value, topology: &Value, hosts: u32) -> Value {
 fn refusing(topology: &Value, hosts: u32) -> Vec<&'static str> {
     let mut refusing = vec![];
     for entry in REGISTRY {
-        let name = entry.about.name;
+        let name = entry.name();
         let spec = spec(json!({"name": name}), topology, hosts);
         match resolve(&spec) {
             Ok(_) => all_finished(&run_both(&spec)),
@@ -68,7 +68,7 @@ fn refusing(topology: &Value, hosts: u32) -> Vec<&'static str> {
 fn each_scheme_finishes_or_says_that_it_cannot() {
     // Tags name no whole paths on a ring. What draws its own, and what sits at switches, can do without.
     let hosts_with_tags: Vec<&str> =
-        REGISTRY.iter().filter(|e| e.site == "host" && e.about.name != "elab").map(|e| e.about.name).collect();
+        REGISTRY.iter().filter(|e| e.site == "host" && e.name() != "elab").map(|e| e.name()).collect();
     for (what, hosts, topology) in fabrics() {
         let mut refused = refusing(&topology, hosts);
         refused.retain(|&name| name != "lbsp");
@@ -113,9 +113,9 @@ fn what_was_asked_for_is_no_excuse() {
 #[test]
 fn each_scheme_says_what_it_does_in_three_tiers() {
     for entry in REGISTRY {
-        let (name, says) = (entry.about.name, entry.three_tiers);
-        let everywhere = entry.about.tiers.contains(&"aggregation") && entry.about.tiers.contains(&"leaf");
-        assert!(!says.is_empty() && (everywhere || says != AtSwitch::IN_THREE_TIERS), "{name}");
+        let (name, says) = (entry.name(), entry.sheet.three_tiers);
+        let everywhere = entry.sheet.tiers.contains(&"aggregation") && entry.sheet.tiers.contains(&"leaf");
+        assert!(!says.is_empty() && (everywhere || says != Sheet::AT_SWITCH.three_tiers), "{name}");
     }
 }
 

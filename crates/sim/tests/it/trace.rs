@@ -66,9 +66,9 @@ fn longest(spec: &Value, many: usize) -> Vec<u32> {
 /// All schemes that choose, under TCP; of those that act differently elsewhere, one more.
 fn specs() -> Vec<(String, Value)> {
     // These are leaf-spines.
-    let chooses = REGISTRY.iter().filter(|entry| entry.sees.decides == Decides::Chooses && !entry.in_trees);
+    let chooses = REGISTRY.iter().filter(|entry| entry.sheet.sees.decides == Decides::Chooses && !entry.in_trees);
     let mut specs: Vec<(String, Value)> =
-        chooses.map(|entry| (entry.about.name.into(), small(json!({"scheme": {"name": entry.about.name}})))).collect();
+        chooses.map(|entry| (entry.name().into(), small(json!({"scheme": {"name": entry.name()}})))).collect();
     let mut add = |name: &str, change: Value| specs.push((name.into(), small(change)));
     add("hermes, released", json!({"scheme": {"name": "hermes", "params": {"compat": "ns3", "s_bytes": 20_000}}}));
     add(
@@ -147,7 +147,7 @@ fn who_keeps_stays_and_schemes_that_tell_their_rules_always_do() {
     let mut met: BTreeMap<(String, String), u32> = BTreeMap::new();
     for (name, spec) in specs() {
         let scheme = spec["scheme"]["name"].as_str().unwrap_or_default();
-        let tells = |entry: &&Entry| entry.about.name == scheme && !entry.sees.rules.is_empty();
+        let tells = |entry: &&Entry| entry.name() == scheme && !entry.sheet.sees.rules.is_empty();
         if !REGISTRY.iter().any(|entry| tells(&entry)) {
             continue;
         }
@@ -312,10 +312,11 @@ fn behind_a_choice_that_leaves_more_to_choose_stands_the_best_path() {
 #[test]
 fn quantities_have_names_of_their_own() {
     for entry in REGISTRY {
-        let names: Vec<&str> = entry.sees.flow.iter().chain(entry.sees.way).map(|quantity| quantity.name).collect();
+        let names: Vec<&str> =
+            entry.sheet.sees.flow.iter().chain(entry.sheet.sees.way).map(|quantity| quantity.name).collect();
         let plain = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-        assert!(names.iter().all(plain), "{}: {names:?}", entry.about.name);
-        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{}: {names:?}", entry.about.name);
+        assert!(names.iter().all(plain), "{}: {names:?}", entry.name());
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{}: {names:?}", entry.name());
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{ACTIONS, Alarms, BODIES, Body, Count, MESSAGE_WIRE, Rule, SERIES, Stamp, Witness, owns};
 use crate::out::To;
-use crate::{About, AtHost, Change, Cx, Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet};
+use crate::{AtHost, Change, Cx, Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet, Sheet};
 use crate::{Peers, Phase, Policy, Port, Shape, Span, Time, Verdict, Way};
 
 crate::params! {
@@ -67,14 +67,15 @@ pub struct LoopbackHost {
 }
 
 impl Policy for LoopbackHost {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "loopback_host",
         summary: "test of the simulator, not a load balancer: uses every host hook and checks the contract",
         source: "own",
         unit: "packet",
-        tiers: &["host"],
         told: &["leaf of every host", "paths to each leaf"],
         series: SERIES,
+        three_tiers: "a test of the engine: any tag",
+        ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::INGRESS
         .and(Hooks::FEEDBACK)
@@ -83,15 +84,9 @@ impl Policy for LoopbackHost {
         .and(Hooks::TIMER)
         .and(Hooks::TICK)
         .and(Hooks::LINK);
-    const IN_THREE_TIERS: &'static str = "a test of the engine: any tag";
     type Site = AtHost;
     type Config = Config;
-    type Flow = Flow;
-    type Peer = Option<u32>;
-    type Route = Route;
-    type Port = ();
-    type Node = Node;
-    type Header = Stamp;
+    crate::rows! { flow: Flow, peer: Option<u32>, route: Route, node: Node, header: Stamp }
 
     fn new(config: &Config) -> Self {
         LoopbackHost {

@@ -4,7 +4,7 @@
 
 use super::{ACTIONS, Alarms, BODIES, Body, Count, MESSAGE_WIRE, Rule, SERIES, Stamp, Witness, owns};
 use crate::out::To;
-use crate::{About, AtSwitch, Change, Cx, Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet};
+use crate::{AtSwitch, Change, Cx, Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet, Sheet};
 use crate::{Peers, Phase, Policy, Port, Queue, Shape, Span, Tier, Time, Verdict, Way};
 
 crate::choice! {
@@ -113,7 +113,7 @@ pub struct LoopbackSwitch {
 const MARKER_EVERY: u32 = 64;
 
 impl Policy for LoopbackSwitch {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "loopback_switch",
         summary: "test of the simulator, not a load balancer: uses every switch hook and checks the contract",
         source: "own",
@@ -121,6 +121,8 @@ impl Policy for LoopbackSwitch {
         tiers: &["leaf", "spine"],
         told: &["leaf of every host"],
         series: SERIES,
+        three_tiers: "a test of the engine: every switch hashes",
+        ..Sheet::AT_SWITCH
     };
     const HOOKS: Hooks = Hooks::EGRESS
         .and(Hooks::INGRESS)
@@ -130,15 +132,9 @@ impl Policy for LoopbackSwitch {
         .and(Hooks::TICK)
         .and(Hooks::LINK)
         .and(Hooks::DRAINED);
-    const IN_THREE_TIERS: &'static str = "a test of the engine: every switch hashes";
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = Flow;
-    type Peer = Option<u32>;
-    type Route = Route;
-    type Port = Held;
-    type Node = Node;
-    type Header = Stamp;
+    crate::rows! { flow: Flow, peer: Option<u32>, route: Route, port: Held, node: Node, header: Stamp }
 
     fn new(config: &Config) -> Self {
         LoopbackSwitch {

@@ -17,7 +17,7 @@
 //!
 //! Departures: labels have 16 bits for 20. A round ends with the acknowledgement of what had been sent when it began.
 
-use crate::{About, AtHost, Cx, Event, Feedback, Hooks, Kind, Layout, Packet, Policy, Rng, Shape, Span, Time, Way};
+use crate::{AtHost, Cx, Event, Feedback, Hooks, Kind, Layout, Packet, Policy, Rng, Shape, Sheet, Span, Time, Way};
 
 crate::params! {
     /// PLB's parameters.
@@ -86,25 +86,19 @@ pub struct Plb {
 }
 
 impl Policy for Plb {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "plb_example",
         summary: "flows marked for several rounds take another flow label, and so perhaps another path",
         source: "Qureshi et al., SIGCOMM 2022",
         unit: "flow",
-        tiers: &["host"],
-        told: &[],
         series: &[("bent", "label: that of a flow from now on")],
+        ..Sheet::AT_HOST
     };
     // Acknowledgements come to `feedback` with FEEDBACK, retransmissions and timeouts with LOSS.
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);
     type Site = AtHost;
     type Config = Config;
-    type Flow = Round;
-    type Peer = ();
-    type Route = ();
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! { flow: Round }
 
     fn new(config: &Config) -> Self {
         Plb {

@@ -9,7 +9,7 @@
 //!
 //! Departures: a flowlet takes time, where a ball is placed at once. Every switch with a choice decides by itself.
 
-use crate::{About, AtSwitch, Cx, Kind, Layout, Packet, Policy, Port, Rng, Shape, Span, Time, Way};
+use crate::{AtSwitch, Cx, Kind, Layout, Packet, Policy, Port, Rng, Shape, Sheet, Span, Time, Way};
 
 crate::params! {
     /// Parameters of power of two.
@@ -33,23 +33,16 @@ pub struct PowerOfTwo {
 }
 
 impl Policy for PowerOfTwo {
-    const ABOUT: About = About {
+    const SHEET: Sheet = Sheet {
         name: "power_of_two",
         summary: "each flowlet on the shorter of two queues drawn at random",
         source: "Mitzenmacher, IEEE TPDS 2001",
         unit: "flowlet",
-        tiers: &["leaf", "aggregation", "spine"],
-        told: &[],
-        series: &[],
+        ..Sheet::AT_SWITCH
     };
     type Site = AtSwitch;
     type Config = Config;
-    type Flow = Flowlet;
-    type Peer = ();
-    type Route = ();
-    type Port = ();
-    type Node = ();
-    type Header = ();
+    crate::rows! { flow: Flowlet }
 
     fn new(config: &Config) -> Self {
         PowerOfTwo { gap: Span::from_us_f64(config.flowlet_gap_us) }

@@ -65,7 +65,7 @@ pub(super) fn check_tree(
         0..=64 => format!("a fat-tree whose {switch} has an even number of links up (k a multiple of 4)"),
         _ => format!("a fat-tree whose {switch} has at most 64 links up"),
     };
-    let value = value_of(&chosen.params(), param);
+    let value = value_of(chosen, param);
     let hint = format!("{groups} link groups of one size are to share the {uplinks} links up of each {switch}");
     let error = SpecError::new(format!("{}.{param}", reader.path_of("params")), &value, allowed).hint(hint);
     Err(error.unserved_if(set.get(param).is_none_or(Json::is_null)))

@@ -9,11 +9,11 @@ use crate::keys::{Reader, SpecError};
 /// A spec that names the code of a scheme must be given it.
 pub(super) fn check_given(reader: &Reader<'_>, keys: &SchemeKeys, known: Known<'_>) -> Result<(), SpecError> {
     let Some(source) = &keys.source else { return Ok(()) };
-    if REGISTRY.iter().any(|entry| entry.about.name == keys.name) {
+    if REGISTRY.iter().any(|entry| entry.name() == keys.name) {
         let allowed = format!("no source: {} is a scheme of the registry", keys.name);
         return Err(reader.refuse("source", allowed));
     }
-    if known.guests.iter().any(|entry| entry.about.name == keys.name) {
+    if known.guests.iter().any(|entry| entry.name() == keys.name) {
         return Ok(());
     }
     let word = |key: &str| source.get(key).and_then(Json::as_str).unwrap_or("?");

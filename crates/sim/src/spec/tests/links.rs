@@ -220,7 +220,7 @@ fn host_schemes_in_deep_graphs() {
         )
     };
     for entry in crate::bank::REGISTRY.iter().filter(|entry| !entry.in_trees) {
-        let name = entry.about.name;
+        let name = entry.name();
         let got = refused(json!({"name": name}));
         match got {
             Ok(spec) if entry.site == "host" => {

@@ -23,7 +23,7 @@ fn message(mut spec: Value) -> String {
 fn schemes(site: &str) -> String {
     let fits = |entry: &&crate::bank::Entry| site.is_empty() || (entry.site == site && !entry.in_trees);
     let entries = crate::bank::REGISTRY.iter().filter(fits);
-    crate::keys::one_of(entries.map(|entry| entry.about.name))
+    crate::keys::one_of(entries.map(|entry| entry.name()))
 }
 
 /// Each spec and its message; what the registry lists stands as SCHEMES and SWITCH SCHEMES.

@@ -134,7 +134,7 @@ pub fn schemes_for_any_fabric() -> impl Iterator<Item = &'static spinewise_sim::
 /// All schemes that sit at the switches of any fabric.
 pub fn switch_schemes() -> Vec<&'static str> {
     let entries = schemes_for_any_fabric().filter(|entry| entry.site == "switch");
-    entries.map(|entry| entry.about.name).collect()
+    entries.map(|entry| entry.name()).collect()
 }
 
 /// Fails unless every flow has arrived.

@@ -342,13 +342,12 @@ fn tcp() -> impl Strategy<Value = Value> {
 /// drawn among those that use every hook, and one in ten among those for fat-trees, however many others there are.
 fn scheme() -> impl Strategy<Value = Value> {
     let entries: Vec<&Entry> = REGISTRY.iter().collect();
-    let loopbacks: Vec<&Entry> = entries.iter().copied().filter(|e| e.about.name.starts_with("loopback")).collect();
+    let loopbacks: Vec<&Entry> = entries.iter().copied().filter(|e| e.name().starts_with("loopback")).collect();
     let in_trees: Vec<&Entry> = entries.iter().copied().filter(|e| e.in_trees).collect();
     let entry = prop_oneof![16 => select(entries), 2 => select(loopbacks), 2 => select(in_trees)];
     (entry, select(&["explicit", "outer", "inner"][..]), select(switch_schemes()), any::<bool>()).prop_map(
         |(entry, tag, fabric, charged)| {
-            let mut scheme =
-                json!({"name": entry.about.name, "header_bytes": if charged { "charged" } else { "free" }});
+            let mut scheme = json!({"name": entry.name(), "header_bytes": if charged { "charged" } else { "free" }});
             if entry.site == "host" {
                 scheme["path_tag"] = json!(tag);
                 scheme["fabric"] = json!(fabric);

@@ -1,0 +1,145 @@
+//! The fact sheet of a scheme: what it says of itself to people. The command line, docs/schemes.md,
+//! docs/schemes-compared.md and the README take their tables from it. A new fact is a field here, with its default in
+//! [`Sheet::AT_HOST`] and [`Sheet::AT_SWITCH`].
+
+use crate::Sees;
+
+/// What a scheme says of itself.
+///
+/// It fills in what differs from the other schemes of its place:
+///
+/// ```
+/// use spinewise_policy::{Aware, Compared, Needs, Sheet};
+/// const SHEET: Sheet = Sheet {
+///     name: "example",
+///     summary: "flows leave paths that are marked",
+///     source: "Somebody et al., SIGCOMM 2020",
+///     unit: "flow",
+///     compared: Some(Compared {
+///         aware: Aware::Paths,
+///         senses: &["round-trip times of ACKs", "ECN marks"],
+///         state: "per flow and per (rack, path), at the host",
+///         needs: Needs::Hosts,
+///         order: "a flow moves only if it gains much",
+///         pick: "O(n)",
+///         update: "O(1) per ACK",
+///     }),
+///     ..Sheet::AT_HOST
+/// };
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Sheet {
+    /// Name in specs.
+    pub name: &'static str,
+    /// One line: what it does.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    /// What moves as one: "flow", "flowlet", "flowcell" or "packet".
+    pub unit: &'static str,
+    /// Tiers at which it decides.
+    pub tiers: &'static [&'static str],
+    /// What it must be told to work as published.
+    pub told: &'static [&'static str],
+    /// Its own time series, as `(name, unit and meaning)`; see [`Out::record`](crate::Out::record).
+    pub series: &'static [(&'static str, &'static str)],
+    /// What it does in fabrics of three tiers. Schemes at the switches that do not decide at every tier, and all that do
+    /// something there that their authors would not, must say so.
+    pub three_tiers: &'static str,
+    /// Facts by which it is compared with others. Without them its cells in docs/schemes-compared.md say so.
+    pub compared: Option<Compared>,
+    /// What can be told about its choices, for the choice trace: see [`Policy::sees`](crate::Policy::sees).
+    pub sees: Sees,
+}
+
+impl Sheet {
+    /// Of a scheme at the hosts.
+    pub const AT_HOST: Sheet = Sheet {
+        name: "",
+        summary: "",
+        source: "",
+        unit: "",
+        tiers: &["host"],
+        told: &[],
+        series: &[],
+        three_tiers: "a tag names a whole path, and there is one through each core",
+        compared: None,
+        sees: Sees::NOTHING,
+    };
+
+    /// Of a scheme at the switches.
+    pub const AT_SWITCH: Sheet = Sheet {
+        tiers: &["leaf", "aggregation", "spine"],
+        three_tiers: "every switch that has a choice decides by itself",
+        ..Sheet::AT_HOST
+    };
+}
+
+/// How far what a scheme knows of congestion reaches (the column *congestion-aware* of MEET's Table 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aware {
+    /// It knows nothing of it.
+    No,
+    /// Of the queues or links of the device that decides.
+    Local,
+    /// Of whole paths, as one host or flow of it has met them.
+    Paths,
+    /// Of whole paths, gathered by a rack, a leaf or a controller.
+    Shared,
+}
+
+impl Aware {
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Aware::No => "no",
+            Aware::Local => "its own queues or links",
+            Aware::Paths => "paths it has met itself",
+            Aware::Shared => "paths, gathered for many hosts",
+        }
+    }
+}
+
+/// What it takes to run it (the column *advanced hardware* of MEET's Table 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Switches as they are sold, hosts as they are.
+    Nothing,
+    /// Another host: hypervisor, stack or NIC. Switches as they are sold.
+    Hosts,
+    /// Another leaf, and no other switch.
+    Leaves,
+    /// Another switch at every tier.
+    Switches,
+}
+
+impl Needs {
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Needs::Nothing => "nothing new",
+            Needs::Hosts => "new software at hosts",
+            Needs::Leaves => "new leaves",
+            Needs::Switches => "new switches",
+        }
+    }
+}
+
+/// Facts by which schemes are compared: [`Sheet::compared`].
+#[derive(Clone, Copy, Debug)]
+pub struct Compared {
+    /// How far its knowledge of congestion reaches.
+    pub aware: Aware,
+    /// What it measures or looks at when it decides, with as few words as do; empty if nothing.
+    pub senses: &'static [&'static str],
+    /// Which state is kept where; "none" if there is none.
+    pub state: &'static str,
+    /// What it takes to run it.
+    pub needs: Needs,
+    /// What keeps the packets of a flow in order when paths differ; "nothing" if nothing does.
+    pub order: &'static str,
+    /// Time of one decision against the number of paths n (the column of PDLB's Table 3), for this implementation.
+    pub pick: &'static str,
+    /// Time of one update of its state against n, and what an update is; "–" if there are none.
+    pub update: &'static str,
+}

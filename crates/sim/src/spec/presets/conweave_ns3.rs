@@ -1,0 +1,43 @@
+//! Preset conweave-ns3: the public ns-3 code of ConWeave.
+
+use spinewise_policy::Value::{Number, Word};
+
+use super::{Preset, Switch, TransportPreset, Window, shared_buffer, table};
+use crate::transport::RdmaConfig;
+
+pub(super) const PRESET: Preset = Preset {
+    name: "conweave-ns3",
+    doc: "RDMA as the public ns-3 code of ConWeave has it, in whole nanoseconds",
+    source: "conweave-project/conweave-ns3: rdma-hw.cc, switch-mmu.cc, run.py",
+    topology: || table([("tx_time_rounding", "floor_1ns".into())]),
+    switch: Switch::Shared(|| {
+        let mut buffer = shared_buffer();
+        buffer.insert("headroom_bytes".into(), 27_096.into());
+        buffer.insert("headroom_use".into(), "pool_full".into());
+        buffer.insert("pause_us".into(), 5.into());
+        buffer.insert("pause_renewal".into(), "packets".into());
+        buffer.insert("egress_threshold".into(), "always".into());
+        buffer
+    }),
+    scheme: || table([("header_bytes", "free".into()), ("acks", "ecmp".into()), ("hash", "murmur3".into())]),
+    transport: TransportPreset::Rdma(RdmaConfig::conweave_ns3, Window::Fits),
+    params: &[
+        ("letflow", &[("flowlet_gap_us", Number(100.0))]),
+        (
+            "conga",
+            &[
+                ("flowlet_gap_us", Number(100.0)),
+                ("dre_period_us", Number(50.0)),
+                ("age_ms", Number(0.5)),
+                ("tie", Word("random")),
+                ("candidates", Word("four_consecutive")),
+                ("ce_at_source", Word("local")),
+                ("feedback", Word("random")),
+            ],
+        ),
+        // As many reorder queues as flows want.
+        ("conweave", &[("reorder_queues", Number(0.0))]),
+        ("selb", &[("reorder_queues", Number(0.0))]),
+    ],
+    ..Preset::RDMA
+};
