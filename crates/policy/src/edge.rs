@@ -1,7 +1,8 @@
-//! What host schemes share: turns by weight; and of those that measure as a rack, which paths to probe, and tables cut
-//! into packets.
+//! What host schemes share: flowcells, turns by weight, sums over acknowledgements; and for those that measure as a rack,
+//! which paths to probe, and tables cut into packets.
 
 pub mod acks;
+pub mod cells;
 pub mod delay;
 pub mod pieces;
 pub mod rack;

@@ -20,6 +20,7 @@
 
 pub mod config;
 pub mod edge;
+pub mod fabric;
 pub mod flowlet;
 pub mod hash;
 pub mod layout;

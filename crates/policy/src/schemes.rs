@@ -1,6 +1,5 @@
 //! The registry: one line per scheme. Dispatch, names, parameters, tables for people: all come from it.
 
-pub mod ag;
 pub mod clove;
 pub mod conga;
 pub mod conweave;
@@ -54,7 +53,7 @@ macro_rules! each_scheme {
             Meet: $crate::schemes::meet::Meet,
             Clove: $crate::schemes::clove::Clove,
             Pdlb: $crate::schemes::pdlb::Pdlb,
-            Ag: $crate::schemes::ag::Ag,
+            Ag: $crate::schemes::pdlb::ag::Ag,
             Flowcell: $crate::schemes::flowcell::Flowcell,
             Proportional: $crate::schemes::proportional::Proportional,
             Elab: $crate::schemes::elab::Elab,

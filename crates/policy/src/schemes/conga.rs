@@ -5,8 +5,7 @@
 //!
 //! | equation or rule | function |
 //! |---|---|
-//! | §3.2 X ← X + bytes; X ← X·(1 − α) every T_dre | `Dre::sent`, [`decayed`] |
-//! | §3.2 τ = T_dre / α; metric = X / (C·τ) in Q bits | [`time_constant`], [`full_register`], [`quantised`] |
+//! | §3.2 DRE: X, its decay, the metric of a link | [`crate::fabric::dre`] |
 //! | §3.3 CE = the greatest metric of the path's links | [`congestion_extent`] |
 //! | §3.3 one feedback per reverse packet, in turn, changed ones first | [`choose_feedback`]; [`draw_feedback`] as ConWeave's code |
 //! | §3.3 a metric not updated for long decays to zero | [`aged`] |
@@ -23,10 +22,6 @@
 //! carries under every scheme (§3.1). No scheme here is charged for an overlay, so CONGA adds none either:
 //! `header_bytes = 0`. Say 50 (Ethernet, IP, UDP, VXLAN) for a fabric that would have no overlay but for CONGA.
 //!
-//! **Rounding.** X is whole bytes; each decay multiplies by round((1 − α)·2¹⁶) / 2¹⁶ and drops the fraction, so X is
-//! less than 1/α bytes too small (5 of 187,500 at 10 Gbps). Decays are made up for when X is next looked at, one by
-//! one: exactly what a timer with beats at multiples of T_dre would leave. τ follows the rounded α.
-//!
 //! Departures:
 //! - Flowlets: exact times and rows instead of a hashed table with an age bit (which fires after 1–2 T_fl).
 //! - The metric is clamped to 2^Q − 1; both public codes let it overflow its bits.
@@ -38,6 +33,7 @@
 //!   minimum over max(local, remote) has it anyway, and more recent, hence "zero".
 
 use crate::config::FLOWLET_GAP;
+use crate::fabric::dre::{self, Dre};
 use crate::flowlet::{self, Flowlet};
 use crate::{
     AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule, Sees, Shape,
@@ -171,27 +167,19 @@ pub struct Congestion {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn(pub u16);
 
-/// Row per port: the discounting rate estimator.
+/// Row per port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dre {
-    /// X, bytes.
-    pub bytes: u64,
-    /// Decays it has undergone, in periods since the start of the run.
-    pub beats: u64,
-    /// The rate that `full` was computed for, bits per second.
-    pub rate: u64,
-    /// X of a fully used link, bytes.
-    pub full: u64,
+pub struct Uplink {
+    /// The use of its link.
+    pub dre: Dre,
     /// max(local, remote) at the last choice: scratch between finding the least and drawing among the least.
-    pub score: u8,
+    score: u8,
 }
 
 /// Congestion-aware flowlets from leaf to leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct Conga {
-    period: Span,
-    keep: u32,
-    tau: Span,
+    dre: dre::Rules,
     bits: u32,
     gap: Span,
     age: Span,
@@ -245,15 +233,11 @@ impl Policy for Conga {
     const NS3_SHARES_FLOWLETS: bool = true;
     type Site = AtSwitch;
     type Config = Config;
-    crate::rows! { flow: Flowlet, peer: Turn, route: Congestion, port: Dre, header: Header }
+    crate::rows! { flow: Flowlet, peer: Turn, route: Congestion, port: Uplink, header: Header }
 
     fn new(config: &Config) -> Self {
-        let period = Span::from_us_f64(config.dre_period_us);
-        let keep = ((1.0 - config.dre_alpha) * 65_536.0 + 0.5) as u32;
         Conga {
-            period,
-            keep,
-            tau: time_constant(period, keep),
+            dre: dre::Rules::new(Span::from_us_f64(config.dre_period_us), config.dre_alpha),
             bits: config.metric_bits,
             gap: Span::from_us_f64(config.flowlet_gap_us),
             age: Span::from_us_f64(config.age_ms * 1e3),
@@ -288,9 +272,9 @@ impl Policy for Conga {
         let (_, table) = cx.peers.here();
         for way in range {
             let port = candidates[way];
-            let mut dre = cx.ports[usize::from(port)];
-            dre.catch_up(cx.now, cx.view.rate(Port(port)), self);
-            sight.way(way, 0, f64::from(quantised(dre.bytes, dre.full, self.bits)));
+            let mut dre = cx.ports[usize::from(port)].dre;
+            dre.catch_up(cx.now, cx.view.rate(Port(port)), &self.dre);
+            sight.way(way, 0, f64::from(dre.metric(self.bits)));
             if let Some(entry) = table.get(usize::from(lb_tag(port, cx.view.host_ports))) {
                 sight.way(way, 1, f64::from(aged(entry.to, entry.to_at, cx.now, self.age)));
                 sight.way(way, 2, us_since((entry.to_at > Time::ZERO).then_some(entry.to_at), cx.now));
@@ -319,10 +303,10 @@ impl Policy for Conga {
     #[inline]
     fn egress(&self, cx: &mut Cx<'_, Self>, port: Port, packet: &Packet, header: &mut Header) {
         let rate = cx.view.rate(port);
-        let dre = &mut cx.ports[port.index()];
-        dre.sent(packet.wire, cx.now, rate, self);
+        let dre = &mut cx.ports[port.index()].dre;
+        dre.sent(packet.wire, cx.now, rate, &self.dre);
         if cx.view.tier != Tier::Leaf || self.ce_at_source == CeAtSource::Local {
-            header.ce = congestion_extent(header.ce, quantised(dre.bytes, dre.full, self.bits));
+            header.ce = congestion_extent(header.ce, dre.metric(self.bits));
         }
     }
 
@@ -378,12 +362,12 @@ impl Conga {
         let (now, host_ports) = (cx.now, cx.view.host_ports);
         for &port in &candidates[range.clone()] {
             let rate = cx.view.rate(Port(port));
-            let dre = &mut cx.ports[port as usize];
-            dre.catch_up(now, rate, self);
-            let local = quantised(dre.bytes, dre.full, self.bits);
+            let uplink = &mut cx.ports[port as usize];
+            uplink.dre.catch_up(now, rate, &self.dre);
+            let local = uplink.dre.metric(self.bits);
             let (_, table) = cx.peers.current();
             let remote = table.get(lb_tag(port, host_ports) as usize).map_or(0, |e| aged(e.to, e.to_at, now, self.age));
-            dre.score = uplink_congestion(local, remote);
+            uplink.score = uplink_congestion(local, remote);
         }
         let old = if self.tie == Tie::KeepOld { old } else { None };
         let score = |way: usize| cx.ports[candidates[way] as usize].score;
@@ -411,68 +395,10 @@ impl Conga {
     }
 }
 
-impl Dre {
-    /// Makes up for the decays since it was last looked at, and for a changed rate of the link.
-    #[inline]
-    fn catch_up(&mut self, now: Time, rate: u64, conga: &Conga) {
-        let beats = now.0 / conga.period.0;
-        if beats > self.beats {
-            self.bytes = decayed(self.bytes, beats - self.beats, conga.keep);
-            self.beats = beats;
-        }
-        if rate != self.rate {
-            (self.rate, self.full) = (rate, full_register(rate, conga.tau));
-        }
-    }
-
-    /// A packet is sent.
-    // CONGA §3.2: X ← X + bytes
-    #[inline]
-    fn sent(&mut self, wire: u32, now: Time, rate: u64, conga: &Conga) {
-        self.catch_up(now, rate, conga);
-        self.bytes += wire as u64;
-    }
-}
-
 /// The number of an uplink, from zero.
 #[inline]
 pub const fn lb_tag(port: u16, host_ports: u16) -> u16 {
     port.saturating_sub(host_ports)
-}
-
-/// X after this many decays, each keeping `keep` / 65536 of it.
-// CONGA §3.2: X ← X·(1 − α)
-#[inline]
-pub const fn decayed(bytes: u64, beats: u64, keep: u32) -> u64 {
-    let (mut x, mut left) = (bytes, beats);
-    // Ends at zero, however many are left.
-    while left > 0 && x > 0 {
-        x = (x * keep as u64) >> 16;
-        left -= 1;
-    }
-    x
-}
-
-/// How long the estimator remembers, for a decay that keeps `keep` / 65536.
-// CONGA §3.2: τ = T_dre / α
-pub const fn time_constant(period: Span, keep: u32) -> Span {
-    Span((period.0 as u128 * 65_536 / (65_536 - keep) as u128) as u64)
-}
-
-/// X of a link of `rate` bits per second in full use, bytes, at least one.
-// CONGA §3.2: X ≈ R·τ
-pub const fn full_register(rate: u64, tau: Span) -> u64 {
-    let bytes = (rate as u128 * tau.0 as u128 / 8_000_000_000_000) as u64;
-    if bytes == 0 { 1 } else { bytes }
-}
-
-/// The utilisation `bytes` / `full` in 2^`bits` steps, rounded down, clamped to the last.
-// CONGA §3.2: X / (C·τ) quantised to Q bits
-#[inline]
-pub const fn quantised(bytes: u64, full: u64, bits: u32) -> u8 {
-    let steps = (bytes << bits) / full;
-    let last = (1 << bits) - 1;
-    if steps > last { last as u8 } else { steps as u8 }
 }
 
 /// CE after a link with this metric.

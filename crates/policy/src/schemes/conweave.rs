@@ -43,19 +43,17 @@
 //! Where conweave-ns3 is followed event by event (`run.follow`) the last two, and what [`reorder`] says of its own, are as
 //! there.
 
+use crate::fabric::reorder::header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
+use crate::fabric::reorder::{self, InUse, Place};
 use crate::{
     AtSwitch, Aware, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy, Port, Queue, Sees,
     Shape, Sheet, Sight, Span, Tier, Time, Verdict, Way,
     sees::{quantity, us},
 };
-use header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
 use paths::{PathIs, Paths};
-use reorder::{InUse, Place};
 use source::{NoGoodPath, Source};
 
-pub mod header;
 pub mod paths;
-pub mod reorder;
 pub mod source;
 
 /// Message class: RTT_REPLY.
@@ -247,7 +245,7 @@ impl Policy for ConWeave {
             // Longer than any silence that does not open an epoch.
             flow_idle: Span(REMEMBER.0.max(self.source.inactive.0 * 2)),
             actions: reorder::ACTIONS + 4,
-            bytes: reorder::BYTES + 2 * header::BODY,
+            bytes: reorder::BYTES + 2 * reorder::header::BODY,
             queues: self.queues,
             free_queues: self.oracle,
             ..Layout::default()

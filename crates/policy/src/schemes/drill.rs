@@ -42,9 +42,10 @@
 //! - A queue's length is exact and of this instant; the paper's engines see one another's packets late.
 //! - Every packet the fabric asks about is scattered, those of no flow (probes) too.
 
+use crate::fabric::draw::{MOST_D, draw};
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule, Sees, Shape, Sheet,
-    Sight, SwitchView, Way, sees::quantity,
+    AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rule, Sees, Shape, Sheet, Sight,
+    SwitchView, Way, sees::quantity,
 };
 
 crate::choice! {
@@ -69,8 +70,6 @@ crate::choice! {
     }
 }
 
-/// Most ports drawn for one packet.
-const MOST_D: usize = 16;
 /// Most ports remembered.
 const MOST_M: usize = 8;
 
@@ -299,53 +298,10 @@ impl Best {
     }
 }
 
-/// `d` different numbers below `n`, every sequence of them as likely as any other; all if there are no more.
-// The order matters: of queues as long the one drawn first is taken.
-#[inline]
-pub fn draw(rng: &mut Rng, n: usize, d: usize) -> ([usize; MOST_D], usize) {
-    let many = d.min(n).min(MOST_D);
-    let (mut drawn, mut sorted) = ([0; MOST_D], [0; MOST_D]);
-    for i in 0..many {
-        // The one-th of those not drawn yet: each drawn one at or below it moves it up by one.
-        let (mut one, mut at) = (rng.below((n - i) as u32) as usize, 0);
-        while at < i && sorted[at] <= one {
-            one += 1;
-            at += 1;
-        }
-        sorted[at..=i].rotate_right(1);
-        (sorted[at], drawn[i]) = (one, one);
-    }
-    (drawn, many)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     extern crate std;
-
-    #[test]
-    fn every_sequence_of_ports_is_as_likely() {
-        let mut rng = Rng::stream(1, "test", 0);
-        let mut seen = [[[0u32; 4]; 4]; 4];
-        for _ in 0..24_000 {
-            let (drawn, many) = draw(&mut rng, 4, 3);
-            assert_eq!(many, 3);
-            seen[drawn[0]][drawn[1]][drawn[2]] += 1;
-        }
-        for (i, times) in seen.as_flattened().as_flattened().iter().enumerate() {
-            let (a, b, c) = (i / 16, i / 4 % 4, i % 4);
-            let expected = if a == b || b == c || a == c { 0 } else { 1_000 };
-            assert!(times.abs_diff(expected) < 150, "({a}, {b}, {c}) came {times} times");
-        }
-        for n in 1..20 {
-            let (drawn, many) = draw(&mut rng, n, MOST_D);
-            let mut drawn = drawn[..many].to_vec();
-            drawn.sort_unstable();
-            drawn.dedup();
-            assert_eq!((drawn.len(), many), (n.min(MOST_D), n.min(MOST_D)));
-            assert!(drawn.iter().all(|way| *way < n));
-        }
-    }
 
     #[test]
     fn only_a_strictly_shorter_queue_goes_before_another() {

@@ -13,7 +13,7 @@
 //! Departures: the paper does not say how its fixed schemes choose paths (random here, as in its model), nor what
 //! becomes of acknowledgements (the fabric's choice here).
 
-use super::pdlb::dispatch::{CELL, Cell, Dispatch, Live, RULES};
+use crate::edge::cells::{CELL, Cell, Dispatch, Live, RULES};
 use crate::{AtHost, Aware, Compared, Cx, Kind, Needs, Packet, Policy, Sees, Sheet, Sight, Way};
 
 crate::params! {

@@ -38,8 +38,8 @@
 //! - Before the first probe, or if the best hop has no route left, a flowlet is hashed.
 //! - Links to hosts are not measured: all paths share them. Acknowledgements are flows of their own.
 
-use super::conga::{full_register, quantised};
 use crate::config::FLOWLET_GAP;
+use crate::fabric::dre::{full_register, quantised};
 use crate::flowlet::{self, Flowlet};
 use crate::{
     AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy, Port, Rule, Sees,

@@ -37,7 +37,7 @@
 //!   are cells of their own, by their bytes on the wire. Packets of no flow go as new cells do.
 //! - Nothing here restores the order of cells; `transport.resequencing` does at receivers, as Presto's hosts would.
 
-use super::drill::draw;
+use crate::fabric::draw::draw;
 use crate::{
     AtSwitch, Aware, Compared, Cx, Device, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy, Port,
     Rule, Sees, Shape, Sheet, Sight, Span, Tier, To, Way, Wire, sees::quantity,

@@ -52,11 +52,12 @@
 //! - Acknowledgements take the fabric's choice: PDLB "is only deployed on the sender" of data.
 //! - First ticks fall at random within a period, lest all hosts probe at once.
 
+pub mod ag;
 pub mod classify;
-pub mod dispatch;
 pub mod estimate;
 pub mod model;
 
+use crate::edge::cells::{CELL, Cell, Dispatch, Live, RULES};
 use crate::edge::delay::Delay;
 use crate::{
     AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Needs, Packet, Params, Peers, Phase,
@@ -64,7 +65,6 @@ use crate::{
 };
 use classify::Classifier;
 use core::marker::PhantomData;
-use dispatch::{CELL, Cell, Dispatch, Live, RULES};
 use estimate::{Route, Share};
 use model::{Cells, CellsLimit, Constants, MOST_CELLS, Model, Paths};
 

@@ -13,7 +13,7 @@
 //! | §"Rerouting Strategy": behind a TAIL to a random path of the same class, not congested | `Selb::reroute` |
 //! | §"Rerouting Strategy": none left: the path with the shortest queue | `Selb::reroute` |
 //! | §"Packet Reordering": at most one reroute of a flow at a time; CLEAR ends it | `Selb::source`, `message` |
-//! | §"Packet Reordering": as ConWeave | [`reorder`](super::conweave::reorder) |
+//! | §"Packet Reordering": as ConWeave | [`reorder`](crate::fabric::reorder) |
 //!
 //! | our word | the paper's |
 //! |---|---|
@@ -72,9 +72,9 @@ pub mod kmeans;
 pub mod source;
 pub mod uplinks;
 
-use super::conweave::header::{CLEAR, NO_QUEUE, Stamp};
-use super::conweave::reorder::{self, Body, Header, Mark, Place, Rules};
 use crate::config::Allowed;
+use crate::fabric::reorder::header::{CLEAR, NO_QUEUE, Stamp};
+use crate::fabric::reorder::{self, Body, Header, Mark, Place, Rules};
 use crate::{
     AtSwitch, Aware, Change, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy,
     Port, Queue, Sheet, Sight,

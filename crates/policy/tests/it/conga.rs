@@ -1,6 +1,7 @@
 //! CONGA: its equations one by one, then leaves and a spine with tables filled by hand.
 
 use crate::common::{Shell, ack, data};
+use spinewise_policy::fabric::dre::{decayed, full_register, quantised, time_constant};
 use spinewise_policy::schemes::conga::*;
 use spinewise_policy::{Kind, Packet, Port, Rng, Span, Tier, Time, Verdict, Way, Wire};
 
@@ -309,7 +310,7 @@ fn the_estimator_follows_a_steady_rate_on_ports_of_any_speed() {
             shell.wait(gap);
             shell.egress(Port(4), &data(1), &mut Header::default());
         }
-        let dre = shell.ports[4];
+        let dre = shell.ports[4].dre;
         let eighths = dre.bytes as f64 * 8.0 / dre.full as f64;
         // A fifth is lost at each beat and regained until the next; one packet more or less.
         let packet = 1500.0 * 8.0 / dre.full as f64;

@@ -2,9 +2,9 @@
 
 use crate::common::conweave::{Leaf, US, armed, classes, hear, leaf, points, sent};
 use crate::common::{ack, data};
+use spinewise_policy::fabric::reorder::header::{Body, CLEAR, Header, Mark, NO_QUEUE, Stamp};
+use spinewise_policy::fabric::reorder::{Order, TIMER};
 use spinewise_policy::out::Action;
-use spinewise_policy::schemes::conweave::header::{Body, CLEAR, Header, Mark, NO_QUEUE, Stamp};
-use spinewise_policy::schemes::conweave::reorder::{Order, TIMER};
 use spinewise_policy::schemes::conweave::{Config, Flow, NOTIFY, REPLY};
 use spinewise_policy::*;
 

@@ -4,9 +4,9 @@
 use crate::common::conweave::US;
 use crate::common::last_hop::{Item, LastHop};
 use crate::common::{Shell, data};
+use spinewise_policy::fabric::reorder::InUse;
+use spinewise_policy::fabric::reorder::header::{Body, CLEAR, Header, Mark, Stamp};
 use spinewise_policy::out::Action;
-use spinewise_policy::schemes::conweave::header::{Body, CLEAR, Header, Mark, Stamp};
-use spinewise_policy::schemes::conweave::reorder::InUse;
 use spinewise_policy::schemes::conweave::{ConWeave, Config};
 use spinewise_policy::*;
 use std::collections::BTreeMap;

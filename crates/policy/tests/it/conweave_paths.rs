@@ -2,7 +2,7 @@
 
 use crate::common::conweave::{Leaf, US, hear};
 use crate::common::{ack, data};
-use spinewise_policy::schemes::conweave::header::{Header, Mark};
+use spinewise_policy::fabric::reorder::header::{Header, Mark};
 use spinewise_policy::schemes::conweave::paths::PathIs;
 use spinewise_policy::schemes::conweave::{Config, NOTIFY};
 use spinewise_policy::*;

@@ -2,8 +2,8 @@
 
 use crate::common::conweave::{Leaf, US, hear, leaf, points};
 use crate::common::{ack, data};
-use spinewise_policy::schemes::conweave::header::{CLEAR, Header, Mark, NO_QUEUE, Stamp};
-use spinewise_policy::schemes::conweave::reorder::{UNLIMITED, queues};
+use spinewise_policy::fabric::reorder::header::{CLEAR, Header, Mark, NO_QUEUE, Stamp};
+use spinewise_policy::fabric::reorder::{UNLIMITED, queues};
 use spinewise_policy::schemes::conweave::source::NoGoodPath;
 use spinewise_policy::schemes::conweave::{ConWeave, Config, NOTIFY, REPLY};
 use spinewise_policy::*;

@@ -1,9 +1,9 @@
 //! SELB rule by rule, at explicit times: leaf 0 with eight uplinks of 10 Gbps, and leaf 1.
 
 use crate::common::{Shell, ack, data};
+use spinewise_policy::fabric::reorder::header::{CLEAR, NO_QUEUE, Stamp};
+use spinewise_policy::fabric::reorder::{Body, Header, Mark, TIMER};
 use spinewise_policy::out::Action;
-use spinewise_policy::schemes::conweave::header::{CLEAR, NO_QUEUE, Stamp};
-use spinewise_policy::schemes::conweave::reorder::{Body, Header, Mark, TIMER};
 use spinewise_policy::schemes::selb::{Config, FirstPath, Flow, Monitor, Selb};
 use spinewise_policy::*;
 

@@ -5,8 +5,8 @@
 //! 800 ns; a path takes 1 µs and the time of its queue, which stays as it is. The queues have three classes of lengths.
 
 use crate::common::{Shell, data};
+use spinewise_policy::fabric::reorder::header::{Header, Mark};
 use spinewise_policy::out::Action;
-use spinewise_policy::schemes::conweave::header::{Header, Mark};
 use spinewise_policy::schemes::conweave::{self, ConWeave};
 use spinewise_policy::schemes::selb::{self, Monitor, Selb};
 use spinewise_policy::*;

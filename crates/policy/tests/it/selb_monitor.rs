@@ -1,7 +1,7 @@
 //! When SELB judges a path, and since when its queue grows: leaf 0 with four uplinks of 10 Gbps, step by step.
 
 use crate::common::{Shell, ack, data};
-use spinewise_policy::schemes::conweave::header::{Header, Mark};
+use spinewise_policy::fabric::reorder::header::{Header, Mark};
 use spinewise_policy::schemes::selb::{Config, FirstPath, Monitor, Selb};
 use spinewise_policy::*;
 

@@ -9,9 +9,9 @@
 //! breaks farther on the leaf does not learn from its routes: there the packet is hashed among the ports that are left.
 //! Answers are late on such a path, as on any, if it is slower.
 
-use super::header::Header;
 use super::source::Draw;
 use super::{ConWeave, Path};
+use crate::fabric::reorder::header::Header;
 use crate::{Cx, Kind, Packet, Rng, SwitchView, Time, Way};
 
 crate::choice! {

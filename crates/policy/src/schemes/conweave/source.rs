@@ -8,7 +8,7 @@
 //! | one reroute outstanding: no deadline runs between TAIL and the next epoch | `leave` |
 //! | no reorder queue was free: the flow keeps its path | [`Source::unqueued`] |
 
-use super::header::{Header, Mark, Stamp};
+use crate::fabric::reorder::header::{Header, Mark, Stamp};
 use crate::{Rule, Span, Time, Way};
 
 crate::choice! {

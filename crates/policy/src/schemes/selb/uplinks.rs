@@ -2,7 +2,7 @@
 
 use super::Monitor;
 use super::kmeans::{Point, Start, classify};
-use crate::schemes::conweave::reorder::InUse;
+use crate::fabric::reorder::InUse;
 use crate::{Port, Rng, Span, SwitchView, Time};
 
 /// Row per port: an uplink as a path, a port to a host as the place of reorder queues.

@@ -1,9 +1,9 @@
 //! A leaf under ConWeave, and what its last hook call asked for.
 
 use super::Shell;
+use spinewise_policy::fabric::reorder::TIMER;
+use spinewise_policy::fabric::reorder::header::Body;
 use spinewise_policy::out::Action;
-use spinewise_policy::schemes::conweave::header::Body;
-use spinewise_policy::schemes::conweave::reorder::TIMER;
 use spinewise_policy::schemes::conweave::{ConWeave, Config};
 use spinewise_policy::*;
 

@@ -1,9 +1,9 @@
 //! The last leaf of ConWeave with a port that keeps the contract of held queues, as the simulator's shell does.
 
 use super::{Shell, data};
+use spinewise_policy::fabric::reorder::header::{Body, Header};
+use spinewise_policy::fabric::reorder::{InUse, TIMER};
 use spinewise_policy::out::Action;
-use spinewise_policy::schemes::conweave::header::{Body, Header};
-use spinewise_policy::schemes::conweave::reorder::{InUse, TIMER};
 use spinewise_policy::schemes::conweave::{ConWeave, Config};
 use spinewise_policy::*;
 use std::collections::{BTreeMap, VecDeque};

@@ -9,8 +9,8 @@
 //!   most 0.2 s, at least [`ACTIONS`] actions and [`BYTES`] bytes, `peers: Peers::Leaves`;
 //! - its hooks call [`Rules::arrives`] from `ingress` (data packets only), [`Rules::expires`] from `timer` for
 //!   `Key::Flow(_, TIMER)` and [`Rules::drained`] from `drained`;
-//! - its `message` hook, at the source leaf, gets [`CLEAR`](super::header::CLEAR) and
-//!   [`NO_QUEUE`](super::header::NO_QUEUE) with a [`Body`] and the flow's row; a body of another epoch than the row's
+//! - its `message` hook, at the source leaf, gets [`CLEAR`](header::CLEAR) and
+//!   [`NO_QUEUE`](header::NO_QUEUE) with a [`Body`] and the flow's row; a body of another epoch than the row's
 //!   is stale.
 //!
 //! What it expects of the source: epochs of a flow follow one another; the packets of an epoch are of phase 0 on one
@@ -36,9 +36,11 @@
 //!
 //! With [`Rules::follows_ns3`] the last two are as in conweave-ns3: a TAIL sets the flow's timer to 1 ns later.
 
-pub use super::header::{Body, Header, Mark};
-use super::header::{CLEAR, NO_QUEUE, Stamp, microseconds};
+pub mod header;
+
 use crate::{Key, Out, Packet, Port, Queue, Span, SwitchView, Time, Verdict};
+pub use header::{Body, Header, Mark};
+use header::{CLEAR, NO_QUEUE, Stamp, microseconds};
 
 /// The flow timer this half arms; a scheme's own are numbered from 1.
 pub const TIMER: u8 = 0;
@@ -47,7 +49,7 @@ pub const TIMER: u8 = 0;
 pub const ACTIONS: usize = 12;
 
 /// Most message bytes of one call.
-pub const BYTES: usize = 2 * super::header::BODY;
+pub const BYTES: usize = 2 * header::BODY;
 
 /// Held queues per port that stand for "unlimited": more flows than that held at one host's port at one instant have
 /// not been seen in any workload here, and if there were, `no_queue` would say so. A queue costs 48 bytes a port.

@@ -21,11 +21,11 @@
 //! - The code recomputes when a packet arrives and 100 µs have passed; here at ticks.
 //! - Before the first answers the code knows everything; here `initial_packets` holds.
 
-use super::pdlb::classify::Classifier;
-use super::pdlb::dispatch::Dispatch;
-use super::pdlb::model::{MOST_CELLS, Model};
-use super::pdlb::{self, Adaptive, Record, Variant};
+use super::classify::Classifier;
+use super::model::{MOST_CELLS, Model};
+use super::{Adaptive, Record, Variant};
 use crate::Sheet;
+use crate::edge::cells::Dispatch;
 
 crate::params! {
     /// AG's parameters.
@@ -61,12 +61,12 @@ impl Variant for Released {
         name: "ag",
         summary: "flowcells sized by the objective of the PDLB authors' released code, fed by probes",
         source: "Liu et al., ICNP 2019; code released with PDLB",
-        ..pdlb::SHEET
+        ..super::SHEET
     };
     type Config = Config;
 
-    fn config(config: &Config) -> pdlb::Config {
-        pdlb::Config {
+    fn config(config: &Config) -> super::Config {
+        super::Config {
             period_us: config.period_us,
             probe_bytes: config.probe_bytes,
             classifier: Classifier::GtMeanWithGate,
@@ -77,7 +77,7 @@ impl Variant for Released {
             initial_packets: config.initial_packets,
             dispatch: config.dispatch,
             record: config.record,
-            ..pdlb::Config::default()
+            ..super::Config::default()
         }
     }
 }

@@ -1,0 +1,5 @@
+//! What switch schemes share: reordering at the last leaf, estimates of the rate of a link, and draws among ports.
+
+pub mod draw;
+pub mod dre;
+pub mod reorder;
