@@ -78,7 +78,7 @@ pub struct Layout {
     pub free_queues: bool,
     /// The operator is asked to tell the rate of each path: [`HostView::path_rates`].
     pub path_rates: bool,
-    /// At switches: is a controller asked to tell which paths are alike? [`SwitchView::told_component`].
+    /// At switches: is a controller asked to tell which paths are alike? [`site::Ports::told_component`](crate::site::Ports::told_component).
     pub components: bool,
     /// At hosts: is [`Policy::pick`] called for acknowledgements too? Otherwise the fabric's own scheme spreads them.
     pub picks_acks: bool,

@@ -370,7 +370,7 @@ pub trait Policy: Sized {
     const SHEET: Sheet;
     /// The hooks implemented beyond `pick`.
     const HOOKS: Hooks = Hooks::NONE;
-    /// Does it forward by the numbering of a fat-tree ([`SwitchView::tree`])? Other fabrics are then refused. Its candidates
+    /// Does it forward by the numbering of a fat-tree ([`site::Ports::tree`])? Other fabrics are then refused. Its candidates
     /// are those of the whole tree, whatever links are down: it goes round these by itself, and what it sends to a dead
     /// link is lost.
     const IN_TREES: bool = false;

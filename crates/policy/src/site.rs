@@ -16,6 +16,8 @@
 //! }
 //! ```
 
+use core::ops::Deref;
+
 use crate::time::Span;
 use crate::{Port, Queue, Tree, Way};
 
@@ -89,75 +91,62 @@ impl HostView<'_> {
     }
 }
 
-/// What the shell answers a switch scheme about the switch's own ports.
+/// What the shell answers a switch scheme about the switch: [`SwitchView`] has these methods, too. A shell that does not
+/// tell something leaves the answer as it is here.
 pub trait Ports {
     /// Bytes queued at `port` now, by the convention of the spec (`switch.queue_counts`).
     fn queue_bytes(&self, port: Port) -> u64;
+
     /// Packets queued at `port` now.
     fn queue_packets(&self, port: Port) -> u32;
+
     /// Rate of the link at `port`, bits per second.
     fn rate(&self, port: Port) -> u64;
+
     /// A held queue of `port` that is free, if any.
     fn free_queue(&self, port: Port) -> Option<Queue>;
 
     /// How long a packet that joins the queue of `port` now waits until its transmission starts, if nothing pauses the
-    /// port. By what is queued alone, unless the shell knows what is left of the packet in transmission.
+    /// port: exact where the port is a plain FIFO; otherwise by what is queued alone, without what is left of the packet in
+    /// transmission.
     fn queueing_delay(&self, port: Port) -> Span {
         let bits = u128::from(self.queue_bytes(port)) * 8;
         Span((bits * 1_000_000_000_000 / u128::from(self.rate(port))) as u64)
     }
 
-    /// Leaf of a host (addresses are assigned by rack).
+    /// Leaf of a host: addresses are assigned by rack.
     fn leaf_of(&self, host: u32) -> u32;
 
-    /// Told by a controller that knows the topology: the `n`-th of the equal-cost ports of leaf `from` towards leaf `to`,
-    /// and the bits per second that the paths by way of it can carry.
-    fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(Port, u64)> {
-        let _ = (from, to, n);
-        None
-    }
-
-    /// A salt that all switches of the fabric share, as operators configure.
+    /// A salt that all switches of the fabric share, as operators configure, for what they must agree on;
+    /// [`SwitchView::salt`] is their own.
     fn fabric_salt(&self) -> u64 {
         0
     }
 
-    /// The switch's own routes: its equal-cost ports towards a leaf, in order; none for its own leaf.
+    /// The switch's own routes: its equal-cost ports towards `leaf` in order, those that are the candidates of a packet for
+    /// it; none for itself.
     fn towards(&self, leaf: u32) -> &[u16] {
         let _ = leaf;
         &[]
     }
 
-    /// Told by a fault manager that knows the topology: does a link that is down take paths from this leaf to `leaf` away?
+    /// Told by the operator: how this fat-tree is numbered; none in other fabrics.
+    fn tree(&self) -> Option<Tree> {
+        None
+    }
+
+    /// Told by a fault manager that knows the topology as it was built: does a link that is down lie on a shortest path
+    /// from this leaf to `leaf`? Like all that is told, it is set up before the run, and a scheme that reads it says so in
+    /// [`Sheet::told`](crate::Sheet::told).
     fn told_loss(&self, leaf: u32) -> bool {
         let _ = leaf;
         false
     }
 
-    /// Told by the operator: how a fat-tree is numbered; none in other fabrics.
-    fn tree(&self) -> Option<Tree> {
-        None
-    }
-
-    /// Told by a controller that knows the topology: the `n`-th symmetric component of the paths from leaf `from` to leaf
-    /// `to`: the bits per second that it can carry, and this switch's ports on it, in order. None if all are alike.
-    fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
+    /// Told by a controller that knows the topology: the `n`-th of the equal-cost ports of leaf `from` towards leaf `to`,
+    /// and the bits per second that the paths by way of it can carry; none if there are fewer.
+    fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(Port, u64)> {
         let _ = (from, to, n);
-        None
-    }
-
-    /// Told by a controller that knows the topology: how many whole paths lead from this leaf to `leaf` when nothing is
-    /// broken. 0 where an uplink says all about a path, where a packet may have more than two choices, and where no path
-    /// begins with a present route.
-    fn told_paths(&self, leaf: u32) -> u16 {
-        let _ = leaf;
-        0
-    }
-
-    /// Told by a controller that knows the topology: this switch's port on whole path `way` from leaf `from` to leaf `to`,
-    /// if it has a choice there when nothing is broken.
-    fn told_hop(&self, from: u32, to: u32, way: Way) -> Option<Port> {
-        let _ = (from, to, way);
         None
     }
 
@@ -166,6 +155,30 @@ pub trait Ports {
     fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
         let _ = leaf;
         self.rate(port)
+    }
+
+    /// Told by a controller that knows the topology, where [`crate::Layout::components`] asks for it: the `n`-th symmetric
+    /// component of the paths from leaf `from` to leaf `to`: the bits per second that it can carry, and this switch's ports
+    /// on it, in order (none if it does not lead by here). None if there are fewer, or all paths are alike. As of the map of
+    /// the fabric that this switch has.
+    fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
+        let _ = (from, to, n);
+        None
+    }
+
+    /// Told by a controller that knows the topology: how many whole paths lead from this leaf to `leaf` when nothing is
+    /// broken, numbered as a host's path tags are. 0 where an uplink says all about a path, where a packet may have more
+    /// than two choices, and where no path begins with a present route.
+    fn told_paths(&self, leaf: u32) -> u16 {
+        let _ = leaf;
+        0
+    }
+
+    /// Told by a controller that knows the topology: this switch's port on whole path `way` from leaf `from` to leaf `to`,
+    /// if it has a choice there when nothing is broken. The link may be down by now.
+    fn told_hop(&self, from: u32, to: u32, way: Way) -> Option<Port> {
+        let _ = (from, to, way);
+        None
     }
 }
 
@@ -182,108 +195,18 @@ pub struct SwitchView<'a> {
     pub host_ports: u16,
     /// A salt of its own for hashing, as switch vendors configure.
     pub salt: u64,
-    /// Its ports.
+    /// Its ports; a view has their methods.
     pub ports: &'a dyn Ports,
     /// An oracle, which no switch has: free held queues of the port of every host, at its own leaf, as they were at the
     /// last instant of the run's grid. Empty unless [`crate::Layout::free_queues`] asks for it.
     pub free_queues: &'a [u16],
 }
 
-impl SwitchView<'_> {
-    /// Bytes queued at `port` now.
+impl<'a> Deref for SwitchView<'a> {
+    type Target = dyn Ports + 'a;
+
     #[inline]
-    pub fn queue_bytes(&self, port: Port) -> u64 {
-        self.ports.queue_bytes(port)
-    }
-
-    /// Packets queued at `port` now.
-    #[inline]
-    pub fn queue_packets(&self, port: Port) -> u32 {
-        self.ports.queue_packets(port)
-    }
-
-    /// Rate of the link at `port`, bits per second.
-    #[inline]
-    pub fn rate(&self, port: Port) -> u64 {
-        self.ports.rate(port)
-    }
-
-    /// How long a packet that joins the queue of `port` now waits until its transmission starts, if nothing pauses the
-    /// port: exact where the port is a plain FIFO.
-    #[inline]
-    pub fn queueing_delay(&self, port: Port) -> Span {
-        self.ports.queueing_delay(port)
-    }
-
-    /// The switch's own routes: its equal-cost ports towards `leaf`, those that are the candidates of a packet for it;
-    /// none for itself.
-    #[inline]
-    pub fn towards(&self, leaf: u32) -> &[u16] {
-        self.ports.towards(leaf)
-    }
-
-    /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
-    /// `leaf`, by the slower of the port's link and what is beyond it. Set up before the run; a scheme that reads it
-    /// says so in [`Sheet::told`](crate::Sheet::told).
-    pub fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
-        self.ports.told_capacity(port, leaf)
-    }
-
-    /// Told by a fault manager that knows the topology as it was built: does a link that is down lie on a shortest path
-    /// from this leaf to `leaf`? Set up before the run; a scheme that reads it says so in [`Sheet::told`](crate::Sheet::told).
-    pub fn told_loss(&self, leaf: u32) -> bool {
-        self.ports.told_loss(leaf)
-    }
-
-    /// Told by the operator: how this fat-tree is numbered; none in other fabrics.
-    pub fn tree(&self) -> Option<Tree> {
-        self.ports.tree()
-    }
-
-    /// Leaf of a host: addresses are assigned by rack.
-    #[inline]
-    pub fn leaf_of(&self, host: u32) -> u32 {
-        self.ports.leaf_of(host)
-    }
-
-    /// Told by a controller that knows the topology: the `n`-th of the equal-cost ports of leaf `from` towards leaf `to`,
-    /// and the bits per second that the paths by way of it can carry; none if there are not so many. Set up before the
-    /// run; a scheme that reads it says so in [`Sheet::told`](crate::Sheet::told).
-    pub fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(Port, u64)> {
-        self.ports.told_path(from, to, n)
-    }
-
-    /// Told by a controller that knows the topology, where [`crate::Layout::components`] asks for it: the `n`-th symmetric
-    /// component of the paths from leaf `from` to leaf `to`: the bits per second that it can carry, and this switch's ports
-    /// on it, in order (none if it does not lead by here). None if there are not so many, or all paths are alike. As of the
-    /// map of the fabric that this switch has; a scheme that reads it says so in [`Sheet::told`](crate::Sheet::told).
-    pub fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
-        self.ports.told_component(from, to, n)
-    }
-
-    /// Told by a controller that knows the topology: how many whole paths lead from this leaf to `leaf` when nothing is
-    /// broken, numbered as a host's path tags are. 0 where an uplink says all about a path, where a packet may have more
-    /// than two choices, and where no path begins with a present route. A scheme that reads it says so in [`Sheet::told`](crate::Sheet::told).
-    #[inline]
-    pub fn told_paths(&self, leaf: u32) -> u16 {
-        self.ports.told_paths(leaf)
-    }
-
-    /// Told by a controller that knows the topology: this switch's port on whole path `way` from leaf `from` to leaf `to`,
-    /// if it has a choice there when nothing is broken. The link may be down by now. A scheme that reads it says so in
-    /// `About::told`.
-    #[inline]
-    pub fn told_hop(&self, from: u32, to: u32, way: Way) -> Option<Port> {
-        self.ports.told_hop(from, to, way)
-    }
-
-    /// A salt that all switches of the fabric share, for what they must agree on; [`SwitchView::salt`] is their own.
-    pub fn fabric_salt(&self) -> u64 {
-        self.ports.fabric_salt()
-    }
-
-    /// A held queue of `port` that is free.
-    pub fn free_queue(&self, port: Port) -> Option<Queue> {
-        self.ports.free_queue(port)
+    fn deref(&self) -> &Self::Target {
+        self.ports
     }
 }

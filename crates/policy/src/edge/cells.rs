@@ -73,7 +73,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// What schemes with flowcells see of a flow.
-pub const CELL: [Quantity; 2] =
+pub(crate) const CELL: [Quantity; 2] =
     [quantity("cell_sent", "packets", "of this flowcell so far"), quantity("cell_size", "packets", "a full flowcell")];
 
 /// A flow's present cell. Counts packets as they are sent, retransmissions too, as the authors' code does.

@@ -10,7 +10,7 @@
 use crate::{HostView, Out, To, Way};
 
 /// Bytes of the scheme's own in each piece.
-pub const HEAD: usize = 12;
+pub(crate) const HEAD: usize = 12;
 
 /// Bytes of a piece before its entries.
 pub const LEAD: usize = 4 + HEAD;

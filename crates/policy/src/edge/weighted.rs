@@ -17,7 +17,7 @@ pub trait Turns {
 }
 
 /// A weight as a part of all: all of them make [`WHOLE`], but for rounding.
-pub const WHOLE: u32 = 1 << 16;
+pub(crate) const WHOLE: u32 = 1 << 16;
 
 /// The weight of a way that has `part` of `all`, rounded down, but never to nothing.
 #[inline]

@@ -3,7 +3,7 @@
 use crate::Rng;
 
 /// Most ports drawn at once.
-pub const MOST_D: usize = 16;
+pub(crate) const MOST_D: usize = 16;
 
 /// `d` different numbers below `n`, every sequence of them as likely as any other; all if there are no more.
 // The order matters: of queues as long the one drawn first is taken.

@@ -46,7 +46,7 @@ use header::{CLEAR, NO_QUEUE, Stamp, microseconds};
 pub const TIMER: u8 = 0;
 
 /// Most actions of one call.
-pub const ACTIONS: usize = 12;
+pub(crate) const ACTIONS: usize = 12;
 
 /// Most message bytes of one call.
 pub const BYTES: usize = 2 * header::BODY;
@@ -326,7 +326,7 @@ impl Row {
     }
 
     /// Is it at an epoch after this packet's?
-    pub fn is_beyond(&self, header: &Header) -> bool {
+    pub(crate) fn is_beyond(&self, header: &Header) -> bool {
         self.age(header) == Age::Older
     }
 

@@ -328,7 +328,7 @@ impl Clove {
 
     /// Receiver: the path whose mark goes with this packet, in turn, each at most once an `interval`. One seen longer
     /// than `window` ago is no news.
-    pub fn relay(now: Time, interval: Span, window: Span, peer: &mut Peer, routes: &mut [Route]) -> Option<u16> {
+    pub(crate) fn relay(now: Time, interval: Span, window: Span, peer: &mut Peer, routes: &mut [Route]) -> Option<u16> {
         if peer.pending == 0 {
             return None;
         }

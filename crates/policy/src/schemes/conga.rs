@@ -404,7 +404,7 @@ pub const fn lb_tag(port: u16, host_ports: u16) -> u16 {
 /// CE after a link with this metric.
 // CONGA §3.3 step 2
 #[inline]
-pub const fn congestion_extent(ce: u8, metric: u8) -> u8 {
+pub(crate) const fn congestion_extent(ce: u8, metric: u8) -> u8 {
     if metric > ce { metric } else { ce }
 }
 
@@ -418,7 +418,7 @@ pub const fn aged(metric: u8, at: Time, now: Time, age: Span) -> u8 {
 /// What stands against an uplink: its own metric or the rest of the path's.
 // CONGA §3.5
 #[inline]
-pub const fn uplink_congestion(local: u8, remote: u8) -> u8 {
+pub(crate) const fn uplink_congestion(local: u8, remote: u8) -> u8 {
     if local > remote { local } else { remote }
 }
 

@@ -133,7 +133,7 @@ pub struct Path {
 pub struct ConWeave {
     source: source::Rules,
     reorder: reorder::Rules,
-    whole: bool,
+    path: PathIs,
     path_busy: Span,
     notify_gap: Span,
     oracle: bool,
@@ -217,7 +217,7 @@ impl Policy for ConWeave {
                 tell_no_queue: config.keep_path_us > 0.0 && !config.oracle_fallback,
                 follows_ns3: false,
             },
-            whole: config.path == PathIs::Whole,
+            path: config.path,
             path_busy: Span::from_us_f64(config.theta_path_busy_us),
             notify_gap: Span::from_us_f64(config.notify_gap_us),
             oracle: config.oracle_fallback,
@@ -257,7 +257,7 @@ impl Policy for ConWeave {
             sight.rule(source::BEHIND);
             return;
         }
-        let paths = Paths::of(cx.view, packet, self.whole);
+        let paths = Paths::of(cx.view, packet, self.path);
         let rows = cx.peers.here().1;
         for way in 0..cx.view.candidates.len() {
             let of_way = (0..).zip(rows).filter(|&(path, _)| paths.candidate(Way(path)) == Some(way));
@@ -282,9 +282,9 @@ impl Policy for ConWeave {
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Way {
         // conweave-ns3: acknowledgements by ECMP.
         if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
-            return paths::beyond(cx.view, packet, header, self.whole);
+            return paths::beyond(cx.view, packet, header, self.path);
         }
-        let paths = Paths::of(cx.view, packet, self.whole);
+        let paths = Paths::of(cx.view, packet, self.path);
         if paths.number == 1 {
             return paths::hashed(cx.view, packet);
         }

@@ -374,7 +374,7 @@ impl Policy for Hermes {
 
     fn tick(&self, cx: &mut Cx<'_, Self>) {
         if cx.node.role == Role::Unknown {
-            cx.node.role = Role::of(&cx.view, self.config.compat == Compat::Ns3);
+            cx.node.role = Role::of(&cx.view, self.config.compat);
         }
         if cx.node.role != Role::None {
             self.prepare(cx);

@@ -307,7 +307,7 @@ pub const fn decayed(bytes: u64, since: Span, tau: Span) -> u64 {
 
 /// Use of the most used link of a path that goes on by `link`.
 #[inline]
-pub const fn path_util(beyond: u8, link: u8) -> u8 {
+pub(crate) const fn path_util(beyond: u8, link: u8) -> u8 {
     if beyond > link { beyond } else { link }
 }
 
@@ -319,7 +319,7 @@ pub fn replaces(best: &Best, heard: &Best, aging: Span, same_hop: SameHop) -> bo
 
 /// Is a probe of a leaf passed on by port `out` of a switch whose `routes` lead to that leaf?
 #[inline]
-pub fn passes_on(routes: &[u16], out: u16) -> bool {
+pub(crate) fn passes_on(routes: &[u16], out: u16) -> bool {
     !routes.contains(&out)
 }
 

@@ -165,7 +165,7 @@ numbered! {
 }
 
 /// How many counts there are.
-pub const COUNTS: usize = Count::TABLE.len();
+pub(crate) const COUNTS: usize = Count::TABLE.len();
 
 /// The series of both schemes: `violation`, then the counts.
 pub const SERIES: &[(&str, &str)] = &{

@@ -68,7 +68,7 @@
 //! but probes. Acknowledgements take the fabric's choice.
 
 pub mod congestion;
-pub mod perception;
+pub(crate) mod perception;
 mod seat;
 
 use crate::config::FLOWLET_GAP;
@@ -166,16 +166,16 @@ const SERIES: &[(&str, &str)] = &[
 
 /// Indices of [`SERIES`].
 mod series {
-    pub const T_LATENCY: u16 = 0;
-    pub const T_DELAY: u16 = 1;
-    pub const TAKEOVER: u16 = 2;
-    pub const LOST_PROBE: u16 = 3;
+    pub(crate) const T_LATENCY: u16 = 0;
+    pub(crate) const T_DELAY: u16 = 1;
+    pub(crate) const TAKEOVER: u16 = 2;
+    pub(crate) const LOST_PROBE: u16 = 3;
 }
 
 /// Classes of messages.
 mod class {
-    pub const REPORT: u8 = 1;
-    pub const BROADCAST: u8 = 2;
+    pub(crate) const REPORT: u8 = 1;
+    pub(crate) const BROADCAST: u8 = 2;
 }
 
 /// The timer of probes, if they do not go with the ticks.
@@ -227,7 +227,7 @@ impl Meet {
 
     /// The delay that a lost probe counts as: the time it was waited for, but so much more than K that it is congestion.
     // MEET §4.2: "failed links will be considered as congested".
-    pub fn penalty(&self, view: &HostView<'_>) -> Span {
+    pub(crate) fn penalty(&self, view: &HostView<'_>) -> Span {
         self.patience(view).max(self.threshold(view) + view.base_rtt.max(STEP))
     }
 }

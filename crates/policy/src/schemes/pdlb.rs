@@ -53,7 +53,7 @@
 //! - First ticks fall at random within a period, lest all hosts probe at once.
 
 pub mod ag;
-pub mod classify;
+pub(crate) mod classify;
 pub mod estimate;
 pub mod model;
 

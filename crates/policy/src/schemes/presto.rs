@@ -256,7 +256,7 @@ impl Presto {
 }
 
 /// The weight of the fastest path.
-pub const ONE: u64 = 1 << 16;
+pub(crate) const ONE: u64 = 1 << 16;
 
 /// The rate of a path to `host` as told, as a share of the fastest one's, in [`ONE`]ths.
 fn weight(view: &HostView<'_>, host: u32, path: u16) -> u64 {
@@ -287,7 +287,7 @@ pub const fn is_due(round: u64, weight: u64) -> bool {
 
 /// The size of a cell on a path of this weight: no less than 1.
 #[inline]
-pub const fn cell_size(size: u32, weight: u64) -> u32 {
+pub(crate) const fn cell_size(size: u32, weight: u64) -> u32 {
     let size = (size as u64 * weight + ONE / 2) / ONE;
     if size == 0 { 1 } else { size as u32 }
 }
@@ -317,19 +317,19 @@ fn first_cell(rng: &mut Rng, paths: u16, order: Order) -> Cell {
 /// Does a packet of `amount` still belong to a cell that holds `sent` of at most `size`? An empty cell takes any packet.
 // Presto Algorithm 1: a new cell iff bytecount + len > threshold.
 #[inline]
-pub const fn continues_cell(sent: u32, amount: u32, size: u32) -> bool {
+pub(crate) const fn continues_cell(sent: u32, amount: u32, size: u32) -> bool {
     sent == 0 || sent.saturating_add(amount) <= size
 }
 
 /// The path of the next cell.
 // Presto §3.1: round robin.
 #[inline]
-pub const fn next_path(path: u16, stride: u16, paths: u16) -> u16 {
+pub(crate) const fn next_path(path: u16, stride: u16, paths: u16) -> u16 {
     ((path as u32 + stride as u32) % paths as u32) as u16
 }
 
 /// The first number from `from` upwards, round 1..=n, that shares no factor with `n`.
-pub const fn coprime_stride(from: u16, n: u16) -> u16 {
+pub(crate) const fn coprime_stride(from: u16, n: u16) -> u16 {
     let mut stride = if from == 0 || from > n { 1 } else { from };
     while greatest_common_divisor(stride, n) != 1 {
         stride = if stride >= n { 1 } else { stride + 1 };

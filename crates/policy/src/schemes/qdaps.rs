@@ -141,7 +141,7 @@ impl QueuedAt {
 
     /// Does it stay behind the flow's last packet?
     #[inline]
-    pub fn keeps_order(&self, last: &Sent) -> bool {
+    pub(crate) fn keeps_order(&self, last: &Sent) -> bool {
         !last.seen || self.port == last.port || (self.leaves > last.leaves && self.meets > last.meets)
     }
 }

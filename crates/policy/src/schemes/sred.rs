@@ -33,7 +33,7 @@
 //! - Links that are slow, but up, affect nobody: LBSP says failures.
 //! - Acknowledgements of affected flows are marked too.
 
-pub mod red;
+pub(crate) mod red;
 
 use crate::{
     AtSwitch, Aware, Compared, Cx, Hooks, Layout, Needs, Packet, Peers, Policy, Port, Rule, Sees, Shape, Sheet, Sight,

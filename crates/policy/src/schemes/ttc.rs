@@ -123,7 +123,7 @@ fn queue(view: &SwitchView<'_>, way: u16) -> u64 {
 /// The default way of a packet to host `dst`, of `choices` at a switch of this tier.
 // LBSP, related work: the deterministic D-mod-k scheme
 #[inline]
-pub const fn d_mod_k(dst: u32, tier: Tier, choices: u32) -> u32 {
+pub(crate) const fn d_mod_k(dst: u32, tier: Tier, choices: u32) -> u32 {
     match tier {
         Tier::Host | Tier::Leaf => dst % choices,
         Tier::Aggregation => dst / choices % choices,
@@ -134,7 +134,7 @@ pub const fn d_mod_k(dst: u32, tier: Tier, choices: u32) -> u32 {
 /// Is the default port left, with so much queued there and at the other?
 // LBSP, related work: only when the load of the default path exceeds that of the random choice by a threshold
 #[inline]
-pub const fn leaves_default(default: u64, other: u64, threshold: u64) -> bool {
+pub(crate) const fn leaves_default(default: u64, other: u64, threshold: u64) -> bool {
     default > other.saturating_add(threshold)
 }
 

@@ -19,7 +19,7 @@
 //!
 //! **What it is told.** The view of a switch had the rates of its own links alone. A controller that knows the topology
 //! tells each switch, for each of its ports and each leaf, the lesser of the link's rate and of what the next switch's
-//! links to that leaf carry together (`SwitchView::told_capacity`). It is so from the start and never changes; other
+//! links to that leaf carry together ([`Ports::told_capacity`](crate::site::Ports::told_capacity)). It is so from the start and never changes; other
 //! flows on those links are not in it.
 //!
 //! Departures:

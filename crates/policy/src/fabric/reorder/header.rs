@@ -21,7 +21,7 @@ pub const CLEAR: u8 = 1;
 /// An early packet found no reorder queue and went out of order.
 pub const NO_QUEUE: u8 = 2;
 /// First message class that a scheme may use for itself.
-pub const OWN_CLASSES: u8 = 8;
+pub(crate) const OWN_CLASSES: u8 = 8;
 
 /// Bytes of the body of every control packet.
 pub const BODY: usize = 3;

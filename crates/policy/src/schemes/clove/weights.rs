@@ -16,7 +16,7 @@ crate::choice! {
 }
 
 /// The weight of an equal share. 65,535 of them still make a `u32`.
-pub const ONE: u32 = 1 << 16;
+pub(crate) const ONE: u32 = 1 << 16;
 
 /// A fraction in 2⁻³².
 pub fn fraction(of_one: f64) -> u64 {
@@ -24,7 +24,7 @@ pub fn fraction(of_one: f64) -> u64 {
 }
 
 /// All paths alike.
-pub fn even_out(routes: &mut [Route]) {
+pub(crate) fn even_out(routes: &mut [Route]) {
     for route in routes {
         route.weight = ONE;
         route.owed = 0;
@@ -68,7 +68,7 @@ fn renew(routes: &mut [Route]) {
 }
 
 /// Until when all paths are congested, each for `window` after its last mark: [`Time::ZERO`] if one was never marked.
-pub fn all_congested_until(routes: &[Route], window: Span) -> Time {
+pub(crate) fn all_congested_until(routes: &[Route], window: Span) -> Time {
     match routes.iter().map(|route| route.marked).min() {
         None | Some(Time::ZERO) => Time::ZERO,
         Some(first) => first + window,

@@ -1,7 +1,7 @@
 //! The paths that a source leaf draws from, and how switches behind it obey.
 //!
 //! A whole path is numbered as a host's path tag is: along the leaf's uplinks, and for each along the links beyond. The
-//! operator tells every switch which of its ports a path means ([`SwitchView::told_hop`]); conweave-ns3 writes these
+//! operator tells every switch which of its ports a path means ([`Ports::told_hop`](crate::site::Ports::told_hop)); conweave-ns3 writes these
 //! ports into the header instead, four bytes. Its set of paths has the order of these ids, so a run that follows it event
 //! by event ([`ConWeave`]) draws as it does over two tiers only.
 //!
@@ -35,11 +35,17 @@ pub struct Paths<'a> {
 }
 
 impl<'a> Paths<'a> {
-    /// Those of a packet in hand; `whole` ones where these are more than the uplinks.
+    /// Those of a packet in hand; whole ones where these are more than the uplinks.
     #[inline]
-    pub fn of(view: SwitchView<'a>, packet: &Packet, whole: bool) -> Self {
-        let to = if whole { view.leaf_of(packet.dst) } else { 0 };
-        match if whole { view.told_paths(to) } else { 0 } {
+    pub fn of(view: SwitchView<'a>, packet: &Packet, path: PathIs) -> Self {
+        let (to, whole) = match path {
+            PathIs::Whole => {
+                let to = view.leaf_of(packet.dst);
+                (to, view.told_paths(to))
+            }
+            PathIs::Uplink => (0, 0),
+        };
+        match whole {
             0 => Paths { view, to, is_whole: false, number: view.candidates.len() as u32 },
             paths => Paths { view, to, is_whole: true, number: u32::from(paths) },
         }
@@ -87,7 +93,7 @@ impl<'a> Paths<'a> {
 
     /// The same, as conweave-ns3 does for every data packet: a path that it does not use, then two to choose from.
     #[cold]
-    pub fn draw_always(&self, cx: &mut Cx<'_, ConWeave>) -> Draw {
+    pub(crate) fn draw_always(&self, cx: &mut Cx<'_, ConWeave>) -> Draw {
         let [_, first, second] = core::array::from_fn(|_| self.one(cx.rng));
         let now = cx.now;
         let (_, rows) = cx.peers.current();
@@ -99,11 +105,11 @@ fn is_good(rows: &[Path], path: Way, now: Time) -> bool {
     rows.get(path.index()).is_none_or(|row| row.busy_until <= now)
 }
 
-/// Where a packet goes that is no data at its source leaf: by its path if it has a `whole` one that has a living port
-/// here, else by a hash.
+/// Where a packet goes that is no data at its source leaf: by its path if that is a whole one with a living port here,
+/// else by a hash.
 #[inline]
-pub fn beyond(view: SwitchView<'_>, packet: &Packet, header: &Header, whole: bool) -> Way {
-    if whole && packet.kind == Kind::Data && header.stamped {
+pub fn beyond(view: SwitchView<'_>, packet: &Packet, header: &Header, path: PathIs) -> Way {
+    if path == PathIs::Whole && packet.kind == Kind::Data && header.stamped {
         let hop = view.told_hop(view.leaf_of(packet.src), view.leaf_of(packet.dst), header.way);
         let candidate = hop.and_then(|port| view.candidates.iter().position(|&candidate| candidate == port.0));
         if let Some(candidate) = candidate {

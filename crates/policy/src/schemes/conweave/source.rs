@@ -92,9 +92,9 @@ pub const RULES: &[Rule] = &[
 ];
 const BEHIND_TAIL: usize = 5;
 /// Of [`RULES`]: the flow starts.
-pub const STARTS: usize = 6;
+pub(crate) const STARTS: usize = 6;
 /// Of [`RULES`]: its path or a hash decides.
-pub const BEHIND: usize = 7;
+pub(crate) const BEHIND: usize = 7;
 
 /// What a packet is to its flow; the numbers are places in [`RULES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +185,7 @@ impl Source {
     }
 
     /// RTT_REPLY: the INIT of `epoch` has arrived. Only in time it says that the path is good.
-    pub fn replied(&mut self, now: Time, epoch: u8) {
+    pub(crate) fn replied(&mut self, now: Time, epoch: u8) {
         // In phase 1 none is awaited.
         if epoch == self.epoch && self.deadline != Time::NEVER && now < self.deadline {
             self.stabilised = true;
@@ -193,14 +193,14 @@ impl Source {
     }
 
     /// CLEAR: the TAIL of `epoch` has arrived.
-    pub fn cleared(&mut self, epoch: u8) {
+    pub(crate) fn cleared(&mut self, epoch: u8) {
         if epoch == self.epoch && self.rerouted {
             self.stabilised = true;
         }
     }
 
     /// An early packet of `epoch` found no reorder queue. Was that news?
-    pub fn unqueued(&mut self, rules: &Rules, now: Time, epoch: u8) -> bool {
+    pub(crate) fn unqueued(&mut self, rules: &Rules, now: Time, epoch: u8) -> bool {
         let news = epoch == self.epoch && self.rerouted && now >= self.kept_until;
         if news {
             self.kept_until = now + rules.keep;

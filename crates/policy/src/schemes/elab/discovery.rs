@@ -10,7 +10,7 @@ use super::{Elab, Route};
 use crate::{Device, Out, Port, Rng, Time, To, Way, hash};
 
 /// Most ports traced at a time.
-pub const GROUP: usize = 16;
+pub(crate) const GROUP: usize = 16;
 
 /// Ports are drawn from here up (RFC 6335: the dynamic range), but for the last, which is no port to the simulator.
 const FIRST_PORT: u16 = 0xc000;
@@ -93,7 +93,7 @@ pub fn ports_needed(paths: usize, missed: u64) -> u32 {
 }
 
 /// A random port of the dynamic range.
-pub fn draw_port(rng: &mut Rng) -> u16 {
+pub(crate) fn draw_port(rng: &mut Rng) -> u16 {
     FIRST_PORT + rng.below(u32::from(u16::MAX - FIRST_PORT)) as u16
 }
 
@@ -170,7 +170,7 @@ impl Paths<'_> {
     }
 
     /// A probe on source port `port` was not answered.
-    pub fn unanswered(&mut self, prober: &mut Prober<'_, '_>, port: u16) -> Found {
+    pub(crate) fn unanswered(&mut self, prober: &mut Prober<'_, '_>, port: u16) -> Found {
         let Some(tracer) = self.tracer(port) else { return Found::Nothing };
         if tracer.tries < TRIES {
             tracer.tries += 1;
@@ -242,7 +242,7 @@ impl Paths<'_> {
     }
 
     /// A path has been given up: all are looked at soon, unless that is being done.
-    pub fn search_soon(&mut self, now: Time) {
+    pub(crate) fn search_soon(&mut self, now: Time) {
         let search = &mut self.peer.search;
         if search.under_way == 0 && search.next > now {
             search.next = now;

@@ -23,9 +23,9 @@ use crate::Wire;
 /// Bytes of a UDP header (RFC 768).
 pub const UDP_BYTES: usize = 8;
 /// Bytes of the info header without a rate.
-pub const SHORT_BYTES: usize = 8;
+pub(crate) const SHORT_BYTES: usize = 8;
 /// Bytes of the info header with one.
-pub const LONG_BYTES: usize = 12;
+pub(crate) const LONG_BYTES: usize = 12;
 
 /// UDP destination port that says "this is ELAB" (own choice, of the dynamic range of RFC 6335).
 pub const ELAB_PORT: u16 = 0xe1ab;

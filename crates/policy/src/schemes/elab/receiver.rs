@@ -153,12 +153,12 @@ impl Arrivals<'_> {
     }
 
     /// Has something not been told?
-    pub fn has_news(&self) -> bool {
+    pub(crate) fn has_news(&self) -> bool {
         self.routes[..usize::from(self.peer.entries)].iter().any(|route| route.entry.news)
     }
 
     /// How many paths are told of now.
-    pub fn told_of(&self, now: Time) -> usize {
+    pub(crate) fn told_of(&self, now: Time) -> usize {
         self.routes[..usize::from(self.peer.entries)].iter().filter(|route| route.entry.is_told_of(now)).count()
     }
 }

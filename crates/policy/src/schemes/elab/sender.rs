@@ -129,7 +129,7 @@ impl Paths<'_> {
 
     /// The paths in use.
     #[inline]
-    pub fn in_use_mut(&mut self) -> &mut [Route] {
+    pub(crate) fn in_use_mut(&mut self) -> &mut [Route] {
         &mut self.routes[..usize::from(self.peer.vps)]
     }
 
@@ -234,7 +234,7 @@ impl Paths<'_> {
     }
 
     /// After a pause of the whole pair nothing can be said of packets before it.
-    pub fn forget_silence(&mut self) {
+    pub(crate) fn forget_silence(&mut self) {
         self.in_use_mut().iter_mut().for_each(|route| route.vp.silent = 0);
     }
 

@@ -4,9 +4,9 @@ use super::Slot;
 use crate::{FlowKey, Port, SwitchView};
 
 /// "No port".
-pub const NOWHERE: u16 = u16::MAX;
+pub(crate) const NOWHERE: u16 = u16::MAX;
 /// The rate of a host's link, in millionths of it.
-pub const WHOLE: u64 = 1_000_000;
+pub(crate) const WHOLE: u64 = 1_000_000;
 /// Rounds of the estimate; each fixes the demands of at least one receiver, and few are needed.
 const MOST_ROUNDS: u32 = 1000;
 
@@ -157,7 +157,7 @@ pub struct Told<'a> {
 
 /// Global first fit: gives each flow without a path the first that has its demand left. Returns how many flows there
 /// are, and how many have a path.
-pub fn first_fit(slots: &mut [Slot], told: &Told<'_>) -> (u32, u32) {
+pub(crate) fn first_fit(slots: &mut [Slot], told: &Told<'_>) -> (u32, u32) {
     let (mut flows, mut placed) = (0, 0);
     for at in 0..slots.len() {
         let plan = slots[at].plan;

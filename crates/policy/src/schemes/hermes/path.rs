@@ -66,7 +66,7 @@ pub struct Senses {
 }
 
 /// Fewer packets than this in [`Senses::tau`] say nothing about a share of one in a hundred.
-pub const FEWEST_SENT: u32 = 100;
+pub(crate) const FEWEST_SENT: u32 = 100;
 
 /// Bytes of late, fading by an eighth in each step of time: eight steps' worth at a constant rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -250,7 +250,7 @@ impl Route {
     /// Closes the count of retransmissions if it is over. Has the path just failed?
     // Hermes Algorithm 1: f_retransmission > 1 % and type ≠ congested; §3.1: counted over τ.
     #[inline]
-    pub fn judge_losses(&mut self, now: Time, limits: &Limits, senses: &Senses) -> bool {
+    pub(crate) fn judge_losses(&mut self, now: Time, limits: &Limits, senses: &Senses) -> bool {
         if now < self.until {
             return false;
         }
@@ -271,7 +271,7 @@ impl Route {
     }
 
     /// Has a packet got through that was sent later than this?
-    pub fn has_outdone(&self, sent: Time) -> bool {
+    pub(crate) fn has_outdone(&self, sent: Time) -> bool {
         self.proven > ticks(sent)
     }
 

@@ -1,5 +1,6 @@
 //! Probing for the rack: who probes whom, which paths, and how results reach the other hosts of the rack.
 
+use super::Compat;
 use super::path::nanoseconds;
 use crate::edge::pieces::LEAD;
 use crate::edge::rack;
@@ -35,7 +36,7 @@ impl News {
 }
 
 /// Bytes of an entry of a message.
-pub const ENTRY: usize = 8;
+pub(crate) const ENTRY: usize = 8;
 
 /// An entry: destination rack, way, and what was found out.
 pub fn put(leaf: u32, way: Way, news: u32) -> [u8; ENTRY] {
@@ -72,10 +73,10 @@ pub enum Role {
 impl Role {
     /// The part of the host of this view: the first of a rack probes for it. By the released rules, the i-th probes
     /// rack i.
-    pub fn of(view: &HostView<'_>, released: bool) -> Role {
-        match (released, rack::place(view)) {
-            (false, 0) => Role::Agent,
-            (true, rack) if rack != view.leaf && (rack as usize) < view.ways.len() => Role::AgentFor(rack),
+    pub fn of(view: &HostView<'_>, rules: Compat) -> Role {
+        match (rules, rack::place(view)) {
+            (Compat::Paper, 0) => Role::Agent,
+            (Compat::Ns3, rack) if rack != view.leaf && (rack as usize) < view.ways.len() => Role::AgentFor(rack),
             _ => Role::None,
         }
     }

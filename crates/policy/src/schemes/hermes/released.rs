@@ -5,11 +5,11 @@ use super::rerouting::Least;
 use crate::{Rng, Span, Time, Way};
 
 /// The code's record of a flow is dropped after this time without an acknowledgement, even while it is under way.
-pub const RECORD: Span = Span::from_us(1_000);
+pub(crate) const RECORD: Span = Span::from_us(1_000);
 /// Least time between two attempts to move a flow.
-pub const BETWEEN_ATTEMPTS: Span = Span::from_us(100);
+pub(crate) const BETWEEN_ATTEMPTS: Span = Span::from_us(100);
 /// One attempt in so many is made.
-pub const ATTEMPTS: u32 = 2;
+pub(crate) const ATTEMPTS: u32 = 2;
 /// Paths are looked at this often.
 const CHECKS: Span = Span::from_us(25);
 /// Width and number of the levels of delay.
@@ -39,7 +39,7 @@ impl Record {
 
     /// Is it there still?
     #[inline]
-    pub fn is_kept(&self, now: Time) -> bool {
+    pub(crate) fn is_kept(&self, now: Time) -> bool {
         now.since(self.live) < RECORD
     }
 }
@@ -119,7 +119,7 @@ fn level(delay: u32, limits: &Limits) -> u32 {
 }
 
 /// A flow goes from one path to another.
-pub fn reassign(routes: &mut [Route], from: Option<Way>, to: Way) {
+pub(crate) fn reassign(routes: &mut [Route], from: Option<Way>, to: Way) {
     if let Some(route) = from.and_then(|way| routes.get_mut(way.index())) {
         route.flows = route.flows.saturating_sub(1);
     }

@@ -60,7 +60,7 @@ pub struct Margins {
 impl Margins {
     /// Is `other` notably better than `own`?
     // Hermes Algorithm 2: t_RTT(p) − t_RTT(p') > Δ_RTT and f_ECN(p) − f_ECN(p') > Δ_ECN.
-    pub fn are_met(&self, own: &Seen, other: &Seen) -> bool {
+    pub(crate) fn are_met(&self, own: &Seen, other: &Seen) -> bool {
         own.delay.saturating_sub(other.delay) > self.delay
             && self.ecn.is_none_or(|margin| own.ecn.saturating_sub(other.ecn) > margin)
     }

@@ -3,15 +3,15 @@
 use crate::tree::{Spot, Tree};
 
 /// Message class of a failure or a repair: flooded.
-pub const FAILURE: u8 = 0;
+pub(crate) const FAILURE: u8 = 0;
 /// Message class of an escalation: from an aggregation switch to the leaves of its pod.
-pub const ESCALATION: u8 = 1;
+pub(crate) const ESCALATION: u8 = 1;
 /// Most links that a switch remembers news of.
 pub const MOST_KNOWN: usize = 128;
 /// Bytes of the body of a failure message.
-pub const FAILURE_BYTES: usize = 20;
+pub(crate) const FAILURE_BYTES: usize = 20;
 /// Bytes of the body of an escalation.
-pub const ESCALATION_BYTES: usize = 9;
+pub(crate) const ESCALATION_BYTES: usize = 9;
 
 /// A failure message (LBSP §3.3.1): a failure type and the addresses affected. Who sent it first, about which port and as
 /// which of its news, lets a flood end and old news lose.
@@ -70,7 +70,7 @@ impl Failure {
 
     /// The uplink that leads to the detecting switch, and its column, where a downlink failed: those who use that uplink
     /// act on it. Nobody but the detecting switch acts on the failure of an uplink.
-    pub fn lost_by(&self, tree: &Tree) -> Option<Lost> {
+    pub(crate) fn lost_by(&self, tree: &Tree) -> Option<Lost> {
         match tree.spot(self.origin) {
             _ if tree.uplink(self.origin, self.port).is_some() => None,
             Spot::Leaf { .. } => None,

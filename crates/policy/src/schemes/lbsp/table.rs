@@ -6,7 +6,7 @@ use super::failures::{Known, Lost, State};
 use crate::tree::{Spot, Tree};
 
 /// Most links up of a switch: one bit each.
-pub const MOST_UPLINKS: u32 = 64;
+pub(crate) const MOST_UPLINKS: u32 = 64;
 
 /// Row per destination leaf. All zero unless a failure affects it: nothing is looked up then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub const fn ones(n: u32) -> u64 {
 }
 
 /// The groups that have any of these links: link `j` is of group `j mod groups`, the parity of its number with two.
-pub fn groups_of(mut links: u64, groups: u32) -> u16 {
+pub(crate) fn groups_of(mut links: u64, groups: u32) -> u16 {
     let mut found = 0;
     while links != 0 {
         found |= 1 << (links.trailing_zeros() % groups);
@@ -49,7 +49,7 @@ pub struct Place {
 
 impl Place {
     /// Works the row of `leaf` out anew from all that is known, and what the leaves below have been told of it aside.
-    pub fn work_out(&self, known: &Known, leaf: u32, row: &mut Row) {
+    pub(crate) fn work_out(&self, known: &Known, leaf: u32, row: &mut Row) {
         match self.tree.spot(self.switch) {
             Spot::Leaf { .. } => self.at_leaf(known, leaf, row),
             Spot::Aggregation { pod, column } if leaf / self.tree.leaves_per_pod != pod => {
@@ -127,7 +127,7 @@ pub fn allowed(wanted: u32, groups: u32, forbidden: u16) -> Option<u32> {
 }
 
 /// The next of `links` links in turn that is not `dead`, from `from` on; `from` itself if all are.
-pub fn next_alive(from: u32, links: u32, dead: u64) -> u32 {
+pub(crate) fn next_alive(from: u32, links: u32, dead: u64) -> u32 {
     let after = |step: u32| (from + step) % links;
     (0..links).map(after).find(|&link| dead >> link.min(63) & 1 == 0).unwrap_or(from % links)
 }

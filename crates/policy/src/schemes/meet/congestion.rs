@@ -3,7 +3,7 @@
 use crate::{Span, Way};
 
 /// Resolution of a delay: that of the one-way delays which acknowledgements echo.
-pub const STEP: Span = Span::from_ns(256);
+pub(crate) const STEP: Span = Span::from_ns(256);
 
 /// The congestion value of one packet or probe that took `t`, in cubes of [`STEP`].
 // MEET Algorithm 1: nothing below K, for the bare cube of Eq. 1 would let fast packets subtract.
@@ -42,7 +42,7 @@ impl Tally {
 
     /// The mean; without packets the path is unknown.
     // MEET Algorithm 2, line 7.
-    pub fn score(&self) -> Score {
+    pub(crate) fn score(&self) -> Score {
         if self.packets == 0 {
             return Score::UNKNOWN;
         }
@@ -80,7 +80,7 @@ impl Score {
     pub const UNKNOWN: Score = Score(1);
 
     /// Passed over: another path is chosen, whatever is known of this one. Worse than any measurement.
-    pub const PASSED_OVER: Score = Score(u32::MAX - 1);
+    pub(crate) const PASSED_OVER: Score = Score(u32::MAX - 1);
 
     /// Bytes of a broadcast per path.
     pub const BYTES: usize = 4;
@@ -96,13 +96,13 @@ impl Score {
     }
 
     /// Has anything been measured?
-    pub const fn is_known(self) -> bool {
+    pub(crate) const fn is_known(self) -> bool {
         self.0 & 1 == 0
     }
 
     /// The delay above K, µs, of which it is the cube, for people; not a number if nothing was measured or it counts for
     /// nothing.
-    pub fn excess_us(self) -> f64 {
+    pub(crate) fn excess_us(self) -> f64 {
         if !self.is_known() || self == Score::PASSED_OVER {
             return f64::NAN;
         }

@@ -52,12 +52,12 @@ impl Route {
     }
 
     /// A probe sent at this instant was answered.
-    pub fn proves(&mut self, sent: Time) {
+    pub(crate) fn proves(&mut self, sent: Time) {
         self.proven = self.proven.max(sent);
     }
 
     /// Was a probe answered that was sent later than this?
-    pub fn has_outdone(&self, sent: Time) -> bool {
+    pub(crate) fn has_outdone(&self, sent: Time) -> bool {
         self.proven > sent
     }
 
@@ -88,7 +88,7 @@ pub struct Peer {
 
 /// What a path is taken for. `best`: its probe was the best of the round.
 // MEET §3.2 and §3.3; where the paper is silent, see the scheme's head.
-pub fn perceive(heard: Score, probed: Probed, best: bool) -> Score {
+pub(crate) fn perceive(heard: Score, probed: Probed, best: bool) -> Score {
     match probed {
         // MEET §4.2: "failed links will be considered as congested".
         Probed::Lost(penalty) if heard.is_known() => penalty.max(heard),

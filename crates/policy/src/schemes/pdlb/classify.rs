@@ -61,7 +61,7 @@ impl Spread {
 }
 
 /// Splits `delays` (µs) into congested and not, with the mean of each class; `None` without a delay.
-pub fn classify(rule: Classifier, gate: f64, delays: impl Iterator<Item = f64> + Clone) -> Option<Paths> {
+pub(crate) fn classify(rule: Classifier, gate: f64, delays: impl Iterator<Item = f64> + Clone) -> Option<Paths> {
     let spread = Spread::of(delays.clone());
     if spread.count == 0 {
         return None;

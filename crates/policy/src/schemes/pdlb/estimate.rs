@@ -140,7 +140,7 @@ impl Share {
     }
 
     /// P_b = large / total.
-    pub fn p_bad(&self) -> f64 {
+    pub(crate) fn p_bad(&self) -> f64 {
         f64::from(self.large) / f64::from(self.total)
     }
 

@@ -53,7 +53,7 @@ pub struct Paths {
 
 impl Paths {
     /// P_b: the probability that a cell draws a congested path.
-    pub fn p_bad(&self) -> f64 {
+    pub(crate) fn p_bad(&self) -> f64 {
         self.bad / self.m
     }
 
@@ -93,14 +93,14 @@ pub fn power(base: f64, exponent: u32) -> f64 {
 
 // PDLB Eq. 1
 /// P_g: the probability that a cell draws an uncongested path.
-pub fn good_probability(bad: f64, m: f64) -> f64 {
+pub(crate) fn good_probability(bad: f64, m: f64) -> f64 {
     1.0 - bad / m
 }
 
 // PDLB Eq. 2
 /// P: the probability that `n` cells, each bad with probability `p_bad`, are reordered: all sequences but
 /// good^k bad^(n-k). Each of these n + 1 occurs once, hence no binomial factor.
-pub fn reordering_probability(p_bad: f64, n: u32) -> f64 {
+pub(crate) fn reordering_probability(p_bad: f64, n: u32) -> f64 {
     let p_good = 1.0 - p_bad;
     // s(n) = p_bad · s(n-1) + p_good^n is the sum of Eq. 2, term by term from the other end.
     let (mut in_order, mut all_good) = (1.0, 1.0);
@@ -113,7 +113,7 @@ pub fn reordering_probability(p_bad: f64, n: u32) -> f64 {
 
 // PDLB Eq. 3
 /// Eq. 2 with P_b = N_b / m.
-pub fn reordering_over_paths(bad: f64, m: f64, n: u32) -> f64 {
+pub(crate) fn reordering_over_paths(bad: f64, m: f64, n: u32) -> f64 {
     reordering_probability(1.0 - good_probability(bad, m), n)
 }
 
@@ -131,7 +131,7 @@ pub fn cells(window: f64, gran: u32, limit: u32, rounding: Cells) -> u32 {
 // PDLB Eq. 4
 /// W_i from W_{i-1}: one packet more if in order, half if not; at most n · MaxW, and never less than one packet
 /// (the printed map falls below one for P near 1).
-pub fn next_window(window: f64, p: f64, n: u32, max_w: f64) -> f64 {
+pub(crate) fn next_window(window: f64, p: f64, n: u32, max_w: f64) -> f64 {
     let expected = (window + 1.0) * (1.0 - p) + window / 2.0 * p;
     let cap = f64::from(n) * max_w;
     let next = if expected > cap { cap } else { expected };
@@ -152,7 +152,7 @@ pub struct Rounds {
 // PDLB Eq. 5
 /// Runs Eq. 4 from W_0 = m · MaxW until W_s ≥ F_size; `each(window, cells)` is summed over the rounds. Once a round
 /// repeats, so do all that follow, and they are counted at once.
-pub fn window_sum(gran: u32, paths: &Paths, k: &Constants, each: impl Fn(f64, u32) -> f64) -> Rounds {
+pub(crate) fn window_sum(gran: u32, paths: &Paths, k: &Constants, each: impl Fn(f64, u32) -> f64) -> Rounds {
     let m = paths.m as u32;
     let mut window = paths.m * k.max_w;
     let mut n = cells(window, gran, m, k.cells);
@@ -176,14 +176,14 @@ pub fn window_sum(gran: u32, paths: &Paths, k: &Constants, each: impl Fn(f64, u3
 
 // PDLB Eq. 6
 /// W̄ = W_s / r as printed (the sum has r + 1 terms); r = 1 if the first window holds the flow.
-pub fn mean_window(rounds: &Rounds) -> f64 {
+pub(crate) fn mean_window(rounds: &Rounds) -> f64 {
     rounds.sum / if rounds.r < 1.0 { 1.0 } else { rounds.r }
 }
 
 // PDLB Eq. 7
 /// RTT of a round: D_b with probability `p_slow`, D_g otherwise, and the time to send W packets over n paths.
 /// Printed: `p_slow` = (N_b/m)^W̄, that every single packet is on a bad path.
-pub fn round_trip_time(p_slow: f64, paths: &Paths, window: f64, n: f64, rate: f64) -> f64 {
+pub(crate) fn round_trip_time(p_slow: f64, paths: &Paths, window: f64, n: f64, rate: f64) -> f64 {
     (1.0 - p_slow) * paths.d_good + p_slow * paths.d_bad + window / (n * rate)
 }
 
@@ -196,7 +196,7 @@ pub fn round_trip_time_by_ratio(p_slow: f64, paths: &Paths, window: f64, n: f64,
 // PDLB Eq. 9
 /// FCT of a flow, by the last printed line, whose second term is gran / C. The exponent of N_b/m, W̄, is taken to the
 /// nearest whole (no powers of fractions here); it vanishes for any realistic W̄, hence X with it.
-pub fn flow_completion_time(gran: u32, paths: &Paths, mean_window: f64, k: &Constants) -> f64 {
+pub(crate) fn flow_completion_time(gran: u32, paths: &Paths, mean_window: f64, k: &Constants) -> f64 {
     let p_slow = power(paths.p_bad(), (mean_window + 0.5) as u32);
     k.flow / mean_window * ((paths.ratio() - 1.0) * p_slow + 1.0) * paths.d_good + f64::from(gran) / k.rate
 }
@@ -204,7 +204,7 @@ pub fn flow_completion_time(gran: u32, paths: &Paths, mean_window: f64, k: &Cons
 // PDLB Eq. 10
 /// The candidate of least cost; the first of equals; 1 when no path is congested, as in the authors' code (every model
 /// agrees: nothing is reordered then).
-pub fn best_granularity(paths: &Paths, k: &Constants, candidates: impl Iterator<Item = u32>) -> u32 {
+pub(crate) fn best_granularity(paths: &Paths, k: &Constants, candidates: impl Iterator<Item = u32>) -> u32 {
     if paths.bad <= 0.0 {
         return 1;
     }
@@ -249,7 +249,7 @@ pub fn cost(gran: u32, paths: &Paths, k: &Constants) -> f64 {
 
 /// The authors' objective, inverted: round-trip time over expected window, one round of `w_ref` packets in `n` cells.
 /// The window is `w_ref` if in order and half of it if not; the round is slow unless every cell is on a good path.
-pub fn time_per_packet(n: u32, p: f64, paths: &Paths, w_ref: f64, rate: f64) -> f64 {
+pub(crate) fn time_per_packet(n: u32, p: f64, paths: &Paths, w_ref: f64, rate: f64) -> f64 {
     let window = (1.0 - p) * w_ref + p * (w_ref / 2.0);
     let p_fast = power(good_probability(paths.bad, paths.m), n);
     round_trip_time(1.0 - p_fast, paths, w_ref, f64::from(n), rate) / window
@@ -257,7 +257,7 @@ pub fn time_per_packet(n: u32, p: f64, paths: &Paths, w_ref: f64, rate: f64) -> 
 
 /// Eq. 2 as the authors' code sums it, by the first bad cell j and not all bad after it: j = 1..n-2, where n-1 is
 /// missing.
-pub fn released_reordering(p_bad: f64, n: u32) -> f64 {
+pub(crate) fn released_reordering(p_bad: f64, n: u32) -> f64 {
     let p_good = 1.0 - p_bad;
     let (mut sum, mut good) = (0.0, 1.0);
     let mut powers = Descending::new(p_bad, n);
@@ -269,7 +269,7 @@ pub fn released_reordering(p_bad: f64, n: u32) -> f64 {
 }
 
 /// Most cells that a window is cut into: as many packets as the longest window has.
-pub const MOST_CELLS: u32 = 10_000;
+pub(crate) const MOST_CELLS: u32 = 10_000;
 /// Powers worked out at once.
 const BLOCK: usize = 64;
 

@@ -10,10 +10,10 @@
 use crate::Rng;
 
 /// Most clusters.
-pub const MOST_K: usize = 16;
+pub(crate) const MOST_K: usize = 16;
 
 /// Rounds after which the classification is taken as it is, settled or not (own choice; a switch cannot wait).
-pub const MOST_ROUNDS: u8 = 20;
+pub(crate) const MOST_ROUNDS: u8 = 20;
 
 crate::choice! {
     /// Where the centroids start.
@@ -84,7 +84,7 @@ impl PartialEq for Centroid {
 
 /// Classifies `points` into at most `k` clusters, `1..=MOST_K`.
 // SELB Algorithm 1
-pub fn classify<P: Point>(points: &mut [P], k: usize, start: Start, rng: &mut Rng) -> Clusters {
+pub(crate) fn classify<P: Point>(points: &mut [P], k: usize, start: Start, rng: &mut Rng) -> Clusters {
     let (centroids, k) = match start {
         Start::Quantile => quantiles(points, k.clamp(1, MOST_K)),
         Start::Random => different(points, k.clamp(1, MOST_K), rng),

@@ -102,7 +102,7 @@ impl Moment<'_> {
 
 /// Measures the queues of `uplinks`, whose first is port `first`, and classifies them into at most `k` clusters.
 // SELB §"Path Classification"
-pub fn survey(
+pub(crate) fn survey(
     uplinks: &mut [Uplink],
     first: u16,
     moment: &Moment<'_>,

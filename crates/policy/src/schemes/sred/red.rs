@@ -41,7 +41,7 @@ impl Law {
 
     /// How long a packet of mean size takes at `rate` bits per second.
     #[inline]
-    pub const fn mean_packet(&self, rate: u64) -> Span {
+    pub(crate) const fn mean_packet(&self, rate: u64) -> Span {
         sending(self.mean_packet, rate)
     }
 
