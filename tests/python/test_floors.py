@@ -26,6 +26,14 @@ def test_no_module_stands_on_itself_by_way_of_others(crate: str) -> None:
             raise AssertionError(f"{crate} {storey_id(storey)}: a circle {' -> '.join(error.args[1])}") from None
 
 
+def test_no_scheme_imports_another() -> None:
+    found = {storey.folder: storey.stands_on for storey in storeys(CRATES["policy"])}
+    schemes = found[("schemes",)]
+    assert len(schemes) > 20
+    assert {scheme: others for scheme, others in schemes.items() if others} == {}, "what they share: edge/, fabric/"
+    assert [room for room, others in found[()].items() if "schemes" in others] == []
+
+
 def test_architecture_draws_the_floors() -> None:
     page = floors.PAGE.read_text()
     assert floors.with_floors(page) == page, "run `python tests/python/floors.py --write`"

@@ -23,7 +23,6 @@ mod no_path;
 mod packet_scatter;
 mod qdaps;
 mod qdaps_released;
-mod rooms;
 mod selb;
 mod selb_fabric;
 mod selb_fig4;
