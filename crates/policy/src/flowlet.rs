@@ -3,11 +3,15 @@
 use crate::sees::{quantity, us, us_since};
 use crate::{Quantity, Sight, Span, Time};
 
-/// What schemes with flowlets tell of one, first of all they tell of a flow.
-pub const TOLD: &[Quantity] = &[
-    quantity("gap", "µs", "since the flow's last packet, as long as the scheme remembers it"),
-    quantity("flowlet_gap", "µs", "a longer gap opens a flowlet"),
-];
+crate::listed! {
+    /// What schemes with flowlets tell of one, first of all they tell of a flow.
+    pub enum Told: Quantity {
+        /// Its idle time.
+        Gap = quantity("gap", "µs", "since the flow's last packet, as long as the scheme remembers it"),
+        /// The limit.
+        FlowletGap = quantity("flowlet_gap", "µs", "a longer gap opens a flowlet"),
+    }
+}
 
 /// Row per flow and direction: its last flowlet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,10 +37,10 @@ impl Flowlet {
         self.seen && !opens_flowlet(self.last, now, gap)
     }
 
-    /// Fills in [`TOLD`].
+    /// Fills in [`Told`].
     pub fn tell(&self, sight: &mut Sight<'_>, now: Time, gap: Span) {
-        sight.flow(0, us_since(self.seen.then_some(self.last), now));
-        sight.flow(1, us(gap));
+        sight.flow(Told::Gap, us_since(self.seen.then_some(self.last), now));
+        sight.flow(Told::FlowletGap, us(gap));
     }
 }
 

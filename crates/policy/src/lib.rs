@@ -39,7 +39,7 @@ pub use layout::{Layout, Peers, Phase, Shape, Tier};
 pub use out::{Key, Out, To};
 pub use packet::{Hashed, Kind, Packet};
 pub use rng::Rng;
-pub use sees::{Decides, Quantity, Rule, Sees, Sight};
+pub use sees::{Decides, Listed, Quantity, Rule, Sees, Series, Sight};
 pub use sheet::{Aware, Compared, Needs, Sheet};
 pub use site::{AtHost, AtSwitch, HostView, Site, SwitchView};
 pub use time::{Span, Time};

@@ -1,5 +1,6 @@
 //! What a hook wants done: a list the shell works off when the hook has returned.
 
+use crate::sees::{Listed, Series};
 use crate::time::{Span, Time};
 use crate::{FlowKey, Port, Queue, Way};
 
@@ -178,8 +179,13 @@ impl<'a> Out<'a> {
         self.push(Action::Discard);
     }
 
-    /// Adds a point to series `index` of [`Sheet::series`](crate::Sheet::series).
-    pub fn record(&mut self, index: u16, value: f64) {
-        self.push(Action::Record { series: index, value });
+    /// Adds a point to a series of the scheme.
+    pub fn record(&mut self, series: impl Listed<Item = Series>, value: f64) {
+        self.record_at(series.place() as u16, value);
+    }
+
+    /// Adds a point to the series at this place of [`Sheet::series`](crate::Sheet::series).
+    pub fn record_at(&mut self, series: u16, value: f64) {
+        self.push(Action::Record { series, value });
     }
 }

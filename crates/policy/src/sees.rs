@@ -23,6 +23,93 @@ pub const fn quantity(name: &'static str, unit: &'static str, meaning: &'static 
     Quantity { name, unit, meaning }
 }
 
+/// A series that a scheme writes by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// Its name, as the end of that of a series of the results.
+    pub name: &'static str,
+    /// What a point of it is, unit first.
+    pub meaning: &'static str,
+}
+
+/// Shorthand for lists of series.
+pub const fn series(name: &'static str, meaning: &'static str) -> Series {
+    Series { name, meaning }
+}
+
+/// What a scheme lists on its sheet and names in its hooks: its rules, quantities and series. [`listed!`](crate::listed)
+/// declares one.
+pub trait Listed: Copy {
+    /// A [`Rule`], a [`Quantity`] or a [`Series`].
+    type Item: 'static;
+    /// All of them.
+    const ALL: &'static [Self::Item];
+    /// The place of this one.
+    fn place(self) -> usize;
+}
+
+/// Declares enumerations of the rules, quantities or series of a scheme, each with what the sheet says of it. What an
+/// enumeration named with `after` lists comes first: a mechanism that several schemes share writes its own.
+///
+/// ```
+/// use spinewise_policy::sees::Listed;
+/// use spinewise_policy::Rule;
+/// spinewise_policy::listed! {
+///     /// Why a packet gets its way.
+///     enum Why: Rule {
+///         First = Rule::Chooses("the flow's first packet: a path drawn at random"),
+///         Stays = Rule::Keeps("any other: the same path"),
+///     }
+/// }
+/// assert_eq!((Why::ALL.len(), Why::Stays.place()), (2, 1));
+/// ```
+#[macro_export]
+macro_rules! listed {
+    ($($(#[$meta:meta])* $vis:vis enum $name:ident: $item:ident $(after $($before:ident)::+)? {
+        $($(#[$vmeta:meta])* $variant:ident = $value:expr),+ $(,)?
+    })+) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name { $($(#[$vmeta])* $variant),+ }
+
+        impl $name {
+            const BEFORE: &'static [$item] = $crate::before!($($($before)::+)?);
+        }
+
+        impl $crate::sees::Listed for $name {
+            type Item = $item;
+            const ALL: &'static [$item] = &{
+                const OWN: &[$item] = &[$($value),+];
+                let mut all = [OWN[0]; $name::BEFORE.len() + OWN.len()];
+                let mut at = 0;
+                while at < all.len() {
+                    let own = at.checked_sub($name::BEFORE.len());
+                    all[at] = if let Some(own) = own { OWN[own] } else { $name::BEFORE[at] };
+                    at += 1;
+                }
+                all
+            };
+
+            #[inline]
+            fn place(self) -> usize {
+                $name::BEFORE.len() + self as usize
+            }
+        }
+    )+ };
+}
+
+/// What comes before the items of an enumeration.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! before {
+    () => {
+        &[]
+    };
+    ($($before:ident)::+) => {
+        <$($before)::+ as $crate::sees::Listed>::ALL
+    };
+}
+
 /// A rule by which a packet gets its way, as a sentence for people: what was the case, and what follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -102,19 +189,21 @@ impl<'a> Sight<'a> {
         Sight { rule: None, quantities, values, ways, many, offered: false }
     }
 
-    /// The rule that holds, by its place in [`Sees::rules`].
-    pub fn rule(&mut self, rule: usize) {
-        self.rule = Some(rule as u8);
+    /// The rule that holds, of [`Sees::rules`].
+    pub fn rule(&mut self, rule: impl Listed<Item = Rule>) {
+        self.rule = Some(rule.place() as u8);
     }
 
-    /// A quantity of the flow, by its place in [`Sees::flow`].
-    pub fn flow(&mut self, quantity: usize, value: f64) {
+    /// A quantity of the flow, of [`Sees::flow`].
+    pub fn flow(&mut self, quantity: impl Listed<Item = Quantity>, value: f64) {
+        let quantity = quantity.place();
         assert!(quantity < self.quantities.0, "a quantity that is listed");
         self.values[quantity] = value;
     }
 
-    /// A quantity of a candidate, by its place in [`Sees::way`].
-    pub fn way(&mut self, candidate: usize, quantity: usize, value: f64) {
+    /// A quantity of a candidate, of [`Sees::way`].
+    pub fn way(&mut self, candidate: usize, quantity: impl Listed<Item = Quantity>, value: f64) {
+        let quantity = quantity.place();
         assert!(quantity < self.quantities.1, "a quantity that is listed");
         if candidate < self.ways.len() {
             self.values[self.quantities.0 + candidate * self.quantities.1 + quantity] = value;

@@ -2,7 +2,7 @@
 //! docs/schemes-compared.md and the README take their tables from it. A new fact is a field here, with its default in
 //! [`Sheet::AT_HOST`] and [`Sheet::AT_SWITCH`].
 
-use crate::Sees;
+use crate::sees::{Sees, Series};
 
 /// What a scheme says of itself.
 ///
@@ -41,8 +41,8 @@ pub struct Sheet {
     pub tiers: &'static [&'static str],
     /// What it must be told to work as published.
     pub told: &'static [&'static str],
-    /// Its own time series, as `(name, unit and meaning)`; see [`Out::record`](crate::Out::record).
-    pub series: &'static [(&'static str, &'static str)],
+    /// Its own time series; see [`Out::record`](crate::Out::record).
+    pub series: &'static [Series],
     /// What it does in fabrics of three tiers. Schemes at the switches that do not decide at every tier, and all that do
     /// something there that their authors would not, must say so.
     pub three_tiers: &'static str,

@@ -23,6 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use serde_json::Value as Json;
 use spinewise_policy::config::{Allowed, Param, Refused, Value, is_allowed};
+use spinewise_policy::sees::series;
 use spinewise_policy::{Hooks, Layout, Peers, Phase, Shape, Sheet, Span};
 use spinewise_sim::bank::{Bank, Choice, Chosen, Entry, Given, Hosted, Misfit, Places, Source};
 use std::sync::Arc;
@@ -93,7 +94,7 @@ impl Class {
                 unit: text(facts, "unit"),
                 tiers: list(facts, "tiers", words),
                 told: list(facts, "told", words),
-                series: list(facts, "series", |pair| (words(&pair[0]), words(&pair[1]))),
+                series: list(facts, "series", |pair| series(words(&pair[0]), words(&pair[1]))),
                 three_tiers: text(facts, "three_tiers"),
                 ..Sheet::AT_SWITCH
             },

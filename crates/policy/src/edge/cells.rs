@@ -64,36 +64,27 @@ impl<F: Fn(u16) -> bool> Live<F> {
     }
 }
 
-/// The rules of flowcells, by [`Turn`].
-pub const RULES: &[Rule] = &[
-    Rule::Keeps("the flowcell is not full: it goes on"),
-    Rule::Chooses("the flow's first packet: a path is found"),
-    Rule::Chooses("the flowcell is full: a path is found for the next one"),
-    Rule::Chooses("its path is held to be dead: a path is found for a new flowcell"),
-];
+crate::listed! {
+    /// What a flowcell is about to do, and so the rules of schemes with flowcells.
+    pub(crate) enum Turn: Rule {
+        GoesOn = Rule::Keeps("the flowcell is not full: it goes on"),
+        First = Rule::Chooses("the flow's first packet: a path is found"),
+        Full = Rule::Chooses("the flowcell is full: a path is found for the next one"),
+        Dead = Rule::Chooses("its path is held to be dead: a path is found for a new flowcell"),
+    }
 
-/// What schemes with flowcells see of a flow.
-pub(crate) const CELL: [Quantity; 2] =
-    [quantity("cell_sent", "packets", "of this flowcell so far"), quantity("cell_size", "packets", "a full flowcell")];
+    /// What schemes with flowcells see of a flow.
+    pub(crate) enum OfCell: Quantity {
+        Sent = quantity("cell_sent", "packets", "of this flowcell so far"),
+        Size = quantity("cell_size", "packets", "a full flowcell"),
+    }
+}
 
 /// A flow's present cell. Counts packets as they are sent, retransmissions too, as the authors' code does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     way: Way,
     packets: u32,
-}
-
-/// What a cell is about to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// It takes one packet more.
-    GoesOn,
-    /// The first one of the flow begins.
-    First,
-    /// It is full: the next one begins.
-    Full,
-    /// Its path is dead: the next one begins.
-    Dead,
 }
 
 impl Cell {
@@ -108,12 +99,11 @@ impl Cell {
         }
     }
 
-    /// Tells of [`RULES`] and of the first two of what schemes with flowcells see of a flow: packets in the cell, and its
-    /// size.
+    /// Tells by which [`Turn`] it goes, and of [`OfCell`].
     pub fn tell<F: Fn(u16) -> bool>(&self, size: u32, live: &Live<F>, sight: &mut Sight<'_>) {
-        sight.rule(self.turn(size, live) as usize);
-        sight.flow(0, f64::from(self.packets));
-        sight.flow(1, f64::from(size));
+        sight.rule(self.turn(size, live));
+        sight.flow(OfCell::Sent, f64::from(self.packets));
+        sight.flow(OfCell::Size, f64::from(size));
     }
 
     /// The way of the next packet, at a granularity of `size` packets. A size that shrinks below what this cell has

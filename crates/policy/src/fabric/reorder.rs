@@ -5,7 +5,7 @@
 //! - its `Header` is [`Header`], written by its own `pick`;
 //! - its flow row has room for a [`Row`] (a flow's row at a leaf is either a source's or a destination's, so an enum
 //!   serves), its port row for an [`InUse`];
-//! - its series begin with [`SERIES`], in this order; its `Layout` has `queues: queues(n)` at leaves, `flow_idle` at
+//! - its series come after [`Points`]; its `Layout` has `queues: queues(n)` at leaves, `flow_idle` at
 //!   most 0.2 s, at least [`ACTIONS`] actions and [`BYTES`] bytes, `peers: Peers::Leaves`;
 //! - its hooks call [`Rules::arrives`] from `ingress` (data packets only), [`Rules::expires`] from `timer` for
 //!   `Key::Flow(_, TIMER)` and [`Rules::drained`] from `drained`;
@@ -38,7 +38,7 @@
 
 pub mod header;
 
-use crate::{Key, Out, Packet, Port, Queue, Span, SwitchView, Time, Verdict};
+use crate::{Key, Out, Packet, Port, Queue, Series, Span, SwitchView, Time, Verdict, sees::series};
 pub use header::{Body, Header, Mark};
 use header::{CLEAR, NO_QUEUE, Stamp, microseconds};
 
@@ -60,41 +60,24 @@ pub fn queues(parameter: u32) -> u16 {
     if parameter == 0 { UNLIMITED } else { parameter.min(u32::from(UNLIMITED)) as u16 }
 }
 
-/// The first series of every scheme that uses this half.
-pub const SERIES: [(&str, &str); 10] = [
-    ("reorder_queues", "reorder queues in use at a port, after one was taken"),
-    ("held_us", "microseconds from the first packet held to the release of its queue"),
-    ("held_packets", "packets that a released queue had held"),
-    ("early_us", "microseconds by which the first packet held came before its TAIL"),
-    ("early_mean_us", "the same, mean of the packets held in one queue"),
-    ("clears", "1 for every TAIL that arrived and was answered by CLEAR"),
-    ("timeouts", "microseconds held, of queues released by the prediction instead of the TAIL"),
-    ("no_queue", "1 for every reroute whose first early packet found no free queue"),
-    ("out_of_order", "1 for every packet that passed before its TAIL, for want of a queue or after a timeout"),
-    ("drained_queues", "reorder queues still in use at a port, after one has drained"),
-];
-
-/// [`SERIES`] with room behind them for a scheme's own.
-pub const fn series<const N: usize>() -> [(&'static str, &'static str); N] {
-    let mut all = [("", ""); N];
-    let mut i = 0;
-    while i < SERIES.len() {
-        all[i] = SERIES[i];
-        i += 1;
+crate::listed! {
+    /// The first series of every scheme that uses this half.
+    pub(crate) enum Points: Series {
+        ReorderQueues = series("reorder_queues", "reorder queues in use at a port, after one was taken"),
+        HeldUs = series("held_us", "microseconds from the first packet held to the release of its queue"),
+        HeldPackets = series("held_packets", "packets that a released queue had held"),
+        EarlyUs = series("early_us", "microseconds by which the first packet held came before its TAIL"),
+        EarlyMeanUs = series("early_mean_us", "the same, mean of the packets held in one queue"),
+        Clears = series("clears", "1 for every TAIL that arrived and was answered by CLEAR"),
+        Timeouts = series("timeouts", "microseconds held, of queues released by the prediction instead of the TAIL"),
+        NoQueue = series("no_queue", "1 for every reroute whose first early packet found no free queue"),
+        OutOfOrder = series(
+            "out_of_order",
+            "1 for every packet that passed before its TAIL, for want of a queue or after a timeout",
+        ),
+        DrainedQueues = series("drained_queues", "reorder queues still in use at a port, after one has drained"),
     }
-    all
 }
-
-const REORDER_QUEUES: u16 = 0;
-const HELD_US: u16 = 1;
-const HELD_PACKETS: u16 = 2;
-const EARLY_US: u16 = 3;
-const EARLY_MEAN_US: u16 = 4;
-const CLEARS: u16 = 5;
-const TIMEOUTS: u16 = 6;
-const NO_QUEUE_EVENTS: u16 = 7;
-const OUT_OF_ORDER: u16 = 8;
-const DRAINED_QUEUES: u16 = 9;
 
 /// Part of a port's row: how many reorder queues of the port are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -220,7 +203,7 @@ impl Rules {
     /// The flow's timer is due: the TAIL should have come.
     pub fn expires(&self, at: &mut Place<'_, '_, '_>, row: &mut Row) {
         if let Order::Holding(port, queue) = row.order {
-            at.out.record(TIMEOUTS, microseconds(row.since, at.now));
+            at.out.record(Points::Timeouts, microseconds(row.since, at.now));
             record_held(at, row);
             at.out.release(port, queue);
             row.order = Order::Passing;
@@ -230,7 +213,7 @@ impl Rules {
     /// A released queue of this port has emptied.
     pub fn drained(&self, at: &mut Place<'_, '_, '_>, in_use: &mut InUse) {
         in_use.0 = in_use.0.saturating_sub(1);
-        at.out.record(DRAINED_QUEUES, f64::from(in_use.0));
+        at.out.record(Points::DrainedQueues, f64::from(in_use.0));
     }
 
     /// A packet of phase 1.
@@ -246,7 +229,7 @@ impl Rules {
         match row.order {
             Order::Cleared => Verdict::Forward,
             Order::Passing => {
-                at.out.record(OUT_OF_ORDER, 1.0);
+                at.out.record(Points::OutOfOrder, 1.0);
                 Verdict::Forward
             }
             Order::Holding(_, queue) => {
@@ -258,8 +241,8 @@ impl Rules {
                 let Some(queue) = at.view.free_queue(packet.out_port) else {
                     // conweave-p4: to the default queue, as the rest of the epoch. SELB §II-B: ECMP as a fallback.
                     row.order = Order::Passing;
-                    at.out.record(NO_QUEUE_EVENTS, 1.0);
-                    at.out.record(OUT_OF_ORDER, 1.0);
+                    at.out.record(Points::NoQueue, 1.0);
+                    at.out.record(Points::OutOfOrder, 1.0);
                     if self.tell_no_queue {
                         Body::about(header).send(at.out, leaf, NO_QUEUE, packet.flow, self.control_bytes);
                     }
@@ -268,7 +251,7 @@ impl Rules {
                 row.order = Order::Holding(packet.out_port, queue);
                 (row.since, row.later, row.held) = (at.now, Span::ZERO, 1);
                 in_use.0 += 1;
-                at.out.record(REORDER_QUEUES, f64::from(in_use.0));
+                at.out.record(Points::ReorderQueues, f64::from(in_use.0));
                 at.out.arm(Key::Flow(packet.flow, TIMER), self.due(row, at.now));
                 Verdict::Hold(queue)
             }
@@ -278,9 +261,9 @@ impl Rules {
     /// The TAIL: what overtook it goes behind it, and the source may reroute again.
     fn tail(&self, at: &mut Place<'_, '_, '_>, row: &mut Row, leaf: u32, packet: &Packet, header: &Header) {
         if let Order::Holding(..) = row.order {
-            at.out.record(EARLY_US, microseconds(row.since, at.now));
+            at.out.record(Points::EarlyUs, microseconds(row.since, at.now));
             let mean = Span(row.later.0 / u64::from(row.held));
-            at.out.record(EARLY_MEAN_US, microseconds(row.since + mean, at.now));
+            at.out.record(Points::EarlyMeanUs, microseconds(row.since + mean, at.now));
             if self.follows_ns3 {
                 at.out.arm(Key::Flow(packet.flow, TIMER), at.now + Span::from_ns(1));
             } else {
@@ -290,7 +273,7 @@ impl Rules {
         if !(self.follows_ns3 && matches!(row.order, Order::Holding(..))) {
             row.order = Order::Cleared;
         }
-        at.out.record(CLEARS, 1.0);
+        at.out.record(Points::Clears, 1.0);
         Body::about(header).send(at.out, leaf, CLEAR, packet.flow, self.control_bytes);
     }
 
@@ -337,6 +320,6 @@ impl Row {
 }
 
 fn record_held(at: &mut Place<'_, '_, '_>, row: &Row) {
-    at.out.record(HELD_US, microseconds(row.since, at.now));
-    at.out.record(HELD_PACKETS, f64::from(row.held));
+    at.out.record(Points::HeldUs, microseconds(row.since, at.now));
+    at.out.record(Points::HeldPackets, f64::from(row.held));
 }

@@ -48,8 +48,8 @@ use crate::edge::acks::Acks;
 use crate::edge::weighted::{self, Turns};
 use crate::flowlet::{self, Flowlet};
 use crate::{
-    AtHost, Aware, Compared, Cx, Hooks, HostView, Kind, Layout, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sheet,
-    Sight, Span, Time, Verdict, Way, Wire,
+    AtHost, Aware, Compared, Cx, Hooks, HostView, Kind, Layout, Listed, Needs, Packet, Peers, Policy, Quantity, Rule,
+    Sees, Shape, Sheet, Sight, Span, Time, Verdict, Way, Wire,
     sees::{quantity, us_since},
 };
 use weights::{Redistribute, all_congested_until};
@@ -173,6 +173,22 @@ pub struct Clove {
     fraction: u64,
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        GoesOn = Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
+        InTurn = Rule::Chooses("a new flowlet: the path whose turn it is by the weights"),
+        DrawnByWeight = Rule::Chooses("a new flowlet: a path drawn by the weights"),
+        Drawn = Rule::Chooses("a new flowlet: a path drawn at random"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Weight = quantity("weight", "of an equal share", "share of new flowlets; none before the first"),
+        Marked = quantity("marked", "µs", "since a mark of it was last heard of; none if never"),
+    }
+}
+
 impl Policy for Clove {
     const SHEET: Sheet = Sheet {
         name: "clove",
@@ -192,20 +208,7 @@ impl Policy for Clove {
             pick: "O(n) per flowlet",
             update: "O(n) per mark heard of",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
-                Rule::Chooses("a new flowlet: the path whose turn it is by the weights"),
-                Rule::Chooses("a new flowlet: a path drawn by the weights"),
-                Rule::Chooses("a new flowlet: a path drawn at random"),
-            ],
-            flow: flowlet::TOLD,
-            way: &[
-                quantity("weight", "of an equal share", "share of new flowlets; none before the first"),
-                quantity("marked", "µs", "since a mark of it was last heard of; none if never"),
-            ],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, flow: flowlet::Told::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::INGRESS;
@@ -234,16 +237,16 @@ impl Policy for Clove {
         flowlet.tell(sight, cx.now, self.gap);
         let ways = cx.view.ways_to_host(packet.dst);
         sight.rule(match (self.config.mode, self.config.choice) {
-            _ if self.goes_on(cx.now, flowlet, ways) => 0,
-            (Mode::EdgeFlowlet, _) => 3,
-            (Mode::Ecn, Choice::RoundRobin) => 1,
-            (Mode::Ecn, Choice::Random) => 2,
+            _ if self.goes_on(cx.now, flowlet, ways) => Why::GoesOn,
+            (Mode::EdgeFlowlet, _) => Why::Drawn,
+            (Mode::Ecn, Choice::RoundRobin) => Why::InTurn,
+            (Mode::Ecn, Choice::Random) => Why::DrawnByWeight,
         });
         let (peer, routes) = cx.peers.here();
         if peer.ready {
             for (way, route) in routes[..usize::from(ways)].iter().enumerate() {
-                sight.way(way, 0, f64::from(route.weight) / f64::from(weights::ONE));
-                sight.way(way, 1, us_since((route.marked > Time::ZERO).then_some(route.marked), cx.now));
+                sight.way(way, OfWay::Weight, f64::from(route.weight) / f64::from(weights::ONE));
+                sight.way(way, OfWay::Marked, us_since((route.marked > Time::ZERO).then_some(route.marked), cx.now));
             }
         }
     }

@@ -36,8 +36,8 @@ use crate::config::FLOWLET_GAP;
 use crate::fabric::dre::{self, Dre};
 use crate::flowlet::{self, Flowlet};
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rng, Rule, Sees, Shape,
-    Sheet, Sight, Span, Tier, Time, Verdict, Way, Wire,
+    AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Listed, Needs, Packet, Peers, Policy, Port, Quantity, Rng,
+    Rule, Sees, Shape, Sheet, Sight, Span, Tier, Time, Verdict, Way, Wire,
     sees::{quantity, us_since},
 };
 
@@ -193,6 +193,22 @@ pub struct Conga {
 /// An idle row serves only to prefer its port in a tie: remembered for a tenth of a second.
 const REMEMBER: Span = Span::from_ms(100);
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
+        LeastCongested = Rule::Chooses("a new flowlet: the uplink whose worse metric, local or remote, is the least"),
+        Hashed = Rule::Keeps("a spine's links to the leaf: by a hash of the header"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Local = quantity("local", "of 2^Q - 1", "use of the own uplink, by its rate estimator"),
+        Remote = quantity("remote", "of 2^Q - 1", "use of the path beyond, as the other leaf fed it back"),
+        RemoteAge = quantity("remote_age", "µs", "since that was fed back; none if never"),
+    }
+}
+
 impl Policy for Conga {
     const SHEET: Sheet = Sheet {
         name: "conga",
@@ -213,20 +229,7 @@ impl Policy for Conga {
             pick: "O(n)",
             update: "O(1) per packet",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
-                Rule::Chooses("a new flowlet: the uplink whose worse metric, local or remote, is the least"),
-                Rule::Keeps("a spine's links to the leaf: by a hash of the header"),
-            ],
-            flow: flowlet::TOLD,
-            way: &[
-                quantity("local", "of 2^Q - 1", "use of the own uplink, by its rate estimator"),
-                quantity("remote", "of 2^Q - 1", "use of the path beyond, as the other leaf fed it back"),
-                quantity("remote_age", "µs", "since that was fed back; none if never"),
-            ],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, flow: flowlet::Told::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     const HOOKS: Hooks = Hooks::EGRESS.and(Hooks::INGRESS);
@@ -261,23 +264,23 @@ impl Policy for Conga {
 
     fn sees(&self, cx: &Cx<'_, Self>, flowlet: &Flowlet, _: &Packet, sight: &mut Sight<'_>) {
         if cx.view.tier != Tier::Leaf {
-            sight.rule(2);
+            sight.rule(Why::Hashed);
             return;
         }
         flowlet.tell(sight, cx.now, self.gap);
         let candidates = cx.view.candidates;
         let goes_on = flowlet.goes_on(cx.now, self.gap) && candidates.contains(&flowlet.to);
-        sight.rule(usize::from(!goes_on));
+        sight.rule(if goes_on { Why::GoesOn } else { Why::LeastCongested });
         let range = self.range(candidates.len(), &mut cx.rng.clone());
         let (_, table) = cx.peers.here();
         for way in range {
             let port = candidates[way];
             let mut dre = cx.ports[usize::from(port)].dre;
             dre.catch_up(cx.now, cx.view.rate(Port(port)), &self.dre);
-            sight.way(way, 0, f64::from(dre.metric(self.bits)));
+            sight.way(way, OfWay::Local, f64::from(dre.metric(self.bits)));
             if let Some(entry) = table.get(usize::from(lb_tag(port, cx.view.host_ports))) {
-                sight.way(way, 1, f64::from(aged(entry.to, entry.to_at, cx.now, self.age)));
-                sight.way(way, 2, us_since((entry.to_at > Time::ZERO).then_some(entry.to_at), cx.now));
+                sight.way(way, OfWay::Remote, f64::from(aged(entry.to, entry.to_at, cx.now, self.age)));
+                sight.way(way, OfWay::RemoteAge, us_since((entry.to_at > Time::ZERO).then_some(entry.to_at), cx.now));
             }
         }
     }

@@ -46,9 +46,9 @@
 use crate::fabric::reorder::header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
 use crate::fabric::reorder::{self, InUse, Place};
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy, Port, Queue, Sees,
-    Shape, Sheet, Sight, Span, Tier, Time, Verdict, Way,
-    sees::{quantity, us},
+    AtSwitch, Aware, Compared, Cx, Hooks, Key, Kind, Layout, Listed, Message, Needs, Packet, Peers, Policy, Port,
+    Quantity, Queue, Sees, Series, Shape, Sheet, Sight, Span, Tier, Time, Verdict, Way,
+    sees::{quantity, series, us},
 };
 use paths::{PathIs, Paths};
 use source::{NoGoodPath, Source};
@@ -143,24 +143,36 @@ pub struct ConWeave {
     follows_ns3: bool,
 }
 
-const TAILS: u16 = reorder::SERIES.len() as u16;
-const REROUTES: u16 = TAILS + 1;
-const IDLE_MOVES: u16 = TAILS + 2;
-const KEPT: u16 = TAILS + 3;
-const NOTIFIED: u16 = TAILS + 4;
-
-const SERIES: &[(&str, &str)] = &{
-    let mut all = reorder::series::<{ reorder::SERIES.len() + 5 }>();
-    all[TAILS as usize] = ("tails", "1 for every TAIL sent");
-    all[REROUTES as usize] = ("reroutes", "path that a flow moved to behind its TAIL");
-    all[IDLE_MOVES as usize] = ("idle_moves", "path that a flow moved to after a silence");
-    all[KEPT as usize] = ("kept", "path that a flow must keep, for it found no reorder queue");
-    all[NOTIFIED as usize] = ("notified", "path that a NOTIFY made busy");
-    all
-};
+crate::listed! {
+    /// Its series.
+    enum Points: Series after reorder::Points {
+        Tails = series("tails", "1 for every TAIL sent"),
+        Reroutes = series("reroutes", "path that a flow moved to behind its TAIL"),
+        IdleMoves = series("idle_moves", "path that a flow moved to after a silence"),
+        Kept = series("kept", "path that a flow must keep, for it found no reorder queue"),
+        Notified = series("notified", "path that a NOTIFY made busy"),
+    }
+}
 
 /// A row serves for the next packet of its flow only; conweave-ns3 forgets one after 2 ms.
 const REMEMBER: Span = Span::from_ms(2);
+
+crate::listed! {
+    /// What it looks at of a flow.
+    enum OfFlow: Quantity {
+        Silence = quantity("silence", "µs", "since the flow's last packet here; none if there was none"),
+        Late = quantity(
+            "late",
+            "µs",
+            "how long the answer to its epoch's first packet is overdue; below zero: it has time yet",
+        ),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Busy = quantity("busy", "µs", "for so long it is not to be drawn, for a NOTIFY named it"),
+    }
+}
 
 impl Policy for ConWeave {
     const SHEET: Sheet = Sheet {
@@ -170,7 +182,7 @@ impl Policy for ConWeave {
         unit: "packet",
         tiers: &["leaf"],
         told: &["leaf of every host", "base RTT (in theta_reply_us)", "paths to every leaf, hop by hop"],
-        series: SERIES,
+        series: Points::ALL,
         three_tiers: "leaves choose whole paths, and aggregation switches obey; with path = \
             \"uplink\" they hash by flow",
         compared: Some(Compared {
@@ -182,19 +194,7 @@ impl Policy for ConWeave {
             pick: "O(1)",
             update: "O(1) per answer",
         }),
-        sees: Sees {
-            rules: source::RULES,
-            flow: &[
-                quantity("silence", "µs", "since the flow's last packet here; none if there was none"),
-                quantity(
-                    "late",
-                    "µs",
-                    "how long the answer to its epoch's first packet is overdue; below zero: it has time yet",
-                ),
-            ],
-            way: &[quantity("busy", "µs", "for so long it is not to be drawn, for a NOTIFY named it")],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: source::Why::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     const HOOKS: Hooks = Hooks::INGRESS.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::DRAINED);
@@ -254,7 +254,7 @@ impl Policy for ConWeave {
 
     fn sees(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
         if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
-            sight.rule(source::BEHIND);
+            sight.rule(source::Why::Behind);
             return;
         }
         let paths = Paths::of(cx.view, packet, self.path);
@@ -263,18 +263,18 @@ impl Policy for ConWeave {
             let of_way = (0..).zip(rows).filter(|&(path, _)| paths.candidate(Way(path)) == Some(way));
             // The whole paths behind an uplink: the one that is free first.
             if let Some(until) = of_way.map(|(_, path)| path.busy_until).min() {
-                sight.way(way, 0, us(until.since(cx.now)));
+                sight.way(way, OfWay::Busy, us(until.since(cx.now)));
             }
         }
         match flow {
             Flow::Source(source) if paths.candidate(source.way).is_some() => {
-                sight.flow(0, us(cx.now.since(source.last)));
+                sight.flow(OfFlow::Silence, us(cx.now.since(source.last)));
                 if source.deadline != Time::NEVER {
-                    sight.flow(1, us(cx.now.since(source.deadline)) - us(source.deadline.since(cx.now)));
+                    sight.flow(OfFlow::Late, us(cx.now.since(source.deadline)) - us(source.deadline.since(cx.now)));
                 }
                 sight.rule(source.rule(&self.source, cx.now, self.may_leave(cx, packet)));
             }
-            _ => sight.rule(source::STARTS),
+            _ => sight.rule(source::Why::Starts),
         }
     }
 
@@ -298,11 +298,11 @@ impl Policy for ConWeave {
         let draw = || drawn.unwrap_or_else(|| paths.draw(cx, self.sampled_paths));
         let sent = source.next(&self.source, now, may_leave, draw);
         if let Some(way) = sent.moved {
-            let series = if sent.header.mark == Mark::Tail { REROUTES } else { IDLE_MOVES };
+            let series = if sent.header.mark == Mark::Tail { Points::Reroutes } else { Points::IdleMoves };
             cx.out.record(series, f64::from(way.0));
         }
         if source.rerouted && !old {
-            cx.out.record(TAILS, 1.0);
+            cx.out.record(Points::Tails, 1.0);
         }
         *flow = Flow::Source(source);
         *header = Header { charged: self.header_bytes, ..sent.header };
@@ -337,7 +337,7 @@ impl Policy for ConWeave {
             let (_, paths) = cx.peers.current();
             if let Some(path) = paths.get_mut(way.index()) {
                 path.busy_until = cx.now + self.path_busy;
-                cx.out.record(NOTIFIED, f64::from(way.0));
+                cx.out.record(Points::Notified, f64::from(way.0));
             }
             return;
         }
@@ -346,7 +346,7 @@ impl Policy for ConWeave {
             REPLY => source.replied(cx.now, epoch),
             CLEAR => source.cleared(epoch),
             NO_QUEUE if source.unqueued(&self.source, cx.now, epoch) => {
-                cx.out.record(KEPT, f64::from(source.way.0));
+                cx.out.record(Points::Kept, f64::from(source.way.0));
             }
             _ => {}
         }

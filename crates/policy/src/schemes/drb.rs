@@ -22,7 +22,8 @@
 
 use crate::edge::acks::Acks;
 use crate::{
-    AtHost, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Rng, Rule, Sees, Shape, Sheet, Sight, Way,
+    AtHost, Aware, Compared, Cx, Layout, Listed, Needs, Packet, Peers, Policy, Rng, Rule, Sees, Shape, Sheet, Sight,
+    Way,
 };
 
 crate::choice! {
@@ -72,6 +73,14 @@ pub struct Drb {
     config: Config,
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        First = Rule::Chooses("the first of its turn: a path drawn at random"),
+        Next = Rule::Chooses("the next path in turn, one packet each"),
+    }
+}
+
 impl Policy for Drb {
     const SHEET: Sheet = Sheet {
         name: "drb",
@@ -88,13 +97,7 @@ impl Policy for Drb {
             pick: "O(1)",
             update: "–",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Chooses("the first of its turn: a path drawn at random"),
-                Rule::Chooses("the next path in turn, one packet each"),
-            ],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     type Site = AtHost;
@@ -118,7 +121,7 @@ impl Policy for Drb {
             Scope::Destination => cx.peers.here().0,
             Scope::Flow => flow,
         };
-        sight.rule(usize::from(turn.last > 0));
+        sight.rule(if turn.last > 0 { Why::Next } else { Why::First });
     }
 
     #[inline]

@@ -44,8 +44,8 @@
 
 use crate::fabric::draw::{MOST_D, draw};
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Port, Rule, Sees, Shape, Sheet, Sight,
-    SwitchView, Way, sees::quantity,
+    AtSwitch, Aware, Compared, Cx, Kind, Layout, Listed, Needs, Packet, Peers, Policy, Port, Quantity, Rule, Sees,
+    Shape, Sheet, Sight, SwitchView, Way, sees::quantity,
 };
 
 crate::choice! {
@@ -178,6 +178,19 @@ impl Drill {
     }
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        Shortest = Rule::Chooses("the shortest of the queues looked at: some drawn at random, some remembered"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Queue = quantity("queue", "bytes", "own queue at that uplink, if it was looked at"),
+        Remembered = quantity("remembered", "", "1: from the last packet; 0: drawn"),
+    }
+}
+
 impl Policy for Drill {
     const SHEET: Sheet = Sheet {
         name: "drill",
@@ -194,14 +207,7 @@ impl Policy for Drill {
             pick: "O(d² + m n), to find ports in the group",
             update: "–",
         }),
-        sees: Sees {
-            rules: &[Rule::Chooses("the shortest of the queues looked at: some drawn at random, some remembered")],
-            way: &[
-                quantity("queue", "bytes", "own queue at that uplink, if it was looked at"),
-                quantity("remembered", "", "1: from the last packet; 0: drawn"),
-            ],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     type Site = AtSwitch;
@@ -218,7 +224,7 @@ impl Policy for Drill {
     }
 
     fn sees(&self, cx: &Cx<'_, Self>, _: &(), packet: &Packet, sight: &mut Sight<'_>) {
-        sight.rule(0);
+        sight.rule(Why::Shortest);
         let memory = match self.memory {
             Memory::Dst => cx.peers.here().0,
             Memory::Engine => &*cx.node,
@@ -229,8 +235,8 @@ impl Policy for Drill {
         for (way, &port) in cx.view.candidates.iter().enumerate() {
             let remembered = memory.ports.contains(&Some(port)) && choices.has(port);
             if remembered || drawn[..many].iter().any(|&n| choices.way(n) == way) {
-                sight.way(way, 0, cx.view.queue_bytes(Port(port)) as f64);
-                sight.way(way, 1, f64::from(remembered));
+                sight.way(way, OfWay::Queue, cx.view.queue_bytes(Port(port)) as f64);
+                sight.way(way, OfWay::Remembered, f64::from(remembered));
             }
         }
     }

@@ -60,8 +60,8 @@ pub mod sender;
 
 use crate::config::Allowed;
 use crate::{
-    AtHost, Aware, Compared, Cx, Feedback, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Policy, Shape,
-    Sheet, Sight, Span, Time, Verdict, Way,
+    AtHost, Aware, Compared, Cx, Feedback, Hooks, Key, Kind, Layout, Listed, Message, Needs, Packet, Peers, Policy,
+    Series, Shape, Sheet, Sight, Span, Time, Verdict, Way, sees::series,
 };
 use discovery::Search;
 use header::{Header, LONG_BYTES};
@@ -316,21 +316,46 @@ pub struct Elab {
     tunnel: u8,
 }
 
-/// Series.
-const SENSED: u16 = 0;
-const PROBED: u16 = 1;
-const FOUND: u16 = 2;
-const DIED: u16 = 3;
-const REFUSED: u16 = 4;
-const CEILINGS: u16 = 5;
-const RATES: u16 = CEILINGS + RECORDED;
-/// Paths whose rates are recorded.
-const RECORDED: u16 = 8;
-
 /// Message class of feedback.
 const FEEDBACK: u8 = 0;
 /// Most paths in one message.
 const MOST_TOLD: usize = 64;
+
+crate::listed! {
+    /// Its series.
+    enum Points: Series {
+        Sensed = series("sensed", "virtual path (its row) whose B_i has fallen or risen by more than a tenth"),
+        Probed = series("probed", "kbit/s: the rate of a burst, as the peer tells it"),
+        Found = series("paths", "virtual paths to a host, when a search has ended"),
+        Died = series("dead", "virtual path (its row) that is given up for now"),
+        Refused = series(
+            "refused",
+            "0: header cut short, 1: unknown path, 2: impossible count, 3: old burst, 4: unasked rate",
+        ),
+        B0 = series("b0", "kbit/s: B of the first virtual path to the first peer (record_rates)"),
+        B1 = series("b1", "kbit/s: B of the second"),
+        B2 = series("b2", "kbit/s: B of the third"),
+        B3 = series("b3", "kbit/s: B of the fourth"),
+        B4 = series("b4", "kbit/s: B of the fifth"),
+        B5 = series("b5", "kbit/s: B of the sixth"),
+        B6 = series("b6", "kbit/s: B of the seventh"),
+        B7 = series("b7", "kbit/s: B of the eighth"),
+        R0 = series("r0", "kbit/s: R of the first virtual path to the first peer (record_rates)"),
+        R1 = series("r1", "kbit/s: R of the second"),
+        R2 = series("r2", "kbit/s: R of the third"),
+        R3 = series("r3", "kbit/s: R of the fourth"),
+        R4 = series("r4", "kbit/s: R of the fifth"),
+        R5 = series("r5", "kbit/s: R of the sixth"),
+        R6 = series("r6", "kbit/s: R of the seventh"),
+        R7 = series("r7", "kbit/s: R of the eighth"),
+    }
+}
+
+/// B and R of the paths whose rates are recorded, by row.
+const RATES: [(Points, Points); 8] = {
+    use Points::*;
+    [(B0, R0), (B1, R1), (B2, R2), (B3, R3), (B4, R4), (B5, R5), (B6, R6), (B7, R7)]
+};
 
 impl Policy for Elab {
     const SHEET: Sheet = Sheet {
@@ -343,29 +368,7 @@ impl Policy for Elab {
             "round-trip time of an empty path (T_explore)",
             "how many paths there are (rows of the table)",
         ],
-        series: &[
-            ("sensed", "virtual path (its row) whose B_i has fallen or risen by more than a tenth"),
-            ("probed", "kbit/s: the rate of a burst, as the peer tells it"),
-            ("paths", "virtual paths to a host, when a search has ended"),
-            ("dead", "virtual path (its row) that is given up for now"),
-            ("refused", "0: header cut short, 1: unknown path, 2: impossible count, 3: old burst, 4: unasked rate"),
-            ("b0", "kbit/s: B of the first virtual path to the first peer (record_rates)"),
-            ("b1", "kbit/s: B of the second"),
-            ("b2", "kbit/s: B of the third"),
-            ("b3", "kbit/s: B of the fourth"),
-            ("b4", "kbit/s: B of the fifth"),
-            ("b5", "kbit/s: B of the sixth"),
-            ("b6", "kbit/s: B of the seventh"),
-            ("b7", "kbit/s: B of the eighth"),
-            ("r0", "kbit/s: R of the first virtual path to the first peer (record_rates)"),
-            ("r1", "kbit/s: R of the second"),
-            ("r2", "kbit/s: R of the third"),
-            ("r3", "kbit/s: R of the fourth"),
-            ("r4", "kbit/s: R of the fifth"),
-            ("r5", "kbit/s: R of the sixth"),
-            ("r6", "kbit/s: R of the seventh"),
-            ("r7", "kbit/s: R of the eighth"),
-        ],
+        series: Points::ALL,
         three_tiers: "tunnel ports are traced through all tiers, so a virtual path is a whole \
             path; one may be found through each core",
         compared: Some(Compared {

@@ -30,8 +30,9 @@
 //! - No pause before the first packet on a new path (optional in the ns-3 code): reordering shows as it is.
 
 use crate::{
-    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Kind, Needs, Packet, Policy, Rng, Rule, Sees, Shape, Sheet,
-    Sight, Way, sees::quantity,
+    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Kind, Listed, Needs, Packet, Policy, Quantity, Rng, Rule,
+    Sees, Series, Shape, Sheet, Sight, Way,
+    sees::{quantity, series},
 };
 
 crate::choice! {
@@ -86,14 +87,13 @@ pub struct Bend {
     bent: Bent,
 }
 
-/// Why V has changed, if it has; numbered as the rules told.
+/// Why V has changed, if it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
 enum Bent {
     #[default]
-    Not = 0,
-    Marks = 2,
-    Timeout = 3,
+    Not,
+    Marks,
+    Timeout,
 }
 
 impl Bend {
@@ -101,7 +101,7 @@ impl Bend {
     /// ends with it.
     // F is computed once per round trip.
     #[inline]
-    pub fn acknowledged(&mut self, bytes: u64, marked: bool) -> Option<(u32, u32)> {
+    fn acknowledged(&mut self, bytes: u64, marked: bool) -> Option<(u32, u32)> {
         if self.ends_at == 0 {
             self.ends_at = self.sent;
         }
@@ -121,7 +121,7 @@ impl Bend {
     /// A round trip ended, congested or not: shall V change?
     // F > T in N round trips in a row.
     #[inline]
-    pub fn judge(&mut self, congested: bool) -> bool {
+    fn judge(&mut self, congested: bool) -> bool {
         self.congested = if congested { self.congested + 1 } else { 0 };
         self.congested >= self.patience
     }
@@ -139,6 +139,28 @@ pub struct FlowBender {
     on_timeout: bool,
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        Stays = Rule::Keeps("nothing has called for another V"),
+        First = Rule::Chooses("the flow's first packet: V drawn at random"),
+        Marked = Rule::Chooses("too many packets of a round trip were marked: another V"),
+        Timeout = Rule::Chooses("a timeout: another V"),
+    }
+
+    /// What it looks at of a flow.
+    enum OfFlow: Quantity {
+        Acked = quantity("acked", "packets", "acknowledgements of the round trip under way"),
+        Marked = quantity("marked", "packets", "the marked ones of them"),
+        Congested = quantity("congested", "round trips", "congested ones in a row"),
+    }
+
+    /// Its series.
+    enum Points: Series {
+        Bent = series("bent", "tag: a flow's V from now on"),
+    }
+}
+
 impl Policy for FlowBender {
     const SHEET: Sheet = Sheet {
         name: "flowbender",
@@ -146,7 +168,7 @@ impl Policy for FlowBender {
         source: "Kabbani et al., CoNEXT 2014",
         unit: "flow",
         told: &["how many paths there are (unless values says it)"],
-        series: &[("bent", "tag: a flow's V from now on")],
+        series: Points::ALL,
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["ECN marks", "timeouts"],
@@ -156,20 +178,7 @@ impl Policy for FlowBender {
             pick: "O(1)",
             update: "O(1) per ACK",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Keeps("nothing has called for another V"),
-                Rule::Chooses("the flow's first packet: V drawn at random"),
-                Rule::Chooses("too many packets of a round trip were marked: another V"),
-                Rule::Chooses("a timeout: another V"),
-            ],
-            flow: &[
-                quantity("acked", "packets", "acknowledgements of the round trip under way"),
-                quantity("marked", "packets", "the marked ones of them"),
-                quantity("congested", "round trips", "congested ones in a row"),
-            ],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);
@@ -195,10 +204,15 @@ impl Policy for FlowBender {
     }
 
     fn sees(&self, _: &Cx<'_, Self>, flow: &Bend, _: &Packet, sight: &mut Sight<'_>) {
-        sight.rule(if flow.patience == 0 { 1 } else { flow.bent as usize });
-        for (quantity, count) in [flow.total, flow.marked, u32::from(flow.congested)].into_iter().enumerate() {
-            sight.flow(quantity, f64::from(count));
-        }
+        sight.rule(match flow.bent {
+            _ if flow.patience == 0 => Why::First,
+            Bent::Not => Why::Stays,
+            Bent::Marks => Why::Marked,
+            Bent::Timeout => Why::Timeout,
+        });
+        sight.flow(OfFlow::Acked, f64::from(flow.total));
+        sight.flow(OfFlow::Marked, f64::from(flow.marked));
+        sight.flow(OfFlow::Congested, f64::from(flow.congested));
     }
 
     #[inline]
@@ -257,7 +271,7 @@ impl FlowBender {
         flow.v = other(flow.v, flow.values, self.change, cx.rng);
         flow.congested = 0;
         flow.patience = self.patience(cx.rng);
-        cx.out.record(0, f64::from(flow.v));
+        cx.out.record(Points::Bent, f64::from(flow.v));
     }
 }
 

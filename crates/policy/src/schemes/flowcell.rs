@@ -13,8 +13,8 @@
 //! Departures: the paper does not say how its fixed schemes choose paths (random here, as in its model), nor what
 //! becomes of acknowledgements (the fabric's choice here).
 
-use crate::edge::cells::{CELL, Cell, Dispatch, Live, RULES};
-use crate::{AtHost, Aware, Compared, Cx, Kind, Needs, Packet, Policy, Sees, Sheet, Sight, Way};
+use crate::edge::cells::{Cell, Dispatch, Live, OfCell, Turn};
+use crate::{AtHost, Aware, Compared, Cx, Kind, Listed, Needs, Packet, Policy, Sees, Sheet, Sight, Way};
 
 crate::params! {
     /// The size, and how paths are chosen.
@@ -48,7 +48,7 @@ impl Policy for Flowcell {
             pick: "O(1)",
             update: "–",
         }),
-        sees: Sees { rules: RULES, flow: &CELL, ..Sees::NOTHING },
+        sees: Sees { rules: Turn::ALL, flow: OfCell::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     type Site = AtHost;

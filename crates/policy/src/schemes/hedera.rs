@@ -39,8 +39,9 @@ pub mod controller;
 
 use crate::config::Allowed;
 use crate::{
-    AtSwitch, Aware, Compared, Cx, FlowKey, Hooks, Key, Kind, Layout, Message, Needs, Out, Packet, Peers, Policy, Port,
-    Rule, Sees, Shape, Sheet, Sight, Span, SwitchView, Tier, To, Way, sees::quantity,
+    AtSwitch, Aware, Compared, Cx, FlowKey, Hooks, Key, Kind, Layout, Listed, Message, Needs, Out, Packet, Peers,
+    Policy, Port, Quantity, Rule, Sees, Series, Shape, Sheet, Sight, Span, SwitchView, Tier, To, Way,
+    sees::{quantity, series},
 };
 use controller::{Elephant, NOWHERE, Told, estimate, first_fit, forget, note};
 
@@ -142,6 +143,27 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at * 4..at * 4 + 4)?.try_into().ok()?))
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        Hashed = Rule::Keeps("no large flow that was placed, or not at its first leaf: by a hash of the header"),
+        Placed = Rule::Follows("a large flow: by the port that the controller gave it"),
+        NoLonger = Rule::Chooses("it is no large flow any more: back to the port of its hash"),
+    }
+
+    /// What it looks at of a flow.
+    enum OfFlow: Quantity {
+        Sent = quantity("sent", "bytes", "by the flow in this interval of the controller"),
+        Large = quantity("large", "bytes", "in an interval that make a flow large"),
+    }
+
+    /// Its series.
+    enum Points: Series {
+        Elephants = series("elephants", "large flows that the controller has heard of, at each placement"),
+        Placed = series("placed", "large flows that have a path of their own, at each placement"),
+    }
+}
+
 impl Policy for Hedera {
     const SHEET: Sheet = Sheet {
         name: "hedera",
@@ -150,10 +172,7 @@ impl Policy for Hedera {
         unit: "flow",
         tiers: &["leaf"],
         told: &["leaf of every host", "paths between leaves and what they can carry, by the controller"],
-        series: &[
-            ("elephants", "large flows that the controller has heard of, at each placement"),
-            ("placed", "large flows that have a path of their own, at each placement"),
-        ],
+        series: Points::ALL,
         three_tiers: "leaves place flows on uplinks, and aggregation switches hash by flow: \
             links at cores are in no reservation, where the authors' controller chooses the core",
         compared: Some(Compared {
@@ -165,18 +184,7 @@ impl Policy for Hedera {
             pick: "O(1)",
             update: "O(n · e²) for e large flows, per control loop",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Keeps("no large flow that was placed, or not at its first leaf: by a hash of the header"),
-                Rule::Follows("a large flow: by the port that the controller gave it"),
-                Rule::Chooses("it is no large flow any more: back to the port of its hash"),
-            ],
-            flow: &[
-                quantity("sent", "bytes", "by the flow in this interval of the controller"),
-                quantity("large", "bytes", "in an interval that make a flow large"),
-            ],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TIMER).and(Hooks::TICK);
@@ -221,17 +229,20 @@ impl Policy for Hedera {
 
     fn sees(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
         if !is_first(cx, packet) {
-            sight.rule(0);
+            sight.rule(Why::Hashed);
             return;
         }
         let own = cx.peers.stride * packet.src as usize;
         let slot = flow.slot.checked_sub(1).map(|slot| cx.peers.routes[own + usize::from(slot)].seen);
-        sight.flow(0, slot.filter(|seen| seen.is_of(packet.flow)).map_or(flow.bytes, |seen| seen.bytes) as f64);
-        sight.flow(1, self.least(&cx.view) as f64);
+        sight.flow(
+            OfFlow::Sent,
+            slot.filter(|seen| seen.is_of(packet.flow)).map_or(flow.bytes, |seen| seen.bytes) as f64,
+        );
+        sight.flow(OfFlow::Large, self.least(&cx.view) as f64);
         sight.rule(match slot {
-            Some(seen) if !seen.is_of(packet.flow) => 2,
-            Some(seen) => usize::from(seen.port > 0),
-            None => 0,
+            Some(seen) if !seen.is_of(packet.flow) => Why::NoLonger,
+            Some(seen) if seen.port > 0 => Why::Placed,
+            Some(_) | None => Why::Hashed,
         });
     }
 
@@ -396,8 +407,8 @@ impl Hedera {
         let view = cx.view;
         let told = Told { view: &view, host_rate: view.rate(Port(0)) };
         let (elephants, placed) = first_fit(slots, &told);
-        cx.out.record(0, f64::from(elephants));
-        cx.out.record(1, f64::from(placed));
+        cx.out.record(Points::Elephants, f64::from(elephants));
+        cx.out.record(Points::Placed, f64::from(placed));
         for leaf in 0..leaves(&cx.view, cx.peers.ids.len()) {
             self.tell(cx, leaf);
         }

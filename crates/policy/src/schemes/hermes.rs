@@ -6,7 +6,7 @@
 //!
 //! | algorithm or rule | function |
 //! |---|---|
-//! | Algorithm 1, class of a path; its table of corners | [`path::Route::class`], [`path::corner`] |
+//! | Algorithm 1, class of a path; its table of corners | [`path::Route::class`], `path::corner` |
 //! | Algorithm 1, blackholes: timeouts and nothing acknowledged | [`path::Route::timed_out`] |
 //! | Algorithm 1, silent drops: retransmissions without congestion | [`path::Route::judge_losses`] |
 //! | §3.1, probes: power of two choices and the best of before | [`probing::Peer::round`] |
@@ -66,8 +66,8 @@ mod told;
 use crate::config::Allowed;
 pub use crate::edge::delay::Delay;
 use crate::{
-    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy,
-    Shape, Sheet, Sight, Span, Time, Way, edge,
+    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Kind, Layout, Listed, Message, Needs, Packet, Peers, Phase,
+    Policy, Series, Shape, Sheet, Sight, Span, Time, Way, edge, sees::series,
 };
 use path::{Crossing, Limits, Meter, Route, Senses};
 use probing::{ENTRY, News, Peer, Role};
@@ -213,12 +213,16 @@ pub struct Hermes {
 /// Defaults of T_RTT_low and T_RTT_high, µs above the base.
 const T_RTT_US: [f64; 2] = [20.0, 140.0];
 
-/// Series: a flow's new way, and the way that is held to have failed.
-const REROUTED: u16 = 0;
-const FAILED: u16 = 1;
-
 /// Bytes of headers below a message's body: Ethernet, IP, UDP.
 const BELOW: u32 = 42;
+
+crate::listed! {
+    /// Its series.
+    enum Points: Series {
+        Rerouted = series("rerouted", "path: where a flow moves to, away from a congested one"),
+        Failed = series("failed", "path: held to have failed from now on"),
+    }
+}
 
 impl Policy for Hermes {
     const SHEET: Sheet = Sheet {
@@ -232,10 +236,7 @@ impl Policy for Hermes {
             "path rate, and rate of its link",
             "a common clock (delay = one_way)",
         ],
-        series: &[
-            ("rerouted", "path: where a flow moves to, away from a congested one"),
-            ("failed", "path: held to have failed from now on"),
-        ],
+        series: Points::ALL,
         compared: Some(Compared {
             aware: Aware::Shared,
             senses: &["delays of ACKs and probes", "ECN marks", "losses"],

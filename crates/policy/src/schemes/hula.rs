@@ -42,8 +42,8 @@ use crate::config::FLOWLET_GAP;
 use crate::fabric::dre::{full_register, quantised};
 use crate::flowlet::{self, Flowlet};
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy, Port, Rule, Sees,
-    Shape, Sheet, Sight, Span, Tier, Time, To, Way,
+    AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Listed, Message, Needs, Packet, Peers, Phase, Policy, Port,
+    Quantity, Rule, Sees, Shape, Sheet, Sight, Span, Tier, Time, To, Way,
     sees::{quantity, us_since},
 };
 
@@ -137,6 +137,26 @@ pub struct Hula {
     same_hop: SameHop,
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
+        Best = Rule::Chooses("a new flowlet: by the best hop that probes have told of"),
+        Hashed = Rule::Chooses("a new flowlet, and no probe has told of a hop: by a hash of the header"),
+    }
+
+    /// What it looks at of a flow.
+    enum OfFlow: Quantity after flowlet::Told {
+        BestUse = quantity("best_use", "of 255", "use of the best path's busiest link, as the probe said"),
+        BestAge = quantity("best_age", "µs", "since the best hop was last told of"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Best = quantity("best", "", "1: the best hop"),
+    }
+}
+
 impl Policy for Hula {
     const SHEET: Sheet = Sheet {
         name: "hula",
@@ -153,21 +173,7 @@ impl Policy for Hula {
             pick: "O(n), to find its port in the group",
             update: "O(ports) per probe",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
-                Rule::Chooses("a new flowlet: by the best hop that probes have told of"),
-                Rule::Chooses("a new flowlet, and no probe has told of a hop: by a hash of the header"),
-            ],
-            flow: &[
-                flowlet::TOLD[0],
-                flowlet::TOLD[1],
-                quantity("best_use", "of 255", "use of the best path's busiest link, as the probe said"),
-                quantity("best_age", "µs", "since the best hop was last told of"),
-            ],
-            way: &[quantity("best", "", "1: the best hop")],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     const HOOKS: Hooks = Hooks::EGRESS.and(Hooks::MESSAGE).and(Hooks::TICK);
@@ -206,16 +212,16 @@ impl Policy for Hula {
         flowlet.tell(sight, cx.now, self.gap);
         let (candidates, best) = (cx.view.candidates, cx.peers.here().0);
         if best.port.is_some() {
-            sight.flow(2, f64::from(best.util));
-            sight.flow(3, us_since(Some(best.at), cx.now));
+            sight.flow(OfFlow::BestUse, f64::from(best.util));
+            sight.flow(OfFlow::BestAge, us_since(Some(best.at), cx.now));
         }
         for (way, &port) in candidates.iter().enumerate() {
-            sight.way(way, 0, f64::from(best.port == Some(port)));
+            sight.way(way, OfWay::Best, f64::from(best.port == Some(port)));
         }
         sight.rule(match best.port {
-            _ if flowlet.goes_on(cx.now, self.gap) && candidates.contains(&flowlet.to) => 0,
-            Some(port) if candidates.contains(&port) => 1,
-            _ => 2,
+            _ if flowlet.goes_on(cx.now, self.gap) && candidates.contains(&flowlet.to) => Why::GoesOn,
+            Some(port) if candidates.contains(&port) => Why::Best,
+            _ => Why::Hashed,
         });
     }
 

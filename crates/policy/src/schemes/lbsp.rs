@@ -51,8 +51,8 @@ pub mod table;
 
 use crate::tree::{Spot, Tree};
 use crate::{
-    AtSwitch, Aware, Change, Compared, Cx, Hooks, Layout, Message, Needs, Packet, Peers, Policy, Port, Rule, Sees,
-    Shape, Sheet, Span, Tier, To, Uneven, Way,
+    AtSwitch, Aware, Change, Compared, Cx, Hooks, Layout, Listed, Message, Needs, Packet, Peers, Policy, Port, Rule,
+    Sees, Series, Shape, Sheet, Span, Tier, To, Uneven, Way, sees::series,
 };
 use failures::{ESCALATION, ESCALATION_BYTES, Escalation, FAILURE, FAILURE_BYTES, Failure, Known, MOST_KNOWN, State};
 use table::{MOST_UPLINKS, Place, Row, allowed, next_alive};
@@ -167,6 +167,13 @@ pub struct Lbsp {
     sample: Span,
 }
 
+crate::listed! {
+    /// Its series.
+    enum Points: Series {
+        GroupGap = series("group_gap", "packets in the fullest link group of a switch, less those in the emptiest"),
+    }
+}
+
 impl Policy for Lbsp {
     const SHEET: Sheet = Sheet {
         name: "lbsp",
@@ -175,7 +182,7 @@ impl Policy for Lbsp {
         unit: "packet",
         tiers: &["leaf", "aggregation"],
         told: &["numbering of the fat-tree", "state of its own links"],
-        series: &[("group_gap", "packets in the fullest link group of a switch, less those in the emptiest")],
+        series: Points::ALL,
         three_tiers: "leaves and aggregation switches choose within groups of their links up, \
             and cores have no choice; it needs three tiers",
         compared: Some(Compared {
@@ -328,7 +335,7 @@ impl Policy for Lbsp {
         let packets = &packets[..groups];
         let most = packets.iter().max().copied().unwrap_or(0);
         let least = packets.iter().min().copied().unwrap_or(0);
-        cx.out.record(0, f64::from(most - least));
+        cx.out.record(Points::GroupGap, f64::from(most - least));
         if self.input_port == InputPort::Migrate {
             for (group, migrated) in cx.node.migrated[..groups].iter_mut().enumerate() {
                 *migrated = migrate(*migrated, down, packets[group], packets[(group + 1) % groups], self.delta);

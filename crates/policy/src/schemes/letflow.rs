@@ -21,7 +21,8 @@
 use crate::config::FLOWLET_GAP;
 use crate::flowlet::{self, Flowlet};
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Policy, Rule, Sees, Shape, Sheet, Sight, Span, Way,
+    AtSwitch, Aware, Compared, Cx, Kind, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape, Sheet, Sight, Span,
+    Way,
 };
 
 crate::params! {
@@ -39,6 +40,19 @@ pub struct LetFlow {
     gap: Span,
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
+        Drawn = Rule::Chooses(
+            "no packet of the flow passed within the flowlet gap: a new flowlet, its uplink drawn at random",
+        ),
+        Gone = Rule::Chooses(
+            "its flowlet goes on, but its uplink is none for this leaf any more: another one is drawn",
+        ),
+    }
+}
+
 impl Policy for LetFlow {
     const SHEET: Sheet = Sheet {
         name: "letflow",
@@ -54,19 +68,7 @@ impl Policy for LetFlow {
             pick: "O(n), to find its port in the group",
             update: "–",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
-                Rule::Chooses(
-                    "no packet of the flow passed within the flowlet gap: a new flowlet, its uplink drawn at random",
-                ),
-                Rule::Chooses(
-                    "its flowlet goes on, but its uplink is none for this leaf any more: another one is drawn",
-                ),
-            ],
-            flow: flowlet::TOLD,
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, flow: flowlet::Told::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     const NS3_SHARES_FLOWLETS: bool = true;
@@ -86,9 +88,9 @@ impl Policy for LetFlow {
     fn sees(&self, cx: &Cx<'_, Self>, flowlet: &Flowlet, _: &Packet, sight: &mut Sight<'_>) {
         flowlet.tell(sight, cx.now, self.gap);
         sight.rule(match () {
-            () if !flowlet.goes_on(cx.now, self.gap) => 1,
-            () if cx.view.candidates.contains(&flowlet.to) => 0,
-            () => 2,
+            () if !flowlet.goes_on(cx.now, self.gap) => Why::Drawn,
+            () if cx.view.candidates.contains(&flowlet.to) => Why::GoesOn,
+            () => Why::Gone,
         });
     }
 

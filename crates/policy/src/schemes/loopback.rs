@@ -20,7 +20,7 @@
 //! `release = "timer"` everything that arrives while a packet is held is held behind it, so a flow on one path must show
 //! no arrival out of order; with `"packet"` exactly one packet overtakes those held.
 
-use crate::{Device, FlowKey, Key, Out, Span, Time, Wire};
+use crate::{Device, FlowKey, Key, Out, Series, Span, Time, Wire, sees::series};
 
 mod host;
 mod switch;
@@ -168,11 +168,12 @@ numbered! {
 pub(crate) const COUNTS: usize = Count::TABLE.len();
 
 /// The series of both schemes: `violation`, then the counts.
-pub const SERIES: &[(&str, &str)] = &{
-    let mut all = [("violation", "number of the broken rule"); COUNTS + 1];
+pub const SERIES: &[Series] = &{
+    let mut all = [series("violation", "number of the broken rule"); COUNTS + 1];
     let mut i = 0;
     while i < COUNTS {
-        all[i + 1] = Count::TABLE[i];
+        let (name, meaning) = Count::TABLE[i];
+        all[i + 1] = series(name, meaning);
         i += 1;
     }
     all
@@ -216,7 +217,7 @@ impl Witness {
     fn check(&mut self, kept: bool, rule: Rule, out: &mut Out<'_>) {
         if !kept {
             self.add(Count::Violation);
-            out.record(0, rule as usize as f64);
+            out.record_at(0, rule as usize as f64);
         }
     }
 
@@ -237,7 +238,7 @@ impl Witness {
         for (i, (count, published)) in self.counts.iter().zip(&mut self.published).enumerate() {
             if count != published {
                 *published = *count;
-                out.record(i as u16 + 1, *count as f64);
+                out.record_at(i as u16 + 1, *count as f64);
             }
         }
     }
@@ -421,8 +422,8 @@ mod tests {
 
     #[test]
     fn series_are_the_violation_and_all_counts() {
-        assert_eq!(SERIES[0].0, "violation");
-        assert_eq!(SERIES[Count::Violation as usize + 1].0, "violations");
+        assert_eq!(SERIES[0].name, "violation");
+        assert_eq!(SERIES[Count::Violation as usize + 1].name, "violations");
         assert_eq!(SERIES.len(), COUNTS + 1);
     }
 

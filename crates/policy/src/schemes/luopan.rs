@@ -39,8 +39,8 @@
 
 use crate::fabric::draw::draw;
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Device, Hooks, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy, Port,
-    Rule, Sees, Shape, Sheet, Sight, Span, Tier, To, Way, Wire, sees::quantity,
+    AtSwitch, Aware, Compared, Cx, Device, Hooks, Kind, Layout, Listed, Message, Needs, Packet, Peers, Phase, Policy,
+    Port, Quantity, Rule, Sees, Shape, Sheet, Sight, Span, Tier, To, Way, Wire, sees::quantity,
 };
 
 crate::choice! {
@@ -237,6 +237,27 @@ pub struct Luopan {
     header_bytes: u8,
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        GoesOn = Rule::Keeps("the cell goes on"),
+        Sampled = Rule::Chooses("a new cell: the shortest path of the latest samples"),
+        Drawn = Rule::Chooses("a new cell, and no sample has come back: a path drawn at random"),
+        Marked = Rule::Follows("the path was chosen at the first switch"),
+    }
+
+    /// What it looks at of a flow.
+    enum OfFlow: Quantity {
+        Sent = quantity("cell_sent", "bytes", "sent of the cell before this packet"),
+        SampledQueue = quantity("sampled_queue", "bytes", "what the queues of the shortest path sampled came to"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Sampled = quantity("sampled", "", "1: the shortest path sampled begins here"),
+    }
+}
+
 impl Policy for Luopan {
     const SHEET: Sheet = Sheet {
         name: "luopan",
@@ -253,20 +274,7 @@ impl Policy for Luopan {
             pick: "O(1)",
             update: "O(d) per leaf and period",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Keeps("the cell goes on"),
-                Rule::Chooses("a new cell: the shortest path of the latest samples"),
-                Rule::Chooses("a new cell, and no sample has come back: a path drawn at random"),
-                Rule::Follows("the path was chosen at the first switch"),
-            ],
-            flow: &[
-                quantity("cell_sent", "bytes", "sent of the cell before this packet"),
-                quantity("sampled_queue", "bytes", "what the queues of the shortest path sampled came to"),
-            ],
-            way: &[quantity("sampled", "", "1: the shortest path sampled begins here")],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TICK);
@@ -317,19 +325,20 @@ impl Policy for Luopan {
 
     fn sees(&self, cx: &Cx<'_, Self>, cell: &Cell, packet: &Packet, sight: &mut Sight<'_>) {
         if cx.view.tier != Tier::Leaf || packet.in_port.0 >= cx.view.host_ports {
-            sight.rule(3);
+            sight.rule(Why::Marked);
             return;
         }
         let sampled = cx.peers.here().0;
-        sight.flow(0, cell.sent as f64);
+        sight.flow(OfFlow::Sent, cell.sent as f64);
         if let Some(&first) = sampled.path.ways().first() {
-            sight.flow(1, sampled.queue as f64);
-            (0..cx.view.candidates.len()).for_each(|way| sight.way(way, 0, f64::from(way == usize::from(first))));
+            sight.flow(OfFlow::SampledQueue, sampled.queue as f64);
+            (0..cx.view.candidates.len())
+                .for_each(|way| sight.way(way, OfWay::Sampled, f64::from(way == usize::from(first))));
         }
         sight.rule(match sampled.path.ways() {
-            _ if self.goes_on(cell, packet) => 0,
-            [] => 2,
-            _ => 1,
+            _ if self.goes_on(cell, packet) => Why::GoesOn,
+            [] => Why::Drawn,
+            _ => Why::Sampled,
         });
     }
 

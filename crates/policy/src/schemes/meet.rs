@@ -76,8 +76,9 @@ use crate::edge::delay::Delay;
 use crate::edge::pieces::{self, Piece};
 use crate::flowlet::{self, Flowlet};
 use crate::{
-    AtHost, Aware, Compared, Cx, Device, Event, Feedback, Hooks, HostView, Key, Kind, Layout, Message, Needs, Packet,
-    Peers, Phase, Policy, Rule, Sees, Shape, Sheet, Sight, Span, Time, Way, sees::quantity,
+    AtHost, Aware, Compared, Cx, Device, Event, Feedback, Hooks, HostView, Key, Kind, Layout, Listed, Message, Needs,
+    Packet, Peers, Phase, Policy, Quantity, Rule, Sees, Series, Shape, Sheet, Sight, Span, Time, Way,
+    sees::{quantity, series},
 };
 use congestion::{STEP, Score, congestion};
 use perception::{Peer, Probed, Route, choose};
@@ -153,23 +154,17 @@ crate::params! {
     }
 }
 
-/// Its series.
-const SERIES: &[(&str, &str)] = &[
-    (
-        "t_latency_us",
-        "µs from the sending of reports (mean) to the arrival of what was made of them, at a rack's last host",
-    ),
-    ("t_delay_us", "µs: T_update and that, the age of what a new view begins with"),
-    ("takeover_us", "µs without a broadcast after which this host became its rack's proxy"),
-    ("lost_probe", "way of a probe that was lost"),
-];
-
-/// Indices of [`SERIES`].
-mod series {
-    pub(crate) const T_LATENCY: u16 = 0;
-    pub(crate) const T_DELAY: u16 = 1;
-    pub(crate) const TAKEOVER: u16 = 2;
-    pub(crate) const LOST_PROBE: u16 = 3;
+crate::listed! {
+    /// Its series.
+    enum Points: Series {
+        TLatency = series(
+            "t_latency_us",
+            "µs from the sending of reports (mean) to the arrival of what was made of them, at a rack's last host",
+        ),
+        TDelay = series("t_delay_us", "µs: T_update and that, the age of what a new view begins with"),
+        Takeover = series("takeover_us", "µs without a broadcast after which this host became its rack's proxy"),
+        LostProbe = series("lost_probe", "way of a probe that was lost"),
+    }
 }
 
 /// Classes of messages.
@@ -240,6 +235,23 @@ impl Meet {
     }
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        GoesOn = Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
+        Unknown = Rule::Chooses("a new flowlet: nothing is known of the paths yet, one is drawn at random"),
+        Kept = Rule::Chooses("a new flowlet: its path is among the best and is kept"),
+        Drawn = Rule::Chooses("a new flowlet: one of the best paths, drawn among them"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Excess = quantity("excess", "µs", "delay above K that the path is taken to have (cubic mean); none if unknown"),
+        Heard = quantity("heard", "µs", "the same by the rack's data alone"),
+        Best = quantity("best", "", "1: no path is better"),
+    }
+}
+
 impl Policy for Meet {
     const SHEET: Sheet = Sheet {
         name: "meet",
@@ -252,7 +264,7 @@ impl Policy for Meet {
             "the hosts of its rack, in one order",
             "a common clock (sample = one_way)",
         ],
-        series: SERIES,
+        series: Points::ALL,
         compared: Some(Compared {
             aware: Aware::Shared,
             senses: &["delays of data packets", "probes"],
@@ -262,21 +274,7 @@ impl Policy for Meet {
             pick: "O(1)",
             update: "O(1) per ACK; O(n) per period",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
-                Rule::Chooses("a new flowlet: nothing is known of the paths yet, one is drawn at random"),
-                Rule::Chooses("a new flowlet: its path is among the best and is kept"),
-                Rule::Chooses("a new flowlet: one of the best paths, drawn among them"),
-            ],
-            flow: flowlet::TOLD,
-            way: &[
-                quantity("excess", "µs", "delay above K that the path is taken to have (cubic mean); none if unknown"),
-                quantity("heard", "µs", "the same by the rack's data alone"),
-                quantity("best", "", "1: no path is better"),
-            ],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, flow: flowlet::Told::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::MESSAGE).and(Hooks::TIMER).and(Hooks::TICK);
@@ -308,7 +306,7 @@ impl Policy for Meet {
             all_peers: true,
             tick: self.t_update,
             phase: Phase::Random,
-            actions: packets + probes + SERIES.len() + 1,
+            actions: packets + probes + Points::ALL.len() + 1,
             bytes,
             ..Layout::default()
         }
@@ -329,15 +327,15 @@ impl Policy for Meet {
         flowlet.tell(sight, cx.now, self.gap);
         let (peer, routes) = cx.peers.here();
         sight.rule(match old {
-            Some(_) if flowlet.goes_on(cx.now, self.gap) => 0,
-            Some(way) if self.config.tie == Tie::Keep && (peer.tied == 0 || routes[way.index()].tied) => 2,
-            _ if peer.tied == 0 => 1,
-            _ => 3,
+            Some(_) if flowlet.goes_on(cx.now, self.gap) => Why::GoesOn,
+            Some(way) if self.config.tie == Tie::Keep && (peer.tied == 0 || routes[way.index()].tied) => Why::Kept,
+            _ if peer.tied == 0 => Why::Unknown,
+            _ => Why::Drawn,
         });
         for (way, route) in routes[..usize::from(ways)].iter().enumerate() {
-            sight.way(way, 0, route.score.excess_us());
-            sight.way(way, 1, route.heard.excess_us());
-            sight.way(way, 2, f64::from(route.tied));
+            sight.way(way, OfWay::Excess, route.score.excess_us());
+            sight.way(way, OfWay::Heard, route.heard.excess_us());
+            sight.way(way, OfWay::Best, f64::from(route.tied));
         }
     }
 
@@ -381,7 +379,7 @@ impl Policy for Meet {
             }
             Event::ProbeLost if is_path => {
                 if self.config.record {
-                    cx.out.record(series::LOST_PROBE, f64::from(way.0));
+                    cx.out.record(Points::LostProbe, f64::from(way.0));
                 }
                 if routes[way.index()].has_outdone(cx.now - self.patience(&cx.view)) {
                     return;

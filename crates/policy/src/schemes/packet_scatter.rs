@@ -11,7 +11,7 @@
 //! Every pointer starts at the first port, as in ns-2.
 
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Layout, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sheet, Sight, Way,
+    AtSwitch, Aware, Compared, Cx, Layout, Listed, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sheet, Sight, Way,
 };
 
 crate::choice! {
@@ -42,6 +42,13 @@ crate::params! {
 #[derive(Clone, Copy, Debug)]
 pub struct Rps;
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Drawn: Rule {
+        Always = Rule::Chooses("every packet: an uplink drawn at random"),
+    }
+}
+
 impl Policy for Rps {
     const SHEET: Sheet = Sheet {
         name: "rps",
@@ -57,7 +64,7 @@ impl Policy for Rps {
             pick: "O(1)",
             update: "–",
         }),
-        sees: Sees { rules: &[Rule::Chooses("every packet: an uplink drawn at random")], ..Sees::NOTHING },
+        sees: Sees { rules: Drawn::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     type Site = AtSwitch;
@@ -69,7 +76,7 @@ impl Policy for Rps {
     }
 
     fn sees(&self, _: &Cx<'_, Self>, _: &(), _: &Packet, sight: &mut Sight<'_>) {
-        sight.rule(0);
+        sight.rule(Drawn::Always);
     }
 
     #[inline]
@@ -98,6 +105,13 @@ impl Turn {
     }
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Next: Rule {
+        Always = Rule::Chooses("every packet: the next uplink in turn"),
+    }
+}
+
 impl Policy for PacketScatter {
     const SHEET: Sheet = Sheet {
         name: "packet_scatter",
@@ -113,7 +127,7 @@ impl Policy for PacketScatter {
             pick: "O(1)",
             update: "–",
         }),
-        sees: Sees { rules: &[Rule::Chooses("every packet: the next uplink in turn")], ..Sees::NOTHING },
+        sees: Sees { rules: Next::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     type Site = AtSwitch;
@@ -130,7 +144,7 @@ impl Policy for PacketScatter {
     }
 
     fn sees(&self, _: &Cx<'_, Self>, _: &(), _: &Packet, sight: &mut Sight<'_>) {
-        sight.rule(0);
+        sight.rule(Next::Always);
     }
 
     #[inline]

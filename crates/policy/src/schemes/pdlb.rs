@@ -57,11 +57,12 @@ pub(crate) mod classify;
 pub mod estimate;
 pub mod model;
 
-use crate::edge::cells::{CELL, Cell, Dispatch, Live, RULES};
+use crate::edge::cells::{Cell, Dispatch, Live, OfCell, Turn};
 use crate::edge::delay::Delay;
 use crate::{
-    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Needs, Packet, Params, Peers, Phase,
-    Policy, Sees, Shape, Sheet, Sight, Span, Time, To, Way, sees::quantity,
+    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, HostView, Kind, Layout, Listed, Needs, Packet, Params, Peers,
+    Phase, Policy, Quantity, Sees, Series, Shape, Sheet, Sight, Span, Time, To, Way,
+    sees::{quantity, series},
 };
 use classify::Classifier;
 use core::marker::PhantomData;
@@ -189,6 +190,19 @@ impl Variant for Published {
     }
 }
 
+crate::listed! {
+    /// What it looks at of a flow.
+    enum OfFlow: Quantity after OfCell {
+        BadPaths = quantity("bad_paths", "paths", "congested ones (N_b) behind the granularity in use"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Delay = quantity("delay", "µs", "what it measured last, or for how long nothing has come back"),
+        Dead = quantity("dead", "", "1: held to be dead"),
+    }
+}
+
 /// What the mechanism says of itself, whichever variant.
 pub(super) const SHEET: Sheet = Sheet {
     unit: "flowcell",
@@ -198,7 +212,7 @@ pub(super) const SHEET: Sheet = Sheet {
         "round-trip time of an empty path (how long to wait for a first answer)",
         "a common clock (delay = one_way)",
     ],
-    series: SERIES,
+    series: Points::ALL,
     compared: Some(Compared {
         aware: Aware::Paths,
         senses: &["delays of paths, by probes or ACKs"],
@@ -208,24 +222,21 @@ pub(super) const SHEET: Sheet = Sheet {
         pick: "O(1)",
         update: "O(1) per ACK; O(n + gran) per period and destination",
     }),
-    sees: Sees {
-        rules: RULES,
-        flow: &[CELL[0], CELL[1], quantity("bad_paths", "paths", "congested ones (N_b) behind the granularity in use")],
-        way: &[
-            quantity("delay", "µs", "what it measured last, or for how long nothing has come back"),
-            quantity("dead", "", "1: held to be dead"),
-        ],
-        ..Sees::NOTHING
-    },
+    sees: Sees { rules: Turn::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING },
     ..Sheet::AT_HOST
 };
 
-/// Its series.
-pub const SERIES: &[(&str, &str)] = &[
-    ("granularity", "packets: mean over the destinations with active flows and a plan, or the sender's"),
-    ("bad_paths", "paths: congested ones (N_b), mean over the same"),
-    ("probes", "probes sent at this tick"),
-];
+crate::listed! {
+    /// Its series.
+    enum Points: Series {
+        Granularity = series(
+            "granularity",
+            "packets: mean over the destinations with active flows and a plan, or the sender's",
+        ),
+        BadPaths = series("bad_paths", "paths: congested ones (N_b), mean over the same"),
+        Probes = series("probes", "probes sent at this tick"),
+    }
+}
 
 /// The mechanism, under the parameters of variant `V`.
 #[derive(Clone, Debug)]
@@ -287,7 +298,7 @@ impl<V: Variant> Policy for Adaptive<V> {
             Estimate::Probe => shape.hosts as usize * usize::from(shape.ways),
             Estimate::AckTimestamps | Estimate::AckShare => 0,
         };
-        let actions = probes + SERIES.len();
+        let actions = probes + Points::ALL.len();
         Layout { peers: Peers::Hosts, tick: self.period, phase: Phase::Random, actions, ..Layout::default() }
     }
 
@@ -296,12 +307,12 @@ impl<V: Variant> Policy for Adaptive<V> {
         let (peer, routes) = cx.peers.here();
         let live = Live { ways, dead: peer.dead, is_dead: |way| routes[usize::from(way)].dead };
         flow.tell(self.size(self.plan(peer, cx.node)), &live, sight);
-        sight.flow(2, peer.bad);
+        sight.flow(OfFlow::BadPaths, peer.bad);
         for (way, route) in routes[..usize::from(ways)].iter().enumerate() {
             if let Some(delay) = route.believed(cx.now) {
-                sight.way(way, 0, delay);
+                sight.way(way, OfWay::Delay, delay);
             }
-            sight.way(way, 1, f64::from(route.dead));
+            sight.way(way, OfWay::Dead, f64::from(route.dead));
         }
     }
 

@@ -34,8 +34,8 @@
 
 use crate::Way;
 use crate::{
-    AtHost, Aware, Compared, Cx, HostView, Kind, Layout, Needs, Packet, Policy, Rng, Rule, Sees, Shape, Sheet, Sight,
-    sees::quantity,
+    AtHost, Aware, Compared, Cx, HostView, Kind, Layout, Listed, Needs, Packet, Policy, Quantity, Rng, Rule, Sees,
+    Shape, Sheet, Sight, sees::quantity,
 };
 
 crate::choice! {
@@ -138,6 +138,26 @@ pub struct Presto {
     size: u32,
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        GoesOn = Rule::Keeps("the flowcell is not full: it goes on"),
+        First = Rule::Chooses("the flow's first packet: a path drawn at random"),
+        Full = Rule::Chooses("the flowcell is full: the next path in turn"),
+    }
+
+    /// What it looks at of a flow.
+    enum OfFlow: Quantity {
+        Sent = quantity("cell_sent", "packets or bytes", "of this flowcell so far, as count says"),
+        Size = quantity("cell_size", "packets or bytes", "a full flowcell"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Weight = quantity("weight", "", "told: its rate as a share of the fastest path's, if weights are in use"),
+    }
+}
+
 impl Policy for Presto {
     const SHEET: Sheet = Sheet {
         name: "presto",
@@ -154,19 +174,7 @@ impl Policy for Presto {
             pick: "O(1)",
             update: "–",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Keeps("the flowcell is not full: it goes on"),
-                Rule::Chooses("the flow's first packet: a path drawn at random"),
-                Rule::Chooses("the flowcell is full: the next path in turn"),
-            ],
-            flow: &[
-                quantity("cell_sent", "packets or bytes", "of this flowcell so far, as count says"),
-                quantity("cell_size", "packets or bytes", "a full flowcell"),
-            ],
-            way: &[quantity("weight", "", "told: its rate as a share of the fastest path's, if weights are in use")],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     type Site = AtHost;
@@ -190,17 +198,17 @@ impl Policy for Presto {
     fn sees(&self, cx: &Cx<'_, Self>, cell: &Cell, packet: &Packet, sight: &mut Sight<'_>) {
         let amount = self.amount(packet);
         sight.rule(match cell.stride {
-            0 => 1,
-            _ if continues_cell(cell.sent, amount, cell.size) => 0,
-            _ => 2,
+            0 => Why::First,
+            _ if continues_cell(cell.sent, amount, cell.size) => Why::GoesOn,
+            _ => Why::Full,
         });
         if cell.stride > 0 {
-            sight.flow(0, f64::from(cell.sent));
-            sight.flow(1, f64::from(cell.size));
+            sight.flow(OfFlow::Sent, f64::from(cell.sent));
+            sight.flow(OfFlow::Size, f64::from(cell.size));
         }
         if self.weights != Weights::Equal {
             for path in 0..cx.view.ways_to_host(packet.dst) {
-                sight.way(usize::from(path), 0, weight(&cx.view, packet.dst, path) as f64 / ONE as f64);
+                sight.way(usize::from(path), OfWay::Weight, weight(&cx.view, packet.dst, path) as f64 / ONE as f64);
             }
         }
     }

@@ -29,7 +29,8 @@
 use crate::edge::weighted::{Turns, WHOLE, share, take_turn};
 use crate::sees::quantity;
 use crate::{
-    AtHost, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Peers, Policy, Rule, Sees, Shape, Sheet, Sight, Way,
+    AtHost, Aware, Compared, Cx, Kind, Layout, Listed, Needs, Packet, Peers, Policy, Quantity, Rule, Sees, Shape,
+    Sheet, Sight, Way,
 };
 
 crate::params! {
@@ -69,6 +70,18 @@ impl Turns for Route {
 #[derive(Clone, Debug)]
 pub struct Proportional;
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        InTurn = Rule::Chooses("every packet: the path whose turn it is by the weights"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Weight = quantity("weight", "share", "of the packets, by the rates told; none before the first"),
+    }
+}
+
 impl Policy for Proportional {
     const SHEET: Sheet = Sheet {
         name: "proportional",
@@ -87,11 +100,7 @@ impl Policy for Proportional {
             pick: "O(n)",
             update: "once per host",
         }),
-        sees: Sees {
-            rules: &[Rule::Chooses("every packet: the path whose turn it is by the weights")],
-            way: &[quantity("weight", "share", "of the packets, by the rates told; none before the first")],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     type Site = AtHost;
@@ -107,11 +116,11 @@ impl Policy for Proportional {
     }
 
     fn sees(&self, cx: &Cx<'_, Self>, _: &(), packet: &Packet, sight: &mut Sight<'_>) {
-        sight.rule(0);
+        sight.rule(Why::InTurn);
         let (peer, routes) = cx.peers.here();
         let ways = cx.view.ways_to_host(packet.dst);
         for (way, route) in routes[..usize::from(ways)].iter().enumerate().filter(|_| peer.ready) {
-            sight.way(way, 0, f64::from(route.weight) / f64::from(WHOLE));
+            sight.way(way, OfWay::Weight, f64::from(route.weight) / f64::from(WHOLE));
         }
     }
 

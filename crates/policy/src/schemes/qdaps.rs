@@ -65,7 +65,7 @@ use crate::{
     AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Policy, Port, Rule, Sees, Sheet, Sight,
     sees::{quantity, us},
 };
-use crate::{Shape, Span, SwitchView, Tier, Time, Way};
+use crate::{Listed, Quantity, Shape, Span, SwitchView, Tier, Time, Way};
 
 pub mod released;
 
@@ -207,6 +207,30 @@ impl Qdaps {
     }
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        First = Rule::Chooses("nothing of the flow was seen before: the shortest queue"),
+        Ordered = Rule::Chooses("the shortest of the queues that keep it behind the packet before it"),
+        Longest = Rule::Chooses("no queue keeps it behind the packet before it: the longest"),
+        Shortest = Rule::Chooses("order costs too much: the shortest queue of all"),
+        InTurn = Rule::Chooses("an acknowledgement by the released rules: the next uplink in turn"),
+    }
+
+    /// What it looks at of a flow.
+    enum OfFlow: Quantity {
+        LastLeaves = quantity("last_leaves", "µs", "until the flow's packet before it has left this switch"),
+        Sent = quantity("sent", "bytes", "payload of the flow that has passed"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Leaves = quantity("leaves", "µs", "until it would have left by that uplink"),
+        KeepsOrder = quantity("keeps_order", "", "1: behind the packet before it; 0: perhaps not"),
+        Waiting = quantity("waiting", "packets", "in its queue there"),
+    }
+}
+
 impl Policy for Qdaps {
     const SHEET: Sheet = Sheet {
         name: "qdaps",
@@ -225,25 +249,7 @@ impl Policy for Qdaps {
             pick: "O(n)",
             update: "–",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Chooses("nothing of the flow was seen before: the shortest queue"),
-                Rule::Chooses("the shortest of the queues that keep it behind the packet before it"),
-                Rule::Chooses("no queue keeps it behind the packet before it: the longest"),
-                Rule::Chooses("order costs too much: the shortest queue of all"),
-                Rule::Chooses("an acknowledgement by the released rules: the next uplink in turn"),
-            ],
-            flow: &[
-                quantity("last_leaves", "µs", "until the flow's packet before it has left this switch"),
-                quantity("sent", "bytes", "payload of the flow that has passed"),
-            ],
-            way: &[
-                quantity("leaves", "µs", "until it would have left by that uplink"),
-                quantity("keeps_order", "", "1: behind the packet before it; 0: perhaps not"),
-                quantity("waiting", "packets", "in its queue there"),
-            ],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     type Site = AtSwitch;
@@ -267,9 +273,9 @@ impl Policy for Qdaps {
 
     fn sees(&self, cx: &Cx<'_, Self>, last: &Sent, packet: &Packet, sight: &mut Sight<'_>) {
         if last.seen {
-            sight.flow(0, us(last.leaves.since(cx.now)));
+            sight.flow(OfFlow::LastLeaves, us(last.leaves.since(cx.now)));
         }
-        sight.flow(1, last.bytes as f64);
+        sight.flow(OfFlow::Sent, last.bytes as f64);
         if self.rules == Rules::Released {
             self.tell_released(cx, last, packet, sight);
             return;
@@ -278,18 +284,18 @@ impl Policy for Qdaps {
         for (way, &port) in cx.view.candidates.iter().enumerate() {
             let queued = QueuedAt::at(&cx.view, cx.now, port, packet.wire, self.hops_from(cx.view.tier));
             let keeps = queued.keeps_order(last);
-            sight.way(way, 0, us(queued.leaves.since(cx.now)));
-            sight.way(way, 1, f64::from(keeps));
-            sight.way(way, 2, f64::from(cx.view.queue_packets(Port(port))));
+            sight.way(way, OfWay::Leaves, us(queued.leaves.since(cx.now)));
+            sight.way(way, OfWay::KeepsOrder, f64::from(keeps));
+            sight.way(way, OfWay::Waiting, f64::from(cx.view.queue_packets(Port(port))));
             (shortest, longest) = (shortest.min(queued.leaves), longest.max(queued.leaves));
             ordered = if keeps { ordered.min(queued.leaves) } else { ordered };
         }
         let chosen = if ordered == Time::NEVER { longest } else { ordered };
         sight.rule(match () {
-            () if packet.kind == Kind::Data && self.reroutes(last.bytes, chosen, shortest) => 3,
-            () if !last.seen => 0,
-            () if ordered == Time::NEVER => 2,
-            () => 1,
+            () if packet.kind == Kind::Data && self.reroutes(last.bytes, chosen, shortest) => Why::Shortest,
+            () if !last.seen => Why::First,
+            () if ordered == Time::NEVER => Why::Longest,
+            () => Why::Ordered,
         });
     }
 

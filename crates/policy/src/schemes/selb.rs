@@ -79,7 +79,7 @@ use crate::{
     AtSwitch, Aware, Change, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy,
     Port, Queue, Sheet, Sight,
 };
-use crate::{Shape, Span, Tier, Verdict, Way};
+use crate::{Listed, Series, Shape, Span, Tier, Verdict, Way, sees::series};
 use kmeans::{MOST_K, Start};
 use source::{Progress, Source, hashed};
 use uplinks::{Survey, Threshold, Uplink, survey};
@@ -175,22 +175,16 @@ pub struct Selb {
     header_bytes: u8,
 }
 
-const REROUTES: u16 = reorder::SERIES.len() as u16;
-const BACKUP: u16 = REROUTES + 1;
-const CONGESTED: u16 = REROUTES + 2;
-const CHANGED: u16 = REROUTES + 3;
-const KEPT: u16 = REROUTES + 4;
-
-/// ConWeave's, then SELB's own.
-const SERIES: [(&str, &str); reorder::SERIES.len() + 5] = {
-    let mut all = reorder::series::<{ reorder::SERIES.len() + 5 }>();
-    all[REROUTES as usize] = ("reroutes", "uplink that a flow moved to behind its TAIL");
-    all[BACKUP as usize] = ("backup_reroutes", "the same, where its cluster was congested: the shortest queue");
-    all[CONGESTED as usize] = ("congested_paths", "uplinks congested at a measurement, where that has changed");
-    all[CHANGED as usize] = ("cluster_changes", "uplinks whose cluster a measurement has changed, if any");
-    all[KEPT as usize] = ("kept", "uplink that a flow must keep, for it found no reorder queue");
-    all
-};
+crate::listed! {
+    /// Its series.
+    enum Points: Series after reorder::Points {
+        Reroutes = series("reroutes", "uplink that a flow moved to behind its TAIL"),
+        Backup = series("backup_reroutes", "the same, where its cluster was congested: the shortest queue"),
+        Congested = series("congested_paths", "uplinks congested at a measurement, where that has changed"),
+        Changed = series("cluster_changes", "uplinks whose cluster a measurement has changed, if any"),
+        Kept = series("kept", "uplink that a flow must keep, for it found no reorder queue"),
+    }
+}
 
 /// A row this old says no more than no row (conweave-ns3 forgets after 2 ms).
 const REMEMBER: Span = Span::from_ms(2);
@@ -203,7 +197,7 @@ impl Policy for Selb {
         unit: "part of a flow",
         tiers: &["leaf"],
         told: &["leaf of every host", "rates of its own links"],
-        series: &SERIES,
+        series: Points::ALL,
         three_tiers: "leaves classify and choose uplinks, and aggregation switches hash by \
             flow: a path is an uplink; the paper has two tiers only",
         compared: Some(Compared {
@@ -321,7 +315,7 @@ impl Policy for Selb {
             CLEAR => source.progress = Progress::Cleared,
             NO_QUEUE if cx.now >= source.kept_until => {
                 source.kept_until = cx.now + self.keep;
-                cx.out.record(KEPT, f64::from(body.way.0));
+                cx.out.record(Points::Kept, f64::from(body.way.0));
             }
             _ => {}
         }
@@ -340,10 +334,10 @@ impl Policy for Selb {
         let means = (self.k, self.start, &mut *cx.rng);
         let new = survey(uplinks, first, &moment, (self.monitor, &self.threshold), means);
         if new.congested != old.congested {
-            cx.out.record(CONGESTED, f64::from(new.congested));
+            cx.out.record(Points::Congested, f64::from(new.congested));
         }
         if new.changed > 0 {
-            cx.out.record(CHANGED, f64::from(new.changed));
+            cx.out.record(Points::Changed, f64::from(new.changed));
         }
         *cx.node = new;
     }

@@ -36,8 +36,8 @@
 pub(crate) mod red;
 
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Hooks, Layout, Needs, Packet, Peers, Policy, Port, Rule, Sees, Shape, Sheet, Sight,
-    Tier, Way, Wire, config,
+    AtSwitch, Aware, Compared, Cx, Hooks, Layout, Listed, Needs, Packet, Peers, Policy, Port, Rule, Sees, Shape, Sheet,
+    Sight, Tier, Way, Wire, config,
 };
 use red::{Law, Red};
 
@@ -94,6 +94,13 @@ pub struct Sred {
     max_packets: f64,
 }
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        Drawn = Rule::Chooses("every packet: an uplink drawn at random"),
+    }
+}
+
 impl Policy for Sred {
     const SHEET: Sheet = Sheet {
         name: "sred",
@@ -110,7 +117,7 @@ impl Policy for Sred {
             pick: "O(1)",
             update: "O(1) per packet",
         }),
-        sees: Sees { rules: &[Rule::Chooses("every packet: an uplink drawn at random")], ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     const HOOKS: Hooks = Hooks::EGRESS;
@@ -143,7 +150,7 @@ impl Policy for Sred {
     }
 
     fn sees(&self, _: &Cx<'_, Self>, (): &(), _: &Packet, sight: &mut Sight<'_>) {
-        sight.rule(0);
+        sight.rule(Why::Drawn);
     }
 
     #[inline]

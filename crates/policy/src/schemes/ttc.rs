@@ -29,8 +29,8 @@
 //!   moves the defaults of all.
 
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Needs, Packet, Policy, Port, Rng, Rule, Sees, Sheet, Sight, SwitchView, Tier, Way,
-    sees::quantity,
+    AtSwitch, Aware, Compared, Cx, Listed, Needs, Packet, Policy, Port, Quantity, Rng, Rule, Sees, Sheet, Sight,
+    SwitchView, Tier, Way, sees::quantity,
 };
 
 crate::params! {
@@ -46,6 +46,23 @@ crate::params! {
 #[derive(Clone, Copy, Debug)]
 pub struct Ttc {
     threshold: u64,
+}
+
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        Default = Rule::Chooses(
+            "the queue of the destination's own port is not longer than the other's by the threshold",
+        ),
+        Other = Rule::Chooses(
+            "the queue of the destination's own port is longer than that of the port drawn, by the threshold",
+        ),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Queue = quantity("queue", "bytes", "own queue at that uplink, if it was looked at"),
+    }
 }
 
 impl Policy for Ttc {
@@ -64,18 +81,7 @@ impl Policy for Ttc {
             pick: "O(1)",
             update: "–",
         }),
-        sees: Sees {
-            rules: &[
-                Rule::Chooses(
-                    "the queue of the destination's own port is not longer than the other's by the threshold",
-                ),
-                Rule::Chooses(
-                    "the queue of the destination's own port is longer than that of the port drawn, by the threshold",
-                ),
-            ],
-            way: &[quantity("queue", "bytes", "own queue at that uplink, if it was looked at")],
-            ..Sees::NOTHING
-        },
+        sees: Sees { rules: Why::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
     type Site = AtSwitch;
@@ -97,9 +103,9 @@ impl Policy for Ttc {
         let ways = self.two(&cx.view, packet, &mut cx.rng.clone());
         let [default, other] = ways.map(|way| queue(&cx.view, way));
         for way in ways {
-            sight.way(usize::from(way), 0, queue(&cx.view, way) as f64);
+            sight.way(usize::from(way), OfWay::Queue, queue(&cx.view, way) as f64);
         }
-        sight.rule(usize::from(leaves_default(default, other, self.threshold)));
+        sight.rule(if leaves_default(default, other, self.threshold) { Why::Other } else { Why::Default });
     }
 }
 

@@ -203,7 +203,7 @@ impl Net {
         if header.mark == Mark::Tail {
             self.outstanding.insert(flow, header.epoch);
             self.on.remove(&flow);
-            let series = ConWeave::SHEET.series.iter().position(|(series, _)| *series == "reroutes");
+            let series = ConWeave::SHEET.series.iter().position(|series| series.name == "reroutes");
             let moved =
                 |action: &Action| matches!(*action, Action::Record { series: s, .. } if Some(s as usize) == series);
             self.reroutes += u32::from(self.first.did.iter().any(moved));

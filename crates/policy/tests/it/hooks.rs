@@ -143,7 +143,7 @@ where
         three_tiers: P::SHEET.three_tiers,
         needs: P::SHEET.compared.map(|compared| compared.needs),
         in_trees: P::IN_TREES,
-        series: P::SHEET.series.iter().map(|(name, _)| *name).collect(),
+        series: P::SHEET.series.iter().map(|series| series.name).collect(),
         params: P::Config::PARAMS,
         sizes: [
             row::<P::Flow>("flow"),

@@ -58,7 +58,7 @@ fn hear(shell: &mut Shell<Selb>, class: u8, flow: u32, epoch: u8) {
 }
 
 fn recorded(shell: &Shell<Selb>, name: &str) -> Vec<f64> {
-    let wanted = Selb::SHEET.series.iter().position(|(known, _)| *known == name).expect("a series of SELB");
+    let wanted = Selb::SHEET.series.iter().position(|known| known.name == name).expect("a series of SELB");
     let value = |action: &Action| match action {
         Action::Record { series, value } if usize::from(*series) == wanted => Some(*value),
         _ => None,

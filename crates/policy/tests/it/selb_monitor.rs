@@ -159,7 +159,7 @@ fn per_packet_a_mark_fades_as_its_queue_drains() {
 }
 
 fn is_backup(action: &out::Action) -> bool {
-    let index = Selb::SHEET.series.iter().position(|(name, _)| *name == "backup_reroutes").expect("a series");
+    let index = Selb::SHEET.series.iter().position(|series| series.name == "backup_reroutes").expect("a series");
     matches!(action, out::Action::Record { series, .. } if usize::from(*series) == index)
 }
 

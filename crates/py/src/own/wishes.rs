@@ -117,7 +117,7 @@ impl Wishes {
     /// Adds a point to one of the scheme's own series, by its place in `series`.
     fn record(&self, series: usize, value: f64) -> PyResult<()> {
         within("series", series as u32, self.series as u32)?;
-        wish(0, |out| out.record(series as u16, value))
+        wish(0, |out| out.record_at(series as u16, value))
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn names(sim: &Sim) -> Vec<String> {
         let Some(bank) = bank else { return };
         names.resize(usize::from(from), String::new());
         let sheet = bank.sheet();
-        names.extend(sheet.series.iter().map(|(name, _)| format!("{}.{name}", sheet.name)));
+        names.extend(sheet.series.iter().map(|series| format!("{}.{}", sheet.name, series.name)));
     };
     scheme(EDGE_SERIES, sim.edge.as_ref());
     scheme(FABRIC_SERIES, Some(&sim.fabric));

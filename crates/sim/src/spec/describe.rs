@@ -263,7 +263,7 @@ fn describe_scheme(entry: &Entry) -> Value {
         "three_tiers": sheet.three_tiers,
         "unit": sheet.unit,
         "told": sheet.told,
-        "series": sheet.series.iter().map(|(name, doc)| format!("{name}: {doc}")).collect::<Vec<_>>(),
+        "series": sheet.series.iter().map(|series| format!("{}: {}", series.name, series.meaning)).collect::<Vec<_>>(),
         "sees": describe_sees(&sheet.sees),
         "rules": sheet.sees.rules.iter().map(|rule| rule.says()).collect::<Vec<_>>(),
         "compared": sheet.compared.map(describe_compared),

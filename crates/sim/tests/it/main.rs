@@ -58,6 +58,6 @@ mod ttc;
 
 // In their own place the files of the worked examples find these at the root of the policy crate.
 pub use spinewise_policy::{
-    AtHost, AtSwitch, Cx, Event, Feedback, Hooks, Kind, Layout, Packet, Policy, Port, Rng, Shape, Sheet, Span, Time,
-    Way, params, rows,
+    AtHost, AtSwitch, Cx, Event, Feedback, Hooks, Kind, Layout, Listed, Packet, Policy, Port, Rng, Series, Shape,
+    Sheet, Span, Time, Way, listed, params, rows, sees,
 };

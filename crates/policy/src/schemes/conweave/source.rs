@@ -73,43 +73,39 @@ pub struct Rules {
     pub no_good_path: NoGoodPath,
 }
 
-/// What is told of choices, by [`Turn`], and then of what is no turn of a known flow.
-pub const RULES: &[Rule] = &[
-    Rule::Chooses(
-        "silent for longer than θ_inactive, nothing of it is under way: to a path drawn that is not busy, if any",
-    ),
-    Rule::Keeps("a reroute of it found no reorder queue: it stays"),
-    Rule::Keeps("the answer or CLEAR has come in time: it stays, and opens an epoch"),
-    Rule::Chooses(
-        "no answer by the deadline: TAIL goes on its path, the next packets on one drawn that is not busy, if any",
-    ),
-    Rule::Keeps("an answer is awaited, or CLEAR, or its path may not be left: it stays"),
-    Rule::Follows("behind its TAIL: on the path that it was rerouted to"),
-    Rule::Chooses("a flow that starts: a path drawn that is not busy, if any"),
-    Rule::Keeps(
-        "not a data packet at its source leaf: by its path if that is a whole one, else by a hash of the header",
-    ),
-];
-const BEHIND_TAIL: usize = 5;
-/// Of [`RULES`]: the flow starts.
-pub(crate) const STARTS: usize = 6;
-/// Of [`RULES`]: its path or a hash decides.
-pub(crate) const BEHIND: usize = 7;
+crate::listed! {
+    /// Why a packet gets its way.
+    pub(crate) enum Why: Rule {
+        Silent = Rule::Chooses(
+            "silent for longer than θ_inactive, nothing of it is under way: to a path drawn that is not busy, if any",
+        ),
+        Kept = Rule::Keeps("a reroute of it found no reorder queue: it stays"),
+        Opens = Rule::Keeps("the answer or CLEAR has come in time: it stays, and opens an epoch"),
+        Late = Rule::Chooses(
+            "no answer by the deadline: TAIL goes on its path, the next packets on one drawn that is not busy, if any",
+        ),
+        GoesOn = Rule::Keeps("an answer is awaited, or CLEAR, or its path may not be left: it stays"),
+        BehindTail = Rule::Follows("behind its TAIL: on the path that it was rerouted to"),
+        Starts = Rule::Chooses("a flow that starts: a path drawn that is not busy, if any"),
+        Behind = Rule::Keeps(
+            "not a data packet at its source leaf: by its path if that is a whole one, else by a hash of the header",
+        ),
+    }
+}
 
-/// What a packet is to its flow; the numbers are places in [`RULES`].
+/// What a packet is to its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 enum Turn {
     /// The first after a silence.
-    Silent = 0,
+    Silent,
     /// The flow must keep its path.
-    Kept = 1,
+    Kept,
     /// It opens an epoch.
-    Opens = 2,
+    Opens,
     /// An answer is late.
-    Late = 3,
+    Late,
     /// Any other.
-    GoesOn = 4,
+    GoesOn,
 }
 
 impl Source {
@@ -125,16 +121,20 @@ impl Source {
         }
     }
 
-    /// Which of [`RULES`] holds for the flow's next data packet.
-    pub fn rule(&self, rules: &Rules, now: Time, may_leave: bool) -> usize {
+    /// Why the flow's next data packet gets its way, which [`Source::next`] is going to give it.
+    pub(super) fn rule(&self, rules: &Rules, now: Time, may_leave: bool) -> Why {
         match self.turn(rules, now, may_leave) {
-            Turn::Kept | Turn::GoesOn | Turn::Opens if self.rerouted && self.tail == self.last => BEHIND_TAIL,
-            turn => turn as usize,
+            Turn::Kept | Turn::GoesOn | Turn::Opens if self.rerouted && self.tail == self.last => Why::BehindTail,
+            Turn::Silent => Why::Silent,
+            Turn::Kept => Why::Kept,
+            Turn::Opens => Why::Opens,
+            Turn::Late => Why::Late,
+            Turn::GoesOn => Why::GoesOn,
         }
     }
 
     /// The flow's next data packet; `may_leave` its path, if an answer is late.
-    pub fn next(&mut self, rules: &Rules, now: Time, may_leave: bool, draw: impl FnOnce() -> Draw) -> Sent {
+    pub(super) fn next(&mut self, rules: &Rules, now: Time, may_leave: bool, draw: impl FnOnce() -> Draw) -> Sent {
         let turn = self.turn(rules, now, may_leave);
         self.last = now;
         match turn {

@@ -4,33 +4,37 @@ use super::discovery::{Found, Prober, draw_port};
 use super::header::{Header, Info, LONG_BYTES, NO_PATH, UDP_BYTES};
 use super::receiver::Arrivals;
 use super::sender::{Heard, Paths};
-use super::{
-    CEILINGS, DIED, Discovery, Ecn, Elab, FEEDBACK, FOUND, InitialRate, MOST_TOLD, PROBED, Peer, RATES, Route,
-};
-use super::{RECORDED, REFUSED, Refused, SENSED};
+use super::{Discovery, Ecn, Elab, FEEDBACK, InitialRate, MOST_TOLD, Peer, Points, Route};
+use super::{RATES, Refused};
 use crate::edge::weighted;
 use crate::sees::quantity;
-use crate::{Cx, Event, Feedback, HostView, Key, Kind, Packet, Rule, Sees, Sight, Span, Time, To, Way};
+use crate::{
+    Cx, Event, Feedback, HostView, Key, Kind, Listed, Packet, Quantity, Rule, Sees, Sight, Span, Time, To, Way,
+};
 
 /// Bytes below the body of a message: Ethernet, IP, UDP.
 const BELOW: u32 = 14 + 20 + UDP_BYTES as u32;
 /// Least Ethernet frame.
 const LEAST_FRAME: u32 = 64;
 
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        InTurn = Rule::Chooses("every packet: the virtual path whose turn it is by the shares"),
+        Burst = Rule::Chooses("a burst measures what a virtual path can carry: all its packets go there"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Ceiling = quantity("ceiling", "Mbit/s", "B_i: what the path is held to carry"),
+        Rate = quantity("rate", "Mbit/s", "R_i: what it carries for this pair, as last heard"),
+        Share = quantity("share", "of the packets", "w_i"),
+        Dead = quantity("dead", "", "1: given up for now"),
+    }
+}
+
 /// What is told of choices.
-pub(super) const SEES: Sees = Sees {
-    rules: &[
-        Rule::Chooses("every packet: the virtual path whose turn it is by the shares"),
-        Rule::Chooses("a burst measures what a virtual path can carry: all its packets go there"),
-    ],
-    way: &[
-        quantity("ceiling", "Mbit/s", "B_i: what the path is held to carry"),
-        quantity("rate", "Mbit/s", "R_i: what it carries for this pair, as last heard"),
-        quantity("share", "of the packets", "w_i"),
-        quantity("dead", "", "1: given up for now"),
-    ],
-    ..Sees::NOTHING
-};
+pub(super) const SEES: Sees = Sees { rules: Why::ALL, way: OfWay::ALL, ..Sees::NOTHING };
 
 impl Elab {
     /// What the operator has told is worked out once for each pair.
@@ -90,15 +94,15 @@ impl Elab {
         let in_use = &routes[..usize::from(peer.vps)];
         for (at, Route { vp, .. }) in in_use.iter().enumerate() {
             sight.offer(Way(vp.port));
-            sight.way(at, 0, f64::from(vp.ceiling) / 1e3);
-            sight.way(at, 1, f64::from(vp.rate) / 1e3);
-            sight.way(at, 2, f64::from(vp.weight) / f64::from(weighted::WHOLE));
-            sight.way(at, 3, f64::from(vp.state.dead));
+            sight.way(at, OfWay::Ceiling, f64::from(vp.ceiling) / 1e3);
+            sight.way(at, OfWay::Rate, f64::from(vp.rate) / 1e3);
+            sight.way(at, OfWay::Share, f64::from(vp.weight) / f64::from(weighted::WHOLE));
+            sight.way(at, OfWay::Dead, f64::from(vp.state.dead));
         }
         let begins = cx.now >= peer.explore && in_use.iter().any(|route| route.vp.explore <= cx.now);
         let goes_on = peer.burst.left > 0 && peer.burst.vp < peer.vps;
         let data = packet.kind == Kind::Data && packet.payload > 0;
-        sight.rule(usize::from(data && (begins || goes_on)));
+        sight.rule(if data && (begins || goes_on) { Why::Burst } else { Why::InTurn });
     }
 
     /// A packet is about to leave: its path, and its header.
@@ -182,7 +186,7 @@ impl Elab {
     #[cold]
     fn mourn(&self, paths: &mut Paths<'_>, now: Time, out: &mut crate::Out<'_>) {
         if let Some(at) = paths.in_use().iter().position(|route| route.vp.state.dead) {
-            out.record(DIED, at as f64);
+            out.record(Points::Died, at as f64);
         }
         if self.config.discovery == Discovery::Traceroute {
             paths.search_soon(now);
@@ -193,16 +197,15 @@ impl Elab {
     #[inline]
     fn note(&self, paths: &Paths<'_>, heard: Heard, info: &Info, rates: bool, out: &mut crate::Out<'_>) {
         if heard.sensed {
-            out.record(SENSED, heard.vp as f64);
+            out.record(Points::Sensed, heard.vp as f64);
         }
         if let Some(rate) = info.rate.filter(|_| heard.probed) {
-            out.record(PROBED, f64::from(self.config.rate_unit.kbps(rate)));
+            out.record(Points::Probed, f64::from(self.config.rate_unit.kbps(rate)));
         }
-        let at = heard.vp as u16;
-        if rates && at < RECORDED {
+        if let Some(&(ceiling, rate)) = RATES.get(heard.vp as usize).filter(|_| rates) {
             let vp = &paths.routes[heard.vp].vp;
-            out.record(CEILINGS + at, f64::from(vp.ceiling));
-            out.record(RATES + at, f64::from(vp.rate));
+            out.record(ceiling, f64::from(vp.ceiling));
+            out.record(rate, f64::from(vp.rate));
         }
     }
 
@@ -210,7 +213,7 @@ impl Elab {
     fn refuse(cx: &mut Cx<'_, Self>, refused: Refused) {
         let count = &mut cx.node.refused[refused as usize];
         *count = count.saturating_add(1);
-        cx.out.record(REFUSED, f64::from(refused as u8));
+        cx.out.record(Points::Refused, f64::from(refused as u8));
     }
 
     /// A probe of a search has come back, or has not.
@@ -230,7 +233,7 @@ impl Elab {
             paths.weigh(self, now);
         }
         if found == Found::End {
-            cx.out.record(FOUND, f64::from(paths.peer.vps));
+            cx.out.record(Points::Found, f64::from(paths.peer.vps));
         }
     }
 

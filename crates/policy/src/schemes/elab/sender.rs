@@ -190,7 +190,7 @@ impl Paths<'_> {
     /// The path of the next packet, and the burst it belongs to, if any (0: none).
     // ELAB §4.4.1: in turn by shares, anew for each packet.
     #[inline]
-    pub fn choose(&mut self, elab: &Elab, now: Time, carries_data: bool) -> (usize, u16) {
+    pub(super) fn choose(&mut self, elab: &Elab, now: Time, carries_data: bool) -> (usize, u16) {
         if carries_data {
             if now >= self.peer.explore {
                 self.begin_burst(elab, now);

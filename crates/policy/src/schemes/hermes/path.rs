@@ -303,7 +303,7 @@ impl Route {
 /// The corner of the table of sensing: how the share of marks compares with T_ECN, and the delay with its thresholds.
 // Hermes Algorithm 1: what equals a threshold is in between.
 #[inline]
-pub fn corner(marks: core::cmp::Ordering, low: bool, high: bool) -> Class {
+fn corner(marks: core::cmp::Ordering, low: bool, high: bool) -> Class {
     use core::cmp::Ordering::{Greater, Less};
     match marks {
         Less if low => Class::Good,

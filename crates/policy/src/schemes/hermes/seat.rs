@@ -4,7 +4,7 @@ use super::path::{Class, Crossing, Limits, Senses, nanoseconds};
 use super::probing::{News, put};
 use super::released::{self, ATTEMPTS, BETWEEN_ATTEMPTS, Record};
 use super::rerouting::{Margins, better, place};
-use super::{BELOW, Compat, Delay, FAILED, Flow, Hermes, REROUTED, Scale, Signals};
+use super::{BELOW, Compat, Delay, Flow, Hermes, Points, Scale, Signals};
 use crate::edge::pieces::{HEAD, Parcel};
 use crate::edge::rounds::Picks;
 use crate::{Cx, HostView, Span, Time, To, Way};
@@ -89,7 +89,7 @@ impl Hermes {
             let own = see(flow.way);
             if let Some(way) = better(ways, &own, self.margins(&limits), see, cx.rng) {
                 flow.way = way;
-                cx.out.record(REROUTED, f64::from(way.0));
+                cx.out.record(Points::Rerouted, f64::from(way.0));
             }
         }
     }
@@ -134,7 +134,7 @@ impl Hermes {
         if let Some(way) = released::choose(routes, Some(own), now, &limits, cx.rng).filter(|&way| way != own) {
             released::reassign(routes, old, way);
             (flow.way, flow.record) = (way, Record::new(now));
-            cx.out.record(REROUTED, f64::from(way.0));
+            cx.out.record(Points::Rerouted, f64::from(way.0));
         }
     }
 
@@ -155,7 +155,7 @@ impl Hermes {
                 route.sample(now, &crossing, &self.senses);
                 route.acknowledged();
                 if route.judge_losses(now, &limits, &self.senses) {
-                    cx.out.record(FAILED, f64::from(way.0));
+                    cx.out.record(Points::Failed, f64::from(way.0));
                 }
             }
             Compat::Ns3 => {
@@ -180,7 +180,7 @@ impl Hermes {
         match self.config.compat {
             Compat::Paper => {
                 if route.timed_out(now, &self.senses) {
-                    cx.out.record(FAILED, f64::from(way.0));
+                    cx.out.record(Points::Failed, f64::from(way.0));
                 }
             }
             Compat::Ns3 => released::timed_out(route, now, self.t1),
@@ -229,7 +229,7 @@ impl Hermes {
             Compat::Paper if news.lost && route.has_outdone(sent) => return false,
             Compat::Paper if news.lost => {
                 if route.probe_lost(now, &limits, &self.senses) {
-                    cx.out.record(FAILED, f64::from(way.0));
+                    cx.out.record(Points::Failed, f64::from(way.0));
                 }
             }
             Compat::Paper => {

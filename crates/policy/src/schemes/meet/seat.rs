@@ -2,7 +2,7 @@
 
 use super::congestion::{Score, Tally};
 use super::perception::{Probed, settle};
-use super::{Cx, Meet, Node, PROBE_TIMER, Probe, class, series};
+use super::{Cx, Meet, Node, PROBE_TIMER, Points, Probe, class};
 use crate::edge::pieces::{HEAD, Parcel, Piece, paths};
 use crate::edge::rack::{self, counterpart, hosts_of};
 use crate::edge::rounds::Picks;
@@ -66,11 +66,11 @@ impl Meet {
         let behind = (place + rack - of_proxy) % rack;
         if behind > 0 && self.serves(cx) && silent > self.silence() * u64::from(behind) {
             (cx.node.proxy, cx.node.term) = (cx.view.host, cx.node.term + 1);
-            self.record(cx, series::TAKEOVER, silent);
+            self.record(cx, Points::Takeover, silent);
         }
     }
 
-    fn record(&self, cx: &mut Cx<'_, Self>, series: u16, span: Span) {
+    fn record(&self, cx: &mut Cx<'_, Self>, series: Points, span: Span) {
         if self.config.record {
             cx.out.record(series, span.as_us_f64());
         }
@@ -188,9 +188,9 @@ impl Meet {
         self.settle_leaf(cx, last);
         if cx.node.place == Some(cx.node.rack - 1) && piece.first == 0 {
             let latency = cx.now.since(instant(&piece.head));
-            self.record(cx, series::T_LATENCY, latency);
+            self.record(cx, Points::TLatency, latency);
             // MEET §3.2: T_delay = T_update + T_latency.
-            self.record(cx, series::T_DELAY, self.t_update + latency);
+            self.record(cx, Points::TDelay, self.t_update + latency);
         }
     }
 

@@ -159,9 +159,12 @@ impl<V: Variant> Adaptive<V> {
         if self.config.record == Record::Off {
             return;
         }
-        for (index, &value) in values.iter().enumerate() {
-            if self.config.record == Record::Ticks || value != cx.node.recorded[index] {
-                cx.out.record(index as u16, value);
+        for (series, (value, last)) in [Points::Granularity, Points::BadPaths, Points::Probes]
+            .into_iter()
+            .zip(values.into_iter().zip(cx.node.recorded))
+        {
+            if self.config.record == Record::Ticks || value != last {
+                cx.out.record(series, value);
             }
         }
         cx.node.recorded = values;

@@ -21,7 +21,7 @@
 //! - A flow's last segment, if it is short, follows the rule of data; there it goes in turn.
 //! - A flow whose port has left the group begins anew.
 
-use super::{Choice, PS_BITS, Qdaps, Sent};
+use super::{Choice, OfWay, PS_BITS, Qdaps, Sent, Why};
 use crate::sees::us;
 use crate::{Cx, Kind, Packet, Port, Sight, Span, SwitchView, Time};
 
@@ -94,15 +94,15 @@ impl Qdaps {
             if keeps && order.is_some() {
                 ordered = Some(ordered.map_or(waiting, |least: u32| least.min(waiting)));
             }
-            sight.way(way, 0, us(cx.view.queueing_delay(Port(port))));
-            sight.way(way, 1, f64::from(keeps));
-            sight.way(way, 2, f64::from(waiting));
+            sight.way(way, OfWay::Leaves, us(cx.view.queueing_delay(Port(port))));
+            sight.way(way, OfWay::KeepsOrder, f64::from(keeps));
+            sight.way(way, OfWay::Waiting, f64::from(waiting));
         }
         sight.rule(match ordered {
-            _ if packet.kind == Kind::Ack => 4,
-            None => 0,
-            Some(waiting) if waiting > self.above => 3,
-            Some(_) => 1,
+            _ if packet.kind == Kind::Ack => Why::InTurn,
+            None => Why::First,
+            Some(waiting) if waiting > self.above => Why::Shortest,
+            Some(_) => Why::Ordered,
         });
     }
 }

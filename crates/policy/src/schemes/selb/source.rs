@@ -1,9 +1,9 @@
 //! SELB's source half: where a flow starts, and when and where to it is rerouted.
 
 use super::uplinks::{Moment, one_of, shortest};
-use super::{BACKUP, FirstPath, Flow, Header, Mark, Monitor, REROUTES, Selb, Stamp};
+use super::{FirstPath, Flow, Header, Mark, Monitor, Points, Selb, Stamp};
 use crate::sees::{quantity, us_since};
-use crate::{Cx, Kind, Packet, Port, Rule, Sees, Sight, Tier, Time, Way};
+use crate::{Cx, Kind, Listed, Packet, Port, Quantity, Rule, Sees, Sight, Tier, Time, Way};
 
 /// How far the present epoch of a flow is, at its source leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,63 +39,71 @@ pub(super) fn hashed(cx: &Cx<'_, Selb>, packet: &Packet) -> usize {
     packet.spread(cx.view.salt, cx.view.candidates.len() as u32) as usize
 }
 
-/// What is told of choices.
-pub(super) const SEES: Sees = Sees {
-    rules: &[
-        Rule::Keeps("its uplink's queue does not grow faster than θ: it stays"),
-        Rule::Chooses("a flow that starts, or was silent: an uplink drawn among those not congested"),
-        Rule::Chooses("a flow that starts, or was silent: by a hash of the header"),
-        Rule::Chooses(
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        Stays = Rule::Keeps("its uplink's queue does not grow faster than θ: it stays"),
+        Drawn = Rule::Chooses("a flow that starts, or was silent: an uplink drawn among those not congested"),
+        Hashed = Rule::Chooses("a flow that starts, or was silent: by a hash of the header"),
+        Leaves = Rule::Chooses(
             "its uplink's queue grows faster than θ: TAIL goes on it, the next packets on one of its class, else the shortest",
         ),
-        Rule::Follows("behind its TAIL: on the uplink that it was rerouted to"),
-        Rule::Keeps("it is being rerouted already: it stays until CLEAR has come"),
-        Rule::Keeps("an earlier reroute found no reorder queue: it stays"),
-        Rule::Keeps("not a data packet at its source leaf: by a hash of the header"),
-    ],
-    flow: &[quantity("silence", "µs", "since the flow's last packet here; none if there was none")],
-    way: &[
-        quantity("measured", "bytes", "own queue at that uplink when it was last measured"),
-        quantity("now", "bytes", "the same queue now, as the backup looks it up"),
-        quantity("class", "", "cluster of queue lengths, from the shortest on"),
-        quantity("congested", "", "1: it grew faster than θ"),
-    ],
-    ..Sees::NOTHING
-};
+        Behind = Rule::Follows("behind its TAIL: on the uplink that it was rerouted to"),
+        Rerouting = Rule::Keeps("it is being rerouted already: it stays until CLEAR has come"),
+        Kept = Rule::Keeps("an earlier reroute found no reorder queue: it stays"),
+        Elsewhere = Rule::Keeps("not a data packet at its source leaf: by a hash of the header"),
+    }
+
+    /// What it looks at of a flow.
+    enum OfFlow: Quantity {
+        Silence = quantity("silence", "µs", "since the flow's last packet here; none if there was none"),
+    }
+
+    /// What it looks at of a candidate.
+    enum OfWay: Quantity {
+        Measured = quantity("measured", "bytes", "own queue at that uplink when it was last measured"),
+        Now = quantity("now", "bytes", "the same queue now, as the backup looks it up"),
+        Class = quantity("class", "", "cluster of queue lengths, from the shortest on"),
+        Congested = quantity("congested", "", "1: it grew faster than θ"),
+    }
+}
+
+/// What is told of choices.
+pub(super) const SEES: Sees = Sees { rules: Why::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING };
 
 impl Selb {
     /// Tells what [`Selb::source`] is going to look at.
     pub(super) fn tell(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
         if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
-            sight.rule(7);
+            sight.rule(Why::Elsewhere);
             return;
         }
         let known = if let Flow::Source(source) = flow { Some(*source) } else { None };
         for (way, &port) in cx.view.candidates.iter().enumerate() {
             let uplink = &cx.ports[usize::from(port)];
-            sight.way(way, 0, uplink.length as f64);
-            sight.way(way, 1, cx.view.queue_bytes(Port(port)) as f64);
-            sight.way(way, 2, f64::from(uplink.cluster));
-            sight.way(way, 3, f64::from(self.is_congested(cx, port)));
+            sight.way(way, OfWay::Measured, uplink.length as f64);
+            sight.way(way, OfWay::Now, cx.view.queue_bytes(Port(port)) as f64);
+            sight.way(way, OfWay::Class, f64::from(uplink.cluster));
+            sight.way(way, OfWay::Congested, f64::from(self.is_congested(cx, port)));
         }
-        sight.flow(0, us_since(known.map(|source| source.last), cx.now));
+        sight.flow(OfFlow::Silence, us_since(known.map(|source| source.last), cx.now));
         let Some((source, _)) = self.active(cx, known) else {
-            sight.rule(if self.first_path == FirstPath::Ecmp { 2 } else { 1 });
+            sight.rule(if self.first_path == FirstPath::Ecmp { Why::Hashed } else { Why::Drawn });
             return;
         };
         // The last packet was its TAIL, by the clock of the header.
         let behind = source.progress != Progress::Settled && source.tail == Stamp::of(source.last);
         sight.rule(match () {
-            () if source.progress == Progress::Rerouted && !behind => 5,
+            () if source.progress == Progress::Rerouted && !behind => Why::Rerouting,
             () if source.progress != Progress::Rerouted
                 && cx.now >= source.kept_until
                 && self.is_congested(cx, source.port) =>
             {
-                3
+                Why::Leaves
             }
-            () if behind => 4,
-            () if cx.now < source.kept_until => 6,
-            () => 0,
+            () if behind => Why::Behind,
+            () if cx.now < source.kept_until => Why::Kept,
+            () => Why::Stays,
         });
     }
 
@@ -202,12 +210,12 @@ impl Selb {
             let length = |way: usize| view.queue_bytes(Port(view.candidates[way]));
             let shortest = shortest(n, cx.rng, length, Some(old));
             (shortest != old).then(|| {
-                cx.out.record(BACKUP, shortest as f64);
+                cx.out.record(Points::Backup, shortest as f64);
                 shortest
             })
         });
         if let Some(new) = new {
-            cx.out.record(REROUTES, new as f64);
+            cx.out.record(Points::Reroutes, new as f64);
         }
         new
     }

@@ -22,7 +22,7 @@ pub fn leaf(config: &Config, device: u32) -> Leaf {
 
 /// Points of a series that the last hook call recorded.
 pub fn points(shell: &Leaf, name: &str) -> Vec<f64> {
-    let index = ConWeave::SHEET.series.iter().position(|(series, _)| *series == name).expect("a series");
+    let index = ConWeave::SHEET.series.iter().position(|series| series.name == name).expect("a series");
     let value = |action: &Action| match action {
         Action::Record { series, value } if *series as usize == index => Some(*value),
         _ => None,

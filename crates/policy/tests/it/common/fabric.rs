@@ -164,7 +164,7 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
 
     /// Values of one of the scheme's series.
     pub fn series(&self, name: &str) -> Vec<f64> {
-        let index = P::SHEET.series.iter().position(|(known, _)| *known == name).expect("a series of the scheme");
+        let index = P::SHEET.series.iter().position(|known| known.name == name).expect("a series of the scheme");
         self.records.iter().filter(|(_, _, series, _)| *series == index as u16).map(|(_, _, _, value)| *value).collect()
     }
 

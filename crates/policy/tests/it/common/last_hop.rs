@@ -157,7 +157,7 @@ impl LastHop {
                     self.replies.push((flow, class, body));
                 }
                 Action::Record { series, .. } => {
-                    let name = ConWeave::SHEET.series[series as usize].0;
+                    let name = ConWeave::SHEET.series[series as usize].name;
                     *self.recorded.entry((flow, name)).or_default() += 1;
                 }
                 other => panic!("{other:?}"),

@@ -17,7 +17,10 @@
 //!
 //! Departures: labels have 16 bits for 20. A round ends with the acknowledgement of what had been sent when it began.
 
-use crate::{AtHost, Cx, Event, Feedback, Hooks, Kind, Layout, Packet, Policy, Rng, Shape, Sheet, Span, Time, Way};
+use crate::{
+    AtHost, Cx, Event, Feedback, Hooks, Kind, Layout, Listed, Packet, Policy, Rng, Series, Shape, Sheet, Span, Time,
+    Way, sees::series,
+};
 
 crate::params! {
     /// PLB's parameters.
@@ -75,6 +78,13 @@ impl Round {
     }
 }
 
+crate::listed! {
+    /// Its series.
+    enum Points: Series {
+        Bent = series("bent", "label: that of a flow from now on"),
+    }
+}
+
 /// Another flow label for flows that see marks.
 #[derive(Clone, Copy, Debug)]
 pub struct Plb {
@@ -91,7 +101,7 @@ impl Policy for Plb {
         summary: "flows marked for several rounds take another flow label, and so perhaps another path",
         source: "Qureshi et al., SIGCOMM 2022",
         unit: "flow",
-        series: &[("bent", "label: that of a flow from now on")],
+        series: Points::ALL,
         ..Sheet::AT_HOST
     };
     // Acknowledgements come to `feedback` with FEEDBACK, retransmissions and timeouts with LOSS.
@@ -172,5 +182,5 @@ fn label(rng: &mut Rng) -> u16 {
 fn bend(cx: &mut Cx<'_, Plb>, round: &mut Round) {
     let drawn = label(cx.rng);
     (round.label, round.congested) = (Some(drawn), 0);
-    cx.out.record(0, f64::from(drawn));
+    cx.out.record(Points::Bent, f64::from(drawn));
 }
