@@ -24,29 +24,12 @@ Only id, rank and op must be there, and columns may come in any order.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from spinewise.errors import SpecError
 from spinewise.interop.text import ns_text
-
-COLUMNS = (
-    "id",
-    "rank",
-    "op",
-    "peer",
-    "size_bytes",
-    "tag",
-    "duration_ns",
-    "requires",
-    "irequires",
-    "needs",
-    "unit",
-    "start_ns",
-    "batch",
-    "step",
-)
 
 Kind = Literal["send", "recv", "calc"]
 
@@ -87,26 +70,39 @@ class Operation:
     batch: int = 0
     step: int = 0
 
-    def row(self) -> str:
-        """Its line of the table."""
-        return ",".join(
-            (
-                self.id,
-                str(self.rank),
-                self.op,
-                "" if self.peer is None else str(self.peer),
-                "" if self.size_bytes is None else str(self.size_bytes),
-                str(self.tag) if self.tag else "",
-                "" if self.duration_ps is None else ns_text(self.duration_ps),
-                " ".join(self.requires),
-                " ".join(self.irequires),
-                "" if self.needs is None else str(self.needs),
-                str(self.unit) if self.unit else "",
-                ns_text(self.start_ps) if self.start_ps else "",
-                str(self.batch) if self.batch else "",
-                str(self.step) if self.step else "",
-            )
-        )
+
+def _some(number: int | None) -> str:
+    """A number; nothing where there is none."""
+    return "" if number is None else str(number)
+
+
+def _set(number: int) -> str:
+    """A number; nothing where it is what an empty field means."""
+    return str(number) if number else ""
+
+
+COLUMNS: dict[str, Callable[[Operation], str]] = {
+    "id": lambda one: one.id,
+    "rank": lambda one: str(one.rank),
+    "op": lambda one: one.op,
+    "peer": lambda one: _some(one.peer),
+    "size_bytes": lambda one: _some(one.size_bytes),
+    "tag": lambda one: _set(one.tag),
+    "duration_ns": lambda one: "" if one.duration_ps is None else ns_text(one.duration_ps),
+    "requires": lambda one: " ".join(one.requires),
+    "irequires": lambda one: " ".join(one.irequires),
+    "needs": lambda one: _some(one.needs),
+    "unit": lambda one: _set(one.unit),
+    "start_ns": lambda one: ns_text(one.start_ps) if one.start_ps else "",
+    "batch": lambda one: _set(one.batch),
+    "step": lambda one: _set(one.step),
+}
+"""The columns of the table, by name, with what an operation has there."""
+
+
+def _row(operation: Operation) -> str:
+    """Its line of the table."""
+    return ",".join(column(operation) for column in COLUMNS.values())
 
 
 @dataclass(frozen=True)
@@ -127,7 +123,7 @@ class Dag:
 
     def csv(self) -> str:
         """The table."""
-        return "\n".join([",".join(COLUMNS), *(operation.row() for operation in self.operations)]) + "\n"
+        return "\n".join([",".join(COLUMNS), *map(_row, self.operations)]) + "\n"
 
     def count(self, kind: Kind) -> int:
         """How many operations are of a kind."""

@@ -1,48 +1,44 @@
 //! A line of a table of operations, by the names of its columns.
 
 use super::super::list::{ListError, error, read_ns};
+use crate::keys::words;
 
-/// All columns; the first three must be there.
-pub(super) const COLUMNS: [&str; 14] = [
-    "id",
-    "rank",
-    "op",
-    "peer",
-    "size_bytes",
-    "tag",
-    "duration_ns",
-    "requires",
-    "irequires",
-    "needs",
-    "unit",
-    "start_ns",
-    "batch",
-    "step",
-];
-const REQUIRED: usize = 3;
-/// A column, by its place in [`COLUMNS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
-    Id,
-    Rank,
-    Op,
-    Peer,
-    Size,
-    Tag,
-    Duration,
-    Requires,
-    Irequires,
-    Needs,
-    Unit,
-    Start,
-    Batch,
-    Step,
-}
-impl Column {
-    pub(super) fn name(self) -> &'static str {
-        COLUMNS[self as usize]
+words! {
+    /// A column; the first three must be there.
+    Column {
+        /// Name of the operation.
+        Id = "id",
+        /// Whose it is.
+        Rank = "rank",
+        /// What it does.
+        Op = "op",
+        /// The rank at the other end.
+        Peer = "peer",
+        /// Payload.
+        Size = "size_bytes",
+        /// Which messages pair.
+        Tag = "tag",
+        /// How long a computation takes.
+        Duration = "duration_ns",
+        /// What must have ended.
+        Requires = "requires",
+        /// What must have started.
+        Irequires = "irequires",
+        /// How many of these are enough.
+        Needs = "needs",
+        /// Which unit computes.
+        Unit = "unit",
+        /// It starts no earlier.
+        Start = "start_ns",
+        /// Number of its batch.
+        Batch = "batch",
+        /// Step of the batch.
+        Step = "step",
     }
 }
+
+const COLUMNS: &[&str] = Column::WORDS;
+const REQUIRED: usize = 3;
 
 /// Where columns stand.
 pub(super) struct Header {
@@ -95,24 +91,24 @@ impl<'a> Row<'a> {
         let Some(text) = self.get(column) else { return Ok(None) };
         match text.parse().ok().filter(|&number| number <= most) {
             Some(number) => Ok(Some(number)),
-            None => Err(error(column.name(), text, allowed)),
+            None => Err(error(column.word(), text, allowed)),
         }
     }
 
     pub(super) fn time(&self, column: Column) -> Result<Option<u64>, ListError> {
         let Some(text) = self.get(column) else { return Ok(None) };
         let allowed = "nanoseconds, 0 or more, with up to three decimals";
-        read_ns(text).map(|time| Some(time.0)).ok_or_else(|| error(column.name(), text, allowed))
+        read_ns(text).map(|time| Some(time.0)).ok_or_else(|| error(column.word(), text, allowed))
     }
 
     pub(super) fn need<T>(&self, column: Column, value: Option<T>, of: &str) -> Result<T, ListError> {
-        value.ok_or_else(|| error(column.name(), "nothing", format!("a value, since op is {of}")))
+        value.ok_or_else(|| error(column.word(), "nothing", format!("a value, since op is {of}")))
     }
 
     /// Refuses what an operation of this kind has not.
     pub(super) fn refuse(&self, columns: &[Column], of: &str) -> Result<(), ListError> {
         match columns.iter().find_map(|&column| self.get(column).map(|text| (column, text))) {
-            Some((column, text)) => Err(error(column.name(), text, format!("nothing, since op is {of}"))),
+            Some((column, text)) => Err(error(column.word(), text, format!("nothing, since op is {of}"))),
             None => Ok(()),
         }
     }

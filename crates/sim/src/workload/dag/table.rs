@@ -249,7 +249,7 @@ impl Rows {
         let mut edges = Vec::with_capacity(self.edges.len());
         for (n, &(waits, milestone)) in (0u32..).zip(&self.edges) {
             let name = self.awaited.get(n);
-            let column = (if milestone == Milestone::Ended { Requires } else { Irequires }).name();
+            let column = (if milestone == Milestone::Ended { Requires } else { Irequires }).word();
             let fail = |allowed: String| error(column, name, allowed).at(self.line(waits));
             let awaited = index.get(&self.names, name).ok_or_else(|| fail("the id of an operation".into()))?;
             let [own, other] = [waits, awaited].map(|n| self.operations[n as usize].rank);
