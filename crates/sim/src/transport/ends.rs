@@ -5,9 +5,14 @@
 
 use super::contract::{Acked, Answer, Answered, Arrival, Counts, Facts, Outgoing, Received, Receiver, Sender};
 use super::contract::{Start, Told, Transport};
-use super::resequencer::{Buffer, Tally};
-use spinewise_policy::{Time, Way};
-use std::collections::VecDeque;
+use super::resequencer::Tally;
+use receiving::Receiving;
+pub use sending::{Lane, Sending};
+use spinewise_policy::Time;
+
+mod receiving;
+mod sending;
+mod timer;
 
 /// The ends of all flows of transport `T`.
 #[derive(Debug)]
@@ -19,50 +24,8 @@ pub struct EndsOf<T: Transport> {
     paths: usize,
 }
 
-/// The sending end of a flow.
-#[derive(Debug)]
-pub struct Sending<S> {
-    /// What sends.
-    pub machine: S,
-    /// It stands in the NIC's round.
-    queued: bool,
-    lane: Lane,
-    /// Lanes of further paths.
-    further: Vec<Lane>,
-}
-
 /// A sending end in use: with the configuration, and the path that is meant.
 type InUse<'a, T> = (&'a mut Sending<<T as Transport>::Sender>, &'a <T as Transport>::Config, usize);
-
-/// What is kept of one path at its sending end.
-#[derive(Debug)]
-pub struct Lane {
-    /// When the planned timer fires, [`Time::NEVER`] if none is planned.
-    timer_at: Time,
-    /// Way of the last data packet.
-    last_way: Way,
-    /// Way of every outstanding segment by its first byte, kept only for schemes that ask for losses.
-    ways: VecDeque<(u64, Way)>,
-}
-
-/// The receiving end of a flow.
-#[derive(Debug)]
-struct Receiving<R> {
-    machine: R,
-    /// When the planned timer of each path fires, [`Time::NEVER`] if none is planned.
-    timer_at: Time,
-    further: Vec<Time>,
-    /// What waits below the transport, where receivers hold data back.
-    waiting: Option<Box<Waiting>>,
-}
-
-/// Data that waits below its transport.
-#[derive(Debug)]
-struct Waiting {
-    packets: Buffer<Arrival>,
-    /// When the planned timer fires, [`Time::NEVER`] if none is planned.
-    timer_at: Time,
-}
 
 /// What became of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -92,114 +55,6 @@ pub enum Expired {
     /// Something may be sent. This byte was waited for in vain, if it was a timer that gives up something; and a timer to
     /// plan, or [`Time::NEVER`].
     Sends(Option<u64>, Time),
-}
-
-impl Default for Lane {
-    fn default() -> Self {
-        Lane { timer_at: Time::NEVER, last_way: Way::ANY, ways: VecDeque::new() }
-    }
-}
-
-impl Lane {
-    /// The way the segment that starts at `seq` was last sent on.
-    pub fn way_of(&self, seq: u64) -> Way {
-        self.ways.binary_search_by_key(&seq, |&(first, _)| first).map_or(Way::ANY, |at| self.ways[at].1)
-    }
-
-    /// A packet is sent on this way. Was the one before sent on another?
-    pub fn goes(&mut self, way: Way) -> bool {
-        let last = std::mem::replace(&mut self.last_way, way);
-        last != way && last != Way::ANY
-    }
-
-    /// Remembers the way of a segment until it is acknowledged.
-    pub fn remember(&mut self, seq: u64, way: Way) {
-        match self.ways.binary_search_by_key(&seq, |&(first, _)| first) {
-            Ok(at) => self.ways[at].1 = way,
-            Err(at) => self.ways.insert(at, (seq, way)),
-        }
-    }
-
-    /// Everything below `seq` is acknowledged.
-    #[inline]
-    fn forget(&mut self, seq: u64) {
-        while self.ways.front().is_some_and(|&(first, _)| first < seq) {
-            self.ways.pop_front();
-        }
-    }
-}
-
-/// Takes note of a timer for `deadline`; says when it is to be planned, or [`Time::NEVER`]. Lazily: one that fires early
-/// is planned again, so a later deadline costs nothing now.
-#[inline(always)]
-fn plan(timer_at: &mut Time, deadline: Option<Time>) -> Time {
-    match deadline {
-        Some(at) if at < *timer_at => {
-            *timer_at = at;
-            at
-        }
-        Some(_) | None => Time::NEVER,
-    }
-}
-
-impl<S> Sending<S> {
-    /// One with so many paths.
-    pub fn new(machine: S, paths: usize) -> Box<Self> {
-        let further = (1..paths).map(|_| Lane::default()).collect();
-        Box::new(Sending { machine, queued: false, lane: Lane::default(), further })
-    }
-
-    /// The lane of a path.
-    #[inline(always)]
-    pub fn lane(&mut self, path: usize) -> &mut Lane {
-        if path == 0 { &mut self.lane } else { &mut self.further[path - 1] }
-    }
-
-    /// It joins the NIC's round. Was it outside?
-    #[inline(always)]
-    pub fn enqueue(&mut self) -> bool {
-        !std::mem::replace(&mut self.queued, true)
-    }
-}
-
-impl<S: Sender> Sending<S> {
-    /// Has it something to send? If not it leaves the NIC's round.
-    #[inline(always)]
-    pub fn stays(&mut self, config: &S::Config) -> bool {
-        self.queued = self.machine.may_send_from(config) != Time::NEVER;
-        self.queued
-    }
-
-    /// What it has counted.
-    pub fn account(&self) -> Counts {
-        let mut counts = Counts::default();
-        self.machine.account(&mut counts);
-        counts
-    }
-
-    #[inline(always)]
-    fn plan(&mut self, path: usize) -> Time {
-        let deadline = self.machine.deadline(path);
-        plan(&mut self.lane(path).timer_at, deadline)
-    }
-}
-
-impl<R: Receiver> Receiving<R> {
-    fn new(config: &R::Config, size: u64, paths: usize) -> Box<Self> {
-        let further = (1..paths).map(|_| Time::NEVER).collect();
-        Box::new(Receiving { machine: R::new(config, size), timer_at: Time::NEVER, further, waiting: None })
-    }
-
-    #[inline(always)]
-    fn timer_at(&mut self, path: usize) -> &mut Time {
-        if path == 0 { &mut self.timer_at } else { &mut self.further[path - 1] }
-    }
-
-    #[inline(always)]
-    fn plan(&mut self, path: usize) -> Time {
-        let deadline = self.machine.deadline(path);
-        plan(self.timer_at(path), deadline)
-    }
 }
 
 impl<T: Transport> EndsOf<T> {
@@ -314,10 +169,9 @@ impl<T: Transport> EndsOf<T> {
     /// The planned timer of a sender fires.
     pub fn expire(&mut self, now: Time, number: u32) -> Expired {
         let Some((sending, config, path)) = self.sending(number) else { return Expired::Stale };
-        if sending.lane(path).timer_at != now {
+        if !sending.lane(path).timer.fires(now) {
             return Expired::Stale;
         }
-        sending.lane(path).timer_at = Time::NEVER;
         if sending.machine.deadline(path).is_none_or(|at| at > now) {
             return Expired::Early(sending.plan(path));
         }
@@ -374,10 +228,9 @@ impl<T: Transport> EndsOf<T> {
     pub fn delayed(&mut self, now: Time, number: u32) -> (Option<(Answer, Option<Told>)>, Time) {
         let (flow, path) = self.place(number);
         let Some(receiving) = self.receivers[flow].as_deref_mut() else { return (None, Time::NEVER) };
-        if *receiving.timer_at(path) != now {
+        if !receiving.timer(path).fires(now) {
             return (None, Time::NEVER);
         }
-        *receiving.timer_at(path) = Time::NEVER;
         let is_due = receiving.machine.deadline(path).is_some_and(|at| at <= now);
         let answer = if is_due { receiving.machine.on_timeout(&self.config, now, path) } else { None };
         (answer, receiving.plan(path))
@@ -411,44 +264,32 @@ impl<T: Transport> EndsOf<T> {
         let Some(rules) = T::resequencing(&self.config) else { return ready.push(packet) };
         let slot = &mut self.receivers[flow as usize];
         let receiving = slot.get_or_insert_with(|| Receiving::new(&self.config, size, self.paths));
-        let waiting = receiving
-            .waiting
-            .get_or_insert_with(|| Box::new(Waiting { packets: Buffer::new(rules), timer_at: Time::NEVER }));
-        if packet.syn {
-            waiting.packets.greet(rules, now, packet);
-        } else {
-            waiting.packets.arrive(rules, now, (packet.seq, packet.len), packet, ready, tally);
-        }
+        receiving.hold(rules, now, packet, ready, tally);
     }
 
     /// The planned timer of what is held back fires. What may go on now is added to `ready`. Was it still wanted?
     pub fn release(&mut self, now: Time, flow: u32, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool {
         let Some(rules) = T::resequencing(&self.config) else { return false };
         let receiving = self.receivers[flow as usize].as_deref_mut();
-        let waiting = receiving.and_then(|receiving| receiving.waiting.as_deref_mut());
-        let Some(waiting) = waiting.filter(|waiting| waiting.timer_at == now) else { return false };
-        waiting.timer_at = Time::NEVER;
-        waiting.packets.expire(rules, now, ready, tally);
-        true
+        receiving.is_some_and(|receiving| receiving.release(rules, now, ready, tally))
     }
 
     /// The timer to plan for what is held back, or [`Time::NEVER`].
     pub fn release_at(&mut self, flow: u32) -> Time {
         let Some(rules) = T::resequencing(&self.config) else { return Time::NEVER };
         let receiving = self.receivers[flow as usize].as_deref_mut();
-        let waiting = receiving.and_then(|receiving| receiving.waiting.as_deref_mut());
-        waiting.map_or(Time::NEVER, |waiting| plan(&mut waiting.timer_at, waiting.packets.deadline(rules)))
+        receiving.map_or(Time::NEVER, |receiving| receiving.release_at(rules))
     }
 
     /// Reads what data of this number will need, to have it in the cache.
     #[inline(always)]
     pub fn touch_receiver(&self, number: u32) -> u64 {
-        self.receivers.get(number as usize).and_then(Option::as_deref).map_or(0, |end| end.timer_at.0)
+        self.receivers.get(number as usize).and_then(Option::as_deref).map_or(0, Receiving::touch)
     }
 
     /// Reads what an answer of this number will need, to have it in the cache.
     #[inline(always)]
     pub fn touch_sender(&self, number: u32) -> u64 {
-        self.senders.get(number as usize).and_then(Option::as_deref).map_or(0, |end| end.lane.timer_at.0)
+        self.senders.get(number as usize).and_then(Option::as_deref).map_or(0, Sending::touch)
     }
 }

@@ -23,10 +23,12 @@ pub mod sender;
 
 pub use config::{RdmaConfig, Recovery};
 pub use ends::QueuePair;
-pub use receiver::{RdmaReceived, RdmaReceiver};
+pub use receiver::RdmaReceiver;
 pub use sender::{RdmaAckOutcome, RdmaSender};
 
-/// The answer to a data packet, as it leaves the receiver and reaches the sender.
+use super::contract::Answer;
+
+/// An answer, as the sender reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RdmaAck {
     /// The next byte the receiver expects.
@@ -37,6 +39,14 @@ pub struct RdmaAck {
     pub sack: Option<(u64, u32)>,
     /// Congestion notification.
     pub cnp: bool,
+}
+
+impl RdmaAck {
+    /// An answer with its option, which may be empty.
+    #[inline]
+    pub fn read(answer: &Answer, option: &[u8]) -> RdmaAck {
+        RdmaAck { cumulative: answer.cumulative, nack: answer.nack_or_syn, sack: get_sack(option), cnp: answer.cnp }
+    }
 }
 
 /// [`RdmaAck::sack`] as it travels: first byte (64 bits) and length (32 bits), little endian.

@@ -214,3 +214,6 @@ macro_rules! ends {
     };
 }
 each_transport!(ends);
+
+#[cfg(test)]
+mod tests;

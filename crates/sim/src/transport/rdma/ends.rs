@@ -1,11 +1,12 @@
 //! Both ends of a queue pair as the contract of transports has them.
 
-use super::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender, get_sack, put_sack};
+use super::receiver::answer_to;
+use super::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 use crate::packet::{ECT, RETRANSMIT};
 use crate::transport::Frame;
 use crate::transport::contract::{
     Acked, Answer, Answered, Arrival, Counts, Data, Facts, Order, Outgoing, Protocol, Received, Receiver, Sender,
-    Start, Told, Transport,
+    Start, Transport,
 };
 use spinewise_policy::time::Time;
 
@@ -69,13 +70,7 @@ impl Sender for RdmaSender {
         answer: &Answer,
         option: impl FnOnce() -> &'a [u8],
     ) -> Answered {
-        let ack = RdmaAck {
-            cumulative: answer.cumulative,
-            nack: answer.nack_or_syn,
-            sack: get_sack(option()),
-            cnp: answer.cnp,
-        };
-        let outcome = self.on_ack(config, now, &ack);
+        let outcome = self.on_ack(config, now, &RdmaAck::read(answer, option()));
         Answered::Acked(Acked { newly_acked: outcome.newly_acked, dupack3: false, done: outcome.done })
     }
 
@@ -114,40 +109,11 @@ impl Receiver for RdmaReceiver {
         data: &Arrival,
         _: impl FnOnce() -> &'a [u8],
     ) -> Received {
-        let got = self.on_data(config, now, data.seq, data.len, data.ce);
-        Received {
-            answers: [got.answer.as_ref().map(|ack| answer_to(data, ack)), None],
-            told: got.answer.and_then(|ack| ack.sack).map(told),
-            out_of_order: got.out_of_order,
-            completed: got.completed,
-            new_bytes: got.new_bytes,
-        }
+        self.on_data(config, now, data)
     }
 
     fn late<'a>(_: &RdmaConfig, size: u64, data: &Arrival, _: impl FnOnce() -> &'a [u8]) -> Received {
-        let all = RdmaAck { cumulative: size, cnp: data.ce, ..RdmaAck::default() };
-        let out_of_order = data.end() < size;
-        Received { answers: [Some(answer_to(data, &all)), None], out_of_order, ..Received::default() }
+        let answer = Answer { cnp: data.ce, ..answer_to(data, size) };
+        Received { answers: [Some(answer), None], out_of_order: data.end() < size, ..Received::default() }
     }
-}
-
-/// Each packet is answered by itself, so the answer echoes that packet.
-#[inline(always)]
-fn answer_to(data: &Arrival, ack: &RdmaAck) -> Answer {
-    Answer {
-        cumulative: ack.cumulative,
-        echo: data.stamp,
-        echo_tag: data.tag,
-        echo_retransmit: data.retransmit,
-        ece: data.ce,
-        nack_or_syn: ack.nack,
-        cnp: ack.cnp,
-    }
-}
-
-/// What a NACK of IRN tells of travels beside the packet, not in its header, which belongs to schemes, and takes no
-/// bytes: headers of RDMA have room for it.
-#[cold]
-fn told(sack: (u64, u32)) -> Told {
-    Told { body: Box::new(put_sack(sack)), wire: 0 }
 }

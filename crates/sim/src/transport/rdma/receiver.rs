@@ -1,22 +1,10 @@
 //! The receiving end of a queue pair: what is taken, and how each packet is answered.
 
-use super::RdmaAck;
 use super::blocks::Blocks;
 use super::config::{RdmaConfig, Recovery};
+use super::put_sack;
+use crate::transport::contract::{Answer, Arrival, Received, Told};
 use spinewise_policy::time::{Span, Time};
-
-/// What the arrival of a data packet brought about.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RdmaReceived {
-    /// The answer to send, if any.
-    pub answer: Option<RdmaAck>,
-    /// Bytes that were not here before and are kept.
-    pub new_bytes: u64,
-    /// A byte beyond this packet had arrived before it, kept or not.
-    pub out_of_order: bool,
-    /// The last missing byte of the flow has just arrived.
-    pub completed: bool,
-}
 
 /// The state of a receiving end.
 #[derive(Clone, Debug)]
@@ -48,14 +36,17 @@ impl RdmaReceiver {
         }
     }
 
-    /// Takes a data packet: bytes `seq..seq + len` of the flow, `len > 0`; `ce` is its CE mark.
-    pub fn on_data(&mut self, config: &RdmaConfig, now: Time, seq: u64, len: u32, ce: bool) -> RdmaReceived {
-        let end = seq + u64::from(len);
+    /// Takes a data packet. Bytes are new that were not here before and are kept; it is out of order if a byte beyond it
+    /// had arrived before, kept or not.
+    #[inline]
+    pub fn on_data(&mut self, config: &RdmaConfig, now: Time, data: &Arrival) -> Received {
+        let Arrival { seq, len, ce, .. } = *data;
+        let end = data.end();
         debug_assert!(len > 0 && end <= self.size, "data outside the flow");
-        let mut out = RdmaReceived { out_of_order: self.highest > end, ..RdmaReceived::default() };
+        let mut out = Received { out_of_order: self.highest > end, ..Received::default() };
         self.highest = self.highest.max(end);
         let ahead = seq > self.expected;
-        let told = if !ahead {
+        let says_so = if !ahead {
             out.new_bytes = self.take_in_order(end);
             true
         } else if config.recovery == Recovery::GoBackN {
@@ -69,16 +60,16 @@ impl RdmaReceiver {
             news
         };
         out.completed = out.new_bytes > 0 && self.expected == self.size;
-        if told {
+        if says_so {
             // IRN answers with a NACK as long as anything is missing before what is here.
             let holes = !self.beyond.is_empty();
             let mark = ce && self.may_cnp(config, now);
-            out.answer = Some(RdmaAck {
-                cumulative: self.expected,
-                nack: ahead || holes,
-                sack: holes.then_some((seq, len)),
+            out.answers[0] = Some(Answer {
+                nack_or_syn: ahead || holes,
                 cnp: mark || ahead && config.ooo_cnp,
+                ..answer_to(data, self.expected)
             });
+            out.told = holes.then(|| told((seq, len)));
         }
         out
     }
@@ -126,6 +117,26 @@ impl RdmaReceiver {
         }
         due
     }
+}
+
+/// Acknowledges all before `cumulative`. Each packet is answered by itself, so an answer echoes that packet.
+#[inline]
+pub(super) fn answer_to(data: &Arrival, cumulative: u64) -> Answer {
+    Answer {
+        cumulative,
+        echo: data.stamp,
+        echo_tag: data.tag,
+        echo_retransmit: data.retransmit,
+        ece: data.ce,
+        ..Answer::default()
+    }
+}
+
+/// What a NACK of IRN tells of travels beside the packet, not in its header, which belongs to schemes. It is charged no
+/// bytes.
+#[cold]
+fn told(sack: (u64, u32)) -> Told {
+    Told { body: Box::new(put_sack(sack)), wire: 0 }
 }
 
 #[cfg(test)]

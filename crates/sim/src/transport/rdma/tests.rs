@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::packet::Clock;
+use crate::transport::contract::Arrival;
 use proptest::prelude::*;
 use spinewise_policy::time::{Span, Time};
 
@@ -99,17 +100,18 @@ impl Flow<'_> {
 
     fn take(&mut self, step: u64, now: Time, seq: u64, len: u32, ce: bool) {
         let before = self.receiver.expected();
-        let got = self.receiver.on_data(self.config, now, seq, len, ce);
+        let got = self.receiver.on_data(self.config, now, &Arrival { seq, len, ce, ..Arrival::default() });
         assert!(got.new_bytes == 0 || got.new_bytes == u64::from(len), "packets are kept whole");
         self.seen[(seq / u64::from(self.config.mss)) as usize] += u32::from(got.new_bytes > 0);
         let expected = self.receiver.expected();
         assert!(expected >= before, "what was given to the application stays");
         self.delivered += expected - before;
         self.completions += u32::from(got.completed);
-        if let Some(answer) = got.answer {
+        if let Some(answer) = got.answers[0] {
+            let option = got.told.as_ref().map_or(&[][..], |told| &told.body);
             for _ in 0..self.copies() {
                 let at = step + 20 + self.draw(1 + self.wire.jitter / 4);
-                self.answers.push((at, answer));
+                self.answers.push((at, RdmaAck::read(&answer, option)));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What each arrival is answered with, case by case.
 
 use super::*;
+use crate::transport::rdma::RdmaAck;
 
 const MSS: u64 = 1000;
 
@@ -12,9 +13,20 @@ fn irn() -> RdmaConfig {
     RdmaConfig::conweave_ns3(Recovery::Irn)
 }
 
+/// Bytes `seq..seq + len` arrive.
+fn packet(seq: u64, len: u64, ce: bool) -> Arrival {
+    Arrival { seq, len: len as u32, ce, ..Arrival::default() }
+}
+
+/// The answer that a sender would read.
+fn read(got: &Received) -> Option<RdmaAck> {
+    let option = got.told.as_ref().map_or(&[][..], |told| &told.body);
+    got.answers[0].map(|answer| RdmaAck::read(&answer, option))
+}
+
 /// Packet number `n` arrives unmarked at `us`: the answer as (cumulative packet, NACK, packet told of, CNP).
 fn arrives(r: &mut RdmaReceiver, config: &RdmaConfig, us: u64, n: u64) -> Option<(u64, bool, Option<u64>, bool)> {
-    let answer = r.on_data(config, Time(us * 1_000_000), n * MSS, MSS as u32, false).answer?;
+    let answer = read(&r.on_data(config, Time(us * 1_000_000), &packet(n * MSS, MSS, false)))?;
     assert!(answer.sack.is_none_or(|sack| u64::from(sack.1) == MSS));
     Some((answer.cumulative / MSS, answer.nack, answer.sack.map(|sack| sack.0 / MSS), answer.cnp))
 }
@@ -51,7 +63,7 @@ fn bytes_are_new_once_and_the_last_one_completes() {
     for config in [go_back_n(), irn()] {
         let mut r = RdmaReceiver::new(2500);
         let mut take = |seq, len| {
-            let got = r.on_data(&config, Time::ZERO, seq, len, false);
+            let got = r.on_data(&config, Time::ZERO, &packet(seq, len, false));
             (got.new_bytes, got.out_of_order, got.completed)
         };
         let keeps = config.recovery == Recovery::Irn;
@@ -67,7 +79,7 @@ fn bytes_are_new_once_and_the_last_one_completes() {
 #[test]
 fn marks_become_cnps_at_most_once_in_the_interval() {
     let cnp = |config: &RdmaConfig, r: &mut RdmaReceiver, us: u64, n: u64, ce: bool| {
-        r.on_data(config, Time(us * 1_000_000), n * MSS, MSS as u32, ce).answer.unwrap().cnp
+        read(&r.on_data(config, Time(us * 1_000_000), &packet(n * MSS, MSS, ce))).unwrap().cnp
     };
     let (config, mut r) = (go_back_n(), RdmaReceiver::new(8 * MSS));
     assert_eq!([true, true, false].map(|ce| cnp(&config, &mut r, 0, 0, ce)), [true, true, false]);

@@ -1,0 +1,250 @@
+//! Every transport of the registry, both ends together, by nothing but its contract, over wires that lose, reorder and
+//! double.
+
+use super::*;
+use crate::transport::RdmaConfig;
+use crate::transport::config::{Kind, Recovery};
+use crate::transport::rdma;
+use spinewise_policy::Span;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How bad a wire is: percent lost and doubled, and the microseconds that a packet may be late.
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    lost: u64,
+    doubled: u64,
+    late: u64,
+}
+
+enum Event {
+    Data(u32, Arrival, Box<[u8]>),
+    Answer(u32, Answer, Box<[u8]>),
+    Retransmit(u32),
+    Delayed(u32),
+    Pull,
+}
+
+/// One flow: what a host does for it, without hosts.
+struct Flow {
+    ends: Ends,
+    /// Numbers above its own.
+    paths: u32,
+    size: u64,
+    wire: Wire,
+    now: Time,
+    plan: BTreeMap<(Time, u64), Event>,
+    planned: u64,
+    pull_at: Time,
+    state: u64,
+    new_bytes: u64,
+    is_through: bool,
+}
+
+impl Flow {
+    fn draw(&mut self, below: u64) -> u64 {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 33) % below
+    }
+
+    fn plan(&mut self, at: Time, event: Event) {
+        if at != Time::NEVER {
+            self.planned += 1;
+            self.plan.insert((at, self.planned), event);
+        }
+    }
+
+    /// When a packet that leaves now arrives, once for each copy.
+    fn arrivals(&mut self) -> Vec<Time> {
+        let fate = self.draw(100);
+        let copies = if fate < self.wire.lost { 0 } else { 1 + u64::from(fate < self.wire.lost + self.wire.doubled) };
+        (0..copies).map(|_| self.now + Span::from_us(20 + self.draw(self.wire.late + 1))).collect()
+    }
+
+    fn number(&self, path: usize) -> u32 {
+        if self.paths == 0 { 0 } else { 1 + path as u32 }
+    }
+
+    fn send(&mut self, number: u32, mut data: Arrival, option: &[u8]) {
+        for at in self.arrivals() {
+            data.ce = self.draw(20) == 0;
+            self.plan(at, Event::Data(number, data, option.into()));
+        }
+    }
+
+    fn answer(&mut self, number: u32, answer: Answer, told: Option<&Told>) {
+        let option = told.map_or(&[][..], |told| &told.body);
+        for at in self.arrivals() {
+            self.plan(at, Event::Answer(number, answer, option.into()));
+        }
+    }
+
+    /// Sends all that may be sent now.
+    fn pull(&mut self) {
+        while let Some(at) = self.ends.may_send_from(0).filter(|&at| at != Time::NEVER) {
+            if at > self.now {
+                if at < self.pull_at || self.pull_at <= self.now {
+                    self.pull_at = at;
+                    self.plan(at, Event::Pull);
+                }
+                return;
+            }
+            let (next, timer) = self.ends.next(self.now, 0).expect("it may send");
+            let stamp = self.now;
+            let number = match next {
+                Outgoing::Data(data) => {
+                    self.send(0, Arrival { seq: data.seq, len: data.len.into(), stamp, ..Arrival::default() }, &[]);
+                    0
+                }
+                Outgoing::OnPath(path, data, option) => {
+                    let data = Arrival { seq: data.seq, len: data.len.into(), stamp, ..Arrival::default() };
+                    self.send(self.number(path), data, &option);
+                    self.number(path)
+                }
+                Outgoing::Greeting { path, flags, .. } => {
+                    let syn = flags & crate::packet::SYN != 0;
+                    self.send(self.number(path), Arrival { syn, stamp, ..Arrival::default() }, &[]);
+                    self.number(path)
+                }
+            };
+            self.plan(timer, Event::Retransmit(number));
+        }
+    }
+
+    fn arrive(&mut self, number: u32, data: &Arrival, option: &[u8]) {
+        if data.len == 0 {
+            if data.syn || number > 1 {
+                assert!(self.ends.welcome(number, data) > 0);
+                let answer = Answer { echo: data.stamp, nack_or_syn: data.syn, ..Answer::default() };
+                self.answer(number, answer, None);
+            }
+            return;
+        }
+        let (got, timer) = match self.is_through {
+            true => (self.ends.late(self.size, data, || option), Time::NEVER),
+            false => self.ends.on_data(self.now, (number, self.size), data, || option),
+        };
+        self.new_bytes += got.new_bytes;
+        assert!(!(self.is_through && got.completed), "completed twice");
+        self.is_through |= got.completed;
+        got.answers.iter().flatten().for_each(|&answer| self.answer(number, answer, got.told.as_ref()));
+        self.plan(timer, Event::Delayed(number));
+    }
+
+    /// Is all acknowledged?
+    fn happen(&mut self, event: Event) -> bool {
+        match event {
+            Event::Data(number, data, option) => self.arrive(number, &data, &option),
+            Event::Answer(number, answer, option) => match self.ends.on_answer(self.now, number, &answer, || &option) {
+                Heard::Nothing | Heard::Opened => {}
+                Heard::Acked { acked, .. } if acked.done => return true,
+                Heard::Acked { timer, .. } => self.plan(timer, Event::Retransmit(number)),
+            },
+            Event::Retransmit(number) => match self.ends.expire(self.now, number) {
+                Expired::Stale => {}
+                Expired::Early(at) | Expired::Sends(_, at) => self.plan(at, Event::Retransmit(number)),
+            },
+            Event::Delayed(number) => {
+                let (answer, timer) = self.ends.delayed(self.now, number);
+                if let Some((answer, told)) = answer {
+                    self.answer(number, answer, told.as_ref());
+                }
+                self.plan(timer, Event::Delayed(number));
+            }
+            Event::Pull => {}
+        }
+        self.pull();
+        false
+    }
+}
+
+/// Runs a flow to its end; says what its sender has counted.
+fn finishes(transport: &Transport, size: u64, seed: u64, wire: Wire) -> Counts {
+    let paths = match transport {
+        Transport::Tcp(config) if config.mptcp() => config.subflows,
+        Transport::Tcp(_) | Transport::Rdma(_) => 0,
+    };
+    let mut flow = Flow {
+        ends: Ends::new(transport, seed, 1, paths as usize),
+        paths,
+        size,
+        wire,
+        now: Time::ZERO,
+        plan: BTreeMap::new(),
+        planned: 0,
+        pull_at: Time::ZERO,
+        state: seed,
+        new_bytes: 0,
+        is_through: false,
+    };
+    let start = Start { now: Time::ZERO, number: 0, size, paths: paths.max(1) as usize, rate: 10_000_000_000 };
+    flow.ends.start(&start);
+    flow.pull();
+    for _ in 0..2_000_000 {
+        let Some(((now, _), event)) = flow.plan.pop_first() else { panic!("nobody waits for anything: {transport:?}") };
+        flow.now = now;
+        if flow.happen(event) {
+            assert!(flow.is_through && flow.new_bytes == size, "{} of {size} bytes: {transport:?}", flow.new_bytes);
+            assert!(!flow.ends.receives(0), "the receiving end goes with its last byte");
+            let counts = flow.ends.account(0).expect("it has a sender");
+            flow.ends.finish(0);
+            assert!(!flow.ends.sends(0));
+            return counts;
+        }
+    }
+    panic!("it does not end: {transport:?}");
+}
+
+/// One of each kind of transport and recovery, with a handshake and without.
+fn transports() -> Vec<Transport> {
+    let mut all = Vec::new();
+    for handshake in [false, true] {
+        for recovery in [Recovery::NewReno, Recovery::Reno, Recovery::Sack, Recovery::Rack] {
+            for kind in [Kind::NewReno, Kind::Dctcp, Kind::Ecn, Kind::Mptcp] {
+                let subflows = if kind == Kind::Mptcp { 3 } else { 1 };
+                let syn_timeout = Span::from_ms(3);
+                let tcp = TcpConfig { kind, recovery, handshake, subflows, syn_timeout, ..TcpConfig::datacenter() };
+                all.push(Transport::Tcp(TcpConfig { delayed_ack: 1 + u32::from(handshake), ..tcp }));
+            }
+        }
+    }
+    for recovery in [rdma::Recovery::GoBackN, rdma::Recovery::Irn] {
+        all.extend([RdmaConfig::conweave_ns3(recovery), RdmaConfig::dcqcn_paper(recovery)].map(Transport::Rdma));
+    }
+    all
+}
+
+#[test]
+fn every_transport_is_among_those_tested() {
+    let name = |ends: &Ends| format!("{ends:?}").split('(').next().map(str::to_string);
+    let tested: BTreeSet<_> = transports().iter().map(|transport| name(&Ends::new(transport, 1, 1, 3))).collect();
+    macro_rules! names {
+        ($($variant:ident: $transport:ty,)*) => { [$(stringify!($variant)),*] };
+    }
+    let all: BTreeSet<_> = each_transport!(names).iter().map(|&name| Some(name.to_string())).collect();
+    assert_eq!(tested, all);
+}
+
+#[test]
+fn every_flow_ends_over_a_bad_wire() {
+    let wires = [
+        Wire { lost: 0, doubled: 0, late: 30 },
+        Wire { lost: 3, doubled: 3, late: 5 },
+        Wire { lost: 12, doubled: 0, late: 0 },
+    ];
+    for (n, transport) in transports().iter().enumerate() {
+        for (m, &wire) in wires.iter().enumerate() {
+            finishes(transport, 150_000 + 17 * n as u64, 1 + (3 * n + m) as u64, wire);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_sent_twice_over_a_good_wire() {
+    for transport in transports() {
+        for size in [1, 1_000_003] {
+            let counts = finishes(&transport, size, 7, Wire { lost: 0, doubled: 0, late: 0 });
+            let packets = size.div_ceil(u64::from(transport.frame().mss)) as u32;
+            assert_eq!((counts.packets, counts.retransmits, counts.timeouts), (packets, 0, 0), "{transport:?}");
+        }
+    }
+}
