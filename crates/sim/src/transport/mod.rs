@@ -56,15 +56,13 @@ pub use config::{Kind, TcpConfig};
 pub use ends::{Expired, Heard, Lane, Sending};
 pub use greeting::Greeting;
 pub use opening::{Opened, Opening};
-pub use rdma::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
+pub use rdma::RdmaConfig;
 pub use reassembly::Reassembly;
 pub use receiver::TcpReceiver;
 pub use registry::Ends;
-pub use resequencer::{Buffer, Resequencer};
 pub use sack::Sack;
-pub use tcp::sack::SackSender;
-pub use tcp::{Ack, AckOutcome, Segment, TcpSender};
-pub use udp::{Paced, UdpConfig, UdpSender};
+pub use tcp::{Segment, TcpSender};
+pub use udp::{Paced, UdpConfig};
 
 /// The transport of all flows of a run but UDP, as a spec says it.
 #[derive(Clone, Debug, PartialEq)]

@@ -37,7 +37,7 @@ mod data;
 pub use super::congestion::lia::coupled_window;
 pub use assembly::Assembly;
 pub use connection::Connection;
-pub use data::{Chunk, DataSender, Mapping, Mappings};
+pub use data::{DataSender, Mappings};
 
 use super::TcpConfig;
 use super::contract::{Facts, Transport};

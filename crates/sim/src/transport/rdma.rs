@@ -24,7 +24,7 @@ pub mod sender;
 pub use config::{RdmaConfig, Recovery};
 pub use ends::QueuePair;
 pub use receiver::RdmaReceiver;
-pub use sender::{RdmaAckOutcome, RdmaSender};
+pub use sender::RdmaSender;
 
 use super::contract::Answer;
 

@@ -107,6 +107,7 @@ impl UdpSender {
         self.packets
     }
 
+    #[cfg(test)]
     /// Wire bytes taken so far.
     pub fn sent_bytes(&self) -> u64 {
         self.sent
