@@ -85,6 +85,8 @@ impl Class {
             "drained" => Hooks::DRAINED,
             _ => Hooks::NONE,
         };
+        let site = text(facts, "site");
+        let of_site = if site == "host" { Sheet::AT_HOST } else { Sheet::AT_SWITCH };
         Class {
             class: class.clone().unbind(),
             sheet: Sheet {
@@ -95,10 +97,12 @@ impl Class {
                 tiers: list(facts, "tiers", words),
                 told: list(facts, "told", words),
                 series: list(facts, "series", |pair| series(words(&pair[0]), words(&pair[1]))),
-                three_tiers: text(facts, "three_tiers"),
-                ..Sheet::AT_SWITCH
+                three_tiers: Some(text(facts, "three_tiers"))
+                    .filter(|told| !told.is_empty())
+                    .unwrap_or(of_site.three_tiers),
+                ..of_site
             },
-            site: text(facts, "site"),
+            site,
             params: list(facts, "params", param),
             hooks: facts["hooks"].as_array().into_iter().flatten().map(hook).fold(Hooks::NONE, Hooks::and),
             header: facts["header"] == true,

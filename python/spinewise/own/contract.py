@@ -28,10 +28,6 @@ HOOKS = {
 ALL_HOOKS = sorted({hook for hooks in HOOKS.values() for hook in hooks})
 SWITCH_TIERS = ("leaf", "aggregation", "spine")
 UNITS = ("flow", "flowlet", "flowcell", "packet")
-IN_THREE_TIERS = {
-    "host": "a tag names a whole path, and there is one through each core",
-    "switch": "every switch that has a choice decides by itself",
-}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 # What was made of a class, by the class itself.
@@ -114,7 +110,7 @@ def facts_of(scheme: OwnClass) -> dict[str, Any]:
         "hooks": hooks_of(scheme, site),
         "header": scheme.header,
         "keeps_ways": scheme.Route is not None,
-        "three_tiers": scheme.in_three_tiers or IN_THREE_TIERS[site],
+        "three_tiers": scheme.in_three_tiers,
         **source_of(scheme),
     }
 

@@ -369,8 +369,15 @@ fn presets_are_those_of_their_sources() {
     assert_eq!(facts(&of("datacenter")), (Limit::Bytes(250_000), Some(Limit::Bytes(97_500)), 10));
     assert_eq!(facts(&of("ns2-pdlb")), (Limit::Bytes(250_000), Some(Limit::Bytes(94_900)), 2));
     assert_eq!(facts(&of("ns3-hermes")), (Limit::Bytes(840_000), Some(Limit::Bytes(91_000)), 10));
-    assert_eq!(*tcp(&of("ns3-hermes")), TcpConfig::ns3_hermes());
-    assert_eq!(*tcp(&of("ns2-pdlb")), TcpConfig::ns2_pdlb());
+    let [ns2, ns3] = ["ns2-pdlb", "ns3-hermes"].map(|preset| tcp(&of(preset)).clone());
+    assert_eq!((ns2.mss + ns2.header, ns2.max_window, ns2.delayed_ack), (1500, 1256, 1));
+    assert_eq!((ns2.min_rto, ns2.rto_granularity), (Span(10_000_000_000), Span(10_000_000_000)));
+    assert_eq!((ns3.mss, ns3.initial_window, ns3.dupack_threshold), (1400, 10, 3));
+    assert_eq!((ns3.min_rto, ns3.rto_granularity), (Span(5_000_000_000), Span(100_000_000)));
+    let dctcp = &ns3.control.dctcp;
+    assert_eq!((dctcp.g, dctcp.initial_alpha), (0.0625, 1.0));
+    assert_eq!((ns3.handshake, ns3.syn_bytes, ns3.syn_timeout), (true, 58, Span(5_000_000_000)));
+    assert!(!ns2.handshake && !TcpConfig::datacenter().handshake);
     // A bound in the other unit replaces the preset's, and zero marks nothing.
     let spec = resolved(json!({"switch": {"buffer_packets": 9, "ecn_threshold_packets": 0}, "traffic": udp()}));
     assert_eq!((queues(&spec).buffer, queues(&spec).ecn_threshold), (Limit::Packets(9), None));

@@ -144,52 +144,6 @@ impl TcpConfig {
         }
     }
 
-    /// The ns-2 settings of the PDLB authors' public test program: window limit 1256 segments,
-    /// timeouts from 10 ms on a 10 ms tick, each segment acknowledged, 40 ms delayed-ACK interval.
-    /// The initial window is ns-2's default of 2. The program does not state the initial alpha
-    /// (1 here, RFC 8257). ns-2 takes a round-trip sample from its handshake, which is off here: the
-    /// first timeout is therefore `min_rto` and not ns-2's 3 s.
-    pub fn ns2_pdlb() -> Self {
-        Self {
-            initial_window: 2,
-            max_window: 1256,
-            rto_granularity: Span::from_ms(10),
-            delayed_ack_timeout: Span::from_ms(40),
-            syn_bytes: 40,
-            syn_timeout: Span::from_ms(3000),
-            ..Self::datacenter()
-        }
-    }
-
-    /// The ns-3 settings of the Hermes code base, on which MEET's evaluation rests: 1400-byte
-    /// segments, timeouts from 5 ms on a 100 us clock, 160 MB buffers. An initial round-trip
-    /// estimate of 80 us leaves the first timeout at 5 ms. Headers are ns-3's: IP 20, TCP 32 with
-    /// timestamps, point-to-point 2 bytes. Flows are timed from the SYN there, so there is a handshake,
-    /// with SYNs of 58 bytes and a SYN timeout of 5 ms, and to the last packet, so there is a closing, too.
-    /// The socket leaves its sending loop after two packets: at most so many an acknowledgement. Limited transmit is
-    /// on, segments that are here already are passed over in silence, and a window cut by marks is held.
-    pub fn ns3_hermes() -> Self {
-        Self {
-            mss: 1400,
-            header: 54,
-            ack_bytes: 54,
-            max_window: 160_000_000 / 1400,
-            max_burst: 2,
-            limited_transmit: true,
-            ack_duplicates: false,
-            hold_after_mark: true,
-            min_rto: Span::from_ms(5),
-            initial_rto: Span::from_ms(5),
-            rto_granularity: Span::from_us(100),
-            delayed_ack_timeout: Span::from_ms(200),
-            handshake: true,
-            syn_bytes: 58,
-            syn_timeout: Span::from_ms(5),
-            fin: true,
-            ..Self::datacenter()
-        }
-    }
-
     /// What the congestion control does about marks.
     #[inline(always)]
     pub fn marks(&self) -> Marks {
@@ -233,20 +187,6 @@ impl TcpConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn presets_hold_the_numbers_of_their_sources() {
-        let ns2 = TcpConfig::ns2_pdlb();
-        assert_eq!((ns2.mss + ns2.header, ns2.max_window, ns2.delayed_ack), (1500, 1256, 1));
-        assert_eq!((ns2.min_rto, ns2.rto_granularity), (Span(10_000_000_000), Span(10_000_000_000)));
-        let ns3 = TcpConfig::ns3_hermes();
-        assert_eq!((ns3.mss, ns3.initial_window, ns3.dupack_threshold), (1400, 10, 3));
-        assert_eq!((ns3.min_rto, ns3.rto_granularity), (Span(5_000_000_000), Span(100_000_000)));
-        let dctcp = &ns3.control.dctcp;
-        assert_eq!((dctcp.g, dctcp.initial_alpha), (0.0625, 1.0));
-        assert_eq!((ns3.handshake, ns3.syn_bytes, ns3.syn_timeout), (true, 58, Span(5_000_000_000)));
-        assert!(!ns2.handshake && !TcpConfig::datacenter().handshake);
-    }
 
     #[test]
     fn zero_segments_mean_no_limit() {

@@ -1,5 +1,6 @@
 //! Preset ns3-hermes: the public ns-3 code of Hermes.
 
+use spinewise_policy::Span;
 use spinewise_policy::Value::{Bool, Number, Word};
 
 use super::{Preset, Switch, TransportPreset, queues};
@@ -17,7 +18,7 @@ pub(super) const PRESET: Preset = Preset {
         queues.insert("nics".into(), "queue".into());
         queues
     }),
-    transport: TransportPreset::Tcp(TcpConfig::ns3_hermes),
+    transport: TransportPreset::Tcp(tcp),
     params: &[
         ("hermes", &[("compat", Word("ns3")), ("base_us", Number(40.0))]),
         // MEET, section 4: "We set the parameter K = 60us".
@@ -36,3 +37,30 @@ pub(super) const PRESET: Preset = Preset {
     ],
     ..Preset::TCP
 };
+
+/// 1400-byte segments, timeouts from 5 ms on a 100 us clock, 160 MB buffers. An initial round-trip estimate of 80 us leaves
+/// the first timeout at 5 ms. Headers are ns-3's: IP 20, TCP 32 with timestamps, point-to-point 2 bytes. Flows are timed
+/// from the SYN there, so there is a handshake, with SYNs of 58 bytes and a SYN timeout of 5 ms, and to the last packet, so
+/// there is a closing, too. The socket leaves its sending loop after two packets: at most two an acknowledgement. Limited
+/// transmit is on, segments that are here already are passed over in silence, and a window cut by marks is held.
+pub(crate) fn tcp() -> TcpConfig {
+    TcpConfig {
+        mss: 1400,
+        header: 54,
+        ack_bytes: 54,
+        max_window: 160_000_000 / 1400,
+        max_burst: 2,
+        limited_transmit: true,
+        ack_duplicates: false,
+        hold_after_mark: true,
+        min_rto: Span::from_ms(5),
+        initial_rto: Span::from_ms(5),
+        rto_granularity: Span::from_us(100),
+        delayed_ack_timeout: Span::from_ms(200),
+        handshake: true,
+        syn_bytes: 58,
+        syn_timeout: Span::from_ms(5),
+        fin: true,
+        ..TcpConfig::datacenter()
+    }
+}
