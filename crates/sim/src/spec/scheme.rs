@@ -225,7 +225,7 @@ pub(crate) fn read(
 pub(crate) fn fabrics(entry: &Entry) -> String {
     let anywhere = Shape { tier: Tier::Host, hosts: 2, leaves: 2, ports: 1, ways: 1 };
     let tagged = "leaf_spine, fat_tree, links where no packet has more than two choices on its way";
-    let Some(chosen) = Chosen::by_name(entry.name()) else { return String::new() };
+    let Ok(chosen) = (entry.choose)(&[]) else { return String::new() };
     match rows(&chosen, &anywhere) {
         _ if entry.in_trees => "fat_tree".into(),
         _ if entry.site != "host" || chosen.layout(&anywhere).draws_tags => "any".into(),
