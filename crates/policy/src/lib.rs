@@ -20,6 +20,7 @@
 
 pub mod config;
 pub mod edge;
+pub mod events;
 pub mod fabric;
 pub mod flowlet;
 pub mod hash;
@@ -27,6 +28,7 @@ pub mod layout;
 pub mod out;
 pub mod packet;
 pub mod rng;
+pub mod rows;
 pub mod schemes;
 pub mod sees;
 pub mod sheet;
@@ -35,10 +37,12 @@ pub mod time;
 pub mod tree;
 
 pub use config::{Facts, Params, Value};
+pub use events::{Change, Event, Feedback, Message, Verdict};
 pub use layout::{Layout, Peers, Phase, Shape, Tier};
 pub use out::{Key, Out, To};
 pub use packet::{Hashed, Kind, Packet};
 pub use rng::Rng;
+pub use rows::{Table, Wire};
 pub use sees::{Decides, Listed, Quantity, Rule, Sees, Series, Sight};
 pub use sheet::{Aware, Compared, Needs, Sheet};
 pub use site::{AtHost, AtSwitch, HostView, Site, SwitchView};
@@ -89,109 +93,6 @@ pub enum Device {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey(pub u32);
 
-/// What became of a flow, a path or a probe: input to [`Policy::feedback`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Feedback {
-    /// The way it concerns ([`Way::ANY`] when none or unknown).
-    pub way: Way,
-    /// The flow it concerns, if any.
-    pub flow: Option<FlowKey>,
-    /// What happened.
-    pub event: Event,
-}
-
-/// The kinds of [`Feedback`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Event {
-    /// A flow of `size` bytes starts.
-    FlowStart {
-        /// Bytes to send.
-        size: u64,
-    },
-    /// Everything of a flow has been acknowledged; of a UDP flow, sent, be it nothing.
-    FlowEnd,
-    /// An acknowledgement arrived; `way` is the path its data packet took.
-    Ack {
-        /// Bytes newly acknowledged (zero for a duplicate).
-        bytes: u64,
-        /// Round-trip time by the echoed timestamp.
-        rtt: Span,
-        /// How long that data packet was under way, by the receiver's clock, which is in step: in steps of 256 ns, at
-        /// most 16.8 ms. Where the host's own NIC queues, that wait is in it.
-        one_way: Span,
-        /// The acknowledgement carries the ECN echo. With DCTCP and RDMA the data packet it answers was marked; with
-        /// `transport.kind = "ecn"` that one or one before: the receiver repeats the echo until the sender's CWR has
-        /// come (RFC 3168, section 6.1.3), so one mark shows on the acknowledgements of about a round trip.
-        marked: bool,
-    },
-    /// A segment sent on `way` is taken as lost and sent again.
-    Retransmit,
-    /// The retransmission timer expired; `way` is that of the oldest outstanding segment.
-    Timeout,
-    /// A probe came back.
-    ProbeReply {
-        /// There and back.
-        rtt: Span,
-        /// There only, by the stamp of the answering device.
-        one_way: Span,
-        /// The probe was marked on its way there.
-        marked: bool,
-        /// Who answered: the destination, or with a TTL the switch that counted it down.
-        by: Device,
-        /// The port by which it got the probe, as answers to traceroute name an interface; 0 of a host.
-        port: Port,
-    },
-    /// No answer within `give_up`.
-    ProbeLost,
-}
-
-impl Event {
-    /// Is it a loss, which only schemes that list [`Hooks::LOSS`] are told of?
-    #[inline]
-    pub const fn is_loss(&self) -> bool {
-        matches!(self, Event::Retransmit | Event::Timeout)
-    }
-}
-
-/// A message between schemes, a packet with a body that took bandwidth and time.
-#[derive(Clone, Copy, Debug)]
-pub struct Message<'a> {
-    /// Who sent it.
-    pub from: Device,
-    /// The scheme's own message class.
-    pub class: u8,
-    /// The flow it names, if any; the shell has looked up its row.
-    pub flow: Option<FlowKey>,
-    /// The port it arrived at (switches).
-    pub in_port: Port,
-    /// Its bytes.
-    pub body: &'a [u8],
-}
-
-/// A change of a link at one of this device's ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// The link came up.
-    Up,
-    /// The link went down.
-    Down,
-    /// The link works, but at less than the rate it was built for.
-    Degraded,
-}
-
-/// What shall become of an arriving packet: the answer of [`Policy::ingress`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Verdict {
-    /// Carry on.
-    #[default]
-    Forward,
-    /// Park it in this held queue of its output port until released. From this answer on the queue is taken, even if the
-    /// packet finds no room, until it has been released and [`Policy::drained`] was called.
-    Hold(Queue),
-    /// It was for the scheme; it goes no further.
-    Consume,
-}
-
 /// The hooks a scheme implements beyond `pick`: an unlisted hook is never called and costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hooks(pub u16);
@@ -232,72 +133,6 @@ impl Hooks {
     }
 }
 
-/// A scheme's in-band header: at most 16 bytes, carried in the packet.
-pub trait Wire: Copy + Default {
-    /// Decodes; bytes come from the wire and are not to be believed.
-    fn get(bytes: &[u8; 16]) -> Self;
-    /// Encodes.
-    fn put(&self, bytes: &mut [u8; 16]);
-    /// Bytes it takes on the wire.
-    fn wire(&self) -> u32;
-}
-
-impl Wire for () {
-    #[inline]
-    fn get(_: &[u8; 16]) -> Self {}
-    #[inline]
-    fn put(&self, _: &mut [u8; 16]) {}
-    #[inline]
-    fn wire(&self) -> u32 {
-        0
-    }
-}
-
-/// The rows of the peers this seat has met, and of the ways to each.
-pub struct Table<'a, P, R> {
-    /// Ids of the peers met, in the order of meeting.
-    pub ids: &'a [u32],
-    /// One row per peer met.
-    pub peers: &'a mut [P],
-    /// `stride` rows per peer met.
-    pub routes: &'a mut [R],
-    /// Ways per peer in `routes`.
-    pub stride: usize,
-    /// Index of the peer this call is about; of no meaning in `tick`, `link` and timers of the device.
-    pub current: usize,
-}
-
-impl<P, R> Table<'_, P, R> {
-    /// How many peers this seat has met.
-    pub fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Has it met nobody yet?
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
-    /// The rows of the `index`-th peer met.
-    #[inline]
-    pub fn at(&mut self, index: usize) -> (&mut P, &mut [R]) {
-        let from = index * self.stride;
-        (&mut self.peers[index], &mut self.routes[from..from + self.stride])
-    }
-
-    /// The rows of the peer this call is about: where the packet goes (`pick`) or comes from (`ingress`, `message`),
-    /// or the far end of the flow or probe (`feedback`).
-    #[inline]
-    pub fn current(&mut self) -> (&mut P, &mut [R]) {
-        self.at(self.current)
-    }
-
-    /// The position of peer `id`, if met.
-    pub fn position(&self, id: u32) -> Option<usize> {
-        self.ids.iter().position(|&met| met == id)
-    }
-}
-
 /// What a hook is lent.
 pub struct Cx<'a, P: Policy> {
     /// The present.
@@ -314,54 +149,6 @@ pub struct Cx<'a, P: Policy> {
     pub rng: &'a mut Rng,
     /// What shall be done.
     pub out: Out<'a>,
-}
-
-/// Declares, in an `impl` of [`Policy`], the rows that a scheme wants to be lent and its in-band header; what is not
-/// named is `()`, and costs nothing:
-///
-/// ```
-/// # use spinewise_policy::*;
-/// # struct Counting;
-/// # spinewise_policy::params! { /// None.
-/// Config {} }
-/// impl Policy for Counting {
-///     const SHEET: Sheet = Sheet::AT_SWITCH;
-///     type Site = AtSwitch;
-///     type Config = Config;
-///     spinewise_policy::rows! { flow: u32, node: u64 }
-/// #   fn new(_: &Config) -> Self { Counting }
-/// #   fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut u32, _: &Packet, _: &mut ()) -> Way { *flow += 1; Way(0) }
-/// }
-/// ```
-///
-/// There are `flow` (per flow and direction), `peer`, `route` (per peer and way), `port`, `node` (per device) and
-/// `header`, in this order.
-#[macro_export]
-macro_rules! rows {
-    ($(flow: $flow:ty,)? $(peer: $peer:ty,)? $(route: $route:ty,)? $(port: $port:ty,)? $(node: $node:ty,)?
-     $(header: $header:ty,)?) => {
-        type Flow = $crate::row!($($flow)?);
-        type Peer = $crate::row!($($peer)?);
-        type Route = $crate::row!($($route)?);
-        type Port = $crate::row!($($port)?);
-        type Node = $crate::row!($($node)?);
-        type Header = $crate::row!($($header)?);
-    };
-    ($($row:ident: $type:ty),+) => {
-        $crate::rows! { $($row: $type,)+ }
-    };
-}
-
-/// The type of a row that may not be named.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! row {
-    () => {
-        ()
-    };
-    ($type:ty) => {
-        $type
-    };
 }
 
 /// A load-balancing scheme.
