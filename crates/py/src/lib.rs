@@ -1,6 +1,6 @@
 //! `spinewise._core`: specs in as JSON, columns out as bytes. No logic.
 //!
-//! Runs happen with the interpreter detached; every so often the watch attaches it to report progress and to look for
+//! Runs happen with the interpreter detached; now and then the watch attaches it to report progress and to look for
 //! Ctrl-C. A panic inside the engine becomes an `InternalError` that says what to report.
 
 mod looks;
@@ -137,7 +137,7 @@ fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
 ///
 /// `tuning` is JSON with any of `engine` ("windows" or "events"), `window_divisor`, `commit_at_start`, `all_hooks`:
 /// choices that must not change a result; and `memory`, the bytes that the run may take. `flows` are traced, which takes a
-/// second pass. `own` are schemes written in Python that the spec may name; a run of one keeps the interpreter, but for
+/// second pass. `own` are schemes written in Python that the spec may name; a run of one keeps the interpreter, except for
 /// moments.
 #[pyfunction]
 #[pyo3(signature = (spec_json, progress=None, tuning=None, flows=None, own=None))]
@@ -177,7 +177,7 @@ fn run<'py>(
     }
 }
 
-/// Sets a run up, estimates what it will come to, and runs it for so many seconds at most to see how fast it goes.
+/// Sets a run up, estimates what it will come to, and runs it for a few seconds to see how fast it goes.
 #[pyfunction]
 #[pyo3(signature = (spec_json, progress=None, tuning=None, seconds=0.3, own=None))]
 fn validate(

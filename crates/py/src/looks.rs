@@ -26,7 +26,7 @@ pub struct Looks {
     raised: Option<PyErr>,
     /// Memory at the beginning, and how much it may grow, bytes.
     memory: Option<(u64, u64)>,
-    /// The run has grown to so many bytes, and was stopped.
+    /// The run has grown to this many bytes, and was stopped.
     outgrown: Option<u64>,
     /// The run is stopped then.
     pub deadline: Option<Instant>,

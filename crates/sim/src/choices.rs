@@ -65,14 +65,14 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// For these of so many numbers of flows and subflows.
+    /// For these of `numbers` flows and subflows.
     pub fn new(numbers: usize, wanted: &[u32]) -> Self {
         let mut traced = vec![false; numbers];
         wanted.iter().for_each(|&flow| traced[flow as usize] = true);
         Recorder { traced, ..Recorder::default() }
     }
 
-    /// [`Bank::pick`] at `node`, which has so many candidates for the packet, and rows for no more than so many; written
+    /// [`Bank::pick`] at `node`, which has `candidates` for the packet and at most `rows` rows; written
     /// down if its flow is traced and there is a choice.
     #[cold]
     pub fn pick(

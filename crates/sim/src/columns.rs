@@ -96,7 +96,7 @@ macro_rules! columns {
         struct $gatherer { $( $name: Vec<$type>, )* }
 
         impl $gatherer {
-            /// With room for so many rows.
+            /// With room for `rows` rows.
             fn with_capacity(rows: usize) -> Self {
                 Self { $( $name: Vec::with_capacity(rows), )* }
             }

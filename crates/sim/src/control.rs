@@ -31,7 +31,7 @@ pub fn plan_ticks(timers: &mut Timers, bank: &Bank, seat: u32) {
     timers.plan(Time::ZERO + first, What::Tick);
 }
 
-/// The answer to a probe that came by `in_port`, but for its source.
+/// The answer to a probe that came by `in_port`, without its source.
 pub fn reply_to(packet: &Packet, now: Time, in_port: u16) -> Packet {
     Packet {
         stamp: packet.stamp,
@@ -59,7 +59,7 @@ pub fn answer_of(packet: &Packet, now: Time) -> Event {
     }
 }
 
-/// A message, but for its ends.
+/// A message, without its ends.
 pub fn message_to(class: u8, flow: Option<FlowKey>, way: Way, wire: u32) -> Packet {
     Packet {
         flow: flow.map_or(NO_FLOW, |key| key.0),

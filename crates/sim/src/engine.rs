@@ -253,7 +253,7 @@ impl Sim {
     }
 }
 
-/// When no data has arrived anywhere for so long, it is looked whether any still can.
+/// When no data has arrived anywhere for this long, the engine checks whether any still can.
 const PATIENCE: Span = Span::from_ms(1);
 
 /// The grid: where a run may end.

@@ -1,4 +1,4 @@
-//! What breaks during a run. The whole schedule stands in the spec, so everything about it is worked out before the
+//! What breaks during a run. The whole schedule stands in the spec, so everything about it is computed before the
 //! run, and no room looks into another: a receiver knows when the link into it was down, and a switch when it will hear
 //! of it.
 //!

@@ -5,7 +5,7 @@
 //! | `key.rs` | what a key is: kind, unit, range, default, meaning |
 //! | `declare.rs` | the macros that declare tables and words |
 //! | `reader.rs` | reading a table by its declared keys |
-//! | `auto.rs` | values that are worked out |
+//! | `auto.rs` | values that follow from the fabric |
 //! | `error.rs` | [`SpecError`], and the nearest spelling |
 
 pub(crate) mod auto;

@@ -221,7 +221,7 @@ impl From<Packet> for InHand {
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer {
     rate: u64,
-    /// 0 where the time of a packet is not so many times its bytes.
+    /// 0 where the time of a packet is not a whole multiple of its bytes.
     ps_per_byte: u64,
     remainder: u64,
 }

@@ -56,7 +56,7 @@ pub struct Port {
     delay: Span,
     line: Serializer,
     lanes: Option<Box<Lanes>>,
-    /// The queue of a FIFO port as last looked at and what has joined since: the last so many packets of the link's
+    /// The queue of a FIFO port as last looked at and what has joined since: the last packets of the link's
     /// ring, and the start of the first of them. Some may have started in the meantime, or even arrived.
     waiting: Waiting,
     /// A commit-at-start port serves any packet at once from then on, if nothing waits: its one data queue is not paused.
@@ -467,7 +467,7 @@ impl Port {
         }
     }
 
-    /// Takes a packet that waits at a commit-at-start port, be it held or paused, as it is lost: see [`Lanes::lose`].
+    /// Takes a packet that waits at a commit-at-start port, whether held or paused, as it is lost: see [`Lanes::lose`].
     pub fn lose(&mut self) -> Option<Lost> {
         let lost = self.kept().lose()?;
         if !lost.was_held {
@@ -510,7 +510,7 @@ impl Port {
     /// Ends the account at `stop`: what would have started then or later was never sent.
     pub fn finish(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> Counters {
         self.settle(stop - Span(1), rules, wires);
-        // On a commit-at-start port what waits was never committed, but for control.
+        // On a commit-at-start port only control was committed of what waits.
         let unsent = if self.lanes.is_none() { self.waiting } else { Waiting::default() };
         let (ahead, ahead_bytes) = self.ahead(stop - Span(1), true, wires);
         Counters {

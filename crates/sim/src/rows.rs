@@ -96,7 +96,7 @@ impl<R: Clone + Default> FlowRows<R> {
         }
     }
 
-    /// Makes a row the same as another, but for pins.
+    /// Makes a row the same as another, except for pins.
     #[cold]
     pub fn copy(&mut self, from: u32, to: u32) {
         if let Some(Aged { last, row, .. }) = self.rows.get(&from).cloned() {

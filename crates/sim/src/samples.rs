@@ -56,9 +56,9 @@ pub struct Samples {
     sent: Vec<Span>,
 }
 
-/// An interval between two samples holds so many round trips on an empty path between racks,
+/// An interval between two samples holds this many round trips on an empty path between racks,
 const ROUND_TRIPS: u64 = 2;
-/// and so many full packets of the fastest link: then a look at a port costs next to nothing beside what it has sent.
+/// and this many full packets of the fastest link: then a look at a port costs next to nothing beside what it has sent.
 const PACKETS: u64 = 64;
 
 impl Samples {
@@ -181,7 +181,7 @@ fn look_at(port: &Port, seen: &mut Seen, interval: Span, at: Time, net: &Net, wi
     note_sent(seen, port.busy_by(at))
 }
 
-/// Notes that a link has spent so long sending. How much of that since the last sample?
+/// Notes how long a link has spent sending. How much of that since the last sample?
 #[inline]
 fn note_sent(seen: &mut Seen, busy: Span) -> Span {
     let sent = busy - seen.busy;

@@ -130,7 +130,7 @@ impl Sim {
             EngineKind::Windows | EngineKind::Auto => lookahead == Span::ZERO,
         };
         let window = self.flows.operations.least_delay().map_or(window, |least| window.min(least));
-        // No window so long that what happens by the clock fills it for ever.
+        // A window must be short enough for what happens by the clock not to fill it for ever.
         let window = window.min(self.shortest_period().map_or(window, |period| period * MOST_PERIODS));
         if events { events::run(self, watch) } else { windows::run(self, window, watch) }
     }

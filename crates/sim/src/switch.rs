@@ -308,7 +308,7 @@ impl Switch {
         self.take(w, now, in_port, candidates, hand, picked);
     }
 
-    /// Takes the way picked, with a header of so many bytes.
+    /// Takes the way picked, with a header of `header` bytes.
     #[inline(always)]
     fn take(
         &mut self,

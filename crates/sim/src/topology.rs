@@ -108,7 +108,7 @@ pub struct Topology {
     naming: Naming,
     candidates: Vec<u16>,
     routes: Vec<(u32, u16)>,
-    /// Set when all links work and each uplink has so many links beyond it, whatever the leaves.
+    /// Set when all links work and each uplink has this many links beyond it, whatever the leaves.
     uniform: Option<u16>,
 }
 

@@ -171,7 +171,7 @@ fn way(answer: &Bound<'_, PyAny>, room: &Room<'_>) -> PyResult<Way> {
     }
 }
 
-/// The verdict that `ingress` returned: None, "consume", or the number of a held queue, of which each port has so many.
+/// The verdict that `ingress` returned: None, "consume", or the number of a held queue of the port.
 fn verdict(answer: &Bound<'_, PyAny>, room: &Room<'_>, queues: u16) -> PyResult<Verdict> {
     if answer.is_none() {
         return Ok(Verdict::Forward);

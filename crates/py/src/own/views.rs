@@ -53,7 +53,7 @@ impl Cx {
     fn rng(&self, py: Python<'_>) -> Py<Stream> {
         self.rng.clone_ref(py)
     }
-    /// What shall be done.
+    /// What is to be done.
     #[getter]
     fn out(&self, py: Python<'_>) -> Py<Wishes> {
         self.out.clone_ref(py)

@@ -31,7 +31,7 @@ impl Stream {
     }
 }
 
-/// What shall be done: a list that the engine works off when the hook has returned.
+/// What is to be done: a list that the engine works through when the hook has returned.
 #[pyclass(frozen, name = "Out", module = "spinewise._core")]
 pub struct Wishes {
     /// Series of the scheme.
@@ -40,7 +40,7 @@ pub struct Wishes {
     pub extent: Extent,
 }
 
-/// Adds a wish with a body of so many bytes.
+/// Adds a wish with a body.
 fn wish(body: usize, mut add: impl FnMut(&mut Out<'_>)) -> PyResult<()> {
     lent(|place| {
         let mut fits = Ok(());
@@ -58,7 +58,7 @@ fn wish(body: usize, mut add: impl FnMut(&mut Out<'_>)) -> PyResult<()> {
     })
 }
 
-/// Packets have at most so many bytes on the wire.
+/// Most bytes of a packet on the wire.
 const MOST_WIRE: u32 = 65_535;
 
 #[pymethods]

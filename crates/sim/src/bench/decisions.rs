@@ -1,6 +1,6 @@
 //! What one decision and one update of each scheme cost, against the number of paths: PDLB's Table 3 in nanoseconds.
 //!
-//! One seat of each scheme, through the bank, as in a run: a leaf with so many uplinks, or a host with so many paths to
+//! One seat of each scheme, through the bank, as in a run: a leaf with some uplinks, or a host with some paths to
 //! each of four racks. Queues and delays are random and change all the time; everything is in the cache.
 
 use crate::bank::{Bank, Call, Chosen, NO_PEER, Places, Room};

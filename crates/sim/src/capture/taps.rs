@@ -114,7 +114,7 @@ fn refuse_too_many(most: u64, ports: u64, room: u64) -> Result<(), SpecError> {
     }
     let fits = room / PACKET_BYTES / ports.max(1);
     let allowed = format!(
-        "{fits} at most, or fewer ports: so many packets of {ports} ports would take {}, and there are {}",
+        "{fits} at most, or fewer ports: packets of {ports} ports would take {}, and there are {}",
         bytes_said(takes),
         bytes_said(room)
     );

@@ -35,7 +35,7 @@ pub fn run(sim: &mut Sim, window: Span, mut watch: Watch<'_>) -> Result<Time, In
     let (mut todo, mut room) = (Vec::new(), Room::default());
     let mut hand = InHand::default();
     let mut touched = 0;
-    // Work since the beginning, in events, and how much of it there shall be before the next look at the watch.
+    // Work since the beginning, in events, and how much of it there is to be before the next look at the watch.
     let (mut scanned, mut look_at) = (0, WATCH_EVERY);
     let ahead = sim.wires.heads.len() >= TOUCH_FROM;
     loop {

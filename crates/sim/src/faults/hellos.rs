@@ -1,6 +1,6 @@
-//! Hellos, by which neighbours find that a link is down: each end sends one every so often, and takes the link for down
+//! Hellos, by which neighbours find that a link is down: each end sends one at an interval, and takes the link for down
 //! when none has come for some intervals, or when those that come say that its own do not (as in BFD, RFC 5880: both ends
-//! agree). What each hello meets on its link follows from the schedule, so all this is worked out before the run; hellos
+//! agree). What each hello meets on its link follows from the schedule, so all this is computed before the run; hellos
 //! are no packets, and take no bandwidth.
 
 use super::Interval;

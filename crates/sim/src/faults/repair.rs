@@ -28,7 +28,7 @@ impl Known {
     }
 }
 
-/// What is worked out once for all switches.
+/// What is computed once for all switches.
 struct Shared<'a> {
     topology: &'a mut Topology,
     go_on: GoOn<'a>,

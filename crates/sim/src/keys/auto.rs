@@ -1,11 +1,11 @@
-//! `auto`: what is worked out where a value that was given, or a preset, says so.
+//! `auto`: what is derived where a value that was given, or a preset, says so.
 
 use serde_json::{Value, json};
 
 /// The word of a spec.
 pub(crate) const AUTO: &str = "auto";
 
-/// A value that was worked out.
+/// A derived value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Auto {
     /// The key, with its table.
@@ -23,5 +23,5 @@ impl Auto {
     }
 }
 
-/// What is worked out for keys of a table: name, value and how it comes about.
+/// What is derived for keys of a table: name, value and how.
 pub(crate) type Autos = Vec<(&'static str, Value, String)>;

@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         Reader { autos, ..self }
     }
 
-    /// Is any key to be worked out?
+    /// Is any key to be derived?
     pub fn wants_auto(&self) -> bool {
         let autos = self.keys.iter().filter(|key| matches!(key.kind, Kind::Auto(_)));
         autos.filter_map(|key| self.wanted(key.name)).any(|value| value == AUTO)
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         self.given(name).or_else(|| self.defaults.get(name))
     }
 
-    /// What was worked out, and how.
+    /// What was derived, and how.
     pub fn worked_out(&mut self) -> Vec<Auto> {
         std::mem::take(&mut self.worked_out)
     }

@@ -10,7 +10,7 @@ use crate::ring::Ring;
 use spinewise_policy::{FlowKey, Queue, Time};
 use std::collections::VecDeque;
 
-/// Which queue of a port, but for held ones.
+/// Which queue of a port, held ones apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// Pause frames: made by the port itself, they wait for no other packet.
@@ -111,7 +111,7 @@ pub struct Lanes {
     pub armed: Time,
     /// Bytes and packets in held queues.
     held_in_all: (u64, u32),
-    /// Data queues have been paused for so long, all together, in ps; and so often.
+    /// For how long data queues have been paused, all together, in ps; and how often.
     paused: (u64, u64),
 }
 
@@ -359,7 +359,7 @@ impl Lanes {
         Ok(hand)
     }
 
-    /// Takes a packet that waits, be it held or paused, as it is lost. A held queue stays taken until it is released.
+    /// Takes a packet that waits, whether held or paused, as it is lost. A held queue stays taken until it is released.
     pub fn lose(&mut self) -> Option<Lost> {
         let mut packet = Packet::default();
         let control = self.control.as_ref().is_some_and(|control| !control.packets.is_empty());

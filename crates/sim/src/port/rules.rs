@@ -15,7 +15,7 @@ pub struct Rules {
     pub(super) mark_bytes: u64,
     pub(super) mark_at_dequeue: bool,
     pub(super) counts_in_service: bool,
-    /// The first so many that wait are the device's, and seen by neither.
+    /// The first of those that wait, up to this many, are the device's, and seen by neither.
     pub(super) device_packets: u32,
     /// Below both of these, as far as is known without looking, a packet is taken unmarked.
     pub(super) lazy_packets: u32,
@@ -26,7 +26,7 @@ pub struct Rules {
 const LOOK_AT: u32 = 16;
 
 impl Rules {
-    /// From the spec, for a port of so many bits per second. A shared buffer has rules of its own.
+    /// From the spec, for a port of `rate` bits per second. A shared buffer has rules of its own.
     pub fn new(spec: &SwitchSpec, rate: u64) -> Self {
         let SwitchSpec::OutputQueued(spec) = spec else { return Rules::boundless() };
         let (max_packets, max_bytes) = split(spec.buffer, rate);

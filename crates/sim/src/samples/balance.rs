@@ -50,7 +50,7 @@ impl Balance {
         Balance { groups: (0..topology.switches()).map(of).collect() }
     }
 
-    /// Each port of a switch has spent so long sending in an interval.
+    /// How long each port of a switch has spent sending in an interval.
     pub fn add(&mut self, switch: u32, sent: &[Span]) {
         for group in &mut self.groups[switch as usize] {
             let (mut least, mut greatest, mut sum) = (u64::MAX, 0, 0);

@@ -55,7 +55,7 @@ pub struct Detection {
     pub dead_count: u32,
     /// Are routes computed anew?
     pub reconverge: bool,
-    /// Each switch takes so long to pass news on.
+    /// How long each switch takes to pass news on.
     pub flood_hop: Span,
     /// From hearing of a change to using new routes.
     pub control_plane: Span,

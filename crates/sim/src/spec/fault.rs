@@ -105,7 +105,7 @@ pub enum Pairs {
 pub enum Effect {
     /// Nothing gets through.
     Down,
-    /// In each period, for so long at its start, nothing gets through.
+    /// For how long at the start of each period nothing gets through.
     Flap {
         /// From one outage to the next.
         period: Span,

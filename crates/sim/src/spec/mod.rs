@@ -148,7 +148,7 @@ pub fn resolve_with(value: &Value, guests: &[Entry]) -> Result<Spec, SpecError> 
     read(value, guests).map(|(spec, _)| spec)
 }
 
-/// What is worked out from the fabric where a spec says "auto" or its preset does, and how.
+/// What is derived from the fabric where a spec says "auto" or its preset does, and how.
 ///
 /// # Errors
 /// As [`resolve`].

@@ -64,7 +64,7 @@ pub(crate) struct Preset {
     pub scheme: Keys,
     /// Parameters of schemes, by name, where they are not the schemes' own defaults.
     params: &'static [(&'static str, Params)],
-    /// Do parameters of schemes fit the fabric where they can be worked out from it?
+    /// Are parameters of schemes derived from the fabric where they can be?
     pub fits: bool,
 }
 

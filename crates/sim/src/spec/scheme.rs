@@ -154,7 +154,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What parameters are worked out from.
+    /// What parameters are derived from.
     fn facts(&self) -> Result<Facts, SpecError> {
         Ok(Fabric::of(self.fabric)?.facts(self.frame, self.marked))
     }

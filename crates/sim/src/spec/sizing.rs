@@ -63,7 +63,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Of a switch with these cables, where the largest packet has so many bytes.
+    /// Of a switch with these cables, where the largest packet has `packet` bytes.
     pub fn new(spec: &SharedBufferSpec, cables: &[Cable], packet: u64) -> Parts {
         let priorities = u64::from(spec.priorities);
         let headroom = |cable: &Cable| match spec.headroom {
@@ -93,7 +93,7 @@ impl Parts {
 /// sender went on at -d. The frame waits for a packet that has just been started, p, and for frames of other priorities
 /// (in `frames`, with itself: f), is sent and travels: the sender stops at p + f + d', but finishes what it has just
 /// started then. In a time of d + p + f + d' it starts no more than that times the rate, and one packet; with the first
-/// one that makes 2 packets + rate (p + f + d + d'). Nothing less will do, but for what is not a whole packet.
+/// one that makes 2 packets + rate (p + f + d + d'). Nothing less will do, up to the part of a packet.
 pub fn needed_headroom(cable: &Cable, packet: u64, frames: u32) -> u64 {
     let time = longest_wait(cable.outward, packet, frames) + cable.delay;
     let bits = u128::from(cable.inward) * u128::from(time.0);
@@ -164,7 +164,7 @@ fn check_pause(shared: &SharedBufferSpec, name: &str, cables: &[Cable], packet: 
         return Ok(());
     }
     let allowed = format!(
-        "more than {} us, or 0 (until the sender is told to go on): so long the frame that renews a pause may wait for a \
+        "more than {} us, or 0 (until the sender is told to go on): the longest that the frame that renews a pause may wait for a \
          packet of {packet} bytes at {name}",
         longest.as_us_f64()
     );

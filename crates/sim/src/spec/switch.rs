@@ -36,7 +36,7 @@ keys! {
         ecn_threshold_us: Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Allowed)), Default::Preset;
         /// When the queue is compared with the threshold: as a packet is queued, or as its transmission starts.
         ecn_at: EcnAt, Kind::Words(EcnAt::WORDS), Default::Preset;
-        /// A device queue below each queue (a driver's ring below a queue discipline): so many of the packets that wait
+        /// A device queue below each queue (a driver's ring below a queue discipline): this many of the waiting packets
         /// count neither for the marking threshold nor for the room.
         device_queue_packets: u32, Kind::Integer { min: 0, max: MOST_PACKETS }, Default::Preset;
         /// What a host's NIC does: take segments from its flows, one at a time, as its line is free, or queue what

@@ -21,7 +21,7 @@ struct Ingress {
     headroom_limit: u64,
     /// It has asked the sender to pause until then.
     pausing_until: Time,
-    /// A pause is renewed so long before it runs out.
+    /// How long before it runs out a pause is renewed.
     renew_before: Span,
     /// A renewal is planned.
     renews: bool,
@@ -209,7 +209,7 @@ impl SharedBuffer {
         self.egress_used += self.beyond(queue + joined) - self.beyond(queue);
     }
 
-    /// A packet has come by: does this ingress hold so much that the sender shall pause?
+    /// A packet has come by: does this ingress hold enough for the sender to pause?
     #[inline]
     fn calls_for_pause(&self, came: (u16, u8)) -> bool {
         let ingress = &self.ingress[self.at(came)];
@@ -217,7 +217,7 @@ impl SharedBuffer {
         self.spec.pfc && (ingress.headroom > 0 || over)
     }
 
-    /// A packet has come by: for how long the sender shall pause now, if it shall ([`Span::FOREVER`]: until told).
+    /// A packet has come by: for how long the sender should pause now, if at all ([`Span::FOREVER`]: until told).
     #[inline(always)]
     pub fn pause(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
         let at = self.at(came);
@@ -251,7 +251,7 @@ impl SharedBuffer {
         Some(ingress.pausing_until - ingress.renew_before)
     }
 
-    /// A planned renewal is due: for how long the sender shall pause from now on, if it shall. Another one must be
+    /// A planned renewal is due: for how long the sender should pause from now on, if at all. Another one must be
     /// planned while the ingress still pauses.
     pub fn renew(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
         let at = self.at(came);
@@ -288,7 +288,7 @@ impl SharedBuffer {
         self.ingress[self.at(came)].pausing_until > now
     }
 
-    /// Would this ingress let its sender go on if all left the buffer but so many bytes of each ingress, by port and
+    /// Would this ingress let its sender go on if all left the buffer except these bytes of each ingress, by port and
     /// priority?
     pub fn would_resume(&self, came: (u16, u8), left: &[u64]) -> bool {
         let mut later = self.clone();
@@ -313,7 +313,7 @@ impl SharedBuffer {
         sums
     }
 
-    /// Do the accounts agree with these packets, all that the ports hold, and the queues they are in, of so many bytes?
+    /// Do the accounts agree with these packets, all that the ports hold, and the queues they are in, with their bytes?
     pub fn agrees(&self, packets: &[(Came, u64)], queues: impl Iterator<Item = u64>) -> bool {
         let all: u64 = packets.iter().map(|&(_, bytes)| bytes).sum();
         let beyond: u64 = queues.map(|queue| self.beyond(queue)).sum();

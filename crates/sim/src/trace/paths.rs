@@ -40,7 +40,7 @@ pub struct Candidate<'a> {
 pub struct Path {
     /// Its links, by number, with what was seen of their ports.
     pub hops: Vec<(u32, Seen)>,
-    /// Waiting in queues, each as it was but for what drains until the packet is there.
+    /// Waiting in queues, each as it was, less what drains until the packet is there.
     pub queueing: Span,
     /// Transmission and propagation.
     pub travel: Span,

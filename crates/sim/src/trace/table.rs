@@ -62,7 +62,7 @@ columns! {
             => row.path.queueing.0;
         travel_ps: u64, "ps", "true: transmission and propagation of this packet on that path, from device on"
             => row.path.travel.0;
-        worse_ps: u64, "ps", "true: so much longer than on the best candidate, both counted"
+        worse_ps: u64, "ps", "true: how much longer than on the best candidate, both counted"
             => row.path.time().saturating_sub(row.least);
         open: bool, "", "true: all links of that path worked" => row.path.is_open();
         slowest_bps: u64, "bit/s", "rate of its slowest link between switches" => row.path.slowest;

@@ -38,9 +38,9 @@ pub enum Order {
 /// How much is exchanged in an all-to-all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// Each host has so many bytes, cut into one block for each of the others.
+    /// Bytes of each host, cut into one block for each of the others.
     OfHost(u64),
-    /// Each host sends so many bytes to each other one.
+    /// Bytes that each host sends to each other one.
     OfPair(u64),
 }
 
@@ -183,7 +183,7 @@ impl Collective {
         }
     }
 
-    /// Does it fit so many hosts?
+    /// Does it fit this many hosts?
     ///
     /// # Errors
     /// A group of fewer than two hosts, an unknown host or one twice in a group, too little data to cut up, no round or

@@ -79,7 +79,7 @@ impl FlowList {
         Ok(FlowList { flows, rounds: 1, gap: Span::ZERO })
     }
 
-    /// The same flows, each sent `rounds` times: again so long after its last byte was acknowledged.
+    /// The same flows, each sent `rounds` times: again a gap after its last byte was acknowledged.
     ///
     /// # Errors
     /// No round, or more than [`MOST_FLOWS`] flows in all.

@@ -103,7 +103,7 @@ impl Bounds<'_> {
         }
     }
 
-    /// Refuses more flows than there is memory for, before any is drawn; each takes so many `bytes`.
+    /// Refuses more flows than there is memory for, before any is drawn; each takes `bytes`.
     fn refuse_too_many(
         &self,
         key: &str,
@@ -208,7 +208,7 @@ impl Workload {
         Ok(plan.sorted())
     }
 
-    /// What its flows are parts of, if they do not stand alone, among so many hosts.
+    /// What its flows are parts of, if they do not stand alone, among `hosts` hosts.
     pub fn jobs(&self, hosts: u32) -> Option<Jobs> {
         match self {
             Workload::Poisson(_) | Workload::OnOff(_) => None,

@@ -42,7 +42,7 @@ pub struct Poisson {
     pub start: Time,
     /// Arrivals fall before `start + duration`; [`Span::FOREVER`] if only `max_flows` ends them.
     pub duration: Span,
-    /// Only the first so many arrivals of all hosts together; 0 = no limit.
+    /// Most arrivals, the first of all hosts together; 0 = no limit.
     pub max_flows: u64,
 }
 

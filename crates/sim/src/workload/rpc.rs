@@ -55,7 +55,7 @@ impl Rpc {
         }
     }
 
-    /// Does it fit so many hosts?
+    /// Does it fit this many hosts?
     ///
     /// # Errors
     /// An unknown receiver, more hosts to ask than there are, empty answers, no request or too many flows.
