@@ -180,10 +180,18 @@ def preset(random: Random, made: Spec) -> None:
 
 def transport(random: Random, made: Spec) -> None:
     """Another transport."""
-    kinds = ["dctcp", "newreno", "reno", "ecn", "mptcp", "rdma"]
-    made["transport"] = {"kind": random.choice(kinds)}
+    known = keys()
+    kind, control = (words(known['[transport] kind = "rdma"'], name) for name in ("kind", "congestion_control"))
+    made["transport"] = {"kind": random.choice(kind)}
+    if made["transport"]["kind"] == "rdma":
+        made["transport"]["congestion_control"] = random.choice(control)
     if random.random() < 0.4:
         made["switch"] = {"model": random.choice(["output_queued", "shared_buffer"])}
+
+
+def words(params: list[Param], name: str) -> list[str]:
+    """The words that a key can be."""
+    return cast("list[str]", next(param["schema"]["enum"] for param in params if param["name"] == name))
 
 
 def traffic(random: Random, made: Spec) -> None:

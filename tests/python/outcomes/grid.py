@@ -168,6 +168,9 @@ WORLDS: dict[str, Table] = {
     "dcqcn-paper": _rdma("dcqcn-paper", "go_back_n"),
 }
 
+# Congestion controls that came after the first table of outcomes.
+CONTROLS: dict[str, Table] = {}
+
 # ---- traffic ------------------------------------------------------------------------------------------------------
 
 POISSON: Table = {
@@ -304,7 +307,7 @@ def _spec(world: str, fabric: Table, scheme: Table, traffic: list[Table], *chang
         "run": {"stop": "flows_done", "until_us": 20_000, "grid_ns": 10_000, "engine": "windows"},
         "metrics": {"series_interval_us": 0},
     }
-    return merged(base, WORLDS[world], *changes)
+    return merged(base, {**WORLDS, **CONTROLS}[world], *changes)
 
 
 def grid() -> Iterator[tuple[str, Table]]:
@@ -332,6 +335,9 @@ def grid() -> Iterator[tuple[str, Table]]:
             yield f"tree-fault/{fault}/{scheme}", _spec("rack", TREE, {"name": scheme}, mix, change)
     yield from _options(mix)
     yield from _readings(mix)
+    for world in CONTROLS:
+        for scheme in FEW:
+            yield f"control/{world}/{scheme}", _spec(world, FABRICS["uneven"], _in_world(scheme, world), mix)
 
 
 def _in_fabric(scheme: str, fabric: str) -> Table:

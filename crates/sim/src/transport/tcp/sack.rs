@@ -200,7 +200,7 @@ impl SackSender {
             return Expired::Other;
         }
         let tcp = &mut self.tcp;
-        let before = (!tcp.in_recovery && !self.after_timeout).then_some(tcp.window);
+        let before = (!tcp.in_recovery && !self.after_timeout).then(|| (tcp.window, tcp.control.clone()));
         if tcp.backoff == 0 {
             tcp.window.ssthresh = tcp.threshold(config);
         }

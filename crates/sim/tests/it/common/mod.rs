@@ -8,6 +8,7 @@ use spinewise_sim::setup::{Tuning, simulate};
 use spinewise_sim::spec::{EngineKind, Spec, resolve};
 use spinewise_sim::topology::Topology;
 use spinewise_sim::trace::{CHOICE_COLUMNS, HOP_COLUMNS, Trace};
+use std::sync::LazyLock;
 
 /// `spec`, in the world of most papers unless it names its preset: what tests work out by hand was worked out there.
 pub fn in_papers_world(spec: &Value) -> Value {
@@ -195,3 +196,16 @@ pub fn traced(spec: &Value, flows: &[u32], tuning: Tuning) -> (Outcome, Trace) {
     let traced = spinewise_sim::trace::simulate(&resolved(spec), tuning, flows, &mut |_| true);
     traced.unwrap_or_else(|failure| panic!("{failure:?}\n{spec}"))
 }
+
+/// The congestion controls of TCP, and of queue pairs, as the registry lists them.
+pub static CONTROLS: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
+    let described = spinewise_sim::spec::describe();
+    let words = |key: &str| -> Vec<String> {
+        let tables = described["spec"].as_array().into_iter().flatten();
+        let mut rdma = tables.filter(|table| table["name"] == "[transport] kind = \"rdma\"");
+        let keys = rdma.next().and_then(|table| table["params"].as_array()).into_iter().flatten();
+        let words = keys.filter(|one| one["name"] == key).flat_map(|one| one["schema"]["enum"].as_array()).flatten();
+        words.filter_map(Value::as_str).filter(|&word| word != "rdma").map(String::from).collect()
+    };
+    [words("kind"), words("congestion_control")]
+});

@@ -1,6 +1,6 @@
 //! Random specs: any network that can be described, made to fit where one part refuses another.
 
-use crate::common::switch_schemes;
+use crate::common::{CONTROLS, switch_schemes};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -282,22 +282,40 @@ fn rdma() -> impl Strategy<Value = Value> {
     let losses = (0u32..10, 100u32..1000, prop_oneof![Just(0u32), 1u32..20], any::<bool>());
     let dcqcn = (1u32..60, prop_oneof![Just(0u32), 1u32..50], 5u32..300, prop_oneof![Just(0u32), 2_000u32..200_000]);
     let words = (select(&["go_back_n", "irn"][..]), select(&["exact", "floor_1ns"][..]), any::<bool>(), 0u32..60);
+    let words = (words, select(&CONTROLS[1][..]));
     (frame, losses, dcqcn, words).prop_map(
         |(
             (mss, header, ack),
             (nack, rto, window, ooo),
             (alpha, cut, rise, bytes),
-            (recovery, rounding, clamp, cnp),
+            ((recovery, rounding, clamp, cnp), control),
         )| {
-            json!({
-                "kind": "rdma", "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack, "recovery": recovery,
+            let mut transport = json!({
+                "kind": "rdma", "congestion_control": control, "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack, "recovery": recovery,
                 "nack_interval_us": nack, "rto_us": rto, "rto_low_us": rto / 2, "rto_high_us": rto,
                 "window_bytes": window * mss, "ooo_cnp": ooo, "cnp_interval_us": cnp, "pacing_rounding": rounding,
+            });
+            let dcqcn = json!({
                 "dcqcn_alpha_timer_us": alpha, "dcqcn_decrease_interval_us": cut, "dcqcn_increase_timer_us": rise,
                 "dcqcn_byte_counter_bytes": bytes, "dcqcn_clamp_target": clamp,
-            })
+            });
+            if control == "dcqcn" {
+                transport = crate::common::merged(&transport, &dcqcn);
+            }
+            transport
         },
     )
+}
+
+/// Each congestion control of TCP, with each recovery it goes with; MPTCP more often.
+fn kinds() -> Vec<(String, &'static str)> {
+    let recoveries = |kind: &str| match kind {
+        "reno" => &["reno"][..],
+        "newreno" | "mptcp" => &["newreno", "sack", "rack"],
+        _ => &["newreno", "reno", "sack", "rack"],
+    };
+    let all = CONTROLS[0].iter().map(String::as_str).chain(["mptcp"]);
+    all.flat_map(|kind| recoveries(kind).iter().map(move |&recovery| (kind.to_string(), recovery))).collect()
 }
 
 fn tcp() -> impl Strategy<Value = Value> {
@@ -308,14 +326,7 @@ fn tcp() -> impl Strategy<Value = Value> {
     let opening =
         (prop::bool::weighted(0.3), 1u32..100, 20u32..2000, any::<bool>(), bursts, any::<(bool, bool, bool)>());
     let mptcp = (1u32..=8, select(&["charged", "free"][..]));
-    // The congestion control, and a recovery it goes with.
-    let kinds = [
-        &["dctcp", "ecn"].map(|kind| ["newreno", "reno", "sack", "rack"].map(|recovery| (kind, recovery))).concat()[..],
-        &["newreno", "sack", "rack"].map(|recovery| ("newreno", recovery))[..],
-        &[("reno", "reno"), ("dctcp", "newreno"), ("newreno", "newreno")][..],
-        &["newreno", "sack", "rack", "newreno", "sack", "rack"].map(|recovery| ("mptcp", recovery))[..],
-    ];
-    (select(kinds.concat()), segment, windows, acks, 100u32..2000, (opening, mptcp)).prop_map(
+    (select(kinds()), segment, windows, acks, 100u32..2000, (opening, mptcp)).prop_map(
         |(
             (kind, recovery),
             (mss, header, ack),

@@ -223,18 +223,17 @@ impl SackSender {
         });
         rack.reorder_at = latest;
         if lost && !recovers {
-            self.save(self.tcp.window);
+            self.save(self.tcp.window, self.tcp.control.clone());
             self.enter_recovery(config);
         }
     }
 
     /// Remembers what the window was, as a reduction begins.
-    fn save(&mut self, window: Window) {
+    fn save(&mut self, window: Window, control: Control) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         (rack.prr_delivered, rack.prr_out, rack.recover_fs) = (0, 0, self.tcp.flight().max(1));
         (rack.probe_end, rack.probe_at, rack.probing) = (None, Time::NEVER, false);
         let una = self.tcp.snd_una;
-        let control = self.tcp.control.clone();
         rack.undo = Some(Undo { una, window, control, sent: 0, open: 0, first_at: Time::NEVER, first_end: 0 });
     }
 
@@ -284,11 +283,11 @@ impl SackSender {
         (reorder || probe) && self.tcp.deadline > now
     }
 
-    /// RFC 8985 §6.3: what the retransmission timeout says is lost. `before` is the window before it, unless
+    /// RFC 8985 §6.3: what the retransmission timeout says is lost. `before` is what was before it, unless
     /// a recovery was under way.
-    pub(super) fn rack_timeout(&mut self, config: &TcpConfig, now: Time, before: Option<Window>) {
-        if let Some(window) = before {
-            self.save(window);
+    pub(super) fn rack_timeout(&mut self, config: &TcpConfig, now: Time, before: Option<(Window, Control)>) {
+        if let Some((window, control)) = before {
+            self.save(window, control);
         }
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let srtt = self.tcp.srtt().unwrap_or_default();
