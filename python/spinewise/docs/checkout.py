@@ -41,6 +41,7 @@ STANDARDS = {
     "RFC 8257": "Data Center TCP (DCTCP)",
     "RFC 8684": "TCP extensions for multipath operation with multiple addresses (MPTCP)",
     "RFC 8985": "The RACK-TLP loss detection algorithm for TCP",
+    "RFC 9438": "CUBIC for fast and long-distance networks",
     "RFC 9293": "Transmission Control Protocol (TCP)",
 }
 

@@ -169,7 +169,10 @@ WORLDS: dict[str, Table] = {
 }
 
 # Congestion controls that came after the first table of outcomes.
-CONTROLS: dict[str, Table] = {}
+CONTROLS: dict[str, Table] = {
+    "cubic": _tcp("cubic", "rack"),
+    "cubic-ecn": _tcp("cubic", "newreno", cubic_ecn=True, cubic_c=1e9),
+}
 
 # ---- traffic ------------------------------------------------------------------------------------------------------
 

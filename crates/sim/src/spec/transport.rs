@@ -101,8 +101,8 @@ keys! {
     /// `[transport]` with TCP.
     TransportKeys {
         /// The transport: DCTCP (RFC 8257), TCP NewReno without ECN (RFC 5681, RFC 6582), Reno (RFC 5681), TCP that
-        /// halves its window on a mark (RFC 3168), or MPTCP: subflows without ECN, their increase coupled (RFC 8684,
-        /// RFC 6356).
+        /// halves its window on a mark (RFC 3168), MPTCP: subflows without ECN, their increase coupled (RFC 8684, RFC 6356);
+        /// or another congestion control of TCP, which the reference lists.
         kind: Control, Kind::Words(KINDS), Default::Preset;
         /// Loss recovery: by duplicate and partial acknowledgements (RFC 6582); by duplicates alone (RFC 5681), the
         /// default of kind = "reno"; by selective acknowledgements (RFC 2018, RFC 6675); or RACK-TLP (RFC 8985) as Linux

@@ -22,6 +22,7 @@
 use crate::keys::Key;
 use spinewise_policy::time::{Span, Time};
 
+pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
 mod ecn;
@@ -277,6 +278,7 @@ controllers! {
         reno: Reno(reno::Reno) = &reno::RENO;
         ecn: Ecn(ecn::Ecn) = &ecn::ABOUT;
         mptcp: Mptcp(lia::Lia) = &lia::ABOUT;
+        cubic: Cubic(cubic::Cubic) = &cubic::ABOUT;
     }
 }
 
