@@ -69,7 +69,7 @@ pub struct Acked {
     pub marked: bool,
     /// Payload of a full packet.
     pub mss: u64,
-    /// Its round-trip time, and the smoothed one.
+    /// Its round-trip time, and the smoothed one (queue pairs smooth nothing).
     pub rtt: Span,
     /// See `rtt`.
     pub srtt: Span,
@@ -244,7 +244,6 @@ macro_rules! controllers {
                 }
 
                 /// See [`Controller::undo`].
-                #[allow(irrefutable_let_patterns)] // in a family of one
                 pub fn undo(&mut self, before: &Control) {
                     match self {
                         $( Control::$variant(control) => {

@@ -21,6 +21,8 @@ mod pacing;
 pub mod receiver;
 pub mod sender;
 
+use spinewise_policy::time::Time;
+
 pub use config::{RdmaConfig, Recovery};
 pub use ends::QueuePair;
 pub use receiver::RdmaReceiver;
@@ -39,13 +41,21 @@ pub struct RdmaAck {
     pub sack: Option<(u64, u32)>,
     /// Congestion notification.
     pub cnp: bool,
+    /// When the packet that it answers was sent.
+    pub echo: Time,
 }
 
 impl RdmaAck {
     /// An answer with its option, which may be empty.
     #[inline]
     pub fn read(answer: &Answer, option: &[u8]) -> RdmaAck {
-        RdmaAck { cumulative: answer.cumulative, nack: answer.nack_or_syn, sack: get_sack(option), cnp: answer.cnp }
+        RdmaAck {
+            cumulative: answer.cumulative,
+            nack: answer.nack_or_syn,
+            sack: get_sack(option),
+            cnp: answer.cnp,
+            echo: answer.echo,
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 //! alpha, as the public code has it. Slots and checks that change nothing are stepped over, so that a long silence is
 //! cheap: alpha is worked out only when it is needed, and is zero once it is too small to tell.
 
-use super::{About, Controller, Start, Window};
+use super::{About, Controller, Marks, Start, Window};
 use crate::keys::{Default, Kind, LARGEST_EXACT, Unit, Zero, keys};
 use spinewise_policy::time::{Span, Time};
 
@@ -118,6 +118,10 @@ impl Controller for Dcqcn {
 
     fn new(config: &DcqcnConfig, start: &Start) -> Self {
         Dcqcn::at(config, start.rate)
+    }
+
+    fn marks(_: &DcqcnConfig) -> Marks {
+        Marks::Counted
     }
 
     fn on_mark(&mut self, config: &DcqcnConfig, _: &mut Window, now: Time) {

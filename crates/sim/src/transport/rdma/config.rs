@@ -1,6 +1,7 @@
 //! The parameters of the RNIC transport, shared by all queue pairs of a run, and its presets.
 
 use crate::packet::Clock;
+use crate::transport::congestion::Marks;
 use crate::transport::congestion::dcqcn::DcqcnConfig;
 use crate::transport::congestion::rate::{Kind, Settings};
 use spinewise_policy::time::Span;
@@ -91,7 +92,6 @@ impl RdmaConfig {
     }
 
     /// DCQCN as its paper has it: at most one CNP in 50 us, and none for packets out of order; the rest as [`Self::selb`].
-    #[allow(clippy::needless_update)] // in a family of one
     pub fn dcqcn_paper(recovery: Recovery) -> Self {
         Self {
             ooo_cnp: false,
@@ -99,6 +99,12 @@ impl RdmaConfig {
             control: Settings { dcqcn: DcqcnConfig::paper(), ..Settings::default() },
             ..Self::selb(recovery)
         }
+    }
+
+    /// Whether data packets are ECN-capable.
+    #[inline(always)]
+    pub fn ecn(&self) -> bool {
+        self.control.marks(self.kind) != Marks::Unheard
     }
 
     /// Bytes on the wire of a data packet with this payload.

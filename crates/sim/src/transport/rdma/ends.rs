@@ -57,7 +57,7 @@ impl Sender for RdmaSender {
             seq: segment.seq,
             len: segment.len as u16,
             wire: (segment.len + config.header) as u16,
-            flags: ECT | if segment.retransmit { RETRANSMIT } else { 0 },
+            flags: if config.ecn() { ECT } else { 0 } | if segment.retransmit { RETRANSMIT } else { 0 },
         }))
     }
 

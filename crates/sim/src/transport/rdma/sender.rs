@@ -12,7 +12,7 @@ use super::config::{RdmaConfig, Recovery};
 use super::pacing::Pacing;
 use crate::packet::Clock;
 use crate::transport::congestion::rate::Control;
-use crate::transport::congestion::{Start, Window};
+use crate::transport::congestion::{Acked, Start, Window};
 use crate::transport::tcp::Segment;
 use spinewise_policy::time::{Span, Time};
 
@@ -152,6 +152,20 @@ impl RdmaSender {
         self.snd_nxt = self.snd_nxt.max(self.snd_una);
         self.skip();
         out.newly_acked = self.snd_una - before;
+        if out.newly_acked > 0 {
+            let rtt = now.since(ack.echo);
+            let acked = Acked {
+                now,
+                bytes: out.newly_acked,
+                cumulative: self.snd_una,
+                next: self.snd_nxt,
+                marked: ack.cnp,
+                mss: u64::from(config.mss),
+                rtt,
+                srtt: rtt,
+            };
+            self.control.on_ack(&config.control, &mut self.window, &acked);
+        }
         out.done = self.is_done();
         if self.snd_una == self.snd_max {
             self.deadline = Time::NEVER;
