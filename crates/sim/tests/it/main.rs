@@ -6,6 +6,7 @@ mod capture;
 mod collectives;
 mod common;
 mod components;
+mod congestion;
 mod conservation;
 mod conweave;
 mod conweave_paths;

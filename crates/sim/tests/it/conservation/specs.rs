@@ -350,12 +350,12 @@ fn tcp() -> impl Strategy<Value = Value> {
 }
 
 /// A scheme of the registry, and for those at hosts how their tags are read and what runs in the fabric. One in ten is
-/// drawn among those that use every hook, and one in ten among those for fat-trees, however many others there are.
+/// drawn among those that use every hook, and three in twenty among those for fat-trees, however many others there are.
 fn scheme() -> impl Strategy<Value = Value> {
     let entries: Vec<&Entry> = REGISTRY.iter().collect();
     let loopbacks: Vec<&Entry> = entries.iter().copied().filter(|e| e.name().starts_with("loopback")).collect();
     let in_trees: Vec<&Entry> = entries.iter().copied().filter(|e| e.in_trees).collect();
-    let entry = prop_oneof![16 => select(entries), 2 => select(loopbacks), 2 => select(in_trees)];
+    let entry = prop_oneof![15 => select(entries), 2 => select(loopbacks), 3 => select(in_trees)];
     (entry, select(&["explicit", "outer", "inner"][..]), select(switch_schemes()), any::<bool>()).prop_map(
         |(entry, tag, fabric, charged)| {
             let mut scheme = json!({"name": entry.name(), "header_bytes": if charged { "charged" } else { "free" }});
