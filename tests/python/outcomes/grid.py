@@ -171,6 +171,8 @@ WORLDS: dict[str, Table] = {
 # Congestion controls that came after the first table of outcomes.
 CONTROLS: dict[str, Table] = {
     "cubic": _tcp("cubic", "rack"),
+    "timely": _rdma("selb", "go_back_n", congestion_control="timely", timely_t_low_us=20, timely_t_high_us=100),
+    "timely-irn": _rdma("selb", "irn", window_bytes=40_000, congestion_control="timely"),
     "cubic-ecn": _tcp("cubic", "newreno", cubic_ecn=True, cubic_c=1e9),
 }
 

@@ -28,6 +28,7 @@ pub mod dctcp;
 mod ecn;
 pub mod lia;
 mod reno;
+pub mod timely;
 
 /// What people read of a controller.
 #[derive(Clone, Copy, Debug)]
@@ -285,6 +286,7 @@ controllers! {
     /// Rates: the congestion controls of queue pairs. `[transport] congestion_control` names them.
     rate {
         dcqcn: Dcqcn(dcqcn::Dcqcn) = &dcqcn::ABOUT;
+        timely: Timely(timely::Timely) = &timely::ABOUT;
     }
 }
 

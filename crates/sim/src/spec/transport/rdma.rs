@@ -18,7 +18,7 @@ keys! {
     RdmaKeys {
         /// The transport: the queue pairs of an RNIC.
         _kind as "kind": String, Kind::Words(KINDS), Default::Preset;
-        /// The congestion control: DCQCN (SIGCOMM 2015).
+        /// The congestion control: DCQCN (SIGCOMM 2015), or another one that the reference lists.
         congestion_control: Control, Kind::Words(Control::NAMES), Default::Preset;
         /// Payload of a full packet.
         mss_bytes: u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;

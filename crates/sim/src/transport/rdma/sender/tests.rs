@@ -161,7 +161,7 @@ fn cnps_cut_the_rate_that_paces() {
     assert_eq!(s.next_at(), us(5) + Span(83_840));
     s.next_packet(&config, us(6));
     let gap = s.next_at().since(us(6)).0;
-    let Control::Dcqcn(dcqcn) = &s.control;
+    let Control::Dcqcn(dcqcn) = &s.control else { panic!("DCQCN") };
     assert_eq!(gap, 1048 * 8_000_000_000_000 / dcqcn.rate());
     assert!((165_000..168_000).contains(&gap), "{gap}");
     assert_eq!(s.cnps(), 1);

@@ -1,0 +1,192 @@
+//! TIMELY: a rate that follows the gradient of the round-trip time.
+//!
+//! Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015, algorithm 1. Rules and the
+//! constants alpha, beta, T_low, T_high and D_minRTT are those of the public ns-3 code of HPCC (rdma-hw.cc), where they
+//! were read; the paper itself was not at hand.
+//!
+//! | algorithm 1 | here |
+//! |---|---|
+//! | the gradient, smoothed and in units of the least round trip | [`Timely::gradient`] |
+//! | T_low, T_high, the sign of the gradient | [`Timely::decide`] |
+//! | hyperactive increase (HAI) after five rises in a row | [`Timely::rise`] |
+//!
+//! Departures:
+//! * A decision is made once per round trip of data, as in that code, on the last round trip in it. The paper decides per
+//!   segment of 16 to 64 kB, which at its 10 Gbps is about as often.
+//! * Marks are not heard: packets are not ECN-capable. Losses leave the rate as it is.
+
+use super::{About, Acked, Controller, Start, Window};
+use crate::keys::{Default, Kind, Unit, Zero, keys};
+use spinewise_policy::time::{Span, Time};
+
+/// What people read of it.
+pub(super) const ABOUT: About = About {
+    about: "rates that follow the gradient of the round-trip time",
+    source: "TIMELY (SIGCOMM 2015), the public ns-3 code of HPCC (SIGCOMM 2019)",
+};
+
+keys! {
+    /// The parameters of TIMELY.
+    #[derive(PartialEq)]
+    Config {
+        /// T_low: below this round trip the rate rises, whatever the gradient.
+        t_low as "timely_t_low_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(50.0);
+        /// T_high: above this round trip the rate falls, whatever the gradient.
+        t_high as "timely_t_high_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(500.0);
+        /// D_minRTT: the gradient counts in this.
+        min_rtt as "timely_min_rtt_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(20.0);
+        /// alpha: weight of a new difference of round trips.
+        alpha as "timely_alpha": f64, Kind::Positive { max: 1.0 }, Default::Number(0.875);
+        /// beta: how far the rate falls.
+        beta as "timely_beta": f64, Kind::Positive { max: 1.0 }, Default::Number(0.8);
+        /// delta: additive increase of the rate.
+        increase as "timely_increase_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.05);
+        /// Rises in a row after which they are this many times as large (HAI).
+        hai as "timely_hai": u32, Kind::Integer { min: 1, max: 1000 }, Default::Number(5.0);
+        /// Least rate.
+        min_rate as "timely_min_rate_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.1);
+    }
+}
+
+/// The rate of one queue pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Timely {
+    /// Bits per second, and those of the link.
+    rate: u64,
+    line: u64,
+    /// The next decision is made by an acknowledgement beyond this byte.
+    until: u64,
+    /// The last round trip; zero before the first.
+    last: Span,
+    /// The smoothed difference of round trips, picoseconds.
+    diff: f64,
+    /// Rises in a row.
+    rises: u32,
+}
+
+impl Controller for Timely {
+    type Config = Config;
+
+    fn new(_: &Config, start: &Start) -> Self {
+        Timely { rate: start.rate, line: start.rate, until: 0, last: Span::ZERO, diff: 0.0, rises: 0 }
+    }
+
+    fn on_ack(&mut self, config: &Config, _: &mut Window, ack: &Acked) {
+        if ack.cumulative <= self.until {
+            return;
+        }
+        self.until = ack.next;
+        if self.last != Span::ZERO {
+            let gradient = self.gradient(config, ack.rtt);
+            self.decide(config, ack.rtt, gradient);
+        }
+        self.last = ack.rtt;
+    }
+
+    #[inline(always)]
+    fn on_send(&mut self, _: &Config, _: Time, _: u32) -> u64 {
+        self.rate
+    }
+}
+
+impl Timely {
+    /// The normalized gradient after this round trip.
+    fn gradient(&mut self, config: &Config, rtt: Span) -> f64 {
+        // TIMELY alg. 1
+        let new = rtt.0 as f64 - self.last.0 as f64;
+        self.diff = (1.0 - config.alpha) * self.diff + config.alpha * new;
+        self.diff / config.min_rtt.0 as f64
+    }
+
+    fn decide(&mut self, config: &Config, rtt: Span, gradient: f64) {
+        if rtt < config.t_low {
+            self.rise(config);
+        } else if rtt > config.t_high {
+            self.fall(config, 1.0 - config.t_high.0 as f64 / rtt.0 as f64);
+        } else if gradient <= 0.0 {
+            self.rise(config);
+        } else {
+            self.fall(config, gradient);
+        }
+    }
+
+    fn rise(&mut self, config: &Config) {
+        self.rises = self.rises.saturating_add(1);
+        let times = if self.rises > config.hai { config.hai } else { 1 };
+        self.rate = (self.rate + config.increase * u64::from(times)).min(self.line);
+    }
+
+    /// By beta times `by`.
+    fn fall(&mut self, config: &Config, by: f64) {
+        self.rises = 0;
+        let left = (1.0 - config.beta * by).max(0.0);
+        self.rate = ((self.rate as f64 * left) as u64).max(config.min_rate).min(self.line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: u64 = 10_000_000_000;
+
+    /// A queue pair that is told of one round trip of data after the other, in microseconds: its rates in Mbps.
+    fn rates(rtts: &[u64]) -> Vec<u64> {
+        let config = Config::defaults();
+        let mut timely = Timely::new(&config, &Start { rate: LINE });
+        timely.rate = 5_000_000_000;
+        let mut window = Window { cwnd: u64::MAX, ssthresh: 0 };
+        let told = |(n, &us): (usize, &u64)| {
+            let rtt = Span::from_us(us);
+            let (cumulative, next) = (1 + n as u64 * 1000, 1000 + n as u64 * 1000);
+            let now = Time::ZERO;
+            let ack = Acked { now, bytes: 1000, cumulative, next, marked: false, mss: 1000, rtt, srtt: rtt };
+            timely.on_ack(&config, &mut window, &ack);
+            timely.rate / 1_000_000
+        };
+        rtts.iter().enumerate().map(told).collect()
+    }
+
+    #[test]
+    fn below_t_low_it_rises_faster_after_five_rises() {
+        let rates = rates(&[20, 30, 20, 40, 20, 30, 20, 49]);
+        assert_eq!(rates, [5000, 5050, 5100, 5150, 5200, 5250, 5500, 5750]);
+    }
+
+    #[test]
+    fn above_t_high_it_falls_to_where_the_queue_would_be_t_high() {
+        // 1 - 0.8 * (1 - 500 / 1000)
+        assert_eq!(rates(&[1000, 1000, 1000]), [5000, 3000, 1800]);
+    }
+
+    #[test]
+    fn between_them_the_gradient_decides() {
+        // diff = 0.875 * 10 us, in units of 20 us; then 0.125 * 8.75 - 0.875 * 40 < 0.
+        let fallen = (5000.0 * (1.0 - 0.8 * 0.4375)) as u64;
+        assert_eq!(rates(&[100, 110, 70]), [5000, fallen, fallen + 50]);
+    }
+
+    #[test]
+    fn it_decides_once_per_round_trip_of_data_and_stays_within_its_bounds() {
+        let config = Config::defaults();
+        let mut timely = Timely::new(&config, &Start { rate: LINE });
+        let mut window = Window { cwnd: u64::MAX, ssthresh: 0 };
+        for n in 1..200_u64 {
+            let rtt = Span::from_us(100 * n);
+            let ack = Acked {
+                now: Time::ZERO,
+                bytes: 10,
+                cumulative: n * 10,
+                next: n * 10 + 1000,
+                marked: false,
+                mss: 10,
+                rtt,
+                srtt: rtt,
+            };
+            timely.on_ack(&config, &mut window, &ack);
+        }
+        // 199 acknowledgements of 10 bytes, 1,000 under way: the 1st stores, the 102nd decides.
+        assert_eq!(timely.until, 1020 + 1000);
+        assert!(timely.rate >= config.min_rate && timely.rate < LINE);
+    }
+}
