@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable
 from copy import deepcopy
@@ -182,16 +183,18 @@ def transport(random: Random, made: Spec) -> None:
     """Another transport."""
     known = keys()
     kind, control = (words(known['[transport] kind = "rdma"'], name) for name in ("kind", "congestion_control"))
-    made["transport"] = {"kind": random.choice(kind)}
-    if made["transport"]["kind"] == "rdma":
-        made["transport"]["congestion_control"] = random.choice(control)
+    chosen: Spec = {"kind": random.choice(kind)}
+    if chosen["kind"] == "rdma":
+        chosen["congestion_control"] = random.choice(control)
+    made["transport"] = chosen
     if random.random() < 0.4:
         made["switch"] = {"model": random.choice(["output_queued", "shared_buffer"])}
 
 
 def words(params: list[Param], name: str) -> list[str]:
     """The words that a key can be."""
-    return cast("list[str]", next(param["schema"]["enum"] for param in params if param["name"] == name))
+    allowed = next(param["allowed"] for param in params if param["name"] == name)
+    return re.findall(r'"([^"]*)"', allowed)
 
 
 def traffic(random: Random, made: Spec) -> None:
