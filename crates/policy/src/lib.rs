@@ -161,9 +161,6 @@ pub trait Policy: Sized {
     /// are those of the whole tree, whatever links are down: it goes round these by itself, and what it sends to a dead
     /// link is lost.
     const IN_TREES: bool = false;
-    /// Does the public ns-3 code of ConWeave, where it is followed, key this scheme's flowlets by destination and ports
-    /// alone, so that some flows share one?
-    const NS3_SHARES_FLOWLETS: bool = false;
     /// Where it sits: [`AtHost`] or [`AtSwitch`].
     type Site: Site;
     /// Its parameters, with the paper's defaults.
@@ -189,9 +186,6 @@ pub trait Policy: Sized {
     fn hooks(&self) -> Hooks {
         Self::HOOKS
     }
-
-    /// From now on it does as the public ns-3 code of ConWeave does, which a run follows event by event.
-    fn follow_ns3(&mut self) {}
 
     /// What a seat at this place needs.
     fn layout(&self, shape: &Shape) -> Layout {

@@ -16,6 +16,7 @@ pub use registry::{Choice, Choose, Chosen, Entry, Given, Misfit, REGISTRY, Sourc
 pub use seats::{Fired, Places, Seats};
 
 use crate::packet::{self, Hashing};
+use crate::tape::Tape;
 use spinewise_policy::out::Action;
 use spinewise_policy::site::{AtHost, AtSwitch, HostView, SwitchView};
 use spinewise_policy::{
@@ -95,12 +96,14 @@ pub struct Bank {
     kinds: Arc<[u16]>,
     layouts: Arc<[Layout]>,
     asked: Asked,
+    /// Where a program is followed: the numbers that all seats draw from.
+    pub tape: Option<Box<Tape>>,
 }
 
 impl From<Seating> for Bank {
     fn from(seating: Seating) -> Bank {
         let (hooks, kinds, layouts) = seating.facts();
-        Bank { seating, hooks, kinds, layouts, asked: Asked::default() }
+        Bank { seating, hooks, kinds, layouts, asked: Asked::default(), tape: None }
     }
 }
 
@@ -158,27 +161,10 @@ macro_rules! bank {
                 Span(rng.bits() % period.0.max(1))
             }
 
-            /// From now on the scheme follows the public ns-3 code of ConWeave ([`Policy::follow_ns3`]).
+            /// Gives a seat another stream, and has its own for it.
             #[cold]
-            pub fn follow_ns3(&mut self) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.follow_ns3(),)* }
-            }
-
-            /// From now on all seats draw from one stream, whoever [swaps](Bank::swap_stream) it in.
-            #[cold]
-            pub fn draw_from(&mut self, stream: Rng) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.draw_from(stream),)* }
-            }
-
-            /// [`Policy::NS3_SHARES_FLOWLETS`].
-            pub fn ns3_shares_flowlets(&self) -> bool {
-                match &self.seating { $(Seating::$variant(seats) => seats.ns3_shares_flowlets(),)* }
-            }
-
-            /// Gives a seat the shared stream, if there is one, or takes it back.
-            #[cold]
-            pub fn swap_stream(&mut self, seat: u32) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.swap_stream(seat),)* }
+            pub fn swap_stream(&mut self, seat: u32, stream: &mut Rng) {
+                match &mut self.seating { $(Seating::$variant(seats) => seats.swap_stream(seat, stream),)* }
             }
 
             /// Makes a flow's row the same as another's.
@@ -196,6 +182,12 @@ macro_rules! bank {
             #[inline]
             pub fn has_asked(&self) -> bool {
                 self.asked.len > 0
+            }
+
+            /// Must the shell ask by [`Bank::pick_any`] at switches, for a guest or to lend the tape?
+            #[inline]
+            pub fn is_apart(&self) -> bool {
+                self.is_guest() || self.tape.is_some()
             }
 
             /// Is the scheme a guest, no part of the registry?

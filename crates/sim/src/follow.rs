@@ -1,40 +1,30 @@
-//! What schemes are given where the public ns-3 code of ConWeave is followed ([`crate::engine::planned`]).
-//!
-//! All its switches draw paths from the C library's `rand()`, seeded with 1: one stream, drawn from in the order of
-//! events. And its keys for flowlets take some flows for one: they leave out the source and lay
-//! the priority over the destination's port.
+//! What schemes are given where a program is followed event by event ([`crate::engine::planned`]): numbers that all
+//! switches draw from, and rows that some flows share. The rules that ask for these are of [`crate::spec::Rules`].
 
-use crate::choices::Recorder;
 use crate::engine::Sim;
 use crate::spec::Rules;
-use spinewise_policy::{FlowKey, Rng};
+use crate::tape::Tape;
+use spinewise_policy::FlowKey;
 use std::collections::BTreeMap;
 
-/// What `run.py` of that code seeds `rand()` with.
-const SEED: u32 = 1;
-/// The priority of all its data.
+/// The priority of all data of ConWeave's public code.
 const PRIORITY: u32 = 3;
 
 impl Sim {
-    /// Makes schemes follow that code.
+    /// Gives the schemes what these rules say.
     #[cold]
     pub fn follow(&mut self, rules: &Rules) {
-        if rules.conweave {
-            self.fabric.follow_ns3();
-        }
-        if rules.one_stream_for_paths {
-            self.fabric.draw_from(Rng::of_c(SEED));
-        }
+        self.fabric.tape = rules.draws.map(|draws| Box::new(Tape::new(draws)));
         if rules.habits.messages_by_flow {
             self.net.hashing.ends = self.flows.specs.iter().map(|flow| (flow.src, flow.dst)).collect();
         }
-        if rules.shared_flowlets && self.fabric.ns3_shares_flowlets() {
+        if rules.shared_flowlets {
             self.net.shared_rows = self.shared_rows();
         }
-        // Choices are then watched, if only to swap that stream in.
-        self.log.recorder = Some(Box::new(Recorder::new(self.flows.count(), &[])));
     }
 
+    /// Of flows that are one to that code's keys, all but the first, and the first: the keys leave out the source and lay
+    /// the priority over the destination's port.
     fn shared_rows(&self) -> BTreeMap<u32, FlowKey> {
         let Some(ports) = &self.net.hashing.ports else { return BTreeMap::new() };
         let mut first = BTreeMap::new();

@@ -37,6 +37,7 @@ pub mod setup;
 pub mod spec;
 mod summary;
 mod switch;
+mod tape;
 mod timers;
 pub mod topology;
 pub mod trace;

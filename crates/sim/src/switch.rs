@@ -298,7 +298,7 @@ impl Switch {
     /// Asks the scheme for the way, and takes it.
     #[inline]
     fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
-        if w.log.recorder.is_some() || w.fabric.is_guest() {
+        if w.log.recorder.is_some() || w.fabric.is_apart() {
             self.pick_watched(w, now, in_port, candidates, hand);
             return;
         }

@@ -11,24 +11,56 @@
 //!
 //! **Rounding.** X is whole bytes; each decay multiplies by round((1 − α)·2¹⁶) / 2¹⁶ and drops the fraction, so X is
 //! less than 1/α bytes too small (5 of 187,500 at 10 Gbps). Decays are made up for when X is next looked at, one by
-//! one: exactly what a timer with beats at multiples of T_dre would leave. τ follows the rounded α.
+//! one: exactly what a timer with beats at multiples of T_dre would leave. τ follows the rounded α. With
+//! [`Register::Double`] the factor and τ are not rounded and the metric is not clamped, as in ConWeave's public code.
 
 use crate::{Span, Time};
+
+crate::choice! {
+    /// How an estimator counts.
+    Register {
+        /// By fractions of 2¹⁶, as a switch does; the metric stays within its bits.
+        Fixed = "fixed",
+        /// By doubles; the metric may outgrow its bits (ConWeave's public code).
+        Double = "double",
+    }
+}
+
+/// What a decay keeps.
+#[derive(Clone, Copy, Debug)]
+enum Keep {
+    /// Of 65536.
+    Fixed(u32),
+    /// Of one.
+    Double(f64),
+}
 
 /// The parameters of an estimator.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     period: Span,
-    /// What a decay keeps, of 65536.
-    keep: u32,
+    keep: Keep,
     tau: Span,
+    /// Bits of the metric.
+    bits: u32,
+    /// The greatest metric.
+    most: u8,
 }
 
 impl Rules {
-    /// A decay every `period` takes the share `alpha` off.
-    pub fn new(period: Span, alpha: f64) -> Rules {
-        let keep = ((1.0 - alpha) * 65_536.0 + 0.5) as u32;
-        Rules { period, keep, tau: time_constant(period, keep) }
+    /// A decay every `period` takes the share `alpha` off; the metric has so many `bits`.
+    pub fn new(period: Span, alpha: f64, bits: u32, register: Register) -> Rules {
+        match register {
+            Register::Fixed => {
+                let keep = ((1.0 - alpha) * 65_536.0 + 0.5) as u32;
+                let most = ((1u32 << bits) - 1) as u8;
+                Rules { period, keep: Keep::Fixed(keep), tau: time_constant(period, keep), bits, most }
+            }
+            Register::Double => {
+                let tau = Span((period.0 as f64 / alpha + 0.5) as u64);
+                Rules { period, keep: Keep::Double(1.0 - alpha), tau, bits, most: u8::MAX }
+            }
+        }
     }
 }
 
@@ -37,7 +69,7 @@ impl Rules {
 pub struct Dre {
     /// X, bytes.
     pub bytes: u64,
-    /// Decays it has undergone, in periods since the start of the run.
+    /// Decays it has undergone, in periods of the clock it is given.
     beats: u64,
     /// The rate that `full` was computed for, bits per second.
     rate: u64,
@@ -51,7 +83,10 @@ impl Dre {
     pub fn catch_up(&mut self, now: Time, rate: u64, rules: &Rules) {
         let beats = now.0 / rules.period.0;
         if beats > self.beats {
-            self.bytes = decayed(self.bytes, beats - self.beats, rules.keep);
+            self.bytes = match rules.keep {
+                Keep::Fixed(keep) => decayed(self.bytes, beats - self.beats, keep),
+                Keep::Double(keep) => decayed_double(self.bytes, beats - self.beats, keep),
+            };
             self.beats = beats;
         }
         if rate != self.rate {
@@ -66,11 +101,24 @@ impl Dre {
         self.bytes += u64::from(wire);
     }
 
-    /// The use of the link in 2^`bits` steps.
+    /// The use of the link in 2^Q steps.
     #[inline]
-    pub const fn metric(&self, bits: u32) -> u8 {
-        quantised(self.bytes, self.full, bits)
+    pub const fn metric(&self, rules: &Rules) -> u8 {
+        let steps = (self.bytes << rules.bits) / self.full;
+        if steps > rules.most as u64 { rules.most } else { steps as u8 }
     }
+}
+
+/// [`decayed`], each decay keeping the share `keep`.
+// conga-routing.cc, DreEvent
+#[cold]
+fn decayed_double(bytes: u64, beats: u64, keep: f64) -> u64 {
+    let (mut x, mut left) = (bytes, beats);
+    while left > 0 && x > 0 {
+        x = (x as f64 * keep) as u64;
+        left -= 1;
+    }
+    x
 }
 
 /// X after this many decays, each keeping `keep` / 65536 of it.

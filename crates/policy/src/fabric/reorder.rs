@@ -34,7 +34,8 @@
 //!   behind what is queued and goes before what comes later, so they leave in the same order; but their queue is not
 //!   free before it has drained, and while held they take up buffer.
 //!
-//! With [`Rules::follows_ns3`] the last two are as in conweave-ns3: a TAIL sets the flow's timer to 1 ns later.
+//! With [`NewEpoch::Overtakes`] and [`Release::Late`] the last two are as in conweave-ns3: a TAIL sets the flow's timer to
+//! 1 ns later.
 
 pub mod header;
 
@@ -149,8 +150,31 @@ pub struct Rules {
     pub control_bytes: u32,
     /// Is the source leaf told when no queue was free?
     pub tell_no_queue: bool,
-    /// conweave-ns3 is followed: the shell keeps what is held outside the buffer and queues it packet by packet.
-    pub follows_ns3: bool,
+    /// What a newer epoch does that finds packets of the last one held.
+    pub new_epoch: NewEpoch,
+    /// When a TAIL lets go what overtook it.
+    pub release: Release,
+}
+
+crate::choice! {
+    /// What a newer epoch does that finds packets of the last one still held.
+    NewEpoch {
+        /// It joins them at their end and lets them go.
+        Joins = "joins",
+        /// It overtakes them (conweave-ns3).
+        Overtakes = "overtakes",
+    }
+}
+
+crate::choice! {
+    /// When a TAIL lets go what overtook it.
+    Release {
+        /// At once.
+        AtTail = "at_tail",
+        /// By the flow's timer 1 ns later, and phase 1 is held until then; a packet of phase 0 puts off the timer of a TAIL
+        /// that has not come (conweave-ns3).
+        Late = "late",
+    }
 }
 
 impl Rules {
@@ -175,12 +199,15 @@ impl Rules {
                 let before = *row;
                 *row = Row { seen: header.tx, epoch: header.epoch, known: true, ..Row::default() };
                 if let Order::Holding(_, queue) = before.order {
-                    if self.follows_ns3 {
-                        let Row { tail, since, later, held, order, .. } = before;
-                        *row = Row { tail, since, later, held, order, ..*row };
-                    } else {
-                        self.release(at, &before, packet);
-                        joins = Some(queue);
+                    match self.new_epoch {
+                        NewEpoch::Joins => {
+                            self.release(at, &before, packet);
+                            joins = Some(queue);
+                        }
+                        NewEpoch::Overtakes => {
+                            let Row { tail, since, later, held, order, .. } = before;
+                            *row = Row { tail, since, later, held, order, ..*row };
+                        }
                     }
                 }
             }
@@ -193,8 +220,10 @@ impl Rules {
         if header.mark == Mark::Tail {
             self.tail(at, row, leaf, packet, header);
         } else if let Order::Holding(..) = row.order {
-            let due = self.due(row, at.now);
-            let due = if self.follows_ns3 { due.max(at.now + self.extra_flush) } else { due };
+            let due = match self.release {
+                Release::AtTail => self.due(row, at.now),
+                Release::Late => self.due(row, at.now).max(at.now + self.extra_flush),
+            };
             at.out.arm(Key::Flow(packet.flow, TIMER), due);
         }
         joins.map_or(Verdict::Forward, Verdict::Hold)
@@ -264,13 +293,12 @@ impl Rules {
             at.out.record(Points::EarlyUs, microseconds(row.since, at.now));
             let mean = Span(row.later.0 / u64::from(row.held));
             at.out.record(Points::EarlyMeanUs, microseconds(row.since + mean, at.now));
-            if self.follows_ns3 {
-                at.out.arm(Key::Flow(packet.flow, TIMER), at.now + Span::from_ns(1));
-            } else {
-                self.release(at, row, packet);
+            match self.release {
+                Release::AtTail => self.release(at, row, packet),
+                Release::Late => at.out.arm(Key::Flow(packet.flow, TIMER), at.now + Span::from_ns(1)),
             }
         }
-        if !(self.follows_ns3 && matches!(row.order, Order::Holding(..))) {
+        if !(self.release == Release::Late && matches!(row.order, Order::Holding(..))) {
             row.order = Order::Cleared;
         }
         at.out.record(Points::Clears, 1.0);

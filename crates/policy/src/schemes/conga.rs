@@ -33,7 +33,7 @@
 //!   minimum over max(local, remote) has it anyway, and more recent, hence "zero".
 
 use crate::config::FLOWLET_GAP;
-use crate::fabric::dre::{self, Dre};
+use crate::fabric::dre::{self, Dre, Register};
 use crate::flowlet::{self, Flowlet};
 use crate::{
     AtSwitch, Aware, Compared, Cx, Hooks, Kind, Layout, Listed, Needs, Packet, Peers, Policy, Port, Quantity, Rng,
@@ -48,6 +48,8 @@ crate::choice! {
         KeepOld = "keep_old",
         /// Nobody: a draw among the best.
         Random = "random",
+        /// The same; a number is taken even where one is best (ConWeave's code).
+        Drawn = "drawn",
     }
 }
 
@@ -78,6 +80,18 @@ crate::choice! {
         InTurn = "in_turn",
         /// Any that is known, drawn (ConWeave's code).
         Random = "random",
+        /// The same, drawn before the way is, and even of one (ConWeave's code to the letter).
+        DrawnFirst = "drawn_first",
+    }
+}
+
+crate::choice! {
+    /// When estimators decay and tables age.
+    Beats {
+        /// At multiples of T_dre; tables whenever they are read.
+        Clock = "clock",
+        /// At multiples of T_dre, and of the age, after the first packet that the switch saw (ConWeave's code).
+        FirstPacket = "first_packet",
     }
 }
 
@@ -103,6 +117,10 @@ crate::params! {
         ce_at_source: CeAtSource = CeAtSource::Zero, Allowed::Words(CeAtSource::WORDS);
         /// Metric that a packet takes back (CONGA §3.3: in turn, those that have changed first).
         feedback: FeedbackBy = FeedbackBy::InTurn, Allowed::Words(FeedbackBy::WORDS);
+        /// When estimators decay and tables age (CONGA §3.2: every T_dre; ConWeave's code: from the first packet on).
+        beats: Beats = Beats::Clock, Allowed::Words(Beats::WORDS);
+        /// How estimators count (own choice: fixed; ConWeave's code: double).
+        register: Register = Register::Fixed, Allowed::Words(Register::WORDS);
         /// Bytes charged to every packet that crosses the fabric (CONGA §3.1: in the overlay's header, so 0).
         header_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 64.0 };
     }
@@ -176,11 +194,15 @@ pub struct Uplink {
     score: u8,
 }
 
+/// Row of the switch: when beats began, [`Time::ZERO`] where they count from the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Started(Time);
+
 /// Congestion-aware flowlets from leaf to leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct Conga {
     dre: dre::Rules,
-    bits: u32,
+    beats: Beats,
     gap: Span,
     age: Span,
     tie: Tie,
@@ -233,15 +255,19 @@ impl Policy for Conga {
         ..Sheet::AT_SWITCH
     };
     const HOOKS: Hooks = Hooks::EGRESS.and(Hooks::INGRESS);
-    const NS3_SHARES_FLOWLETS: bool = true;
     type Site = AtSwitch;
     type Config = Config;
-    crate::rows! { flow: Flowlet, peer: Turn, route: Congestion, port: Uplink, header: Header }
+    crate::rows! { flow: Flowlet, peer: Turn, route: Congestion, port: Uplink, node: Started, header: Header }
 
     fn new(config: &Config) -> Self {
         Conga {
-            dre: dre::Rules::new(Span::from_us_f64(config.dre_period_us), config.dre_alpha),
-            bits: config.metric_bits,
+            dre: dre::Rules::new(
+                Span::from_us_f64(config.dre_period_us),
+                config.dre_alpha,
+                config.metric_bits,
+                config.register,
+            ),
+            beats: config.beats,
             gap: Span::from_us_f64(config.flowlet_gap_us),
             age: Span::from_us_f64(config.age_ms * 1e3),
             tie: config.tie,
@@ -276,8 +302,8 @@ impl Policy for Conga {
         for way in range {
             let port = candidates[way];
             let mut dre = cx.ports[usize::from(port)].dre;
-            dre.catch_up(cx.now, cx.view.rate(Port(port)), &self.dre);
-            sight.way(way, OfWay::Local, f64::from(dre.metric(self.bits)));
+            dre.catch_up(cx.node.clock(cx.now), cx.view.rate(Port(port)), &self.dre);
+            sight.way(way, OfWay::Local, f64::from(dre.metric(&self.dre)));
             if let Some(entry) = table.get(usize::from(lb_tag(port, cx.view.host_ports))) {
                 sight.way(way, OfWay::Remote, f64::from(aged(entry.to, entry.to_at, cx.now, self.age)));
                 sight.way(way, OfWay::RemoteAge, us_since((entry.to_at > Time::ZERO).then_some(entry.to_at), cx.now));
@@ -292,6 +318,8 @@ impl Policy for Conga {
             let n = cx.view.candidates.len() as u32;
             return Way(packet.spread(cx.view.salt, n) as u16);
         }
+        self.start(cx);
+        let fed = (self.feedback == FeedbackBy::DrawnFirst).then(|| self.draw_first(cx));
         let way = if matches!(packet.kind, Kind::Data | Kind::Ack) {
             let way = self.follow(cx, flowlet);
             *flowlet = Flowlet::now(cx.now, cx.view.candidates[way]);
@@ -299,22 +327,24 @@ impl Policy for Conga {
         } else {
             self.decide(cx, None)
         };
-        self.stamp(cx, cx.view.candidates[way], header);
+        self.stamp(cx, cx.view.candidates[way], fed.flatten(), header);
         Way(way as u16)
     }
 
     #[inline]
     fn egress(&self, cx: &mut Cx<'_, Self>, port: Port, packet: &Packet, header: &mut Header) {
+        self.start(cx);
         let rate = cx.view.rate(port);
         let dre = &mut cx.ports[port.index()].dre;
-        dre.sent(packet.wire, cx.now, rate, &self.dre);
+        dre.sent(packet.wire, cx.node.clock(cx.now), rate, &self.dre);
         if cx.view.tier != Tier::Leaf || self.ce_at_source == CeAtSource::Local {
-            header.ce = congestion_extent(header.ce, dre.metric(self.bits));
+            header.ce = congestion_extent(header.ce, dre.metric(&self.dre));
         }
     }
 
     #[inline]
     fn ingress(&self, cx: &mut Cx<'_, Self>, _: &mut Flowlet, _: &Packet, header: &mut Header) -> Verdict {
+        self.start(cx);
         // A packet that stayed in its rack carries no stamp.
         if let Some(tag) = header.lb_tag {
             let now = cx.now;
@@ -334,7 +364,43 @@ impl Policy for Conga {
     }
 }
 
+impl Started {
+    /// The present, on the clock of the estimators.
+    #[inline]
+    fn clock(self, now: Time) -> Time {
+        Time(now.0 - self.0.0)
+    }
+}
+
 impl Conga {
+    /// Beats begin, if they do with this packet.
+    #[inline]
+    fn start(&self, cx: &mut Cx<'_, Self>) {
+        if self.beats == Beats::FirstPacket && cx.node.0 == Time::ZERO {
+            cx.node.0 = cx.now;
+        }
+    }
+
+    /// As of when tables have aged: now, or the last beat.
+    #[inline]
+    fn aged_at(&self, cx: &Cx<'_, Self>) -> Time {
+        match self.beats {
+            Beats::Clock => cx.now,
+            Beats::FirstPacket => Time(cx.now.0 - cx.node.clock(cx.now).0 % self.age.0.max(1)),
+        }
+    }
+
+    /// The entry to feed back, drawn; a number is taken even for one.
+    #[cold]
+    fn draw_first(&self, cx: &mut Cx<'_, Self>) -> Option<usize> {
+        let at = self.aged_at(cx);
+        let (_, table) = cx.peers.current();
+        let known = || (0..table.len()).filter(|&index| table[index].is_known(at, self.age));
+        let many = known().count() as u32;
+        let skip = if many > 0 { cx.rng.below(many) } else { 0 };
+        known().nth(skip as usize)
+    }
+
     /// The way of the flow's next packet: that of its flowlet while that lasts.
     #[inline]
     fn follow(&self, cx: &mut Cx<'_, Self>, flowlet: &Flowlet) -> usize {
@@ -362,31 +428,37 @@ impl Conga {
     fn decide(&self, cx: &mut Cx<'_, Self>, old: Option<usize>) -> usize {
         let candidates = cx.view.candidates;
         let range = self.range(candidates.len(), cx.rng);
-        let (now, host_ports) = (cx.now, cx.view.host_ports);
+        let (now, aged_at, host_ports) = (cx.node.clock(cx.now), self.aged_at(cx), cx.view.host_ports);
         for &port in &candidates[range.clone()] {
             let rate = cx.view.rate(Port(port));
             let uplink = &mut cx.ports[port as usize];
             uplink.dre.catch_up(now, rate, &self.dre);
-            let local = uplink.dre.metric(self.bits);
+            let local = uplink.dre.metric(&self.dre);
             let (_, table) = cx.peers.current();
-            let remote = table.get(lb_tag(port, host_ports) as usize).map_or(0, |e| aged(e.to, e.to_at, now, self.age));
+            let remote =
+                table.get(lb_tag(port, host_ports) as usize).map_or(0, |e| aged(e.to, e.to_at, aged_at, self.age));
             uplink.score = uplink_congestion(local, remote);
         }
-        let old = if self.tie == Tie::KeepOld { old } else { None };
+        let (old, least) = match self.tie {
+            Tie::KeepOld => (old, 2),
+            Tie::Random => (None, 2),
+            Tie::Drawn => (None, 1),
+        };
         let score = |way: usize| cx.ports[candidates[way] as usize].score;
-        choose_uplink(range, score, old, cx.rng)
+        choose_uplink(range, score, old, (cx.rng, least))
     }
 
     /// Writes the header at the source leaf.
     // CONGA §3.3 steps 1 and 4
     #[inline]
-    fn stamp(&self, cx: &mut Cx<'_, Self>, port: u16, header: &mut Header) {
+    fn stamp(&self, cx: &mut Cx<'_, Self>, port: u16, fed: Option<usize>, header: &mut Header) {
         let tag = lb_tag(port, cx.view.host_ports);
-        let now = cx.now;
+        let now = self.aged_at(cx);
         let (turn, table) = cx.peers.current();
         let chosen = match self.feedback {
             FeedbackBy::InTurn => choose_feedback(table, turn.0 as usize, now, self.age),
             FeedbackBy::Random => draw_feedback(table, now, self.age, cx.rng),
+            FeedbackBy::DrawnFirst => fed,
         };
         let feedback = chosen.map(|index| {
             let entry = &mut table[index];
@@ -425,13 +497,13 @@ pub(crate) const fn uplink_congestion(local: u8, remote: u8) -> u8 {
     if local > remote { local } else { remote }
 }
 
-/// The uplink of `range` with the least score; among equals `old`, or a draw.
+/// The uplink of `range` with the least score; among equals `old`, or a draw where there are `from` of them or more.
 // CONGA §3.5
 pub fn choose_uplink(
     range: core::ops::Range<usize>,
     score: impl Fn(usize) -> u8,
     old: Option<usize>,
-    rng: &mut Rng,
+    (rng, from): (&mut Rng, u32),
 ) -> usize {
     let (mut least, mut ties) = (u8::MAX, 0);
     for way in range.clone() {
@@ -444,7 +516,7 @@ pub fn choose_uplink(
     if let Some(old) = old.filter(|old| range.contains(old) && score(*old) == least) {
         return old;
     }
-    let mut skip = if ties > 1 { rng.below(ties) } else { 0 };
+    let mut skip = if ties >= from { rng.below(ties) } else { 0 };
     for way in range.clone() {
         if score(way) == least {
             if skip == 0 {

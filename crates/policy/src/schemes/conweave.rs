@@ -37,14 +37,12 @@
 //! - One deadline for all destinations; conweave-ns3 has a base RTT for each leaf, which is shorter within a pod.
 //! - A path drawn may be the present one, as in the programs; only a change counts as a reroute.
 //! - Where one path leads to a leaf, packets bear no header and ask for nothing.
-//! - NOTIFY and RTT_REPLY also answer packets of an older epoch; conweave-ns3 passes those on unread.
-//! - Paths are drawn where they are needed; conweave-ns3 draws three for every packet.
-//!
-//! Where conweave-ns3 is followed event by event (`run.follow`) the last two, and what [`reorder`] says of its own, are as
-//! there.
+//! - NOTIFY and RTT_REPLY also answer packets of an older epoch; conweave-ns3 passes those on unread
+//!   (`old_epochs = "unread"`).
+//! - Paths are drawn where they are needed; conweave-ns3 takes three numbers for every packet.
 
 use crate::fabric::reorder::header::{Body, CLEAR, Header, Mark, NO_QUEUE, OWN_CLASSES};
-use crate::fabric::reorder::{self, InUse, Place};
+use crate::fabric::reorder::{self, InUse, NewEpoch, Place, Release};
 use crate::{
     AtSwitch, Aware, Compared, Cx, Hooks, Key, Kind, Layout, Listed, Message, Needs, Packet, Peers, Policy, Port,
     Quantity, Queue, Sees, Series, Shape, Sheet, Sight, Span, Tier, Time, Verdict, Way,
@@ -60,6 +58,16 @@ pub mod source;
 pub const REPLY: u8 = OWN_CLASSES;
 /// Message class: a packet that took the path of the body was marked.
 pub const NOTIFY: u8 = OWN_CLASSES + 1;
+
+crate::choice! {
+    /// What a packet of an older epoch is to the last leaf.
+    OldEpochs {
+        /// It is answered, and reported if it is marked.
+        Answered = "answered",
+        /// It passes unread.
+        Unread = "unread",
+    }
+}
 
 crate::params! {
     /// ConWeave's parameters; times as in conweave-ns3's two-tier runs.
@@ -100,6 +108,13 @@ crate::params! {
         /// Least time between two NOTIFY about one path to one leaf, microseconds (conweave-ns3: 0, one per marked
         /// packet).
         notify_gap_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
+        /// Packets of an older epoch are answered and reported if marked, or pass unread (conweave-ns3).
+        old_epochs: OldEpochs = OldEpochs::Answered, Allowed::Words(OldEpochs::WORDS);
+        /// A newer epoch that finds packets of the last one held joins them and lets them go, or overtakes them
+        /// (conweave-ns3).
+        new_epoch: NewEpoch = NewEpoch::Joins, Allowed::Words(NewEpoch::WORDS);
+        /// A TAIL lets go what overtook it at once, or by a timer 1 ns later (conweave-ns3).
+        release: Release = Release::AtTail, Allowed::Words(Release::WORDS);
         /// Bytes of a control packet (conweave-ns3: 64).
         control_bytes: u32 = 64, Allowed::Integer { min: 60.0, max: 1500.0 };
         /// Bytes charged to every data packet that crosses the fabric (conweave-p4: 4).
@@ -140,7 +155,7 @@ pub struct ConWeave {
     sampled_paths: u32,
     queues: u16,
     header_bytes: u8,
-    follows_ns3: bool,
+    old_epochs: OldEpochs,
 }
 
 crate::listed! {
@@ -215,7 +230,8 @@ impl Policy for ConWeave {
                 default_wait: Span::from_us_f64(config.default_wait_us),
                 control_bytes: config.control_bytes,
                 tell_no_queue: config.keep_path_us > 0.0 && !config.oracle_fallback,
-                follows_ns3: false,
+                new_epoch: config.new_epoch,
+                release: config.release,
             },
             path: config.path,
             path_busy: Span::from_us_f64(config.theta_path_busy_us),
@@ -224,12 +240,8 @@ impl Policy for ConWeave {
             sampled_paths: config.sampled_paths,
             queues: reorder::queues(config.reorder_queues),
             header_bytes: config.header_bytes as u8,
-            follows_ns3: false,
+            old_epochs: config.old_epochs,
         }
-    }
-
-    fn follow_ns3(&mut self) {
-        (self.follows_ns3, self.reorder.follows_ns3) = (true, true);
     }
 
     fn header_bytes(&self) -> u32 {
@@ -288,15 +300,13 @@ impl Policy for ConWeave {
         if paths.number == 1 {
             return paths::hashed(cx.view, packet);
         }
-        let drawn = self.follows_ns3.then(|| paths.draw_always(cx));
         let mut source = match *flow {
             Flow::Source(source) if paths.candidate(source.way).is_some() => source,
-            _ => Source { last: cx.now, ..Source::new(drawn.unwrap_or_else(|| paths.draw(cx, self.sampled_paths))) },
+            _ => Source { last: cx.now, ..Source::new(paths.draw(cx, self.sampled_paths)) },
         };
         let (old, now) = (source.rerouted, cx.now);
         let may_leave = self.may_leave(cx, packet);
-        let draw = || drawn.unwrap_or_else(|| paths.draw(cx, self.sampled_paths));
-        let sent = source.next(&self.source, now, may_leave, draw);
+        let sent = source.next(&self.source, now, may_leave, || paths.draw(cx, self.sampled_paths));
         if let Some(way) = sent.moved {
             let series = if sent.header.mark == Mark::Tail { Points::Reroutes } else { Points::IdleMoves };
             cx.out.record(series, f64::from(way.0));
@@ -315,7 +325,7 @@ impl Policy for ConWeave {
         }
         let leaf = cx.peers.ids[cx.peers.current];
         let mut row = if let Flow::Destination(row) = *flow { row } else { reorder::Row::default() };
-        if self.follows_ns3 && row.is_beyond(header) {
+        if self.old_epochs == OldEpochs::Unread && row.is_beyond(header) {
             return Verdict::Forward;
         }
         if packet.ce {

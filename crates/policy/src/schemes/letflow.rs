@@ -71,7 +71,6 @@ impl Policy for LetFlow {
         sees: Sees { rules: Why::ALL, flow: flowlet::Told::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
-    const NS3_SHARES_FLOWLETS: bool = true;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { flow: Flowlet }

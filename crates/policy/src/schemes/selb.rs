@@ -74,7 +74,7 @@ pub mod uplinks;
 
 use crate::config::Allowed;
 use crate::fabric::reorder::header::{CLEAR, NO_QUEUE, Stamp};
-use crate::fabric::reorder::{self, Body, Header, Mark, Place, Rules};
+use crate::fabric::reorder::{self, Body, Header, Mark, NewEpoch, Place, Release, Rules};
 use crate::{
     AtSwitch, Aware, Change, Compared, Cx, Hooks, Key, Kind, Layout, Message, Needs, Packet, Peers, Phase, Policy,
     Port, Queue, Sheet, Sight,
@@ -234,14 +234,11 @@ impl Policy for Selb {
                 default_wait: Span::from_us_f64(config.default_wait_us),
                 control_bytes: config.control_bytes,
                 tell_no_queue: config.keep_path_us > 0.0,
-                follows_ns3: false,
+                new_epoch: NewEpoch::Joins,
+                release: Release::AtTail,
             },
             header_bytes: config.header_bytes as u8,
         }
-    }
-
-    fn follow_ns3(&mut self) {
-        self.reorder.follows_ns3 = true;
     }
 
     fn header_bytes(&self) -> u32 {

@@ -60,14 +60,14 @@ fn stale_metrics_are_zero() {
 fn ties_keep_the_old_port_or_draw_evenly() {
     let scores = [3u8, 1, 1, 2, 1];
     let mut rng = Rng::stream(1, "test", 0);
-    assert_eq!(choose_uplink(0..5, |w| scores[w], Some(2), &mut rng), 2);
+    assert_eq!(choose_uplink(0..5, |w| scores[w], Some(2), (&mut rng, 2)), 2);
     let mut counts = [0u32; 5];
     for _ in 0..30_000 {
-        counts[choose_uplink(0..5, |w| scores[w], Some(3), &mut rng)] += 1;
+        counts[choose_uplink(0..5, |w| scores[w], Some(3), (&mut rng, 2))] += 1;
     }
     assert_eq!((counts[0], counts[3]), (0, 0));
     assert!([1, 2, 4].iter().all(|&w: &usize| counts[w].abs_diff(10_000) < 400), "{counts:?}");
-    assert_eq!(choose_uplink(3..5, |w| scores[w], Some(1), &mut rng), 4, "old is outside the range");
+    assert_eq!(choose_uplink(3..5, |w| scores[w], Some(1), (&mut rng, 2)), 4, "old is outside the range");
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use crate::common::conweave::{Leaf, US, armed, classes, hear, leaf, points, sent};
 use crate::common::{ack, data};
 use spinewise_policy::fabric::reorder::header::{Body, CLEAR, Header, Mark, NO_QUEUE, Stamp};
-use spinewise_policy::fabric::reorder::{Order, TIMER};
+use spinewise_policy::fabric::reorder::{NewEpoch, Order, Release, TIMER};
 use spinewise_policy::out::Action;
-use spinewise_policy::schemes::conweave::{Config, Flow, NOTIFY, REPLY};
+use spinewise_policy::schemes::conweave::{Config, Flow, NOTIFY, OldEpochs, REPLY};
 use spinewise_policy::*;
 
 /// The last leaf, leaf 1, with reorder queue 2 free at every port.
@@ -246,9 +246,14 @@ fn packets_without_a_header_and_others_than_data_are_left_alone() {
 }
 
 #[test]
-fn where_ns_3_is_followed_a_tail_lets_go_a_nanosecond_later() {
-    let mut shell = last_leaf(&Config::default(), 0);
-    shell.policy.follow_ns3();
+fn a_late_release_comes_a_nanosecond_after_the_tail() {
+    let late = Config {
+        old_epochs: OldEpochs::Unread,
+        new_epoch: NewEpoch::Overtakes,
+        release: Release::Late,
+        ..Config::default()
+    };
+    let mut shell = last_leaf(&late, 0);
     let fire = |shell: &mut Leaf, now: u64| {
         shell.now = Time(now);
         shell.timer(Key::Flow(FlowKey(5), TIMER));

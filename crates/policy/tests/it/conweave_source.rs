@@ -271,21 +271,3 @@ fn leaves_have_the_queues_asked_for_and_rows_outlive_a_silence() {
         assert!(idle >= Span::from_us_f64(2.0 * theta_inactive_us) && idle <= Span::from_ms(200), "{idle:?}");
     }
 }
-
-#[test]
-fn where_ns_3_is_followed_every_packet_draws_three_paths() {
-    let mut shell = leaf(&Config::default(), 0);
-    shell.policy.follow_ns3();
-    shell.rng = Rng::of_c(1);
-    let mut drawn = Rng::of_c(1);
-    let mut three = || [(); 3].map(|()| Way(drawn.below(4) as u16));
-    // The first is not used, the second is good.
-    assert_eq!(next(&mut shell, 1).way, three()[1]);
-    three();
-    next(&mut shell, 1);
-    // NOTIFY makes the second of the next three busy: the third is taken.
-    let [_, second, third] = three();
-    assert_ne!(second, third);
-    hear(&mut shell, 1, NOTIFY, 2, 1, second);
-    assert_eq!(next(&mut shell, 2).way, third);
-}

@@ -13,10 +13,7 @@ pub trait Seated {
     fn sheet(&self) -> &'static Sheet;
     fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>);
     fn seed(&self) -> u64;
-    fn follow_ns3(&mut self);
-    fn draw_from(&mut self, stream: Rng);
-    fn ns3_shares_flowlets(&self) -> bool;
-    fn swap_stream(&mut self, seat: u32);
+    fn swap_stream(&mut self, seat: u32, stream: &mut Rng);
     fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey);
     fn pick(&mut self, asked: &mut Asked, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> (Way, u32);
     fn pick_and_tell(
@@ -88,26 +85,12 @@ where
     }
 
     #[cold]
-    fn follow_ns3(&mut self) {
-        self.policy.follow_ns3();
-    }
-
-    #[cold]
-    fn draw_from(&mut self, stream: Rng) {
-        self.shared = Some(Box::new(stream));
-    }
-
-    fn ns3_shares_flowlets(&self) -> bool {
-        P::NS3_SHARES_FLOWLETS
-    }
-
-    #[cold]
-    fn swap_stream(&mut self, seat: u32) {
-        if self.shared.is_some() && self.seats[seat as usize].is_none() {
+    fn swap_stream(&mut self, seat: u32, stream: &mut Rng) {
+        if self.seats[seat as usize].is_none() {
             self.take_seat(seat);
         }
-        if let (Some(seat), Some(shared)) = (&mut self.seats[seat as usize], &mut self.shared) {
-            std::mem::swap(&mut seat.rng, shared);
+        if let Some(seat) = &mut self.seats[seat as usize] {
+            std::mem::swap(&mut seat.rng, stream);
         }
     }
 

@@ -57,8 +57,6 @@ pub struct Seats<P: Policy> {
     pub(super) seats: Vec<Option<Box<Seat<P>>>>,
     /// Actions and bytes that any layout wants room for.
     room: (usize, usize),
-    /// A stream that all seats draw from.
-    pub(super) shared: Option<Box<Rng>>,
 }
 
 /// What seats there are: the kinds of places, and the kind of each.
@@ -88,7 +86,6 @@ where
             kinds: places.kinds.clone().into(),
             seats: places.kinds.iter().map(|_| None).collect(),
             room: (actions, bytes),
-            shared: None,
         }
     }
 

@@ -8,11 +8,14 @@ use serde_json::{Map, Value};
 
 use super::fault::FaultSpec;
 use super::run::Follow;
+use super::scheme::SchemeSpec;
 use super::switch::SwitchSpec;
-use crate::keys::{Default, Kind, Reader, SpecError, keys};
+use crate::keys::{Default, Kind, Reader, SpecError, keys, one_of};
 use crate::packet::Clock;
+use crate::tape::Draws;
 use crate::topology::TopologySpec;
 use crate::transport::Transport;
+use spinewise_policy::Value as Word;
 
 keys! {
     /// `[follow]`: the rules of the public ns-3 code of ConWeave.
@@ -56,8 +59,23 @@ keys! {
         messages_by_flow: bool, Kind::Bool, Default::Bool(true);
         /// A timer of a scheme that is set again is a new event, behind what was planned for that instant before.
         timers_set_anew: bool, Kind::Bool, Default::Bool(true);
-        /// What ConWeave has of its own: docs/agreement.md lists it.
-        conweave: bool, Kind::Bool, Default::Bool(true);
+        /// ConWeave takes three numbers for every data packet, the first of which it never uses.
+        conweave_draws_three: bool, Kind::Bool, Default::Bool(true);
+        /// The last leaf of ConWeave does not read a packet of an older epoch.
+        old_epochs_unread: bool, Kind::Bool, Default::Bool(true);
+        /// A new epoch of ConWeave overtakes what is still held of the last one.
+        new_epoch_overtakes: bool, Kind::Bool, Default::Bool(true);
+        /// What waits for a TAIL of ConWeave is let go 1 ns after it, or by a timer that each packet of the old path puts
+        /// off.
+        late_release: bool, Kind::Bool, Default::Bool(true);
+        /// DRILL shuffles all ports for each data packet (std::random_shuffle) and looks at the first two.
+        drill_shuffles: bool, Kind::Bool, Default::Bool(true);
+        /// CONGA draws what a packet feeds back before its way, and takes a number for each draw even if one thing is left.
+        conga_draws_first: bool, Kind::Bool, Default::Bool(true);
+        /// CONGA's estimators decay and its tables age at beats that begin with the first packet that a switch sees.
+        conga_beats_begin: bool, Kind::Bool, Default::Bool(true);
+        /// CONGA's estimators count by doubles, and metrics may outgrow their bits.
+        conga_by_doubles: bool, Kind::Bool, Default::Bool(true);
     }
 }
 
@@ -66,12 +84,12 @@ keys! {
 pub struct Rules {
     /// What nodes do.
     pub habits: Habits,
-    /// Paths are drawn from one stream.
-    pub one_stream_for_paths: bool,
+    /// What schemes take from the one tape that all switches draw paths from, if they do.
+    pub draws: Option<Draws>,
     /// Some flows share the row of a flowlet.
     pub shared_flowlets: bool,
-    /// ConWeave's own.
-    pub conweave: bool,
+    /// Parameters of its scheme.
+    params: Vec<Param>,
     double_clock: bool,
     window_from_newest: bool,
     recover_kept_on_timeout: bool,
@@ -82,6 +100,12 @@ pub struct Rules {
     headroom_of_port_0: bool,
     holds_outside_buffer: bool,
 }
+
+/// A parameter of a scheme, and its value.
+type Param = (&'static str, Word<'static>);
+
+/// The schemes of ConWeave's public code.
+const SCHEMES: [&str; 5] = ["ecmp", "letflow", "conga", "drill", "conweave"];
 
 /// The rules of nodes that no part of them owns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,48 +142,81 @@ impl Rules {
         }
     }
 
+    /// The parameters of its scheme, in place of its defaults.
+    pub(super) fn params(&self) -> &[Param] {
+        &self.params
+    }
+
     /// The clock of a run, in place of its usual one.
     pub fn clock(&self, usual: Clock) -> Clock {
         if self.double_clock { Clock::Ns3 } else { usual }
     }
 }
 
-impl From<FollowKeys> for Rules {
-    fn from(keys: FollowKeys) -> Rules {
+impl FollowKeys {
+    /// What this scheme takes from the tape.
+    fn draws(&self, scheme: &str) -> Draws {
+        match scheme {
+            "conweave" if self.conweave_draws_three => Draws::Three,
+            "drill" if self.drill_shuffles => Draws::Shuffle,
+            _ => Draws::AsNeeded,
+        }
+    }
+
+    /// The parameters that this scheme has there.
+    fn params(&self, scheme: &str) -> Vec<Param> {
+        let word = |name, word| (name, Word::Word(word));
+        let all: &[(&str, bool, Param)] = &[
+            ("conweave", self.old_epochs_unread, word("old_epochs", "unread")),
+            ("conweave", self.new_epoch_overtakes, word("new_epoch", "overtakes")),
+            ("conweave", self.late_release, word("release", "late")),
+            ("conga", self.conga_draws_first, word("feedback", "drawn_first")),
+            ("conga", self.conga_draws_first, word("tie", "drawn")),
+            ("conga", self.conga_beats_begin, word("beats", "first_packet")),
+            ("conga", self.conga_by_doubles, word("register", "double")),
+        ];
+        all.iter().filter(|(of, holds, _)| *of == scheme && *holds).map(|&(_, _, param)| param).collect()
+    }
+
+    /// For a run with this scheme. ConWeave's rows there are of flows, those of the others of what [`Rules`] shares.
+    fn rules(self, scheme: &str) -> Rules {
         Rules {
+            draws: self.one_stream_for_paths.then(|| self.draws(scheme)),
+            shared_flowlets: self.shared_flowlets && scheme != "conweave",
+            params: self.params(scheme),
             habits: Habits {
-                nic_ties_wait: keys.nic_ties_wait,
-                nic_look_stays: keys.nic_look_stays,
-                one_stream_for_marks: keys.one_stream_for_marks,
-                messages_first: keys.messages_first,
-                messages_by_flow: keys.messages_by_flow,
-                timers_set_anew: keys.timers_set_anew,
+                nic_ties_wait: self.nic_ties_wait,
+                nic_look_stays: self.nic_look_stays,
+                one_stream_for_marks: self.one_stream_for_marks,
+                messages_first: self.messages_first,
+                messages_by_flow: self.messages_by_flow,
+                timers_set_anew: self.timers_set_anew,
             },
-            one_stream_for_paths: keys.one_stream_for_paths,
-            shared_flowlets: keys.shared_flowlets,
-            conweave: keys.conweave,
-            double_clock: keys.double_clock,
-            window_from_newest: keys.window_from_newest,
-            recover_kept_on_timeout: keys.recover_kept_on_timeout,
-            cnp_before_slot: keys.cnp_before_slot,
-            pauses_queue: keys.pauses_queue,
-            resume_on_arrival: keys.resume_on_arrival,
-            resume_below_fraction: keys.resume_below_fraction,
-            headroom_of_port_0: keys.headroom_of_port_0,
-            holds_outside_buffer: keys.holds_outside_buffer,
+            double_clock: self.double_clock,
+            window_from_newest: self.window_from_newest,
+            recover_kept_on_timeout: self.recover_kept_on_timeout,
+            cnp_before_slot: self.cnp_before_slot,
+            pauses_queue: self.pauses_queue,
+            resume_on_arrival: self.resume_on_arrival,
+            resume_below_fraction: self.resume_below_fraction,
+            headroom_of_port_0: self.headroom_of_port_0,
+            holds_outside_buffer: self.holds_outside_buffer,
         }
     }
 }
 
-/// Reads `[follow]` for a run that follows this program.
-pub(super) fn read(given: Option<&Map<String, Value>>, follow: Follow) -> Result<(Rules, Option<Value>), SpecError> {
+/// Reads `[follow]` for a run that follows this program with this scheme.
+pub(super) fn read(
+    given: Option<&Map<String, Value>>,
+    (follow, scheme): (Follow, &str),
+) -> Result<(Rules, Option<Value>), SpecError> {
     let none = Map::new();
     let given = given.unwrap_or(&none);
     let mut reader = Reader::new("follow", FollowKeys::KEYS, given)?;
     let first = given.iter().find(|(_, value)| !value.is_null());
     match (follow, first) {
         (Follow::ConweaveNs3, _) => {
-            let rules = FollowKeys::read(&mut reader)?.into();
+            let rules = FollowKeys::read(&mut reader)?.rules(scheme);
             Ok((rules, Some(reader.finish())))
         }
         (Follow::Nothing, None) => Ok((Rules::default(), None)),
@@ -173,10 +230,14 @@ pub(super) fn read(given: Option<&Map<String, Value>>, follow: Follow) -> Result
 /// What can be followed is what that program has: queue pairs over a shared buffer on a clock of whole nanoseconds.
 pub(super) fn check(
     topology: &TopologySpec,
-    switch: &SwitchSpec,
-    transport: &Transport,
+    (switch, transport): (&SwitchSpec, &Transport),
+    scheme: &SchemeSpec,
     faults: Option<&FaultSpec>,
 ) -> Result<(), SpecError> {
+    if !SCHEMES.contains(&scheme.name()) {
+        let allowed = format!("{} with run.follow = \"conweave-ns3\", whose schemes these are", one_of(SCHEMES));
+        return Err(SpecError::new("scheme.name", &scheme.name().into(), allowed));
+    }
     let fits = topology.floor_tx()
         && matches!(switch, SwitchSpec::SharedBuffer(shared) if shared.priorities == 1)
         && matches!(transport, Transport::Rdma(config) if config.clock == Clock::Floor1Ns)

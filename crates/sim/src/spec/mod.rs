@@ -177,18 +177,21 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     check_room(&switch, &transport)?;
     check_pfc(preset, &switch, &transport)?;
     let place = scheme::Place { fabric: &topology, frame: transport.frame(), marked: switch.marked_from(&topology)? };
-    let (scheme, told) = scheme::read(&keys.scheme, place, (preset, guests), &mut autos)?;
+    let (run, told) = run::read(&keys.run, topology.shortest_delay())?;
+    reader.set_resolved("run", told);
+    let named = keys.scheme.get("name").and_then(Value::as_str).unwrap_or_default();
+    let (rules, told) = follow::read(keys.follow.as_ref(), (run.follow, named))?;
+    if let Some(told) = told {
+        reader.set_resolved("follow", told);
+    }
+    let (scheme, told) = scheme::read(&keys.scheme, place, (preset, &rules, guests), &mut autos)?;
     reader.set_resolved("scheme", told);
     scheme::check_ecn(&scheme, &transport)?;
     let (traffic, told) = traffic::read(&keys.traffic, &topology, &transport)?;
     reader.set_resolved("traffic", told);
     let faults = read_faults(&keys, &mut reader, &topology, &switch)?;
-    let (run, told) = run::read(&keys.run, topology.shortest_delay())?;
-    reader.set_resolved("run", told);
-    let (rules, told) = follow::read(keys.follow.as_ref(), run.follow)?;
-    if let Some(told) = told {
-        reader.set_resolved("follow", told);
-        follow::check(&topology, &switch, &transport, faults.as_ref())?;
+    if run.follow != Follow::Nothing {
+        follow::check(&topology, (&switch, &transport), &scheme, faults.as_ref())?;
         rules.set(&mut transport, &mut switch);
     }
     let (metrics, told) = metrics::read(&keys.metrics)?;

@@ -11,6 +11,7 @@ use spinewise_policy::{Facts, Peers, Shape, Tier, Value};
 use fit::{check_fit, check_tag, check_tree, shape};
 use params::Table;
 
+use super::follow::Rules;
 use super::presets::Preset;
 use crate::bank::{Chosen, Entry, REGISTRY};
 use crate::keys::{Auto, Default, Kind, Reader, SpecError, keys, one_of, tidy, words};
@@ -164,7 +165,7 @@ impl Place<'_> {
 pub(crate) fn read(
     given: &Map<String, Json>,
     place: Place<'_>,
-    (preset, guests): (&Preset, &[Entry]),
+    (preset, rules, guests): (&Preset, &Rules, &[Entry]),
     autos: &mut Vec<Auto>,
 ) -> Result<(SchemeSpec, Json), SpecError> {
     let fabric = place.fabric;
@@ -177,8 +178,9 @@ pub(crate) fn read(
     let mut of = |reader: &mut Reader<'_>, key: &str, entry: &Entry, given: &Map<String, Json>| {
         let table = Table { path: reader.path_of(key), entry, given };
         let worked_out = table.autos(preset, place)?;
-        let chosen =
-            table.choose(preset, &worked_out, || reader.path_of(if key == "params" { "name" } else { "fabric" }))?;
+        let chosen = table.choose(&[preset.params_of(entry.name()), rules.params()].concat(), &worked_out, || {
+            reader.path_of(if key == "params" { "name" } else { "fabric" })
+        })?;
         let told = chosen.params().into_iter().map(|(name, value)| (name.to_string(), json(value))).collect();
         reader.set_resolved(key, Json::Object(told));
         autos.extend(worked_out.into_iter().map(|(_, auto)| auto));

@@ -1,12 +1,12 @@
-//! Choices off the usual path: of traced flows, of runs that follow ns-3, and of guests.
+//! Choices off the usual path: of traced flows, of runs that follow a program, and of guests.
 
 use super::{OwnPorts, Switch, World};
 use crate::packet::InHand;
 use spinewise_policy::Time;
 
 impl Switch {
-    /// Asks the scheme for the way, a guest too, and records the choices of traced flows. Where the public ns-3 code of ConWeave is followed, all
-    /// switches draw from one stream, and flows that the code's keys do not tell apart have one row.
+    /// Asks the scheme for the way, a guest too, and records the choices of traced flows. Where a program is followed, all
+    /// switches may draw from one tape, and some flows may share a row.
     #[cold]
     #[inline(never)]
     pub(super) fn pick_watched(
@@ -19,7 +19,11 @@ impl Switch {
     ) {
         let own = hand.packet.key();
         let shared = w.net.shared_rows.get(&own.0);
-        w.fabric.swap_stream(self.id);
+        let mut tape = w.fabric.tape.take();
+        let mut lent = tape.as_deref_mut().map(|tape| tape.lend(candidates.len()));
+        if let Some(stream) = &mut lent {
+            w.fabric.swap_stream(self.id, stream);
+        }
         if let Some(&shared) = shared {
             w.fabric.copy_row(self.id, shared, own);
         }
@@ -34,7 +38,11 @@ impl Switch {
         if let Some(&shared) = shared {
             w.fabric.copy_row(self.id, own, shared);
         }
-        w.fabric.swap_stream(self.id);
+        if let (Some(stream), Some(tape)) = (&mut lent, &mut tape) {
+            w.fabric.swap_stream(self.id, stream);
+            tape.take_back(stream);
+        }
+        w.fabric.tape = tape;
         self.take(w, now, in_port, candidates, hand, picked);
     }
 }

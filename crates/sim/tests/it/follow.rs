@@ -3,6 +3,7 @@
 use crate::common::{counter, flow, merged, of_link, run, series, traced};
 use serde_json::{Value, json};
 use spinewise_sim::setup::Tuning;
+use spinewise_sim::spec::resolve;
 
 /// `rand() % 8` of glibc, seed 1.
 const DRAWN: [usize; 10] = [7, 6, 1, 3, 1, 7, 2, 4, 1, 5];
@@ -92,38 +93,41 @@ fn what_conweave_holds_comes_back() {
 /// Every rule alone, left out, still makes a run in which all flows end and every packet is accounted for.
 #[test]
 fn each_rule_can_be_left_out() {
-    let flows: Vec<Value> = (0..24).map(|n| flow(n % 8, 12 + n % 4, 200_000, u64::from(n) * 97)).collect();
-    let rules = [
-        "double_clock",
-        "nic_ties_wait",
-        "nic_look_stays",
-        "window_from_newest",
-        "recover_kept_on_timeout",
-        "cnp_before_slot",
-        "one_stream_for_marks",
-        "one_stream_for_paths",
-        "shared_flowlets",
-        "pauses_queue",
-        "resume_on_arrival",
-        "resume_below_fraction",
-        "headroom_of_port_0",
-        "holds_outside_buffer",
-        "messages_first",
-        "messages_by_flow",
-        "timers_set_anew",
-        "conweave",
-    ];
-    for (recovery, pfc) in [("irn", false), ("go_back_n", true)] {
-        for scheme in ["ecmp", "conweave"] {
-            let change = json!({
-                "scheme": {"name": scheme}, "transport": {"recovery": recovery}, "switch": {"pfc": pfc},
-            });
-            let spec = merged(&followed(&flows), &change);
-            for rule in rules {
-                let outcome = run(&merged(&spec, &json!({"follow": {rule: false}})));
-                assert_eq!(outcome.report["finished"], 24, "{scheme}, {recovery}, without {rule}");
-                assert_eq!(counter(&outcome, "in_network_at_stop", "packets"), 0, "{rule}");
-            }
+    let flows: Vec<Value> = (0..12).map(|n| flow(n % 8, 12 + n % 4, 60_000, u64::from(n) * 97)).collect();
+    for (scheme, recovery, pfc) in [("conweave", "irn", false), ("conga", "go_back_n", true), ("drill", "irn", false)] {
+        let change = json!({
+            "scheme": {"name": scheme}, "transport": {"recovery": recovery}, "switch": {"pfc": pfc},
+        });
+        let spec = merged(&followed(&flows), &change);
+        let rules = resolve(&spec).unwrap().resolved["follow"].as_object().unwrap().clone();
+        assert!(rules.len() > 20 && rules.values().all(|on| on == true));
+        for rule in rules.keys() {
+            let outcome = run(&merged(&spec, &json!({"follow": {rule: false}})));
+            assert_eq!(outcome.report["finished"], 12, "{scheme} without {rule}");
+            assert_eq!(counter(&outcome, "in_network_at_stop", "packets"), 0, "{scheme} without {rule}");
         }
     }
+}
+
+/// The rules of a scheme are parameters of it, which a spec can set too.
+#[test]
+fn rules_of_a_scheme_are_its_parameters() {
+    let params = |spec: &Value| resolve(spec).unwrap().resolved["scheme"]["params"].clone();
+    let spec = merged(&followed(&[flow(0, 4, 900, 0)]), &json!({"scheme": {"name": "conga"}}));
+    let here = params(&spec);
+    assert_eq!([&here["feedback"], &here["tie"]], ["drawn_first", "drawn"]);
+    assert_eq!([&here["beats"], &here["register"]], ["first_packet", "double"]);
+    let without = params(&merged(&spec, &json!({"follow": {"conga_beats_begin": false}})));
+    assert_eq!([&without["beats"], &without["register"]], ["clock", "double"]);
+    let given = params(&merged(&spec, &json!({"scheme": {"params": {"register": "fixed"}}})));
+    assert_eq!([&given["beats"], &given["register"]], ["first_packet", "fixed"]);
+    let free = params(&merged(&spec, &json!({"run": {"follow": "nothing"}})));
+    assert_eq!([&free["beats"], &free["feedback"]], ["clock", "random"]);
+}
+
+#[test]
+fn a_scheme_that_the_program_has_not_is_refused() {
+    let spec = merged(&followed(&[flow(0, 4, 900, 0)]), &json!({"scheme": {"name": "selb"}}));
+    let said = resolve(&spec).unwrap_err().to_string();
+    assert!(said.starts_with("scheme.name = \"selb\": expected \"ecmp\", \"letflow\", \"conga\", \"drill\""), "{said}");
 }

@@ -2,8 +2,7 @@
 //!
 //! A whole path is numbered as a host's path tag is: along the leaf's uplinks, and for each along the links beyond. The
 //! operator tells every switch which of its ports a path means ([`Ports::told_hop`](crate::site::Ports::told_hop)); conweave-ns3 writes these
-//! ports into the header instead, four bytes. Its set of paths has the order of these ids, so a run that follows it event
-//! by event ([`ConWeave`]) draws as it does over two tiers only.
+//! ports into the header instead, four bytes. Its set of paths has the order of these ids, which is ours over two tiers.
 //!
 //! **What breaks.** A path whose uplink is no route any more leaves the set, and its flows start anew on another. What
 //! breaks farther on the leaf does not learn from its routes: there the packet is hashed among the ports that are left.
@@ -89,15 +88,6 @@ impl<'a> Paths<'a> {
             }
         }
         Draw { first: first.unwrap_or_default(), good: None }
-    }
-
-    /// The same, as conweave-ns3 does for every data packet: a path that it does not use, then two to choose from.
-    #[cold]
-    pub(crate) fn draw_always(&self, cx: &mut Cx<'_, ConWeave>) -> Draw {
-        let [_, first, second] = core::array::from_fn(|_| self.one(cx.rng));
-        let now = cx.now;
-        let (_, rows) = cx.peers.current();
-        Draw { first, good: [first, second].into_iter().find(|&path| is_good(rows, path, now)) }
     }
 }
 

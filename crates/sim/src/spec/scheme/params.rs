@@ -53,15 +53,15 @@ impl<'a> Table<'a> {
         Ok(found)
     }
 
-    /// The scheme: what is given goes before what follows from the fabric, that before what the preset says, and that
-    /// before the scheme's own defaults. `named` is the key that names the scheme.
+    /// The scheme: what is given goes before what follows from the fabric, that before what is `said` by preset and rules,
+    /// and that before the scheme's own defaults. `named` is the key that names the scheme.
     pub fn choose(
         &self,
-        preset: &Preset,
+        said: &[(&'static str, Value<'static>)],
         autos: &[(&'static str, Auto)],
         named: impl Fn() -> String,
     ) -> Result<Chosen, SpecError> {
-        let mut set: Vec<(&str, Value<'_>)> = preset.params_of(self.entry.name()).to_vec();
+        let mut set: Vec<(&str, Value<'_>)> = said.to_vec();
         set.extend(autos.iter().filter_map(|(name, auto)| Some((*name, value(&auto.value)?))));
         let before = set.len();
         for (name, given) in self.given().filter(|(name, _)| autos.iter().all(|(auto, _)| auto != name)) {

@@ -9,8 +9,8 @@ const UNUSED: usize = 310;
 
 /// glibc's additive feedback generator of its default size: r(n) = r(n−3) + r(n−31) mod 2³², of which the lowest bit is
 /// dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rand {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rand {
     /// The last numbers; the oldest is at `oldest`.
     last: [u32; LAG],
     oldest: u8,
@@ -18,7 +18,7 @@ pub(super) struct Rand {
 
 impl Rand {
     /// After `srand(seed)`; a seed of 0 is one of 1.
-    pub(super) fn new(seed: u32) -> Rand {
+    pub(crate) fn new(seed: u32) -> Rand {
         let mut last = [0; LAG];
         // Lehmer's generator modulo 2³¹ − 1, seeded with a signed number.
         let mut word = i64::from(seed.max(1) as i32);
@@ -36,25 +36,13 @@ impl Rand {
     }
 
     /// 31 bits.
-    pub(super) fn next(&mut self) -> u32 {
+    pub(crate) fn next(&mut self) -> u32 {
         let oldest = usize::from(self.oldest);
         let near = (oldest + LAG - NEAR) % LAG;
         let number = self.last[oldest].wrapping_add(self.last[near]);
         self.last[oldest] = number;
         self.oldest = ((oldest + 1) % LAG) as u8;
         number >> 1
-    }
-
-    /// `rand() % n`.
-    #[cold]
-    pub(super) fn below(&mut self, n: u32) -> u32 {
-        self.next() % n
-    }
-
-    /// Three numbers side by side.
-    #[cold]
-    pub(super) fn bits(&mut self) -> u64 {
-        (0..3).fold(0, |bits, _| bits << 31 | u64::from(self.next()))
     }
 }
 
@@ -65,7 +53,7 @@ mod tests {
     #[test]
     fn the_first_numbers_are_those_of_glibc() {
         let mut rand = Rand::new(1);
-        let first: [u32; 10] = core::array::from_fn(|_| rand.next());
+        let first: [u32; 10] = std::array::from_fn(|_| rand.next());
         let expected = [1_804_289_383, 846_930_886, 1_681_692_777, 1_714_636_915, 1_957_747_793];
         assert_eq!(first[..5], expected);
         assert_eq!(first[5..], [424_238_335, 719_885_386, 1_649_760_492, 596_516_649, 1_189_641_421]);
