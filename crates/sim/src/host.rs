@@ -301,32 +301,13 @@ impl Host {
     fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
         match w.flows.ends.next(now, flow) {
             Some((Outgoing::Data(data), timer)) => {
-                let packet = self.data_packet(w, flow, flow, data);
-                self.send(w, now, packet);
+                let spec = &w.flows.specs[flow as usize];
+                let (ends, priority) = ((self.id, spec.dst), spec.priority);
+                self.send(w, now, || data_packet(ends, flow, priority, &data));
                 self.has_sent(w, (flow, timer));
             }
             Some((other, timer)) => self.send_otherwise(w, now, flow, (other, timer)),
             None => self.send_udp(w, now, flow),
-        }
-    }
-
-    /// A data packet of a flow, by its own number or by that of a subflow.
-    #[inline(always)]
-    fn data_packet(&self, w: &World<'_>, flow: u32, number: u32, data: Data) -> impl Fn() -> Packet + use<> {
-        let spec = &w.flows.specs[flow as usize];
-        let (src, dst, priority) = (self.id, spec.dst, spec.priority);
-        move || Packet {
-            seq: data.seq,
-            flow: number,
-            src,
-            dst,
-            wire: data.wire,
-            payload: data.len,
-            way: Way::ANY,
-            echo: u16::from(priority),
-            kind: Kind::Data,
-            flags: data.flags,
-            ..Packet::default()
         }
     }
 
@@ -342,16 +323,18 @@ impl Host {
     /// A flow sends on one of several paths, or opens its connection.
     #[cold]
     fn send_otherwise(&mut self, w: &mut World<'_>, now: Time, flow: u32, (what, timer): (Outgoing, Time)) {
+        let spec = &w.flows.specs[flow as usize];
+        let (ends, priority) = ((self.id, spec.dst), spec.priority);
         let number_of = |w: &World<'_>, path: usize| w.flows.number(flow, path);
         match what {
             Outgoing::Data(data) => {
-                let packet = self.data_packet(w, flow, flow, data);
-                self.send(w, now, packet);
+                let packet = data_packet(ends, flow, priority, &data);
+                self.send_tagged(w, now, packet.into());
                 self.has_sent(w, (flow, timer));
             }
             Outgoing::OnPath(path, data, option) => {
                 let number = number_of(w, path);
-                let packet = self.data_packet(w, flow, number, data)();
+                let packet = data_packet(ends, number, priority, &data);
                 self.send_tagged(w, now, InHand::with_body(packet, option));
                 self.has_sent(w, (number, timer));
             }
@@ -373,8 +356,9 @@ impl Host {
         let Some(Outgoing::Data(data)) = udp.machine.next(config, now) else { return };
         // Only now: the last packets may have waited for others at the NIC.
         let sent_in_full = udp.machine.is_sent();
-        let packet = self.data_packet(w, flow, flow, data);
-        self.send(w, now, packet);
+        let spec = &w.flows.specs[flow as usize];
+        let packet = data_packet((self.id, spec.dst), flow, spec.priority, &data);
+        self.send_tagged(w, now, packet.into());
         self.has_sent(w, (flow, Time::NEVER));
         if sent_in_full {
             self.sent_in_full(w, now, flow);
@@ -510,5 +494,23 @@ impl Host {
             return (counted, Some(queue.queue(now, true, w.net.rules.of(queue), w.wires).0));
         }
         (Counted { busy: self.busy_by(now), paused: self.paused_by(now).0, ..Counted::default() }, None)
+    }
+}
+
+/// A data packet between two hosts.
+#[inline(always)]
+fn data_packet((src, dst): (u32, u32), flow: u32, priority: u8, data: &Data) -> Packet {
+    Packet {
+        seq: data.seq,
+        flow,
+        src,
+        dst,
+        wire: data.wire,
+        payload: data.len,
+        way: Way::ANY,
+        echo: u16::from(priority),
+        kind: Kind::Data,
+        flags: data.flags,
+        ..Packet::default()
     }
 }

@@ -127,12 +127,16 @@ impl Host {
         if let (Some(first), Some(_)) = (first, second) {
             self.send_answer(w, now, number, (dst, first), told.clone());
         }
-        if let Some(last) = second.as_ref().or(first.as_ref()) {
-            self.send_answer(w, now, number, (dst, last), told);
+        let Some(last) = second.as_ref().or(first.as_ref()) else { return };
+        if told.is_some() {
+            return self.send_answer(w, now, number, (dst, last), told);
         }
+        let (src, wire) = (self.id, w.net.frame.ack_bytes as u16);
+        self.send(w, now, || answer_packet((src, dst), number, wire, last));
     }
 
-    #[inline(always)]
+    /// Sends an answer, with an option perhaps.
+    #[cold]
     fn send_answer(
         &mut self,
         w: &mut World<'_>,
@@ -141,32 +145,13 @@ impl Host {
         (dst, answer): (u32, &Answer),
         told: Option<Told>,
     ) {
-        let flag = |flag: u8, on: bool| if on { flag } else { 0 };
-        let (src, wire) = (self.id, w.net.frame.ack_bytes as u16);
-        let packet = || Packet {
-            stamp: answer.echo,
-            seq: answer.cumulative,
-            flow: number,
-            src,
-            dst,
-            wire,
-            way: Way::ANY,
-            echo: answer.echo_tag as u16,
-            payload: (answer.echo_tag >> 16) as u16,
-            kind: Kind::Ack,
-            flags: flag(ECE, answer.ece)
-                | flag(RETRANSMIT, answer.echo_retransmit)
-                | flag(NACK, answer.nack_or_syn)
-                | flag(CNP, answer.cnp),
-            ..Packet::default()
+        let wire = w.net.frame.ack_bytes as u16 + told.as_ref().map_or(0, |told| told.wire);
+        let packet = answer_packet((self.id, dst), number, wire, answer);
+        let hand = match told {
+            None => packet.into(),
+            Some(told) => InHand::with_body(packet, told.body),
         };
-        match told {
-            None => self.send(w, now, packet),
-            Some(told) => {
-                let packet = Packet { wire: wire + told.wire, ..packet() };
-                self.send_tagged(w, now, InHand::with_body(packet, told.body));
-            }
-        }
+        self.send_tagged(w, now, hand);
     }
 
     pub(super) fn receive_ack(&mut self, w: &mut World<'_>, now: Time, hand: &InHand) {
@@ -357,6 +342,29 @@ fn answer_of(packet: &Packet) -> Answer {
         ece: packet.flags & (ECE | MASKED) == ECE,
         nack_or_syn: packet.is(NACK),
         cnp: packet.flags & (CNP | MASKED) == CNP,
+    }
+}
+
+/// An answer as it is sent.
+#[inline(always)]
+fn answer_packet((src, dst): (u32, u32), flow: u32, wire: u16, answer: &Answer) -> Packet {
+    let flag = |flag: u8, on: bool| if on { flag } else { 0 };
+    Packet {
+        stamp: answer.echo,
+        seq: answer.cumulative,
+        flow,
+        src,
+        dst,
+        wire,
+        way: Way::ANY,
+        echo: answer.echo_tag as u16,
+        payload: (answer.echo_tag >> 16) as u16,
+        kind: Kind::Ack,
+        flags: flag(ECE, answer.ece)
+            | flag(RETRANSMIT, answer.echo_retransmit)
+            | flag(NACK, answer.nack_or_syn)
+            | flag(CNP, answer.cnp),
+        ..Packet::default()
     }
 }
 

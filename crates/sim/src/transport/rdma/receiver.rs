@@ -38,7 +38,7 @@ impl RdmaReceiver {
 
     /// Takes a data packet. Bytes are new that were not here before and are kept; it is out of order if a byte beyond it
     /// had arrived before, kept or not.
-    #[inline]
+    #[inline(always)]
     pub fn on_data(&mut self, config: &RdmaConfig, now: Time, data: &Arrival) -> Received {
         let Arrival { seq, len, ce, .. } = *data;
         let end = data.end();
