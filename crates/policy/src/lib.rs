@@ -1,6 +1,6 @@
 //! The load-balancing schemes of Spinewise, and the contract they are written against.
 //!
-//! A scheme is one file in [`schemes`] with a [`Policy`] implementation. It owns its *configuration* and nothing else:
+//! A scheme is one file in [`schemes`] with a [`Policy`] implementation, which has its fact sheet ([`Sheet`]). It owns its *configuration* and nothing else:
 //! the **shell** (the simulator today, a Linux agent later) keeps all state in rows the scheme declares — per flow, per
 //! peer, per (peer, way), per port, per device — and lends them to each hook together with the time, a random stream, a
 //! [`Site::View`] of what this place can honestly know, and an [`Out`] for what shall be done.
@@ -17,6 +17,8 @@
 //! and without `unsafe`, so a scheme cannot look at clocks, files or other people's memory.
 #![no_std]
 #![forbid(unsafe_code)]
+// A sheet that fills in all fields keeps its base, from which the next new field takes its default.
+#![allow(clippy::needless_update)]
 
 pub mod config;
 pub mod edge;

@@ -53,7 +53,7 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// Of a scheme at the hosts.
+    /// What schemes at the hosts have in common.
     pub const AT_HOST: Sheet = Sheet {
         name: "",
         summary: "",
@@ -67,7 +67,7 @@ impl Sheet {
         sees: Sees::NOTHING,
     };
 
-    /// Of a scheme at the switches.
+    /// What schemes at the switches have in common.
     pub const AT_SWITCH: Sheet = Sheet {
         tiers: &["leaf", "aggregation", "spine"],
         three_tiers: "every switch that has a choice decides by itself",

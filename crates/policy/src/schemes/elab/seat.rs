@@ -202,7 +202,7 @@ impl Elab {
         if let Some(rate) = info.rate.filter(|_| heard.probed) {
             out.record(Points::Probed, f64::from(self.config.rate_unit.kbps(rate)));
         }
-        if let Some(&(ceiling, rate)) = RATES.get(heard.vp as usize).filter(|_| rates) {
+        if let Some(&(ceiling, rate)) = RATES.get(heard.vp).filter(|_| rates) {
             let vp = &paths.routes[heard.vp].vp;
             out.record(ceiling, f64::from(vp.ceiling));
             out.record(rate, f64::from(vp.rate));
