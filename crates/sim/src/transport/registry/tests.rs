@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::transport::RdmaConfig;
-use crate::transport::config::{Kind, Recovery};
+use crate::transport::config::Recovery;
+use crate::transport::congestion::{rate, window};
 use crate::transport::rdma;
 use spinewise_policy::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -194,13 +195,13 @@ fn finishes(transport: &Transport, size: u64, seed: u64, wire: Wire) -> Counts {
     panic!("it does not end: {transport:?}");
 }
 
-/// One of each kind of transport and recovery, with a handshake and without.
+/// One of each congestion control and recovery, with a handshake and without.
 fn transports() -> Vec<Transport> {
     let mut all = Vec::new();
     for handshake in [false, true] {
         for recovery in [Recovery::NewReno, Recovery::Reno, Recovery::Sack, Recovery::Rack] {
-            for kind in [Kind::NewReno, Kind::Dctcp, Kind::Ecn, Kind::Mptcp] {
-                let subflows = if kind == Kind::Mptcp { 3 } else { 1 };
+            for &kind in window::Kind::ALL {
+                let subflows = if kind == window::Kind::Mptcp { 3 } else { 1 };
                 let syn_timeout = Span::from_ms(3);
                 let tcp = TcpConfig { kind, recovery, handshake, subflows, syn_timeout, ..TcpConfig::datacenter() };
                 all.push(Transport::Tcp(TcpConfig { delayed_ack: 1 + u32::from(handshake), ..tcp }));
@@ -208,7 +209,10 @@ fn transports() -> Vec<Transport> {
         }
     }
     for recovery in [rdma::Recovery::GoBackN, rdma::Recovery::Irn] {
-        all.extend([RdmaConfig::conweave_ns3(recovery), RdmaConfig::dcqcn_paper(recovery)].map(Transport::Rdma));
+        for &kind in rate::Kind::ALL {
+            let presets = [RdmaConfig::conweave_ns3(recovery), RdmaConfig::dcqcn_paper(recovery)];
+            all.extend(presets.map(|preset| Transport::Rdma(RdmaConfig { kind, ..preset })));
+        }
     }
     all
 }
