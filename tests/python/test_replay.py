@@ -166,7 +166,7 @@ SWAPPED = [4727, 7406, 8849, 9448, 14199, 17361, 18775]
 
 def test_their_runs_come_out_again_to_the_nanosecond() -> None:
     """Followed event by event, every flow of the recorded cases takes the time it took there."""
-    for path in recorded_cases.present("ali50-*.csv.gz"):
+    for path in [*recorded_cases.present("ali50-*.csv.gz"), *recorded_cases.present("more/ali50-irn-conga.csv.gz")]:
         name = path.name.removesuffix(".csv.gz")
         if name.endswith(follow.FOLLOWED):
             (case,) = follow.plan(path.parent, [name])
@@ -198,7 +198,7 @@ def test_the_order_found_for_one_case_serves_the_next(tmp_path: Path) -> None:
     assert runs.count("conweave") > 1
 
 
-@pytest.mark.parametrize("scheme", ["ecmp", "letflow", "conweave"])
+@pytest.mark.parametrize("scheme", ["ecmp", "letflow", "drill", "conweave"])
 def test_following_takes_flows_that_start_at_once_in_the_order_that_fits(scheme: str, tmp_path: Path) -> None:
     """A run of our own, recorded with two flows the other way round than the file has them, is found again."""
     rows = recorded_cases.random_rows(300)
@@ -226,9 +226,9 @@ def test_following_takes_flows_that_start_at_once_in_the_order_that_fits(scheme:
 
 
 def test_following_is_for_schemes_whose_draws_are_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recorded_cases.write(tmp_path / "x1-irn-drill.csv.gz", recorded_cases.flows([(0, 16, 2500, 0)]))
+    recorded_cases.write(tmp_path / "x1-irn-presto.csv.gz", recorded_cases.flows([(0, 16, 2500, 0)]))
     assert main(["validate-against", str(tmp_path), "--follow"]) == 2
-    assert "cases of ecmp, letflow, conweave over RDMA" in " ".join(capsys.readouterr().err.split())
+    assert "cases of ecmp, letflow, conga, drill, conweave over RDMA" in " ".join(capsys.readouterr().err.split())
     recorded_cases.write(tmp_path / "x1-irn-ecmp.csv.gz", recorded_cases.flows([(0, 16, 2500, 0)]))
     assert main(["validate-against", str(tmp_path), "--follow", "--without-rerouting"]) == 2
     assert main(["validate-against", str(tmp_path), "--follow", "--json", "-"]) == 1

@@ -10,5 +10,7 @@
 | `verdict` | the bounds of agreement |
 | `comparison` | runs the cases and brings it all together |
 | `replay` | follows recorded runs event by event, flow by flow |
+| `ties` | finds the order of flows that start at once |
+| `worth` | what each rule of a followed program is worth: `python -m spinewise.agreement.worth` |
 | `show` | tables for people |
 """

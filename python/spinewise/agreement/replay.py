@@ -8,7 +8,7 @@ of ns-3 and of the C library are known: so each completion time of such a case c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from spinewise.specs.spec import Spec
 BOUNDS = {"flow": 0.02, "mean": 0.02, "p95": 0.02, "p99": 0.05}
 NEAR_NS = 10
 #: Schemes whose draws are followed.
-FOLLOWED = ("ecmp", "letflow", "conweave")
+FOLLOWED = ("ecmp", "letflow", "conga", "drill", "conweave")
 
 Follow = Callable[[Spec], Any]
 """Runs a spec and gives the table of its flows."""
@@ -47,6 +47,8 @@ class Replay:
         swapped: the first of each pair of flows that start at once and that the run took the other way round than the
             file, which is sorted; the order is found by trying (`ties`).
         first: the first flow to end otherwise: its number in the file, and both times in ns; None if there is none.
+        orders: how many orders of such flows were tried.
+        ended: why no more were.
     """
 
     case: str
@@ -57,6 +59,8 @@ class Replay:
     relative: dict[str, float]
     swapped: list[int]
     first: dict[str, int] | None
+    orders: int = 1
+    ended: str = ties.SETTLED
 
     @property
     def problems(self) -> list[str]:
@@ -71,6 +75,7 @@ class Replay:
         """The record in the JSON list."""
         head = {"case": self.case, "flows": self.flows, "finished": self.finished, "equal": self.equal}
         head |= {"within_10ns": self.near, "relative": self.relative, "swapped": self.swapped, "first": self.first}
+        head |= {"orders": self.orders, "ended": self.ended}
         return head | {"verdict": "fail" if self.problems else "pass", "problems": self.problems}
 
 
@@ -111,7 +116,7 @@ def replay(case: Recorded, flows: Flows, start: Sequence[int] = (), follow: Foll
         return run_once(case, some, swapped, run, fabric)
 
     found = ties.settle(flows, pairs, one, [tie for tie in start if tie in pairs])
-    return judged(case, flows, found.ours, found.swapped)
+    return replace(judged(case, flows, found.ours, found.swapped), orders=found.orders, ended=found.ended)
 
 
 def ambiguous(flows: Flows, case: Recorded) -> list[int]:

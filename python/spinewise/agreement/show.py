@@ -69,6 +69,8 @@ def replay_lines(one: Replay) -> list[str]:
     if one.swapped:
         pairs = ", ".join(f"{at} and {at + 1}" for at in one.swapped)
         lines.append(f"  flows {pairs} of the file start at once; that run took them the other way round")
+    if one.orders > 1:
+        lines.append(f"  {one.orders} orders of flows that start at once were tried: {one.ended}")
     if one.first is not None:
         flow, ours, theirs = (one.first[name] for name in ("flow", "ours_ns", "theirs_ns"))
         lines.append(f"  first to end otherwise: flow {flow}, after {ours:,} ns here and {theirs:,} ns there")

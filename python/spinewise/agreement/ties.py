@@ -4,12 +4,20 @@ The recorded files are sorted, so the order in which a program was given such fl
 get their ports in that order, and where all switches draw paths from one stream, the flow that comes first draws first.
 What happens up to an instant does not depend on flows that start later, so the order is found pair by pair, in the
 order of time: as long as some flow ends otherwise than recorded, one of the pairs shortly before that is turned round.
+
+What is tried, and no more than that:
+
+- only pairs of neighbours in the file whose order may matter (`replay.ambiguous`), one turned round at a time;
+- for a flow that ends otherwise, the `MOST` pairs that start last within `WITHIN_NS` before its end, the last first;
+- each on the flows that start up to `WITHIN_NS` after that end; then twice as many with each step, as long as all end
+  as recorded;
+- until all flows do, no such pair helps, or all runs together have simulated `BUDGET` times the flows of the case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
@@ -22,6 +30,12 @@ from spinewise.agreement.recorded import Flows
 WITHIN_NS = 60_000
 #: Never more pairs than this are tried for one flow that ends otherwise.
 MOST = 12
+#: All runs of a search together simulate at most so many times the flows of the case, the first and the last run apart.
+BUDGET = 6
+
+SETTLED = "all flows end as recorded"
+NO_PAIR = "turning no pair before that helps"
+SPENT = f"{BUDGET} times the flows of the case have been simulated"
 
 Run = Callable[[Flows, list[int]], Any]
 """Completion times in ns of some flows, in their order, with these pairs listed the other way round."""
@@ -34,38 +48,81 @@ class Found:
     Attributes:
         swapped: the first of each pair listed the other way round.
         ours: completion times in ns.
+        orders: how many orders were tried.
+        ended: why no more were.
     """
 
     swapped: list[int]
     ours: Any
+    orders: int
+    ended: str
+
+
+@dataclass
+class Search:
+    """Runs of the first flows of a case in different orders, and what they have cost."""
+
+    flows: Flows
+    run: Run
+    spent: int = 0
+    orders: set[tuple[int, ...]] = field(default_factory=set)
+
+    def affords(self, count: int) -> bool:
+        """Whether a run of the first `count` flows is within the budget."""
+        return self.spent + count <= BUDGET * len(self.flows)
+
+    def apart(self, count: int, order: list[int]) -> float:
+        """When the first flow ends otherwise than recorded, of the first `count`; never, as far as these tell."""
+        self.spent += count
+        self.orders.add(tuple(order))
+        some = first_of(self.flows, count)
+        at = first_apart(some, self.run(some, [tie for tie in order if tie + 1 < count]))
+        # What these tell ends as the first flow starts that is missing.
+        beyond = at is None or (count < len(self.flows) and at >= self.flows.start_ns[count])
+        return inf if beyond or at is None else at
 
 
 def settle(flows: Flows, ties: list[int], run: Run, start: list[int]) -> Found:
     """Find an order in which all flows end as recorded, as far as there is one, from that with `start` turned round."""
-    best = Found(start, run(flows, start))
-    while (at := first_apart(flows, best.ours)) is not None:
-        near = [tie for tie in reversed(ties) if at - WITHIN_NS <= flows.start_ns[tie] < at][:MOST]
-        # Flows that start later change nothing before; some are needed to see how far an order holds.
-        some = first_of(flows, int((flows.start_ns < at + WITHIN_NS).sum()))
-        order, until = farthest(some, [flip(best.swapped, tie) for tie in near], run, all_known=len(some) == len(flows))
-        if until <= at:
+    search = Search(flows, run)
+    order, ours = start, run(flows, start)
+    search.orders.add(tuple(start))
+    at: float = inf if (apart := first_apart(flows, ours)) is None else apart
+    ended = SETTLED
+    while at < inf:
+        better, count, ended = turned(search, ties, order, at)
+        if better is None:
             break
-        best = Found(order, run(flows, order))
-    return best
+        order, at = better, inf
+        while at == inf and count < len(flows) and search.affords(2 * count):
+            count = min(2 * count, len(flows))
+            at = search.apart(count, order)
+        ended = SETTLED if count == len(flows) else SPENT
+    if order != start:
+        ours = run(flows, order)
+    return Found(order, ours, len(search.orders), SETTLED if first_apart(flows, ours) is None else ended)
 
 
-def farthest(flows: Flows, orders: list[list[int]], run: Run, *, all_known: bool) -> tuple[list[int], float]:
-    """The order by which flows, the first of a list or all, end as recorded for longest, and until when they do."""
-    best: tuple[list[int], float] = ([], 0)
-    most = inf if all_known else int(flows.start_ns[-1])
-    for order in orders:
-        at = first_apart(flows, run(flows, [tie for tie in order if tie + 1 < len(flows)]))
-        until = most if at is None else min(at, most)
-        if until > best[1]:
-            best = (order, until)
-        if until == most:
+def turned(search: Search, ties: list[int], order: list[int], at: float) -> tuple[list[int] | None, int, str]:
+    """The order with one pair before `at` turned round by which flows end as recorded for longest, if for longer.
+
+    Also on how many flows it was tried, and why it is no better one.
+    """
+    starts = search.flows.start_ns
+    near = [tie for tie in reversed(ties) if at - WITHIN_NS <= starts[tie] < at][:MOST]
+    count = int((starts < at + WITHIN_NS).sum())
+    best: list[int] | None = None
+    until = at
+    for tie in near:
+        if not search.affords(count):
+            return best, count, SPENT
+        trial = flip(order, tie)
+        holds = search.apart(count, trial)
+        if holds > until:
+            best, until = trial, holds
+        if holds == inf:
             break
-    return best
+    return best, count, NO_PAIR
 
 
 def first_apart(flows: Flows, ours: Any) -> int | None:
@@ -82,7 +139,7 @@ def flip(swapped: list[int], tie: int) -> list[int]:
 
 
 def first_of(flows: Flows, count: int) -> Flows:
-    """The first flows, up to a number."""
+    """The first so many flows."""
     return Flows(*(getattr(flows, name)[:count] for name in recorded.COLUMNS))
 
 

@@ -411,7 +411,7 @@ def add_validate_against(commands: Any) -> None:
     parser.add_argument(
         "--follow",
         action="store_true",
-        help="instead: follow the RDMA cases event by event (not CONGA, DRILL) and compare flow by flow, to the ns",
+        help="instead: follow the RDMA cases event by event and compare flow by flow, to the ns",
     )
     add_jobs(parser)
 

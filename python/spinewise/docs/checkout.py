@@ -4,10 +4,12 @@
   is a comment such as ``// CONGA §3.3 step 2`` or ``// RFC 6298 (5.3)`` at the line that acts, or a
   standard at the beginning of a function's documentation; on a line of its own it is about the next.
 - The table of schemes in README.md.
+- What each rule of a followed program is worth, in docs/agreement.md, of the runs kept in docs/agreement.json.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from spinewise import core
+from spinewise.agreement import worth
 from spinewise.show.markdown import cell
 
 POLICY = Path("crates/policy/src")
@@ -24,6 +27,9 @@ TRANSPORTS = Path("crates/sim/src/transport")
 PAPERS = Path("python/spinewise/papers/papers.toml")
 PAGE = Path("docs/papers.md")
 README = Path("README.md")
+AGREEMENT = Path("docs/agreement.md")
+# What python -m spinewise.agreement.worth has left.
+WORTH = Path("docs/agreement.json")
 
 STANDARDS = {
     "RFC 2018": "TCP selective acknowledgment options",
@@ -187,6 +193,20 @@ def readme(root: Path) -> str:
     return f"{before}{START}\n" + "\n".join(lines) + f"\n{END}{after}"
 
 
+RULES_START, RULES_END = "<!-- rules: `make docs` -->", "<!-- end of rules -->"
+
+
+def agreement(root: Path) -> str:
+    """docs/agreement.md with what each rule of a followed program is worth, of the runs that are kept."""
+    text = (root / AGREEMENT).read_text()
+    before, start, rest = text.partition(RULES_START)
+    _, end, after = rest.partition(RULES_END)
+    if not (start and end):
+        raise ValueError(f"{AGREEMENT} has lost its marks {RULES_START} and {RULES_END}")
+    lines = worth.table(json.loads((root / WORTH).read_text()))
+    return f"{before}{RULES_START}\n" + "\n".join(lines) + f"\n{RULES_END}{after}"
+
+
 def texts(root: Path) -> dict[Path, str]:
     """Every generated text of the checkout at `root`."""
-    return {PAGE: papers_page(root), README: readme(root)}
+    return {PAGE: papers_page(root), README: readme(root), AGREEMENT: agreement(root)}
