@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::fault::FaultSpec;
 use super::run::Follow;
-use super::scheme::SchemeSpec;
 use super::switch::SwitchSpec;
 use crate::keys::{Default, Kind, Reader, SpecError, keys, one_of};
 use crate::packet::Clock;
@@ -231,12 +230,12 @@ pub(super) fn read(
 pub(super) fn check(
     topology: &TopologySpec,
     (switch, transport): (&SwitchSpec, &Transport),
-    scheme: &SchemeSpec,
+    scheme: &str,
     faults: Option<&FaultSpec>,
 ) -> Result<(), SpecError> {
-    if !SCHEMES.contains(&scheme.name()) {
+    if !SCHEMES.contains(&scheme) {
         let allowed = format!("{} with run.follow = \"conweave-ns3\", whose schemes these are", one_of(SCHEMES));
-        return Err(SpecError::new("scheme.name", &scheme.name().into(), allowed));
+        return Err(SpecError::new("scheme.name", &scheme.into(), allowed));
     }
     let fits = topology.floor_tx()
         && matches!(switch, SwitchSpec::SharedBuffer(shared) if shared.priorities == 1)

@@ -191,7 +191,7 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     reader.set_resolved("traffic", told);
     let faults = read_faults(&keys, &mut reader, &topology, &switch)?;
     if run.follow != Follow::Nothing {
-        follow::check(&topology, (&switch, &transport), &scheme, faults.as_ref())?;
+        follow::check(&topology, (&switch, &transport), scheme.name(), faults.as_ref())?;
         rules.set(&mut transport, &mut switch);
     }
     let (metrics, told) = metrics::read(&keys.metrics)?;
