@@ -78,3 +78,20 @@ fn every_congestion_control_of_tcp_carries_flows_through_losses() {
         }
     }
 }
+
+/// CONTRIBUTING.md quotes CUBIC and its line as they stand in the files.
+#[test]
+fn the_worked_example_is_quoted_as_it_stands() {
+    let page = include_str!("../../../../CONTRIBUTING.md");
+    let (_, section) = page.split_once("## A congestion control costs one file and one line").expect("the section");
+    let (section, _) = section.split_once("\n## ").expect("a section behind it");
+    let quoted = |fence: &str| section.split(fence).nth(1).and_then(|text| text.split("```").next()).expect("a block");
+    let file = include_str!("../../src/transport/congestion/cubic.rs");
+    assert!(file.contains(quoted("```rust\n").trim()), "the file differs");
+    let registry = include_str!("../../src/transport/congestion.rs");
+    let added: Vec<&str> = quoted("```diff\n").lines().filter_map(|line| line.strip_prefix('+')).collect();
+    assert_eq!(added.len(), 2);
+    for line in added {
+        assert!(registry.lines().any(|own| own == line), "{line}");
+    }
+}

@@ -12,7 +12,9 @@
 //! Written from the RFC's equations as the field quotes them, not line by line from its text.
 //!
 //! Departures:
-//! * §4.6 cuts the bytes in flight, for marks too. A mark cuts the window here, as it does with `kind = "ecn"`.
+//! * §4.6 cuts the bytes in flight. With selective acknowledgements these are those up to the last one sent, whether
+//!   they have arrived or not, and 0.7 of them can be more than the window: here a loss cuts the smaller of the two.
+//! * A mark cuts the window, as it does with `kind = "ecn"`.
 //! * A window that is not used does not grow (§5.8), and the time goes on: the target is bounded by 1.5 windows in any case.
 //! * Slow start is that of RFC 5681 (§4.10 lets it be any); HyStart++ is not in it.
 //!
@@ -99,7 +101,8 @@ impl Controller for Cubic {
 
     fn on_loss(&mut self, config: &Config, window: &Window, flight: u64) -> u64 {
         self.remember(config, window);
-        (flight as f64 * config.beta) as u64
+        // RFC 9438 §4.6
+        (flight.min(window.cwnd) as f64 * config.beta) as u64
     }
 
     fn restart(&mut self) {
@@ -246,6 +249,8 @@ mod tests {
         let smaller = Window { cwnd: 80 * MSS, ssthresh: 0 };
         assert_eq!(flow.cubic.on_loss(&config, &smaller, 60 * MSS), 42 * MSS);
         assert!((flow.cubic.w_max - 68_000.0).abs() < 1e-6 && flow.cubic.prior == 80_000.0);
+        // What has arrived beyond a hole counts as under way, and the window is cut all the same.
+        assert_eq!(flow.cubic.on_loss(&config, &smaller, 160 * MSS), 56 * MSS);
         let apart = Config { fast_convergence: false, ..config };
         flow.cubic.on_loss(&apart, &smaller, 60 * MSS);
         assert_eq!(flow.cubic.w_max, 80_000.0);
