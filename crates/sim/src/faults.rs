@@ -25,7 +25,7 @@ mod told;
 
 use crate::spec::{DetectionMode, Nics, Spec, SpecError, SwitchSpec};
 use crate::topology::{LinkSpec, Reach, Topology};
-use crate::transport::Transport;
+use crate::transport::TransportSpec;
 use crate::warden::{ALWAYS, GoOn};
 pub use inlet::Frail;
 pub use outlet::Outlet;
@@ -193,7 +193,7 @@ fn refuse_late_nics(spec: &Spec, schedule: &Schedule, topology: &Topology) -> Re
     let late = schedule.links.iter().filter(|(_, faults)| !faults.delays.is_empty()).map(|(&link, _)| link);
     let mut late = late.filter(|&link| topology.links[link as usize].from.0 < topology.hosts);
     match late.next() {
-        Some(link) if queues && !matches!(spec.transport, Transport::Rdma(_)) => {
+        Some(link) if queues && !matches!(spec.transport, TransportSpec::Rdma(_)) => {
             let allowed = format!("\"pull\" with a fault of kind \"delay\" at {}", topology.link_name(link));
             Err(SpecError::new("switch.nics", &json!("queue"), allowed))
         }

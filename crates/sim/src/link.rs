@@ -78,7 +78,7 @@ impl Wires {
     pub fn slot(&mut self, link: u32, at: Time) -> &mut Packet {
         self.hops += 1;
         let ring = &mut self.rings[link as usize].0;
-        debug_assert!(ring.is_empty() || ring.from_back(0).at <= at, "no overtaking on a link");
+        debug_assert!(ring.is_empty() || ring.nth_back_mut(0).at <= at, "no overtaking on a link");
         if ring.is_empty() {
             self.heads[link as usize] = at;
             let due = &mut self.due[self.to[link as usize] as usize];

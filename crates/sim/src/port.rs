@@ -205,7 +205,7 @@ impl Port {
         self.waiting.forget_arrived(wires.ring(self.link));
         while self.waiting.start(now, wires.ring(self.link), self.delay) {
             if rules.mark_at_dequeue && self.left_behind(rules) {
-                let packet = wires.ring_mut(self.link).from_back(self.waiting.packets as usize);
+                let packet = wires.ring_mut(self.link).nth_back_mut(self.waiting.packets as usize);
                 self.rare.marks += mark(packet);
             }
         }

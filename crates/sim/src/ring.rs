@@ -51,7 +51,7 @@ impl<T: Copy + Default> Ring<T> {
 
     /// The `i`-th from the back, 0 the last.
     #[inline]
-    pub fn from_back(&mut self, i: usize) -> &mut T {
+    pub fn nth_back_mut(&mut self, i: usize) -> &mut T {
         let at = self.slot(self.len() - 1 - i);
         &mut self.slots[at]
     }
@@ -148,7 +148,7 @@ mod tests {
             if n.is_multiple_of(997) {
                 assert!(ring.iter().eq(queue.iter()));
                 if let Some(last) = queue.back() {
-                    assert_eq!(ring.from_back(0), last);
+                    assert_eq!(ring.nth_back_mut(0), last);
                 }
             }
         }

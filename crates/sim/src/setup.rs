@@ -17,7 +17,7 @@ use crate::spec::{
 };
 use crate::switch::Switch;
 use crate::topology::{Components, Topology};
-use crate::transport::{Ends, Kind, TcpConfig, Transport};
+use crate::transport::{Ends, Kind, TcpConfig, TransportSpec};
 use crate::warden::{GoOn, Interrupted, Progress, Warden, Watch};
 use crate::workload::load::{Loads, Offered, arrival_interval};
 use crate::workload::{self, FlowSpec, Workload};
@@ -287,7 +287,7 @@ fn left_out(entry: usize, spec: &Spec) -> Warning {
 
 /// How many subflows each flow has, 0 without MPTCP.
 fn subflows(spec: &Spec, flows: usize) -> Result<u32, SpecError> {
-    let Transport::Tcp(TcpConfig { kind: Kind::Mptcp, subflows, .. }) = spec.transport else { return Ok(0) };
+    let TransportSpec::Tcp(TcpConfig { kind: Kind::Mptcp, subflows, .. }) = spec.transport else { return Ok(0) };
     // Numbers of flows and subflows have 31 bits: a bit tells the direction.
     let most = (1u64 << 31) / (flows as u64).max(1);
     if u64::from(subflows) < most {

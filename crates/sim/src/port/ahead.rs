@@ -37,9 +37,9 @@ impl Port {
     pub fn commit_pause(&mut self, now: Time, freed: bool, frame: &Packet, wires: &mut Wires) -> bool {
         let (mut behind, _) = self.ahead(now, freed, wires);
         let ring = wires.ring_mut(self.link);
-        while behind > 0 && ring.from_back(behind - 1).kind == Kind::Pause {
+        while behind > 0 && ring.nth_back_mut(behind - 1).kind == Kind::Pause {
             behind -= 1;
-            let waiting = ring.from_back(behind);
+            let waiting = ring.nth_back_mut(behind);
             if waiting.echo == frame.echo {
                 *waiting = Packet { at: waiting.at, ..*frame };
                 return false;
@@ -51,9 +51,9 @@ impl Port {
         *wires.slot(self.link, arrives) = Packet { at: arrives, ..*frame };
         let ring = wires.ring_mut(self.link);
         for i in 0..behind {
-            let other = *ring.from_back(i + 1);
-            *ring.from_back(i) = Packet { at: other.at + took, ..other };
-            *ring.from_back(i + 1) = Packet { at: other.at - self.line.even(other.wire) + took, ..*frame };
+            let other = *ring.nth_back_mut(i + 1);
+            *ring.nth_back_mut(i) = Packet { at: other.at + took, ..other };
+            *ring.nth_back_mut(i + 1) = Packet { at: other.at - self.line.even(other.wire) + took, ..*frame };
         }
         true
     }

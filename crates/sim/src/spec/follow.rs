@@ -13,7 +13,7 @@ use crate::keys::{Default, Kind, Reader, SpecError, keys, one_of};
 use crate::packet::Clock;
 use crate::tape::Draws;
 use crate::topology::TopologySpec;
-use crate::transport::Transport;
+use crate::transport::TransportSpec;
 use spinewise_policy::Value as Word;
 
 keys! {
@@ -125,8 +125,8 @@ pub struct Habits {
 
 impl Rules {
     /// Hands transport and switch their own.
-    pub(super) fn set(&self, transport: &mut Transport, switch: &mut SwitchSpec) {
-        if let Transport::Rdma(config) = transport {
+    pub(super) fn set(&self, transport: &mut TransportSpec, switch: &mut SwitchSpec) {
+        if let TransportSpec::Rdma(config) = transport {
             config.clock = self.clock(config.clock);
             config.window_from_newest = self.window_from_newest;
             config.recover_kept_on_timeout = self.recover_kept_on_timeout;
@@ -229,7 +229,7 @@ pub(super) fn read(
 /// What can be followed is what that program has: queue pairs over a shared buffer on a clock of whole nanoseconds.
 pub(super) fn check(
     topology: &TopologySpec,
-    (switch, transport): (&SwitchSpec, &Transport),
+    (switch, transport): (&SwitchSpec, &TransportSpec),
     scheme: &str,
     faults: Option<&FaultSpec>,
 ) -> Result<(), SpecError> {
@@ -239,7 +239,7 @@ pub(super) fn check(
     }
     let fits = topology.floor_tx()
         && matches!(switch, SwitchSpec::SharedBuffer(shared) if shared.priorities == 1)
-        && matches!(transport, Transport::Rdma(config) if config.clock == Clock::Floor1Ns)
+        && matches!(transport, TransportSpec::Rdma(config) if config.clock == Clock::Floor1Ns)
         && faults.is_none();
     if fits {
         return Ok(());

@@ -56,7 +56,7 @@ pub use warning::Warning;
 use crate::bank::Entry;
 pub use crate::keys::{Auto, SpecError};
 use crate::keys::{Default, Kind, Reader, keys};
-use crate::transport::Transport;
+use crate::transport::TransportSpec;
 use crate::transport::rdma::Recovery;
 use presets::{PRESETS, Preset};
 use transport::TransportPreset;
@@ -113,7 +113,7 @@ pub struct Spec {
     /// Output queues.
     pub switch: SwitchSpec,
     /// The transport.
-    pub transport: Transport,
+    pub transport: TransportSpec,
     /// The load-balancing scheme.
     pub scheme: SchemeSpec,
     /// What is sent.
@@ -247,8 +247,8 @@ fn check_name(reader: &Reader<'_>, name: &str) -> Result<(), SpecError> {
 }
 
 /// The presets of RDMA mean either a lossless fabric or IRN, never both or neither.
-fn check_pfc(preset: &Preset, switch: &SwitchSpec, transport: &Transport) -> Result<(), SpecError> {
-    let (TransportPreset::Rdma(..), SwitchSpec::SharedBuffer(shared), Transport::Rdma(rdma)) =
+fn check_pfc(preset: &Preset, switch: &SwitchSpec, transport: &TransportSpec) -> Result<(), SpecError> {
+    let (TransportPreset::Rdma(..), SwitchSpec::SharedBuffer(shared), TransportSpec::Rdma(rdma)) =
         (preset.transport, switch, transport)
     else {
         return Ok(());
@@ -262,7 +262,7 @@ fn check_pfc(preset: &Preset, switch: &SwitchSpec, transport: &Transport) -> Res
 }
 
 /// A queue without room for one full packet would drop all of them.
-fn check_room(switch: &SwitchSpec, transport: &Transport) -> Result<(), SpecError> {
+fn check_room(switch: &SwitchSpec, transport: &TransportSpec) -> Result<(), SpecError> {
     let packet = u64::from(transport.frame().mtu());
     let room = match switch {
         SwitchSpec::OutputQueued(queues) => match queues.buffer {

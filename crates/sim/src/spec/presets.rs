@@ -15,7 +15,7 @@ use spinewise_policy::Value as Param;
 use super::transport::{TransportPreset, Window};
 use crate::keys::AUTO;
 use crate::transport::rdma::Recovery;
-use crate::transport::{RdmaConfig, TcpConfig, Transport};
+use crate::transport::{RdmaConfig, TcpConfig, TransportSpec};
 
 /// All presets; the first is that of a spec that names none. Thresholds and buffers are in bytes, so that small
 /// acknowledgements and jumbo packets count for what they are.
@@ -135,10 +135,12 @@ impl Preset {
     }
 
     /// What it says of `[switch]` under a transport: IRN is there to do without priority flow control.
-    pub fn switch_under(&self, transport: &Transport) -> Map<String, Value> {
-        let lossless = matches!((&self.switch, transport), (Switch::Fitting(_), Transport::Rdma(_)));
+    pub fn switch_under(&self, transport: &TransportSpec) -> Map<String, Value> {
+        let lossless = matches!((&self.switch, transport), (Switch::Fitting(_), TransportSpec::Rdma(_)));
         let mut switch = if lossless { self.shared() } else { self.switch() };
-        if matches!(transport, Transport::Rdma(rdma) if rdma.recovery == Recovery::Irn) && switch.contains_key("pfc") {
+        if matches!(transport, TransportSpec::Rdma(rdma) if rdma.recovery == Recovery::Irn)
+            && switch.contains_key("pfc")
+        {
             switch.insert("pfc".into(), false.into());
             switch.remove("headroom_bytes");
         }

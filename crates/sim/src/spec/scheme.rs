@@ -17,7 +17,7 @@ use crate::bank::{Chosen, Entry, REGISTRY};
 use crate::keys::{Auto, Default, Kind, Reader, SpecError, keys, one_of, tidy, words};
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
-use crate::transport::{Frame, Transport};
+use crate::transport::{Frame, TransportSpec};
 
 /// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
 const DEFAULT_SCHEME: &str = REGISTRY[0].name();
@@ -271,8 +271,8 @@ fn value_of(chosen: &Chosen, name: &str) -> Json {
 }
 
 /// A scheme that acts on ECN echoes needs a transport that has them.
-pub(crate) fn check_ecn(scheme: &SchemeSpec, transport: &Transport) -> Result<(), SpecError> {
-    let Transport::Tcp(tcp) = transport else { return Ok(()) };
+pub(crate) fn check_ecn(scheme: &SchemeSpec, transport: &TransportSpec) -> Result<(), SpecError> {
+    let TransportSpec::Tcp(tcp) = transport else { return Ok(()) };
     let chosen = scheme.chosen();
     match chosen.wants_ecn() {
         Some((name, range)) if !tcp.ect(false) => {

@@ -10,7 +10,7 @@ use super::presets::Preset;
 use crate::keys::{Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, tenths, words};
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
-use crate::transport::Transport;
+use crate::transport::TransportSpec;
 pub(crate) use shared::SharedKeys;
 pub use shared::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
 
@@ -156,7 +156,7 @@ pub(crate) struct Place<'a> {
     /// The fabric.
     pub topology: &'a TopologySpec,
     /// What is sent over it.
-    pub transport: &'a Transport,
+    pub transport: &'a TransportSpec,
 }
 
 /// What holds of a model under a preset. A preset speaks of one model; where it does not, others stand in.

@@ -160,8 +160,8 @@ fn udp() -> Value {
 /// TCP's parameters, which the spec must have.
 fn tcp(spec: &Spec) -> &TcpConfig {
     match &spec.transport {
-        Transport::Tcp(tcp) => tcp,
-        Transport::Rdma(rdma) => panic!("{rdma:?}"),
+        TransportSpec::Tcp(tcp) => tcp,
+        TransportSpec::Rdma(rdma) => panic!("{rdma:?}"),
     }
 }
 

@@ -16,7 +16,7 @@ use std::io::Read as _;
 use super::metrics::SizeClass;
 use crate::keys::{Key, Kind, Reader, SpecError, one_of};
 use crate::topology::TopologySpec;
-use crate::transport::{Transport, UdpConfig};
+use crate::transport::{TransportSpec, UdpConfig};
 use crate::workload::{Workload, WorkloadError};
 
 pub(crate) use common::{CarriedKeys, EntryKeys};
@@ -231,7 +231,7 @@ pub(crate) const KINDS: [&str; ENTRIES.len()] = {
 pub(crate) fn read(
     list: &[Value],
     fabric: &TopologySpec,
-    transport: &Transport,
+    transport: &TransportSpec,
 ) -> Result<(Vec<TrafficEntry>, Value), SpecError> {
     if list.is_empty() || list.len() > MOST_ENTRIES {
         let value = if list.is_empty() { Value::Array(Vec::new()) } else { list.len().into() };
@@ -258,7 +258,7 @@ fn read_entry(
     table: &Map<String, Value>,
     number: usize,
     names: &[common::Named],
-    (fabric, transport): (&TopologySpec, &Transport),
+    (fabric, transport): (&TopologySpec, &TransportSpec),
 ) -> Result<(TrafficEntry, Value), SpecError> {
     let lists = [EntryKeys::KEYS, entry.keys, entry.carried()];
     let [mut of_all, mut own, mut of_carried] = Reader::split(&format!("traffic[{number}]"), lists, table)?;

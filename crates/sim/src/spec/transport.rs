@@ -15,7 +15,7 @@ use crate::transport::options::Options;
 use crate::transport::rdma::Recovery;
 use crate::transport::resequencer::Rules;
 use crate::transport::resequencer::periodic::Periods;
-use crate::transport::{Frame, RdmaConfig, TcpConfig, Transport};
+use crate::transport::{Frame, RdmaConfig, TcpConfig, TransportSpec};
 
 pub(crate) mod rdma;
 
@@ -282,20 +282,20 @@ pub(crate) fn read(
     preset: TransportPreset,
     topology: &TopologySpec,
     autos: &mut Vec<Auto>,
-) -> Result<(Transport, Value), SpecError> {
+) -> Result<(TransportSpec, Value), SpecError> {
     let is_rdma = match given.get("kind") {
         None | Some(Value::Null) => matches!(preset, TransportPreset::Rdma(..)),
         Some(kind) => kind == RDMA,
     };
     check_family(given, is_rdma)?;
     Ok(if is_rdma {
-        wrap(Transport::Rdma, rdma::read(given, preset, topology, autos)?)
+        wrap(TransportSpec::Rdma, rdma::read(given, preset, topology, autos)?)
     } else {
-        wrap(Transport::Tcp, read_tcp(given, preset.tcp(), topology, autos)?)
+        wrap(TransportSpec::Tcp, read_tcp(given, preset.tcp(), topology, autos)?)
     })
 }
 
-fn wrap<C>(kind: fn(C) -> Transport, (config, told): (C, Value)) -> (Transport, Value) {
+fn wrap<C>(kind: fn(C) -> TransportSpec, (config, told): (C, Value)) -> (TransportSpec, Value) {
     (kind(config), told)
 }
 

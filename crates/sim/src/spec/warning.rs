@@ -6,7 +6,7 @@ use spinewise_policy::{Span, Time};
 use super::fault::{Effect, Fault};
 use super::traffic::{Traffic, TrafficEntry};
 use super::{Spec, SwitchSpec};
-use crate::transport::Transport;
+use crate::transport::TransportSpec;
 use crate::transport::rdma::Recovery;
 use crate::workload::Workload;
 
@@ -121,7 +121,7 @@ fn about_series(spec: &Spec, found: &mut Vec<Warning>) {
 
 /// Go-back-N is made for fabrics that drop nothing.
 fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
-    let Transport::Rdma(rdma) = &spec.transport else { return };
+    let TransportSpec::Rdma(rdma) = &spec.transport else { return };
     let drops = match &spec.switch {
         SwitchSpec::OutputQueued(_) => true,
         SwitchSpec::SharedBuffer(shared) => !shared.pfc,
@@ -138,8 +138,8 @@ fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
 /// The timeout that the first retransmission by timer waits for, at least; none where no two are alike.
 fn least_rto(spec: &Spec) -> Option<Span> {
     match &spec.transport {
-        Transport::Tcp(tcp) if tcp.rto_tick == Span::ZERO => Some(tcp.min_rto),
-        Transport::Tcp(_) | Transport::Rdma(_) => None,
+        TransportSpec::Tcp(tcp) if tcp.rto_tick == Span::ZERO => Some(tcp.min_rto),
+        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => None,
     }
 }
 

@@ -66,7 +66,7 @@ pub use udp::{Paced, UdpConfig};
 
 /// The transport of all flows of a run but UDP, as a spec says it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Transport {
+pub enum TransportSpec {
     /// TCP.
     Tcp(TcpConfig),
     /// The queue pairs of RNICs.
@@ -92,15 +92,15 @@ impl Frame {
     }
 }
 
-impl Transport {
+impl TransportSpec {
     /// Its packets.
     pub const fn frame(&self) -> Frame {
         match self {
-            Transport::Tcp(tcp) => {
+            TransportSpec::Tcp(tcp) => {
                 let options = tcp.options();
                 Frame { mss: tcp.mss, header: tcp.header + options.data, ack_bytes: tcp.ack_bytes + options.ack }
             }
-            Transport::Rdma(rdma) => Frame { mss: rdma.mss, header: rdma.header, ack_bytes: rdma.ack_bytes },
+            TransportSpec::Rdma(rdma) => Frame { mss: rdma.mss, header: rdma.header, ack_bytes: rdma.ack_bytes },
         }
     }
 }

@@ -8,7 +8,7 @@ use super::rdma::QueuePair;
 use super::resequencer::Tally;
 use super::tcp::TcpSender;
 use super::tcp::sack::SackSender;
-use super::{TcpConfig, Transport};
+use super::{TcpConfig, TransportSpec};
 use spinewise_policy::{Time, hash};
 
 macro_rules! each_transport {
@@ -25,9 +25,9 @@ macro_rules! each_transport {
 
 impl Ends {
     /// The ends of `flows` flows over the transport of a spec, with `paths` further numbers each; `seed` is the run's.
-    pub fn new(transport: &Transport, seed: u64, flows: usize, paths: usize) -> Ends {
+    pub fn new(transport: &TransportSpec, seed: u64, flows: usize, paths: usize) -> Ends {
         match transport {
-            Transport::Tcp(config) => {
+            TransportSpec::Tcp(config) => {
                 let config = TcpConfig { dice: hash::mix2(seed, hash::name("ticks")), ..config.clone() };
                 match (config.mptcp(), config.recovery.has_sack()) {
                     (false, false) => Ends::Plain(EndsOf::new(config, flows, paths)),
@@ -36,7 +36,7 @@ impl Ends {
                     (true, true) => Ends::SelectiveMultipath(EndsOf::new(config, flows, paths)),
                 }
             }
-            Transport::Rdma(config) => Ends::QueuePair(EndsOf::new(config.clone(), flows, paths)),
+            TransportSpec::Rdma(config) => Ends::QueuePair(EndsOf::new(config.clone(), flows, paths)),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{resolved, udp};
 use crate::packet::Clock;
 use crate::spec::follow::FollowKeys;
 use crate::spec::{Rules, SharedBufferSpec, Spec, SwitchSpec, resolve};
-use crate::transport::Transport;
+use crate::transport::TransportSpec;
 use crate::transport::rdma::RdmaConfig;
 
 /// A spec of a run that follows ConWeave's public code, with these rules.
@@ -27,7 +27,7 @@ pub(super) fn everything() -> Value {
 
 fn parts(spec: &Spec) -> (&RdmaConfig, &SharedBufferSpec) {
     match (&spec.transport, &spec.switch) {
-        (Transport::Rdma(rdma), SwitchSpec::SharedBuffer(buffer)) => (rdma, buffer),
+        (TransportSpec::Rdma(rdma), SwitchSpec::SharedBuffer(buffer)) => (rdma, buffer),
         other => panic!("{other:?}"),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{resolved, udp};
 use crate::spec::resolve;
 use crate::transport::rdma::{RdmaConfig, Recovery};
-use crate::transport::{TcpConfig, Transport};
+use crate::transport::{TcpConfig, TransportSpec};
 
 /// A spec that gives every key of RDMA.
 pub(super) fn everything() -> Value {
@@ -25,8 +25,8 @@ pub(super) fn everything() -> Value {
 
 fn rdma(spec: &Value) -> RdmaConfig {
     match resolved(spec.clone()).transport {
-        Transport::Rdma(rdma) => rdma,
-        Transport::Tcp(tcp) => panic!("{tcp:?}"),
+        TransportSpec::Rdma(rdma) => rdma,
+        TransportSpec::Tcp(tcp) => panic!("{tcp:?}"),
     }
 }
 
@@ -50,7 +50,7 @@ fn presets_are_those_of_the_types() {
     assert_eq!(rdma(&with("datacenter", json!({"kind": "rdma"}))), RdmaConfig::selb(GoBackN));
     assert_eq!(rdma(&with("ns3-hermes", json!({"kind": "rdma", "recovery": "irn"}))), RdmaConfig::selb(Irn));
     let tcp = resolved(with("selb", json!({"kind": "dctcp"}))).transport;
-    assert_eq!(tcp, Transport::Tcp(TcpConfig::datacenter()));
+    assert_eq!(tcp, TransportSpec::Tcp(TcpConfig::datacenter()));
 }
 
 #[test]

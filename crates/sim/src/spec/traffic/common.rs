@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::KINDS;
 use crate::keys::{Default, Kind, Reader, SpecError, keys};
 use crate::spec::metrics::{SizeClass, read_classes};
-use crate::transport::Transport;
+use crate::transport::TransportSpec;
 
 /// Longest name of an entry: it heads columns of tables.
 const LONGEST_NAME: usize = 40;
@@ -74,13 +74,13 @@ pub(super) fn read(reader: &mut Reader<'_>, names: &[Named], number: usize) -> R
 /// Reads the keys of every entry whose flows the transport carries.
 pub(super) fn read_carried(
     reader: &mut Reader<'_>,
-    transport: &Transport,
+    transport: &TransportSpec,
     common: &mut Common,
 ) -> Result<(), SpecError> {
     let keys = CarriedKeys::read(reader)?;
     let most = match transport {
-        Transport::Tcp(tcp) => tcp.subflows,
-        Transport::Rdma(_) => 1,
+        TransportSpec::Tcp(tcp) => tcp.subflows,
+        TransportSpec::Rdma(_) => 1,
     };
     if keys.subflows.is_some_and(|given| given > most) {
         return Err(reader.refuse("subflows", format!("from 1 to {most}, which is transport.subflows")));

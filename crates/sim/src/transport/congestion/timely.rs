@@ -1,8 +1,8 @@
 //! TIMELY: a rate that follows the gradient of the round-trip time.
 //!
 //! Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015, algorithm 1. Rules and the
-//! constants alpha, beta, T_low, T_high and D_minRTT are those of the public ns-3 code of HPCC (rdma-hw.cc), where they
-//! were read; the paper itself was not at hand.
+//! constants alpha, beta, T_low, T_high and D_minRTT are those of the public ns-3 code of HPCC (rdma-hw.cc), taken from a
+//! summary of it: neither that code nor the paper was at hand.
 //!
 //! | algorithm 1 | here |
 //! |---|---|

@@ -159,10 +159,10 @@ impl Flow {
 }
 
 /// Runs a flow to its end; says what its sender has counted.
-fn finishes(transport: &Transport, size: u64, seed: u64, wire: Wire) -> Counts {
+fn finishes(transport: &TransportSpec, size: u64, seed: u64, wire: Wire) -> Counts {
     let paths = match transport {
-        Transport::Tcp(config) if config.mptcp() => config.subflows,
-        Transport::Tcp(_) | Transport::Rdma(_) => 0,
+        TransportSpec::Tcp(config) if config.mptcp() => config.subflows,
+        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => 0,
     };
     let mut flow = Flow {
         ends: Ends::new(transport, seed, 1, paths as usize),
@@ -196,7 +196,7 @@ fn finishes(transport: &Transport, size: u64, seed: u64, wire: Wire) -> Counts {
 }
 
 /// One of each congestion control and recovery, with a handshake and without.
-fn transports() -> Vec<Transport> {
+fn transports() -> Vec<TransportSpec> {
     let mut all = Vec::new();
     for handshake in [false, true] {
         for recovery in [Recovery::NewReno, Recovery::Reno, Recovery::Sack, Recovery::Rack] {
@@ -204,14 +204,14 @@ fn transports() -> Vec<Transport> {
                 let subflows = if kind == window::Kind::Mptcp { 3 } else { 1 };
                 let syn_timeout = Span::from_ms(3);
                 let tcp = TcpConfig { kind, recovery, handshake, subflows, syn_timeout, ..TcpConfig::datacenter() };
-                all.push(Transport::Tcp(TcpConfig { delayed_ack: 1 + u32::from(handshake), ..tcp }));
+                all.push(TransportSpec::Tcp(TcpConfig { delayed_ack: 1 + u32::from(handshake), ..tcp }));
             }
         }
     }
     for recovery in [rdma::Recovery::GoBackN, rdma::Recovery::Irn] {
         for &kind in rate::Kind::ALL {
             let presets = [RdmaConfig::conweave_ns3(recovery), RdmaConfig::dcqcn_paper(recovery)];
-            all.extend(presets.map(|preset| Transport::Rdma(RdmaConfig { kind, ..preset })));
+            all.extend(presets.map(|preset| TransportSpec::Rdma(RdmaConfig { kind, ..preset })));
         }
     }
     all
