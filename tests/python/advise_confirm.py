@@ -29,7 +29,7 @@ from spinewise.specs.variants import Variant
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
 
-TIED, DROPPED = 5, 3
+TIED, DROPPED = 8, 3
 BLOCK = 8
 """Seeds made at a time, so that what the budget cuts off is little."""
 
@@ -62,12 +62,12 @@ class Row:
         return f"{told}, {'within' if inside else 'OUTSIDE'} that"
 
 
-def chosen(advice: Advice) -> list[Entrant]:
+def chosen(advice: Advice, dropped: int) -> list[Entrant]:
     """The schemes to confirm: the answer first."""
     by_status = {name: [one for one in advice.entrants if one.status == name] for name in ("tied", "behind", "dropped")}
     today = advice.entrant(advice.today)
     some = [advice.entrant(advice.advised), *by_status["tied"][:TIED], *by_status["behind"][:1]]
-    return list({one.label: one for one in [*some, *by_status["dropped"][:DROPPED], today]}.values())
+    return list({one.label: one for one in [*some, *by_status["dropped"][:dropped], today]}.values())
 
 
 def variant(one: Entrant) -> Variant:
@@ -101,6 +101,7 @@ def main() -> None:
     parser.add_argument("spec")
     parser.add_argument("advice", help="the folder with advice.json")
     parser.add_argument("--times", type=whole(1, 1000), default=10)
+    parser.add_argument("--dropped", type=whole(0, 100), default=DROPPED, help="how many of those that were dropped")
     parser.add_argument("--budget", type=span, default=1200.0)
     parser.add_argument("--store")
     parser.add_argument("--jobs", type=whole(1, 1024))
@@ -108,7 +109,7 @@ def main() -> None:
     advice = files.read(args.advice)
     given = load(args.spec)
     wanted = [aims.parse(one.text.replace("all traffic", "all"), resolve(given)) for one in advice.aims]
-    some = chosen(advice)
+    some = chosen(advice, args.dropped)
     first = 1 + max(sample.seed for one in advice.entrants for sample in one.samples)
     seeds = [first + place for place in range(args.times * advice.effort.seeds)]
     deadline = time.monotonic() + args.budget
