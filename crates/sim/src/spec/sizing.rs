@@ -164,7 +164,7 @@ fn check_pause(shared: &SharedBufferSpec, name: &str, cables: &[Cable], packet: 
         return Ok(());
     }
     let allowed = format!(
-        "more than {} us, or 0 (until the sender is told to go on): the longest that the frame that renews a pause may wait for a \
+        "more than {} us, or 0 (until the sender is told to go on): the frame that renews a pause may wait that long for a \
          packet of {packet} bytes at {name}",
         longest.as_us_f64()
     );

@@ -88,7 +88,7 @@ fn flow_control_and_its_headroom() {
         ),
         (
             switch(json!({"pause_us": 0.05})),
-            "switch.pause_us = 0.05: expected more than 0.087281 us, or 0 (until the sender is told to go on): so long the frame that renews a pause may wait for a packet of 1048 bytes at switch4",
+            "switch.pause_us = 0.05: expected more than 0.087281 us, or 0 (until the sender is told to go on): the frame that renews a pause may wait that long for a packet of 1048 bytes at switch4",
         ),
         (
             star(
