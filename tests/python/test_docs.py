@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -29,6 +30,9 @@ def test_pages_are_written_once_and_checked(
     root = Path(__file__).parents[2]
     for part in ("README.md", "python", "crates"):
         (tmp_path / part).symlink_to(root / part)
+    (tmp_path / "docs").mkdir()
+    for kept in ("agreement.md", "agreement.json"):
+        shutil.copy(root / "docs" / kept, tmp_path / "docs" / kept)
     folder = ("--root", str(tmp_path))
     assert run(monkeypatch, "--check", *folder) == 1
     assert "make docs" in capsys.readouterr().err

@@ -40,8 +40,10 @@ class Options:
 
     def spec(self) -> dict[str, object]:
         """As `[transport]`."""
+        kind = ("ecn" if self.halve else "dctcp") if self.ecn else "reno" if self.reno else "newreno"
+        fractions = {"dctcp_g": float(self.g), "dctcp_initial_alpha": float(self.initial_alpha)}
         return {
-            "kind": ("ecn" if self.halve else "dctcp") if self.ecn else "reno" if self.reno else "newreno",
+            "kind": kind,
             "recovery": "reno" if self.reno else "newreno",
             "mss_bytes": self.mss,
             "header_bytes": self.header,
@@ -53,8 +55,7 @@ class Options:
             "initial_rto_us": self.initial_rto / US,
             "min_rto_us": self.min_rto / US,
             "max_rto_us": self.max_rto / US,
-            "dctcp_g": float(self.g),
-            "dctcp_initial_alpha": float(self.initial_alpha),
+            **(fractions if kind == "dctcp" else {}),
             "handshake": self.handshake,
             "syn_bytes": self.syn_bytes,
             "syn_timeout_us": self.syn_timeout / US,
