@@ -85,11 +85,17 @@ class Place:
         )  # fmt: skip
 
     def state(self) -> dict[str, str] | None:
-        """The files of the results with what is in them; None when there are no results."""
+        """The files of the results with what is in them, and which files they are; None when there are no results.
+
+        Two runs can write the same bytes, but not into the same file.
+        """
         if not self.out.exists():
             return None
         files = sorted(path for path in self.out.rglob("*") if path.is_file())
-        return {str(path.relative_to(self.out)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+        return {
+            str(path.relative_to(self.out)): f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.stat().st_ino}"
+            for path in files
+        }
 
     def hidden(self) -> list[str]:
         """What writers have left that is no result."""
