@@ -11,7 +11,7 @@ pub struct Rng(Source);
 enum Source {
     /// SplitMix64: a counter through [`hash::mix`], bit-identical everywhere.
     Counter(u64),
-    /// Numbers drawn elsewhere: the last so many of them are left.
+    /// Numbers drawn elsewhere, and how many of them are left: the last ones.
     Lent { left: u8, numbers: [u32; LENT] },
 }
 

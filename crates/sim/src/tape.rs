@@ -45,7 +45,7 @@ impl Tape {
         number
     }
 
-    /// What a scheme draws from as it chooses among so many candidates; [`Tape::take_back`] must follow.
+    /// What a scheme draws from as it chooses among `candidates` ways; [`Tape::take_back`] must follow.
     pub fn lend(&mut self, candidates: usize) -> Rng {
         match self.draws {
             Draws::AsNeeded => Rng::lent(self.ahead),

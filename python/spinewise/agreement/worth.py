@@ -12,15 +12,49 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from spinewise import core
 from spinewise.agreement import recorded, replay, setting, ties
 from spinewise.agreement.recorded import Flows, Recorded
 from spinewise.agreement.setting import RECOVERY
 from spinewise.specs.spec import Spec
+
+Times = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Told(TypedDict):
+    """What is kept of a run.
+
+    Attributes:
+        flows: how many were compared.
+        equal: the share of them that end in the same nanosecond.
+        first_ns: when the first ends otherwise; None if none does.
+        swapped: flows that start at once and were turned; of a run with all rules.
+    """
+
+    flows: int
+    equal: float
+    first_ns: int | None
+    swapped: NotRequired[list[int]]
+
+
+class Kept(TypedDict):
+    """What is kept of a case.
+
+    Attributes:
+        all: of the run with all rules.
+        without: of the run without a rule, by its name.
+    """
+
+    all: Told
+    without: dict[str, Told]
+
 
 TABLE = "[follow]"
 #: Rules of one scheme alone, by how their names begin.
@@ -53,7 +87,7 @@ def may_matter(rule: str, case: Recorded) -> bool:
     return not any(rule.startswith(names) for names in others)
 
 
-def measure(case: Recorded, flows: Flows, swapped: Sequence[int]) -> Iterator[tuple[str | None, dict[str, Any]]]:
+def measure(case: Recorded, flows: Flows, swapped: Sequence[int]) -> Iterator[tuple[str | None, Told]]:
     """Runs a case with all rules (None), then without each that may matter."""
     every = recorded.read(case)
     until = every.start_ns[len(flows)] if len(flows) < len(every) else np.inf
@@ -71,22 +105,22 @@ def runner(case: Recorded, until: float, without: str | None) -> ties.Run:
     """
     fabric = setting.fabric_of(recorded.read(case), case)
 
-    def followed(spec: Spec) -> Any:
+    def followed(spec: Spec) -> pa.Table:
         return replay.followed(spec if without is None else {**spec, "follow": {without: False}})
 
-    def run(flows: Flows, swapped: list[int]) -> Any:
+    def run(flows: Flows, swapped: list[int]) -> Times:
         ours = replay.run_once(case, flows, swapped, followed, fabric)
         return np.where(ended(flows, until), ours, flows.fct_ns)
 
     return run
 
 
-def ended(flows: Flows, until: float) -> Any:
+def ended(flows: Flows, until: float) -> Flags:
     """Which flows ended before an instant."""
     return flows.start_ns + flows.fct_ns < until
 
 
-def told(flows: Flows, ours: Any, until: float) -> dict[str, Any]:
+def told(flows: Flows, ours: Times, until: float) -> Told:
     """What is kept of a run: the flows compared, the share of equal ones, and when the first ends otherwise."""
     compared = ended(flows, until)
     equal = float((ours == flows.fct_ns)[compared].mean())
@@ -99,28 +133,24 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", help="where the recorded cases lie")
     parser.add_argument("record", type=Path, help="the JSON file")
     parser.add_argument("--cases", default="", help="patterns of names, with commas")
-    parser.add_argument("--flows", type=int, help="only the first so many flows of each case")
+    parser.add_argument("--flows", type=int, help="only the first N flows of each case")
     given = parser.parse_args(args)
-    record: dict[str, Any] = json.loads(given.record.read_text()) if given.record.exists() else {}
+    record: dict[str, Kept] = json.loads(given.record.read_text()) if given.record.exists() else {}
     for case in replay.plan(given.folder, [part for part in given.cases.split(",") if part]):
         flows = recorded.read(case)
         flows = ties.first_of(flows, min(given.flows or len(flows), len(flows)))
         same = [one["all"]["swapped"] for name, one in record.items() if name.split("-")[0] == case.name.split("-")[0]]
         known = [tie for tie in (same[0] if same else []) if tie + 1 < len(flows)]
-        without: dict[str, Any] = {}
-        all_rules: dict[str, Any] = {}
+        kept: dict[str | None, Told] = {}
         for rule, found in measure(case, flows, known):
             print(f"{case.name}: {'all rules' if rule is None else f'without {rule}'}: {found['equal']:.2%} equal")
-            if rule is None:
-                all_rules = found
-            else:
-                without[rule] = found
-        record[case.name] = {"all": all_rules, "without": without}
+            kept[rule] = found
+        record[case.name] = {"all": kept.pop(None), "without": {str(rule): found for rule, found in kept.items()}}
         given.record.write_text(json.dumps(dict(sorted(record.items())), indent=1) + "\n")
     return 0
 
 
-def table(record: Mapping[str, Any]) -> list[str]:
+def table(record: Mapping[str, Kept]) -> list[str]:
     """The worth of each rule as a Markdown table, a column a case: flows that are equal without it, and until when."""
     cases = list(record)
     lines = [
@@ -136,7 +166,7 @@ def table(record: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def worth(found: Mapping[str, Any]) -> str:
+def worth(found: Told) -> str:
     """The share of equal flows, and when the first ends otherwise."""
     share = "100 %" if found["equal"] == 1.0 else f"{100 * found['equal']:.1f} %"
     return share if found["first_ns"] is None else f"{share}, {found['first_ns'] / 1e3:,.0f} µs"

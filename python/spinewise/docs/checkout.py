@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -179,18 +179,13 @@ START, END = "<!-- schemes: `make docs` -->", "<!-- end of schemes -->"
 
 def readme(root: Path) -> str:
     """README.md with its table of schemes as the registry has it; schemes that only test are left out."""
-    text = (root / README).read_text()
-    before, start, rest = text.partition(START)
-    _, end, after = rest.partition(END)
-    if not (start and end):
-        raise ValueError(f"{README} has lost its marks {START} and {END}")
     rows = [
         f"| `{one['name']}` | {cell(one['about'])} | {one['site']} |"
         for one in core.registry()["schemes"]
         if not one["name"].startswith("loopback")
     ]
     lines = ["| scheme | what it does | decides at |", "|---|---|---|", *rows]
-    return f"{before}{START}\n" + "\n".join(lines) + f"\n{END}{after}"
+    return marked(root, README, (START, END), lines)
 
 
 RULES_START, RULES_END = "<!-- rules: `make docs` -->", "<!-- end of rules -->"
@@ -198,13 +193,22 @@ RULES_START, RULES_END = "<!-- rules: `make docs` -->", "<!-- end of rules -->"
 
 def agreement(root: Path) -> str:
     """docs/agreement.md with what each rule of a followed program is worth, of the runs that are kept."""
-    text = (root / AGREEMENT).read_text()
-    before, start, rest = text.partition(RULES_START)
-    _, end, after = rest.partition(RULES_END)
-    if not (start and end):
-        raise ValueError(f"{AGREEMENT} has lost its marks {RULES_START} and {RULES_END}")
     lines = worth.table(json.loads((root / WORTH).read_text()))
-    return f"{before}{RULES_START}\n" + "\n".join(lines) + f"\n{RULES_END}{after}"
+    return marked(root, AGREEMENT, (RULES_START, RULES_END), lines)
+
+
+def marked(root: Path, page: Path, marks: tuple[str, str], lines: Sequence[str]) -> str:
+    """A page with these lines between its marks.
+
+    Raises:
+        ValueError: a mark is missing.
+    """
+    start, end = marks
+    before, has_start, rest = (root / page).read_text().partition(start)
+    _, has_end, after = rest.partition(end)
+    if not (has_start and has_end):
+        raise ValueError(f"{page} has lost its marks {start} and {end}")
+    return f"{before}{start}\n" + "\n".join(lines) + f"\n{end}{after}"
 
 
 def texts(root: Path) -> dict[Path, str]:

@@ -48,7 +48,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// A decay every `period` takes the share `alpha` off; the metric has so many `bits`.
+    /// A decay every `period` takes the share `alpha` off; the metric has `bits` bits.
     pub fn new(period: Span, alpha: f64, bits: u32, register: Register) -> Rules {
         match register {
             Register::Fixed => {

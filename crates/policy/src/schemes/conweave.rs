@@ -185,7 +185,7 @@ crate::listed! {
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Busy = quantity("busy", "µs", "for so long it is not to be drawn, for a NOTIFY named it"),
+        Busy = quantity("busy", "µs", "how long it is not drawn, since a NOTIFY named it"),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::transport::contract::Arrival;
 use spinewise_policy::{Kind, Time, Way};
 
 impl Host {
-    /// Sends a packet that opens or closes a connection, with this first byte, so many bytes on the wire, and flags.
+    /// Sends a packet that opens or closes a connection, from its first byte, its bytes on the wire and its flags.
     #[cold]
     pub(super) fn greet(&mut self, w: &mut World<'_>, now: Time, number: u32, (seq, wire, flags): (u64, u16, u8)) {
         let (flow, _) = w.flows.flow_of(number);

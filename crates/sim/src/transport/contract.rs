@@ -251,6 +251,21 @@ pub struct Answer {
     pub cnp: bool,
 }
 
+impl Answer {
+    /// What tells the sender of `data` that the receiver expects byte `cumulative` next.
+    #[inline]
+    pub fn to(data: &Arrival, cumulative: u64) -> Answer {
+        Answer {
+            cumulative,
+            echo: data.stamp,
+            echo_tag: data.tag,
+            echo_retransmit: data.retransmit,
+            ece: data.ce,
+            ..Answer::default()
+        }
+    }
+}
+
 /// The option of an answer.
 #[derive(Clone, Debug)]
 pub struct Told {

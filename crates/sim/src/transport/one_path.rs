@@ -2,7 +2,7 @@
 
 use super::Frame;
 use super::config::TcpConfig;
-use super::contract::{Answer, Arrival, Facts, Order, Protocol, Received, Receiver, Told, Transport};
+use super::contract::{Answer, Arrival, Facts, Order, Protocol, Received, Receiver, Sender, Told, Transport};
 use super::opening::Opened;
 use super::receiver::TcpReceiver;
 use super::resequencer::Rules;
@@ -10,33 +10,25 @@ use super::sack::Sack;
 use super::tcp::TcpSender;
 use super::tcp::sack::SackSender;
 use spinewise_policy::time::Time;
+use std::marker::PhantomData;
+
+/// TCP on one path, with this sender behind a handshake and this receiver.
+#[derive(Debug)]
+pub struct OnePath<S, R>(PhantomData<(S, R)>);
 
 /// TCP with cumulative acknowledgements alone: Reno, NewReno.
-#[derive(Debug)]
-pub struct Plain;
+pub type Plain = OnePath<TcpSender, TcpReceiver>;
 
 /// TCP with selective acknowledgements: RFC 6675, RACK-TLP.
-#[derive(Debug)]
-pub struct Selective;
+pub type Selective = OnePath<SackSender, Telling>;
 
-impl Transport for Plain {
+impl<S, R: Receiver<Config = TcpConfig>> Transport for OnePath<S, R>
+where
+    Opened<S>: Sender<Config = TcpConfig>,
+{
     type Config = TcpConfig;
-    type Sender = Opened<TcpSender>;
-    type Receiver = TcpReceiver;
-
-    fn facts(config: &TcpConfig) -> Facts {
-        facts(config)
-    }
-
-    fn resequencing(config: &TcpConfig) -> Option<&Rules> {
-        config.resequencing.as_ref()
-    }
-}
-
-impl Transport for Selective {
-    type Config = TcpConfig;
-    type Sender = Opened<SackSender>;
-    type Receiver = Telling;
+    type Sender = Opened<S>;
+    type Receiver = R;
 
     fn facts(config: &TcpConfig) -> Facts {
         facts(config)
@@ -155,15 +147,7 @@ fn option(sack: &Sack) -> Option<Told> {
 
 /// What answers data when all is here, without options.
 fn late(size: u64, data: &Arrival) -> Received {
-    let answer = Answer {
-        cumulative: size,
-        ece: data.ce,
-        echo: data.stamp,
-        echo_retransmit: data.retransmit,
-        echo_tag: data.tag,
-        ..Answer::default()
-    };
-    Received { answers: [Some(answer), None], out_of_order: data.end() < size, ..Received::default() }
+    Received { answers: [Some(Answer::to(data, size)), None], out_of_order: data.end() < size, ..Received::default() }
 }
 
 /// See [`Receiver::welcome`].

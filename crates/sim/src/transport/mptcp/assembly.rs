@@ -49,17 +49,9 @@ impl Receiver for Assembly {
 
     fn late<'a>(config: &TcpConfig, size: u64, data: &Arrival, option: impl FnOnce() -> &'a [u8]) -> Received {
         let Some(told) = Signal::decode(option()) else { return Received::default() };
-        let answer = Answer {
-            cumulative: data.end(),
-            ece: data.ce,
-            echo: data.stamp,
-            echo_retransmit: data.retransmit,
-            echo_tag: data.tag,
-            ..Answer::default()
-        };
         let sack = if config.recovery.has_sack() { Sack::of(&[(data.seq, data.end())]) } else { Sack::NONE };
         Received {
-            answers: [Some(answer), None],
+            answers: [Some(Answer::to(data, data.end())), None],
             told: Some(option_of(config, size, &sack)),
             out_of_order: told.data + u64::from(data.len) < size,
             ..Received::default()

@@ -1,6 +1,5 @@
 //! Both ends of a queue pair as the contract of transports has them.
 
-use super::receiver::answer_to;
 use super::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 use crate::packet::{ECT, RETRANSMIT};
 use crate::transport::Frame;
@@ -113,7 +112,7 @@ impl Receiver for RdmaReceiver {
     }
 
     fn late<'a>(_: &RdmaConfig, size: u64, data: &Arrival, _: impl FnOnce() -> &'a [u8]) -> Received {
-        let answer = Answer { cnp: data.ce, ..answer_to(data, size) };
+        let answer = Answer { cnp: data.ce, ..Answer::to(data, size) };
         Received { answers: [Some(answer), None], out_of_order: data.end() < size, ..Received::default() }
     }
 }

@@ -67,7 +67,7 @@ impl RdmaReceiver {
             out.answers[0] = Some(Answer {
                 nack_or_syn: ahead || holes,
                 cnp: mark || ahead && config.ooo_cnp,
-                ..answer_to(data, self.expected)
+                ..Answer::to(data, self.expected)
             });
             out.told = holes.then(|| told((seq, len)));
         }
@@ -116,19 +116,6 @@ impl RdmaReceiver {
             self.cnp_at = now + config.cnp_interval;
         }
         due
-    }
-}
-
-/// Acknowledges all before `cumulative`. Each packet is answered by itself, so an answer echoes that packet.
-#[inline]
-pub(super) fn answer_to(data: &Arrival, cumulative: u64) -> Answer {
-    Answer {
-        cumulative,
-        echo: data.stamp,
-        echo_tag: data.tag,
-        echo_retransmit: data.retransmit,
-        ece: data.ce,
-        ..Answer::default()
     }
 }
 
