@@ -31,7 +31,7 @@ MAY_NAME: dict[Name, set[str]] = {
     ("spec", "scheme"): {"ecmp"},
     # The program that a run can follow, follow = "conweave-ns3", and the rules of the schemes it has.
     ("follow",): {"conweave"},
-    ("spec", "follow"): {"conga", "conweave", "drill", "ecmp", "letflow"},
+    ("spec", "follow"): {"conga", "conweave", "drill"},
     ("spec", "run"): {"conweave"},
     # Queue pairs as the program has them that the presets of RDMA start from.
     ("spec", "transport"): {"selb"},

@@ -1,12 +1,14 @@
 //! `[follow]`: the rules of the program that a run follows event by event (`run.follow`).
 //!
 //! That program does some things otherwise than its papers say or than others do. Each of these is a rule with a name, and
-//! this is the one place that sets them: here are their names, and [`Rules`] hands each to the struct that owns it. All
-//! are on where the program is followed; a spec can turn each off, which is how docs/agreement.md measures what it is worth.
+//! this is the one place that sets them: here are their names, and [`Rules`] hands each to the struct that owns it. What
+//! they mean for a scheme stands with the program's preset ([`FOLLOWED`]). All are on where the program is followed; a spec
+//! can turn each off, which is how docs/agreement.md measures what it is worth.
 
 use serde_json::{Map, Value};
 
 use super::fault::FaultSpec;
+use super::presets::{FOLLOWED, Followed, Param};
 use super::run::Follow;
 use super::switch::SwitchSpec;
 use crate::keys::{Default, Kind, Reader, SpecError, keys, one_of};
@@ -14,7 +16,6 @@ use crate::packet::Clock;
 use crate::tape::Draws;
 use crate::topology::TopologySpec;
 use crate::transport::TransportSpec;
-use spinewise_policy::Value as Word;
 
 keys! {
     /// `[follow]`: the rules of the public ns-3 code of ConWeave.
@@ -100,12 +101,6 @@ pub struct Rules {
     holds_outside_buffer: bool,
 }
 
-/// A parameter of a scheme, and its value.
-type Param = (&'static str, Word<'static>);
-
-/// The schemes of ConWeave's public code.
-const SCHEMES: [&str; 5] = ["ecmp", "letflow", "conga", "drill", "conweave"];
-
 /// The rules of nodes that no part of them owns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
@@ -153,36 +148,13 @@ impl Rules {
 }
 
 impl FollowKeys {
-    /// What this scheme takes from the tape.
-    fn draws(&self, scheme: &str) -> Draws {
-        match scheme {
-            "conweave" if self.conweave_draws_three => Draws::Three,
-            "drill" if self.drill_shuffles => Draws::Shuffle,
-            _ => Draws::AsNeeded,
-        }
-    }
-
-    /// The parameters that this scheme has there.
-    fn params(&self, scheme: &str) -> Vec<Param> {
-        let word = |name, word| (name, Word::Word(word));
-        let all: &[(&str, bool, Param)] = &[
-            ("conweave", self.old_epochs_unread, word("old_epochs", "unread")),
-            ("conweave", self.new_epoch_overtakes, word("new_epoch", "overtakes")),
-            ("conweave", self.late_release, word("release", "late")),
-            ("conga", self.conga_draws_first, word("feedback", "drawn_first")),
-            ("conga", self.conga_draws_first, word("tie", "drawn")),
-            ("conga", self.conga_beats_begin, word("beats", "first_packet")),
-            ("conga", self.conga_by_doubles, word("register", "double")),
-        ];
-        all.iter().filter(|(of, holds, _)| *of == scheme && *holds).map(|&(_, _, param)| param).collect()
-    }
-
-    /// For a run with this scheme. ConWeave's rows there are of flows, those of the others of what [`Rules`] shares.
-    fn rules(self, scheme: &str) -> Rules {
+    /// For a run with this scheme; `holds` tells by name which rules do.
+    fn rules(self, scheme: &Followed, holds: impl Fn(&str) -> bool) -> Rules {
+        let drawn = scheme.draws.filter(|(rule, _)| holds(rule)).map_or(Draws::AsNeeded, |(_, draws)| draws);
         Rules {
-            draws: self.one_stream_for_paths.then(|| self.draws(scheme)),
-            shared_flowlets: self.shared_flowlets && scheme != "conweave",
-            params: self.params(scheme),
+            draws: self.one_stream_for_paths.then_some(drawn),
+            shared_flowlets: self.shared_flowlets && !scheme.rows_of_flows,
+            params: scheme.params.iter().filter(|(rule, _)| holds(rule)).map(|&(_, param)| param).collect(),
             habits: Habits {
                 nic_ties_wait: self.nic_ties_wait,
                 nic_look_stays: self.nic_look_stays,
@@ -215,8 +187,11 @@ pub(super) fn read(
     let first = given.iter().find(|(_, value)| !value.is_null());
     match (follow, first) {
         (Follow::ConweaveNs3, _) => {
-            let rules = FollowKeys::read(&mut reader)?.rules(scheme);
-            Ok((rules, Some(reader.finish())))
+            let keys = FollowKeys::read(&mut reader)?;
+            let told = reader.finish();
+            // `check` refuses other schemes.
+            let scheme = Followed::of(scheme).unwrap_or(&Followed::NOTHING);
+            Ok((keys.rules(scheme, |rule| told[rule] == true), Some(told)))
         }
         (Follow::Nothing, None) => Ok((Rules::default(), None)),
         (Follow::Nothing, Some((name, value))) => {
@@ -233,8 +208,9 @@ pub(super) fn check(
     scheme: &str,
     faults: Option<&FaultSpec>,
 ) -> Result<(), SpecError> {
-    if !SCHEMES.contains(&scheme) {
-        let allowed = format!("{} with run.follow = \"conweave-ns3\", whose schemes these are", one_of(SCHEMES));
+    if Followed::of(scheme).is_none() {
+        let schemes = one_of(FOLLOWED.iter().map(|followed| followed.name));
+        let allowed = format!("{schemes} with run.follow = \"conweave-ns3\", whose schemes these are");
         return Err(SpecError::new("scheme.name", &scheme.into(), allowed));
     }
     let fits = topology.floor_tx()

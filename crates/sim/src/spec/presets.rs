@@ -10,10 +10,12 @@ mod ns3_hermes;
 mod selb;
 
 use serde_json::{Map, Value};
-use spinewise_policy::Value as Param;
+
+pub(crate) use conweave_ns3::FOLLOWED;
 
 use super::transport::{TransportPreset, Window};
 use crate::keys::AUTO;
+use crate::tape::Draws;
 use crate::transport::rdma::Recovery;
 use crate::transport::{RdmaConfig, TcpConfig, TransportSpec};
 
@@ -69,7 +71,33 @@ pub(crate) struct Preset {
 }
 
 /// Values of parameters, by name.
-pub(crate) type Params = &'static [(&'static str, Param<'static>)];
+pub(crate) type Params = &'static [Param];
+
+/// A parameter of a scheme, and its value.
+pub(crate) type Param = (&'static str, spinewise_policy::Value<'static>);
+
+/// A scheme of a program that can be followed, and what the rules of `[follow]` mean for it.
+#[derive(Debug)]
+pub(crate) struct Followed {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes from the tape under a rule, if not what it needs.
+    pub draws: Option<(&'static str, Draws)>,
+    /// Its rows are of flows, so that no two of these share one.
+    pub rows_of_flows: bool,
+    /// The parameters that it has under each rule, in place of its defaults.
+    pub params: &'static [(&'static str, Param)],
+}
+
+impl Followed {
+    /// A scheme of which the rules say nothing.
+    pub const NOTHING: Followed = Followed { name: "", draws: None, rows_of_flows: false, params: &[] };
+
+    /// What is known of the scheme of this name.
+    pub fn of(scheme: &str) -> Option<&'static Followed> {
+        FOLLOWED.iter().find(|followed| followed.name == scheme)
+    }
+}
 
 /// The switches of a preset. Under a transport of the other kind those of preset datacenter or selb stand in.
 enum Switch {

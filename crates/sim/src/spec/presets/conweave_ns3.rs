@@ -2,7 +2,8 @@
 
 use spinewise_policy::Value::{Number, Word};
 
-use super::{Preset, Switch, TransportPreset, Window, shared_buffer, table};
+use super::{Followed, Preset, Switch, TransportPreset, Window, shared_buffer, table};
+use crate::tape::Draws;
 use crate::transport::RdmaConfig;
 
 pub(super) const PRESET: Preset = Preset {
@@ -41,3 +42,30 @@ pub(super) const PRESET: Preset = Preset {
     ],
     ..Preset::RDMA
 };
+
+/// The schemes of that code, and what the rules that it is followed by mean for them.
+pub(crate) const FOLLOWED: &[Followed] = &[
+    Followed { name: "ecmp", ..Followed::NOTHING },
+    Followed { name: "letflow", ..Followed::NOTHING },
+    Followed {
+        name: "conga",
+        params: &[
+            ("conga_draws_first", ("feedback", Word("drawn_first"))),
+            ("conga_draws_first", ("tie", Word("drawn"))),
+            ("conga_beats_begin", ("beats", Word("first_packet"))),
+            ("conga_by_doubles", ("register", Word("double"))),
+        ],
+        ..Followed::NOTHING
+    },
+    Followed { name: "drill", draws: Some(("drill_shuffles", Draws::Shuffle)), ..Followed::NOTHING },
+    Followed {
+        name: "conweave",
+        draws: Some(("conweave_draws_three", Draws::Three)),
+        rows_of_flows: true,
+        params: &[
+            ("old_epochs_unread", ("old_epochs", Word("unread"))),
+            ("new_epoch_overtakes", ("new_epoch", Word("overtakes"))),
+            ("late_release", ("release", Word("late"))),
+        ],
+    },
+];

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{resolved, udp};
 use crate::packet::Clock;
 use crate::spec::follow::FollowKeys;
+use crate::spec::presets::FOLLOWED;
 use crate::spec::{Rules, SharedBufferSpec, Spec, SwitchSpec, resolve};
 use crate::transport::TransportSpec;
 use crate::transport::rdma::RdmaConfig;
@@ -44,8 +45,7 @@ fn each_rule_is_on_unless_it_is_turned_off() {
             spec["scheme"] = json!({"name": scheme});
             resolved(spec).rules
         };
-        let differ =
-            ["ecmp", "drill", "conga", "conweave"].iter().any(|scheme| rules(scheme, true) != rules(scheme, false));
+        let differ = FOLLOWED.iter().any(|scheme| rules(scheme.name, true) != rules(scheme.name, false));
         assert!(differ, "{} does nothing", key.name);
         let one = resolved(following(json!({key.name: false})));
         assert_eq!(one.resolved["follow"][key.name], false);
@@ -64,6 +64,16 @@ fn rules_reach_their_owners_one_by_one() {
     let (rdma, buffer) = parts(&one);
     assert_eq!(rdma.clock, Clock::Floor1Ns);
     assert!(!buffer.resume_on_arrival && buffer.resume_below_fraction && rdma.window_from_newest);
+}
+
+#[test]
+fn what_rules_mean_for_schemes_is_said_of_rules() {
+    for scheme in FOLLOWED {
+        let rules = scheme.params.iter().map(|(rule, _)| rule).chain(scheme.draws.as_ref().map(|(rule, _)| rule));
+        for rule in rules {
+            assert!(FollowKeys::KEYS.iter().any(|key| key.name == *rule), "{}: {rule}", scheme.name);
+        }
+    }
 }
 
 #[test]
