@@ -6,7 +6,7 @@ use crate::packet::{BODY, CE, CNP, CWR, ECE, InHand, MASKED, NACK, Packet, RETRA
 use crate::timers::What;
 use crate::transport::contract::{Answer, Arrival, Start, Told};
 use crate::transport::{Expired, Heard};
-use crate::workload::Upon;
+use crate::workload::{FlowSpec, Upon};
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Way};
 
 /// The step in which acknowledgements tell one-way delays.
@@ -236,9 +236,10 @@ impl Host {
     }
 
     pub(super) fn start_flow(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
-        let size = w.flows.specs[flow as usize].size;
+        let FlowSpec { size, dst, .. } = w.flows.specs[flow as usize];
         let paths = w.flows.numbers(flow).len();
-        w.flows.start(&Start { now, number: flow, size, paths, rate: self.nic.rate(now) });
+        let hops = w.net.topology.switches_between(self.id, dst);
+        w.flows.start(&Start { now, number: flow, size, paths, rate: self.nic.rate(now), hops });
         let mut ended = false;
         if let Some((udp, _)) = w.flows.udp(flow) {
             match udp.machine.next_due() {

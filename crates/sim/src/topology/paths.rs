@@ -132,6 +132,11 @@ impl Topology {
         hops
     }
 
+    /// How many switches a packet passes between two hosts, by the first candidate of each switch.
+    pub fn switches_between(&self, src: u32, dst: u32) -> u32 {
+        1 + self.hops(self.leaf_of[src as usize], self.leaf_of[dst as usize]) as u32
+    }
+
     /// The links between two leaves by the first candidate of each switch.
     fn first_path(&self, from: u32, to: u32) -> Path {
         let (mut switch, mut path) = (from, Path::new());

@@ -10,6 +10,7 @@
 //! | the same outside recovery, and the window was full: it may grow by congestion avoidance | [`Controller::grow`] |
 //! | the network marked a packet (ECN-Echo, CNP), at most once in a window for windows | [`Controller::on_mark`] |
 //! | a loss | [`Controller::on_loss`] |
+//! | the retransmission timer expires | [`Controller::on_timeout`] |
 //! | the window was cut for whatever reason | [`Controller::restart`] |
 //! | the loss was none | [`Controller::undo`] |
 //! | a packet leaves | [`Controller::on_send`] |
@@ -19,6 +20,7 @@
 //! parameters of each) and `Control` (the state of the one that runs: an enum in place, so a flow's row holds it and an
 //! acknowledgement costs no pointer).
 
+pub use super::contract::Start;
 use crate::keys::Key;
 use spinewise_policy::time::{Span, Time};
 
@@ -48,13 +50,6 @@ pub struct Window {
     pub ssthresh: u64,
 }
 
-/// How a flow begins.
-#[derive(Clone, Copy, Debug)]
-pub struct Start {
-    /// Bits per second at which its host can send.
-    pub rate: u64,
-}
-
 /// An acknowledgement of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
@@ -68,6 +63,8 @@ pub struct Acked {
     pub next: u64,
     /// It echoes a mark.
     pub marked: bool,
+    /// Loss recovery is under way, and writes the window.
+    pub recovering: bool,
     /// Payload of a full packet.
     pub mss: u64,
     /// Its round-trip time, and the smoothed one (queue pairs smooth nothing).
@@ -111,9 +108,13 @@ pub trait Controller: Clone + std::fmt::Debug {
     fn on_mark(&mut self, _: &Self::Config, _: &mut Window, _: Time) {}
 
     /// A loss, with `flight` bytes under way: the new slow-start threshold (RFC 5681 eq. 4).
-    fn on_loss(&mut self, _: &Self::Config, _: &Window, flight: u64) -> u64 {
+    fn on_loss(&mut self, _: &Self::Config, _: &Window, flight: u64, _: Time) -> u64 {
         flight / 2
     }
+
+    /// The retransmission timer has expired, the `in_a_row`-th time since data was last acknowledged. The first of them is
+    /// a loss, too, which has been told before.
+    fn on_timeout(&mut self, _: &Self::Config, _in_a_row: u32, _: Time) {}
 
     /// The window has been cut, for a mark or a loss: what was counted towards its growth is void.
     fn restart(&mut self) {}
@@ -235,8 +236,13 @@ macro_rules! controllers {
                 }
 
                 /// See [`Controller::on_loss`].
-                pub fn on_loss(&mut self, settings: &Settings, window: &Window, flight: u64) -> u64 {
-                    match self { $( Control::$variant(control) => control.on_loss(&settings.$name, window, flight), )+ }
+                pub fn on_loss(&mut self, settings: &Settings, window: &Window, flight: u64, now: Time) -> u64 {
+                    match self { $( Control::$variant(control) => control.on_loss(&settings.$name, window, flight, now), )+ }
+                }
+
+                /// See [`Controller::on_timeout`].
+                pub fn on_timeout(&mut self, settings: &Settings, in_a_row: u32, now: Time) {
+                    match self { $( Control::$variant(control) => control.on_timeout(&settings.$name, in_a_row, now), )+ }
                 }
 
                 /// See [`Controller::restart`].

@@ -71,7 +71,7 @@ pub enum Protocol {
 }
 
 /// A flow that starts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Start {
     /// When.
     pub now: Time,
@@ -83,6 +83,16 @@ pub struct Start {
     pub paths: usize,
     /// Of its NIC, bits per second.
     pub rate: u64,
+    /// Switches that its packets pass, on a shortest path.
+    pub hops: u32,
+}
+
+#[cfg(test)]
+impl Start {
+    /// A flow of `size` bytes, of which no more is said.
+    pub(crate) fn sized(size: u64) -> Start {
+        Start { size, ..Start::default() }
+    }
 }
 
 /// The sending end of a flow.

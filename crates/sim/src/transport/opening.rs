@@ -103,9 +103,9 @@ impl Opening {
         self.timeouts
     }
 
-    /// The sender of a flow of `size` bytes over the connection, once [`Greeting::Ack`] has been sent.
-    pub fn sender(&self, config: &TcpConfig, size: u64) -> TcpSender {
-        TcpSender::opened(config, size, self.rtt, self.timeouts)
+    /// The sender of a flow over the connection, once [`Greeting::Ack`] has been sent.
+    pub fn sender(&self, config: &TcpConfig, start: &Start) -> TcpSender {
+        TcpSender::opened(config, start, self.rtt, self.timeouts)
     }
 }
 
@@ -116,10 +116,8 @@ pub enum Opened<S> {
     Opening {
         /// The handshake.
         opening: Opening,
-        /// Bytes of the flow that will be sent over it.
-        size: u64,
-        /// Number of that flow.
-        number: u32,
+        /// The flow that will be sent over it.
+        start: Start,
     },
     /// It is, or has none.
     Open(S),
@@ -127,8 +125,8 @@ pub enum Opened<S> {
 
 impl<S: Stream> Opened<S> {
     /// One without a handshake.
-    pub fn at_once(config: &TcpConfig, size: u64, number: u32) -> Self {
-        Opened::Open(S::over(config, TcpSender::new(config, size).numbered(number)))
+    pub fn at_once(config: &TcpConfig, start: &Start) -> Self {
+        Opened::Open(S::over(config, TcpSender::new(config, start)))
     }
 
     /// The sender, once there is one.
@@ -183,8 +181,8 @@ impl<S: Stream> Opened<S> {
 
     /// The handshake is through.
     fn be_open(&mut self, config: &TcpConfig) {
-        if let Opened::Opening { opening, size, number } = self {
-            *self = Opened::Open(S::over(config, opening.sender(config, *size).numbered(*number)));
+        if let Opened::Opening { opening, start } = self {
+            *self = Opened::Open(S::over(config, opening.sender(config, start)));
         }
     }
 
@@ -218,9 +216,9 @@ impl<S: Stream> Sender for Opened<S> {
 
     fn new(config: &TcpConfig, start: &Start) -> Self {
         if config.handshake {
-            Opened::Opening { opening: Opening::default(), size: start.size, number: start.number }
+            Opened::Opening { opening: Opening::default(), start: *start }
         } else {
-            Opened::at_once(config, start.size, start.number)
+            Opened::at_once(config, start)
         }
     }
 
@@ -322,7 +320,7 @@ mod tests {
         opening.on_syn_ack(Span::from_us(300));
         assert_eq!(opening.next(&config, us(80)), Some(Greeting::Ack));
         assert_eq!((opening.next(&config, us(80)), opening.deadline()), (None, None));
-        let mut sender = opening.sender(&config, 100_000);
+        let mut sender = opening.sender(&config, &Start::sized(100_000));
         assert_eq!((sender.srtt(), sender.timeouts(), sender.cwnd()), (Some(Span::from_us(80)), 0, 14_600));
         // RFC 6298 (2.2): SRTT 80, RTTVAR 40: the first timeout after 240 us.
         sender.next_segment(&config, us(80));
@@ -337,7 +335,7 @@ mod tests {
         opening.on_timeout();
         opening.next(&config, us(10_000));
         opening.on_syn_ack(Span::from_us(80));
-        let sender = opening.sender(&config, 100_000);
+        let sender = opening.sender(&config, &Start::sized(100_000));
         assert_eq!((sender.cwnd(), sender.timeouts(), sender.packets()), (1460, 1, 0));
     }
 }

@@ -123,11 +123,11 @@ pub struct TcpSender {
 }
 
 impl TcpSender {
-    /// A sender of a flow of `size` bytes, of which none is sent.
-    pub fn new(config: &TcpConfig, size: u64) -> Self {
+    /// A sender of a flow of which nothing is sent.
+    pub fn new(config: &TcpConfig, start: &Start) -> Self {
         let max_window = config.limit_bytes(config.max_window);
         Self {
-            size,
+            size: start.size,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
@@ -136,14 +136,14 @@ impl TcpSender {
                 cwnd: config.limit_bytes(config.initial_window.max(1)).min(max_window),
                 ssthresh: config.limit_bytes(config.initial_ssthresh),
             },
-            control: Control::new(config.kind, &config.control, &Start { rate: u64::MAX }),
+            control: Control::new(config.kind, &config.control, start),
             reduced_until: 0,
             peak_flight: 0,
             peak_until: 0,
             released: config.limit_bytes(config.max_burst),
             rtt: RttEstimator::default(),
             deadline: Time::NEVER,
-            number: 0,
+            number: start.number as u16,
             dupacks: 0,
             packets: 0,
             retransmits: 0,
@@ -160,8 +160,8 @@ impl TcpSender {
     }
 
     /// The same over a connection opened with `syn_timeouts` SYNs lost, of which the last was answered after `rtt`.
-    pub fn opened(config: &TcpConfig, size: u64, rtt: Span, syn_timeouts: u32) -> Self {
-        let mut sender = Self::new(config, size);
+    pub fn opened(config: &TcpConfig, start: &Start, rtt: Span, syn_timeouts: u32) -> Self {
+        let mut sender = Self::new(config, start);
         sender.rtt.sample(rtt);
         sender.timeouts = syn_timeouts;
         if syn_timeouts > 0 {
@@ -169,11 +169,6 @@ impl TcpSender {
             sender.window.cwnd = u64::from(config.mss);
         }
         sender
-    }
-
-    /// The same, of the flow of this number.
-    pub fn numbered(self, number: u32) -> Self {
-        Self { number: number as u16, ..self }
     }
 
     /// Whether [`Self::next_segment`] may be called: a retransmission is due, or the next segment
@@ -256,7 +251,7 @@ impl TcpSender {
         debug_assert!(self.deadline <= now && self.snd_una < self.snd_max, "no timeout is due");
         // RFC 5681 §3.1: ssthresh is held when the same segment times out again.
         if self.backoff == 0 {
-            self.window.ssthresh = self.threshold(config);
+            self.window.ssthresh = self.threshold(config, now);
         }
         self.window.cwnd = u64::from(config.mss); // the loss window, RFC 5681 §3.1
         self.snd_nxt = self.snd_una; // go back; RFC 6298 (5.4) follows by the next segment
@@ -265,8 +260,7 @@ impl TcpSender {
         self.mark_loss(); // RFC 6582 §3.2 step 4
         self.dupacks = 0;
         self.timeouts += 1;
-        self.backoff = self.backoff.saturating_add(1); // RFC 6298 (5.5)
-        self.start_timer(config, now); // RFC 6298 (5.6)
+        self.back_off(config, now);
         if config.max_burst > 0 {
             self.released = self.snd_nxt;
             self.release(config);
@@ -410,6 +404,7 @@ impl TcpSender {
             cumulative: self.snd_una,
             next: self.snd_nxt,
             marked,
+            recovering: self.in_recovery,
             mss: u64::from(config.mss),
             rtt,
             srtt: self.rtt.srtt().unwrap_or_default(),
@@ -478,7 +473,7 @@ impl TcpSender {
         // the first loss there can be none, so a lost first segment is repaired too. Reno has no such rule.
         let fresh = self.recover == 0 || self.snd_una > self.recover || config.recovery == Recovery::Reno;
         if self.dupacks == config.dupack_threshold && fresh {
-            self.enter_recovery(config);
+            self.enter_recovery(config, now);
             out.entered_recovery = true;
         }
     }
@@ -493,8 +488,8 @@ impl TcpSender {
     }
 
     /// RFC 5681 §3.2 steps 2 and 3, RFC 6582 §3.2 step 2.
-    fn enter_recovery(&mut self, config: &TcpConfig) {
-        self.window.ssthresh = self.threshold(config);
+    fn enter_recovery(&mut self, config: &TcpConfig, now: Time) {
+        self.window.ssthresh = self.threshold(config, now);
         self.window.cwnd = self.window.ssthresh + u64::from(config.dupack_threshold) * u64::from(config.mss);
         self.mark_loss();
         self.in_recovery = true;
@@ -540,10 +535,17 @@ impl TcpSender {
 
     /// A loss: what becomes of the slow-start threshold, no less than 2 SMSS. For Reno max(FlightSize / 2, 2 SMSS), RFC
     /// 5681 eq. (4), without what limited transmit has added (step 2 of §3.2).
-    fn threshold(&mut self, config: &TcpConfig) -> u64 {
+    fn threshold(&mut self, config: &TcpConfig, now: Time) -> u64 {
         let mss = u64::from(config.mss);
         let flight = self.flight().saturating_sub(u64::from(self.limited) * mss);
-        self.control.on_loss(&config.control, &self.window, flight).max(2 * mss)
+        self.control.on_loss(&config.control, &self.window, flight, now).max(2 * mss)
+    }
+
+    /// The timer has expired: the congestion control is told, and the next one waits for longer.
+    fn back_off(&mut self, config: &TcpConfig, now: Time) {
+        self.backoff = self.backoff.saturating_add(1); // RFC 6298 (5.5)
+        self.control.on_timeout(&config.control, u32::from(self.backoff), now);
+        self.start_timer(config, now); // RFC 6298 (5.6)
     }
 
     #[inline]

@@ -99,7 +99,7 @@ impl Controller for Cubic {
         window.cwnd = (window.cwnd as f64 * config.beta) as u64;
     }
 
-    fn on_loss(&mut self, config: &Config, window: &Window, flight: u64) -> u64 {
+    fn on_loss(&mut self, config: &Config, window: &Window, flight: u64, _: Time) -> u64 {
         self.remember(config, window);
         // RFC 9438 §4.6
         (flight.min(window.cwnd) as f64 * config.beta) as u64
@@ -182,9 +182,9 @@ mod tests {
     impl Flow {
         /// Of so many segments, when a loss has just been found.
         fn cut(config: Config, segments: u64, rtt: Span) -> Self {
-            let mut cubic = Cubic::new(&config, &Start { rate: 0 });
+            let mut cubic = Cubic::new(&config, &Start::default());
             let mut window = Window { cwnd: segments * MSS, ssthresh: 0 };
-            window.ssthresh = cubic.on_loss(&config, &window, window.cwnd);
+            window.ssthresh = cubic.on_loss(&config, &window, window.cwnd, Time::ZERO);
             window.cwnd = window.ssthresh;
             cubic.restart();
             Flow { config, cubic, window, rtt, now: Time::ZERO }
@@ -199,6 +199,7 @@ mod tests {
                     cumulative: 0,
                     next: 0,
                     marked: false,
+                    recovering: false,
                     mss: MSS,
                     rtt: self.rtt,
                     srtt: self.rtt,
@@ -247,12 +248,12 @@ mod tests {
         let config = Config::defaults();
         let mut flow = Flow::cut(config.clone(), 100, Span::from_ms(1));
         let smaller = Window { cwnd: 80 * MSS, ssthresh: 0 };
-        assert_eq!(flow.cubic.on_loss(&config, &smaller, 60 * MSS), 42 * MSS);
+        assert_eq!(flow.cubic.on_loss(&config, &smaller, 60 * MSS, Time::ZERO), 42 * MSS);
         assert!((flow.cubic.w_max - 68_000.0).abs() < 1e-6 && flow.cubic.prior == 80_000.0);
         // What has arrived beyond a hole counts as under way, and the window is cut all the same.
-        assert_eq!(flow.cubic.on_loss(&config, &smaller, 160 * MSS), 56 * MSS);
+        assert_eq!(flow.cubic.on_loss(&config, &smaller, 160 * MSS, Time::ZERO), 56 * MSS);
         let apart = Config { fast_convergence: false, ..config };
-        flow.cubic.on_loss(&apart, &smaller, 60 * MSS);
+        flow.cubic.on_loss(&apart, &smaller, 60 * MSS, Time::ZERO);
         assert_eq!(flow.cubic.w_max, 80_000.0);
     }
 
@@ -262,7 +263,7 @@ mod tests {
         let mut flow = Flow::cut(config.clone(), 100, Span::from_ms(100));
         flow.at(2.0);
         let (before, window) = (flow.cubic, flow.window);
-        flow.cubic.on_loss(&config, &window, window.cwnd);
+        flow.cubic.on_loss(&config, &window, window.cwnd, flow.now);
         flow.cubic.restart();
         flow.cubic.undo(&before);
         assert_eq!((flow.cubic.epoch, flow.cubic.w_max, flow.cubic.k), (before.epoch, before.w_max, before.k));

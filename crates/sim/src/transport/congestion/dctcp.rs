@@ -102,13 +102,14 @@ mod tests {
     impl Told {
         fn new(initial_alpha: f64) -> Self {
             let config = Config { g: 0.25, initial_alpha };
-            let dctcp = Dctcp::new(&config, &Start { rate: 0 });
+            let dctcp = Dctcp::new(&config, &Start::default());
             Told(config, dctcp)
         }
 
         fn count(&mut self, bytes: u64, marked: bool, cumulative: u64, next: u64) {
             let (now, rtt, mut window) = (Time::ZERO, Span::ZERO, Window { cwnd: 0, ssthresh: 0 });
-            let ack = Acked { now, bytes, cumulative, next, marked, mss: 1000, rtt, srtt: rtt };
+            let recovering = false;
+            let ack = Acked { now, bytes, cumulative, next, marked, recovering, mss: 1000, rtt, srtt: rtt };
             self.1.on_ack(&self.0, &mut window, &ack);
         }
     }

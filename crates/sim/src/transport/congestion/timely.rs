@@ -133,14 +133,15 @@ mod tests {
     /// A queue pair that is told of one round trip of data after the other, in microseconds: its rates in Mbps.
     fn rates(rtts: &[u64]) -> Vec<u64> {
         let config = Config::defaults();
-        let mut timely = Timely::new(&config, &Start { rate: LINE });
+        let mut timely = Timely::new(&config, &Start { rate: LINE, ..Start::default() });
         timely.rate = 5_000_000_000;
         let mut window = Window { cwnd: u64::MAX, ssthresh: 0 };
         let told = |(n, &us): (usize, &u64)| {
             let rtt = Span::from_us(us);
             let (cumulative, next) = (1 + n as u64 * 1000, 1000 + n as u64 * 1000);
             let now = Time::ZERO;
-            let ack = Acked { now, bytes: 1000, cumulative, next, marked: false, mss: 1000, rtt, srtt: rtt };
+            let (marked, recovering, mss) = (false, false, 1000);
+            let ack = Acked { now, bytes: 1000, cumulative, next, marked, recovering, mss, rtt, srtt: rtt };
             timely.on_ack(&config, &mut window, &ack);
             timely.rate / 1_000_000
         };
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn it_decides_once_per_round_trip_of_data_and_stays_within_its_bounds() {
         let config = Config::defaults();
-        let mut timely = Timely::new(&config, &Start { rate: LINE });
+        let mut timely = Timely::new(&config, &Start { rate: LINE, ..Start::default() });
         let mut window = Window { cwnd: u64::MAX, ssthresh: 0 };
         for n in 1..200_u64 {
             let rtt = Span::from_us(100 * n);
@@ -179,6 +180,7 @@ mod tests {
                 cumulative: n * 10,
                 next: n * 10 + 1000,
                 marked: false,
+                recovering: false,
                 mss: 10,
                 rtt,
                 srtt: rtt,

@@ -35,13 +35,13 @@ struct Subflow<S> {
 }
 
 impl<S: Stream> Subflow<S> {
-    /// Subflow `n`. Without a handshake all subflows are open, else the first one's SYN is due.
-    fn new(config: &TcpConfig, n: usize) -> Self {
-        let (size, number) = (0, n as u32);
+    /// Subflow `n` of a flow. Without a handshake all subflows are open, else the first one's SYN is due.
+    fn new(config: &TcpConfig, flow: &Start, n: usize) -> Self {
+        let start = Start { size: 0, number: n as u32, ..*flow };
         let end = match (config.handshake, n) {
-            (false, _) => Opened::at_once(config, size, number),
-            (true, 0) => Opened::Opening { opening: Opening::default(), size, number },
-            (true, _) => Opened::Opening { opening: Opening::joining(), size, number },
+            (false, _) => Opened::at_once(config, &start),
+            (true, 0) => Opened::Opening { opening: Opening::default(), start },
+            (true, _) => Opened::Opening { opening: Opening::joining(), start },
         };
         Subflow { end, sent: Mappings::default(), is_closed: false }
     }
@@ -149,7 +149,7 @@ impl<S: Stream> Sender for Connection<S> {
     fn new(config: &TcpConfig, start: &Start) -> Self {
         let window = config.limit_bytes(config.max_window);
         let data = DataSender::new(start.size, config.mss, window, start.paths);
-        let subflows = (0..start.paths).map(|n| Subflow::new(config, n)).collect();
+        let subflows = (0..start.paths).map(|n| Subflow::new(config, start, n)).collect();
         let mut connection = Connection { data, subflows };
         connection.share_out(config);
         connection

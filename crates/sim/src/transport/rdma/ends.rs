@@ -37,7 +37,7 @@ impl Sender for RdmaSender {
     type Config = RdmaConfig;
 
     fn new(config: &RdmaConfig, start: &Start) -> Self {
-        RdmaSender::new(config, start.size, start.rate, start.now)
+        RdmaSender::new(config, start)
     }
 
     #[inline(always)]

@@ -57,19 +57,19 @@ pub struct RdmaSender {
 }
 
 impl RdmaSender {
-    /// A sender of a flow of `size` bytes over a link of `line_rate` bits per second, starting at `now`.
-    pub fn new(config: &RdmaConfig, size: u64, line_rate: u64, now: Time) -> Self {
+    /// A sender of a flow of which nothing is sent.
+    pub fn new(config: &RdmaConfig, start: &Start) -> Self {
         Self {
-            size,
+            size: start.size,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
             newest: 0,
             recover: 0,
             sacked: Blocks::default(),
-            pacing: Pacing::new(now),
+            pacing: Pacing::new(start.now),
             window: Window { cwnd: if config.window_bytes == 0 { u64::MAX } else { config.window_bytes }, ssthresh: 0 },
-            control: Control::new(config.kind, &config.control, &Start { rate: line_rate }),
+            control: Control::new(config.kind, &config.control, start),
             deadline: Time::NEVER,
             packets: 0,
             retransmits: 0,
@@ -160,6 +160,7 @@ impl RdmaSender {
                 cumulative: self.snd_una,
                 next: self.snd_nxt,
                 marked: ack.cnp,
+                recovering: self.in_recovery,
                 mss: u64::from(config.mss),
                 rtt,
                 srtt: rtt,

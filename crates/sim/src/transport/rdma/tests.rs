@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::packet::Clock;
-use crate::transport::contract::Arrival;
+use crate::transport::contract::{Arrival, Start};
 use proptest::prelude::*;
 use spinewise_policy::time::{Span, Time};
 
@@ -122,7 +122,7 @@ fn finishes(config: &RdmaConfig, size: u64, wire: Wire, seed: u64) {
     let mut flow = Flow {
         config,
         wire,
-        sender: RdmaSender::new(config, size, 100_000_000_000, Time::ZERO),
+        sender: RdmaSender::new(config, &Start { rate: 100_000_000_000, ..Start::sized(size) }),
         receiver: RdmaReceiver::new(size),
         data: Vec::new(),
         answers: Vec::new(),

@@ -177,7 +177,7 @@ fn finishes(transport: &TransportSpec, size: u64, seed: u64, wire: Wire) -> Coun
         new_bytes: 0,
         is_through: false,
     };
-    let start = Start { now: Time::ZERO, number: 0, size, paths: paths.max(1) as usize, rate: 10_000_000_000 };
+    let start = Start { paths: paths.max(1) as usize, rate: 10_000_000_000, ..Start::sized(size) };
     flow.ends.start(&start);
     flow.pull();
     for _ in 0..2_000_000 {

@@ -16,7 +16,7 @@ enum Sender {
 
 impl Sender {
     fn new(config: &TcpConfig, size: u64) -> Self {
-        let tcp = TcpSender::new(config, size);
+        let tcp = TcpSender::new(config, &Start::sized(size));
         if config.recovery.has_sack() {
             Sender::Sack(Box::new(SackSender::new(config, tcp)))
         } else {

@@ -184,7 +184,7 @@ impl SackSender {
             // duplicates, or by fewer if some were lost.
             self.board.lose_overtaken(u64::from(config.dupack_threshold));
             if self.board.first_is_lost() && !self.tcp.in_recovery && !self.after_timeout {
-                self.enter_recovery(config);
+                self.enter_recovery(config, now);
             }
         }
         out.entered_recovery = self.tcp.fast_retransmits > before;
@@ -202,7 +202,7 @@ impl SackSender {
         let tcp = &mut self.tcp;
         let before = (!tcp.in_recovery && !self.after_timeout).then(|| (tcp.window, tcp.control.clone()));
         if tcp.backoff == 0 {
-            tcp.window.ssthresh = tcp.threshold(config);
+            tcp.window.ssthresh = tcp.threshold(config, now);
         }
         tcp.window.cwnd = u64::from(config.mss);
         tcp.leave_recovery();
@@ -210,8 +210,7 @@ impl SackSender {
         tcp.mark_loss();
         tcp.dupacks = 0;
         tcp.timeouts += 1;
-        tcp.backoff = tcp.backoff.saturating_add(1); // RFC 6298 (5.5)
-        tcp.start_timer(config, now); // RFC 6298 (5.6)
+        tcp.back_off(config, now);
         if self.rack.is_some() {
             self.rack_timeout(config, now, before);
         } else {
@@ -306,9 +305,9 @@ impl SackSender {
     }
 
     /// RFC 6675 §5 step (4).
-    fn enter_recovery(&mut self, config: &TcpConfig) {
+    fn enter_recovery(&mut self, config: &TcpConfig, now: Time) {
         let tcp = &mut self.tcp;
-        tcp.window.ssthresh = tcp.threshold(config);
+        tcp.window.ssthresh = tcp.threshold(config, now);
         tcp.window.cwnd = tcp.window.ssthresh;
         tcp.mark_loss();
         tcp.in_recovery = true;

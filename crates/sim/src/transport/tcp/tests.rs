@@ -58,7 +58,7 @@ fn rows_are_small() {
 fn a_timeout_that_ticks_is_up_to_a_tick_late_and_each_by_its_own() {
     let config = TcpConfig { rto_tick: Span::from_ms(1), dice: 7, ..new_reno() };
     let timeouts = |number: u32| -> Vec<u64> {
-        let mut s = TcpSender::new(&config, MSS).numbered(number);
+        let mut s = TcpSender::new(&config, &Start { number, ..Start::sized(MSS) });
         s.next_segment(&config, us(0));
         let mut at = us(0);
         (0..4)
@@ -84,7 +84,7 @@ fn a_timeout_that_ticks_is_up_to_a_tick_late_and_each_by_its_own() {
 #[test]
 fn slow_start_doubles_and_the_last_segment_is_short() {
     let (config, size) = (new_reno(), 13 * MSS + 1);
-    let mut s = TcpSender::new(&config, size);
+    let mut s = TcpSender::new(&config, &Start::sized(size));
     assert_eq!(send(&mut s, &config, us(0)), [0, 1]);
     assert_eq!(s.deadline(), Some(us(10_000)));
     // Each ACK of a segment lets out two.
@@ -113,15 +113,15 @@ fn slow_start_doubles_and_the_last_segment_is_short() {
 #[test]
 fn a_segment_goes_only_if_it_fits_whole() {
     let config = new_reno();
-    let mut s = TcpSender::new(&config, 10 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(10 * MSS));
     s.window.cwnd = 2 * MSS + 999;
     assert_eq!(send(&mut s, &config, us(0)), [0, 1]);
-    let mut s = TcpSender::new(&config, 2 * MSS + 999);
+    let mut s = TcpSender::new(&config, &Start::sized(2 * MSS + 999));
     s.window.cwnd = 2 * MSS + 999;
     assert_eq!(send(&mut s, &config, us(0)), [0, 1, 2]);
     // The receiver's bound holds for a window that is larger.
     let config = TcpConfig { max_window: 3, initial_window: 10, ..config };
-    let mut s = TcpSender::new(&config, 10 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(10 * MSS));
     assert_eq!(send(&mut s, &config, us(0)), [0, 1, 2]);
     ack(&mut s, &config, us(100), 1, false);
     assert_eq!(s.cwnd(), 3 * MSS);
@@ -130,7 +130,7 @@ fn a_segment_goes_only_if_it_fits_whole() {
 #[test]
 fn congestion_avoidance_adds_a_segment_per_window() {
     let config = TcpConfig { initial_window: 4, initial_ssthresh: 4, ..new_reno() };
-    let mut s = TcpSender::new(&config, 1000 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(1000 * MSS));
     let mut windows = Vec::new();
     for k in 1..=15 {
         send(&mut s, &config, us(k));
@@ -162,7 +162,7 @@ fn congestion_avoidance_adds_a_segment_per_window() {
 #[test]
 fn new_reno_repairs_one_hole_for_each_partial_ack() {
     let config = TcpConfig { initial_window: 10, initial_ssthresh: 10, ..new_reno() };
-    let mut s = TcpSender::new(&config, 1000 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(1000 * MSS));
     assert_eq!(send(&mut s, &config, us(0)), (0..10).collect::<Vec<_>>());
     // 1, 2 and 3 arrive: three duplicates of 0.
     for n in 1..=3 {
@@ -214,7 +214,7 @@ fn new_reno_repairs_one_hole_for_each_partial_ack() {
 #[test]
 fn recovery_ends_low_when_little_is_in_flight() {
     let config = TcpConfig { initial_window: 10, ..new_reno() };
-    let mut s = TcpSender::new(&config, 10 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(10 * MSS));
     send(&mut s, &config, us(0));
     for _ in 0..9 {
         ack(&mut s, &config, us(100), 0, false);
@@ -229,7 +229,7 @@ fn recovery_ends_low_when_little_is_in_flight() {
 #[test]
 fn reorder_tolerance_counts_and_does_nothing() {
     let config = TcpConfig { dupack_threshold: 0, initial_window: 10, ..new_reno() };
-    let mut s = TcpSender::new(&config, 100 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(100 * MSS));
     send(&mut s, &config, us(0));
     let events = (0..9).filter(|_| ack(&mut s, &config, us(100), 0, false).dupack3).count();
     assert_eq!((events, s.dupack3_events(), s.retransmits()), (1, 1, 0));
@@ -245,7 +245,7 @@ fn reorder_tolerance_counts_and_does_nothing() {
 #[test]
 fn timeouts_back_off_go_back_and_keep_ssthresh() {
     let config = TcpConfig { initial_window: 8, max_rto: Span::from_ms(35), ..new_reno() };
-    let mut s = TcpSender::new(&config, 100 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(100 * MSS));
     send(&mut s, &config, us(0));
     s.on_timeout(&config, us(10_000));
     assert_eq!((s.cwnd(), s.ssthresh(), s.flight()), (MSS, 4 * MSS, 0));
@@ -271,7 +271,7 @@ fn timeouts_back_off_go_back_and_keep_ssthresh() {
 #[test]
 fn duplicates_after_a_timeout_do_not_start_a_recovery() {
     let config = TcpConfig { initial_window: 8, ..new_reno() };
-    let mut s = TcpSender::new(&config, 100 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(100 * MSS));
     send(&mut s, &config, us(0));
     s.on_timeout(&config, us(10_000));
     send(&mut s, &config, us(10_000));
@@ -294,7 +294,7 @@ fn duplicates_after_a_timeout_do_not_start_a_recovery() {
 #[test]
 fn a_timeout_ends_a_recovery() {
     let config = TcpConfig { initial_window: 10, ..new_reno() };
-    let mut s = TcpSender::new(&config, 100 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(100 * MSS));
     send(&mut s, &config, us(0));
     for _ in 0..3 {
         ack(&mut s, &config, us(100), 0, false);
@@ -311,7 +311,7 @@ fn a_timeout_ends_a_recovery() {
 #[test]
 fn dctcp_cuts_by_alpha_once_per_window() {
     let config = TcpConfig { kind: Kind::Dctcp, initial_window: 8, control: estimating(0.5, 1.0), ..new_reno() };
-    let mut s = TcpSender::new(&config, 1000 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(1000 * MSS));
     assert_eq!(send(&mut s, &config, us(0)), (0..8).collect::<Vec<_>>());
     // First ACK, unmarked: ends the empty window with M = 0, alpha 1 -> 1/2. Slow start: cwnd 9.
     ack(&mut s, &config, us(100), 1, false);
@@ -340,7 +340,7 @@ fn dctcp_cuts_by_alpha_once_per_window() {
 #[test]
 fn dctcp_does_not_cut_below_two_segments_nor_raise_by_cutting() {
     let config = TcpConfig { kind: Kind::Dctcp, ..new_reno() };
-    let mut s = TcpSender::new(&config, 1000 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(1000 * MSS));
     for k in 1..=40 {
         send(&mut s, &config, us(k));
         ack(&mut s, &config, us(100 + k), k, true);
@@ -355,7 +355,7 @@ fn dctcp_does_not_cut_below_two_segments_nor_raise_by_cutting() {
 #[test]
 fn dctcp_halves_for_a_loss_and_does_not_cut_in_recovery() {
     let config = TcpConfig { kind: Kind::Dctcp, initial_window: 10, control: estimating(0.0625, 0.0), ..new_reno() };
-    let mut s = TcpSender::new(&config, 1000 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(1000 * MSS));
     send(&mut s, &config, us(0));
     for _ in 0..3 {
         ack(&mut s, &config, us(100), 0, true);
@@ -371,7 +371,7 @@ fn dctcp_halves_for_a_loss_and_does_not_cut_in_recovery() {
 #[test]
 fn dctcp_does_not_cut_for_marks_on_what_a_timeout_sends_again() {
     let config = TcpConfig { kind: Kind::Dctcp, initial_window: 10, ..new_reno() };
-    let mut s = TcpSender::new(&config, 1000 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(1000 * MSS));
     send(&mut s, &config, us(0));
     s.on_timeout(&config, us(10_000));
     for (next, ece, cwnd) in [(1, false, 2), (2, false, 3), (3, false, 4), (4, true, 4), (10, true, 4)] {
@@ -388,7 +388,7 @@ fn dctcp_does_not_cut_for_marks_on_what_a_timeout_sends_again() {
 #[test]
 fn new_reno_ignores_marks() {
     let config = new_reno();
-    let mut s = TcpSender::new(&config, 100 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(100 * MSS));
     send(&mut s, &config, us(0));
     ack(&mut s, &config, us(100), 1, true);
     assert_eq!(s.cwnd(), 3 * MSS);
@@ -398,7 +398,7 @@ fn new_reno_ignores_marks() {
 fn a_window_that_is_not_filled_does_not_grow_without_bound() {
     // RFC 7661 §4.3: the NIC lets four segments out per round trip; the window ends at twice that, not in the sky.
     let config = TcpConfig { initial_window: 2, ..TcpConfig::datacenter() };
-    let mut sender = TcpSender::new(&config, 10_000_000);
+    let mut sender = TcpSender::new(&config, &Start::sized(10_000_000));
     let (mut now, mut acked) = (Time::ZERO, 0u64);
     for _ in 0..500 {
         let mut sent = 0;
@@ -422,7 +422,7 @@ fn reno_halves_again_for_the_second_loss_of_a_window() {
     let new_reno = TcpConfig { initial_window: 10, initial_ssthresh: 10, ..new_reno() };
     let reno = TcpConfig { kind: Kind::Reno, recovery: Recovery::Reno, ..new_reno.clone() };
     for config in [&new_reno, &reno] {
-        let mut s = TcpSender::new(config, 1000 * MSS);
+        let mut s = TcpSender::new(config, &Start::sized(1000 * MSS));
         send(&mut s, config, us(0));
         // 1, 2, 3 and 5 to 9 arrive: 0 again, and three new ones as the window swells to 13.
         let sent: Vec<i64> = (0..8)
@@ -453,7 +453,7 @@ fn reno_halves_again_for_the_second_loss_of_a_window() {
 #[test]
 fn a_mark_halves_the_window_once_a_round() {
     let config = TcpConfig { kind: Kind::Ecn, initial_window: 10, initial_ssthresh: 10, ..new_reno() };
-    let mut s = TcpSender::new(&config, 1000 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(1000 * MSS));
     send(&mut s, &config, us(0));
     for k in 1..=5 {
         ack(&mut s, &config, us(100), k, true);
@@ -478,7 +478,7 @@ fn a_mark_halves_the_window_once_a_round() {
     assert_eq!(s.cwnd(), 2 * MSS);
     // Without ECN an echo means nothing.
     let deaf = TcpConfig { kind: Kind::NewReno, ..config };
-    let mut s = TcpSender::new(&deaf, 1000 * MSS);
+    let mut s = TcpSender::new(&deaf, &Start::sized(1000 * MSS));
     send(&mut s, &deaf, us(0));
     ack(&mut s, &deaf, us(100), 1, true);
     assert_eq!(s.cwnd(), 10 * MSS);
@@ -495,7 +495,7 @@ fn only_first_transmissions_are_ecn_capable() {
 #[test]
 fn two_duplicates_let_new_segments_go_beyond_the_window() {
     let config = TcpConfig { limited_transmit: true, max_burst: 2, initial_window: 6, ..new_reno() };
-    let mut s = TcpSender::new(&config, 40 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(40 * MSS));
     assert_eq!(send(&mut s, &config, us(0)), [0, 1]);
     for next in 1..=4 {
         ack(&mut s, &config, us(100 + next), next, false);
@@ -512,7 +512,7 @@ fn two_duplicates_let_new_segments_go_beyond_the_window() {
     assert_eq!((s.flight(), s.ssthresh()), (before + 2 * MSS, (before / 2).max(2 * MSS)));
     assert_eq!(send(&mut s, &config, us(202))[0], again(4));
     let off = TcpConfig { limited_transmit: false, max_burst: 0, ..config };
-    let mut s = TcpSender::new(&off, 40 * MSS);
+    let mut s = TcpSender::new(&off, &Start::sized(40 * MSS));
     assert_eq!(send(&mut s, &off, us(0)).len(), 6);
     ack(&mut s, &off, us(100), 1, false);
     send(&mut s, &off, us(100));
@@ -523,7 +523,7 @@ fn two_duplicates_let_new_segments_go_beyond_the_window() {
 #[test]
 fn limited_transmit_keeps_to_the_receivers_window_and_to_new_data() {
     let config = TcpConfig { limited_transmit: true, max_window: 4, initial_window: 4, ..new_reno() };
-    let mut s = TcpSender::new(&config, 40 * MSS);
+    let mut s = TcpSender::new(&config, &Start::sized(40 * MSS));
     assert_eq!(send(&mut s, &config, us(0)), [0, 1, 2, 3]);
     ack(&mut s, &config, us(100), 0, false);
     assert!(!s.can_send(&config), "the receiver has no room");
@@ -537,7 +537,7 @@ fn limited_transmit_keeps_to_the_receivers_window_and_to_new_data() {
 fn a_window_cut_by_marks_is_held_until_the_next_new_segment_is_acknowledged() {
     for hold_after_mark in [false, true] {
         let config = TcpConfig { kind: Kind::Dctcp, initial_window: 8, hold_after_mark, ..new_reno() };
-        let mut s = TcpSender::new(&config, 100 * MSS);
+        let mut s = TcpSender::new(&config, &Start::sized(100 * MSS));
         assert_eq!(send(&mut s, &config, us(0)).len(), 8);
         ack(&mut s, &config, us(100), 1, true);
         assert_eq!(s.cwnd(), 4 * MSS, "alpha is 1 at first");

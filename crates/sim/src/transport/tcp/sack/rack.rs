@@ -194,7 +194,7 @@ impl SackSender {
         if spurious {
             self.undo();
         }
-        self.probe_answered(config, ack, sack, una);
+        self.probe_answered(config, now, ack, sack, una);
         self.detect(config, now);
         self.reduce(config, delivered);
         if delivered > 0 {
@@ -224,7 +224,7 @@ impl SackSender {
         rack.reorder_at = latest;
         if lost && !recovers {
             self.save(self.tcp.window, self.tcp.control.clone());
-            self.enter_recovery(config);
+            self.enter_recovery(config, now);
         }
     }
 
@@ -316,7 +316,7 @@ impl SackSender {
     }
 
     /// RFC 8985 §7.4.2: what became of the probe on its way.
-    fn probe_answered(&mut self, config: &TcpConfig, ack: &Ack, sack: &Sack, una: u64) {
+    fn probe_answered(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: &Sack, una: u64) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let Some(end) = rack.probe_end.filter(|&end| ack.cumulative >= end) else { return };
         let told = sack.duplicate(ack.cumulative).is_some_and(|block| block.1 == end);
@@ -327,7 +327,7 @@ impl SackSender {
         }
         if repaired && !self.tcp.in_recovery && !self.after_timeout {
             // The probe has hidden a loss from the congestion control.
-            self.tcp.window.ssthresh = self.tcp.threshold(config);
+            self.tcp.window.ssthresh = self.tcp.threshold(config, now);
             self.tcp.window.cwnd = self.tcp.window.cwnd.min(self.tcp.window.ssthresh);
             self.tcp.mark_loss();
         }

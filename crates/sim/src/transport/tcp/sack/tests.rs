@@ -1,6 +1,7 @@
 //! RFC 6675 by hand, in segments of 1000 bytes and round trips of 100 us.
 
 use super::*;
+use crate::transport::congestion::Start;
 use crate::transport::tcp::tests::{MSS, new_reno, us};
 use spinewise_policy::time::Span;
 
@@ -9,7 +10,7 @@ pub(super) fn config(recovery: Recovery) -> TcpConfig {
 }
 
 pub(super) fn sender(config: &TcpConfig, size: u64) -> SackSender {
-    SackSender::new(config, TcpSender::opened(config, size, Span::from_us(100), 0))
+    SackSender::new(config, TcpSender::opened(config, &Start::sized(size), Span::from_us(100), 0))
 }
 
 /// Sends all that may be sent: the segments' numbers, those sent again as in [`again`].

@@ -4,6 +4,7 @@ use super::super::Expired;
 use super::super::tests::{ack, again, config, send, sender};
 use super::*;
 use crate::transport::config::Recovery;
+use crate::transport::congestion::Start;
 use crate::transport::tcp::tests::{MSS, us};
 
 /// Sends `n` segments, one each microsecond from `at` on.
@@ -113,7 +114,7 @@ fn a_first_window_sprayed_over_unequal_paths_is_sent_again_in_part() {
 fn dsack_widens_the_window_once_a_round_and_sixteen_recoveries_narrow_it() {
     let mut r = Rack::new(Some(Span::from_us(100)));
     let config = config(Recovery::Rack);
-    let mut tcp = TcpSender::opened(&config, 1000 * MSS, Span::from_us(100), 0);
+    let mut tcp = TcpSender::opened(&config, &Start::sized(1000 * MSS), Span::from_us(100), 0);
     r.reordering_seen = true;
     let window = |r: &Rack| r.window(false, 5, 3, Span::from_us(100));
     assert_eq!(window(&r), Span::from_us(25));
