@@ -41,7 +41,7 @@ fn stuck(switches: &[Switch], topology: &Topology, now: Time) -> BTreeSet<Queue>
     for switch in switches {
         let Some(buffer) = switch.buffer.as_deref().filter(|buffer| buffer.pauses_last()) else { continue };
         for port in &switch.ports {
-            let (Some(lanes), link) = (port.lanes(), port.link) else { continue };
+            let (Some(lanes), link) = (port.lanes(), port.line().link) else { continue };
             let paused = (0..buffer.priorities())
                 .filter(|&priority| lanes.is_paused(priority, now) && lanes.waiting(priority).next().is_some());
             stuck.extend(

@@ -16,6 +16,7 @@ use crate::bank::Bank;
 use crate::deadlock;
 use crate::flows::Flows;
 use crate::host::{self, Host};
+use crate::line::Line;
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
@@ -87,6 +88,15 @@ impl Sim {
         let mut hand = InHand::default();
         self.wires.pop(link, &mut hand);
         hand
+    }
+
+    /// The line that feeds a link.
+    fn line(&self, link: u32) -> &Line {
+        let (node, port) = self.net.topology.links[link as usize].from;
+        match node.checked_sub(self.net.topology.hosts) {
+            Some(switch) => self.switches[switch as usize].ports[usize::from(port)].line(),
+            None => self.hosts[node as usize].line(),
+        }
     }
 
     /// An event of `node`.

@@ -16,6 +16,7 @@ use crate::bank::Bank;
 use crate::control::plan_ticks;
 use crate::faults::Frail;
 use crate::flows::Flows;
+use crate::line::Line;
 use crate::link::Wires;
 use crate::log::{self, Log};
 use crate::net::Net;
@@ -26,7 +27,7 @@ use crate::timers::{Timers, What};
 use crate::transport::contract::{Arrival, Data, Order, Outgoing, Sender};
 use nic::Nic;
 use scheme::call;
-use spinewise_policy::{Event, Hooks, Kind, Span, Time, Verdict, Way};
+use spinewise_policy::{Event, Hooks, Kind, Time, Verdict, Way};
 use std::collections::{BTreeMap, VecDeque};
 use turns::Turns;
 
@@ -108,28 +109,18 @@ impl Host {
         if let Some(interval) = net.series_interval {
             timers.plan(Time::ZERO + interval, What::Sample);
         }
-        let outlet = net.faults.outlet(link, spec);
         Host {
             id,
             frail: net.frail(id),
             nic: Nic {
-                line: match outlet {
-                    Some(_) => net.line(spec.rate).uneven(),
-                    None => net.line(spec.rate),
-                },
-                outlet,
-                delay: spec.delay,
-                link,
-                busy_until: Time::ZERO,
+                line: net.line(link),
                 pulled_until: Time::ZERO,
-                queue: net.nics_queue.then(|| {
-                    let port = Port::new(net.line(spec.rate), spec.delay, link, None);
-                    let port = port.in_class(net.rules.class(spec.rate));
-                    Box::new(port.with_outlet(net.faults.outlet(link, spec)))
-                }),
+                queue: net
+                    .nics_queue
+                    .then(|| Box::new(Port::new(net.line(link), None).in_class(net.rules.class(spec.rate)))),
                 pausing: Box::new([Pausing::default(); PRIORITIES]),
                 paused: false,
-                counters: Counters::default(),
+                pauses: (0, 0),
             },
             wake: Time::NEVER,
             round: VecDeque::new(),
@@ -166,12 +157,14 @@ impl Host {
         if let Some(queue) = &mut self.nic.queue {
             return queue.finish(stop, rules.of(queue), wires);
         }
-        Counters { busy: self.busy_by(stop), paused: self.paused_by(stop), ..self.nic.counters }
+        let (packets, bytes) = self.nic.line.sent();
+        let (busy, paused) = (self.nic.line.busy_by(stop), self.paused_by(stop));
+        Counters { packets, bytes, busy, paused, ..Counters::default() }
     }
 
     /// For how long, in ps, and how often its data priorities have been paused by `now`.
     fn paused_by(&self, now: Time) -> (u64, u64) {
-        let (paused, pauses) = self.nic.counters.paused;
+        let (paused, pauses) = self.nic.pauses;
         let running: u64 = self.nic.pausing.iter().map(|pausing| pausing.running(now)).sum();
         (paused + running, pauses)
     }
@@ -181,14 +174,9 @@ impl Host {
         self.nic.queue.as_deref()
     }
 
-    /// Time that a NIC without a queue has spent sending up to `now`, exactly.
-    pub fn busy_by(&self, now: Time) -> Span {
-        self.nic.counters.busy - self.nic.busy_until.since(now)
-    }
-
-    /// When the line of a NIC without a queue is free.
-    pub fn free_at(&self) -> Time {
-        self.nic.busy_until
+    /// The line of its NIC.
+    pub fn line(&self) -> &Line {
+        self.nic.queue.as_ref().map_or(&self.nic.line, |queue| queue.line())
     }
 
     /// A NIC that queues takes all that the transport gives now.
@@ -254,7 +242,7 @@ impl Host {
                 continue;
             }
             self.send_data(w, now, flow);
-            self.nic.pulled_until = self.nic.busy_until;
+            self.nic.pulled_until = self.nic.line.free_at();
             if w.flows.stays(flow) {
                 self.round.push_back(flow);
             }
@@ -281,7 +269,7 @@ impl Host {
         }
         self.parked.pop_front();
         self.commit(w, now, probe.into());
-        self.nic.pulled_until = self.nic.busy_until;
+        self.nic.pulled_until = self.nic.line.free_at();
         self.wake = self.nic.pulled_until;
         true
     }
@@ -446,7 +434,7 @@ impl Host {
     fn obey(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
         let until = Time(now.0.saturating_add(packet.seq));
         let pausing = &mut self.nic.pausing[usize::from(packet.echo).min(PRIORITIES - 1)];
-        pausing.set(now, until, &mut self.nic.counters.paused);
+        pausing.set(now, until, &mut self.nic.pauses);
         self.nic.paused = self.nic.pausing.iter().any(|pausing| pausing.is_on(now));
         self.set_going(w, now);
     }
@@ -479,7 +467,7 @@ impl Host {
             }
         }
         let Some(interval) = w.net.series_interval else { return };
-        let link = self.nic.link;
+        let link = self.nic.line.link;
         if w.net.series_links.has(&w.net.topology, link) {
             let seen = self.seen(w, now);
             log::write_link(w.log, (w.net, now, interval), link, &mut self.before, seen);
@@ -493,7 +481,7 @@ impl Host {
             let counted = queue.counted(now, w.net.rules.of(queue), w.wires);
             return (counted, Some(queue.queue(now, true, w.net.rules.of(queue), w.wires).0));
         }
-        (Counted { busy: self.busy_by(now), paused: self.paused_by(now).0, ..Counted::default() }, None)
+        (Counted { busy: self.nic.line.busy_by(now), paused: self.paused_by(now).0, ..Counted::default() }, None)
     }
 }
 

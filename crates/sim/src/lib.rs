@@ -21,6 +21,7 @@ mod gates;
 mod host;
 mod ideal;
 mod keys;
+mod line;
 mod link;
 pub mod log;
 mod net;

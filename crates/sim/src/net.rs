@@ -2,7 +2,8 @@
 
 use crate::capture::Taps;
 use crate::faults::{Faults, Frail};
-use crate::packet::{Clock, Hashing, Serializer, Tags};
+use crate::line::Line;
+use crate::packet::{Clock, Hashing, Tags};
 use crate::port::AllRules;
 use crate::series::Recorded;
 use crate::spec::{
@@ -155,9 +156,10 @@ impl Net {
         hash::mix(self.seed ^ hash::name("fabric salt") ^ hash::mix(self.hash_salt))
     }
 
-    /// A line at `rate` bits per second, on the clock of this run.
-    pub fn line(&self, rate: u64) -> Serializer {
-        Serializer::on(self.clock, rate)
+    /// The line of a link, on which nothing has been sent.
+    pub fn line(&self, link: u32) -> Line {
+        let spec = &self.topology.links[link as usize];
+        Line::new(self.clock, (spec.rate, spec.delay), link, self.faults.outlet(link, spec))
     }
 
     /// Are held queues outside the buffer?

@@ -1,6 +1,6 @@
 //! The packet: one cache line, carried by value from ring to ring.
 
-use spinewise_policy::{FlowKey, Hashed, Kind, Port, Span, Time, Way};
+use spinewise_policy::{FlowKey, Hashed, Kind, Port, Time, Way};
 
 /// Congestion experienced (RFC 3168).
 pub const CE: u8 = 1;
@@ -216,16 +216,6 @@ impl From<Packet> for InHand {
     }
 }
 
-/// Serialisation time at a fixed rate, exact: the remainder of each division is carried to the next packet of the same
-/// busy period, so a packet ends at the floor of the exact rational instant.
-#[derive(Clone, Copy, Debug)]
-pub struct Serializer {
-    rate: u64,
-    /// 0 where the time of a packet is not a whole multiple of its bytes.
-    ps_per_byte: u64,
-    remainder: u64,
-}
-
 /// How exactly time is kept on links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
@@ -259,121 +249,5 @@ pub fn ns3_nanoseconds(bytes: u64, rate: u64) -> u64 {
     ((cut * 1_000_000_000) >> 64) as u64
 }
 
-const PS_BITS: u64 = 8 * 1_000_000_000_000;
-/// Instead of a remainder: each transmission takes whole nanoseconds.
-const FLOORED: u64 = u64::MAX;
-/// The same, as ns-3 has them.
-const NS3: u64 = u64::MAX - 1;
-
-impl Serializer {
-    /// At `rate` bits per second, which must not be zero, on this clock.
-    pub fn on(clock: Clock, rate: u64) -> Self {
-        match clock {
-            Clock::Exact => Serializer::new(rate),
-            Clock::Floor1Ns => Serializer { remainder: FLOORED, ..Serializer::new(rate) },
-            Clock::Ns3 => Serializer { rate, ps_per_byte: 0, remainder: NS3 },
-        }
-    }
-
-    /// At `rate` bits per second, which must not be zero.
-    pub fn new(rate: u64) -> Self {
-        let ps_per_byte = if PS_BITS.is_multiple_of(rate) { PS_BITS / rate } else { 0 };
-        Serializer { rate, ps_per_byte, remainder: 0 }
-    }
-
-    /// The same line, as one whose rate changes: each transmission is divided out.
-    pub fn uneven(self) -> Self {
-        Serializer { ps_per_byte: 0, ..self }
-    }
-
-    /// Sends at another rate from now on. What a division left at the old rate is forgotten.
-    pub fn set_rate(&mut self, rate: u64) {
-        if rate != self.rate {
-            self.rate = rate;
-            self.remainder = if self.remainder == FLOORED { FLOORED } else { 0 };
-        }
-    }
-
-    /// Bits per second.
-    #[inline]
-    pub fn rate(&self) -> u64 {
-        self.rate
-    }
-
-    /// Is a byte a whole number of picoseconds, always?
-    #[inline]
-    pub fn is_whole(&self) -> bool {
-        self.ps_per_byte != 0 && self.remainder != FLOORED
-    }
-
-    /// Does a packet always take the same time, whatever was sent before?
-    #[inline]
-    pub fn is_even(&self) -> bool {
-        self.ps_per_byte != 0
-    }
-
-    /// Time to send `bytes` on such a line.
-    pub fn even(mut self, bytes: u16) -> Span {
-        self.send(u32::from(bytes), true)
-    }
-
-    /// Time to send `bytes` at a rate that divides.
-    pub fn whole(&self, bytes: u64) -> Span {
-        Span(self.ps_per_byte.saturating_mul(bytes))
-    }
-
-    /// Time to send `bytes`; `fresh` starts a busy period (nothing carried over).
-    #[inline]
-    pub fn send(&mut self, bytes: u32, fresh: bool) -> Span {
-        if self.ps_per_byte != 0 {
-            let exact = self.ps_per_byte * u64::from(bytes);
-            return Span(if self.remainder == FLOORED { exact - exact % 1000 } else { exact });
-        }
-        self.divide(bytes, fresh)
-    }
-
-    fn divide(&mut self, bytes: u32, fresh: bool) -> Span {
-        let work = u64::from(bytes) * PS_BITS;
-        if self.remainder == FLOORED {
-            let time = work / self.rate;
-            return Span(time - time % 1000);
-        }
-        if self.remainder == NS3 {
-            return Span::from_ns(ns3_nanoseconds(u64::from(bytes), self.rate));
-        }
-        let work = work + if fresh { 0 } else { self.remainder };
-        self.remainder = work % self.rate;
-        Span(work / self.rate)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_floored_line_takes_whole_nanoseconds() {
-        let mut line = Serializer::on(Clock::Floor1Ns, 100_000_000_000);
-        assert_eq!([1048, 60, 43].map(|bytes| line.send(bytes, false).0), [83_000, 4_000, 3_000]);
-    }
-
-    #[test]
-    fn ns_3_falls_short_of_whole_nanoseconds() {
-        let rate = 100_000_000_000;
-        for (bytes, ns) in [(1048, 83), (60, 4), (43, 3), (25, 1), (50, 3), (500, 39), (1025, 81)] {
-            assert_eq!(Serializer::on(Clock::Ns3, rate).send(bytes, false), Span::from_ns(ns), "{bytes} bytes");
-            assert_eq!(Clock::Ns3.tx_time(u64::from(bytes), rate), ns * 1000);
-        }
-        assert_eq!(Clock::Floor1Ns.tx_time(1025, rate), 82_000);
-    }
-
-    #[test]
-    fn three_gigabit_per_second_is_exact_over_time() {
-        let mut line = Serializer::new(3_000_000_000);
-        let mut at = 0;
-        for n in 1..=1000u64 {
-            at += line.send(1501, n == 1).0;
-            assert_eq!(at, (u128::from(n) * 1501 * 8_000 / 3) as u64, "packet {n}");
-        }
-    }
-}
+/// A bit per second, times a picosecond, in bytes.
+pub const PS_BITS: u64 = 8 * 1_000_000_000_000;

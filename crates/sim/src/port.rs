@@ -11,9 +11,9 @@ mod lanes;
 mod pausing;
 mod rules;
 
-use crate::faults::Outlet;
+use crate::line::Line;
 use crate::link::Wires;
-use crate::packet::{CE, ECT, InHand, Packet, Serializer};
+use crate::packet::{CE, ECT, InHand, Packet};
 use crate::ring::Ring;
 use crate::series::Counted;
 pub use lanes::{Drained, Lane, Lanes, Lost, Next, Released};
@@ -52,23 +52,17 @@ pub struct Found {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port {
-    busy_until: Time,
-    delay: Span,
-    line: Serializer,
+    line: Line,
     lanes: Option<Box<Lanes>>,
     /// The queue of a FIFO port as last looked at and what has joined since: the last packets of the link's
     /// ring, and the start of the first of them. Some may have started in the meantime, or even arrived.
     waiting: Waiting,
     /// A commit-at-start port serves any packet at once from then on, if nothing waits: its one data queue is not paused.
     open_from: Time,
-    /// The link it feeds.
-    pub link: u32,
     /// Control goes on the link as it is queued: see [`ahead`].
     commits_control: bool,
     /// Which of [`AllRules`] are its own.
     class: u16,
-    packets: u64,
-    bytes: u64,
     longest_queue: u64,
     rare: Box<Rare>,
 }
@@ -118,28 +112,20 @@ struct Rare {
     drops: u64,
     dropped_bytes: u64,
     marks: u64,
-    /// Time spent sending, committed, where the rate does not divide.
-    busy: Span,
-    /// If its link changes.
-    outlet: Option<Box<Outlet>>,
 }
 
 impl Port {
-    /// A FIFO port onto `link`, or with `lanes` one that commits at the start of transmission.
-    pub fn new(line: Serializer, delay: Span, link: u32, lanes: Option<Lanes>) -> Self {
+    /// A FIFO port on a line, or with `lanes` one that commits at the start of transmission, as a line that changes its
+    /// delay must have.
+    pub fn new(line: Line, lanes: Option<Lanes>) -> Self {
         let one_queue = lanes.as_ref().is_some_and(Lanes::has_one_data_queue);
         Port {
             line,
-            busy_until: Time::ZERO,
-            delay,
             open_from: if one_queue { Time::ZERO } else { Time::NEVER },
-            link,
             commits_control: false,
             class: 0,
             waiting: Waiting::default(),
             lanes: lanes.map(Box::new),
-            packets: 0,
-            bytes: 0,
             longest_queue: 0,
             rare: Box::default(),
         }
@@ -150,18 +136,10 @@ impl Port {
         Self { class, ..self }
     }
 
-    /// Makes its link change. One whose delay does must commit at the start of transmission.
-    pub fn with_outlet(mut self, outlet: Option<Box<Outlet>>) -> Self {
-        if outlet.is_some() {
-            self.line = self.line.uneven();
-        }
-        self.rare.outlet = outlet;
-        self
-    }
-
-    /// Bits per second at `now`.
-    pub fn rate(&self, now: Time) -> u64 {
-        self.rare.outlet.as_ref().map_or(self.line.rate(), |outlet| outlet.at(now).0)
+    /// What it sends on.
+    #[inline(always)]
+    pub fn line(&self) -> &Line {
+        &self.line
     }
 
     /// Bytes and packets queued at `now`, by the convention of `rules`; every transmission that starts at or before
@@ -169,11 +147,11 @@ impl Port {
     pub fn queue(&self, now: Time, freed: bool, rules: &Rules, wires: &Wires) -> (u64, u32) {
         let mut waiting = self.waiting;
         if self.lanes.is_none() && waiting.packets > 0 {
-            let flying = wires.ring(self.link);
+            let flying = wires.ring(self.line.link);
             waiting.forget_arrived(flying);
-            while waiting.start(now, flying, self.delay) {}
+            while waiting.start(now, flying, self.line.delay()) {}
         }
-        if rules.counts_in_service && now < self.busy_until {
+        if rules.counts_in_service && now < self.line.free_at() {
             waiting.bytes += u64::from(waiting.serving);
             waiting.packets += 1;
         }
@@ -183,14 +161,12 @@ impl Port {
 
     /// How long a packet that joins the queue at `now` waits for its transmission, if nothing pauses the port.
     pub fn queueing_delay(&self, now: Time) -> Span {
-        let rest = self.busy_until.since(now);
+        let rest = self.line.free_at().since(now);
         if self.lanes.is_none() || self.waiting.packets == 0 {
             return rest;
         }
         // As one packet, which ends when the last of them would: what a division leaves is carried within a busy period.
-        let mut line = self.line;
-        line.set_rate(self.rate(now));
-        rest + line.send(self.waiting.bytes as u32, now > self.busy_until)
+        rest + self.line.would_take(now, self.waiting.bytes)
     }
 
     /// Takes what has started by `now` off the queue of a FIFO port, marking at dequeue where the rules say so.
@@ -202,10 +178,10 @@ impl Port {
     }
 
     fn settle_waiting(&mut self, now: Time, rules: &Rules, wires: &mut Wires) {
-        self.waiting.forget_arrived(wires.ring(self.link));
-        while self.waiting.start(now, wires.ring(self.link), self.delay) {
+        self.waiting.forget_arrived(wires.ring(self.line.link));
+        while self.waiting.start(now, wires.ring(self.line.link), self.line.delay()) {
             if rules.mark_at_dequeue && self.left_behind(rules) {
-                let packet = wires.ring_mut(self.link).nth_back_mut(self.waiting.packets as usize);
+                let packet = wires.ring_mut(self.line.link).nth_back_mut(self.waiting.packets as usize);
                 self.rare.marks += mark(packet);
             }
         }
@@ -214,9 +190,9 @@ impl Port {
     /// Reads what the next packet will need, to have it in the cache.
     #[inline]
     pub fn touch(&self, wires: &Wires) -> u64 {
-        let ring = wires.ring(self.link);
+        let ring = wires.ring(self.line.link);
         let room = (0..4).fold(0, |touched, i| touched ^ ring.room(i).map_or(0, |slot| slot.seq));
-        self.busy_until.0 ^ room
+        self.line.free_at().0 ^ room
     }
 
     /// When the first waiting packet of a FIFO port starts.
@@ -260,8 +236,8 @@ impl Port {
         self.settle(now, rules, wires);
         let (mut queued, mut packets) = (self.waiting.bytes, self.waiting.packets);
         let (held_bytes, held_packets) = self.lanes.as_ref().map_or((0, 0), |lanes| lanes.held_in_all());
-        let stays = now < self.busy_until || packets > 0 || (to_hold && held_packets > 0);
-        if rules.counts_in_service && now < self.busy_until {
+        let stays = now < self.line.free_at() || packets > 0 || (to_hold && held_packets > 0);
+        if rules.counts_in_service && now < self.line.free_at() {
             queued += u64::from(self.waiting.serving);
             packets += 1;
         }
@@ -288,7 +264,7 @@ impl Port {
         let in_device: u64 = match &self.lanes {
             Some(lanes) => lanes.bytes_of_first(below as usize),
             None => {
-                let flying = wires.ring(self.link);
+                let flying = wires.ring(self.line.link);
                 let first = flying.len() - packets as usize;
                 (first..first + below as usize).map(|n| u64::from(flying.get(n).wire)).sum()
             }
@@ -303,7 +279,7 @@ impl Port {
             self.rare.marks += mark(&mut hand.packet);
         }
         let bytes = u32::from(hand.packet.wire);
-        let start = self.busy_until.max(now);
+        let start = self.line.free_at().max(now);
         if start > now {
             if self.waiting.packets == 0 {
                 self.waiting.next_start = start;
@@ -323,47 +299,8 @@ impl Port {
     /// Puts a packet on the line at `start`, which must not be before the line is free.
     #[inline(always)]
     fn transmit(&mut self, start: Time, hand: &mut InHand, wires: &mut Wires) {
-        let ends = self.occupy(start, u32::from(hand.packet.wire));
-        let arrives = self.arrival(start, ends, wires);
-        wires.push(self.link, hand, arrives);
-    }
-
-    /// Sends `bytes` from `start` on, which must not be before the line is free. Returns when the last bit leaves.
-    #[inline(always)]
-    fn occupy(&mut self, start: Time, bytes: u32) -> Time {
-        if !self.line.is_even() {
-            self.set_rate(start);
-        }
-        let took = self.line.send(bytes, start > self.busy_until);
-        self.busy_until = start + took;
-        self.packets += 1;
-        self.bytes += u64::from(bytes);
-        if !self.line.is_whole() {
-            self.rare.busy += took;
-        }
-        self.busy_until
-    }
-
-    /// The rate of the transmission that starts at `start`.
-    #[cold]
-    fn set_rate(&mut self, start: Time) {
-        if let Some(outlet) = &mut self.rare.outlet {
-            self.line.set_rate(outlet.rate(start));
-        }
-    }
-
-    /// When what is sent from `start` to `ends`, which the line was [occupied](Self::occupy) for, arrives.
-    #[inline(always)]
-    fn arrival(&mut self, start: Time, ends: Time, wires: &mut Wires) -> Time {
-        if self.line.is_even() { ends + self.delay } else { self.late_arrival(start, ends, wires) }
-    }
-
-    #[cold]
-    fn late_arrival(&mut self, start: Time, ends: Time, wires: &mut Wires) -> Time {
-        match &mut self.rare.outlet {
-            Some(outlet) => outlet.arrival(start, ends, wires),
-            None => ends + self.delay,
-        }
+        let arrives = self.line.send(start, u32::from(hand.packet.wire), wires);
+        wires.push(self.line.link, hand, arrives);
     }
 
     /// The queues of a commit-at-start port.
@@ -378,17 +315,11 @@ impl Port {
         self.lanes.as_deref_mut().expect("a port of a switch that keeps its packets")
     }
 
-    /// When the line is free.
-    #[inline]
-    pub fn free_at(&self) -> Time {
-        self.busy_until
-    }
-
     /// Does the port send nothing from `from` on, and does nothing wait there?
     #[inline]
     pub fn rests_from(&self, from: Time) -> bool {
         // What waits at a FIFO port starts before the line is free; it may not have been looked at since.
-        self.busy_until <= from && (self.lanes.is_none() || self.waiting.packets == 0)
+        self.line.free_at() <= from && (self.lanes.is_none() || self.waiting.packets == 0)
     }
 
     /// Does anything wait at a commit-at-start port that is not held?
@@ -441,7 +372,7 @@ impl Port {
         if rules.mark_at_dequeue && self.left_behind(rules) {
             self.rare.marks += mark(&mut hand.packet);
         }
-        self.transmit(now.max(self.busy_until), hand, wires);
+        self.transmit(now.max(self.line.free_at()), hand, wires);
     }
 
     /// Puts what starts [next](Lanes::next) on a commit-at-start port, whose line is free at `now`, on the line, marking it
@@ -453,17 +384,16 @@ impl Port {
         self.waiting.bytes -= u64::from(wire);
         self.waiting.serving = wire;
         let marks = called_for || (rules.mark_at_dequeue && self.left_behind(rules));
-        let start = now.max(self.busy_until);
-        let ends = self.occupy(start, wire);
-        let arrives = self.arrival(start, ends, wires);
-        let slot = wires.slot(self.link, arrives);
+        let start = now.max(self.line.free_at());
+        let arrives = self.line.send(start, wire, wires);
+        let slot = wires.slot(self.line.link, arrives);
         let body = self.kept().pop_into(lane, slot);
         slot.at = arrives;
         if marks {
             self.rare.marks += mark(slot);
         }
         if body.is_some() {
-            wires.push_body(self.link, body);
+            wires.push_body(self.line.link, body);
         }
     }
 
@@ -513,13 +443,14 @@ impl Port {
         // On a commit-at-start port only control was committed of what waits.
         let unsent = if self.lanes.is_none() { self.waiting } else { Waiting::default() };
         let (ahead, ahead_bytes) = self.ahead(stop - Span(1), true, wires);
+        let (packets, bytes) = self.line.sent();
         Counters {
-            packets: self.packets - u64::from(unsent.packets) - ahead as u64,
-            bytes: self.bytes - unsent.bytes - ahead_bytes,
+            packets: packets - u64::from(unsent.packets) - ahead as u64,
+            bytes: bytes - unsent.bytes - ahead_bytes,
             drops: self.rare.drops,
             dropped_bytes: self.rare.dropped_bytes,
             marks: self.rare.marks,
-            busy: self.busy_by(stop),
+            busy: self.line.busy_by(stop),
             longest_queue: self.longest_queue,
             paused: self.lanes.as_ref().map_or((0, 0), |lanes| lanes.paused_by(stop)),
         }
@@ -531,17 +462,11 @@ impl Port {
             self.settle(now, rules, wires);
         }
         Counted {
-            busy: self.busy_by(now),
+            busy: self.line.busy_by(now),
             marks: self.rare.marks,
             drops: self.rare.drops,
             paused: self.lanes.as_ref().map_or(0, |lanes| lanes.paused_by(now).0),
         }
-    }
-
-    /// Time spent sending up to `now`, exactly.
-    pub fn busy_by(&self, now: Time) -> Span {
-        let committed = if self.line.is_whole() { self.line.whole(self.bytes) } else { self.rare.busy };
-        committed - self.busy_until.since(now)
     }
 }
 

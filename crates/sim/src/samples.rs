@@ -148,8 +148,8 @@ impl Samples {
                 !port.rests_from(at)
             }
             None => {
-                note_sent(seen, host.busy_by(at));
-                host.free_at() > at
+                note_sent(seen, host.line().busy_by(at));
+                host.line().free_at() > at
             }
         }
     }
@@ -178,7 +178,7 @@ fn look_at(port: &Port, seen: &mut Seen, interval: Span, at: Time, net: &Net, wi
     if waiting > 0 {
         seen.lengths.add(waiting);
     }
-    note_sent(seen, port.busy_by(at))
+    note_sent(seen, port.line().busy_by(at))
 }
 
 /// Notes how long a link has spent sending. How much of that since the last sample?

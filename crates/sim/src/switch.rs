@@ -117,8 +117,7 @@ impl Switch {
                 let link = topology.out_number(node, port);
                 let spec = &topology.links[link as usize];
                 let lanes = keeps.then(|| Lanes::new(priorities, net.shared.is_some(), queues));
-                let port = Port::new(net.line(spec.rate), spec.delay, link, lanes).in_class(net.rules.class(spec.rate));
-                let port = port.with_outlet(net.faults.outlet(link, spec));
+                let port = Port::new(net.line(link), lanes).in_class(net.rules.class(spec.rate));
                 if ahead { port.with_control_ahead() } else { port }
             })
             .collect::<Vec<_>>();
@@ -158,9 +157,9 @@ impl Switch {
             freed: if net.arrivals_first() { 0 } else { u16::MAX },
             dice: match net.shared {
                 Some(_) if net.habits.one_stream_for_marks => Dice::Ns3(Box::new(Mrg32k3a::ns3_stream_0())),
-                _ => {
-                    Dice::PerPort(ports.iter().map(|port| Rng::stream(net.seed, "ecn", u64::from(port.link))).collect())
-                }
+                _ => Dice::PerPort(
+                    ports.iter().map(|port| Rng::stream(net.seed, "ecn", u64::from(port.line().link))).collect(),
+                ),
             },
             before: vec![Counted::default(); if net.has_series() { ports.len() } else { 0 }],
             peers: fabric.layout(id).peers,
@@ -544,10 +543,10 @@ impl Switch {
     fn sample(&mut self, w: &mut World<'_>, now: Time) {
         let Some(interval) = w.net.series_interval else { return };
         for (port, before) in self.ports.iter_mut().zip(&mut self.before) {
-            if w.net.series_links.has(&w.net.topology, port.link) {
+            if w.net.series_links.has(&w.net.topology, port.line().link) {
                 let counted = port.counted(now, w.net.rules.of(port), w.wires);
                 let queue = port.queue(now, true, w.net.rules.of(port), w.wires).0;
-                log::write_link(w.log, (w.net, now, interval), port.link, before, (counted, Some(queue)));
+                log::write_link(w.log, (w.net, now, interval), port.line().link, before, (counted, Some(queue)));
             }
         }
         self.timers.plan(now + interval, What::Sample);

@@ -14,7 +14,7 @@ use super::{Grid, Sim, WATCH_EVERY};
 use crate::operations::News;
 use crate::timers::What;
 use crate::warden::{Interrupted, Watch};
-use spinewise_policy::{Kind, Span, Time};
+use spinewise_policy::{Kind, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -35,13 +35,13 @@ enum Event {
     Flow(u32),
 }
 
-/// The line of a link.
+/// What has been put on a link, and which of its events are planned.
 #[derive(Clone, Debug, Default)]
-struct Line {
+struct Sent {
     /// Packets in its ring, known here.
     known: usize,
-    /// Packets that have not started: when they do, how long they take, and how far the other end is.
-    waiting: VecDeque<(Time, Span, Span)>,
+    /// Packets that have not started: when their last bits leave and arrive.
+    waiting: VecDeque<(Time, Time)>,
     /// End of the last transmission begun, and the number of that event.
     end: (Time, u64),
     /// That event lies ahead; only kept for lines of hosts and those something waits for.
@@ -76,7 +76,7 @@ const FIRST: u64 = 1 << 32;
 
 struct Run {
     plans: Plans,
-    lines: Vec<Line>,
+    sent: Vec<Sent>,
     /// Links out of each node.
     outs: Vec<Vec<u32>>,
     /// For each host: when the look is that is planned, [`Time::NEVER`] without one.
@@ -121,7 +121,7 @@ impl Run {
         let outs = |node| (0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect();
         Run {
             plans: Plans { heap: BinaryHeap::new(), next: FIRST },
-            lines: vec![Line::default(); topology.links.len()],
+            sent: vec![Sent::default(); topology.links.len()],
             outs: (0..topology.nodes()).map(outs).collect(),
             looks: vec![Time::NEVER; topology.hosts as usize],
             pauses: vec![Time::ZERO; topology.hosts as usize],
@@ -133,10 +133,10 @@ impl Run {
         let node = match event {
             Event::Arrival(link) => self.arrive(sim, link, now),
             Event::End(link) => {
-                self.lines[link as usize].busy = false;
+                self.sent[link as usize].busy = false;
                 let node = sim.net.topology.links[link as usize].from.0;
-                if !self.lines[link as usize].waiting.is_empty() {
-                    self.begin(sim, link, now);
+                if !self.sent[link as usize].waiting.is_empty() {
+                    self.begin(sim, link);
                 } else if node < sim.net.topology.hosts {
                     sim.pull(node, now);
                 }
@@ -172,21 +172,21 @@ impl Run {
     /// Takes the first packet off `link` and lets it arrive.
     fn arrive(&mut self, sim: &mut Sim, link: u32, now: Time) -> u32 {
         let mut hand = sim.take_off(link, now);
-        self.lines[link as usize].known -= 1;
+        self.sent[link as usize].known -= 1;
         let node = sim.wires.to[link as usize];
         sim.arrive(node, link, now, &mut hand);
         node
     }
 
     /// The first packet that waits for a line starts.
-    fn begin(&mut self, sim: &Sim, link: u32, now: Time) {
-        let line = &mut self.lines[link as usize];
-        let Some((_, takes, delay)) = line.waiting.pop_front() else { return };
-        line.end = (now + takes, self.plans.number());
-        self.plans.plan(now + takes + delay, Event::Arrival(link));
-        if !line.waiting.is_empty() || sim.net.topology.links[link as usize].from.0 < sim.net.topology.hosts {
-            line.busy = true;
-            self.plans.plan_as(line.end.1, line.end.0, Event::End(link));
+    fn begin(&mut self, sim: &Sim, link: u32) {
+        let sent = &mut self.sent[link as usize];
+        let Some((ends, arrives)) = sent.waiting.pop_front() else { return };
+        sent.end = (ends, self.plans.number());
+        self.plans.plan(arrives, Event::Arrival(link));
+        if !sent.waiting.is_empty() || sim.net.topology.links[link as usize].from.0 < sim.net.topology.hosts {
+            sent.busy = true;
+            self.plans.plan_as(sent.end.1, sent.end.0, Event::End(link));
         }
     }
 
@@ -209,7 +209,7 @@ impl Run {
             if sent == 0 {
                 break;
             }
-            let (ring, known) = (sim.wires.ring(link), self.lines[link as usize].known);
+            let (ring, known) = (sim.wires.ring(link), self.sent[link as usize].known);
             if ring.len() > known {
                 sent -= (ring.len() - known) as u64;
                 links.push((class(ring.get(known).kind), link));
@@ -223,19 +223,17 @@ impl Run {
 
     /// Notes the packets that have been put on a link.
     fn note_sent(&mut self, sim: &Sim, link: u32, now: Time) {
-        let (ring, spec) = (sim.wires.ring(link), &sim.net.topology.links[link as usize]);
-        let known = std::mem::replace(&mut self.lines[link as usize].known, ring.len());
+        let (ring, line) = (sim.wires.ring(link), sim.line(link));
+        let known = std::mem::replace(&mut self.sent[link as usize].known, ring.len());
         for packet in ring.iter().skip(known) {
-            let takes = Span(sim.net.clock.tx_time(u64::from(packet.wire), spec.rate));
-            let start = Time(packet.at.0 - spec.delay.0 - takes.0);
-            let line = &mut self.lines[link as usize];
-            line.waiting.push_back((start, takes, spec.delay));
-            if line.waiting.len() == 1 {
-                if start <= now && !line.busy {
-                    self.begin(sim, link, start);
-                } else if !line.busy {
-                    line.busy = true;
-                    self.plans.plan_as(line.end.1, line.end.0, Event::End(link));
+            let sent = &mut self.sent[link as usize];
+            sent.waiting.push_back((packet.at - line.delay(), packet.at));
+            if sent.waiting.len() == 1 {
+                if line.left_at(packet) <= now && !sent.busy {
+                    self.begin(sim, link);
+                } else if !sent.busy {
+                    sent.busy = true;
+                    self.plans.plan_as(sent.end.1, sent.end.0, Event::End(link));
                 }
             }
         }
@@ -280,8 +278,8 @@ impl Run {
     }
 
     fn is_idle(&self, link: u32, now: Time) -> bool {
-        let line = &self.lines[link as usize];
-        !line.busy && line.waiting.is_empty() && line.end.0 <= now
+        let sent = &self.sent[link as usize];
+        !sent.busy && sent.waiting.is_empty() && sent.end.0 <= now
     }
 
     /// Lists the timers that a switch has set for its scheme, what it has sent, and the ends of transmissions it waits for.
@@ -296,7 +294,7 @@ impl Run {
         }
         self.list_sent(sim, node, now);
         for (at, port, what) in later {
-            let end = self.lines[self.outs[node as usize][usize::from(port)] as usize].end;
+            let end = self.sent[self.outs[node as usize][usize::from(port)] as usize].end;
             let number = if at == end.0 { end.1 } else { self.plans.number() };
             self.plans.plan_as(number, at, Event::Plan(node, what));
         }

@@ -239,7 +239,7 @@ impl Host {
         let FlowSpec { size, dst, .. } = w.flows.specs[flow as usize];
         let paths = w.flows.numbers(flow).len();
         let hops = w.net.topology.switches_between(self.id, dst);
-        w.flows.start(&Start { now, number: flow, size, paths, rate: self.nic.rate(now), hops });
+        w.flows.start(&Start { now, number: flow, size, paths, rate: self.nic.line.rate(now), hops });
         let mut ended = false;
         if let Some((udp, _)) = w.flows.udp(flow) {
             match udp.machine.next_due() {

@@ -1,55 +1,25 @@
 //! The network interface of a host, and how what the host makes gets on its line.
 
 use super::{Host, PRIORITIES, World};
-use crate::faults::Outlet;
-use crate::link::Wires;
-use crate::packet::{BODY, InHand, Packet, Serializer};
-use crate::port::{Counters, Pausing, Port};
-use spinewise_policy::{Kind, Span, Time};
+use crate::line::Line;
+use crate::packet::{BODY, InHand, Packet};
+use crate::port::{Pausing, Port};
+use spinewise_policy::{Kind, Time};
 
 /// The network interface: a line, and what has been promised to it.
 #[derive(Debug)]
 pub(super) struct Nic {
-    pub(super) line: Serializer,
-    pub(super) delay: Span,
-    pub(super) link: u32,
-    /// End of everything committed.
-    pub(super) busy_until: Time,
+    pub(super) line: Line,
     /// End of the last data packet pulled: then the next one is.
     pub(super) pulled_until: Time,
-    /// If its link changes.
-    pub(super) outlet: Option<Box<Outlet>>,
-    /// Instead of all this, where a NIC queues what it is given.
+    /// Instead of the line, where a NIC queues what it is given.
     pub(super) queue: Option<Box<Port>>,
     /// No data of a paused priority is pulled.
     pub(super) pausing: Box<[Pausing; PRIORITIES]>,
     /// Any of these lies in the future, as far as is known.
     pub(super) paused: bool,
-    pub(super) counters: Counters,
-}
-
-impl Nic {
-    /// Bits per second at `now`.
-    pub(super) fn rate(&self, now: Time) -> u64 {
-        self.outlet.as_ref().map_or(self.line.rate(), |outlet| outlet.at(now).0)
-    }
-
-    /// The rate of the transmission that starts at `start`.
-    #[cold]
-    fn set_rate(&mut self, start: Time) {
-        if let Some(outlet) = &mut self.outlet {
-            self.line.set_rate(outlet.rate(start));
-        }
-    }
-
-    /// When what is sent from `start` to `ends` arrives.
-    #[cold]
-    fn late_arrival(&mut self, start: Time, ends: Time, wires: &mut Wires) -> Time {
-        match &mut self.outlet {
-            Some(outlet) => outlet.arrival(start, ends, wires),
-            None => ends + self.delay,
-        }
-    }
+    /// For how long, in ps, and how often data priorities have been paused, up to the last pause.
+    pub(super) pauses: (u64, u64),
 }
 
 impl Host {
@@ -84,29 +54,19 @@ impl Host {
         }
         self.put_on_line(w, now, hand.packet);
         if hand.packet.is(BODY) {
-            w.wires.push_body(self.nic.link, hand.body);
+            w.wires.push_body(self.nic.line.link, hand.body);
         }
     }
 
     /// Puts a packet on the line behind what is committed; its body goes [beside it](Wires::push_body).
     #[inline(always)]
     fn put_on_line(&mut self, w: &mut World<'_>, now: Time, packet: Packet) {
-        let start = self.nic.busy_until.max(now);
-        let bytes = u32::from(packet.wire);
-        if !self.nic.line.is_even() {
-            self.nic.set_rate(start);
-        }
-        let took = self.nic.line.send(bytes, start > self.nic.busy_until);
-        self.nic.busy_until = start + took;
-        self.nic.counters.packets += 1;
-        self.nic.counters.bytes += u64::from(bytes);
-        self.nic.counters.busy += took;
+        let line = &mut self.nic.line;
+        let start = line.free_at().max(now);
         // A timestamp is written when a packet starts; a reply carries the one it echoes.
         let stamp = if matches!(packet.kind, Kind::Data | Kind::Probe) { start } else { packet.stamp };
-        let ends = self.nic.busy_until;
-        let even = self.nic.line.is_even();
-        let arrives = if even { ends + self.nic.delay } else { self.nic.late_arrival(start, ends, w.wires) };
-        *w.wires.slot(self.nic.link, arrives) = Packet { at: arrives, stamp, ..packet };
+        let arrives = line.send(start, u32::from(packet.wire), w.wires);
+        *w.wires.slot(line.link, arrives) = Packet { at: arrives, stamp, ..packet };
     }
 
     /// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is that of the making.

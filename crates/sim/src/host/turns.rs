@@ -56,8 +56,8 @@ impl Host {
     /// The line is free: sends a packet of the queue pair whose turn it is, or says when to look again.
     pub(super) fn take_turn(&mut self, w: &mut World<'_>, now: Time) {
         // Control goes first: what comes up before the line is free still overtakes the data.
-        if self.nic.busy_until > now {
-            self.wake = self.nic.busy_until;
+        if self.nic.line.free_at() > now {
+            self.wake = self.nic.line.free_at();
             return;
         }
         while let Some(flow) = self.next_turn(w, now) {
@@ -67,7 +67,7 @@ impl Host {
             }
             self.turns.last = flow;
             self.send_data(w, now, flow);
-            self.nic.pulled_until = self.nic.busy_until;
+            self.nic.pulled_until = self.nic.line.free_at();
             match w.flows.may_send_from(flow) {
                 Time::NEVER => self.turns.leave(flow),
                 at => self.turns.join(flow, at),

@@ -26,7 +26,7 @@ pub(super) fn close(sim: &mut Sim, stop: Time) -> Vec<LinkAccount> {
     for switch in &mut sim.switches {
         for port in &mut switch.ports {
             let counters = port.finish(stop, sim.net.rules.of(port), &mut sim.wires);
-            links.push(LinkAccount { number: port.link, counters, lost: 0 });
+            links.push(LinkAccount { number: port.line().link, counters, lost: 0 });
         }
     }
     links.sort_by_key(|link| link.number);

@@ -14,7 +14,7 @@ impl Port {
     /// Makes a port with a control queue commit what joins it, if it can: its rate must not change, the time of a packet
     /// must be its own, and one must not arrive as it is sent.
     pub fn with_control_ahead(mut self) -> Self {
-        self.commits_control = self.line.is_even() && self.rare.outlet.is_none() && self.delay > Span::ZERO;
+        self.commits_control = self.line.is_even() && self.line.delay() > Span::ZERO;
         self
     }
 
@@ -27,7 +27,7 @@ impl Port {
     /// Puts a control packet on the link, behind what has started and other control.
     #[inline]
     pub fn commit_control(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
-        self.transmit(self.busy_until.max(now), hand, wires);
+        self.transmit(self.line.free_at().max(now), hand, wires);
     }
 
     /// Puts a pause frame on the link, behind what has started and other pause frames, before other control. One that has
@@ -36,7 +36,7 @@ impl Port {
     #[cold]
     pub fn commit_pause(&mut self, now: Time, freed: bool, frame: &Packet, wires: &mut Wires) -> bool {
         let (mut behind, _) = self.ahead(now, freed, wires);
-        let ring = wires.ring_mut(self.link);
+        let ring = wires.ring_mut(self.line.link);
         while behind > 0 && ring.nth_back_mut(behind - 1).kind == Kind::Pause {
             behind -= 1;
             let waiting = ring.nth_back_mut(behind);
@@ -45,31 +45,30 @@ impl Port {
                 return false;
             }
         }
-        let start = self.busy_until.max(now);
-        let ends = self.occupy(start, u32::from(frame.wire));
-        let (took, arrives) = (ends.since(start), ends + self.delay);
-        *wires.slot(self.link, arrives) = Packet { at: arrives, ..*frame };
-        let ring = wires.ring_mut(self.link);
+        let arrives = self.line.send(self.line.free_at().max(now), u32::from(frame.wire), wires);
+        let took = self.line.alone(frame.wire);
+        *wires.slot(self.line.link, arrives) = Packet { at: arrives, ..*frame };
+        let ring = wires.ring_mut(self.line.link);
         for i in 0..behind {
             let other = *ring.nth_back_mut(i + 1);
             *ring.nth_back_mut(i) = Packet { at: other.at + took, ..other };
-            *ring.nth_back_mut(i + 1) = Packet { at: other.at - self.line.even(other.wire) + took, ..*frame };
+            *ring.nth_back_mut(i + 1) = Packet { at: other.at - self.line.alone(other.wire) + took, ..*frame };
         }
         true
     }
 
     /// Control packets on the link that have not started by `now`, and their bytes. `freed`: what starts `now` has.
     pub(super) fn ahead(&self, now: Time, freed: bool, wires: &Wires) -> (usize, u64) {
-        if !self.commits_control || self.busy_until <= now {
+        if !self.commits_control || self.line.free_at() <= now {
             return (0, 0);
         }
-        let (ring, mut bytes) = (wires.ring(self.link), 0);
+        let (ring, mut bytes) = (wires.ring(self.line.link), 0);
         for n in 0..ring.len() {
             let last = ring.len() - 1 - n;
             let packet = ring.get(last);
-            let start = packet.at - self.delay - self.line.even(packet.wire);
+            let start = self.line.left_at(packet);
             // One that found its line free before this instant started at once; one that starts as another ends waits for that.
-            let waited = || last > 0 && ring.get(last - 1).at - self.delay == start;
+            let waited = || last > 0 && ring.get(last - 1).at - self.line.delay() == start;
             if start < now || (start == now && (freed || !waited())) {
                 return (n, bytes);
             }
@@ -82,14 +81,15 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Clock, Serializer};
+    use crate::line::Line;
+    use crate::packet::Clock;
     use crate::port::{Lanes, Rules};
 
     const RATE: u64 = 8_000_000_000; // a byte a nanosecond
     const DELAY: Span = Span::from_ns(1000);
 
     fn port(clock: Clock) -> (Port, Wires) {
-        let port = Port::new(Serializer::on(clock, RATE), DELAY, 0, Some(Lanes::new(1, true, 0)));
+        let port = Port::new(Line::new(clock, (RATE, DELAY), 0, None), Some(Lanes::new(1, true, 0)));
         (port.with_control_ahead(), Wires::new(vec![0], 1))
     }
 
@@ -123,7 +123,7 @@ mod tests {
         assert!(!port.commit_pause(now, true, &frame(9, 0), &mut wires));
         let one = (Kind::Pause, 0, 9, 2053);
         assert_eq!(on_link(&wires), [told[0], one, two, (Kind::Ack, 2, 0, 2156), (Kind::Ack, 3, 0, 2226)]);
-        assert_eq!(port.free_at(), Time::ZERO + Span::from_ns(1226));
+        assert_eq!(port.line.free_at(), Time::ZERO + Span::from_ns(1226));
     }
 
     #[test]
@@ -163,9 +163,10 @@ mod tests {
     #[test]
     fn a_line_whose_packets_carry_a_remainder_keeps_its_control() {
         let lanes = || Some(Lanes::new(1, true, 0));
-        let uneven = Port::new(Serializer::new(3_000_000_000), DELAY, 0, lanes()).with_control_ahead();
+        let on = |rate, delay| Port::new(Line::new(Clock::Exact, (rate, delay), 0, None), lanes());
+        let uneven = on(3_000_000_000, DELAY).with_control_ahead();
         assert!(!uneven.commits_control() && !port(Clock::Ns3).0.commits_control());
-        let at_once = Port::new(Serializer::new(RATE), Span::ZERO, 0, lanes()).with_control_ahead();
+        let at_once = on(RATE, Span::ZERO).with_control_ahead();
         assert!(!at_once.commits_control() && port(Clock::Floor1Ns).0.commits_control());
     }
 }

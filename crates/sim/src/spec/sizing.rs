@@ -2,7 +2,7 @@
 
 use super::{HeaderBytes, PauseRenewal, SharedBufferSpec, Spec, SwitchSpec, Traffic};
 use crate::keys::SpecError;
-use crate::packet::{Clock, Serializer};
+use crate::packet::Clock;
 use crate::topology::Topology;
 use spinewise_policy::Span;
 
@@ -102,7 +102,7 @@ pub fn needed_headroom(cable: &Cable, packet: u64, frames: u32) -> u64 {
 
 /// The longest that a pause frame may wait for the line, and be sent: rounded up to whole picoseconds.
 pub fn longest_wait(outward: u64, packet: u64, frames: u32) -> Span {
-    Serializer::new(outward).send(packet as u32 + frames, true) + Span(1)
+    Span(Clock::Exact.tx_time(packet + u64::from(frames), outward) + 1)
 }
 
 /// A shared buffer must have room for what is set aside of it, a pause must outlast the wait of its renewal, and data

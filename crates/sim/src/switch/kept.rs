@@ -41,7 +41,7 @@ impl Switch {
             port.commit_control(now, hand, w.wires);
             return;
         }
-        let free = may_start(w.net, now, port.free_at());
+        let free = may_start(w.net, now, port.line().free_at());
         if let (true, Some(buffer)) = (free && port.passes(now), self.buffer.as_deref_mut()) {
             // Most packets start at once and leave the shared buffer as it was: they need no queue and no account. There
             // is one data queue, and control has its own.
@@ -185,7 +185,7 @@ impl Switch {
     #[inline(always)]
     fn line_is_free(&mut self, w: &mut World<'_>, now: Time, out: u16) {
         let port = &mut self.ports[usize::from(out)];
-        let free = port.free_at();
+        let free = port.line().free_at();
         let lanes = port.kept();
         // Something else has set it going, or will: this plan is stale.
         if lanes.armed == now {
@@ -200,7 +200,7 @@ impl Switch {
     /// Starts the next packet of a port if its line is free, or sees to it that it starts when it is.
     #[inline(always)]
     fn set_going(&mut self, w: &mut World<'_>, now: Time, out: u16) {
-        if may_start(w.net, now, self.ports[usize::from(out)].free_at()) {
+        if may_start(w.net, now, self.ports[usize::from(out)].line().free_at()) {
             self.start(w, now, out);
         }
         self.plan_start(w, now, out);
@@ -210,7 +210,7 @@ impl Switch {
     #[inline(always)]
     fn plan_start(&mut self, w: &World<'_>, now: Time, out: u16) {
         let port = &mut self.ports[usize::from(out)];
-        let free = port.free_at();
+        let free = port.line().free_at();
         // Otherwise nothing starts sooner than what is planned.
         if port.waits() && port.kept().armed > free.max(now) {
             self.plan_sooner(w, now, (out, free));

@@ -30,7 +30,7 @@ impl Ports for OwnPorts<'_> {
         self.queue(port).1
     }
     fn rate(&self, port: PortId) -> u64 {
-        self.owner.ports[port.index()].rate(self.now)
+        self.owner.ports[port.index()].line().rate(self.now)
     }
     fn free_queue(&self, port: PortId) -> Option<Queue> {
         self.owner.ports[port.index()].lanes()?.free_queue()
