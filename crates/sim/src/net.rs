@@ -12,7 +12,7 @@ use crate::spec::{
 };
 use crate::timers::Class;
 use crate::topology::{Components, Topology};
-use crate::transport::{Frame, TransportSpec};
+use crate::transport::Frame;
 use spinewise_policy::{FlowKey, Span, hash};
 use std::collections::BTreeMap;
 
@@ -125,7 +125,7 @@ impl Net {
             charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
-                && !matches!(spec.transport, TransportSpec::Rdma(_)),
+                && !spec.transport.takes_turns(),
             keeps_control: commit_at_start || spec.run.follow != Follow::Nothing,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: commit_at_start

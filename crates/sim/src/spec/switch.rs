@@ -41,7 +41,7 @@ keys! {
         device_queue_packets: u32, Kind::Integer { min: 0, max: MOST_PACKETS }, Default::Preset;
         /// What a host's NIC does: take segments from its flows, one at a time, as its line is free, or queue what
         /// transports give it as soon as their windows allow, marking and dropping as the ports of switches do. RNICs take
-        /// from their queue pairs in any case.
+        /// from their queue pairs in any case, and so does a NIC whose flows are paced.
         nics: Nics, Kind::Words(Nics::WORDS), Default::Preset;
         /// Does the packet in transmission count as queued?
         queue_counts: QueueCounts, Kind::Words(QueueCounts::WORDS), Default::Preset;

@@ -136,6 +136,10 @@ keys! {
         /// Tick of the hosts' clock: a retransmission timeout expires late by up to this, drawn anew from the seed for each;
         /// 0 = on time.
         rto_tick_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Does a window leave spread over the round trip, not at once: at the rate window / smoothed round trip, doubled in
+        /// slow start and times 1.2 afterwards, as Linux paces? Some congestion controls pace in any case. Hosts' NICs then
+        /// take from their flows as RNICs do (switch.nics). Not with kind = "mptcp".
+        pacing: bool, Kind::Bool, Default::Bool(false);
         /// Acknowledge at least every n-th segment; 1 acknowledges each (RFC 5681 section 4.2).
         delayed_ack_segments: u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
         /// Longest time an acknowledgement is held back.
@@ -367,6 +371,10 @@ fn check_mptcp(reader: &Reader<'_>, keys: &TransportKeys) -> Result<(), SpecErro
         let allowed = format!("1 with transport.kind = \"{kind}\"; further subflows go with kind = \"mptcp\"");
         return Err(reader.refuse("subflows", allowed));
     }
+    if mptcp && keys.pacing {
+        let why = "which of its subflows sends next would depend on when each may";
+        return Err(reader.refuse("pacing", format!("false with transport.kind = \"mptcp\": {why}")));
+    }
     if mptcp && keys.resequencing != Resequencing::Off {
         let why = "what is held back below TCP goes on without its options, and MPTCP's say where data belongs";
         return Err(reader.refuse("resequencing", format!("\"off\" with transport.kind = \"mptcp\": {why}")));
@@ -461,6 +469,7 @@ fn read_tcp(
         max_rto: keys.max_rto_us,
         rto_granularity: keys.rto_granularity_us,
         rto_tick: keys.rto_tick_us,
+        pacing: keys.pacing,
         dice: 0,
         delayed_ack: keys.delayed_ack_segments,
         delayed_ack_timeout: keys.delayed_ack_timeout_us,

@@ -63,6 +63,8 @@ pub struct TcpConfig {
     pub rto_tick: Span,
     /// By what that is drawn.
     pub dice: u64,
+    /// A window leaves over a round trip, not at once.
+    pub pacing: bool,
     /// Acknowledge at least every n-th segment; 0 and 1 acknowledge each.
     pub delayed_ack: u32,
     /// Longest time an acknowledgement is held back.
@@ -128,6 +130,7 @@ impl TcpConfig {
             rto_granularity: Span::ZERO,
             rto_tick: Span::ZERO,
             dice: 0,
+            pacing: false,
             delayed_ack: 1,
             delayed_ack_timeout: Span::from_ms(1),
             dupack_threshold: 3,
@@ -154,6 +157,12 @@ impl TcpConfig {
     #[inline]
     pub fn ecn(&self) -> bool {
         self.marks() != Marks::Unheard
+    }
+
+    /// Whether packets keep apart. Those of MPTCP never do.
+    #[inline]
+    pub fn paces(&self) -> bool {
+        (self.pacing || self.kind.paces()) && !self.mptcp()
     }
 
     /// Whether connections are MPTCP's.

@@ -13,7 +13,8 @@
 //! | the retransmission timer expires | [`Controller::on_timeout`] |
 //! | the window was cut for whatever reason | [`Controller::restart`] |
 //! | the loss was none | [`Controller::undo`] |
-//! | a packet leaves | [`Controller::on_send`] |
+//! | a packet has left: when may the next of the window? | [`Controller::gap`] |
+//! | a packet of a queue pair leaves | [`Controller::on_send`] |
 //!
 //! A family is what one transport can be driven by: windows drive TCP, rates drive queue pairs. Each controller is one
 //! file with its keys and one line below. Of a family the registry makes `Kind` (which one, by name), `Settings` (the
@@ -90,6 +91,9 @@ pub trait Controller: Clone + std::fmt::Debug {
     /// Its parameters.
     type Config;
 
+    /// Do its packets keep a gap ([`Self::gap`])?
+    const PACES: bool = false;
+
     /// At the start of a flow.
     fn new(config: &Self::Config, start: &Start) -> Self;
 
@@ -125,7 +129,12 @@ pub trait Controller: Clone + std::fmt::Debug {
     /// The window grows as one of `window` bytes would, if that is larger (RFC 6356).
     fn couple(&mut self, _window: u64) {}
 
-    /// A packet of `wire` bytes leaves at `now`. Returns the rate that paces it, bits per second.
+    /// The least time between two packets of a window, asked of those that pace.
+    fn gap(&self, _: &Self::Config) -> Span {
+        Span::ZERO
+    }
+
+    /// A packet of `wire` bytes of a queue pair leaves at `now`. Returns the rate that paces it, bits per second.
     fn on_send(&mut self, _: &Self::Config, _now: Time, _wire: u32) -> u64 {
         u64::MAX
     }
@@ -157,6 +166,11 @@ macro_rules! controllers {
                 /// What people read of it.
                 pub const fn about(self) -> &'static About {
                     match self { $( Kind::$variant => $about, )+ }
+                }
+
+                /// [`Controller::PACES`].
+                pub const fn paces(self) -> bool {
+                    match self { $( Kind::$variant => <$type as Controller>::PACES, )+ }
                 }
 
                 /// Its own keys.
@@ -264,6 +278,11 @@ macro_rules! controllers {
                 /// See [`Controller::couple`].
                 pub fn couple(&mut self, window: u64) {
                     match self { $( Control::$variant(control) => control.couple(window), )+ }
+                }
+
+                /// See [`Controller::gap`].
+                pub fn gap(&self, settings: &Settings) -> Span {
+                    match self { $( Control::$variant(control) => control.gap(&settings.$name), )+ }
                 }
 
                 /// See [`Controller::on_send`].

@@ -19,6 +19,7 @@
 //! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, Reno and NewReno recovery, timeouts |
 //! | `tcp/sack.rs` | [`SackSender`]: the same with selective acknowledgements, RFC 6675 or RACK-TLP |
 //! | `sack.rs` | [`Sack`]: the option of an acknowledgement |
+//! | `pacing.rs` | [`pacing::PacedStream`]: the layer that keeps a sender's packets apart |
 //! | `congestion.rs` | the contract of congestion control, and the registry of controllers: one file each in `congestion/` |
 //! | `resequencer.rs` | [`Resequencer`]: holds data back below TCP until what it has overtaken has come |
 //! | `rtt.rs` | the round-trip estimate and the retransmission timeout |
@@ -41,6 +42,7 @@ pub mod mptcp;
 pub mod one_path;
 pub mod opening;
 pub mod options;
+pub mod pacing;
 pub mod rdma;
 mod reassembly;
 pub mod receiver;
@@ -93,6 +95,14 @@ impl Frame {
 }
 
 impl TransportSpec {
+    /// Do its flows take turns at the NIC, which asks when each may send?
+    pub fn takes_turns(&self) -> bool {
+        match self {
+            TransportSpec::Tcp(tcp) => tcp.paces(),
+            TransportSpec::Rdma(_) => true,
+        }
+    }
+
     /// Its packets.
     pub const fn frame(&self) -> Frame {
         match self {

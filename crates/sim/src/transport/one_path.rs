@@ -4,6 +4,7 @@ use super::Frame;
 use super::config::TcpConfig;
 use super::contract::{Answer, Arrival, Facts, Order, Protocol, Received, Receiver, Sender, Told, Transport};
 use super::opening::Opened;
+use super::pacing::PacedStream;
 use super::receiver::TcpReceiver;
 use super::resequencer::Rules;
 use super::sack::Sack;
@@ -39,6 +40,12 @@ where
     }
 }
 
+/// [`Plain`], its packets kept apart.
+pub type PacedPlain = OnePath<PacedStream<TcpSender>, TcpReceiver>;
+
+/// [`Selective`], its packets kept apart.
+pub type PacedSelective = OnePath<PacedStream<SackSender>, Telling>;
+
 /// What all kinds of TCP have in common.
 pub(super) fn facts(config: &TcpConfig) -> Facts {
     let options = config.options();
@@ -48,7 +55,7 @@ pub(super) fn facts(config: &TcpConfig) -> Facts {
             header: config.header + options.data,
             ack_bytes: config.ack_bytes + options.ack,
         },
-        order: Order::Round,
+        order: if config.paces() { Order::Turns } else { Order::Round },
         protocol: Protocol::Tcp,
         opens: config.handshake,
         closing: config.fin.then_some(config.ack_bytes as u16),

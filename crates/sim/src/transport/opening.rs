@@ -224,11 +224,11 @@ impl<S: Stream> Sender for Opened<S> {
 
     #[inline(always)]
     fn may_send_from(&self, config: &TcpConfig) -> Time {
-        let may = match self {
-            Opened::Opening { opening, .. } => opening.may_send(),
-            Opened::Open(stream) => stream.can_send(config),
-        };
-        if may { Time::ZERO } else { Time::NEVER }
+        match self {
+            Opened::Opening { opening, .. } if opening.may_send() => Time::ZERO,
+            Opened::Opening { .. } => Time::NEVER,
+            Opened::Open(stream) => stream.may_send_from(config),
+        }
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use super::contract::{Answer, Arrival, Counts, Facts, Outgoing, Received, Start, Told};
 use super::ends::{EndsOf, Expired, Heard, Lane};
 use super::mptcp::Multipath;
-use super::one_path::{Plain, Selective};
+use super::one_path::{PacedPlain, PacedSelective, Plain, Selective};
 use super::rdma::QueuePair;
 use super::resequencer::Tally;
 use super::tcp::TcpSender;
@@ -16,6 +16,8 @@ macro_rules! each_transport {
         $callback! {
             Plain: Plain,
             Selective: Selective,
+            PacedPlain: PacedPlain,
+            PacedSelective: PacedSelective,
             QueuePair: QueuePair,
             Multipath: Multipath<TcpSender>,
             SelectiveMultipath: Multipath<SackSender>,
@@ -29,11 +31,13 @@ impl Ends {
         match transport {
             TransportSpec::Tcp(config) => {
                 let config = TcpConfig { dice: hash::mix2(seed, hash::name("ticks")), ..config.clone() };
-                match (config.mptcp(), config.recovery.has_sack()) {
-                    (false, false) => Ends::Plain(EndsOf::new(config, flows, paths)),
-                    (false, true) => Ends::Selective(EndsOf::new(config, flows, paths)),
-                    (true, false) => Ends::Multipath(EndsOf::new(config, flows, paths)),
-                    (true, true) => Ends::SelectiveMultipath(EndsOf::new(config, flows, paths)),
+                match (config.mptcp(), config.recovery.has_sack(), config.paces()) {
+                    (false, false, false) => Ends::Plain(EndsOf::new(config, flows, paths)),
+                    (false, true, false) => Ends::Selective(EndsOf::new(config, flows, paths)),
+                    (false, false, true) => Ends::PacedPlain(EndsOf::new(config, flows, paths)),
+                    (false, true, true) => Ends::PacedSelective(EndsOf::new(config, flows, paths)),
+                    (true, false, _) => Ends::Multipath(EndsOf::new(config, flows, paths)),
+                    (true, true, _) => Ends::SelectiveMultipath(EndsOf::new(config, flows, paths)),
                 }
             }
             TransportSpec::Rdma(config) => Ends::QueuePair(EndsOf::new(config.clone(), flows, paths)),

@@ -20,6 +20,12 @@ pub trait Stream: Sized {
     /// Whether [`Self::next_segment`] may be called.
     fn can_send(&self, config: &TcpConfig) -> bool;
 
+    /// From when on it may; [`Time::NEVER`] if it has nothing that may go.
+    #[inline(always)]
+    fn may_send_from(&self, config: &TcpConfig) -> Time {
+        if self.can_send(config) { Time::ZERO } else { Time::NEVER }
+    }
+
     /// Whether what it would give has been sent before.
     fn repeats(&self) -> bool;
 

@@ -305,6 +305,11 @@ impl TcpSender {
         !self.in_recovery && self.window.cwnd >= self.window.ssthresh
     }
 
+    /// The least time between two packets that the congestion control asks for.
+    pub fn gap(&self, config: &TcpConfig) -> Span {
+        self.control.gap(&config.control)
+    }
+
     /// One past the last byte ever sent.
     pub fn sent(&self) -> u64 {
         self.snd_max

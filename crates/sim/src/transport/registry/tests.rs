@@ -204,6 +204,7 @@ fn transports() -> Vec<TransportSpec> {
                 let subflows = if kind == window::Kind::Mptcp { 3 } else { 1 };
                 let syn_timeout = Span::from_ms(3);
                 let tcp = TcpConfig { kind, recovery, handshake, subflows, syn_timeout, ..TcpConfig::datacenter() };
+                all.push(TransportSpec::Tcp(TcpConfig { pacing: true, ..tcp.clone() }));
                 all.push(TransportSpec::Tcp(TcpConfig { delayed_ack: 1 + u32::from(handshake), ..tcp }));
             }
         }
