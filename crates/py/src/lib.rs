@@ -20,7 +20,7 @@ use spinewise_sim::engine::Sim;
 use spinewise_sim::estimate::Estimate;
 use spinewise_sim::outcome::{BLOCK_COLUMNS, PACKET_COLUMNS, Packets};
 use spinewise_sim::outcome::{COLLECTIVE_COLUMNS, Column, FLOW_COLUMNS, Outcome, SERIES_COLUMNS, Values};
-use spinewise_sim::setup::{Failure, Tuning, simulate};
+use spinewise_sim::setup::{Failure, Setup, Tuning, simulate};
 use spinewise_sim::spec::{self, EngineKind, Spec, Warning};
 use spinewise_sim::trace::{self, CHOICE_COLUMNS, HOP_COLUMNS, Trace};
 use spinewise_sim::warden::Warden;
@@ -204,7 +204,8 @@ fn validate(
 /// See [`validate`].
 fn first_moments(spec: &Spec, tuning: Tuning, long: Duration, looks: &mut Looks) -> Result<Value, Failure> {
     let began = now();
-    let (mut sim, _) = Sim::build(spec, tuning, &Warden::new(&mut |at| looks.look(at)))?;
+    let Setup { net, start, .. } = Setup::build(spec, tuning, &Warden::new(&mut |at| looks.look(at)))?;
+    let mut sim = Sim::new(&net, start);
     let set_up = began.elapsed();
     let estimate = Estimate::of(spec, &sim);
     let began = now();
@@ -222,7 +223,7 @@ fn first_moments(spec: &Spec, tuning: Tuning, long: Duration, looks: &mut Looks)
         "measured": {
             "setup_s": set_up.as_secs_f64(),
             "run_s": began.elapsed().as_secs_f64(),
-            "packet_hops": sim.wires.hops,
+            "packet_hops": sim.world.wires.hops,
             "simulated_ps": looks.at,
             "ended": ended,
         },

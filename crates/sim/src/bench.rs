@@ -8,7 +8,7 @@ mod decisions;
 
 use crate::packet::Packet;
 use crate::ring::Ring;
-use crate::setup::{Tuning, simulate};
+use crate::setup::{Setup, Tuning, simulate};
 use crate::spec::resolve;
 use serde_json::{Value, json};
 use spinewise_policy::Rng;
@@ -252,7 +252,9 @@ fn idle_host_bytes(case: &Case) -> u64 {
     spec["traffic"] = json!([{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1, "start_ns": 0}]}]);
     let spec = resolve(&spec).unwrap_or_else(|error| panic!("the bench's own spec is refused: {error}"));
     let before = memory_kb("VmRSS:");
-    let sim = crate::engine::Sim::new(&spec, Tuning::default());
+    let Setup { net, start, .. } = Setup::new(&spec, Tuning::default())
+        .unwrap_or_else(|error| panic!("the bench's own spec does not fit: {error}"));
+    let sim = crate::engine::Sim::new(&net, start);
     let after = memory_kb("VmRSS:");
     drop(sim);
     after.saturating_sub(before) * 1024 / u64::from(case.leaves * case.hosts_per_leaf)

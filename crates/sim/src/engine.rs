@@ -12,44 +12,30 @@ pub mod events;
 pub mod planned;
 pub mod windows;
 
-use crate::bank::Bank;
 use crate::deadlock;
-use crate::flows::Flows;
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::line::Line;
-use crate::link::Wires;
-use crate::log::Log;
 use crate::net::Net;
 use crate::operations::News;
 use crate::packet::InHand;
 use crate::samples::{Samples, State};
 use crate::spec::Warning;
-use crate::switch::{self, Switch};
+use crate::switch::Switch;
 use crate::timers::{Class, What};
 use crate::warden::{Interrupted, Progress, Watch};
+use crate::world::World;
 use spinewise_policy::{Span, Time};
 
 /// Everything of a run.
-pub struct Sim {
+pub struct Sim<'n> {
     /// Fixed facts.
-    pub net: Net,
-    /// The links.
-    pub wires: Wires,
+    pub net: &'n Net,
     /// The hosts.
     pub hosts: Vec<Host>,
     /// The switches: leaves, then spines.
     pub switches: Vec<Switch>,
-    /// The scheme at the hosts, if any.
-    pub edge: Option<Bank>,
-    /// The scheme at the switches.
-    pub fabric: Bank,
-    /// The flows.
-    pub flows: Flows,
-    /// The account.
-    pub log: Log,
-    /// For schemes that ask an oracle: free held queues at the port of every host, by the last instant of the grid; empty
-    /// if none asks.
-    pub free_queues: Vec<u16>,
+    /// All they touch.
+    pub world: World<'n>,
     /// What is seen of links at fixed intervals, if it is.
     pub samples: Option<Box<Samples>>,
     /// When and how to stop.
@@ -75,7 +61,7 @@ const WATCH_EVERY: u64 = 4096;
 /// A look at this many nodes costs about as much as an event.
 const NODES_PER_EVENT: u32 = 64;
 
-impl Sim {
+impl Sim<'_> {
     /// Takes the first packet off `link`, which arrives now, with the marks its sender gave it up to now.
     fn take_off(&mut self, link: u32, now: Time) -> InHand {
         let from = self.net.topology.links[link as usize].from;
@@ -83,10 +69,10 @@ impl Sim {
             && self.net.rules.marks_at_dequeue()
         {
             let port = &mut self.switches[switch as usize].ports[usize::from(from.1)];
-            port.settle(now, self.net.rules.of(port), &mut self.wires);
+            port.settle(now, self.net.rules.of(port), &mut self.world.wires);
         }
         let mut hand = InHand::default();
-        self.wires.pop(link, &mut hand);
+        self.world.wires.pop(link, &mut hand);
         hand
     }
 
@@ -101,8 +87,9 @@ impl Sim {
 
     /// An event of `node`.
     #[inline]
-    fn note_event(&mut self, node: u32) {
-        self.log.events += 1;
+    fn note_event(&mut self, node: u32, now: Time) {
+        self.world.now = now;
+        self.world.log.events += 1;
         if let Some(samples) = &mut self.samples {
             samples.touch(node);
         }
@@ -111,21 +98,20 @@ impl Sim {
     /// A packet arrives at `node` by its in-link of number `link`.
     #[inline]
     fn arrive(&mut self, node: u32, link: u32, now: Time, hand: &mut InHand) {
-        self.note_event(node);
+        self.note_event(node, now);
         if node < self.net.topology.hosts {
-            let (host, mut world) = self.host(node);
-            host.arrive(&mut world, now, hand);
+            self.hosts[node as usize].arrive(&mut self.world, hand);
         } else {
             let port = (link - self.net.topology.first_link[node as usize]) as u16;
-            let (switch, mut world) = self.switch(node);
-            switch.arrive(&mut world, now, port, hand);
+            let switch = &mut self.switches[(node - self.net.topology.hosts) as usize];
+            switch.arrive(&mut self.world, port, hand);
         }
     }
 
     /// Brings what hosts have sent without the network to other hosts. Returns these, with when it comes.
     #[cold]
     fn spread_news(&mut self) -> Vec<(u32, Time)> {
-        let news = std::mem::take(&mut self.flows.operations.news);
+        let news = std::mem::take(&mut self.world.flows.operations.news);
         for &News { host, at, operation } in &news {
             self.hosts[host as usize].timers.plan(at, What::Landed(operation));
         }
@@ -134,48 +120,18 @@ impl Sim {
 
     /// What `node` planned is due.
     fn fire(&mut self, node: u32, now: Time, what: What) {
-        self.note_event(node);
+        self.note_event(node, now);
         if node < self.net.topology.hosts {
-            let (host, mut world) = self.host(node);
-            host.fire(&mut world, now, what);
+            self.hosts[node as usize].fire(&mut self.world, what);
         } else {
-            let (switch, mut world) = self.switch(node);
-            switch.fire(&mut world, now, what);
+            self.switches[(node - self.net.topology.hosts) as usize].fire(&mut self.world, what);
         }
     }
 
     /// The NIC of a host is free for data.
     fn pull(&mut self, node: u32, now: Time) {
-        self.note_event(node);
-        let (host, mut world) = self.host(node);
-        host.pull(&mut world, now);
-    }
-
-    /// A host, and the world it touches.
-    #[inline]
-    fn host(&mut self, node: u32) -> (&mut Host, host::World<'_>) {
-        let world = host::World {
-            net: &self.net,
-            wires: &mut self.wires,
-            edge: &mut self.edge,
-            flows: &mut self.flows,
-            log: &mut self.log,
-        };
-        (&mut self.hosts[node as usize], world)
-    }
-
-    /// A switch, and the world it touches.
-    #[inline]
-    fn switch(&mut self, node: u32) -> (&mut Switch, switch::World<'_>) {
-        let world = switch::World {
-            net: &self.net,
-            wires: &mut self.wires,
-            fabric: &mut self.fabric,
-            free_queues: &self.free_queues,
-            flows: &mut self.flows,
-            log: &mut self.log,
-        };
-        (&mut self.switches[(node - self.net.topology.hosts) as usize], world)
+        self.note_event(node, now);
+        self.hosts[node as usize].pull(&mut self.world);
     }
 
     /// When and of which class the next thing is that `node` has planned.
@@ -209,7 +165,7 @@ impl Sim {
     /// An instant of the grid: everything before it has been done. Writes down what the oracle tells.
     #[cold]
     pub(crate) fn publish(&mut self) {
-        for (host, free) in self.free_queues.iter_mut().enumerate() {
+        for (host, free) in self.world.free_queues.iter_mut().enumerate() {
             let home = self.net.topology.home(host as u32);
             let port = &self.switches[home.leaf as usize].ports[usize::from(home.port)];
             *free = port.lanes().map_or(0, |lanes| lanes.free_queues());
@@ -219,20 +175,20 @@ impl Sim {
     /// The first instant after `now` at which the pacing of a queue pair that has data left lets it send, whether or not
     /// its window does.
     fn next_available(&self, host: u32, now: Time) -> Option<Time> {
-        let started = self.hosts[host as usize].started(&self.flows).iter();
-        started.filter_map(|&flow| self.flows.ends.paced_from(flow)).filter(|&at| at > now).min()
+        let started = self.hosts[host as usize].started(&self.world.flows).iter();
+        started.filter_map(|&flow| self.world.flows.ends.paced_from(flow)).filter(|&at| at > now).min()
     }
 
     /// The flow that starts next at a host.
     fn next_flow(&self, host: u32) -> Option<u32> {
         let place = self.hosts[host as usize].next_flow()?;
-        Some(self.flows.by_host[place as usize])
+        Some(self.world.flows.by_host[place as usize])
     }
 
     /// Shall the run go on? It cannot if its series have outgrown the memory.
     #[cold]
     fn may_go_on(&self, now: Time, watch: &mut Watch<'_>) -> Result<(), Interrupted> {
-        if !self.log.full && watch(self.progress(now)) { Ok(()) } else { Err(Interrupted) }
+        if !self.world.log.full && watch(self.progress(now)) { Ok(()) } else { Err(Interrupted) }
     }
 
     /// Everything before `now` has been done: takes the samples that are due by then.
@@ -246,7 +202,7 @@ impl Sim {
     #[cold]
     #[inline(never)]
     fn catch_up_samples(&mut self, now: Time) {
-        let Sim { net, wires, hosts, switches, samples, .. } = self;
+        let Sim { net, world: World { wires, .. }, hosts, switches, samples, .. } = self;
         if let Some(samples) = samples {
             samples.catch_up(now, &State { net, wires, hosts, switches });
         }
@@ -259,7 +215,7 @@ impl Sim {
     }
 
     fn progress(&self, now: Time) -> Progress {
-        Progress { now, packet_hops: self.wires.hops, open: self.flows.open }
+        Progress { now, packet_hops: self.world.wires.hops, open: self.world.flows.open }
     }
 }
 
@@ -295,7 +251,7 @@ impl Grid {
     /// Everything before `now` has been done, and nothing is planned between. Did the run end, and when?
     fn over(&mut self, now: Time, sim: &Sim) -> Option<Time> {
         if now >= self.next {
-            if self.limits.flows_done && sim.flows.all_done() {
+            if self.limits.flows_done && sim.world.flows.all_done() {
                 return Some(self.next.min(self.limits.until));
             }
             if self.may_lock
@@ -318,8 +274,8 @@ impl Grid {
     /// for each other. What does not change between two events is looked at as of the grid's instants between them: so
     /// it makes no difference how often an engine asks.
     fn locked(&mut self, now: Time, sim: &Sim) -> Option<Time> {
-        if sim.log.arrived != self.arrived {
-            self.arrived = sim.log.arrived;
+        if sim.world.log.arrived != self.arrived {
+            self.arrived = sim.world.log.arrived;
             self.quiet_since = self.next;
         }
         let patient = self.after(self.quiet_since + PATIENCE - Span(1));

@@ -43,9 +43,9 @@ pub struct Estimate {
 
 impl Estimate {
     /// Of a run that is set up and has not begun.
-    pub fn of(spec: &Spec, sim: &Sim) -> Estimate {
+    pub fn of(spec: &Spec, sim: &Sim<'_>) -> Estimate {
         let mut fluid = Fluid::new(spec, sim);
-        let flows = &sim.flows;
+        let flows = &sim.world.flows;
         let ends: Vec<Time> = (0u32..).zip(&flows.specs).map(|(number, flow)| fluid.add(number, flow)).collect();
         let latency = closed_loop_latency(spec, sim);
         let done = ends.iter().copied().max().unwrap_or(Time::ZERO) + latency;
@@ -63,12 +63,12 @@ impl Estimate {
     }
 
     /// Adds what a flow sends that is `done` when nothing but full links keeps it.
-    fn count(&mut self, spec: &Spec, sim: &Sim, (number, flow): (u32, &FlowSpec), done: Time) {
+    fn count(&mut self, spec: &Spec, sim: &Sim<'_>, (number, flow): (u32, &FlowSpec), done: Time) {
         let topology = &sim.net.topology;
         let (from, to) = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
         let hops = 2 + topology.hops(from, to);
-        if !sim.flows.is_tcp(number) {
-            let udp = &sim.flows.udp[sim.flows.udp_of[number as usize] as usize];
+        if !sim.world.flows.is_tcp(number) {
+            let udp = &sim.world.flows.udp[sim.world.flows.udp_of[number as usize] as usize];
             let bytes = udp_bytes(udp, Time(self.end));
             let packets = bytes.div_ceil(u64::from(udp.packet_bytes).max(1));
             self.bytes += bytes;
@@ -80,8 +80,8 @@ impl Estimate {
         let (left, whole) = (spec.run.until.0.saturating_sub(flow.start.0), done.0.saturating_sub(flow.start.0).max(1));
         let part = (left as f64 / whole as f64).min(1.0);
         let packets = (flow.size.div_ceil(u64::from(sim.net.frame.mss)).max(1) as f64 * part).ceil() as u64;
-        let acks = packets.div_ceil(u64::from(sim.flows.facts.answers_every));
-        let handshake = if sim.flows.facts.opens { HANDSHAKE } else { 0 };
+        let acks = packets.div_ceil(u64::from(sim.world.flows.facts.answers_every));
+        let handshake = if sim.world.flows.facts.opens { HANDSHAKE } else { 0 };
         self.bytes += flow.size;
         self.packets += packets;
         self.packet_hops += (packets + acks + handshake) * hops;
@@ -103,19 +103,19 @@ impl Estimate {
 }
 
 /// What the engine takes, bytes.
-fn memory(spec: &Spec, sim: &Sim, estimate: &Estimate) -> u64 {
+fn memory(spec: &Spec, sim: &Sim<'_>, estimate: &Estimate) -> u64 {
     // Every flow meets as many links at most, there and back, as the longest path has.
     let links =
         (sim.net.topology.links.len() as u64).min(estimate.flows * 2 * sim.net.topology.nominal_path.len() as u64);
-    let flow = if sim.flows.gates.is_empty() { FLOW_BYTES } else { GATED_FLOW_BYTES };
-    let operations = u64::from(sim.flows.operations.count()) * OPERATION_BYTES;
+    let flow = if sim.world.flows.gates.is_empty() { FLOW_BYTES } else { GATED_FLOW_BYTES };
+    let operations = u64::from(sim.world.flows.operations.count()) * OPERATION_BYTES;
     let flows = estimate.flows * flow + estimate.flow_rows * ROW_BYTES + operations;
     fabric_bytes(&spec.topology) + links * RING + flows + estimate.series_rows.saturating_mul(POINT_BYTES)
 }
 
 /// Links of hosts and of leaves that send what they are given, one flow after the other.
 struct Fluid<'a> {
-    sim: &'a Sim,
+    sim: &'a Sim<'a>,
     /// Until when each is busy: out of hosts, into hosts, out of leaves, into leaves.
     busy: [Vec<Time>; 4],
     /// Bits per second of leaves, up and down.
@@ -124,7 +124,7 @@ struct Fluid<'a> {
 }
 
 impl Fluid<'_> {
-    fn new<'a>(spec: &Spec, sim: &'a Sim) -> Fluid<'a> {
+    fn new<'a>(spec: &Spec, sim: &'a Sim<'_>) -> Fluid<'a> {
         let topology = &sim.net.topology;
         let (_, up, down) = topology.leaf_rates();
         let busy = [topology.hosts, topology.hosts, topology.leaves, topology.leaves];
@@ -140,8 +140,8 @@ impl Fluid<'_> {
     /// Sends a flow after those before it. Returns when it is through.
     fn add(&mut self, number: u32, flow: &FlowSpec) -> Time {
         let topology = &self.sim.net.topology;
-        if !self.sim.flows.is_tcp(number) {
-            let udp = &self.sim.flows.udp[self.sim.flows.udp_of[number as usize] as usize];
+        if !self.sim.world.flows.is_tcp(number) {
+            let udp = &self.sim.world.flows.udp[self.sim.world.flows.udp_of[number as usize] as usize];
             return udp_end(udp).unwrap_or(flow.start);
         }
         let bytes = (flow.size as f64 * self.wire) as u128;
@@ -167,14 +167,14 @@ impl Fluid<'_> {
     /// Slow start, from ten packets on.
     fn round_trips(&self, flow: &FlowSpec) -> Span {
         let packets = flow.size.div_ceil(u64::from(self.sim.net.frame.mss));
-        let starts_slowly = self.sim.flows.facts.starts_slowly;
+        let starts_slowly = self.sim.world.flows.facts.starts_slowly;
         let rounds = if starts_slowly { u64::from((packets / 10 + 1).ilog2()) + 1 } else { 1 };
         self.sim.net.base_rtt * rounds
     }
 }
 
 /// What flows that wait for each other wait for besides full links: answers, and the gaps that are given.
-fn closed_loop_latency(spec: &Spec, sim: &Sim) -> Span {
+fn closed_loop_latency(spec: &Spec, sim: &Sim<'_>) -> Span {
     let rtt = sim.net.base_rtt;
     let of = |traffic: &Traffic| match traffic {
         Traffic::Tcp(Workload::Collective(collective)) => {
@@ -191,7 +191,7 @@ fn closed_loop_latency(spec: &Spec, sim: &Sim) -> Span {
 }
 
 /// Rows that the engine's series get: for links at every interval, for hosts where something was sent or received.
-fn series_rows(spec: &Spec, sim: &Sim, end: Time, ends: &[Time]) -> u64 {
+fn series_rows(spec: &Spec, sim: &Sim<'_>, end: Time, ends: &[Time]) -> u64 {
     let Some(interval) = spec.metrics.series_interval else { return 0 };
     let topology = &sim.net.topology;
     let samples = end.0.saturating_sub(1) / interval.0;
@@ -200,13 +200,13 @@ fn series_rows(spec: &Spec, sim: &Sim, end: Time, ends: &[Time]) -> u64 {
         (lasts / interval.0 + 1).min(samples)
     };
     let mut busy = vec![0u64; 2 * topology.hosts as usize];
-    for (flow, &done) in sim.flows.specs.iter().zip(ends) {
+    for (flow, &done) in sim.world.flows.specs.iter().zip(ends) {
         let rows = active(flow, done);
         for end in [2 * flow.src as usize, 2 * flow.dst as usize + 1] {
             busy[end] = busy[end].saturating_add(rows).min(samples);
         }
     }
-    samples.saturating_mul(log::rows_each_time(&sim.net)).saturating_add(busy.iter().sum())
+    samples.saturating_mul(log::rows_each_time(sim.net)).saturating_add(busy.iter().sum())
 }
 
 /// Bytes that a UDP source sends before `end`.

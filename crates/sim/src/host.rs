@@ -18,42 +18,23 @@ use crate::faults::Frail;
 use crate::flows::Flows;
 use crate::line::Line;
 use crate::link::Wires;
-use crate::log::{self, Log};
+use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, RETRANSMIT, SWITCH};
 use crate::port::{AllRules, Counters, Pausing, Port};
 use crate::series::Counted;
+use crate::shell::{Probes, Shell};
 use crate::timers::{Timers, What};
 use crate::transport::contract::{Arrival, Data, Order, Outgoing, Sender};
+use crate::world::World;
 use nic::Nic;
 use scheme::call;
 use spinewise_policy::{Event, Hooks, Kind, Time, Verdict, Way};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use turns::Turns;
-
-/// What a host touches besides itself.
-pub struct World<'a> {
-    /// Fixed facts.
-    pub net: &'a Net,
-    /// The links.
-    pub wires: &'a mut Wires,
-    /// The scheme at the hosts, if any.
-    pub edge: &'a mut Option<Bank>,
-    /// The flows that start or end here.
-    pub flows: &'a mut Flows,
-    /// The account.
-    pub log: &'a mut Log,
-}
 
 /// Data priorities.
 const PRIORITIES: usize = 7;
-
-/// A probe that has not been answered.
-#[derive(Clone, Copy, Debug)]
-struct Probing {
-    peer: u32,
-    way: Way,
-}
 
 /// What a host counts for the series, since the last sample.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,8 +60,7 @@ pub struct Host {
     pub timers: Timers,
     next_flow: u32,
     last_flow: u32,
-    probes: BTreeMap<u32, Probing>,
-    next_probe: u32,
+    probes: Probes,
     /// Probes that wait to be pulled: where data can be paused, they go by its rules.
     parked: VecDeque<Packet>,
     tally: Tally,
@@ -128,8 +108,7 @@ impl Host {
             timers,
             next_flow,
             last_flow,
-            probes: BTreeMap::new(),
-            next_probe: 0,
+            probes: Probes::default(),
             parked: VecDeque::new(),
             tally: Tally::default(),
             before: Counted::default(),
@@ -181,67 +160,67 @@ impl Host {
 
     /// A NIC that queues takes all that the transport gives now.
     #[cold]
-    fn push(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    fn push(&mut self, w: &mut World<'_>, flow: u32) {
         while w.flows.stays(flow) {
-            self.send_data(w, now, flow);
+            self.send_data(w, flow);
         }
     }
 
     /// A flow may send: it joins the round, and the NIC pulls if it is free.
-    fn ready(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    fn ready(&mut self, w: &mut World<'_>, flow: u32) {
         match w.flows.facts.order {
-            Order::Turns => self.join_turns(w, now, flow),
-            Order::Round if self.nic.queue.is_some() => self.push(w, now, flow),
+            Order::Turns => self.join_turns(w, flow),
+            Order::Round if self.nic.queue.is_some() => self.push(w, flow),
             Order::Round => {
                 if w.flows.enqueue(flow) {
                     self.round.push_back(flow);
-                    self.set_going(w, now);
+                    self.set_going(w);
                 }
             }
         }
     }
 
     /// Lets the NIC pull, now or as soon as it is free.
-    fn set_going(&mut self, w: &mut World<'_>, now: Time) {
-        if now > self.nic.pulled_until || (now == self.nic.pulled_until && !w.net.habits.nic_ties_wait) {
-            self.pull(w, now);
+    fn set_going(&mut self, w: &mut World<'_>) {
+        if w.now > self.nic.pulled_until || (w.now == self.nic.pulled_until && !w.net.habits.nic_ties_wait) {
+            self.pull(w);
         } else {
             self.wake = self.nic.pulled_until;
         }
     }
 
     /// The NIC is free for data: builds and sends one packet.
-    pub fn pull(&mut self, w: &mut World<'_>, now: Time) {
+    pub fn pull(&mut self, w: &mut World<'_>) {
         self.wake = Time::NEVER;
-        if !self.parked.is_empty() && self.send_probe(w, now) {
+        if !self.parked.is_empty() && self.send_probe(w) {
             return;
         }
         let probe = self.wake;
         match w.flows.facts.order {
-            Order::Turns => self.take_turn(w, now),
-            Order::Round => self.take_round(w, now),
+            Order::Turns => self.take_turn(w),
+            Order::Round => self.take_round(w),
         }
         if !self.parked.is_empty() {
             let sending = self.nic.pulled_until;
-            self.wake = if sending > now { sending } else { self.wake.min(probe) };
+            self.wake = if sending > w.now { sending } else { self.wake.min(probe) };
         }
     }
 
     /// Sends a packet of the next flow in the round.
     #[inline]
-    fn take_round(&mut self, w: &mut World<'_>, now: Time) {
+    fn take_round(&mut self, w: &mut World<'_>) {
         let mut passed = 0;
         while passed < self.round.len()
             && let Some(flow) = self.round.pop_front()
         {
-            if self.nic.paused && self.pass_over(w, now, flow) {
+            if self.nic.paused && self.pass_over(w, flow) {
                 passed += 1;
                 continue;
             }
             if !w.flows.stays(flow) {
                 continue;
             }
-            self.send_data(w, now, flow);
+            self.send_data(w, flow);
             self.nic.pulled_until = self.nic.line.free_at();
             if w.flows.stays(flow) {
                 self.round.push_back(flow);
@@ -260,15 +239,15 @@ impl Host {
 
     /// Sends the first probe that waits, if its priority is not paused. Has it?
     #[cold]
-    fn send_probe(&mut self, w: &mut World<'_>, now: Time) -> bool {
+    fn send_probe(&mut self, w: &mut World<'_>) -> bool {
         let Some(&probe) = self.parked.front() else { return false };
         let pausing = self.pausing(probe.priority());
-        if pausing.is_on(now) {
+        if pausing.is_on(w.now) {
             self.wake = pausing.until();
             return false;
         }
         self.parked.pop_front();
-        self.commit(w, now, probe.into());
+        self.commit(w, probe.into());
         self.nic.pulled_until = self.nic.line.free_at();
         self.wake = self.nic.pulled_until;
         true
@@ -276,26 +255,26 @@ impl Host {
 
     /// A flow whose priority is paused goes to the end of the round. Is it one?
     #[cold]
-    fn pass_over(&mut self, w: &World<'_>, now: Time, flow: u32) -> bool {
+    fn pass_over(&mut self, w: &World<'_>, flow: u32) -> bool {
         let pausing = self.pausing(w.flows.specs[flow as usize].priority);
-        if pausing.is_on(now) {
+        if pausing.is_on(w.now) {
             self.round.push_back(flow);
             self.wake = self.wake.min(pausing.until());
         }
-        pausing.is_on(now)
+        pausing.is_on(w.now)
     }
 
     #[inline(always)]
-    fn send_data(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
-        match w.flows.ends.next(now, flow) {
+    fn send_data(&mut self, w: &mut World<'_>, flow: u32) {
+        match w.flows.ends.next(w.now, flow) {
             Some((Outgoing::Data(data), timer)) => {
                 let spec = &w.flows.specs[flow as usize];
                 let (ends, priority) = ((self.id, spec.dst), spec.priority);
-                self.send(w, now, || data_packet(ends, flow, priority, &data));
+                self.send(w, || data_packet(ends, flow, priority, &data));
                 self.has_sent(w, (flow, timer));
             }
-            Some((other, timer)) => self.send_otherwise(w, now, flow, (other, timer)),
-            None => self.send_udp(w, now, flow),
+            Some((other, timer)) => self.send_otherwise(w, flow, (other, timer)),
+            None => self.send_udp(w, flow),
         }
     }
 
@@ -310,28 +289,28 @@ impl Host {
 
     /// A flow sends on one of several paths, or opens its connection.
     #[cold]
-    fn send_otherwise(&mut self, w: &mut World<'_>, now: Time, flow: u32, (what, timer): (Outgoing, Time)) {
+    fn send_otherwise(&mut self, w: &mut World<'_>, flow: u32, (what, timer): (Outgoing, Time)) {
         let spec = &w.flows.specs[flow as usize];
         let (ends, priority) = ((self.id, spec.dst), spec.priority);
         let number_of = |w: &World<'_>, path: usize| w.flows.number(flow, path);
         match what {
             Outgoing::Data(data) => {
                 let packet = data_packet(ends, flow, priority, &data);
-                self.send_tagged(w, now, packet.into());
+                self.send_tagged(w, packet.into());
                 self.has_sent(w, (flow, timer));
             }
             Outgoing::OnPath(path, data, option) => {
                 let number = number_of(w, path);
                 let packet = data_packet(ends, number, priority, &data);
-                self.send_tagged(w, now, InHand::with_body(packet, option));
+                self.send_tagged(w, InHand::with_body(packet, option));
                 self.has_sent(w, (number, timer));
             }
             Outgoing::Greeting { path, wire, flags, follows } => {
                 let number = number_of(w, path);
-                self.greet(w, now, number, (0, wire, flags));
+                self.greet(w, number, (0, wire, flags));
                 self.plan_timer(number, timer);
-                if follows && let Some(next) = w.flows.ends.next(now, flow) {
-                    self.send_otherwise(w, now, flow, next);
+                if follows && let Some(next) = w.flows.ends.next(w.now, flow) {
+                    self.send_otherwise(w, flow, next);
                 }
             }
         }
@@ -339,22 +318,22 @@ impl Host {
 
     /// A UDP flow sends.
     #[cold]
-    fn send_udp(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    fn send_udp(&mut self, w: &mut World<'_>, flow: u32) {
         let Some((udp, config)) = w.flows.udp(flow) else { return };
-        let Some(Outgoing::Data(data)) = udp.machine.next(config, now) else { return };
+        let Some(Outgoing::Data(data)) = udp.machine.next(config, w.now) else { return };
         // Only now: the last packets may have waited for others at the NIC.
         let sent_in_full = udp.machine.is_sent();
         let spec = &w.flows.specs[flow as usize];
         let packet = data_packet((self.id, spec.dst), flow, spec.priority, &data);
-        self.send_tagged(w, now, packet.into());
+        self.send_tagged(w, packet.into());
         self.has_sent(w, (flow, Time::NEVER));
         if sent_in_full {
-            self.sent_in_full(w, now, flow);
+            self.sent_in_full(w, flow);
         }
     }
 
     /// Lets the host's scheme tag a packet that leaves the rack.
-    fn choose(&mut self, w: &mut World<'_>, now: Time, packet: &mut Packet) {
+    fn choose(&mut self, w: &mut World<'_>, packet: &mut Packet) {
         let Some(edge) = w.edge.as_mut() else { return };
         if packet.dst & SWITCH != 0 || w.net.same_rack(self.id, packet.dst) {
             return;
@@ -365,10 +344,10 @@ impl Host {
         let hooks = edge.hooks();
         if packet.is(RETRANSMIT) && packet.kind == Kind::Data && hooks.has(Hooks::LOSS) {
             let way = w.flows.lane(packet.flow).map_or(Way::ANY, |lane| lane.way_of(packet.seq));
-            self.tell(w, now, packet.dst, way, Some(packet.key()), Event::Retransmit);
+            self.tell(w, packet.dst, (way, Some(packet.key())), Event::Retransmit);
         }
         let Some(edge) = w.edge.as_mut() else { return };
-        let call = call(w.net, self.id, now, packet.dst, edge);
+        let call = call(w.net, self.id, w.now, packet.dst, edge);
         let (way, header) = match &mut w.log.recorder {
             None if edge.is_guest() => edge.pick_any(call, packet, (&w.net.hashing, 0)),
             None => edge.pick(call, packet, (&w.net.hashing, 0)),
@@ -389,9 +368,9 @@ impl Host {
     }
 
     /// A packet arrived.
-    pub fn arrive(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
+    pub fn arrive(&mut self, w: &mut World<'_>, hand: &mut InHand) {
         if let Some(frail) = &mut self.frail
-            && frail.loses(0, now, hand, w.wires)
+            && frail.loses(0, w.now, hand, &mut w.wires)
         {
             let packet = &hand.packet;
             w.log.lost.add(packet.wire);
@@ -406,7 +385,7 @@ impl Host {
             && packet.src & SWITCH == 0
             && !w.net.same_rack(self.id, packet.src)
         {
-            let call = call(w.net, self.id, now, packet.src, edge);
+            let call = call(w.net, self.id, w.now, packet.src, edge);
             let view = packet.view(&w.net.hashing, 0, 0);
             let verdict = edge.ingress(call, &view, &mut packet.header);
             if verdict == Verdict::Consume {
@@ -414,74 +393,74 @@ impl Host {
                 if packet.of_flow() {
                     w.flows.left(packet.flow);
                 }
-                self.perform(w, now, None);
+                self.perform(w, None);
                 return;
             }
         }
-        self.perform(w, now, Some(packet));
+        self.perform(w, Some(packet));
         w.log.delivered.add(packet.wire);
         match packet.kind {
-            Kind::Data => self.receive_data(w, now, hand),
-            Kind::Ack => self.receive_ack(w, now, hand),
-            Kind::Probe => self.answer(w, now, packet),
-            Kind::ProbeReply => self.probe_reply(w, now, packet),
-            Kind::Pause => self.obey(w, now, packet),
-            Kind::Message => self.receive_message(w, now, packet, hand.body.as_deref().unwrap_or(&[])),
+            Kind::Data => self.receive_data(w, hand),
+            Kind::Ack => self.receive_ack(w, hand),
+            Kind::Probe => self.answer(w, 0, packet),
+            Kind::ProbeReply => self.probe_reply(w, packet),
+            Kind::Pause => self.obey(w, packet),
+            Kind::Message => self.receive_message(w, 0, packet, hand.body.as_deref().unwrap_or(&[])),
         }
     }
 
     /// The leaf asks this host to pause sending data, or lets it go on.
-    fn obey(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
-        let until = Time(now.0.saturating_add(packet.seq));
+    fn obey(&mut self, w: &mut World<'_>, packet: &Packet) {
+        let until = Time(w.now.0.saturating_add(packet.seq));
         let pausing = &mut self.nic.pausing[usize::from(packet.echo).min(PRIORITIES - 1)];
-        pausing.set(now, until, &mut self.nic.pauses);
-        self.nic.paused = self.nic.pausing.iter().any(|pausing| pausing.is_on(now));
-        self.set_going(w, now);
+        pausing.set(w.now, until, &mut self.nic.pauses);
+        self.nic.paused = self.nic.pausing.iter().any(|pausing| pausing.is_on(w.now));
+        self.set_going(w);
     }
 
     /// Something planned is due.
-    pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
+    pub fn fire(&mut self, w: &mut World<'_>, what: What) {
         match what {
             What::TransmitDone(_) | What::LateTransmitDone(_) | What::LinkChange(_) | What::RenewPause(..) => {}
             What::Look => {}
-            What::FlowStart => self.start_flows(w, now),
-            What::Gate(gate) => self.open_gate(w, now, gate),
-            What::Operation(n) => self.operate(w, now, n),
-            What::Landed(n) => self.landed(w, now, n),
-            What::Retransmit(flow) => self.retransmit(w, now, flow),
-            What::DelayedAck(flow) => self.delayed_ack(w, now, flow),
-            What::Resequence(flow) => self.waited(w, now, flow),
-            What::Pace(flow) => self.pace(w, now, flow),
-            What::ProbeLost(probe) => self.probe_lost(w, now, probe),
-            What::Scheme(key) => self.scheme_timer(w, now, key),
-            What::Tick => self.tick(w, now),
-            What::Sample => self.sample(w, now),
+            What::FlowStart => self.start_flows(w),
+            What::Gate(gate) => self.open_gate(w, gate),
+            What::Operation(n) => self.operate(w, n),
+            What::Landed(n) => self.landed(w, n),
+            What::Retransmit(flow) => self.retransmit(w, flow),
+            What::DelayedAck(flow) => self.delayed_ack(w, flow),
+            What::Resequence(flow) => self.waited(w, flow),
+            What::Pace(flow) => self.pace(w, flow),
+            What::ProbeLost(probe) => self.probe_lost(w, probe),
+            What::Scheme(key) => self.scheme_timer(w, key),
+            What::Tick => self.tick(w),
+            What::Sample => self.sample(w),
         }
     }
 
-    fn sample(&mut self, w: &mut World<'_>, now: Time) {
+    fn sample(&mut self, w: &mut World<'_>) {
         let tally = std::mem::take(&mut self.tally);
         for (series, value) in [(2, tally.sent), (3, tally.received), (4, tally.dupack3)] {
             if value > 0 {
-                w.log.point(now, series, self.id, value as f64);
+                w.log.point(w.now, series, self.id, value as f64);
             }
         }
         let Some(interval) = w.net.series_interval else { return };
         let link = self.nic.line.link;
         if w.net.series_links.has(&w.net.topology, link) {
-            let seen = self.seen(w, now);
-            log::write_link(w.log, (w.net, now, interval), link, &mut self.before, seen);
+            let seen = self.seen(w);
+            log::write_link(&mut w.log, (w.net, w.now, interval), link, &mut self.before, seen);
         }
-        self.timers.plan(now + interval, What::Sample);
+        self.timers.plan(w.now + interval, What::Sample);
     }
 
     /// What its NIC has counted, and the bytes that wait there, if it has a queue.
-    fn seen(&mut self, w: &mut World<'_>, now: Time) -> (Counted, Option<u64>) {
+    fn seen(&mut self, w: &mut World<'_>) -> (Counted, Option<u64>) {
         if let Some(queue) = self.nic.queue.as_deref_mut() {
-            let counted = queue.counted(now, w.net.rules.of(queue), w.wires);
-            return (counted, Some(queue.queue(now, true, w.net.rules.of(queue), w.wires).0));
+            let counted = queue.counted(w.now, w.net.rules.of(queue), &mut w.wires);
+            return (counted, Some(queue.queue(w.now, true, w.net.rules.of(queue), &w.wires).0));
         }
-        (Counted { busy: self.nic.line.busy_by(now), paused: self.paused_by(now).0, ..Counted::default() }, None)
+        (Counted { busy: self.nic.line.busy_by(w.now), paused: self.paused_by(w.now).0, ..Counted::default() }, None)
     }
 }
 

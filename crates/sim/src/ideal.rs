@@ -13,25 +13,25 @@ use crate::warden::GoOn;
 use bound::{Bounds, Data};
 
 /// That time for each flow: see the column `ideal_fct_ps`; 0 for those left off.
-pub fn of_flows(sim: &Sim, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64> {
+pub fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64> {
     let topology = &sim.net.topology;
     let mut best = BestPaths::default();
     let mut bounds = Bounds::new(topology, sim.net.clock);
-    let flows = sim.flows.specs.iter().enumerate();
+    let flows = sim.world.flows.specs.iter().enumerate();
     flows
         .map(|(number, flow)| {
             if flow.size == 0 || !go_on() {
                 return 0;
             }
-            let is_tcp = sim.flows.is_tcp(number as u32);
+            let is_tcp = sim.world.flows.is_tcp(number as u32);
             let (payload, header) = if is_tcp {
                 (u64::from(sim.net.frame.mss), u64::from(sim.net.frame.header))
             } else {
-                (u64::from(sim.flows.udp[sim.flows.udp_of[number] as usize].packet_bytes), 0)
+                (u64::from(sim.world.flows.udp[sim.world.flows.udp_of[number] as usize].packet_bytes), 0)
             };
             match ideal {
                 Ideal::Bound => {
-                    let patience = if is_tcp { sim.flows.facts.patience.0 } else { u64::MAX };
+                    let patience = if is_tcp { sim.world.flows.facts.patience.0 } else { u64::MAX };
                     bounds.of(flow.src, flow.dst, &Data::new(flow.size, payload, header), patience)
                 }
                 Ideal::BestPath => {

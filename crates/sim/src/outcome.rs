@@ -59,21 +59,21 @@ pub struct Outcome {
 impl Outcome {
     /// Closes the account of a run that stopped at `stop`, while it may go on: what is left off is not whole.
     pub fn close(spec: &Spec, mut sim: Sim, stop: Time, loads: Option<Loads>, go_on: GoOn<'_>) -> Outcome {
-        for flow in 0..sim.flows.specs.len() as u32 {
-            sim.flows.keep_account(flow);
+        for flow in 0..sim.world.flows.specs.len() as u32 {
+            sim.world.flows.keep_account(flow);
         }
         debug_assert!(sim.switches.iter().all(Switch::accounts_agree), "a buffer's account");
         let links = links::close(&mut sim, stop);
         let packets = packets::packets(&mut sim, stop);
         sim.warnings.extend(packets.as_ref().and_then(captured_in_part));
-        sim.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
-        let traffic_hash = sim.flows.traffic_hash;
+        sim.world.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
+        let traffic_hash = sim.world.flows.traffic_hash;
         let hash = hash::outcome_hash(&sim, &links, stop);
         let ideal = crate::ideal::of_flows(&sim, spec.metrics.ideal, go_on);
-        let keep = sim.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
+        let keep = sim.world.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
         let mut report = report::report(&sim, &links, stop, loads);
-        if sim.flows.facts.resequences {
-            let Tally { held, timeouts, overflows } = sim.log.resequenced;
+        if sim.world.flows.facts.resequences {
+            let Tally { held, timeouts, overflows } = sim.world.log.resequenced;
             report["counters"]["resequencing"] =
                 json!({"held_packets": held, "timeouts": timeouts, "overflows": overflows});
         }
@@ -86,18 +86,18 @@ impl Outcome {
         }
         let unfinished = operations::warnings(&sim);
         report["warnings"] = spec.warnings.iter().chain(&sim.warnings).chain(&unfinished).map(Warning::json).collect();
-        if !sim.flows.operations.is_empty() {
+        if !sim.world.flows.operations.is_empty() {
             report["operations"] = operations::told(&sim);
         }
         report["outcome_hash"] = json!(format!("{hash:016x}"));
         report["traffic_hash"] = json!(format!("{traffic_hash:016x}"));
-        let Summary { classes, entries, totals } = Summary::of(spec, &sim.flows, &ideal);
+        let Summary { classes, entries, totals } = Summary::of(spec, &sim.world.flows, &ideal);
         (report["classes"], report["entries"], report["totals"]) = (classes, entries, totals);
         let jobs = collectives::jobs(spec, sim.net.topology.hosts);
-        let collectives = collectives::columns_of(&sim.flows, &jobs, spec.metrics.keep_flows_up_to);
+        let collectives = collectives::columns_of(&sim.world.flows, &jobs, spec.metrics.keep_flows_up_to);
         let flows = if keep { flows::columns_of(&sim, &jobs, &ideal, &cut_off) } else { Vec::new() };
-        let series = series::columns_of(&sim.log.points);
-        let (records, specs) = (sim.flows.records, sim.flows.specs);
+        let series = series::columns_of(&sim.world.log.points);
+        let (records, specs) = (sim.world.flows.records, sim.world.flows.specs);
         Outcome { flows, collectives, series, packets, report, hash, records, specs }
     }
 }

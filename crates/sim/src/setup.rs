@@ -16,11 +16,13 @@ use crate::spec::{
     EngineKind, Follow, HashKind, Spec, SpecError, Stop, Traffic, TrafficEntry, Warning, workload_error,
 };
 use crate::switch::Switch;
+use crate::tape::Tape;
 use crate::topology::{Components, Topology};
 use crate::transport::{Ends, Kind, TcpConfig, TransportSpec};
 use crate::warden::{GoOn, Interrupted, Progress, Warden, Watch};
 use crate::workload::load::{Loads, Offered, arrival_interval};
 use crate::workload::{self, FlowSpec, Workload};
+use crate::world::World;
 use spinewise_policy::{Shape, Span, Tier, Time};
 
 pub(crate) mod memory;
@@ -40,15 +42,36 @@ pub struct Tuning {
     pub memory: Option<u64>,
 }
 
-impl Sim {
-    /// Everything a spec describes, at time zero.
+/// Everything a spec describes, at time zero: fixed facts, and what a run changes.
+pub struct Setup {
+    /// Fixed facts.
+    pub net: Net,
+    /// What a run on them begins with.
+    pub start: Start,
+    /// The loads its traffic offers, if it is given by load.
+    pub loads: Option<Loads>,
+}
+
+/// What a run begins with.
+pub struct Start {
+    flows: Flows,
+    edge: Option<Bank>,
+    fabric: Bank,
+    log: Log,
+    limits: Limits,
+    samples: Option<Box<Samples>>,
+    warnings: Vec<Warning>,
+}
+
+impl Setup {
+    /// Everything a spec describes.
     ///
     /// # Errors
     /// When values do not fit each other: an override that selects nothing, leaves that cannot reach each other,
     /// traffic that names what is not there.
-    pub fn new(spec: &Spec, tuning: Tuning) -> Result<(Sim, Option<Loads>), SpecError> {
+    pub fn new(spec: &Spec, tuning: Tuning) -> Result<Setup, SpecError> {
         let mut always = |_: Progress| true;
-        Sim::build(spec, tuning, &Warden::new(&mut always)).map_err(|failure| match failure {
+        Setup::build(spec, tuning, &Warden::new(&mut always)).map_err(|failure| match failure {
             Failure::Spec(error) => error,
             Failure::Interrupted => unreachable!("nobody stops it"),
         })
@@ -57,8 +80,8 @@ impl Sim {
     /// The same while `warden` lets it go on.
     ///
     /// # Errors
-    /// [`Failure`]: as [`Sim::new`]; it takes more memory than there is; or the caller stopped it.
-    pub fn build(spec: &Spec, tuning: Tuning, warden: &Warden<'_>) -> Result<(Sim, Option<Loads>), Failure> {
+    /// [`Failure`]: as [`Setup::new`]; it takes more memory than there is; or the caller stopped it.
+    pub fn build(spec: &Spec, tuning: Tuning, warden: &Warden<'_>) -> Result<Setup, Failure> {
         let go_on = || warden.goes_on();
         let room = memory::refuse_large_fabric(&spec.topology, tuning.memory.unwrap_or(u64::MAX))?;
         let mut topology = Topology::build(&spec.topology, &go_on)?;
@@ -84,34 +107,40 @@ impl Sim {
         let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
         (net.faults, net.taps) = (faults, taps);
         net.series_links = Recorded::new(&spec.metrics.series_links, &net.topology)?;
-        let (edge, fabric) = seats(spec, &net.topology, tuning.all_hooks);
+        let (edge, mut fabric) = seats(spec, &net.topology, tuning.all_hooks);
         if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {
             net.path_rates = net.topology.path_rates();
         }
         if fabric.layout(0).components {
             net.components = Components::new(net.faults.maps());
         }
-        let numbers = (0..net.topology.hosts).take_while(|_| go_on());
-        let hosts = numbers.map(|host| Host::new(host, &net, &flows, edge.as_ref())).collect();
-        let numbers = (0..net.topology.switches()).take_while(|_| go_on());
-        let switches = numbers.map(|switch| Switch::new(switch, &net, &fabric)).collect();
-        warden.check()?;
-        let wires = Wires::new(net.topology.links.iter().map(|l| l.to.0).collect(), net.topology.nodes() as usize);
+        if spec.run.follow != Follow::Nothing {
+            net.follow(&spec.rules, &flows);
+            fabric.tape = spec.rules.draws.map(|draws| Box::new(Tape::new(draws)));
+        }
         // Traffic that never ends by itself runs to the limit.
         let flows_done = spec.run.stop == Stop::FlowsDone && (flows.open > 0 || flows.specs.is_empty());
         let limits = Limits { flows_done, until: spec.run.until, grid: spec.run.grid };
         let log = Log { most_points: memory::most_points(spec, &flows, &net, room)?, ..Log::default() };
-        let asks = (0..net.topology.switches()).any(|switch| fabric.layout(switch).free_queues);
-        let free_queues = vec![0; if asks { net.topology.hosts as usize } else { 0 }];
         let samples =
             spec.metrics.facts.then(|| Box::new(Samples::new(spec.metrics.sample_interval, &net, spec.run.grid)));
-        let mut sim =
-            Sim { net, wires, hosts, switches, edge, fabric, flows, log, free_queues, samples, limits, warnings };
+        Ok(Setup { net, start: Start { flows, edge, fabric, log, limits, samples, warnings }, loads })
+    }
+}
+
+impl<'n> Sim<'n> {
+    /// A run on these facts, at time zero.
+    pub fn new(net: &'n Net, start: Start) -> Sim<'n> {
+        let Start { flows, edge, fabric, log, limits, samples, warnings } = start;
+        let hosts = (0..net.topology.hosts).map(|host| Host::new(host, net, &flows, edge.as_ref())).collect();
+        let switches = (0..net.topology.switches()).map(|switch| Switch::new(switch, net, &fabric)).collect();
+        let wires = Wires::new(net.topology.links.iter().map(|l| l.to.0).collect(), net.topology.nodes() as usize);
+        let asks = (0..net.topology.switches()).any(|switch| fabric.layout(switch).free_queues);
+        let free_queues = vec![0; if asks { net.topology.hosts as usize } else { 0 }];
+        let world = World { now: Time::ZERO, net, wires, edge, fabric, flows, log, free_queues };
+        let mut sim = Sim { net, hosts, switches, world, samples, limits, warnings };
         sim.publish();
-        if spec.run.follow != Follow::Nothing {
-            sim.follow(&spec.rules);
-        }
-        Ok((sim, loads))
+        sim
     }
 
     /// Runs to the end with the engine of the spec. Returns the instant it stopped at.
@@ -129,7 +158,7 @@ impl Sim {
             EngineKind::Events => true,
             EngineKind::Windows | EngineKind::Auto => lookahead == Span::ZERO,
         };
-        let window = self.flows.operations.least_delay().map_or(window, |least| window.min(least));
+        let window = self.world.flows.operations.least_delay().map_or(window, |least| window.min(least));
         // A window must be short enough for what happens by the clock not to fill it for ever.
         let window = window.min(self.shortest_period().map_or(window, |period| period * MOST_PERIODS));
         if events { events::run(self, watch) } else { windows::run(self, window, watch) }
@@ -141,14 +170,18 @@ impl Sim {
     /// [`Failure`]: the caller stopped the run, or its series outgrew the memory.
     pub fn finish(&mut self, spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Time, Failure> {
         self.run(spec, tuning, watch).map_err(|Interrupted| {
-            if self.log.full { memory::too_many_points(spec, &self.log).into() } else { Failure::Interrupted }
+            if self.world.log.full {
+                memory::too_many_points(spec, &self.world.log).into()
+            } else {
+                Failure::Interrupted
+            }
         })
     }
 
     /// The shortest of the periods at which nodes do something by themselves.
     fn shortest_period(&self) -> Option<Span> {
-        let at_hosts = self.edge.as_ref().map(|edge| edge.layout(0).tick);
-        let at_switches = (0..self.net.topology.switches()).map(|switch| self.fabric.layout(switch).tick);
+        let at_hosts = self.world.edge.as_ref().map(|edge| edge.layout(0).tick);
+        let at_switches = (0..self.net.topology.switches()).map(|switch| self.world.fabric.layout(switch).tick);
         let periods = at_hosts.into_iter().chain(at_switches).chain(self.net.series_interval);
         periods.filter(|&period| period > Span::ZERO).min()
     }
@@ -165,7 +198,8 @@ const MOST_WINDOW: u64 = (1 << 40) - 1;
 /// # Errors
 /// [`Failure`]: the spec does not fit itself, or the caller stopped the run.
 pub fn simulate(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Outcome, Failure> {
-    let (mut sim, loads) = Sim::build(spec, tuning, &Warden::new(watch))?;
+    let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
+    let mut sim = Sim::new(&net, start);
     let stop = sim.finish(spec, tuning, watch)?;
     closed(spec, sim, (stop, loads), watch)
 }
@@ -173,7 +207,7 @@ pub fn simulate(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Outcome
 /// The account of a run, unless the caller stops its closing.
 pub(crate) fn closed(
     spec: &Spec,
-    sim: Sim,
+    sim: Sim<'_>,
     (stop, loads): (Time, Option<Loads>),
     watch: Watch<'_>,
 ) -> Result<Outcome, Failure> {

@@ -9,41 +9,25 @@ mod own_ports;
 mod scheme;
 mod watched;
 
-use crate::bank::{Bank, Call, Fired, NO_PEER};
+use crate::bank::{Bank, NO_PEER};
 use crate::control::plan_ticks;
 use crate::faults::{Frail, Step};
-use crate::flows::Flows;
-use crate::link::Wires;
-use crate::log::{self, Log};
+use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH, Tags};
 use crate::port::{Lanes, Port};
 use crate::series::Counted;
+use crate::shell::{Probes, Shell, take_asked};
 use crate::spec::sizing;
 use crate::timers::{Timers, What};
+use crate::world::World;
 pub use buffer::SharedBuffer;
 use dice::{Dice, Mrg32k3a};
 pub use looks::{Looks, Seen, State};
 use own_ports::OwnPorts;
-use scheme::{discards, take_asked};
-use spinewise_policy::{Change, Event, Hooks, Key, Kind, Peers, Port as PortId, Rng, Tier, Time, Verdict, Way};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// What a switch touches besides itself.
-pub struct World<'a> {
-    /// Fixed facts.
-    pub net: &'a Net,
-    /// The links.
-    pub wires: &'a mut Wires,
-    /// The scheme at the switches.
-    pub fabric: &'a mut Bank,
-    /// For schemes that ask an oracle: see [`spinewise_policy::SwitchView::free_queues`].
-    pub free_queues: &'a [u16],
-    /// The account of packets of flows.
-    pub flows: &'a mut Flows,
-    /// The account.
-    pub log: &'a mut Log,
-}
+use scheme::discards;
+use spinewise_policy::{Change, Hooks, Kind, Peers, Port as PortId, Rng, Tier, Time, Verdict, Way};
+use std::collections::BTreeSet;
 
 /// "It did not come in: it was made here."
 const MADE_HERE: u16 = u16::MAX;
@@ -83,8 +67,7 @@ pub struct Switch {
     dice: Dice,
     /// Its plan.
     pub timers: Timers,
-    probes: BTreeMap<u32, (u32, Way)>,
-    next_probe: u32,
+    probes: Probes,
     /// What its ports had counted at the last sample, if series are kept.
     before: Vec<Counted>,
     /// Whom the scheme keeps peer rows for.
@@ -165,32 +148,31 @@ impl Switch {
             peers: fabric.layout(id).peers,
             ports,
             timers,
-            probes: BTreeMap::new(),
-            next_probe: 0,
+            probes: Probes::default(),
             looks: None,
         }
     }
 
     /// A packet arrived.
     #[inline(always)]
-    pub fn arrive(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
-        if self.frail.is_some() && self.never_comes(w, now, in_port, hand) {
+    pub fn arrive(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
+        if self.frail.is_some() && self.never_comes(w, in_port, hand) {
             return;
         }
-        if hand.packet.ttl > 0 && self.ends_here(w, now, in_port, &mut hand.packet) {
+        if hand.packet.ttl > 0 && self.ends_here(w, in_port, &mut hand.packet) {
             return;
         }
         if hand.packet.dst == self.id | SWITCH {
-            self.deliver(w, now, in_port, hand);
+            self.deliver(w, in_port, hand);
             return;
         }
-        self.forward(w, now, in_port, hand);
+        self.forward(w, in_port, hand);
     }
 
     /// Is a packet that is due lost on its link?
     #[cold]
-    fn never_comes(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &InHand) -> bool {
-        let lost = self.frail.as_deref_mut().is_some_and(|frail| frail.loses(in_port, now, hand, w.wires));
+    fn never_comes(&mut self, w: &mut World<'_>, in_port: u16, hand: &InHand) -> bool {
+        let lost = self.frail.as_deref_mut().is_some_and(|frail| frail.loses(in_port, w.now, hand, &mut w.wires));
         if lost {
             count_lost(w, &hand.packet);
         }
@@ -199,62 +181,61 @@ impl Switch {
 
     /// A packet that counts switches: is it for this one?
     #[cold]
-    fn ends_here(&mut self, w: &mut World<'_>, now: Time, in_port: u16, packet: &mut Packet) -> bool {
+    fn ends_here(&mut self, w: &mut World<'_>, in_port: u16, packet: &mut Packet) -> bool {
         if packet.kind == Kind::Pause {
-            self.obey(w, now, in_port, packet);
+            self.obey(w, in_port, packet);
             return true;
         }
         packet.ttl -= 1;
         let ends = packet.ttl == 0 && packet.kind == Kind::Probe;
         if ends {
-            self.answer(w, now, in_port, packet);
+            w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
+            self.answer(w, in_port, packet);
         }
         ends
     }
 
     /// Sends a packet on towards its destination.
     #[inline(always)]
-    fn forward(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
+    fn forward(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
         let dst = hand.packet.dst;
         if dst & SWITCH != 0 {
-            self.towards_switch(w, now, in_port, hand);
+            self.towards_switch(w, in_port, hand);
             return;
         }
         let home = w.net.topology.home(dst);
         if home.leaf != self.id {
-            self.inner_hop(w, now, in_port, home.leaf, hand);
+            self.inner_hop(w, in_port, home.leaf, hand);
             return;
         }
         let from_fabric = in_port >= self.host_ports && in_port != MADE_HERE;
         if from_fabric && self.hooks.has(Hooks::INGRESS) && !is_unseen(w.net, &hand.packet) {
-            self.leave_fabric(w, now, in_port, home.port, hand);
+            self.leave_fabric(w, in_port, home.port, hand);
         } else {
             strip_header(&mut hand.packet);
-            self.queue(w, now, in_port, home.port, hand);
+            self.queue(w, in_port, home.port, hand);
         }
     }
 
     /// Sends a packet for a switch on: only leaves can be reached.
     #[cold]
-    fn towards_switch(&mut self, w: &mut World<'_>, now: Time, in_port: u16, hand: &mut InHand) {
+    fn towards_switch(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
         let leaf = hand.packet.dst & !SWITCH;
         if leaf < w.net.topology.leaves {
-            self.inner_hop(w, now, in_port, leaf, hand);
+            self.inner_hop(w, in_port, leaf, hand);
         } else {
             self.lose(w, &hand.packet);
         }
     }
 
     /// The last hop of a packet from the fabric, where the scheme has a say.
-    fn leave_fabric(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+    fn leave_fabric(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         let packet = &mut hand.packet;
         let view = packet.view(&w.net.hashing, in_port, out);
-        let verdict = self.ask((w.net, w.wires, w.free_queues), now, packet.src, w.fabric, &[], |fabric, call| {
-            fabric.ingress(call, &view, &mut packet.header)
-        });
-        let asked = take_asked(w);
+        let verdict = self.consult(w, packet.src, |fabric, call| fabric.ingress(call, &view, &mut packet.header));
+        let asked = take_asked::<Switch>(w);
         strip_header(packet);
-        let asked = if w.net.habits.messages_first { self.perform_first(w, now, asked) } else { asked };
+        let asked = if w.net.habits.messages_first { self.perform_first(w, asked) } else { asked };
         match verdict {
             Verdict::Consume => {
                 w.log.consumed.add(packet.wire);
@@ -262,15 +243,15 @@ impl Switch {
                     w.flows.left(packet.flow);
                 }
             }
-            Verdict::Forward => self.queue(w, now, in_port, out, hand),
-            Verdict::Hold(queue) => self.hold(w, now, (in_port, out), queue, hand),
+            Verdict::Forward => self.queue(w, in_port, out, hand),
+            Verdict::Hold(queue) => self.hold(w, (in_port, out), queue, hand),
         }
-        self.perform(w, now, asked);
+        self.perform_later(w, asked);
     }
 
     /// A hop inside the fabric: the scheme chooses among the equal-cost ports.
     #[inline(always)]
-    fn inner_hop(&mut self, w: &mut World<'_>, now: Time, in_port: u16, leaf: u32, hand: &mut InHand) {
+    fn inner_hop(&mut self, w: &mut World<'_>, in_port: u16, leaf: u32, hand: &mut InHand) {
         let candidates = w.net.topology.choices(self.row, leaf);
         let tagged = hand.packet.way != Way::ANY && (w.net.hashing.tags == Tags::Explicit || in_port == MADE_HERE);
         let choice = match candidates {
@@ -286,25 +267,26 @@ impl Switch {
                 view.spread(self.salt, candidates.len() as u32) as usize
             }
             _ => {
-                self.pick(w, now, in_port, candidates, hand);
+                self.pick(w, in_port, candidates, hand);
                 return;
             }
         };
         let choice = if choice < candidates.len() { choice } else { choice % candidates.len() };
-        self.queue_inside(w, now, in_port, candidates[choice], hand);
+        self.queue_inside(w, in_port, candidates[choice], hand);
     }
 
     /// Asks the scheme for the way, and takes it.
     #[inline]
-    fn pick(&mut self, w: &mut World<'_>, now: Time, in_port: u16, candidates: &[u16], hand: &mut InHand) {
+    fn pick(&mut self, w: &mut World<'_>, in_port: u16, candidates: &[u16], hand: &mut InHand) {
         if w.log.recorder.is_some() || w.fabric.is_apart() {
-            self.pick_watched(w, now, in_port, candidates, hand);
+            self.pick_watched(w, in_port, candidates, hand);
             return;
         }
-        let ports = OwnPorts { owner: self, wires: w.wires, now, net: w.net };
-        let call = self.call(w.net, now, hand.packet.dst, &ports, candidates, w.free_queues);
+        // Written out: as a closure of `consult` it is not inlined.
+        let ports = OwnPorts { owner: self, wires: &w.wires, now: w.now, net: w.net };
+        let call = self.call(w.net, w.now, hand.packet.dst, &ports, candidates, &w.free_queues);
         let picked = w.fabric.pick(call, &mut hand.packet, (&w.net.hashing, in_port));
-        self.take(w, now, in_port, candidates, hand, picked);
+        self.take(w, in_port, candidates, hand, picked);
     }
 
     /// Takes the way picked, with a header of `header` bytes.
@@ -312,7 +294,6 @@ impl Switch {
     fn take(
         &mut self,
         w: &mut World<'_>,
-        now: Time,
         in_port: u16,
         candidates: &[u16],
         hand: &mut InHand,
@@ -327,18 +308,18 @@ impl Switch {
         let choice = way.index();
         let choice = if choice < candidates.len() { choice } else { choice % candidates.len() };
         if w.fabric.has_asked() {
-            self.queue_and_perform(w, now, in_port, candidates[choice], hand);
+            self.queue_and_perform(w, in_port, candidates[choice], hand);
         } else {
-            self.queue_inside(w, now, in_port, candidates[choice], hand);
+            self.queue_inside(w, in_port, candidates[choice], hand);
         }
     }
 
     /// Queues a packet and then does what the hook before asked for, so that what is sent or released goes behind it.
     #[cold]
-    fn queue_and_perform(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
-        let asked = take_asked(w);
-        self.queue_inside(w, now, in_port, out, hand);
-        self.perform(w, now, asked);
+    fn queue_and_perform(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
+        let asked = take_asked::<Switch>(w);
+        self.queue_inside(w, in_port, out, hand);
+        self.perform_later(w, asked);
     }
 
     /// The candidate that a path tag names here. Tags name paths as they are when nothing is broken; where the port is
@@ -362,84 +343,84 @@ impl Switch {
 
     /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
     #[inline(always)]
-    fn queue_inside(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+    fn queue_inside(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         if self.just_queues {
-            self.queue(w, now, in_port, out, hand);
+            self.queue(w, in_port, out, hand);
         } else {
-            self.look_and_queue(w, now, in_port, out, hand);
+            self.look_and_queue(w, in_port, out, hand);
         }
     }
 
     /// The same where reroutes are counted, routes may be stale, or the scheme looks at what is queued.
     #[inline(never)]
-    fn look_and_queue(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+    fn look_and_queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         if in_port < self.host_ports && hand.packet.kind == Kind::Data {
             w.flows.leaves_rack(hand.packet.flow, out);
         }
         if w.net.topology.as_wired && self.down.contains(&out) {
             self.lose(w, &hand.packet);
         } else if self.hooks.has(Hooks::EGRESS) && !is_unseen(w.net, &hand.packet) {
-            self.show_and_queue(w, now, in_port, out, hand);
+            self.show_and_queue(w, in_port, out, hand);
         } else {
-            self.queue(w, now, in_port, out, hand);
+            self.queue(w, in_port, out, hand);
         }
     }
 
     /// Queues a packet at a port that leads to a switch, and lets the scheme look at it before.
     #[inline(always)]
-    fn show_and_queue(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+    fn show_and_queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         if self.keeps {
-            let Some(admitted) = self.admit_kept(w, now, (in_port, out), None, &hand.packet) else {
+            let Some(admitted) = self.admit_kept(w, (in_port, out), None, &hand.packet) else {
                 drop_packet(w, &hand.packet);
                 return;
             };
-            self.ask_at_egress(w, now, out, &mut hand.packet);
-            let asked = take_asked(w);
+            self.ask_at_egress(w, out, &mut hand.packet);
+            let asked = take_asked::<Switch>(w);
             if discards(asked.as_ref()) {
-                self.give_up(w, now, out, &hand.packet, admitted);
+                self.give_up(w, out, &hand.packet, admitted);
             } else {
-                self.keep(w, now, out, hand, admitted);
+                self.keep(w, out, hand, admitted);
             }
-            self.perform(w, now, asked);
+            self.perform_later(w, asked);
         } else {
             let port = &mut self.ports[usize::from(out)];
-            let Some(found) = port.admit(now, u32::from(hand.packet.wire), w.net.rules.of(port), w.wires) else {
+            let Some(found) = port.admit(w.now, u32::from(hand.packet.wire), w.net.rules.of(port), &mut w.wires) else {
                 drop_packet(w, &hand.packet);
                 return;
             };
-            self.ask_at_egress(w, now, out, &mut hand.packet);
-            let asked = take_asked(w);
+            self.ask_at_egress(w, out, &mut hand.packet);
+            let asked = take_asked::<Switch>(w);
             let port = &mut self.ports[usize::from(out)];
             if discards(asked.as_ref()) {
                 port.refuse(u32::from(hand.packet.wire));
                 drop_packet(w, &hand.packet);
             } else {
-                port.enqueue(now, hand, found, w.net.rules.of(port), w.wires);
+                port.enqueue(w.now, hand, found, w.net.rules.of(port), &mut w.wires);
             }
-            self.perform(w, now, asked);
+            self.perform_later(w, asked);
         }
     }
 
     /// Shows the scheme a packet that is about to be queued.
     #[inline]
-    fn ask_at_egress(&mut self, w: &mut World<'_>, now: Time, out: u16, packet: &mut Packet) {
+    fn ask_at_egress(&mut self, w: &mut World<'_>, out: u16, packet: &mut Packet) {
         let view = packet.view(&w.net.hashing, 0, out);
-        self.ask((w.net, w.wires, w.free_queues), now, packet.dst, w.fabric, &[], |fabric, call| {
+        self.consult(w, packet.dst, |fabric, call| {
             fabric.egress(call, PortId(out), &view, &mut packet.header);
         });
     }
 
     /// Queues a packet, or drops it.
     #[inline(always)]
-    fn queue(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+    fn queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         if self.keeps {
-            self.queue_kept(w, now, in_port, out, hand);
+            self.queue_kept(w, in_port, out, hand);
             return;
         }
         let port = &mut self.ports[usize::from(out)];
         let rules = w.net.rules.of(port);
-        match port.admit(now, u32::from(hand.packet.wire), rules, w.wires) {
-            Some(found) => port.enqueue(now, hand, found, rules, w.wires),
+        match port.admit(w.now, u32::from(hand.packet.wire), rules, &mut w.wires) {
+            Some(found) => port.enqueue(w.now, hand, found, rules, &mut w.wires),
             None => drop_packet(w, &hand.packet),
         }
     }
@@ -451,9 +432,9 @@ impl Switch {
 
     /// Something planned is due.
     #[inline(always)]
-    pub fn fire(&mut self, w: &mut World<'_>, now: Time, what: What) {
+    pub fn fire(&mut self, w: &mut World<'_>, what: What) {
         if let What::TransmitDone(port) | What::LateTransmitDone(port) = what {
-            self.transmit_done(w, now, port);
+            self.transmit_done(w, port);
             return;
         }
         // Changes of links go before all lines that become free at this instant, timers behind them.
@@ -463,59 +444,34 @@ impl Switch {
             _ => u16::MAX,
         };
         let freed = std::mem::replace(&mut self.freed, freed);
-        self.fire_timer(w, now, what);
+        self.fire_timer(w, what);
         self.freed = freed;
     }
 
     /// Something planned is due, and no line becomes free by it.
     #[inline(never)]
-    fn fire_timer(&mut self, w: &mut World<'_>, now: Time, what: What) {
+    fn fire_timer(&mut self, w: &mut World<'_>, what: What) {
         match what {
             What::LinkChange(number) => match self.changes[number as usize] {
-                Step::Dies => self.lose_all(w, now),
+                Step::Dies => self.lose_all(w),
                 Step::Routes(row) => self.row = row,
                 Step::Map(map) => self.map = map,
                 Step::Down(port) => {
                     self.down.insert(port);
-                    self.tell_link(w, now, port, Change::Down);
+                    self.tell_link(w, port, Change::Down);
                 }
-                Step::Degraded(port) => self.tell_link(w, now, port, Change::Degraded),
+                Step::Degraded(port) => self.tell_link(w, port, Change::Degraded),
                 Step::Up(port) => {
                     self.down.remove(&port);
-                    self.tell_link(w, now, port, Change::Up);
+                    self.tell_link(w, port, Change::Up);
                 }
             },
-            What::RenewPause(port, priority) => self.renew_pause(w, now, (port, priority)),
-            What::Scheme(key) => {
-                let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
-                let fired = self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
-                    fabric.timer(Call { peer, ..call }, key)
-                });
-                match fired {
-                    Fired::Done => {
-                        let asked = take_asked(w);
-                        self.perform(w, now, asked);
-                    }
-                    Fired::Early(at) => self.timers.plan(at, What::Scheme(key)),
-                    Fired::Stale => {}
-                }
-            }
-            What::ProbeLost(probe) => {
-                if let Some((peer, way)) = self.probes.remove(&probe) {
-                    self.tell(w, now, peer, way, Event::ProbeLost);
-                }
-            }
-            What::Tick => {
-                self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
-                    fabric.tick(call)
-                });
-                let period = w.fabric.layout(self.id).tick;
-                let asked = take_asked(w);
-                self.perform(w, now, asked);
-                self.timers.plan(now + period, What::Tick);
-            }
-            What::Sample => self.sample(w, now),
-            What::Look => self.look(w, now),
+            What::RenewPause(port, priority) => self.renew_pause(w, (port, priority)),
+            What::Scheme(key) => self.scheme_timer(w, key),
+            What::ProbeLost(probe) => self.probe_lost(w, probe),
+            What::Tick => self.tick(w),
+            What::Sample => self.sample(w),
+            What::Look => self.look(w),
             What::FlowStart | What::Gate(_) | What::Operation(_) | What::Landed(_) | What::Retransmit(_) => {}
             What::DelayedAck(_) | What::Resequence(_) | What::Pace(_) => {}
             What::TransmitDone(_) | What::LateTransmitDone(_) => {}
@@ -523,33 +479,33 @@ impl Switch {
     }
 
     #[cold]
-    fn look(&mut self, w: &mut World<'_>, now: Time) {
+    fn look(&mut self, w: &mut World<'_>) {
         if let Some(looks) = &mut self.looks {
-            looks.look(now, &self.ports, self.freed > 0, w.net, w.wires, &mut self.timers);
+            looks.look(w.now, &self.ports, self.freed > 0, w.net, &w.wires, &mut self.timers);
         }
     }
 
-    fn tell_link(&mut self, w: &mut World<'_>, now: Time, port: u16, change: Change) {
+    fn tell_link(&mut self, w: &mut World<'_>, port: u16, change: Change) {
         if !self.hooks.has(Hooks::LINK) {
             return;
         }
-        self.ask((w.net, w.wires, w.free_queues), now, NO_PEER, w.fabric, &[], |fabric, call| {
+        self.consult(w, NO_PEER, |fabric, call| {
             fabric.link(call, PortId(port), change);
         });
-        let asked = take_asked(w);
-        self.perform(w, now, asked);
+        let asked = take_asked::<Switch>(w);
+        self.perform_later(w, asked);
     }
 
-    fn sample(&mut self, w: &mut World<'_>, now: Time) {
+    fn sample(&mut self, w: &mut World<'_>) {
         let Some(interval) = w.net.series_interval else { return };
         for (port, before) in self.ports.iter_mut().zip(&mut self.before) {
             if w.net.series_links.has(&w.net.topology, port.line().link) {
-                let counted = port.counted(now, w.net.rules.of(port), w.wires);
-                let queue = port.queue(now, true, w.net.rules.of(port), w.wires).0;
-                log::write_link(w.log, (w.net, now, interval), port.line().link, before, (counted, Some(queue)));
+                let counted = port.counted(w.now, w.net.rules.of(port), &mut w.wires);
+                let queue = port.queue(w.now, true, w.net.rules.of(port), &w.wires).0;
+                log::write_link(&mut w.log, (w.net, w.now, interval), port.line().link, before, (counted, Some(queue)));
             }
         }
-        self.timers.plan(now + interval, What::Sample);
+        self.timers.plan(w.now + interval, What::Sample);
     }
 }
 

@@ -21,7 +21,7 @@ mod table;
 use crate::choices::Recorder;
 use crate::engine::Sim;
 use crate::outcome::{Outcome, Values};
-use crate::setup::{Failure, Tuning, closed};
+use crate::setup::{Failure, Setup, Tuning, closed};
 use crate::spec::{Spec, SpecError};
 use crate::warden::{Warden, Watch};
 use spinewise_policy::Decides;
@@ -66,15 +66,17 @@ pub struct Trace {
 /// # Errors
 /// [`Failure`]: as there; or a flow that is not there or stays in its rack, a scheme without choices, a trace too large.
 pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) -> Result<(Outcome, Trace), Failure> {
-    let (mut sim, loads) = Sim::build(spec, tuning, &Warden::new(watch))?;
+    let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
+    let mut sim = Sim::new(&net, start);
     check(&sim, spec, flows)?;
-    let numbers: Vec<u32> = flows.iter().flat_map(|&flow| sim.flows.numbers(flow)).collect();
-    sim.log.recorder = Some(Box::new(Recorder::new(sim.flows.count(), &numbers)));
+    let numbers: Vec<u32> = flows.iter().flat_map(|&flow| sim.world.flows.numbers(flow)).collect();
+    sim.world.log.recorder = Some(Box::new(Recorder::new(sim.world.flows.count(), &numbers)));
     let stop = sim.finish(spec, tuning, watch)?;
-    let recorder = sim.log.recorder.take().map(|recorder| *recorder).unwrap_or_default();
+    let recorder = sim.world.log.recorder.take().map(|recorder| *recorder).unwrap_or_default();
     let mut outcome = closed(spec, sim, (stop, loads), watch)?;
 
-    let (mut again, loads) = Sim::build(spec, tuning, &Warden::new(watch))?;
+    let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
+    let mut again = Sim::new(&net, start);
     let choices = recorder.close();
     looks::plan(&mut again, &choices, MOST_LOOKS)?;
     let stop = again.finish(spec, tuning, watch)?;
@@ -86,7 +88,7 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
 }
 
 /// Is there anything to trace?
-fn check(sim: &Sim, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
+fn check(sim: &Sim<'_>, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
     let error = |value: String, allowed: String, hint: Option<String>| {
         let error = SpecError::said("trace", value, allowed);
         match hint {
@@ -94,7 +96,7 @@ fn check(sim: &Sim, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
             None => error,
         }
     };
-    let decider = sim.edge.as_ref().unwrap_or(&sim.fabric);
+    let decider = sim.world.edge.as_ref().unwrap_or(&sim.world.fabric);
     if decider.sheet().sees.decides != Decides::Chooses {
         return Err(error(
             format!("flows of a run under {}", spec.scheme.name()),
@@ -106,8 +108,8 @@ fn check(sim: &Sim, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
         ));
     }
     for &flow in flows {
-        let Some(found) = sim.flows.specs.get(flow as usize) else {
-            let allowed = match sim.flows.specs.len() {
+        let Some(found) = sim.world.flows.specs.get(flow as usize) else {
+            let allowed = match sim.world.flows.specs.len() {
                 0 => "none: the run has no flows".into(),
                 n => format!("a flow of this run, 0 to {}", n - 1),
             };

@@ -18,8 +18,8 @@ type Event = Reverse<(Time, Class, u64, u32)>;
 ///
 /// # Errors
 /// [`Interrupted`] if `watch` says so.
-pub fn run(sim: &mut Sim, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
-    sim.wires.fresh = Some(Vec::new());
+pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
+    sim.world.wires.fresh = Some(Vec::new());
     let mut heap: BinaryHeap<Event> = BinaryHeap::new();
     // What stands in the heap for each node: an entry that says something else is stale.
     let mut listed = vec![(Time::NEVER, Class::Sample); sim.net.topology.nodes() as usize];
@@ -51,12 +51,12 @@ pub fn run(sim: &mut Sim, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
             sim.do_planned(what, now);
             what
         };
-        let mut fresh = sim.wires.fresh.take().unwrap_or_default();
+        let mut fresh = sim.world.wires.fresh.take().unwrap_or_default();
         for link in fresh.drain(..) {
             heap.push(arrival(sim, link));
         }
-        sim.wires.fresh = Some(fresh);
-        if !sim.flows.operations.news.is_empty() {
+        sim.world.wires.fresh = Some(fresh);
+        if !sim.world.flows.operations.news.is_empty() {
             for (host, _) in sim.spread_news() {
                 list(sim, host, &mut listed, &mut heap);
             }
@@ -70,28 +70,28 @@ pub fn run(sim: &mut Sim, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
 }
 
 /// The next arrival on a link that is not empty.
-fn arrival(sim: &Sim, link: u32) -> Event {
-    let at = sim.wires.heads[link as usize];
+fn arrival(sim: &Sim<'_>, link: u32) -> Event {
+    let at = sim.world.wires.heads[link as usize];
     Reverse((at, Class::Arrival, sim.net.tie(at, link), link))
 }
 
 /// Takes the first packet off `link` and lets it arrive; its successor takes its place in the heap.
-fn arrive(sim: &mut Sim, link: u32, mut top: PeekMut<'_, Event>) -> u32 {
+fn arrive(sim: &mut Sim<'_>, link: u32, mut top: PeekMut<'_, Event>) -> u32 {
     let now = top.0.0;
     let mut hand = sim.take_off(link, now);
-    if sim.wires.heads[link as usize] == Time::NEVER {
+    if sim.world.wires.heads[link as usize] == Time::NEVER {
         PeekMut::pop(top);
     } else {
         *top = arrival(sim, link);
         drop(top);
     }
-    let node = sim.wires.to[link as usize];
+    let node = sim.world.wires.to[link as usize];
     sim.arrive(node, link, now, &mut hand);
     node
 }
 
 /// Puts a node's next plan into the heap if it is not what stands there.
-fn list(sim: &Sim, node: u32, listed: &mut [(Time, Class)], heap: &mut BinaryHeap<Event>) {
+fn list(sim: &Sim<'_>, node: u32, listed: &mut [(Time, Class)], heap: &mut BinaryHeap<Event>) {
     let next = sim.planned(node);
     if next.0 != Time::NEVER && next != listed[node as usize] {
         listed[node as usize] = next;

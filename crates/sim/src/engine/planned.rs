@@ -90,7 +90,7 @@ struct Run {
 ///
 /// # Errors
 /// [`Interrupted`] if `watch` says so.
-pub fn run(sim: &mut Sim, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
+pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
     let nodes = sim.net.topology.nodes();
     (0..nodes).for_each(|node| this.list(sim, node, Time::ZERO, false));
@@ -116,7 +116,7 @@ pub fn run(sim: &mut Sim, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
 }
 
 impl Run {
-    fn new(sim: &Sim) -> Run {
+    fn new(sim: &Sim<'_>) -> Run {
         let topology = &sim.net.topology;
         let outs = |node| (0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect();
         Run {
@@ -129,7 +129,7 @@ impl Run {
         }
     }
 
-    fn happen(&mut self, sim: &mut Sim, now: Time, number: u64, event: Event) {
+    fn happen(&mut self, sim: &mut Sim<'_>, now: Time, number: u64, event: Event) {
         let node = match event {
             Event::Arrival(link) => self.arrive(sim, link, now),
             Event::End(link) => {
@@ -163,23 +163,23 @@ impl Run {
                 node
             }
         };
-        for News { host, at, operation } in std::mem::take(&mut sim.flows.operations.news) {
+        for News { host, at, operation } in std::mem::take(&mut sim.world.flows.operations.news) {
             self.plans.plan(at, Event::Plan(host, What::Landed(operation)));
         }
         self.list(sim, node, now, !matches!(event, Event::Plan(..)));
     }
 
     /// Takes the first packet off `link` and lets it arrive.
-    fn arrive(&mut self, sim: &mut Sim, link: u32, now: Time) -> u32 {
+    fn arrive(&mut self, sim: &mut Sim<'_>, link: u32, now: Time) -> u32 {
         let mut hand = sim.take_off(link, now);
         self.sent[link as usize].known -= 1;
-        let node = sim.wires.to[link as usize];
+        let node = sim.world.wires.to[link as usize];
         sim.arrive(node, link, now, &mut hand);
         node
     }
 
     /// The first packet that waits for a line starts.
-    fn begin(&mut self, sim: &Sim, link: u32) {
+    fn begin(&mut self, sim: &Sim<'_>, link: u32) {
         let sent = &mut self.sent[link as usize];
         let Some((ends, arrives)) = sent.waiting.pop_front() else { return };
         sent.end = (ends, self.plans.number());
@@ -191,7 +191,7 @@ impl Run {
     }
 
     /// Lists what `node` has sent and planned.
-    fn list(&mut self, sim: &mut Sim, node: u32, now: Time, looks: bool) {
+    fn list(&mut self, sim: &mut Sim<'_>, node: u32, now: Time, looks: bool) {
         if node < sim.net.topology.hosts {
             self.list_sent(sim, node, now);
             self.list_host(sim, node, now, looks);
@@ -201,15 +201,15 @@ impl Run {
     }
 
     /// Lists what `node` has sent: what switches say to each other first, then pauses, then all else.
-    fn list_sent(&mut self, sim: &mut Sim, node: u32, now: Time) {
-        let mut sent = sim.wires.hops - self.hops;
-        self.hops = sim.wires.hops;
+    fn list_sent(&mut self, sim: &mut Sim<'_>, node: u32, now: Time) {
+        let mut sent = sim.world.wires.hops - self.hops;
+        self.hops = sim.world.wires.hops;
         let mut links: Vec<(u8, u32)> = Vec::new();
         for &link in &self.outs[node as usize] {
             if sent == 0 {
                 break;
             }
-            let (ring, known) = (sim.wires.ring(link), self.sent[link as usize].known);
+            let (ring, known) = (sim.world.wires.ring(link), self.sent[link as usize].known);
             if ring.len() > known {
                 sent -= (ring.len() - known) as u64;
                 links.push((class(ring.get(known).kind), link));
@@ -222,8 +222,8 @@ impl Run {
     }
 
     /// Notes the packets that have been put on a link.
-    fn note_sent(&mut self, sim: &Sim, link: u32, now: Time) {
-        let (ring, line) = (sim.wires.ring(link), sim.line(link));
+    fn note_sent(&mut self, sim: &Sim<'_>, link: u32, now: Time) {
+        let (ring, line) = (sim.world.wires.ring(link), sim.line(link));
         let known = std::mem::replace(&mut self.sent[link as usize].known, ring.len());
         for packet in ring.iter().skip(known) {
             let sent = &mut self.sent[link as usize];
@@ -241,11 +241,11 @@ impl Run {
 
     /// Everything that happens at a host lets its NIC look for something to send; if nothing is ready it plans to look
     /// again when something will be.
-    fn list_host(&mut self, sim: &mut Sim, host: u32, now: Time, looks: bool) {
+    fn list_host(&mut self, sim: &mut Sim<'_>, host: u32, now: Time, looks: bool) {
         let link = self.outs[host as usize][0];
         if looks && self.is_idle(link, now) {
             sim.pull(host, now);
-            self.hops = sim.wires.hops;
+            self.hops = sim.world.wires.hops;
             self.note_sent(sim, link, now);
         }
         if looks
@@ -272,7 +272,7 @@ impl Run {
     }
 
     /// Is there reason to plan a look of this host's NIC at this instant?
-    fn looks_again(&self, sim: &Sim, host: u32, at: Time) -> bool {
+    fn looks_again(&self, sim: &Sim<'_>, host: u32, at: Time) -> bool {
         let planned = self.looks[host as usize];
         planned == Time::NEVER || (at < planned && !sim.net.habits.nic_look_stays)
     }
@@ -283,7 +283,7 @@ impl Run {
     }
 
     /// Lists the timers that a switch has set for its scheme, what it has sent, and the ends of transmissions it waits for.
-    fn list_switch(&mut self, sim: &mut Sim, node: u32, now: Time) {
+    fn list_switch(&mut self, sim: &mut Sim<'_>, node: u32, now: Time) {
         let switch = (node - sim.net.topology.hosts) as usize;
         let mut later = Vec::new();
         while let Some((at, what)) = sim.switches[switch].timers.pop() {

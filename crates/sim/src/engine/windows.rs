@@ -25,11 +25,11 @@ const TOUCH_IN: usize = 6;
 ///
 /// # Errors
 /// [`Interrupted`] if `watch` says so.
-pub fn run(sim: &mut Sim, window: Span, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
+pub fn run(sim: &mut Sim<'_>, window: Span, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
     assert!(window > Span::ZERO && window.0 < 1 << (64 - PORT_BITS), "windows last from 1 ps to 1.09 s");
     let (hosts, nodes) = (sim.net.topology.hosts, sim.net.topology.nodes());
     for node in 0..nodes {
-        sim.wires.due[node as usize] = sim.planned(node).0;
+        sim.world.wires.due[node as usize] = sim.planned(node).0;
     }
     let mut grid = Grid::new(sim);
     let (mut todo, mut room) = (Vec::new(), Room::default());
@@ -37,9 +37,9 @@ pub fn run(sim: &mut Sim, window: Span, mut watch: Watch<'_>) -> Result<Time, In
     let mut touched = 0;
     // Work since the beginning, in events, and how much of it there is to be before the next look at the watch.
     let (mut scanned, mut look_at) = (0, WATCH_EVERY);
-    let ahead = sim.wires.heads.len() >= TOUCH_FROM;
+    let ahead = sim.world.wires.heads.len() >= TOUCH_FROM;
     loop {
-        let start = sim.wires.due.iter().copied().min().unwrap_or(Time::NEVER);
+        let start = sim.world.wires.due.iter().copied().min().unwrap_or(Time::NEVER);
         if grid.is_due(start) {
             sim.publish();
         }
@@ -51,7 +51,7 @@ pub fn run(sim: &mut Sim, window: Span, mut watch: Watch<'_>) -> Result<Time, In
         sim.sample_until(start);
         let end = (start + window).min(grid.barrier()).min(sim.next_sample());
         todo.clear();
-        todo.extend((0..nodes).filter(|&node| sim.wires.due[node as usize] < end));
+        todo.extend((0..nodes).filter(|&node| sim.world.wires.due[node as usize] < end));
         if let Some(samples) = &mut sim.samples {
             todo.iter().for_each(|&node| samples.touch(node));
         }
@@ -61,17 +61,17 @@ pub fn run(sim: &mut Sim, window: Span, mut watch: Watch<'_>) -> Result<Time, In
             }
             if node < hosts {
                 work_host(sim, node, end, &mut hand);
-                if !sim.flows.operations.news.is_empty() {
+                if !sim.world.flows.operations.news.is_empty() {
                     for (host, at) in sim.spread_news() {
-                        let due = &mut sim.wires.due[host as usize];
+                        let due = &mut sim.world.wires.due[host as usize];
                         *due = at.min(*due);
                     }
                 }
             } else {
                 work_switch(sim, node, (start, end), &mut room, &mut hand);
             }
-            if sim.log.events + scanned >= look_at {
-                look_at = sim.log.events + scanned + WATCH_EVERY;
+            if sim.world.log.events + scanned >= look_at {
+                look_at = sim.world.log.events + scanned + WATCH_EVERY;
                 sim.may_go_on(start, &mut watch)?;
             }
         }
@@ -80,10 +80,11 @@ pub fn run(sim: &mut Sim, window: Span, mut watch: Watch<'_>) -> Result<Time, In
 }
 
 /// A host's window: its one link, its NIC and its timers, whichever comes first.
-fn work_host(sim: &mut Sim, node: u32, end: Time, hand: &mut InHand) {
+fn work_host(sim: &mut Sim<'_>, node: u32, end: Time, hand: &mut InHand) {
     let link = sim.net.topology.first_link[node as usize];
     let late = sim.net.arrivals_first();
-    let (host, mut world) = sim.host(node);
+    let Sim { hosts, world, .. } = sim;
+    let host = &mut hosts[node as usize];
     let mut events = 0;
     loop {
         let (arrival, timer) = (world.wires.heads[link as usize], host.timers.next_at());
@@ -93,27 +94,29 @@ fn work_host(sim: &mut Sim, node: u32, end: Time, hand: &mut InHand) {
             break;
         }
         events += 1;
+        world.now = next;
         // At one instant: transmit-done, then arrival (or the other way round), then timers.
         if host.wake == next && !(arrival == next && late) {
-            host.pull(&mut world, next);
+            host.pull(world);
         } else if arrival == next {
             world.wires.pop(link, hand);
-            host.arrive(&mut world, next, hand);
+            host.arrive(world, hand);
         } else if let Some((_, what)) = host.timers.pop() {
-            host.fire(&mut world, next, what);
+            host.fire(world, what);
         }
     }
     world.log.events += events;
 }
 
 /// A switch's window.
-fn work_switch(sim: &mut Sim, node: u32, (start, end): (Time, Time), room: &mut Room, hand: &mut InHand) {
+fn work_switch(sim: &mut Sim<'_>, node: u32, (start, end): (Time, Time), room: &mut Room, hand: &mut InHand) {
     let Room { keys, sorter } = room;
     let (first, last) = (sim.net.topology.first_link[node as usize], sim.net.topology.first_link[node as usize + 1]);
-    gather(&sim.net, &sim.wires, first..last, (start, end), keys, sorter);
-    let (switch, mut world) = sim.switch(node);
+    gather(sim.net, &sim.world.wires, first..last, (start, end), keys, sorter);
+    let Sim { net, switches, world, .. } = sim;
+    let switch = &mut switches[(node - net.topology.hosts) as usize];
     if world.wires.heads.len() >= TOUCH_FROM && keys.len() >= switch.ports.len() {
-        std::hint::black_box(switch.ports.iter().fold(0, |touched, port| touched ^ port.touch(world.wires)));
+        std::hint::black_box(switch.ports.iter().fold(0, |touched, port| touched ^ port.touch(&world.wires)));
     }
     let mut events = keys.len() as u64;
     for &key in keys.iter() {
@@ -121,26 +124,29 @@ fn work_switch(sim: &mut Sim, node: u32, (start, end): (Time, Time), room: &mut 
         while switch.timers.precede_arrival(now) {
             if let Some((at, what)) = switch.timers.pop() {
                 events += 1;
-                switch.fire(&mut world, at, what);
+                world.now = at;
+                switch.fire(world, what);
             }
         }
         let port = (key & PORT_MASK) as u32;
         world.wires.take(first + port, hand);
-        switch.arrive(&mut world, now, port as u16, hand);
+        world.now = now;
+        switch.arrive(world, port as u16, hand);
     }
     while switch.timers.next_at() < end {
         if let Some((at, what)) = switch.timers.pop() {
             events += 1;
-            switch.fire(&mut world, at, what);
+            world.now = at;
+            switch.fire(world, what);
         }
     }
     world.log.events += events;
     let mut due = switch.timers.next_at();
-    if world.net.rules.marks_at_dequeue() {
+    if net.rules.marks_at_dequeue() {
         // Marks of packets that start before the window's end become final: after it, their receivers may read them.
         // When the next one starts the switch is visited, even if nothing happens there.
         for port in &mut switch.ports {
-            port.settle(end - Span(1), world.net.rules.of(port), world.wires);
+            port.settle(end - Span(1), net.rules.of(port), &mut world.wires);
             due = due.min(port.next_start());
         }
     }
@@ -150,15 +156,15 @@ fn work_switch(sim: &mut Sim, node: u32, (start, end): (Time, Time), room: &mut 
 
 /// Reads what a node will need whose turn is next: loads that nothing waits for, while another node is at work.
 #[inline]
-fn touch(sim: &Sim, node: u32, end: Time) -> u64 {
+fn touch(sim: &Sim<'_>, node: u32, end: Time) -> u64 {
     let (first, last) = (sim.net.topology.first_link[node as usize], sim.net.topology.first_link[node as usize + 1]);
     let mut touched = 0;
     for link in first..last {
-        if sim.wires.heads[link as usize] < end {
-            let ring = sim.wires.ring(link);
+        if sim.world.wires.heads[link as usize] < end {
+            let ring = sim.world.wires.ring(link);
             touched ^= (0..ring.len().min(TOUCH_IN)).fold(0, |touched, i| touched ^ ring.get(i).seq);
             if node < sim.net.topology.hosts {
-                touched ^= sim.flows.touch(ring.get(0));
+                touched ^= sim.world.flows.touch(ring.get(0));
             }
         }
     }

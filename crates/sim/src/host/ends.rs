@@ -1,36 +1,38 @@
 //! The two ends of flows: what a host does with data, answers and the timers of transports. It asks the transport by its
 //! contract (`transport/contract.rs`), and does what the transport says.
 
-use super::{Host, World};
+use super::Host;
 use crate::packet::{BODY, CE, CNP, CWR, ECE, InHand, MASKED, NACK, Packet, RETRANSMIT, SYN};
+use crate::shell::Shell;
 use crate::timers::What;
 use crate::transport::contract::{Answer, Arrival, Start, Told};
 use crate::transport::{Expired, Heard};
 use crate::workload::{FlowSpec, Upon};
+use crate::world::World;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Way};
 
 /// The step in which acknowledgements tell one-way delays.
 const ECHO_STEP: Span = Span::from_ns(256);
 
 impl Host {
-    pub(super) fn receive_data(&mut self, w: &mut World<'_>, now: Time, hand: &InHand) {
+    pub(super) fn receive_data(&mut self, w: &mut World<'_>, hand: &InHand) {
         let packet = &hand.packet;
         let number = packet.flow;
         w.flows.left(number);
         w.log.arrived += 1;
         if packet.payload == 0 {
-            return self.receive_greeting(w, now, packet);
+            return self.receive_greeting(w, packet);
         }
         let (flow, _) = w.flows.flow_of(number);
         let record = &mut w.flows.records[flow as usize];
         record.arrived += 1;
         record.marks += u32::from(packet.is(CE));
         if !w.flows.is_tcp(number) {
-            self.receive_udp(w, now, packet);
+            self.receive_udp(w, packet);
         } else if w.flows.facts.resequences {
-            self.resequence(w, now, number, arrival(packet, now));
+            self.resequence(w, number, arrival(packet, w.now));
         } else {
-            self.take(w, now, number, &arrival(packet, now), || option(hand));
+            self.take(w, number, &arrival(packet, w.now), || option(hand));
         }
     }
 
@@ -39,7 +41,6 @@ impl Host {
     pub(super) fn take<'a>(
         &mut self,
         w: &mut World<'_>,
-        now: Time,
         number: u32,
         data: &Arrival,
         option: impl FnOnce() -> &'a [u8],
@@ -51,20 +52,20 @@ impl Host {
             // Everything is here, and said so; the sender has missed that.
             let got = w.flows.ends.late(spec.size, data, option);
             record.out_of_order += u32::from(got.out_of_order);
-            self.answer_all(w, now, number, (spec.src, &got.answers), got.told);
+            self.answer_all(w, number, (spec.src, &got.answers), got.told);
             return;
         }
-        let (got, timer) = w.flows.ends.on_data(now, (number, spec.size), data, option);
+        let (got, timer) = w.flows.ends.on_data(w.now, (number, spec.size), data, option);
         record.out_of_order += u32::from(got.out_of_order);
         record.received += got.new_bytes;
         self.tally.received += got.new_bytes;
         if got.completed {
-            record.fct = now.since(spec.start).0;
+            record.fct = w.now.since(spec.start).0;
         }
-        self.answer_all(w, now, number, (spec.src, &got.answers), got.told);
+        self.answer_all(w, number, (spec.src, &got.answers), got.told);
         if got.completed {
             self.forget(w, flow);
-            self.completed(w, now, flow, Upon::Received);
+            self.completed(w, flow, Upon::Received);
         } else if timer != Time::NEVER {
             self.timers.plan(timer, What::DelayedAck(number));
         }
@@ -72,14 +73,14 @@ impl Host {
 
     /// Data of a UDP flow arrived.
     #[cold]
-    fn receive_udp(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+    fn receive_udp(&mut self, w: &mut World<'_>, packet: &Packet) {
         let flow = packet.flow;
         let spec = w.flows.specs[flow as usize];
         let record = &mut w.flows.records[flow as usize];
         record.received += u64::from(packet.payload);
         self.tally.received += u64::from(packet.payload);
         if record.received == spec.size {
-            record.fct = now.since(spec.start).0;
+            record.fct = w.now.since(spec.start).0;
             if let Some(edge) = w.edge.as_mut() {
                 edge.forget(self.id, FlowKey(flow << 1));
             }
@@ -87,12 +88,12 @@ impl Host {
     }
 
     /// This host has received all of `flow`, or has all of it acknowledged: flows that wait for it may start.
-    fn completed(&mut self, w: &mut World<'_>, now: Time, flow: u32, upon: Upon) {
+    fn completed(&mut self, w: &mut World<'_>, flow: u32, upon: Upon) {
         for (gate, gap) in w.flows.gates.note(flow, upon) {
-            self.timers.plan(now + gap, What::Gate(gate));
+            self.timers.plan(w.now + gap, What::Gate(gate));
         }
         if !w.flows.operations.is_empty() {
-            self.carried(w, now, flow, upon);
+            self.carried(w, flow, upon);
         }
     }
 
@@ -106,10 +107,10 @@ impl Host {
     }
 
     /// Tells the scheme of the start or the end of a flow; with MPTCP of each of its subflows, which are flows to it.
-    fn tell_all(&mut self, w: &mut World<'_>, now: Time, flow: u32, event: Event) {
+    fn tell_all(&mut self, w: &mut World<'_>, flow: u32, event: Event) {
         let dst = w.flows.specs[flow as usize].dst;
         for number in w.flows.numbers(flow) {
-            self.tell(w, now, dst, Way::ANY, Some(FlowKey(number << 1)), event);
+            self.tell(w, dst, (Way::ANY, Some(FlowKey(number << 1))), event);
         }
     }
 
@@ -118,90 +119,83 @@ impl Host {
     fn answer_all(
         &mut self,
         w: &mut World<'_>,
-        now: Time,
         number: u32,
         (dst, answers): (u32, &[Option<Answer>; 2]),
         told: Option<Told>,
     ) {
         let [first, second] = answers;
         if let (Some(first), Some(_)) = (first, second) {
-            self.send_answer(w, now, number, (dst, first), told.clone());
+            self.send_answer(w, number, (dst, first), told.clone());
         }
         let Some(last) = second.as_ref().or(first.as_ref()) else { return };
         if told.is_some() {
-            return self.send_answer(w, now, number, (dst, last), told);
+            return self.send_answer(w, number, (dst, last), told);
         }
         let (src, wire) = (self.id, w.net.frame.ack_bytes as u16);
-        self.send(w, now, || answer_packet((src, dst), number, wire, last));
+        self.send(w, || answer_packet((src, dst), number, wire, last));
     }
 
     /// Sends an answer, with an option perhaps.
     #[cold]
-    fn send_answer(
-        &mut self,
-        w: &mut World<'_>,
-        now: Time,
-        number: u32,
-        (dst, answer): (u32, &Answer),
-        told: Option<Told>,
-    ) {
+    fn send_answer(&mut self, w: &mut World<'_>, number: u32, (dst, answer): (u32, &Answer), told: Option<Told>) {
         let wire = w.net.frame.ack_bytes as u16 + told.as_ref().map_or(0, |told| told.wire);
         let packet = answer_packet((self.id, dst), number, wire, answer);
         let hand = match told {
             None => packet.into(),
             Some(told) => InHand::with_body(packet, told.body),
         };
-        self.send_tagged(w, now, hand);
+        self.send_tagged(w, hand);
     }
 
-    pub(super) fn receive_ack(&mut self, w: &mut World<'_>, now: Time, hand: &InHand) {
+    pub(super) fn receive_ack(&mut self, w: &mut World<'_>, hand: &InHand) {
         let packet = &hand.packet;
         let number = packet.flow;
         w.flows.left(number);
-        let (acked, may_send, timer) = match w.flows.ends.on_answer(now, number, &answer_of(packet), || option(hand)) {
+        let (acked, may_send, timer) = match w.flows.ends.on_answer(w.now, number, &answer_of(packet), || option(hand))
+        {
             Heard::Nothing => return,
-            Heard::Opened => return self.ready(w, now, w.flows.flow_of(number).0),
+            Heard::Opened => return self.ready(w, w.flows.flow_of(number).0),
             Heard::Acked { acked, may_send, timer } => (acked, may_send, timer),
         };
         self.tally.dupack3 += u64::from(acked.dupack3);
-        self.tell_of_ack(w, now, packet, acked.newly_acked);
+        self.tell_of_ack(w, packet, acked.newly_acked);
         let (flow, _) = w.flows.flow_of(number);
         if acked.done {
-            return self.finish(w, now, flow);
+            return self.finish(w, flow);
         }
         self.plan_timer(number, timer);
         if may_send {
-            self.ready(w, now, flow);
+            self.ready(w, flow);
         }
     }
 
     /// Tells the scheme of an acknowledgement of so many new bytes.
     #[inline(always)]
-    fn tell_of_ack(&mut self, w: &mut World<'_>, now: Time, packet: &Packet, bytes: u64) {
+    fn tell_of_ack(&mut self, w: &mut World<'_>, packet: &Packet, bytes: u64) {
         if w.edge.is_some() {
-            let rtt = now.since(packet.stamp);
+            let rtt = w.now.since(packet.stamp);
             let one_way = Span(u64::from(packet.payload) * ECHO_STEP.0);
             let event = Event::Ack { bytes, rtt, one_way, marked: packet.is(ECE) };
-            self.tell(w, now, packet.src, Way(packet.echo), Some(FlowKey(packet.flow << 1)), event);
+            self.tell(w, packet.src, (Way(packet.echo), Some(FlowKey(packet.flow << 1))), event);
         }
     }
 
     /// Everything of a flow is acknowledged.
-    fn finish(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    fn finish(&mut self, w: &mut World<'_>, flow: u32) {
         // Before the scheme is told of the end, for it places these packets, too.
         for number in w.flows.numbers(flow) {
             if w.flows.ends.is_open(number) {
-                self.close(w, now, number);
+                self.close(w, number);
             }
         }
-        self.tell_all(w, now, flow, Event::FlowEnd);
+        self.tell_all(w, flow, Event::FlowEnd);
         let start = w.flows.specs[flow as usize].start;
-        w.flows.records[flow as usize].sender_fct = now.since(start).0;
+        w.flows.records[flow as usize].sender_fct = w.now.since(start).0;
         w.flows.keep_account(flow);
         w.flows.ends.finish(flow);
         w.flows.open -= 1;
         self.forget(w, flow);
-        self.completed(w, now, flow, Upon::Acknowledged);
+        self.completed(w, flow, Upon::Acknowledged);
     }
 
     /// Plans the timer of a sender, unless `at` is [`Time::NEVER`].
@@ -212,65 +206,65 @@ impl Host {
         }
     }
 
-    pub(super) fn start_flows(&mut self, w: &mut World<'_>, now: Time) {
+    pub(super) fn start_flows(&mut self, w: &mut World<'_>) {
         while self.next_flow < self.last_flow {
             let flow = w.flows.by_host[self.next_flow as usize];
             let start = w.flows.specs[flow as usize].start;
-            if start > now {
+            if start > w.now {
                 self.timers.plan(start, What::FlowStart);
                 return;
             }
             self.next_flow += 1;
-            self.start_flow(w, now, flow);
+            self.start_flow(w, flow);
         }
     }
 
     /// The flows behind a gate start now.
-    pub(super) fn open_gate(&mut self, w: &mut World<'_>, now: Time, gate: u32) {
+    pub(super) fn open_gate(&mut self, w: &mut World<'_>, gate: u32) {
         let mut n = 0;
         while let Some(flow) = w.flows.gates.flow(gate, n) {
-            w.flows.specs[flow as usize].start = now;
-            self.start_flow(w, now, flow);
+            w.flows.specs[flow as usize].start = w.now;
+            self.start_flow(w, flow);
             n += 1;
         }
     }
 
-    pub(super) fn start_flow(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    pub(super) fn start_flow(&mut self, w: &mut World<'_>, flow: u32) {
         let FlowSpec { size, dst, .. } = w.flows.specs[flow as usize];
         let paths = w.flows.numbers(flow).len();
         let hops = w.net.topology.switches_between(self.id, dst);
-        w.flows.start(&Start { now, number: flow, size, paths, rate: self.nic.line.rate(now), hops });
+        w.flows.start(&Start { now: w.now, number: flow, size, paths, rate: self.nic.line.rate(w.now), hops });
         let mut ended = false;
         if let Some((udp, _)) = w.flows.udp(flow) {
             match udp.machine.next_due() {
-                Some(at) => self.timers.plan(at.max(now), What::Pace(flow)),
+                Some(at) => self.timers.plan(at.max(w.now), What::Pace(flow)),
                 // Its end comes before its first packet.
                 None => ended = true,
             }
         }
-        self.tell_all(w, now, flow, Event::FlowStart { size });
+        self.tell_all(w, flow, Event::FlowStart { size });
         if w.flows.is_tcp(flow) {
-            self.ready(w, now, flow);
+            self.ready(w, flow);
         }
         if ended {
-            self.sent_in_full(w, now, flow);
+            self.sent_in_full(w, flow);
         }
     }
 
     /// A UDP flow has sent its last packet, or has none to send.
-    pub(super) fn sent_in_full(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    pub(super) fn sent_in_full(&mut self, w: &mut World<'_>, flow: u32) {
         if !w.flows.is_background(flow) {
             w.flows.open -= 1;
         }
         let key = FlowKey(flow << 1);
-        self.tell(w, now, w.flows.specs[flow as usize].dst, Way::ANY, Some(key), Event::FlowEnd);
+        self.tell(w, w.flows.specs[flow as usize].dst, (Way::ANY, Some(key)), Event::FlowEnd);
         if let Some(edge) = w.edge.as_mut() {
             edge.forget(self.id, key);
         }
     }
 
-    pub(super) fn retransmit(&mut self, w: &mut World<'_>, now: Time, number: u32) {
-        let (gave_up, timer) = match w.flows.ends.expire(now, number) {
+    pub(super) fn retransmit(&mut self, w: &mut World<'_>, number: u32) {
+        let (gave_up, timer) = match w.flows.ends.expire(w.now, number) {
             Expired::Stale => return,
             Expired::Early(at) => return self.plan_timer(number, at),
             Expired::Sends(gave_up, timer) => (gave_up, timer),
@@ -281,17 +275,17 @@ impl Host {
         {
             let way = w.flows.lane(number).map_or(Way::ANY, |lane| lane.way_of(seq));
             let dst = w.flows.specs[flow as usize].dst;
-            self.tell(w, now, dst, way, Some(FlowKey(number << 1)), Event::Timeout);
+            self.tell(w, dst, (way, Some(FlowKey(number << 1))), Event::Timeout);
         }
         self.plan_timer(number, timer);
-        self.ready(w, now, flow);
+        self.ready(w, flow);
     }
 
-    pub(super) fn delayed_ack(&mut self, w: &mut World<'_>, now: Time, number: u32) {
-        let (answer, timer) = w.flows.ends.delayed(now, number);
+    pub(super) fn delayed_ack(&mut self, w: &mut World<'_>, number: u32) {
+        let (answer, timer) = w.flows.ends.delayed(w.now, number);
         if let Some((answer, told)) = answer {
             let (flow, _) = w.flows.flow_of(number);
-            self.send_answer(w, now, number, (w.flows.specs[flow as usize].src, &answer), told);
+            self.send_answer(w, number, (w.flows.specs[flow as usize].src, &answer), told);
         }
         if timer != Time::NEVER {
             self.timers.plan(timer, What::DelayedAck(number));
@@ -299,13 +293,13 @@ impl Host {
     }
 
     /// A packet of a UDP flow falls due.
-    pub(super) fn pace(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    pub(super) fn pace(&mut self, w: &mut World<'_>, flow: u32) {
         let Some((udp, config)) = w.flows.udp(flow) else { return };
         udp.machine.fall_due(config);
         if let Some(at) = udp.machine.next_due() {
-            self.timers.plan(at.max(now), What::Pace(flow));
+            self.timers.plan(at.max(w.now), What::Pace(flow));
         }
-        self.ready(w, now, flow);
+        self.ready(w, flow);
     }
 }
 

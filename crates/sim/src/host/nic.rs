@@ -1,9 +1,11 @@
 //! The network interface of a host, and how what the host makes gets on its line.
 
-use super::{Host, PRIORITIES, World};
+use super::{Host, PRIORITIES};
 use crate::line::Line;
 use crate::packet::{BODY, InHand, Packet};
 use crate::port::{Pausing, Port};
+use crate::shell::Shell;
+use crate::world::World;
 use spinewise_policy::{Kind, Time};
 
 /// The network interface: a line, and what has been promised to it.
@@ -27,32 +29,32 @@ impl Host {
     /// straight to its place on the link, if it can: one that is put together elsewhere and copied at once waits until its
     /// fields have got there.
     #[inline(always)]
-    pub(super) fn send(&mut self, w: &mut World<'_>, now: Time, make: impl Fn() -> Packet) {
+    pub(super) fn send(&mut self, w: &mut World<'_>, make: impl Fn() -> Packet) {
         if w.edge.is_none() && self.nic.queue.is_none() {
             let packet = make();
             count_created(w, &packet);
-            self.put_on_line(w, now, packet);
+            self.put_on_line(w, packet);
         } else {
-            self.send_tagged(w, now, make().into());
+            self.send_tagged(w, make().into());
         }
     }
 
     /// Sends a packet, tagged by the host's scheme, if there is one, and does what that asks for.
     #[inline(never)]
-    pub(super) fn send_tagged(&mut self, w: &mut World<'_>, now: Time, mut hand: InHand) {
-        self.choose(w, now, &mut hand.packet);
-        self.commit(w, now, hand);
-        self.perform(w, now, None);
+    pub(super) fn send_tagged(&mut self, w: &mut World<'_>, mut hand: InHand) {
+        self.choose(w, &mut hand.packet);
+        self.commit(w, hand);
+        self.perform(w, None);
     }
 
     /// Puts a packet on the line behind what is committed.
-    pub(super) fn commit(&mut self, w: &mut World<'_>, now: Time, mut hand: InHand) {
+    pub(super) fn commit(&mut self, w: &mut World<'_>, mut hand: InHand) {
         count_created(w, &hand.packet);
         if self.nic.queue.is_some() {
-            self.hand_over(w, now, &mut hand);
+            self.hand_over(w, &mut hand);
             return;
         }
-        self.put_on_line(w, now, hand.packet);
+        self.put_on_line(w, hand.packet);
         if hand.packet.is(BODY) {
             w.wires.push_body(self.nic.line.link, hand.body);
         }
@@ -60,26 +62,26 @@ impl Host {
 
     /// Puts a packet on the line behind what is committed; its body goes [beside it](Wires::push_body).
     #[inline(always)]
-    fn put_on_line(&mut self, w: &mut World<'_>, now: Time, packet: Packet) {
+    fn put_on_line(&mut self, w: &mut World<'_>, packet: Packet) {
         let line = &mut self.nic.line;
-        let start = line.free_at().max(now);
+        let start = line.free_at().max(w.now);
         // A timestamp is written when a packet starts; a reply carries the one it echoes.
         let stamp = if matches!(packet.kind, Kind::Data | Kind::Probe) { start } else { packet.stamp };
-        let arrives = line.send(start, u32::from(packet.wire), w.wires);
+        let arrives = line.send(start, u32::from(packet.wire), &mut w.wires);
         *w.wires.slot(line.link, arrives) = Packet { at: arrives, stamp, ..packet };
     }
 
     /// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is that of the making.
     #[cold]
-    fn hand_over(&mut self, w: &mut World<'_>, now: Time, hand: &mut InHand) {
+    fn hand_over(&mut self, w: &mut World<'_>, hand: &mut InHand) {
         let Some(queue) = self.nic.queue.as_deref_mut() else { return };
         let packet = &mut hand.packet;
         if matches!(packet.kind, Kind::Data | Kind::Probe) {
-            packet.stamp = now;
+            packet.stamp = w.now;
         }
         let rules = w.net.rules.of(queue);
-        match queue.admit(now, u32::from(packet.wire), rules, w.wires) {
-            Some(found) => queue.enqueue(now, hand, found, rules, w.wires),
+        match queue.admit(w.now, u32::from(packet.wire), rules, &mut w.wires) {
+            Some(found) => queue.enqueue(w.now, hand, found, rules, &mut w.wires),
             None => {
                 w.log.dropped.add(packet.wire);
                 if packet.of_flow() {

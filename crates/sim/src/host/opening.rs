@@ -1,16 +1,18 @@
 //! The handshake and the closing of a connection, as hosts send and read them. Their packets go like those of the flow:
 //! a SYN is pulled by the NIC as a segment is, and a host's scheme and the switches' treat it as data without payload.
 
+use super::Host;
 use super::ends::{arrival, tag_of};
-use super::{Host, World};
 use crate::packet::{InHand, Packet, RETRANSMIT, SYN};
+use crate::shell::Shell;
 use crate::transport::contract::Arrival;
-use spinewise_policy::{Kind, Time, Way};
+use crate::world::World;
+use spinewise_policy::{Kind, Way};
 
 impl Host {
     /// Sends a packet that opens or closes a connection, from its first byte, its bytes on the wire and its flags.
     #[cold]
-    pub(super) fn greet(&mut self, w: &mut World<'_>, now: Time, number: u32, (seq, wire, flags): (u64, u16, u8)) {
+    pub(super) fn greet(&mut self, w: &mut World<'_>, number: u32, (seq, wire, flags): (u64, u16, u8)) {
         let (flow, _) = w.flows.flow_of(number);
         let spec = w.flows.specs[flow as usize];
         let mut hand = InHand::from(Packet {
@@ -25,47 +27,47 @@ impl Host {
             flags,
             ..Packet::default()
         });
-        self.choose(w, now, &mut hand.packet);
+        self.choose(w, &mut hand.packet);
         w.log.handshakes.add(hand.packet.wire);
-        self.commit(w, now, hand);
-        self.perform(w, now, None);
+        self.commit(w, hand);
+        self.perform(w, None);
     }
 
     /// All of a flow is acknowledged, and the receiver's FIN with it: sends the answer, if connections are closed.
-    pub(super) fn close(&mut self, w: &mut World<'_>, now: Time, number: u32) {
+    pub(super) fn close(&mut self, w: &mut World<'_>, number: u32) {
         let Some(wire) = w.flows.facts.closing else { return };
         let (flow, _) = w.flows.flow_of(number);
-        self.greet(w, now, number, (w.flows.specs[flow as usize].size, wire, 0));
+        self.greet(w, number, (w.flows.specs[flow as usize].size, wire, 0));
     }
 
     /// A packet of a handshake arrived at the end that did not begin it: a SYN is answered by a SYN-ACK. Or one that
     /// closes a connection.
     #[cold]
-    pub(super) fn receive_greeting(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
+    pub(super) fn receive_greeting(&mut self, w: &mut World<'_>, packet: &Packet) {
         let number = packet.flow;
-        let greeting = arrival(packet, now);
+        let greeting = arrival(packet, w.now);
         if packet.is(SYN) {
             // The buffer of a socket that listens holds a SYN as it holds what is small.
             if w.flows.ends.holds_greetings() && !w.flows.ends.receives(number) {
-                self.resequence(w, now, number, greeting);
+                self.resequence(w, number, greeting);
             } else {
-                self.answer_greeting(w, now, number, &greeting);
+                self.answer_greeting(w, number, &greeting);
             }
         } else if packet.seq > 0 {
             let (flow, _) = w.flows.flow_of(number);
             let start = w.flows.specs[flow as usize].start;
-            w.flows.records[flow as usize].close_fct = now.since(start).0;
+            w.flows.records[flow as usize].close_fct = w.now.since(start).0;
         } else if w.flows.ends.holds_greetings() {
-            self.resequence(w, now, number, greeting);
+            self.resequence(w, number, greeting);
         } else if w.flows.joins(number) {
-            self.answer_greeting(w, now, number, &greeting);
+            self.answer_greeting(w, number, &greeting);
         }
     }
 
     /// Answers a SYN, or the third packet of a subflow that joins.
-    pub(super) fn answer_greeting(&mut self, w: &mut World<'_>, now: Time, number: u32, greeting: &Arrival) {
+    pub(super) fn answer_greeting(&mut self, w: &mut World<'_>, number: u32, greeting: &Arrival) {
         let (flow, _) = w.flows.flow_of(number);
-        let tag = tag_of(now, greeting.stamp, Way(greeting.tag as u16));
+        let tag = tag_of(w.now, greeting.stamp, Way(greeting.tag as u16));
         let flag = |flag: u8, on: bool| if on { flag } else { 0 };
         let answer = Packet {
             stamp: greeting.stamp,
@@ -80,6 +82,6 @@ impl Host {
             flags: flag(SYN, greeting.syn) | flag(RETRANSMIT, greeting.retransmit),
             ..Packet::default()
         };
-        self.send_tagged(w, now, answer.into());
+        self.send_tagged(w, answer.into());
     }
 }

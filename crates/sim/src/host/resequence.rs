@@ -1,37 +1,38 @@
 //! Data that waits below its transport for what it has overtaken: see `transport/resequencer.rs`.
 
-use super::{Host, World};
+use super::Host;
 use crate::timers::What;
 use crate::transport::contract::Arrival;
+use crate::world::World;
 use spinewise_policy::Time;
 
 impl Host {
     /// Data has arrived, or a packet of a handshake: passes on what may go on.
-    pub(super) fn resequence(&mut self, w: &mut World<'_>, now: Time, flow: u32, packet: Arrival) {
+    pub(super) fn resequence(&mut self, w: &mut World<'_>, flow: u32, packet: Arrival) {
         if w.flows.records[flow as usize].fct != 0 {
             self.ready.push(packet);
         } else {
             let size = w.flows.specs[flow as usize].size;
-            w.flows.ends.hold(now, (flow, size), packet, &mut self.ready, &mut w.log.resequenced);
+            w.flows.ends.hold(w.now, (flow, size), packet, &mut self.ready, &mut w.log.resequenced);
         }
-        self.pass_on(w, now, flow);
+        self.pass_on(w, flow);
     }
 
     /// The time of data that waits may be over.
-    pub(super) fn waited(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
-        if w.flows.ends.release(now, flow, &mut self.ready, &mut w.log.resequenced) {
-            self.pass_on(w, now, flow);
+    pub(super) fn waited(&mut self, w: &mut World<'_>, flow: u32) {
+        if w.flows.ends.release(w.now, flow, &mut self.ready, &mut w.log.resequenced) {
+            self.pass_on(w, flow);
         }
     }
 
     /// Gives the transport what is ready, and plans for what is not.
-    fn pass_on(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    fn pass_on(&mut self, w: &mut World<'_>, flow: u32) {
         let mut ready = std::mem::take(&mut self.ready);
         for packet in ready.drain(..) {
             if packet.syn {
-                self.answer_greeting(w, now, flow, &packet);
+                self.answer_greeting(w, flow, &packet);
             } else if packet.len > 0 {
-                self.take(w, now, flow, &packet, || &[]);
+                self.take(w, flow, &packet, || &[]);
             }
         }
         self.ready = ready;

@@ -1,188 +1,80 @@
-//! The host's scheme: when its hooks are called, and how what they ask for is done.
+//! A host as a scheme's [shell](Shell).
 
-use super::{Host, Probing, World};
-use crate::bank::{Bank, Call, Fired, NO_PEER, Room};
-use crate::control::{address, answer_of, message_of, message_to, peer_of, reply_to};
+use super::Host;
+use crate::bank::{Bank, Call, Room};
+use crate::control::peer_of;
 use crate::log::EDGE_SERIES;
 use crate::net::Net;
-use crate::packet::{CE, ECT, InHand, MASKED, Packet, SWITCH};
-use crate::timers::What;
-use spinewise_policy::out::{Action, To};
-use spinewise_policy::{Event, Feedback, FlowKey, Hooks, HostView, Key, Kind, Span, Time, Way};
+use crate::packet::{InHand, Packet, SWITCH};
+use crate::shell::{Probes, Shell};
+use crate::timers::Timers;
+use crate::world::World;
+use spinewise_policy::{Event, Hooks, HostView, Port, Queue, Time, To};
 
-impl Host {
-    /// Tells the scheme what became of a flow, a way or a probe.
-    pub(super) fn tell(
-        &mut self,
-        w: &mut World<'_>,
-        now: Time,
-        peer: u32,
-        way: Way,
-        flow: Option<FlowKey>,
-        event: Event,
-    ) {
-        let Some(edge) = w.edge.as_mut() else { return };
-        let wanted = if event.is_loss() { Hooks::LOSS } else { Hooks::FEEDBACK };
-        if !edge.hooks().has(wanted) || (peer & SWITCH == 0 && w.net.same_rack(self.id, peer)) {
-            return;
-        }
-        let call = call(w.net, self.id, now, peer, edge);
-        edge.feedback(call, &Feedback { way, flow, event });
-        self.perform(w, now, None);
+impl Shell for Host {
+    fn address(&self) -> u32 {
+        self.id
     }
 
-    pub(super) fn answer(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
-        let reply = Packet { src: self.id, ..reply_to(packet, now, 0) };
-        self.commit(w, now, reply.into());
-    }
-
-    pub(super) fn probe_reply(&mut self, w: &mut World<'_>, now: Time, packet: &Packet) {
-        let Some(probing) = self.probes.remove(&packet.flow) else { return };
-        self.tell(w, now, probing.peer, probing.way, None, answer_of(packet, now));
-    }
-
-    pub(super) fn probe_lost(&mut self, w: &mut World<'_>, now: Time, probe: u32) {
-        if let Some(probing) = self.probes.remove(&probe) {
-            self.tell(w, now, probing.peer, probing.way, None, Event::ProbeLost);
-        }
-    }
-
-    pub(super) fn receive_message(&mut self, w: &mut World<'_>, now: Time, packet: &Packet, body: &[u8]) {
-        let Some(edge) = w.edge.as_mut() else { return };
-        if !edge.hooks().has(Hooks::MESSAGE) {
-            return;
-        }
-        let call = call(w.net, self.id, now, packet.src, edge);
-        edge.message(call, &message_of(packet, 0, body));
-        self.perform(w, now, None);
-    }
-
-    pub(super) fn scheme_timer(&mut self, w: &mut World<'_>, now: Time, key: Key) {
-        let Some(edge) = w.edge.as_mut() else { return };
-        let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
-        let call = Call { peer, ..call(w.net, self.id, now, NO_PEER, edge) };
-        match edge.timer(call, key) {
-            Fired::Done => self.perform(w, now, None),
-            Fired::Early(at) => self.timers.plan(at, What::Scheme(key)),
-            Fired::Stale => {}
-        }
-    }
-
-    pub(super) fn tick(&mut self, w: &mut World<'_>, now: Time) {
-        let Some(edge) = w.edge.as_mut() else { return };
-        let call = call(w.net, self.id, now, NO_PEER, edge);
-        edge.tick(call);
-        let period = edge.layout(self.id).tick;
-        self.perform(w, now, None);
-        self.timers.plan(now + period, What::Tick);
-    }
-
-    /// Carries out what the last hook call asked for; `packet` is the one in hand, if any.
     #[inline(always)]
-    pub(super) fn perform(&mut self, w: &mut World<'_>, now: Time, packet: Option<&mut Packet>) {
-        if w.edge.as_ref().is_some_and(Bank::has_asked) {
-            self.carry_out(w, now, packet);
-        }
+    fn bank<'a>(w: &'a mut World<'_>) -> Option<&'a mut Bank> {
+        w.edge.as_mut()
     }
 
-    #[cold]
-    fn carry_out(&mut self, w: &mut World<'_>, now: Time, mut packet: Option<&mut Packet>) {
-        let Some(asked) = w.edge.as_mut().map(Bank::asked) else { return };
-        for &action in &asked.actions[..asked.len] {
-            match action {
-                Action::Send { to, class, flow, way, at, len, wire } => {
-                    let body = &asked.bytes[at as usize..(at + len) as usize];
-                    let message = message_to(class, flow, way, wire);
-                    self.send_message(w, now, to, message, body);
-                }
-                Action::Probe { to, way, wire, ttl, give_up } => {
-                    self.probe(w, now, address(to), way, wire, ttl, give_up);
-                }
-                Action::Arm { key, at } => {
-                    if let Some(at) = w.edge.as_mut().and_then(|edge| edge.arm(self.id, key, at.max(now))) {
-                        self.timers.plan(at, What::Scheme(key));
-                    }
-                }
-                Action::Cancel { key } => {
-                    if let Some(edge) = w.edge.as_mut() {
-                        edge.cancel(self.id, key);
-                    }
-                }
-                Action::MaskEcn => {
-                    if let Some(packet) = packet.as_deref_mut() {
-                        match packet.kind {
-                            // The scheme itself is told of the mark all the same.
-                            Kind::Ack => packet.flags |= MASKED,
-                            _ => packet.flags &= !CE,
-                        }
-                    }
-                }
-                Action::Record { series, value } => w.log.point(now, EDGE_SERIES + series, self.id, value),
-                // A host has no held queues: its layout refuses them.
-                Action::Release { .. } | Action::Discard => {}
-            }
-        }
-        if let Some(edge) = w.edge.as_mut() {
-            edge.give_back(asked);
-        }
+    fn timers(&mut self) -> &mut Timers {
+        &mut self.timers
     }
 
-    pub(super) fn send_message(&mut self, w: &mut World<'_>, now: Time, to: To, message: Packet, body: &[u8]) {
-        let net = w.net;
-        let leaf = net.topology.leaf_of[self.id as usize];
-        match to {
-            To::Host(host) => self.send_one(w, now, host, message, body),
-            To::Leaf(to) => self.send_one(w, now, to | SWITCH, message, body),
-            To::Rack => {
-                let me = self.id;
-                for &host in net.topology.hosts_of(leaf).iter().filter(|&&host| host != me) {
-                    self.send_one(w, now, host, message, body);
-                }
-            }
-            // A host's only neighbour is its leaf.
-            To::Neighbours { except: None } => self.send_one(w, now, leaf | SWITCH, message, body),
-            To::Neighbours { except: Some(_) } | To::Port(_) => {}
-        }
+    fn probes(&mut self) -> &mut Probes {
+        &mut self.probes
     }
 
-    pub(super) fn send_one(&mut self, w: &mut World<'_>, now: Time, dst: u32, message: Packet, body: &[u8]) {
-        let packet = Packet { src: self.id, dst, ..message };
-        self.commit(w, now, InHand::with_body(packet, body.into()));
+    #[inline]
+    fn ask<R>(&self, w: &mut World<'_>, about: u32, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> Option<R> {
+        let edge = w.edge.as_mut()?;
+        let call = call(w.net, self.id, w.now, about, edge);
+        Some(hook(edge, call))
     }
 
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn probe(
-        &mut self,
-        w: &mut World<'_>,
-        now: Time,
-        dst: u32,
-        way: Way,
-        wire: u32,
-        ttl: u8,
-        give_up: Span,
-    ) {
-        let number = self.next_probe;
-        self.next_probe = self.next_probe.wrapping_add(1);
-        self.probes.insert(number, Probing { peer: dst, way });
-        let packet = Packet {
-            flow: number,
-            src: self.id,
-            dst,
-            wire: wire as u16,
-            way,
-            kind: Kind::Probe,
-            flags: ECT,
-            ttl,
-            ..Packet::default()
-        };
+    #[inline]
+    fn listens(&self, w: &World<'_>, peer: u32, event: Event) -> bool {
+        let wanted = if event.is_loss() { Hooks::LOSS } else { Hooks::FEEDBACK };
+        let in_rack = || peer & SWITCH == 0 && w.net.same_rack(self.id, peer);
+        w.edge.as_ref().is_some_and(|edge| edge.hooks().has(wanted)) && !in_rack()
+    }
+
+    fn set_out(&mut self, w: &mut World<'_>, hand: InHand) {
+        self.commit(w, hand);
+    }
+
+    fn set_out_probing(&mut self, w: &mut World<'_>, probe: Packet) {
         if w.net.is_lossless() {
             // It takes the queue of data, so it must stop where data does: at once, not behind what was promised before.
-            self.parked.push_back(packet);
-            self.set_going(w, now);
+            self.parked.push_back(probe);
+            self.set_going(w);
         } else {
-            self.commit(w, now, packet.into());
+            self.commit(w, probe.into());
         }
-        self.timers.plan(now + give_up, What::ProbeLost(number));
+    }
+
+    fn spread(&mut self, w: &mut World<'_>, to: To, message: Packet, body: &[u8]) {
+        let leaf = w.net.topology.leaf_of[self.id as usize];
+        match to {
+            To::Rack => self.send_to_rack(w, leaf, message, body),
+            // A host's only neighbour is its leaf.
+            To::Neighbours { except: None } => {
+                let message = Packet { dst: leaf | SWITCH, ..message };
+                self.commit(w, InHand::with_body(message, body.into()));
+            }
+            To::Neighbours { except: Some(_) } | To::Port(_) | To::Host(_) | To::Leaf(_) => {}
+        }
+    }
+
+    /// A host has no held queues: its layout refuses them.
+    fn release(&mut self, _: &mut World<'_>, _: Port, _: Queue) {}
+
+    fn record(&self, w: &mut World<'_>, series: u16, value: f64) {
+        w.log.point(w.now, EDGE_SERIES + series, self.id, value);
     }
 }
 

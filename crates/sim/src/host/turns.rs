@@ -3,7 +3,8 @@
 //! A queue pair that has something to send keeps its place while its pacing holds it back; the NIC looks past it. That
 //! is the order of ns-3's RDMA NIC, which walks its list of queue pairs from behind the one that sent last.
 
-use super::{Host, World};
+use super::Host;
+use crate::world::World;
 use spinewise_policy::Time;
 
 /// A queue pair that has something to send.
@@ -45,28 +46,28 @@ impl Turns {
 
 impl Host {
     /// A queue pair may have something to send: it takes its place, and the NIC pulls if it is free.
-    pub(super) fn join_turns(&mut self, w: &mut World<'_>, now: Time, flow: u32) {
+    pub(super) fn join_turns(&mut self, w: &mut World<'_>, flow: u32) {
         let at = w.flows.may_send_from(flow);
         if at != Time::NEVER {
             self.turns.join(flow, at);
-            self.set_going(w, now);
+            self.set_going(w);
         }
     }
 
     /// The line is free: sends a packet of the queue pair whose turn it is, or says when to look again.
-    pub(super) fn take_turn(&mut self, w: &mut World<'_>, now: Time) {
+    pub(super) fn take_turn(&mut self, w: &mut World<'_>) {
         // Control goes first: what comes up before the line is free still overtakes the data.
-        if self.nic.line.free_at() > now {
+        if self.nic.line.free_at() > w.now {
             self.wake = self.nic.line.free_at();
             return;
         }
-        while let Some(flow) = self.next_turn(w, now) {
+        while let Some(flow) = self.next_turn(w) {
             if w.flows.may_send_from(flow) == Time::NEVER {
                 self.turns.leave(flow);
                 continue;
             }
             self.turns.last = flow;
-            self.send_data(w, now, flow);
+            self.send_data(w, flow);
             self.nic.pulled_until = self.nic.line.free_at();
             match w.flows.may_send_from(flow) {
                 Time::NEVER => self.turns.leave(flow),
@@ -81,7 +82,7 @@ impl Host {
 
     /// The first queue pair behind the one that sent last that neither its pacing nor a pause holds back. If there is
     /// none, the NIC wakes when there may be one.
-    fn next_turn(&mut self, w: &World<'_>, now: Time) -> Option<u32> {
+    fn next_turn(&mut self, w: &World<'_>) -> Option<u32> {
         let first = self.turns.waiting.partition_point(|turn| turn.flow <= self.turns.last);
         let (before, behind) = self.turns.waiting.split_at(first);
         let mut wake = Time::NEVER;
@@ -90,7 +91,7 @@ impl Host {
             if self.nic.paused {
                 at = at.max(self.pausing(w.flows.specs[turn.flow as usize].priority).until());
             }
-            if at <= now {
+            if at <= w.now {
                 return Some(turn.flow);
             }
             wake = wake.min(at);

@@ -88,11 +88,11 @@ impl FlowRow<'_> {
 }
 
 /// The columns of all flows, with their ideal completion times, and whether they were cut off.
-pub(super) fn columns_of(sim: &Sim, jobs: &[Option<Jobs>], ideal: &[u64], cut_off: &[bool]) -> Vec<Values> {
-    let mut table = FlowTable::with_capacity(sim.flows.specs.len());
-    let flows = sim.flows.specs.iter().zip(&sim.flows.records).zip(ideal.iter().zip(cut_off));
+pub(super) fn columns_of(sim: &Sim<'_>, jobs: &[Option<Jobs>], ideal: &[u64], cut_off: &[bool]) -> Vec<Values> {
+    let mut table = FlowTable::with_capacity(sim.world.flows.specs.len());
+    let flows = sim.world.flows.specs.iter().zip(&sim.world.flows.records).zip(ideal.iter().zip(cut_off));
     for (number, ((spec, record), (&ideal, &cut_off))) in (0u32..).zip(flows) {
-        let (tcp, place) = (sim.flows.is_tcp(number), place(jobs, spec));
+        let (tcp, place) = (sim.world.flows.is_tcp(number), place(jobs, spec));
         table.push(&FlowRow { number, spec, record, tcp, ideal, cut_off, place });
     }
     table.close()

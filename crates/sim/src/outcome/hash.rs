@@ -7,10 +7,10 @@ use crate::transport::resequencer::Tally;
 use spinewise_policy::{Time, hash};
 
 /// Over every flow, link and point of a series: the same spec gives the same hash.
-pub(super) fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 {
+pub(super) fn outcome_hash(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> u64 {
     let mut h = hash::mix2(hash::name("outcome"), stop.0);
     let mut add = |x: u64| h = hash::mix2(h, x);
-    for record in &sim.flows.records {
+    for record in &sim.world.flows.records {
         let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
         add(record.fct);
         add(record.sender_fct);
@@ -23,21 +23,21 @@ pub(super) fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 
         if record.close_fct > 0 {
             add(record.close_fct);
         }
-        match sim.flows.facts.protocol {
+        match sim.world.flows.facts.protocol {
             Protocol::Tcp => {}
             Protocol::Roce => add(pair(record.nacks, record.cnps)),
         }
     }
-    if !sim.flows.gates.is_empty() {
-        sim.flows.specs.iter().for_each(|flow| add(flow.start.0));
+    if !sim.world.flows.gates.is_empty() {
+        sim.world.flows.specs.iter().for_each(|flow| add(flow.start.0));
     }
-    let operations = &sim.flows.operations;
+    let operations = &sim.world.flows.operations;
     if !operations.is_empty() {
-        sim.flows.specs.iter().for_each(|flow| add(flow.start.0));
+        sim.world.flows.specs.iter().for_each(|flow| add(flow.start.0));
         (0..operations.count()).flat_map(|n| operations.times(n)).for_each(|time| add(time.0));
     }
-    if sim.flows.facts.resequences {
-        let Tally { held, timeouts, overflows } = sim.log.resequenced;
+    if sim.world.flows.facts.resequences {
+        let Tally { held, timeouts, overflows } = sim.world.log.resequenced;
         [held, timeouts, overflows].into_iter().for_each(&mut add);
     }
     for link in links {
@@ -49,7 +49,7 @@ pub(super) fn outcome_hash(sim: &Sim, links: &[LinkAccount], stop: Time) -> u64 
     if !sim.net.faults.is_empty() {
         links.iter().for_each(|link| add(link.lost));
     }
-    for point in &sim.log.points {
+    for point in &sim.world.log.points {
         add(point.time.0);
         add(u64::from(point.series) << 32 | u64::from(point.entity));
         add(point.value.to_bits());

@@ -17,15 +17,15 @@ pub(super) struct LinkAccount {
 }
 
 /// Closes all ports at `stop`; what they have promised beyond it never happened.
-pub(super) fn close(sim: &mut Sim, stop: Time) -> Vec<LinkAccount> {
+pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     let mut links = Vec::with_capacity(sim.net.topology.links.len());
     for (id, host) in sim.hosts.iter_mut().enumerate() {
-        let counters = host.counters(stop, &sim.net.rules, &mut sim.wires);
+        let counters = host.counters(stop, &sim.net.rules, &mut sim.world.wires);
         links.push(LinkAccount { number: sim.net.topology.out_number(id as u32, 0), counters, lost: 0 });
     }
     for switch in &mut sim.switches {
         for port in &mut switch.ports {
-            let counters = port.finish(stop, sim.net.rules.of(port), &mut sim.wires);
+            let counters = port.finish(stop, sim.net.rules.of(port), &mut sim.world.wires);
             links.push(LinkAccount { number: port.line().link, counters, lost: 0 });
         }
     }
@@ -42,11 +42,11 @@ pub(super) fn close(sim: &mut Sim, stop: Time) -> Vec<LinkAccount> {
 }
 
 /// What is told of each link, in the order of their numbers.
-pub(super) fn told(sim: &Sim, links: &[LinkAccount], stop: Time) -> Value {
+pub(super) fn told(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> Value {
     links.iter().map(|link| link_told(sim, link, stop)).collect()
 }
 
-fn link_told(sim: &Sim, link: &LinkAccount, stop: Time) -> Value {
+fn link_told(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> Value {
     let (topology, c) = (&sim.net.topology, &link.counters);
     let (queue_bytes, use_max) = sampled(sim, link, stop);
     json!({
@@ -70,10 +70,10 @@ fn link_told(sim: &Sim, link: &LinkAccount, stop: Time) -> Value {
 
 /// Bytes that waited for a link, and its greatest use in an interval. Null where nothing was sampled; a NIC that makes
 /// packets only as it sends them has no queue.
-fn sampled(sim: &Sim, link: &LinkAccount, stop: Time) -> (Value, Value) {
+fn sampled(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> (Value, Value) {
     let Some((samples, taken)) = taken(sim, stop) else { return (Value::Null, Value::Null) };
     let from = sim.net.topology.links[link.number as usize].from;
-    let seen = samples.of(&sim.net, from);
+    let seen = samples.of(sim.net, from);
     let lengths = &seen.lengths;
     let percentile = |percent| lengths.percentile(percent, taken);
     let queue = json!({
@@ -89,13 +89,13 @@ fn sampled(sim: &Sim, link: &LinkAccount, stop: Time) -> (Value, Value) {
 }
 
 /// How often links were looked at; null if never.
-pub(super) fn samples(sim: &Sim, stop: Time) -> Value {
+pub(super) fn samples(sim: &Sim<'_>, stop: Time) -> Value {
     taken(sim, stop)
         .map_or(Value::Null, |(samples, taken)| json!({"interval_ps": samples.interval().0, "taken": taken}))
 }
 
 /// How unevenly switches used links of equal cost; null if nobody looked, or nothing was sent over any.
-pub(super) fn balance(sim: &Sim, stop: Time) -> Value {
+pub(super) fn balance(sim: &Sim<'_>, stop: Time) -> Value {
     let imbalance = taken(sim, stop).and_then(|(samples, _)| samples.imbalance());
     imbalance.map_or(Value::Null, |found| {
         json!({
@@ -107,7 +107,7 @@ pub(super) fn balance(sim: &Sim, stop: Time) -> Value {
 }
 
 /// The samples of a run that stopped at `stop`, and how many, if any were taken.
-fn taken(sim: &Sim, stop: Time) -> Option<(&Samples, u64)> {
+fn taken<'a>(sim: &'a Sim<'_>, stop: Time) -> Option<(&'a Samples, u64)> {
     let samples = sim.samples.as_deref()?;
     let taken = samples.taken(stop);
     (taken > 0).then_some((samples, taken))

@@ -22,8 +22,8 @@ struct Blocking<'a> {
 }
 
 /// All entries with operations, for the report.
-pub(super) fn told(sim: &Sim) -> Value {
-    let operations = &sim.flows.operations;
+pub(super) fn told(sim: &Sim<'_>) -> Value {
+    let operations = &sim.world.flows.operations;
     let part = |part: &Part| {
         let ended = all(part).filter(|&n| operations.times(n)[1] != Time::NEVER);
         let end = ended.clone().map(|n| operations.times(n)[1]).max();
@@ -40,8 +40,8 @@ pub(super) fn told(sim: &Sim) -> Value {
 }
 
 /// Entries whose operations have not all ended when the run does.
-pub(super) fn warnings(sim: &Sim) -> Vec<Warning> {
-    let operations = &sim.flows.operations;
+pub(super) fn warnings(sim: &Sim<'_>) -> Vec<Warning> {
+    let operations = &sim.world.flows.operations;
     let mut found = Vec::new();
     for part in &operations.parts {
         let open = all(part).filter(|&n| operations.times(n)[1] == Time::NEVER).count();
@@ -61,8 +61,8 @@ fn all(part: &Part) -> impl Iterator<Item = u32> + Clone + use<> {
 }
 
 /// The first operations that have not ended though they wait for none.
-fn blocking<'a>(sim: &Sim, part: &'a Part) -> Vec<Blocking<'a>> {
-    let operations = &sim.flows.operations;
+fn blocking<'a>(sim: &Sim<'_>, part: &'a Part) -> Vec<Blocking<'a>> {
+    let operations = &sim.world.flows.operations;
     let own = |n: u32| &part.table.operations()[(n - part.from) as usize];
     // A receive that has started waits for its send.
     let blocks = |&n: &u32| {
@@ -92,13 +92,13 @@ fn blocking<'a>(sim: &Sim, part: &'a Part) -> Vec<Blocking<'a>> {
 }
 
 /// What an operation does when the run ends.
-fn now(sim: &Sim, n: u32, operation: &Operation) -> String {
-    let operations = &sim.flows.operations;
+fn now(sim: &Sim<'_>, n: u32, operation: &Operation) -> String {
+    let operations = &sim.world.flows.operations;
     match (operations.state(n), operations.action(n)) {
         (State::Waiting, _) => format!("starts at {} ns", operation.start.0 as f64 / 1e3),
         (State::Queued, _) => "waits for its unit".into(),
         (_, Action::Send(flow)) => {
-            let (spec, record) = (&sim.flows.specs[flow as usize], &sim.flows.records[flow as usize]);
+            let (spec, record) = (&sim.world.flows.specs[flow as usize], &sim.world.flows.records[flow as usize]);
             format!("has brought {} of {} bytes to its receiver (flow {flow})", record.received, spec.size)
         }
         _ => "is under way".into(),

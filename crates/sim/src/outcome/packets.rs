@@ -155,7 +155,7 @@ impl Packets {
 }
 
 /// What was captured in a run that stopped at `stop`; nothing if nothing was to be.
-pub fn packets(sim: &mut Sim, stop: Time) -> Option<Packets> {
+pub fn packets(sim: &mut Sim<'_>, stop: Time) -> Option<Packets> {
     if sim.net.taps.points.is_empty() {
         return None;
     }
@@ -181,9 +181,9 @@ pub fn packets(sim: &mut Sim, stop: Time) -> Option<Packets> {
 }
 
 /// Adds the packets that had left and not arrived when the run stopped.
-fn add_flying(sim: &mut Sim, stop: Time) {
+fn add_flying(sim: &mut Sim<'_>, stop: Time) {
     for link in sim.net.taps.links().collect::<Vec<_>>() {
-        let flying = sim.wires.flying(link);
+        let flying = sim.world.wires.flying(link);
         if let Some(frail) = frail_mut(sim, link) {
             frail.note_flying(link, flying, stop);
         }
@@ -191,7 +191,7 @@ fn add_flying(sim: &mut Sim, stop: Time) {
 }
 
 /// The receiver's end of a link.
-fn frail_mut(sim: &mut Sim, link: u32) -> Option<&mut Frail> {
+fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: u32) -> Option<&'a mut Frail> {
     let node = sim.net.topology.links[link as usize].to.0;
     match node.checked_sub(sim.net.topology.hosts) {
         Some(switch) => sim.switches[switch as usize].frail.as_deref_mut(),
@@ -200,7 +200,7 @@ fn frail_mut(sim: &mut Sim, link: u32) -> Option<&mut Frail> {
 }
 
 /// What was kept of a link.
-fn tap(sim: &Sim, link: u32) -> Option<&Tap> {
+fn tap<'a>(sim: &'a Sim<'_>, link: u32) -> Option<&'a Tap> {
     let (node, port) = sim.net.topology.links[link as usize].to;
     let frail = match node.checked_sub(sim.net.topology.hosts) {
         Some(switch) => sim.switches[switch as usize].frail.as_deref(),
@@ -213,7 +213,7 @@ fn tap(sim: &Sim, link: u32) -> Option<&Tap> {
 type Seen<'a> = (Time, bool, &'a Taken);
 
 /// What a port has kept, in the order of time, and how many packets it has seen.
-fn at_port(sim: &Sim, point: Point) -> (Vec<Seen<'_>>, u64) {
+fn at_port<'a>(sim: &'a Sim<'_>, point: Point) -> (Vec<Seen<'a>>, u64) {
     let (mut all, mut count) = (Vec::new(), 0);
     if let Some(out) = tap(sim, point.out) {
         count += out.seen.0;
@@ -228,7 +228,7 @@ fn at_port(sim: &Sim, point: Point) -> (Vec<Seen<'_>>, u64) {
     (all, count)
 }
 
-fn table(sim: &Sim, all: &[(Time, u32, bool, &Taken)], told: Vec<Value>) -> Packets {
+fn table(sim: &Sim<'_>, all: &[(Time, u32, bool, &Taken)], told: Vec<Value>) -> Packets {
     let mut rows = PacketTable::with_capacity(all.len());
     let mut blocks = BlockTable::with_capacity(all.len());
     let mut offsets = Vec::with_capacity(all.len() + 1);
@@ -247,7 +247,11 @@ fn table(sim: &Sim, all: &[(Time, u32, bool, &Taken)], told: Vec<Value>) -> Pack
 }
 
 /// A row, and its blocks of selective acknowledgement.
-fn row<'a>(sim: &Sim, (time, interface, outbound): (Time, u32, bool), taken: &'a Taken) -> (Row<'a>, Vec<(u64, u64)>) {
+fn row<'a>(
+    sim: &Sim<'_>,
+    (time, interface, outbound): (Time, u32, bool),
+    taken: &'a Taken,
+) -> (Row<'a>, Vec<(u64, u64)>) {
     let packet = &taken.packet;
     let mut row = Row {
         time,
@@ -266,12 +270,12 @@ fn row<'a>(sim: &Sim, (time, interface, outbound): (Time, u32, bool), taken: &'a
     if !packet.of_flow() {
         return (row, Vec::new());
     }
-    let (flow, subflow) = sim.flows.flow_of(packet.flow);
+    let (flow, subflow) = sim.world.flows.flow_of(packet.flow);
     row.flow = flow;
     row.subflow = subflow.map_or(0, |n| n as u16 + 1);
-    row.size = sim.flows.specs[flow as usize].size;
-    let carried = sim.flows.is_tcp(flow);
-    row.tcp = carried && sim.flows.facts.protocol == Protocol::Tcp;
+    row.size = sim.world.flows.specs[flow as usize].size;
+    let carried = sim.world.flows.is_tcp(flow);
+    row.tcp = carried && sim.world.flows.facts.protocol == Protocol::Tcp;
     row.protocol = Word8(if row.tcp { 1 } else { 2 * u8::from(carried) });
     let body = taken.body.as_deref().unwrap_or(&[]);
     let sack = match (row.tcp, subflow) {

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use spinewise_policy::Time;
 
 /// What happened, as JSON.
-pub(super) fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option<Loads>) -> Value {
+pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Option<Loads>) -> Value {
     let topology = &sim.net.topology;
-    let log = &sim.log;
+    let log = &sim.world.log;
     let deadlock =
         deadlock::is_possible(&sim.switches).then(|| deadlock::find(&sim.switches, &sim.net.topology, stop)).flatten();
     let entities: Vec<String> = (0..topology.nodes())
@@ -23,13 +23,13 @@ pub(super) fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option
     let in_flight = in_network(sim);
     let account = |a: crate::log::Account| json!({ "packets": a.packets, "bytes": a.bytes });
     let most = sim.switches.iter().filter_map(|switch| switch.buffer.as_deref()).map(SharedBuffer::most);
-    let finished = sim.flows.records.iter().filter(|r| r.fct != 0).count();
+    let finished = sim.world.flows.records.iter().filter(|r| r.fct != 0).count();
     json!({
         "seed": sim.net.seed,
         "stop_ps": stop.0,
         "events": log.events,
-        "packet_hops": sim.wires.hops,
-        "flows": sim.flows.specs.len(),
+        "packet_hops": sim.world.wires.hops,
+        "flows": sim.world.flows.specs.len(),
         "finished": finished,
         "counters": {
             "created": account(log.created),
@@ -66,28 +66,29 @@ pub(super) fn report(sim: &Sim, links: &[LinkAccount], stop: Time, loads: Option
 }
 
 /// Which flows have not arrived in full and have hosts that are cut off from each other when the run ends.
-pub(super) fn cut_off(sim: &Sim, stop: Time) -> Vec<bool> {
-    let mut found = vec![false; sim.flows.specs.len()];
-    let open: Vec<usize> = (0..found.len()).filter(|&flow| sim.flows.records[flow].fct == 0).collect();
-    let pairs: Vec<(u32, u32)> = open.iter().map(|&n| (sim.flows.specs[n].src, sim.flows.specs[n].dst)).collect();
+pub(super) fn cut_off(sim: &Sim<'_>, stop: Time) -> Vec<bool> {
+    let mut found = vec![false; sim.world.flows.specs.len()];
+    let open: Vec<usize> = (0..found.len()).filter(|&flow| sim.world.flows.records[flow].fct == 0).collect();
+    let pairs: Vec<(u32, u32)> =
+        open.iter().map(|&n| (sim.world.flows.specs[n].src, sim.world.flows.specs[n].dst)).collect();
     let cut = sim.net.faults.cut_off(&sim.net.topology, stop, &pairs);
     open.into_iter().zip(cut).for_each(|(flow, cut)| found[flow] = cut);
     found
 }
 
 /// How many flows have not arrived in full, and why: cut off, or time was short.
-pub(super) fn unfinished(sim: &Sim, cut_off: &[bool]) -> Value {
-    let flows = (0u32..).zip(sim.flows.records.iter().zip(cut_off));
-    let open = flows.filter(|&(flow, (record, _))| record.fct == 0 && !sim.flows.is_background(flow));
+pub(super) fn unfinished(sim: &Sim<'_>, cut_off: &[bool]) -> Value {
+    let flows = (0u32..).zip(sim.world.flows.records.iter().zip(cut_off));
+    let open = flows.filter(|&(flow, (record, _))| record.fct == 0 && !sim.world.flows.is_background(flow));
     let (cut, late): (Vec<bool>, Vec<bool>) = open.map(|(_, (_, &cut))| cut).partition(|&cut| cut);
     json!({"cut_off": cut.len(), "out_of_time": late.len()})
 }
 
 /// Packets on links and in ports when the run stopped.
-fn in_network(sim: &Sim) -> crate::log::Account {
+fn in_network(sim: &Sim<'_>) -> crate::log::Account {
     let mut account = crate::log::Account::default();
     let mut add = |packet: &Packet| account.add(packet.wire - u16::from(packet.fabric_header));
-    sim.wires.in_flight().for_each(&mut add);
+    sim.world.wires.in_flight().for_each(&mut add);
     sim.switches
         .iter()
         .flat_map(|switch| &switch.ports)

@@ -24,7 +24,7 @@ pub(super) fn columns_of(points: &[Point]) -> Vec<Values> {
 }
 
 /// Names of series by number; gaps are empty.
-pub(super) fn names(sim: &Sim) -> Vec<String> {
+pub(super) fn names(sim: &Sim<'_>) -> Vec<String> {
     let mut names: Vec<String> = SERIES.iter().map(|(name, _)| (*name).into()).collect();
     let mut scheme = |from: u16, bank: Option<&crate::bank::Bank>| {
         let Some(bank) = bank else { return };
@@ -32,7 +32,7 @@ pub(super) fn names(sim: &Sim) -> Vec<String> {
         let sheet = bank.sheet();
         names.extend(sheet.series.iter().map(|series| format!("{}.{}", sheet.name, series.name)));
     };
-    scheme(EDGE_SERIES, sim.edge.as_ref());
-    scheme(FABRIC_SERIES, Some(&sim.fabric));
+    scheme(EDGE_SERIES, sim.world.edge.as_ref());
+    scheme(FABRIC_SERIES, Some(&sim.world.fabric));
     names
 }

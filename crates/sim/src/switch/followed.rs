@@ -3,16 +3,18 @@
 //! What is held there is in no buffer. When it is let go its packets are taken up one by one, as if they came then by the
 //! ports they came by; and what the scheme says to other switches goes before the packet that gave rise to it.
 
-use super::{Switch, World};
+use super::Switch;
 use crate::bank::Asked;
 use crate::packet::InHand;
-use spinewise_policy::{Queue, Time};
+use crate::shell::Shell;
+use crate::world::World;
+use spinewise_policy::Queue;
 
 impl Switch {
     /// Carries out what a hook asked for before the packet in hand goes on. Nothing is left to be done.
     #[cold]
-    pub(super) fn perform_first(&mut self, w: &mut World<'_>, now: Time, asked: Option<Asked>) -> Option<Asked> {
-        self.perform(w, now, asked);
+    pub(super) fn perform_first(&mut self, w: &mut World<'_>, asked: Option<Asked>) -> Option<Asked> {
+        self.perform_later(w, asked);
         None
     }
 
@@ -37,14 +39,14 @@ impl Switch {
 
     /// Lets a held queue go: its packets are taken up one by one.
     #[cold]
-    pub(super) fn take_up(&mut self, w: &mut World<'_>, now: Time, out: u16, queue: Queue) {
+    pub(super) fn take_up(&mut self, w: &mut World<'_>, out: u16, queue: Queue) {
         loop {
             match self.ports[usize::from(out)].kept().unhold(queue) {
                 Ok(mut hand) => {
-                    self.queue(w, now, hand.packet.at.0 as u16, out, &mut hand);
+                    self.queue(w, hand.packet.at.0 as u16, out, &mut hand);
                 }
                 Err(drained) => {
-                    self.tell_drained(w, now, out, drained);
+                    self.tell_drained(w, out, drained);
                     return;
                 }
             }

@@ -1,11 +1,12 @@
 //! Ports that keep their packets until transmission starts: shared buffers, priorities, flow control, held queues.
 
 use super::buffer::Came;
-use super::{MADE_HERE, Switch, World, count_lost, drop_packet};
+use super::{MADE_HERE, Switch, count_lost, drop_packet};
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH};
 use crate::port::{Found, Lane, Lanes, Lost, Next, Port, Released};
 use crate::timers::What;
+use crate::world::World;
 use spinewise_policy::{Kind, Queue, Span, Time};
 
 /// The port and priority a packet came by, for the account of its ingress; none for what was made here.
@@ -35,32 +36,32 @@ fn may_start(net: &Net, now: Time, free: Time) -> bool {
 impl Switch {
     /// Queues a packet, or drops it.
     #[inline(always)]
-    pub(super) fn queue_kept(&mut self, w: &mut World<'_>, now: Time, in_port: u16, out: u16, hand: &mut InHand) {
+    pub(super) fn queue_kept(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         let port = &mut self.ports[usize::from(out)];
         if hand.packet.is_control() && port.commits_control() {
-            port.commit_control(now, hand, w.wires);
+            port.commit_control(w.now, hand, &mut w.wires);
             return;
         }
-        let free = may_start(w.net, now, port.line().free_at());
-        if let (true, Some(buffer)) = (free && port.passes(now), self.buffer.as_deref_mut()) {
+        let free = may_start(w.net, w.now, port.line().free_at());
+        if let (true, Some(buffer)) = (free && port.passes(w.now), self.buffer.as_deref_mut()) {
             // Most packets start at once and leave the shared buffer as it was: they need no queue and no account. There
             // is one data queue, and control has its own.
             let made_here = in_port == MADE_HERE;
             let passes = hand.packet.is_control()
-                || (!made_here && buffer.passes((in_port, 0), u64::from(hand.packet.wire), now));
+                || (!made_here && buffer.passes((in_port, 0), u64::from(hand.packet.wire), w.now));
             if passes {
-                port.pass(now, hand, w.net.rules.of(port), w.wires);
+                port.pass(w.now, hand, w.net.rules.of(port), &mut w.wires);
                 return;
             }
         }
-        self.queue_up(w, now, (in_port, out), hand);
+        self.queue_up(w, (in_port, out), hand);
     }
 
     /// Queues a packet that does not start at once, or drops it.
     #[inline(never)]
-    fn queue_up(&mut self, w: &mut World<'_>, now: Time, (in_port, out): (u16, u16), hand: &mut InHand) {
-        match self.admit_kept(w, now, (in_port, out), None, &hand.packet) {
-            Some(admitted) => self.keep(w, now, out, hand, admitted),
+    fn queue_up(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) {
+        match self.admit_kept(w, (in_port, out), None, &hand.packet) {
+            Some(admitted) => self.keep(w, out, hand, admitted),
             None => drop_packet(w, &hand.packet),
         }
     }
@@ -70,7 +71,6 @@ impl Switch {
     pub(super) fn admit_kept(
         &mut self,
         w: &mut World<'_>,
-        now: Time,
         (in_port, out): (u16, u16),
         held: Option<Queue>,
         packet: &Packet,
@@ -80,7 +80,7 @@ impl Switch {
         let lanes = port.kept();
         let lane = lanes.lane_of(packet);
         let Some(buffer) = self.buffer.as_deref_mut() else {
-            let found = port.admit_exactly(now, bytes, held.is_some(), w.net.rules.of(port), w.wires)?;
+            let found = port.admit_exactly(w.now, bytes, held.is_some(), w.net.rules.of(port), &mut w.wires)?;
             return Some(Admitted { lane, in_port, found });
         };
         if lane != Lane::Control {
@@ -96,42 +96,35 @@ impl Switch {
 
     /// Queues an admitted packet.
     #[inline(always)]
-    pub(super) fn keep(&mut self, w: &mut World<'_>, now: Time, out: u16, hand: &mut InHand, admitted: Admitted) {
+    pub(super) fn keep(&mut self, w: &mut World<'_>, out: u16, hand: &mut InHand, admitted: Admitted) {
         let Admitted { lane, in_port, found } = admitted;
         if lane == Lane::Control && self.ports[usize::from(out)].commits_control() {
-            self.ports[usize::from(out)].commit_control(now, hand, w.wires);
+            self.ports[usize::from(out)].commit_control(w.now, hand, &mut w.wires);
             return;
         }
         self.ports[usize::from(out)].keep(lane, hand, in_port, found);
-        self.ask_pause(w, now, came(in_port, lane));
-        self.set_going(w, now, out);
+        self.ask_pause(w, came(in_port, lane));
+        self.set_going(w, out);
     }
 
     /// Drops an admitted packet after all: its port refuses it, and the buffer has back what it took.
     #[cold]
-    pub(super) fn give_up(&mut self, w: &mut World<'_>, now: Time, out: u16, packet: &Packet, admitted: Admitted) {
+    pub(super) fn give_up(&mut self, w: &mut World<'_>, out: u16, packet: &Packet, admitted: Admitted) {
         let Admitted { lane, in_port, .. } = admitted;
         let came = came(in_port, lane);
         let port = &mut self.ports[usize::from(out)];
         port.refuse(u32::from(packet.wire));
         drop_packet(w, packet);
         if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane)
-            && buffer.leave(came, port.kept().bytes(lane), u64::from(packet.wire), now)
+            && buffer.leave(came, port.kept().bytes(lane), u64::from(packet.wire), w.now)
             && let Some(came) = came
         {
-            self.send_pause(w, now, came, Span::ZERO);
+            self.send_pause(w, came, Span::ZERO);
         }
     }
 
     /// Parks a packet in a held queue of its output port.
-    pub(super) fn hold(
-        &mut self,
-        w: &mut World<'_>,
-        now: Time,
-        (in_port, out): (u16, u16),
-        queue: Queue,
-        hand: &mut InHand,
-    ) {
+    pub(super) fn hold(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), queue: Queue, hand: &mut InHand) {
         if w.net.holds_outside() {
             self.hold_outside(w, (in_port, out), queue, hand);
             return;
@@ -142,29 +135,29 @@ impl Switch {
         {
             w.fabric.pin(self.id, owner);
         }
-        let admitted = self.admit_kept(w, now, (in_port, out), Some(queue), &hand.packet);
+        let admitted = self.admit_kept(w, (in_port, out), Some(queue), &hand.packet);
         let Some(Admitted { lane, found, .. }) = admitted else {
             drop_packet(w, &hand.packet);
             return;
         };
         self.ports[usize::from(out)].hold(queue, hand, in_port, found);
-        self.ask_pause(w, now, came(in_port, lane));
+        self.ask_pause(w, came(in_port, lane));
     }
 
     /// Lets a held queue go.
-    pub(super) fn release(&mut self, w: &mut World<'_>, now: Time, out: u16, queue: Queue) {
+    pub(super) fn release_held(&mut self, w: &mut World<'_>, out: u16, queue: Queue) {
         if w.net.holds_outside() {
-            self.take_up(w, now, out, queue);
+            self.take_up(w, out, queue);
             return;
         }
         match self.ports[usize::from(out)].release(queue) {
             Released::Nothing => {}
-            Released::Drained(drained) => self.tell_drained(w, now, out, drained),
+            Released::Drained(drained) => self.tell_drained(w, out, drained),
             Released::Joined { before, joined, .. } => {
                 if let Some(buffer) = self.buffer.as_deref_mut() {
                     buffer.merge(before, joined);
                 }
-                self.set_going(w, now, out);
+                self.set_going(w, out);
             }
         }
     }
@@ -176,50 +169,50 @@ impl Switch {
     }
 
     /// The line of a port may be free, or a pause may have ended.
-    pub(super) fn transmit_done(&mut self, w: &mut World<'_>, now: Time, out: u16) {
+    pub(super) fn transmit_done(&mut self, w: &mut World<'_>, out: u16) {
         let freed = std::mem::replace(&mut self.freed, out + 1);
-        self.line_is_free(w, now, out);
+        self.line_is_free(w, out);
         self.freed = freed;
     }
 
     #[inline(always)]
-    fn line_is_free(&mut self, w: &mut World<'_>, now: Time, out: u16) {
+    fn line_is_free(&mut self, w: &mut World<'_>, out: u16) {
         let port = &mut self.ports[usize::from(out)];
         let free = port.line().free_at();
         let lanes = port.kept();
         // Something else has set it going, or will: this plan is stale.
-        if lanes.armed == now {
+        if lanes.armed == w.now {
             lanes.armed = Time::NEVER;
-            if free <= now {
-                self.start(w, now, out);
+            if free <= w.now {
+                self.start(w, out);
             }
-            self.plan_start(w, now, out);
+            self.plan_start(w, out);
         }
     }
 
     /// Starts the next packet of a port if its line is free, or sees to it that it starts when it is.
     #[inline(always)]
-    fn set_going(&mut self, w: &mut World<'_>, now: Time, out: u16) {
-        if may_start(w.net, now, self.ports[usize::from(out)].line().free_at()) {
-            self.start(w, now, out);
+    fn set_going(&mut self, w: &mut World<'_>, out: u16) {
+        if may_start(w.net, w.now, self.ports[usize::from(out)].line().free_at()) {
+            self.start(w, out);
         }
-        self.plan_start(w, now, out);
+        self.plan_start(w, out);
     }
 
     /// Plans the start of what waits at a port.
     #[inline(always)]
-    fn plan_start(&mut self, w: &World<'_>, now: Time, out: u16) {
+    fn plan_start(&mut self, w: &World<'_>, out: u16) {
         let port = &mut self.ports[usize::from(out)];
         let free = port.line().free_at();
         // Otherwise nothing starts sooner than what is planned.
-        if port.waits() && port.kept().armed > free.max(now) {
-            self.plan_sooner(w, now, (out, free));
+        if port.waits() && port.kept().armed > free.max(w.now) {
+            self.plan_sooner(w, (out, free));
         }
     }
 
-    fn plan_sooner(&mut self, w: &World<'_>, now: Time, (out, free): (u16, Time)) {
+    fn plan_sooner(&mut self, w: &World<'_>, (out, free): (u16, Time)) {
         let lanes = self.ports[usize::from(out)].kept();
-        let at = lanes.next_start(now).max(free);
+        let at = lanes.next_start(w.now).max(free);
         if at < lanes.armed {
             lanes.armed = at;
             let late = w.net.arrivals_first();
@@ -228,38 +221,38 @@ impl Switch {
     }
 
     /// Starts the next packet of a port whose line is free.
-    fn start(&mut self, w: &mut World<'_>, now: Time, out: u16) {
+    fn start(&mut self, w: &mut World<'_>, out: u16) {
         let port = &mut self.ports[usize::from(out)];
-        let Some(next) = port.kept().next(now) else { return };
+        let Some(next) = port.kept().next(w.now) else { return };
         let Next { lane, in_port, wire, left } = next;
         let came = came(in_port, lane);
         let (mut marks, mut resumes) = (false, false);
         if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
-            resumes = buffer.leave(came, left, u64::from(wire), now);
+            resumes = buffer.leave(came, left, u64::from(wire), w.now);
             marks = buffer.marks(left, || self.dice.roll(out));
         }
-        port.send_next(now, next, marks, w.net.rules.of(port), w.wires);
+        port.send_next(w.now, next, marks, w.net.rules.of(port), &mut w.wires);
         if port.kept().drains() {
             while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
-                self.tell_drained(w, now, out, drained);
+                self.tell_drained(w, out, drained);
             }
         }
         if let (true, Some(came)) = (resumes, came) {
-            self.send_pause(w, now, came, Span::ZERO);
+            self.send_pause(w, came, Span::ZERO);
         }
     }
 
     /// The switch dies: what waits in its ports is lost. No pause is taken back.
-    pub(super) fn lose_all(&mut self, w: &mut World<'_>, now: Time) {
+    pub(super) fn lose_all(&mut self, w: &mut World<'_>) {
         for out in 0..self.ports.len() as u16 {
             while let Some(Lost { packet, lane, left, .. }) = self.ports[usize::from(out)].lose() {
                 w.log.lost_in_switches += 1;
                 count_lost(w, &packet);
                 if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
-                    buffer.leave(came(packet.came_by(), lane), left, u64::from(packet.wire), now);
+                    buffer.leave(came(packet.came_by(), lane), left, u64::from(packet.wire), w.now);
                 }
                 while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
-                    self.tell_drained(w, now, out, drained);
+                    self.tell_drained(w, out, drained);
                 }
             }
         }
@@ -267,21 +260,21 @@ impl Switch {
 
     /// Asks the sender behind an ingress to pause, if it holds too much.
     #[inline(always)]
-    fn ask_pause(&mut self, w: &mut World<'_>, now: Time, came: Came) {
+    fn ask_pause(&mut self, w: &mut World<'_>, came: Came) {
         let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut()) else { return };
-        match buffer.pause(came, now) {
-            Some(length) => self.pause_sender(w, now, came, length),
-            None if buffer.resumes_on_arrival(came, now) => {
-                self.send_pause(w, now, came, Span::ZERO);
+        match buffer.pause(came, w.now) {
+            Some(length) => self.pause_sender(w, came, length),
+            None if buffer.resumes_on_arrival(came, w.now) => {
+                self.send_pause(w, came, Span::ZERO);
             }
             None => {}
         }
     }
 
     #[cold]
-    fn pause_sender(&mut self, w: &mut World<'_>, now: Time, came: (u16, u8), length: Span) {
-        self.send_pause(w, now, came, length);
-        self.plan_renewal(came, now);
+    fn pause_sender(&mut self, w: &mut World<'_>, came: (u16, u8), length: Span) {
+        self.send_pause(w, came, length);
+        self.plan_renewal(came, w.now);
     }
 
     fn plan_renewal(&mut self, came: (u16, u8), now: Time) {
@@ -291,19 +284,19 @@ impl Switch {
     }
 
     /// A pause asked for may run out.
-    pub(super) fn renew_pause(&mut self, w: &mut World<'_>, now: Time, came: (u16, u8)) {
+    pub(super) fn renew_pause(&mut self, w: &mut World<'_>, came: (u16, u8)) {
         let Some(buffer) = self.buffer.as_deref_mut() else { return };
-        if let Some(length) = buffer.renew(came, now) {
-            self.send_pause(w, now, came, length);
+        if let Some(length) = buffer.renew(came, w.now) {
+            self.send_pause(w, came, length);
         }
-        if self.buffer.as_deref().is_some_and(|buffer| buffer.renews_later(came, now)) {
-            self.plan_renewal(came, now);
+        if self.buffer.as_deref().is_some_and(|buffer| buffer.renews_later(came, w.now)) {
+            self.plan_renewal(came, w.now);
         }
     }
 
     /// Sends a frame of priority flow control (IEEE 802.1Qbb); a pause of no length ends one.
     #[inline(never)]
-    fn send_pause(&mut self, w: &mut World<'_>, now: Time, (port, priority): (u16, u8), length: Span) {
+    fn send_pause(&mut self, w: &mut World<'_>, (port, priority): (u16, u8), length: Span) {
         let Some(shared) = &w.net.shared else { return };
         let to = w.net.topology.out(self.node, port).to.0;
         let packet = Packet {
@@ -318,7 +311,7 @@ impl Switch {
         };
         if self.ports[usize::from(port)].commits_control() {
             let freed = self.has_freed(port);
-            if self.ports[usize::from(port)].commit_pause(now, freed, &packet, w.wires) {
+            if self.ports[usize::from(port)].commit_pause(w.now, freed, &packet, &mut w.wires) {
                 self.note_made(w, &packet);
             }
             return;
@@ -329,15 +322,15 @@ impl Switch {
         } else if self.ports[usize::from(port)].keep_pause(&packet) {
             self.note_made(w, &packet);
         }
-        self.set_going(w, now, port);
+        self.set_going(w, port);
     }
 
     /// A pause frame has come from the neighbour behind a port: pauses it, or lets it go on.
-    pub(super) fn obey(&mut self, w: &mut World<'_>, now: Time, port: u16, packet: &Packet) {
+    pub(super) fn obey(&mut self, w: &mut World<'_>, port: u16, packet: &Packet) {
         w.log.delivered.add(packet.wire);
-        let until = Time(now.0.saturating_add(packet.seq));
-        self.ports[usize::from(port)].pause(packet.echo as u8, now, until);
-        self.set_going(w, now, port);
+        let until = Time(w.now.0.saturating_add(packet.seq));
+        self.ports[usize::from(port)].pause(packet.echo as u8, w.now, until);
+        self.set_going(w, port);
     }
 
     /// Packets of a data priority that wait at a port, held ones too: how each came, and its bytes.

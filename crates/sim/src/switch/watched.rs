@@ -1,22 +1,15 @@
 //! Choices off the usual path: of traced flows, of runs that follow a program, and of guests.
 
-use super::{OwnPorts, Switch, World};
+use super::{OwnPorts, Switch};
 use crate::packet::InHand;
-use spinewise_policy::Time;
+use crate::world::World;
 
 impl Switch {
     /// Asks the scheme for the way, a guest too, and records the choices of traced flows. Where a program is followed, all
     /// switches may draw from one tape, and some flows may share a row.
     #[cold]
     #[inline(never)]
-    pub(super) fn pick_watched(
-        &mut self,
-        w: &mut World<'_>,
-        now: Time,
-        in_port: u16,
-        candidates: &[u16],
-        hand: &mut InHand,
-    ) {
+    pub(super) fn pick_watched(&mut self, w: &mut World<'_>, in_port: u16, candidates: &[u16], hand: &mut InHand) {
         let own = hand.packet.key();
         let shared = w.net.shared_rows.get(&own.0);
         let mut tape = w.fabric.tape.take();
@@ -27,12 +20,12 @@ impl Switch {
         if let Some(&shared) = shared {
             w.fabric.copy_row(self.id, shared, own);
         }
-        let ports = OwnPorts { owner: self, wires: w.wires, now, net: w.net };
-        let call = self.call(w.net, now, hand.packet.dst, &ports, candidates, w.free_queues);
+        let ports = OwnPorts { owner: self, wires: &w.wires, now: w.now, net: w.net };
+        let call = self.call(w.net, w.now, hand.packet.dst, &ports, candidates, &w.free_queues);
         let seen = (&w.net.hashing, in_port);
         let place = (self.node, candidates.len(), candidates.len());
         let picked = match &mut w.log.recorder {
-            Some(recorder) => recorder.pick(w.fabric, call, &mut hand.packet, seen, place),
+            Some(recorder) => recorder.pick(&mut w.fabric, call, &mut hand.packet, seen, place),
             None => w.fabric.pick_any(call, &mut hand.packet, seen),
         };
         if let Some(&shared) = shared {
@@ -43,6 +36,6 @@ impl Switch {
             tape.take_back(stream);
         }
         w.fabric.tape = tape;
-        self.take(w, now, in_port, candidates, hand, picked);
+        self.take(w, in_port, candidates, hand, picked);
     }
 }

@@ -21,7 +21,7 @@ enum Beyond {
 /// A candidate of a choice: where it begins, and how it goes on.
 #[derive(Clone, Copy)]
 pub struct Candidate<'a> {
-    sim: &'a Sim,
+    sim: &'a Sim<'a>,
     /// When the choice was made: routes and links may change during a run.
     at: Time,
     /// The switch at which the path begins, and its first port if that is what was chosen.
@@ -70,7 +70,7 @@ impl Path {
 
 impl<'a> Candidate<'a> {
     /// Candidate `way` of `packet` at `node`, at this instant.
-    pub fn new(sim: &'a Sim, at: Time, node: u32, packet: &Packet, way: Way) -> Self {
+    pub fn new(sim: &'a Sim<'a>, at: Time, node: u32, packet: &Packet, way: Way) -> Self {
         let topology = &sim.net.topology;
         let leaf = topology.home(packet.dst).leaf;
         let (last, wire) = (topology.last_link(packet.dst), u64::from(packet.wire));
@@ -80,7 +80,7 @@ impl<'a> Candidate<'a> {
             return candidate((switch, Some(choices[way.index()])), Beyond::Any, Span::ZERO);
         }
         let first = topology.leaf_of[node as usize];
-        let hashes = sim.fabric.sheet().sees.decides == Decides::HashesEvenly;
+        let hashes = sim.world.fabric.sheet().sees.decides == Decides::HashesEvenly;
         let beyond = match sim.net.hashing.tags {
             Tags::Explicit => Beyond::Tagged(first, Packet { way, ..*packet }),
             Tags::Outer | Tags::Inner if hashes => Beyond::Hashed(Packet { way, ..*packet }),
@@ -192,14 +192,14 @@ impl<'a> Candidate<'a> {
 }
 
 /// How long `wire` bytes take over a link, as it is at this instant.
-fn crossing(sim: &Sim, at: Time, link: &LinkSpec, wire: u64) -> Span {
+fn crossing(sim: &Sim<'_>, at: Time, link: &LinkSpec, wire: u64) -> Span {
     let number = sim.net.topology.out_number(link.from.0, link.from.1);
     let (rate, delay) = sim.net.faults.line(number, link, at);
     Span(sim.net.clock.tx_time(wire, rate)) + delay
 }
 
 /// What was seen, for a choice made at `at`, of a switch's port.
-pub fn seen(sim: &Sim, at: Time, (switch, port): (u32, u16)) -> Seen {
+pub fn seen(sim: &Sim<'_>, at: Time, (switch, port): (u32, u16)) -> Seen {
     let looks = sim.switches[switch as usize].looks.as_deref();
     looks.map_or(Seen::default(), |looks| looks.at(at, port))
 }

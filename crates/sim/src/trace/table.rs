@@ -80,7 +80,7 @@ columns! {
 }
 
 /// The trace of a run by its choices and what its second pass has seen.
-pub fn table(sim: &Sim, choices: &Choices) -> Trace {
+pub fn table(sim: &Sim<'_>, choices: &Choices) -> Trace {
     let mut rows = Rows::new(sim, choices);
     for (number, choice) in choices.all.iter().enumerate() {
         rows.add(sim, choices, number as u32, choice);
@@ -107,7 +107,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(sim: &Sim, choices: &Choices) -> Rows {
+    fn new(sim: &Sim<'_>, choices: &Choices) -> Rows {
         let mut rows = Rows {
             table: ChoiceTable::with_capacity(choices.all.len()),
             hops: HopTable::with_capacity(choices.all.len()),
@@ -116,7 +116,7 @@ impl Rows {
             choosers: Vec::new(),
         };
         let mut first_rule = 0;
-        for bank in sim.edge.iter().chain([&sim.fabric]) {
+        for bank in sim.world.edge.iter().chain([&sim.world.fabric]) {
             let Sheet { name, sees, .. } = bank.sheet();
             if choices.all.iter().any(|choice| chose(bank, sim, choice)) {
                 let first = rows.saw.len();
@@ -137,7 +137,7 @@ impl Rows {
     }
 
     /// The rows of one choice.
-    fn add(&mut self, sim: &Sim, choices: &Choices, number: u32, choice: &Choice) {
+    fn add(&mut self, sim: &Sim<'_>, choices: &Choices, number: u32, choice: &Choice) {
         let look = |switch, port| seen(sim, choice.at, (switch, port));
         let ways = choices.ways(choice);
         let best = |&way| Candidate::new(sim, choice.at, choice.node, &choice.packet, way).best(&look);
@@ -145,7 +145,7 @@ impl Rows {
         let least = found.iter().filter(|path| path.is_open()).map(Path::time).min().unwrap_or(0);
         let at_host = choice.node < sim.net.topology.hosts;
         // The scheme at the hosts stands first.
-        let chooser = if at_host || sim.edge.is_none() { 0 } else { self.choosers.len() - 1 };
+        let chooser = if at_host || sim.world.edge.is_none() { 0 } else { self.choosers.len() - 1 };
         let (first_rule, rules) = (self.choosers[chooser].first_rule, self.choosers[chooser].sees.rules);
         let acts = match choice.rule.and_then(|rule| rules.get(usize::from(rule))) {
             Some(Rule::Keeps(_)) => Word8(0),
@@ -153,7 +153,7 @@ impl Rows {
             Some(Rule::Follows(_)) => Word8(2),
             None => Word8::NONE,
         };
-        let (flow, scheme) = (sim.flows.flow_of(choice.packet.flow).0, chooser as u8);
+        let (flow, scheme) = (sim.world.flows.flow_of(choice.packet.flow).0, chooser as u8);
         for (candidate, (path, &way)) in found.iter().zip(ways).enumerate() {
             let chosen = candidate == usize::from(choice.chosen);
             self.table.push(&Row { number, choice, flow, scheme, first_rule, acts, way, chosen, path, least });
@@ -173,7 +173,7 @@ impl Rows {
         }
     }
 
-    fn close(mut self, sim: &Sim) -> Trace {
+    fn close(mut self, sim: &Sim<'_>) -> Trace {
         let topology = &sim.net.topology;
         let devices = worded(&mut self.table.device, |node| topology.node_name(node));
         let link_names = worded(&mut self.hops.links, |link| topology.link_name(link));
@@ -200,8 +200,8 @@ fn worded(numbers: &mut [Word32], word: impl Fn(u32) -> String) -> Vec<String> {
 }
 
 /// Was it this scheme that chose?
-fn chose(bank: &Bank, sim: &Sim, choice: &Choice) -> bool {
+fn chose(bank: &Bank, sim: &Sim<'_>, choice: &Choice) -> bool {
     let at_host = choice.node < sim.net.topology.hosts;
-    let of_edge = sim.edge.as_ref().is_some_and(|edge| std::ptr::eq(edge, bank));
+    let of_edge = sim.world.edge.as_ref().is_some_and(|edge| std::ptr::eq(edge, bank));
     at_host == of_edge
 }

@@ -3,9 +3,8 @@
 
 use crate::common::{flow, merged, resolved, run};
 use serde_json::{Value, json};
-use spinewise_sim::engine::Sim;
 use spinewise_sim::outcome::Outcome;
-use spinewise_sim::setup::{Failure, Tuning, simulate};
+use spinewise_sim::setup::{Failure, Setup, Tuning, simulate};
 use spinewise_sim::spec::resolve;
 use std::time::{Duration, Instant};
 
@@ -166,6 +165,6 @@ fn ticks_and_samples_cannot_fill_a_window_for_ever() {
 fn a_spec_that_fits_is_not_refused() {
     let spec = until(json!([{"kind": "permutation", "size_bytes": 1_000}]), 1e6);
     let tuning = Tuning { memory: Some(100_000_000), ..Tuning::default() };
-    assert!(Sim::new(&resolved(&spec), tuning).is_ok());
+    assert!(Setup::new(&resolved(&spec), tuning).is_ok());
     assert!(resolve(&spec).is_ok());
 }

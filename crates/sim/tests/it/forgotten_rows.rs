@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use spinewise_sim::engine::Sim;
-use spinewise_sim::setup::Tuning;
+use spinewise_sim::setup::{Setup, Tuning};
 use spinewise_sim::spec::resolve;
 use spinewise_sim::warden::Progress;
 
@@ -13,10 +13,11 @@ fn rows_left(scheme: &str, traffic: &Value) -> usize {
         "scheme": {"name": scheme}, "traffic": traffic, "run": {"stop": "time", "until_us": 5_000},
     }))
     .expect("a good spec");
-    let (mut sim, _) = Sim::new(&spec, Tuning::default()).expect("a good spec");
+    let setup = Setup::new(&spec, Tuning::default()).expect("a good spec");
+    let mut sim = Sim::new(&setup.net, setup.start);
     let stop = sim.run(&spec, Tuning::default(), &mut |_: Progress| true).expect("nobody stops it");
     assert_eq!(stop.0, 5_000_000_000);
-    sim.edge.expect("a scheme at the hosts").flow_rows()
+    sim.world.edge.expect("a scheme at the hosts").flow_rows()
 }
 
 /// 1 Gbps from host 0 to host 2, and what bounds it.

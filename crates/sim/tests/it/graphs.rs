@@ -7,7 +7,7 @@ use crate::common::{
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier};
 use spinewise_sim::engine::Sim;
-use spinewise_sim::setup::Tuning;
+use spinewise_sim::setup::{Setup, Tuning};
 use spinewise_sim::topology::Home;
 use std::collections::BTreeMap;
 
@@ -163,7 +163,8 @@ fn murmur3_is_seeded_with_the_number_in_the_spec() {
         "topology": odd_racks(), "scheme": {"name": "ecmp", "hash": "murmur3"},
         "traffic": [{"kind": "permutation", "size_bytes": 1}],
     }));
-    let (sim, _) = Sim::new(&spec, Tuning::default()).unwrap_or_else(|error| panic!("{error}"));
+    let setup = Setup::new(&spec, Tuning::default()).unwrap_or_else(|error| panic!("{error}"));
+    let sim = Sim::new(&setup.net, setup.start);
     assert_eq!([0, 1, 2, 3, 4].map(|switch| sim.net.switch_salt(switch)), [8, 9, 10, 7, 11]);
 }
 

@@ -9,7 +9,7 @@ use proptest::test_runner::{RngSeed, TestRunner};
 use serde_json::{Value, json};
 use spinewise_sim::engine::Sim;
 use spinewise_sim::outcome::Outcome;
-use spinewise_sim::setup::Tuning;
+use spinewise_sim::setup::{Setup, Tuning};
 use spinewise_sim::warden::ALWAYS;
 
 /// Two or three racks over uneven spines; everybody sends to a few hosts of other racks, and buffers are small.
@@ -56,7 +56,8 @@ fn points(outcome: &Outcome, spec: &Value, name: &str) -> Vec<f64> {
 /// Runs it, and looks into the ports as well: what is held, and whether any queue is still taken.
 fn run_and_look(spec: &Value) -> Outcome {
     let resolved = crate::common::resolved(spec);
-    let (mut sim, _) = Sim::new(&resolved, Tuning::default()).expect("a spec that fits itself");
+    let setup = Setup::new(&resolved, Tuning::default()).expect("a spec that fits itself");
+    let mut sim = Sim::new(&setup.net, setup.start);
     let stop = sim.run(&resolved, Tuning::default(), &mut |_| true).expect("nobody interrupts");
     for lanes in sim.switches.iter().flat_map(|switch| &switch.ports).filter_map(|port| port.lanes()) {
         assert_eq!((lanes.held_in_all(), lanes.taken()), ((0, 0), 0), "held at the end: {spec}");

@@ -9,7 +9,7 @@ use spinewise_policy::schemes::lbsp::table::Row;
 use spinewise_sim::bank::Seating;
 use spinewise_sim::engine::Sim;
 use spinewise_sim::outcome::Outcome;
-use spinewise_sim::setup::Tuning;
+use spinewise_sim::setup::{Setup, Tuning};
 
 /// A 4-ary tree, 10 Gbps and 1 us everywhere: groups of one link. Carrier is believed after 20 us.
 fn spec(faults: Value, traffic: Value) -> Value {
@@ -65,9 +65,10 @@ fn a_link_that_becomes_slow_is_avoided_until_it_is_fast_again() {
 /// The switches whose tables are not what they were at the start.
 fn changed_tables(spec: &Value, tuning: Tuning) -> Vec<u32> {
     let spec = resolved(spec);
-    let (mut sim, _) = Sim::new(&spec, tuning).expect("a spec that fits");
+    let setup = Setup::new(&spec, tuning).expect("a spec that fits");
+    let mut sim = Sim::new(&setup.net, setup.start);
     sim.run(&spec, tuning, &mut |_| true).expect("a run to its end");
-    let Seating::Lbsp(seats) = &sim.fabric.seating else { panic!("another scheme") };
+    let Seating::Lbsp(seats) = &sim.world.fabric.seating else { panic!("another scheme") };
     let changed = |switch: &u32| seats.peer_rows(*switch).iter().any(|row| *row != Row::default());
     (0..sim.net.topology.switches()).filter(changed).collect()
 }
@@ -117,7 +118,7 @@ fn passing() -> impl Strategy<Value = Value> {
 fn without_contradictions(mut spec: Value) -> Value {
     loop {
         let read = resolved(&spec);
-        let Err(error) = Sim::new(&read, Tuning::default()).map(|_| ()) else { return spec };
+        let Err(error) = Setup::new(&read, Tuning::default()).map(|_| ()) else { return spec };
         let n = error.key.strip_prefix("fault[").and_then(|rest| rest.split(']').next()?.parse::<usize>().ok());
         spec["fault"].as_array_mut().expect("faults").remove(n.unwrap_or_else(|| panic!("{error}")));
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use spinewise_policy::Span;
 use spinewise_sim::engine::Sim;
 use spinewise_sim::outcome::Outcome;
-use spinewise_sim::setup::Tuning;
+use spinewise_sim::setup::{Setup, Tuning};
 use spinewise_sim::spec::sizing::{Cable, needed_headroom};
 use spinewise_sim::warden::ALWAYS;
 
@@ -30,7 +30,8 @@ fn pauses(outcome: &Outcome) -> u64 {
 /// Whatever was sent has arrived, nothing was dropped, and the buffers are as they were.
 fn check_lossless(spec: &Value) -> Outcome {
     let resolved = crate::common::resolved(spec);
-    let (mut sim, _) = Sim::new(&resolved, Tuning::default()).expect("a spec that fits itself");
+    let setup = Setup::new(&resolved, Tuning::default()).expect("a spec that fits itself");
+    let mut sim = Sim::new(&setup.net, setup.start);
     let stop = sim.run(&resolved, Tuning::default(), &mut |_| true).expect("nobody interrupts");
     // Probes may still be on their way when the last flow is done.
     let empty = spec["scheme"]["name"] != "pdlb";

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use spinewise_policy::Kind;
 use spinewise_sim::engine::Sim;
 use spinewise_sim::outcome::Outcome;
-use spinewise_sim::setup::Tuning;
+use spinewise_sim::setup::{Setup, Tuning};
 
 // ---- one port, packet by packet -----------------------------------------------------------------------------------
 
@@ -375,12 +375,13 @@ fn presto_sends_whole_cells_in_turn() {
 /// Stops a run halfway and looks at the data under way between leaves and spines: (uplink taken, tag).
 fn tags_under_way(spec: &Value) -> Vec<(bool, u16, u16)> {
     let spec = crate::common::resolved(spec);
-    let (mut sim, _) = Sim::new(&spec, Tuning::default()).unwrap_or_else(|error| panic!("{error}"));
+    let setup = Setup::new(&spec, Tuning::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut sim = Sim::new(&setup.net, setup.start);
     sim.run(&spec, Tuning::default(), &mut |_| true).expect("nobody interrupts");
     let topology = &sim.net.topology;
     let mut seen = Vec::new();
     for (number, link) in topology.links.iter().enumerate() {
-        for packet in sim.wires.ring(number as u32).iter().filter(|packet| packet.kind == Kind::Data) {
+        for packet in sim.world.wires.ring(number as u32).iter().filter(|packet| packet.kind == Kind::Data) {
             let (from, to) = (topology.leaf_of[packet.src as usize], topology.leaf_of[packet.dst as usize]);
             if link.from.0 < topology.hosts || link.to.0 < topology.hosts || from == to {
                 continue;
