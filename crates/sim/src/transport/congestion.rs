@@ -22,7 +22,7 @@
 //! acknowledgement costs no pointer).
 
 pub use super::contract::Start;
-use crate::keys::Key;
+use crate::keys::{Key, Reader, SpecError};
 use spinewise_policy::time::{Span, Time};
 
 pub mod cubic;
@@ -96,6 +96,11 @@ pub trait Controller: Clone + std::fmt::Debug {
 
     /// At the start of a flow.
     fn new(config: &Self::Config, start: &Start) -> Self;
+
+    /// Keys that do not go together: one of them, and what is allowed.
+    fn conflict(_: &Self::Config) -> Option<(&'static str, &'static str)> {
+        None
+    }
 
     /// What is done about marks.
     fn marks(_: &Self::Config) -> Marks {
@@ -209,9 +214,10 @@ macro_rules! controllers {
                 }
 
                 /// Reads the keys of `kind`; the others stay as they are.
-                pub(crate) fn read<S: crate::keys::Source>(&mut self, kind: Kind, source: &mut S) -> Result<(), S::Error> {
-                    match kind { $( Kind::$variant => self.$name = <<$type as Controller>::Config>::read(source)?, )+ }
-                    Ok(())
+                pub(crate) fn read(&mut self, kind: Kind, reader: &mut Reader<'_>) -> Result<(), SpecError> {
+                    match kind { $( Kind::$variant => self.$name = <<$type as Controller>::Config>::read(reader)?, )+ }
+                    let conflict = match kind { $( Kind::$variant => <$type as Controller>::conflict(&self.$name), )+ };
+                    conflict.map_or(Ok(()), |(key, allowed)| Err(reader.refuse(key, allowed)))
                 }
 
                 /// The values of the keys of `kind`.

@@ -196,6 +196,14 @@ fn switch_and_transport() {
             json!({"transport": {"kind": "newreno", "dctcp_g": 0.5}}),
             "transport.dctcp_g = 0.5: expected no such key with transport.kind = \"newreno\"; dctcp_g is a key of kind = \"dctcp\"",
         ),
+        (
+            json!({"transport": {"kind": "rdma", "congestion_control": "timely", "timely_t_low_us": 600}}),
+            "transport.timely_t_low_us = 600: expected timely_t_high_us or less",
+        ),
+        (
+            json!({"transport": {"kind": "mptcp", "pacing": true}}),
+            "transport.pacing = true: expected false with transport.kind = \"mptcp\": which of its subflows sends next would depend on when each may",
+        ),
         (json!({"transport": {"dctcp_g": 0}}), "transport.dctcp_g = 0: expected a number above 0, at most 1"),
         (
             json!({"transport": {"syn_timeout_us": 0}}),

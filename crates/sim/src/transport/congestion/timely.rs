@@ -71,6 +71,10 @@ impl Controller for Timely {
         Timely { rate: start.rate, line: start.rate, until: 0, last: Span::ZERO, diff: 0.0, rises: 0 }
     }
 
+    fn conflict(config: &Config) -> Option<(&'static str, &'static str)> {
+        (config.t_low > config.t_high).then_some(("timely_t_low_us", "timely_t_high_us or less"))
+    }
+
     fn on_ack(&mut self, config: &Config, _: &mut Window, ack: &Acked) {
         if ack.cumulative <= self.until {
             return;
