@@ -20,6 +20,7 @@ CONTROLS = {
     "DCTCP": ("linux", {"kind": "dctcp"}),
     "CUBIC": ("linux", {"kind": "cubic"}),
     "CUBIC with ECN": ("linux", {"kind": "cubic", "cubic_ecn": True}),
+    "Swift": ("linux", {"kind": "swift"}),
     "DCQCN": ("dcqcn-paper", {"kind": "rdma"}),
     "TIMELY, T_low = 20 µs": (
         "dcqcn-paper",
@@ -45,7 +46,7 @@ def spec(preset, transport):
 
 def main(file):
     """Runs all and draws."""
-    figure, rows = plt.subplots(len(CONTROLS), 1, sharex=True, figsize=(8, 9), layout="constrained")
+    figure, rows = plt.subplots(len(CONTROLS), 1, sharex=True, figsize=(8, 10.5), layout="constrained")
     for row, (name, (preset, transport)) in zip(rows, CONTROLS.items(), strict=True):
         result = sw.run(spec(preset, transport))
         time, queue = result.series_of("link_queue_bytes", LINK)

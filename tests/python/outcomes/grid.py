@@ -175,6 +175,8 @@ CONTROLS: dict[str, Table] = {
     "timely-irn": _rdma("selb", "irn", window_bytes=40_000, congestion_control="timely"),
     "paced": _tcp("dctcp", "newreno", pacing=True),
     "paced-rack": _tcp("dctcp", "rack", pacing=True, handshake=True, fin=True, syn_timeout_us=1000),
+    "swift": _tcp("swift", "rack"),
+    "swift-newreno": _tcp("swift", "newreno", initial_window_segments=1, swift_base_target_us=15, pacing=True),
     "cubic-ecn": _tcp("cubic", "newreno", cubic_ecn=True, cubic_c=1e9),
 }
 

@@ -31,6 +31,7 @@ pub mod dctcp;
 mod ecn;
 pub mod lia;
 mod reno;
+pub mod swift;
 pub mod timely;
 
 /// What people read of a controller.
@@ -310,6 +311,7 @@ controllers! {
         ecn: Ecn(ecn::Ecn) = &ecn::ABOUT;
         mptcp: Mptcp(lia::Lia) = &lia::ABOUT;
         cubic: Cubic(cubic::Cubic) = &cubic::ABOUT;
+        swift: Swift(swift::Swift) = &swift::ABOUT;
     }
 }
 

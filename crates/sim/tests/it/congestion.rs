@@ -2,6 +2,7 @@
 
 use crate::common::{CONTROLS, all_finished, flow, graph, merged, run, series};
 use serde_json::{Value, json};
+use spinewise_sim::outcome::Outcome;
 
 /// Two hosts send to a third over one link between two switches, of the rate of all, `us` microseconds long; every link
 /// takes 1 µs.
@@ -18,10 +19,14 @@ fn two_into_one(gbps: u64, us: u64, transport: &Value) -> Value {
 
 /// Of the second half of a run: the wait in the queue of the link, mean and 95th percentile in µs, and its use.
 fn held(spec: &Value, gbps: u64) -> (f64, f64, f64) {
-    let outcome = run(spec);
+    held_by(&run(spec), "switch3->switch4", gbps)
+}
+
+/// The same of another link.
+fn held_by(outcome: &Outcome, link: &str, gbps: u64) -> (f64, f64, f64) {
     let of = |what: &str| -> Vec<f64> {
-        let points = series(&outcome, what);
-        let values: Vec<f64> = points.iter().filter(|point| point.1 == "switch3->switch4").map(|p| p.2).collect();
+        let points = series(outcome, what);
+        let values: Vec<f64> = points.iter().filter(|point| point.1 == link).map(|p| p.2).collect();
         values[values.len() / 2..].to_vec()
     };
     let (mut waits, used) = (of("link_queue_bytes"), of("link_utilisation"));
@@ -58,6 +63,63 @@ fn cubic_is_held_by_marks_if_it_hears_them_and_by_the_buffer_if_not() {
     assert!(marked > 0.7 * dctcp && marked < 1.2 * dctcp, "{marked} us, DCTCP has {dctcp}");
     assert!(dropped > 3.0 * dctcp, "{dropped} us, DCTCP has {dctcp}");
     assert!(used > 0.99, "{used}");
+}
+
+/// Where `flows` windows of Swift and its target meet, SIGCOMM 2020 §3.5, over two switches: what is under way is the
+/// bandwidth times the round trip, and that is the target of such a window. In packets of 1500 bytes, and µs.
+fn meeting_point(flows: f64, gbps: f64) -> (f64, f64) {
+    let alpha = 100.0 / (10f64.sqrt() - 0.1);
+    let (mut low, mut high) = (1e-3_f64, 1e3_f64);
+    for _ in 0..100 {
+        let window = (low * high).sqrt();
+        let target = 20.0 + 2.0 * 3.0 + (alpha * (1.0 / window.sqrt() - 0.1)).clamp(0.0, 100.0);
+        if flows * window * 12.0 / gbps < target { low = window } else { high = window }
+    }
+    (low, flows * low * 12.0 / gbps)
+}
+
+/// Swift, SIGCOMM 2020: two flows hold the round trip at the target that their windows meet.
+#[test]
+fn swift_holds_its_target() {
+    for (gbps, empty) in [(10, 9.7), (40, 6.9)] {
+        for recovery in ["rack", "newreno"] {
+            let transport = json!({"kind": "swift", "recovery": recovery});
+            let (mean, most, used) =
+                held(&merged(&two_into_one(gbps, 20_000, &transport), &json!({"preset": "linux"})), gbps);
+            let (_, target) = meeting_point(2.0, gbps as f64);
+            assert!((empty + mean - target).abs() < 0.05 * target, "{gbps} Gbps: a wait of {mean} us, target {target}");
+            assert!(empty + most < 1.1 * target && used > 0.99, "{gbps} Gbps: waits of {most} us, {used} of the link");
+        }
+    }
+}
+
+/// The same with windows about one packet and below, which TCP's cannot be: a queue that DCTCP cannot have.
+#[test]
+fn swift_takes_a_hundred_flows_with_less_than_a_packet_each() {
+    let of = |flows: u32, kind: &str| {
+        let cables = (0..flows).map(|host| json!([host, flows + 1, 10, 1000]));
+        let rest = [json!([flows, flows + 2, 10, 1000]), json!([flows + 1, flows + 2, 10, 1000])];
+        let list: Vec<Value> = (0..flows).map(|host| flow(host, flows, 10_000_000_000, 0)).collect();
+        let spec = json!({
+            "preset": "linux",
+            "topology": graph(flows + 1, 2, cables.chain(rest).collect()),
+            "transport": {"kind": kind, "initial_window_segments": 1},
+            "traffic": [{"kind": "flows", "list": list}],
+            "run": {"stop": "time", "until_us": 10_000},
+            "metrics": {"series_interval_us": 10},
+        });
+        held_by(&run(&spec), &format!("switch{}->switch{}", flows + 1, flows + 2), 10)
+    };
+    let empty = 9.7;
+    for (flows, most_windows, off) in [(50, 1.0, 0.1), (100, 0.6, 0.25)] {
+        let (window, target) = meeting_point(f64::from(flows), 10.0);
+        let (mean, _, used) = of(flows, "swift");
+        assert!(window < most_windows, "{flows} flows: windows of {window}");
+        assert!((empty + mean - target).abs() < off * target, "{flows} flows: a wait of {mean} us, target {target}");
+        assert!(used > 0.99, "{flows} flows: {used} of the link");
+    }
+    let (dctcp, _, _) = of(100, "dctcp");
+    assert!(dctcp > 2.0 * of(100, "swift").0, "{dctcp} us with DCTCP");
 }
 
 /// Every congestion control over every loss recovery that it goes with, through losses: all flows end.
