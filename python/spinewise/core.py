@@ -7,16 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, cast
 
 from spinewise.errors import SchemeError, SpecError
 from spinewise.machine import free_memory
 from spinewise.plain import plain
+from spinewise.replies import Checked, Column, Fabric, Param, Registry, Thing, Timed, WorkedOut
+from spinewise.shapes import Spec
 
 if TYPE_CHECKING:
     from spinewise._core import OwnScheme, RawOutcome
+    from spinewise._core import SchemeError as CoreSchemeError
+    from spinewise._core import SpecError as CoreSpecError
 
-Spec = dict[str, Any]
 
 PS_PER_US = 1_000_000
 # How long `validate` runs a spec to see how fast it goes.
@@ -52,54 +55,6 @@ class Progress:
 ProgressHook = Callable[[Progress], object]
 
 
-class FabricNode(TypedDict):
-    """A node: `tier` is host, leaf, aggregation, spine or core; `position` its place among those of the tier."""
-
-    name: str
-    tier: str
-    position: int
-    leaf: str | None  # of a host: where it is attached
-
-
-FabricLink = TypedDict(
-    "FabricLink",
-    {
-        "name": str,
-        "from": str,
-        "to": str,
-        "rate_bps": int,
-        "nominal_rate_bps": int,
-        "delay_ps": int,
-        "up": bool,
-        "slow": bool,
-    },
-)
-"""One direction of a cable; `slow`: below the rate it has without overrides; not `up`: down for the whole run."""
-
-
-class FabricFault(TypedDict):
-    """A fault: the links it hits, the switch if one fails, and when it holds, [from, until] in ps (None: for good)."""
-
-    kind: str
-    links: list[str]
-    switch: str | None
-    intervals: list[list[int | None]]
-    probability: NotRequired[float]
-    fraction: NotRequired[float]
-    pairs: NotRequired[list[list[int]]]
-    rate_bps: NotRequired[int]
-    added_ps: NotRequired[int]
-
-
-class Fabric(TypedDict):
-    """A fabric as it is built: `kind` is that of [topology]; links come by number, as reports list them."""
-
-    kind: str
-    nodes: list[FabricNode]
-    links: list[FabricLink]
-    faults: list[FabricFault]
-
-
 @cache
 def engine() -> ModuleType:
     """The extension module, imported on first use so that `--help` needs no engine."""
@@ -126,7 +81,7 @@ def engine_digest() -> str:
         raise ImportError("the engine was built before it had a digest: run `make quick` or `make install`") from None
 
 
-def encode(spec: Mapping[str, Any]) -> str:
+def encode(spec: Mapping[str, object]) -> str:
     """`spec` as JSON; refuses what JSON cannot say (dates, NaN, infinities), naming the key."""
     return json.dumps(plain(spec), allow_nan=False)
 
@@ -135,7 +90,7 @@ def encode(spec: Mapping[str, Any]) -> str:
 OWN_SCHEMES: dict[tuple[str, str], OwnScheme] = {}
 
 
-def own_schemes(spec: Mapping[str, Any]) -> list[OwnScheme]:
+def own_schemes(spec: Mapping[str, object]) -> list[OwnScheme]:
     """The schemes written in Python that a spec names by their code, as far as this process was given them."""
     table = spec.get("scheme")
     source = table.get("source") if isinstance(table, Mapping) else None
@@ -145,7 +100,7 @@ def own_schemes(spec: Mapping[str, Any]) -> list[OwnScheme]:
     return [found] if found is not None else []
 
 
-def resolve(spec: Mapping[str, Any]) -> Spec:
+def resolve(spec: Mapping[str, object]) -> Spec:
     """The full spec with every default filled in and every value checked."""
     core = engine()
     try:
@@ -156,15 +111,7 @@ def resolve(spec: Mapping[str, Any]) -> Spec:
         raise failed(error) from error.__cause__
 
 
-class WorkedOut(TypedDict):
-    """A value that was "auto": the key with its table, what it came to, and how."""
-
-    key: str
-    value: float
-    how: str
-
-
-def worked_out(spec: Mapping[str, Any]) -> list[WorkedOut]:
+def worked_out(spec: Mapping[str, object]) -> list[WorkedOut]:
     """What follows from the fabric in a spec, where it says "auto" or its preset does.
 
     Raises:
@@ -184,7 +131,7 @@ def toml_lines(text: str) -> list[tuple[str, int]]:
     return cast("list[tuple[str, int]] | None", engine().toml_lines(text)) or []
 
 
-def topology(spec: Mapping[str, Any]) -> Fabric:
+def topology(spec: Mapping[str, object]) -> Fabric:
     """The fabric of a spec as it is built, overrides and faults included.
 
     Raises:
@@ -198,9 +145,7 @@ def topology(spec: Mapping[str, Any]) -> Fabric:
         raise translated(error) from None
 
 
-def run(
-    resolved: Mapping[str, Any], progress: ProgressHook | None = None, trace: Sequence[int] | None = None
-) -> RawOutcome:
+def run(resolved: Spec, progress: ProgressHook | None = None, trace: Sequence[int] | None = None) -> RawOutcome:
     """Simulate a resolved spec with the interpreter detached; with `trace`, choices of these flows are traced.
 
     Under a scheme written in Python the interpreter stays: such runs take turns, however many threads there are.
@@ -217,7 +162,7 @@ def run(
         raise failed(error) from error.__cause__
 
 
-def validate(resolved: Mapping[str, Any], progress: ProgressHook | None = None) -> dict[str, Any]:
+def validate(resolved: Spec, progress: ProgressHook | None = None) -> Checked:
     """Set a resolved spec up, and run its first moments: `spec`, `warnings`, `estimate` and `measured`."""
     core = engine()
     try:
@@ -227,7 +172,7 @@ def validate(resolved: Mapping[str, Any], progress: ProgressHook | None = None) 
         raise translated(error) from None
     except core.SchemeError as error:
         raise failed(error) from error.__cause__
-    return cast(dict[str, Any], json.loads(told))
+    return cast(Checked, json.loads(told))
 
 
 def means() -> str:
@@ -236,7 +181,7 @@ def means() -> str:
     return encode({} if memory is None else {"memory": memory})
 
 
-def watcher(resolved: Mapping[str, Any], progress: ProgressHook | None) -> Callable[[int, int, int], object] | None:
+def watcher(resolved: Spec, progress: ProgressHook | None) -> Callable[[int, int, int], object] | None:
     """The engine's progress call as a `Progress`, with what the engine need not tell each time."""
     if progress is None:
         return None
@@ -252,18 +197,24 @@ def watcher(resolved: Mapping[str, Any], progress: ProgressHook | None) -> Calla
 
 
 @cache
-def registry() -> dict[str, Any]:
+def registry() -> Registry:
     """Schemes, topologies, workloads, transports and presets, with parameters and sources."""
-    return cast(dict[str, Any], json.loads(engine().registry()))
+    return cast(Registry, json.loads(engine().registry()))
+
+
+def params_of(entry: Thing) -> list[Param]:
+    """The parameters of a thing of the registry; a preset has none."""
+    found: Mapping[str, object] = {**entry}
+    return cast("list[Param]", found.get("params", []))
 
 
 @cache
-def columns() -> dict[str, list[dict[str, str]]]:
+def columns() -> dict[str, list[Column]]:
     """The columns of `flows`, `series` and traces (name, dtype, unit, meaning), and the engine's series."""
-    return cast(dict[str, list[dict[str, str]]], json.loads(engine().columns()))
+    return cast("dict[str, list[Column]]", json.loads(engine().columns()))
 
 
-def bench(only: str = "", rounds: int = 5, share: float = 1.0) -> list[dict[str, Any]]:
+def bench(only: str = "", rounds: int = 5, share: float = 1.0) -> list[Timed]:
     """Time the engine against its reference loop; one record per case.
 
     Args:
@@ -273,14 +224,14 @@ def bench(only: str = "", rounds: int = 5, share: float = 1.0) -> list[dict[str,
         share: length of a round as a share of the full one, which takes 3 s or more.
     """
     options = {"only": only, "rounds": rounds, "share": share}
-    return cast(list[dict[str, Any]], json.loads(engine().bench(encode(options))))
+    return cast("list[Timed]", json.loads(engine().bench(encode(options))))
 
 
-def translated(error: Any) -> SpecError:
+def translated(error: CoreSpecError) -> SpecError:
     """The engine's error as the package's own class, which can also name a file."""
     return SpecError(error.key, error.value, error.allowed, error.hint, unserved=error.unserved)
 
 
-def failed(error: Any) -> SchemeError:
+def failed(error: CoreSchemeError) -> SchemeError:
     """The engine's report of an exception in a scheme as the package's own class."""
     return SchemeError(str(error), error.hook, error.now_ps, error.flow)

@@ -10,16 +10,17 @@ import math
 import os
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import SupportsFloat, SupportsInt
 
 from spinewise.errors import SpecError
+from spinewise.replies import Json
 
 MOST_LEVELS = 32
 LEAST, MOST = -(2**63), 2**64 - 1
 NUMBERS = "a whole number from -2^63 to 2^64 - 1, or a finite number"
 
 
-def plain(value: object, path: str = "", level: int = 0) -> Any:
+def plain(value: object, path: str = "", level: int = 0) -> Json:
     """A plain copy of `value`, which stands at the key `path`.
 
     Raises:
@@ -52,9 +53,9 @@ def scalar(value: object, path: str) -> str | int | float:
     raise SpecError(path or "spec", f"{shown(value)} ({type(value).__name__})", "a string, number, boolean, list")
 
 
-def table(value: Mapping[Any, Any], path: str, level: int) -> dict[str, Any]:
+def table(value: Mapping[object, object], path: str, level: int) -> dict[str, Json]:
     """A table; its keys are texts."""
-    made = {}
+    made: dict[str, Json] = {}
     for key, item in value.items():
         if not isinstance(key, str):
             raise SpecError(path or "spec", shown(key), "keys that are strings")
@@ -74,7 +75,7 @@ def text(value: str, path: str) -> str:
     return str(value)
 
 
-def whole(value: Any, path: str) -> int:
+def whole(value: SupportsInt, path: str) -> int:
     """A whole number that fits into 64 bits."""
     number = int(value)
     if LEAST <= number <= MOST:
@@ -82,7 +83,7 @@ def whole(value: Any, path: str) -> int:
     raise SpecError(path or "spec", f"a number of {number.bit_length()} bits", NUMBERS)
 
 
-def finite(value: Any, path: str) -> float:
+def finite(value: SupportsFloat, path: str) -> float:
     """A number that is neither infinite nor none."""
     number = float(value)
     if math.isfinite(number):
@@ -104,11 +105,11 @@ def shown(value: object) -> str:
         return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
 
 
-def as_whole(value: Any) -> int | None:
+def as_whole(value: object) -> int | None:
     """A whole number of any kind but a boolean; None for anything else."""
     return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
 
 
-def as_number(value: Any) -> float | None:
+def as_number(value: object) -> float | None:
     """A number of any kind but a boolean; None for anything else."""
     return None if isinstance(value, bool) or not isinstance(value, Real) else float(value)

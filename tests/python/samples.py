@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from spinewise.measures import tables
+from spinewise.replies import Column, Listed
 from spinewise.reproduction.experiment import Timeline
 from spinewise.runs.result import Result
+from spinewise.shapes import SizeClass, Spec
 
 DTYPES = {
     "flow": "u32",
@@ -33,10 +36,10 @@ DTYPES = {
     "cnps": "u32",
 }
 NUMPY = {"u8": "u1", "u16": "<u2", "u32": "<u4", "u64": "<u8", "f64": "<f8", "bool": "?"}
-CLASSES = [{"name": "short", "below_bytes": 100_000}, {"name": "long", "from_bytes": 100_000}]
+CLASSES: list[SizeClass] = [{"name": "short", "below_bytes": 100_000}, {"name": "long", "from_bytes": 100_000}]
 
 
-def described(dtypes: dict[str, str]) -> list[dict[str, str]]:
+def described(dtypes: dict[str, str]) -> list[Column]:
     """Columns as the engine describes them."""
     return [
         {"name": name, "dtype": dtype, "unit": "ps" if name.endswith("_ps") else "", "meaning": f"its {name}"}
@@ -49,14 +52,14 @@ def raw(dtype: str, values: Any) -> tuple[str, bytes]:
     return dtype, np.asarray(values).astype(NUMPY[dtype]).tobytes()
 
 
-def flows(**columns: Any) -> Any:
+def flows(**columns: Any) -> pa.Table:
     """A flow table; columns not given are zero, `finished` and `tcp` are true."""
     rows = len(next(iter(columns.values())))
     values = {name: columns.get(name, np.full(rows, name in ("finished", "tcp"))) for name in DTYPES}
     return tables.table({name: raw(dtype, values[name]) for name, dtype in DTYPES.items()}, described(DTYPES))
 
 
-def series(rows: list[tuple[int, int, int, float]]) -> Any:
+def series(rows: list[tuple[int, int, int, float]]) -> pa.Table:
     """A series table from (time_ps, series, entity, value)."""
     dtypes = {"time_ps": "u64", "series": "u16", "entity": "u32", "value": "f64"}
     columns = [[row[k] for row in rows] for k in range(4)]
@@ -89,15 +92,29 @@ def report(**changes: Any) -> Any:
     } | changes
 
 
+def listed(name: str, *params: str) -> Listed:
+    """A thing of the registry with these parameters."""
+    return {
+        "name": name,
+        "about": "",
+        "params": [
+            {"name": one, "type": "number", "unit": None, "default": 0.0, "allowed": "", "doc": "", "schema": {}}
+            for one in params
+        ],
+    }
+
+
 def result(**columns: Any) -> Result:
     """A result with these flow columns."""
-    tables_of_spec: dict[str, Any] = {"topology": {}, "scheme": {}, "run": {}, "traffic": []}
-    spec = {"name": "sample", "seed": 1, "metrics": {"size_classes": CLASSES}, **tables_of_spec}
+    spec: Spec = {
+        "name": "sample", "seed": 1, "metrics": {"size_classes": CLASSES},
+        "topology": {}, "scheme": {}, "run": {}, "traffic": [],
+    }  # fmt: skip
     made = flows(**columns)
     return Result(spec=spec, flows=made, series=series([]), report=report(flows=made.num_rows))
 
 
-TINY_SPEC: dict[str, Any] = {
+TINY_SPEC: Spec = {
     "name": "tiny",
     "preset": "datacenter",
     "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,16 +23,18 @@ from spinewise.advice.observed import Flows, Observed, Spread
 from spinewise.advice.tune import KNOBS, variants
 from spinewise.comparison.reasons import facts
 from spinewise.runs.jobs import Silent
+from spinewise.shapes import Spec
 from spinewise.show import terminal
+from spinewise.specs.spec import as_spec
 from spinewise.sweeps.store import reading
 
 WEB = {"name": "web", "kind": "poisson", "cdf": "web_search", "load": 0.5, "duration_us": 4000, "pairs": "inter_rack"}
 SMALL: dict[str, Any] = {"name": "small", "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2}, "traffic": [WEB]}
 
 
-def small(**tables: object) -> dict[str, Any]:
+def small(**tables: object) -> Spec:
     """A fabric of four hosts, with other tables."""
-    return deepcopy(SMALL) | tables
+    return as_spec({**SMALL, **tables})
 
 
 DEAD = small(
@@ -251,7 +252,7 @@ def test_cases_change_what_they_say() -> None:
     assert_load(changed["load -25%"], 0.375)
     assert table(changed["link down"], "topology")["override"] == [{"leaf": 1, "spine": 1, "up": False}]
     assert table(changed["slow link"], "topology")["override"] == [{"leaf": 1, "spine": 1, "rate_gbps": 2.5}]
-    assert table(changed["half buffers"], "switch")["buffer_bytes"] == resolved["switch"]["buffer_bytes"] // 2
+    assert table(changed["half buffers"], "switch")["buffer_bytes"] == int(resolved["switch"]["buffer_bytes"]) // 2
     assert table(changed["other recovery"], "transport")["recovery"] == "newreno"
     assert (changed["incast"] or {})["traffic"][1]["kind"] == "incast"
     assert "fault" not in (changed["repaired"] or {"fault": 0})

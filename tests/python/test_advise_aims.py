@@ -11,10 +11,11 @@ import spinewise as sw
 from spinewise.advice.aims import Aim, default, parse
 from spinewise.advice.observed import OBSERVED, Observed, Spread, observe
 from spinewise.errors import SpecError
+from spinewise.shapes import Spec, Topology
 from spinewise.sweeps.packed import pack
 
-TOPOLOGY = {"leaves": 2, "spines": 2, "hosts_per_leaf": 3}
-MIXED: dict[str, Any] = {
+TOPOLOGY: Topology = {"leaves": 2, "spines": 2, "hosts_per_leaf": 3}
+MIXED: Spec = {
     "topology": TOPOLOGY,
     "traffic": [
         {"name": "web search", "kind": "poisson", "cdf": "web_search", "load": 0.4, "duration_us": 2000},
@@ -26,13 +27,13 @@ MIXED: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def mixed() -> dict[str, Any]:
+def mixed() -> Spec:
     """A resolved spec of three entries."""
     return sw.resolve(MIXED)
 
 
 @pytest.fixture(scope="module")
-def seen(mixed: dict[str, Any]) -> Observed:
+def seen(mixed: Spec) -> Observed:
     """What is read off a run of it."""
     return observe(mixed, sw.run(MIXED))
 
@@ -53,7 +54,7 @@ def seen(mixed: dict[str, Any]) -> Observed:
         ("busbw of the reduce", Aim("", "bus bandwidth", "reduce")),
     ],
 )
-def test_aims_are_read_as_people_write_them(text: str, aim: Aim, mixed: dict[str, Any]) -> None:
+def test_aims_are_read_as_people_write_them(text: str, aim: Aim, mixed: Spec) -> None:
     """Words in any case, noise words left out, names with blanks; and what is said back means the same."""
     found = parse(text, mixed)
     assert found == aim
@@ -74,7 +75,7 @@ def test_aims_are_read_as_people_write_them(text: str, aim: Aim, mixed: dict[str
         ("", "STATISTIC QUANTITY of ENTRY", "no quantity"),
     ],
 )
-def test_aims_that_nobody_can_measure(text: str, allowed: str, hint: str, mixed: dict[str, Any]) -> None:
+def test_aims_that_nobody_can_measure(text: str, allowed: str, hint: str, mixed: Spec) -> None:
     """Each says what is allowed here, by the names of the entries."""
     with pytest.raises(SpecError) as refused:
         parse(text, mixed)
@@ -103,7 +104,7 @@ def test_udp_alone_has_no_aim() -> None:
         default(sw.resolve({"topology": TOPOLOGY, "traffic": [MIXED["traffic"][2]]}))
 
 
-def test_values_are_those_of_the_summary(mixed: dict[str, Any], seen: Observed) -> None:
+def test_values_are_those_of_the_summary(mixed: Spec, seen: Observed) -> None:
     """Where all flows have finished, the numbers are those that `run` prints."""
     summary = sw.run(MIXED).summary()
     web = summary.of("all", "web search")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +16,11 @@ from spinewise.advice.choice import choose, outlier, to_test, worst_regret
 from spinewise.advice.conduct import Course
 from spinewise.advice.stress import Regret
 from spinewise.advice.trials import PLAIN, Trials
+from spinewise.shapes import Spec
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import in_memory
 
-SPEC: dict[str, Any] = {
+SPEC: Spec = {
     "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
     "traffic": [{"name": "swap", "kind": "permutation", "size_bytes": 1000}],
 }

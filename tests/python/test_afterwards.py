@@ -8,6 +8,7 @@ import pytest
 
 import samples
 from spinewise.measures.summary import summarise
+from spinewise.specs.spec import as_spec
 
 TRANSPORT = {"kind": "dctcp", "min_rto_us": 10_000, "rto_tick_us": 0}
 QUEUES = {"ecn_threshold_bytes": 97_500}
@@ -38,7 +39,7 @@ def codes(
     whole["metrics"] = {"size_classes": samples.CLASSES}
     if "entry" not in result.flows.column_names:
         result.report["entries"] = []
-    found = summarise(result.flows, result.report, whole).warnings
+    found = summarise(result.flows, result.report, as_spec(whole)).warnings
     return [(one.code, one.key) for one in found]
 
 

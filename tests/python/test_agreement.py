@@ -8,19 +8,20 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import recorded_cases
-from samples import described, raw
+from samples import described, listed, raw
 from spinewise import core
 from spinewise.agreement import comparison, recorded, scores, setting
 from spinewise.agreement.comparison import Measure, Runner, Sample, Task
 from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.measures import tables
+from spinewise.shapes import Topology
 
 ROWS = recorded_cases.random_rows(400)
 DTYPES = {
@@ -207,10 +208,7 @@ def test_without_rerouting_the_effect_is_gone_and_the_case_fails(folder: Path) -
 
 
 def test_a_scheme_that_can_be_told_stays_itself() -> None:
-    registry: list[dict[str, Any]] = [
-        {"name": "x", "params": [{"name": "flowlet_gap_us"}, {"name": "other"}]},
-        {"name": "y", "params": []},
-    ]
+    registry = [listed("x", "flowlet_gap_us", "other"), listed("y")]
     assert setting.without_rerouting({"name": "x"}, registry) == {"name": "x", "params": {"flowlet_gap_us": 1e9}}
     assert setting.without_rerouting({"name": "y"}, registry) == {"name": "ecmp"}
 
@@ -313,7 +311,7 @@ def test_the_engine_runs_what_it_knows(folder: Path) -> None:
             task._replace(
                 spec={
                     "seed": task.spec["seed"],
-                    "topology": {key: task.spec["topology"][key] for key in known},
+                    "topology": cast("Topology", {key: task.spec["topology"].get(key) for key in known}),
                     "traffic": task.spec["traffic"],
                 }
             )

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import recorded_cases
+from samples import listed
 from spinewise.agreement import comparison, given, recorded, replay, setting
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Scheme, Spec
 
 TCP = "src,dst,size_bytes,start_ns,fct_ns\n0,9,1400,0,300000\n31,2,20000,5,400000\n"
 # Three tiers: two ToRs of two hosts, an aggregation switch above each, a core.
@@ -215,8 +216,8 @@ def test_a_case_on_another_fabric_has_no_effect_against_ecmp(tmp_path: Path) -> 
 
 
 def test_without_rerouting_keeps_the_other_parameters() -> None:
-    registry: list[dict[str, object]] = [{"name": "x", "params": [{"name": "flowlet_gap_us"}, {"name": "other"}]}]
-    scheme = {"name": "x", "params": {"other": 3, "flowlet_gap_us": 5}}
+    registry = [listed("x", "flowlet_gap_us", "other")]
+    scheme: Scheme = {"name": "x", "params": {"other": 3, "flowlet_gap_us": 5}}
     assert setting.without_rerouting(scheme, registry)["params"] == {"other": 3, "flowlet_gap_us": 1e9}
 
 

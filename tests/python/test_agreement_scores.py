@@ -31,7 +31,7 @@ def test_without_any_spread_only_equality_is_near() -> None:
 
 
 def test_a_slowdown_is_one_at_least_and_none_without_an_end() -> None:
-    found = scores.slowdowns([50, 100, 250, 0], [100, 100, 100, 100])
+    found = scores.slowdowns(np.array([50, 100, 250, 0]), np.array([100, 100, 100, 100]))
     assert found[:3].tolist() == [1.0, 1.0, 2.5]
     assert math.isnan(found[3])
 

@@ -14,6 +14,7 @@ import spinewise
 from spinewise.agreement import comparison, recorded, scores, setting, terms
 from spinewise.errors import SpecError
 from spinewise.measures.tables import numbers
+from spinewise.shapes import Traffic, Transport
 
 HEADER = "src,dst,size_bytes,start_ns,fct_ns\n"
 ROWS = "0,9,1400,0,300000\n31,2,20000000,5,40000000\n8,17,99999,7,900000\n8,17,100000,7,1000000\n"
@@ -89,7 +90,7 @@ def test_the_specs_of_both(folder: Path) -> None:
 
 def test_times_by_classes_of_their_own() -> None:
     size = np.array([99_999, 100_000, 10_000_000, 10_000_001])
-    times = terms.TIMES.values(np.array([1_000_000, 2_000_000, 0, 5_000_000]), None)
+    times = terms.TIMES.values(np.array([1_000_000, 2_000_000, 0, 5_000_000]), size)
     assert times[[0, 1, 3]].tolist() == [1.0, 2.0, 5.0]
     assert math.isnan(times[2])
     table = terms.TIMES.statistics(size, times)
@@ -139,14 +140,14 @@ def test_the_mechanisms_of_that_code_are_what_makes_them_agree() -> None:
         theirs = flows.fct_ns[short].mean()
         found = []
         for salt in planned.salts:
-            traffic = [
+            traffic: list[Traffic] = [
                 {"kind": "flows", "list": [
                     {"src": int(a), "dst": int(b), "size_bytes": int(c), "start_ns": int(d)}
                     for a, b, c, d in zip(flows.src, flows.dst, flows.size_bytes, flows.start_ns, strict=True)
                 ]}
             ]  # fmt: skip
             spec = setting.spec_of(case, planned.fabrics[case.name], Path("unused"), salt, {"name": case.scheme})
-            plain = {"max_burst_segments": 0, "handshake": False}
+            plain: Transport = {"max_burst_segments": 0, "handshake": False}
             spec |= {"traffic": traffic, "transport": plain, "switch": {"nics": "pull", "device_queue_packets": 0}}
             fct = comparison.our_fct_ns(flows, spinewise.run(spec).flows, "fct_ps")
             found.append(fct[short].mean())

@@ -9,6 +9,7 @@ import pytest
 
 import spinewise as sw
 from spinewise.cli import main
+from spinewise.shapes import Spec
 from spinewise.specs.spec import apply_override
 
 
@@ -89,13 +90,14 @@ def test_a_distribution_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None
 
 
 def test_bounds_of_numbers_are_both_told() -> None:
-    for plain, allowed in (
+    wrong: tuple[tuple[Spec, str], ...] = (
         ({"seed": -1}, "a whole number from 0 to 18446744073709551615"),
         ({"run": {"grid_ns": 1e-9}}, "a number of nanoseconds from 0.001 to 9000000000000"),
         ({"topology": {"host_rate_gbps": 0}}, "a rate in Gbps from 0.000000001 to 100000, a whole number of bits"),
-    ):
+    )
+    for plain, allowed in wrong:
         with pytest.raises(sw.SpecError) as told:
-            sw.resolve({"traffic": [{"kind": "permutation", "size_bytes": 1}]} | plain)
+            sw.resolve({**plain, "traffic": [{"kind": "permutation", "size_bytes": 1}]})
         assert allowed in told.value.allowed
     with pytest.raises(sw.SpecError) as told:
         sw.resolve({"traffic": [{"kind": "permutation", "size_bytes": 10**18}]})

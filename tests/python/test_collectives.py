@@ -94,7 +94,7 @@ def test_an_incast_that_loses_packets_tells_its_timeout() -> None:
     assert one.steps == ()
     assert why is not None
     assert len(why.chain) == 1
-    row = found.flows.filter([flow == one.last_flow for flow in found.flows["flow"].to_pylist()]).to_pylist()[0]
+    row = next(row for row in found.flows.to_pylist() if row["flow"] == one.last_flow)
     assert row["retransmits"] > 0
     assert any("sent again" in reason for reason in why.cause.reasons)
     assert str(why).startswith(f"flow {one.last_flow} (host {row['src']} to 0) arrived last, ")
@@ -121,11 +121,12 @@ def test_results_keep_rounds(tmp_path: Path) -> None:
         {"kind": "rpc", "fan_in": 2, "size_bytes": 5000, "request_bytes": 100, "requests": 2, "period_us": 90}
     )
     again = Result.read(found.write(tmp_path / "run"))
+    assert found.collectives is not None
     assert again.collectives is not None
     assert again.collectives.equals(found.collectives)
     assert again.rounds.rounds == found.rounds.rounds
     assert [len(one.steps) for one in again.rounds.rounds] == [2, 2]
-    assert all(field.metadata[b"meaning"] for field in again.collectives.schema)
+    assert all((field.metadata or {})[b"meaning"] for field in again.collectives.schema)
 
 
 def test_without_rows_there_are_times_but_no_reasons() -> None:

@@ -20,6 +20,7 @@ from spinewise.measures.stats import Interval
 from spinewise.runs import jobs
 from spinewise.runs.jobs import Case
 from spinewise.runs.result import Result
+from spinewise.shapes import Spec
 from spinewise.show.terminal import console
 from spinewise.specs.variants import parse_list
 
@@ -113,11 +114,11 @@ def test_differences_that_may_be_none_stand_in_brackets(interval: Interval, text
 
 
 def test_the_plan_takes_what_is_not_given_from_the_spec() -> None:
-    spec = {"seed": 7, "compare": {"schemes": ["a", "b"], "loads": [0.5], "seeds": 2}}
-    plan = Plan.of(dict(spec), None, None, None)
+    spec: Spec = {"seed": 7, "compare": {"schemes": ["a", "b"], "loads": [0.5], "seeds": 2}}
+    plan = Plan.of(spec, None, None, None)
     assert (plan.loads, plan.seeds) == ([0.5], [7, 8])
     assert [variant.name for variant in plan.variants] == ["a", "b"]
-    plan = Plan.of(dict(spec), "c", [0.1], [3, 9])
+    plan = Plan.of(spec, "c", [0.1], [3, 9])
     assert (plan.loads, plan.seeds) == ([0.1], [3, 9])
 
 

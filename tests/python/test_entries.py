@@ -17,7 +17,9 @@ from spinewise.cli import main
 from spinewise.comparison import report
 from spinewise.measures import entries
 from spinewise.measures.entries import By
+from spinewise.measures.plain import plain
 from spinewise.runs.result import Result
+from spinewise.shapes import SizeClass, Traffic
 from spinewise.show import run_tables
 
 
@@ -28,7 +30,7 @@ def two(**columns: Any) -> Result:
         fct_ps=[10**8, 10**8, 10**10, 10**10, 0], slowdown=[1.0, 2.0, 900.0, 900.0, 0.0],
         packets=[1, 700, 1, 1, 5], timeouts=[0, 0, 1, 1, 0], **columns,
     )  # fmt: skip
-    classes = [{"name": "tiny", "below_bytes": 15}, {"name": "small", "from_bytes": 15}]
+    classes: list[SizeClass] = [{"name": "tiny", "below_bytes": 15}, {"name": "small", "from_bytes": 15}]
     made.spec["traffic"] = [
         {"kind": "poisson", "name": "web"},
         {"kind": "incast", "size_classes": classes},
@@ -49,7 +51,8 @@ def test_each_entry_has_classes_and_packets_of_its_own() -> None:
     assert (found.entry("web").packets.timeouts, found.entry("incast").packets.timeouts) == (0, 2)
     assert [one.name for one in found.asked] == ["web", "incast"]
     assert found.mixed
-    assert found.as_dict()["entries"][0]["classes"][2]["fct_s"].keys() == {"mean", "p50", "p95", "p99", "p999"}
+    told = plain(found.entries[0].classes[2].fct_s)
+    assert told.keys() == {"mean", "p50", "p95", "p99", "p999"}
 
 
 def test_what_is_not_there_is_told_with_what_is() -> None:
@@ -72,7 +75,7 @@ def test_what_is_not_there_is_told_with_what_is() -> None:
     ],
 )
 def test_an_entry_is_called_by_its_kind_and_place(traffic: list[tuple[str, str | None]], names: list[str]) -> None:
-    given = [{"kind": kind} | ({"name": name} if name else {}) for kind, name in traffic]
+    given: list[Traffic] = [{"kind": kind, "name": name} if name else {"kind": kind} for kind, name in traffic]
     assert entries.names(given) == names
 
 

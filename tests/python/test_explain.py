@@ -13,8 +13,9 @@ import spinewise
 from spinewise.cli import main
 from spinewise.explanation import explain, resent, story
 from spinewise.measures import tables
+from spinewise.shapes import Spec, Traffic
 
-SPEC: dict[str, Any] = {
+SPEC: Spec = {
     "preset": "datacenter",
     "topology": {"leaves": 2, "spines": 3, "hosts_per_leaf": 2, "override": [{"spine": 1, "rate_gbps": 2.0}]},
     "traffic": [
@@ -27,8 +28,8 @@ SPEC: dict[str, Any] = {
 }  # fmt: skip
 
 
-def spec(scheme: str, **params: Any) -> dict[str, Any]:
-    return SPEC | {"scheme": {"name": scheme, "params": params}}
+def spec(scheme: str, **params: float | str) -> Spec:
+    return {**SPEC, "scheme": {"name": scheme, "params": params}}
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
@@ -52,9 +53,10 @@ def test_a_trace_comes_with_units_and_does_not_change_the_run(tmp_path: Path) ->
     traced.write(tmp_path / "run")
     again = spinewise.Result.read(tmp_path / "run").trace
     assert again is not None
+    assert traced.trace is not None
     assert again.equals(traced.trace)
-    assert again.schema.field("worse_ps").metadata[b"unit"] == b"ps"
-    assert again.schema.field("presto.cell_size").metadata[b"of"] == b"flow"
+    assert (again.schema.field("worse_ps").metadata or {})[b"unit"] == b"ps"
+    assert (again.schema.field("presto.cell_size").metadata or {})[b"of"] == b"flow"
     first = again.slice(0, 3).to_pylist()
     assert [row["way"] for row in first] == [0, 1, 2]
     assert [row["links"][0] for row in first] == ["leaf0->spine0", "leaf0->spine1", "leaf0->spine2"]
@@ -66,6 +68,7 @@ def test_the_story_counts_what_the_trace_holds() -> None:
     result = spinewise.run(spec("presto"), trace=[0])
     told = explain.story(result, 0)
     trace = result.trace
+    assert trace is not None
     chosen = tables.numbers(trace, "chosen")
     worse = tables.numbers(trace, "worse_ps")[chosen] / 1e6
     ways = tables.numbers(trace, "way")[chosen]
@@ -96,15 +99,17 @@ def test_the_story_counts_what_the_trace_holds() -> None:
 
 def test_a_move_is_told_with_what_was_decided_before_it() -> None:
     """Behind a TAIL stands the packet that was sent as the TAIL, with what the scheme saw then."""
-    busy = {"traffic": [{"kind": "poisson", "cdf": "ali_storage", "load": 0.8, "duration_us": 300}]}
-    base = {
+    traffic: list[Traffic] = [{"kind": "poisson", "cdf": "ali_storage", "load": 0.8, "duration_us": 300}]
+    base: Spec = {
+        "traffic": traffic,
         "preset": "selb",
         "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 4},
         "scheme": {"name": "conweave"},
     }
-    flows = spinewise.run(base | busy).flows.to_pylist()
+    flows = spinewise.run(base).flows.to_pylist()
     across = [row["flow"] for row in flows if row["src"] // 4 != row["dst"] // 4]
-    result = spinewise.run(base | busy, trace=across)
+    result = spinewise.run(base, trace=across)
+    assert result.trace is not None
     asked = {int(flow) for flow in np.unique(tables.numbers(result.trace, "flow"))}
     moves = [move for flow in sorted(asked) for move in explain.story(result, flow).moves]
     behind = [move for move in moves if move.decided_us is not None]

@@ -94,7 +94,7 @@ def test_experiments_stand_on_reproduction_specs_runs_and_measures_alone() -> No
         seen.add(name)
         below = {one for one in found[name] if not within(one, PAPERS)}
         packages = {".".join(one.split(".")[:2]) for one in below}
-        assert packages <= {f"{PACKAGE}.{one}" for one in ("reproduction", "specs", "runs", "measures")}, name
+        assert packages <= {f"{PACKAGE}.{one}" for one in ("reproduction", "specs", "runs", "measures", "shapes")}, name
         waiting += sorted(found[name] - below - seen)
     assert len(seen) > 40
 

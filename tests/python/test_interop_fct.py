@@ -17,6 +17,7 @@ from spinewise.errors import SpecError
 from spinewise.interop import fct
 from spinewise.interop.graph import Graph
 from spinewise.measures.tables import numbers
+from spinewise.shapes import Topology
 
 # The fabric of ConWeave's evaluation, small: 1 µs links of 100 Gbps, 1000 B payload, 48 B besides.
 FABRIC = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate_gbps": 100, "fabric_rate_gbps": 100}
@@ -185,7 +186,7 @@ def test_the_base_round_trip_follows_the_links_of_the_path() -> None:
 
 
 def test_links_by_list_have_the_same_paths() -> None:
-    topology = {"kind": "links", "hosts": 2, "switches": 1, "links": [[0, 2, 100, 1000], [2, 1, 2.5, 1000.5]]}
+    topology: Topology = {"kind": "links", "hosts": 2, "switches": 1, "links": [[0, 2, 100, 1000], [2, 1, 2.5, 1000.5]]}
     graph = Graph.of({"topology": topology, "transport": {"mss_bytes": 1000, "header_bytes": 48}})
     path = graph.reach(0)[1]
     assert (path.hops, path.delay_ps, path.tx_ns, path.rate_bps) == (2, 2_000_500, 80 + 3_200, 2_500_000_000)

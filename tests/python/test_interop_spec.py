@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,17 @@ from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.interop import embed
 from spinewise.interop.text import InteropWarning
+from spinewise.shapes import Spec
 from spinewise.specs import spec
 from test_interop_files import FLOWS, TOPOLOGY
 
 SPEC = '[topology]\nhosts_per_leaf = 4\n[[traffic]]\nkind = "flows"\nfile = "flow.txt"\n'
 
 
-def expanded(plain: dict[str, Any]) -> dict[str, Any]:
-    embed.expand(plain)
-    return plain
+def expanded(given: Mapping[str, object]) -> Spec:
+    tables = spec.as_tables(given)
+    embed.expand(tables)
+    return spec.as_spec(tables)
 
 
 def engine_has_links() -> bool:

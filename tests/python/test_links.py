@@ -9,16 +9,18 @@ import pytest
 
 from spinewise import SpecError, core
 from spinewise.measures.links import hottest
+from spinewise.measures.report import Link, QueueBytes
 
 
-def link(name: str, use: float, longest: int, queue: dict[str, float] | None = None) -> dict[str, Any]:
+def link(name: str, use: float, longest: int, queue: QueueBytes | None = None) -> Link:
     return {
-        "name": name, "rate_bps": 10**10, "utilisation": use, "use_max": None if queue is None else 1.0,
-        "longest_queue_bytes": longest, "queue_bytes": queue, "marks": 1, "drops": 2,
+        "name": name, "fabric": True, "rate_bps": 10**10, "packets": 9, "bytes": 9000, "utilisation": use,
+        "use_max": None if queue is None else 1.0, "longest_queue_bytes": longest, "queue_bytes": queue, "marks": 1,
+        "drops": 2, "dropped_bytes": 2000, "lost": 0, "paused_ps": 0, "pauses": 0,
     }  # fmt: skip
 
 
-def lengths(p99: int, most: int) -> dict[str, float]:
+def lengths(p99: int, most: int) -> QueueBytes:
     return {"mean": 1.5, "p50": 0, "p95": 0, "p99": p99, "max": most}
 
 

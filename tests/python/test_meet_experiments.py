@@ -12,6 +12,7 @@ from spinewise.papers.meet import evaluation, fabric, fig07, fig08, fig11
 from spinewise.papers.meet.measure import figures
 from spinewise.reproduction import claims, reproduce
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status
+from spinewise.shapes import Spec
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse, parse_list
 from spinewise.sweeps import task
@@ -26,7 +27,7 @@ def experiment(number: str) -> Experiment:
     return reproduce.load_experiment(reproduce.find(reproduce.OWN_PAPERS, f"meet-{number}"))
 
 
-def spec(topology: str = "symmetric", form: str = "run to completion", **changed: Any) -> dict[str, Any]:
+def spec(topology: str = "symmetric", form: str = "run to completion", **changed: Any) -> Spec:
     given: dict[str, Any] = {
         "cdf": "web_search",
         "load": 0.5,
@@ -37,7 +38,7 @@ def spec(topology: str = "symmetric", form: str = "run to completion", **changed
     return fabric.spec(topology, form=form, **given)
 
 
-def resolved(made: dict[str, Any]) -> Any:
+def resolved(made: Spec) -> Spec:
     return resolve(parse("ecmp").apply(made))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import samples
 from spinewise.measures.notices import Notice
-from spinewise.measures.report import Warned
 from spinewise.measures.summary import summarise
+from spinewise.replies import Warned
 from spinewise.show import run_tables
 
 FLAP: Warned = {"code": "flap_without_end", "key": "fault[1].until_us", "text": "The flap has no end."}

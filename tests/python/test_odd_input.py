@@ -269,7 +269,9 @@ def test_numbers_of_numpy_are_numbers() -> None:
     ],
 )
 def test_what_values_become(value: object, becomes: object) -> None:
-    found = plain({"key": value})["key"]
+    table = plain({"key": value})
+    assert isinstance(table, dict)
+    found = table["key"]
     assert found == becomes
     assert type(found) is type(becomes)
 
@@ -292,7 +294,9 @@ def test_as_many_levels_as_allowed_are_read() -> None:
 
 def test_a_copy_is_private() -> None:
     given = {"a": [1, {"b": 2}]}
-    copy = specs.as_spec(given)
+    copy = specs.as_tables(given)
+    assert isinstance(copy["a"], list)
+    assert isinstance(copy["a"][1], dict)
     copy["a"][1]["b"] = 3
     assert given == {"a": [1, {"b": 2}]}
 

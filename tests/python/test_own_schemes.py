@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,7 +34,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-def tuned(spec: dict[str, Any], tuning: dict[str, Any]) -> str:
+def tuned(spec: Mapping[str, object], tuning: dict[str, Any]) -> str:
     """The outcome hash under a choice that must not change it."""
     resolved = sw.resolve(spec)
     raw = core.engine().run(json.dumps(resolved), None, json.dumps(tuning), None, core.own_schemes(resolved))

@@ -246,7 +246,9 @@ def test_paths_of_picked_flows_are_those_of_explain(ran: Path, tmp_path: Path) -
     flow = traced[0]["flow"]
     slowdown = result.flows.column("slowdown")[flow].as_py()
     assert f"{slowdown:.2f} times its ideal" in traced[0]["why"][0]
-    choices = Choices(sw.run(result.spec, trace=[flow]).trace, flow)
+    trace = sw.run(result.spec, trace=[flow]).trace
+    assert trace is not None
+    choices = Choices(trace, flow)
     assert np.allclose(found.array(traced[0]["times_us"]), choices.time, rtol=1e-6)
     ways = [traced[0]["ways"][place] for place in found.array(traced[0]["way"])]
     assert ways == [f"{choices.device[at]}: {choices.names[int(row)]}" for at, row in enumerate(choices.chosen)]

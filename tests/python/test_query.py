@@ -15,10 +15,10 @@ from pyarrow import parquet
 import samples
 import spinewise as sw
 from spinewise.cli import main
-from spinewise.core import Spec
 from spinewise.errors import SpecError
 from spinewise.results import StoreWarning
 from spinewise.runs.result import Result
+from spinewise.shapes import Spec
 from spinewise.sweeps import exported, store, verdicts
 from spinewise.sweeps.columns import schema, views
 from spinewise.sweeps.local import Local

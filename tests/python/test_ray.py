@@ -20,13 +20,13 @@ import samples
 import spinewise as sw
 from spinewise.cli import main
 from spinewise.comparison.measured import MEASURE
-from spinewise.core import Spec
 from spinewise.errors import SpecError
 from spinewise.reproduction import reproduce
 from spinewise.reproduction.experiment import Effort
 from spinewise.reproduction.measured import measurement
 from spinewise.runs.jobs import Silent
 from spinewise.runs.result import Result
+from spinewise.shapes import Spec
 from spinewise.sweeps import ray as rays
 from spinewise.sweeps import store
 from spinewise.sweeps.local import Local
@@ -216,7 +216,7 @@ def test_code_that_workers_lack_is_sent_along(cluster: ModuleType, tmp_path: Pat
 
 
 def test_a_scheme_written_in_python_is_refused(cluster: ModuleType, tmp_path: Path) -> None:
-    spec = {**sw.resolve(SMALL), "scheme": {"name": "mine", "source": {"sha256": "0"}}}
+    spec: Spec = {**sw.resolve(SMALL), "scheme": {"name": "mine", "source": {"sha256": "0"}}}
     with store.opened(tmp_path / "store") as ledger, pytest.raises(SpecError, match="mine is written in Python"):
         sweep([Task(spec, ())], ledger, engine=Ray())
 

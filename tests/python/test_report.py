@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any
 
 import pytest
 
@@ -13,6 +12,7 @@ import spinewise as sw
 from samples import TINY_SPEC, TWO_ENTRIES
 from spinewise.measures import html
 from spinewise.measures.report import Report
+from typed import wrong
 
 INCAST = {"kind": "incast", "receiver": 0, "senders": 3, "size_bytes": 20_000}
 RDMA = TINY_SPEC | {"preset": "selb", "traffic": [INCAST]}
@@ -32,28 +32,6 @@ SPECS = {
     "sampled": SAMPLED,
     "held": HELD,
 }
-
-
-def wrong(kind: Any, value: Any, where: str) -> list[str]:
-    """Where `value` is not of the type, key for key."""
-    origin, args = get_origin(kind), get_args(kind)
-    if origin is NotRequired:
-        return wrong(args[0], value, where)
-    if is_typeddict(kind):
-        hints = get_type_hints(kind, include_extras=True)
-        more = [f"{where}.{key} is in no type" for key in value if key not in hints]
-        needed = [key for key, hint in hints.items() if get_origin(hint) is not NotRequired]
-        less = [f"{where}.{key} is missing" for key in needed if key not in value]
-        inner = [wrong(hints[key], value[key], f"{where}.{key}") for key in value if key in hints]
-        return [*more, *less, *(one for found in inner for one in found)]
-    if origin in (UnionType, Union):
-        if value is None:
-            return [] if NoneType in args else [f"{where} is null"]
-        return wrong(next(arg for arg in args if arg is not NoneType), value, where)
-    if origin is list:
-        return [one for n, item in enumerate(value) for one in wrong(args[0], item, f"{where}[{n}]")]
-    fits = type(value) is kind or (kind is float and type(value) is int)
-    return [] if fits else [f"{where} is {value!r}, not {kind.__name__}"]
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)

@@ -35,7 +35,7 @@ def series(*parts: tuple[int, float]) -> np.ndarray:
 def test_goodput_lost_is_a_share_of_what_came_without_the_fault() -> None:
     assert lost_share(series((10, 50.0), (10, 100.0)), STEADY) == pytest.approx(0.25)
     assert lost_share(series((20, 110.0)), STEADY) == pytest.approx(-0.1)
-    assert math.isnan(lost_share([], []))
+    assert math.isnan(lost_share(np.array([]), np.array([])))
 
 
 @pytest.mark.parametrize(

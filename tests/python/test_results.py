@@ -185,7 +185,8 @@ def test_links_are_grouped_by_tier() -> None:
     assert (up["tier"], up["links"], up["drops"], up["marks"]) == ("leaf->spine", 2, 1, 4)
     assert (up["mean_utilisation"], up["max_utilisation"], up["longest_queue_bytes"]) == (0.75, 1.0, 20)
     assert (host["tier"], host["mean_utilisation"]) == ("host->leaf", 0.0)
-    assert (up["pauses"], up["paused_s"], host["pauses"]) == (1, pytest.approx(3e-10), 0)
+    assert (up["pauses"], host["pauses"]) == (1, 0)
+    assert up["paused_s"] == pytest.approx(3e-10)
     report = samples.report(links=links, stop_ps=2 * 10**12)
     assert summary.uplink_utilisation(report, 1.0) == pytest.approx(1.5)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,9 @@ from spinewise import core, schemas
 from spinewise.cli import main
 from spinewise.docs.schemas import texts
 from spinewise.errors import SpecError
-from spinewise.plain import plain
 from spinewise.schemas.spec import EITHER, SELECTORS, entries, spec_schema
 from spinewise.schemas.study import study_schema
-from spinewise.specs.spec import BESIDE_THE_RUN
+from spinewise.specs.spec import BESIDE_THE_RUN, as_spec
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "scenarios").glob("*.toml"))
@@ -78,7 +77,7 @@ list = [{ src = 0, dst = 1, size_bytes = 100 }]
 BASES = {"tiny": TINY_TOML, "fat-tree": FAT_TREE, "graph": GRAPH}
 
 
-def refused(spec: dict[str, Any]) -> list[str]:
+def refused(spec: Mapping[str, object]) -> list[str]:
     """What the schema says against a spec."""
     return [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(spec)]
 
@@ -86,7 +85,7 @@ def refused(spec: dict[str, Any]) -> list[str]:
 def engine_refuses(spec: dict[str, Any]) -> bool:
     """Whether the engine refuses it."""
     try:
-        sw.resolve(plain(spec))
+        sw.resolve(as_spec(spec))
     except SpecError:
         return True
     return False

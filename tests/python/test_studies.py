@@ -19,10 +19,10 @@ import samples
 import spinewise as sw
 from spinewise import core
 from spinewise.cli import main
-from spinewise.core import Spec
 from spinewise.errors import SpecError
 from spinewise.measures import stats
 from spinewise.own.load import load_scheme
+from spinewise.shapes import Spec
 from spinewise.specs.spec import load
 from spinewise.studies import conduct, file
 from spinewise.studies.conduct import Conducted, Conductor, estimate

@@ -29,9 +29,9 @@ from hypothesis import strategies as st
 import samples
 import spinewise as sw
 from spinewise import core
-from spinewise.core import Spec
 from spinewise.errors import SchemeError, SpecError
 from spinewise.runs.result import Result
+from spinewise.shapes import Spec
 from spinewise.sweeps import basics, sources, store
 from spinewise.sweeps.basics import LINKS, NUMBERS
 from spinewise.sweeps.engine import Failure, Work, perform

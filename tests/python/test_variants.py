@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from spinewise.errors import SpecError
+from spinewise.shapes import Spec
 from spinewise.specs.variants import parse, parse_list
 
 
@@ -20,7 +21,7 @@ def test_without_a_label_the_text_is_the_label() -> None:
 
 
 def test_the_specs_own_scheme_keeps_its_table_and_others_do_not_inherit_it() -> None:
-    spec = {"scheme": {"name": "letflow", "header_bytes": "free", "params": {"flowlet_gap_us": 50.0}}}
+    spec: Spec = {"scheme": {"name": "letflow", "header_bytes": "free", "params": {"flowlet_gap_us": 50.0}}}
     kept = parse("letflow").apply(spec)["scheme"]
     assert kept == spec["scheme"]
     assert parse("ecmp").apply(spec)["scheme"] == {"name": "ecmp", "header_bytes": "free"}

@@ -252,7 +252,7 @@ def report_of(**changes: Any) -> Any:
 
 
 def packets(**changes: int) -> Packets:
-    return Packets.of_totals({"sent": 100, "timeouts": 2, "out_of_order": 5} | changes)
+    return Packets.of_sums({"sent": 100, "timeouts": 2, "out_of_order": 5} | changes)
 
 
 def test_facts_of_a_run() -> None:

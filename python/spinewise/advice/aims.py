@@ -15,7 +15,7 @@ from spinewise.advice.observed import Flows, Observed, Rounds, completes, has_bu
 from spinewise.errors import SpecError, nearest
 from spinewise.measures.classes import ALL
 from spinewise.measures.entries import Entry, entries_of
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 STATISTICS = {
     "mean": "mean", "average": "mean", "median": "p50", "p50": "p50", "p95": "p95", "p99": "p99", "p99.9": "p999",

@@ -21,8 +21,9 @@ from spinewise.errors import SpecError
 from spinewise.measures import units
 from spinewise.runs.jobs import Monitor, checked_jobs, default_jobs
 from spinewise.runs.validation import validate
+from spinewise.shapes import Spec
 from spinewise.specs.lines import located
-from spinewise.specs.spec import Spec, as_spec, file_of, resolve
+from spinewise.specs.spec import as_spec, file_of, resolve
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened

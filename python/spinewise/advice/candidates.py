@@ -9,7 +9,7 @@ from typing import Final
 from spinewise import core
 from spinewise.errors import SpecError, nearest
 from spinewise.runs.jobs import resolved_case
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant, parse_list
 
 LEVELS: Final = ("as it is", "configuration", "hosts", "leaves", "switches")

@@ -18,7 +18,7 @@ from spinewise.advice.trials import PLAIN, Trials
 from spinewise.errors import SpecError
 from spinewise.measures import units
 from spinewise.runs.jobs import default_jobs
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
 
 PILOT = 3

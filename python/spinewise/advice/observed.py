@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from spinewise.measures import stats
-from spinewise.measures.classes import ALL, members
+from spinewise.measures.classes import ALL, WHOLE, members
 from spinewise.measures.collectives import BUS_FACTORS, Round, busbw
 from spinewise.measures.entries import UDP, Entry, entries_of
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import PS_PER_SECOND
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
 
 Floats = npt.NDArray[np.float64]
@@ -115,7 +115,7 @@ def flows_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Flows]:
     whole = Entry(ALL, "", spec.get("metrics", {}).get("size_classes", []))
     for place, found in enumerate([whole, *entries_of(spec)]):
         mine = asked if place == 0 else asked & (entry == place - 1)
-        for one in [*found.size_classes, {"name": ALL}]:
+        for one in [*found.size_classes, WHOLE]:
             inside = mine & members(size, one)
             yield Flows(
                 found.name,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
 from spinewise import core
-from spinewise.core import Fabric, FabricLink
 from spinewise.errors import SpecError
 from spinewise.measures import stats
-from spinewise.specs.spec import Spec
+from spinewise.replies import Fabric, FabricLink
+from spinewise.shapes import Fault, Override, Spec
 from spinewise.specs.variants import Variant
 
 MORE_LOAD, LESS_LOAD = 1.25, 0.75
@@ -121,19 +121,16 @@ def link_slow(spec: Spec, resolved: Spec) -> Spec:
     return with_link(spec, resolved, {"rate_gbps": rate}, {"kind": "rate", "rate_gbps": rate})
 
 
-Table = dict[str, str | int | float | bool | list[str]]
-
-
-def with_link(spec: Spec, resolved: Spec, override: Table, fault: Table) -> Spec:
+def with_link(spec: Spec, resolved: Spec, override: Override, fault: Fault) -> Spec:
     """One link changed for the whole run: by an override where the fabric has tiers, else by a fault at its start."""
     link = whole_link(resolved)
     tiers = {node["name"]: (node["tier"], node["position"]) for node in core.topology(resolved)["nodes"]}
     if resolved["topology"]["kind"] in WITH_OVERRIDES:
-        ends: Table = dict(tiers[name] for name in (link["from"], link["to"]))
+        ends = dict(tiers[name] for name in (link["from"], link["to"]))
         topology = spec.setdefault("topology", {})
-        topology["override"] = [*topology.get("override", []), ends | override]
+        topology["override"] = [*topology.get("override", []), cast(Override, ends | override)]
     else:
-        spec["fault"] = [*spec.get("fault", []), fault | {"ends": [link["from"], link["to"]], "at_us": 0}]
+        spec["fault"] = [*spec.get("fault", []), {**fault, "ends": [link["from"], link["to"]], "at_us": 0}]
     return spec
 
 
@@ -170,12 +167,13 @@ def unknown(fabric: Fabric) -> str:
 
 def small_buffers(spec: Spec, resolved: Spec) -> Spec:
     """Half the buffers, marking thresholds as they were."""
-    switch = dict(spec.get("switch") or {})
-    for key in ("buffer_packets", "buffer_bytes", "buffer_us"):
-        size = resolved["switch"].get(key)
-        if isinstance(size, int | float) and size > 0:
-            switch[key] = size / 2 if key == "buffer_us" else max(int(size) // 2, 1)
-    spec["switch"] = switch
+    switch, now = spec.setdefault("switch", {}), resolved["switch"]
+    if (packets := now.get("buffer_packets", 0)) > 0:
+        switch["buffer_packets"] = max(packets // 2, 1)
+    if (size := int(now.get("buffer_bytes", 0))) > 0:
+        switch["buffer_bytes"] = max(size // 2, 1)
+    if (time := float(now.get("buffer_us", 0))) > 0:
+        switch["buffer_us"] = time / 2
     return spec
 
 
@@ -184,7 +182,7 @@ def other_recovery(spec: Spec, resolved: Spec) -> Spec:
     now = str(resolved["transport"].get("recovery"))
     if now not in OTHER_RECOVERY:
         raise Inapplicable(f"transport {resolved['transport'].get('kind')} has no other loss recovery")
-    spec["transport"] = dict(spec.get("transport") or {}) | {"recovery": OTHER_RECOVERY[now]}
+    spec.setdefault("transport", {})["recovery"] = OTHER_RECOVERY[now]
     return spec
 
 

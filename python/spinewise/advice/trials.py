@@ -12,7 +12,7 @@ from spinewise.comparison.cells import Cell
 from spinewise.comparison.measured import MEASURE
 from spinewise.comparison.plan import cell, with_facts
 from spinewise.runs.jobs import Case, Monitor, resolved_case
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.store import Ledger

@@ -12,7 +12,7 @@ from spinewise.comparison.measured import MEASURE
 from spinewise.comparison.reasons import Fact, facts, full_port, reasons
 from spinewise.measures import stats
 from spinewise.measures.facts import HEADERS
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
 from spinewise.sweeps.store import Ledger
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from spinewise import core
 from spinewise.agreement import given, recorded, scores, setting, terms
 from spinewise.agreement.given import Given
-from spinewise.agreement.recorded import BASELINE, Flows, Recorded
+from spinewise.agreement.recorded import BASELINE, Flows, Ints, Recorded
 from spinewise.agreement.scores import Floats, Score
 from spinewise.agreement.setting import Fabric
 from spinewise.agreement.verdict import problems
@@ -25,7 +25,10 @@ from spinewise.measures.tables import numbers
 from spinewise.runs.hidden import scratch
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Scheme, Spec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PS_PER_NS = 1_000
 
@@ -46,7 +49,7 @@ class Sample(NamedTuple):
     ks: float
 
 
-Measure = Callable[[Task, Any], Sample]
+Measure: TypeAlias = "Callable[[Task, pa.Table], Sample]"
 Runner = Callable[[Sequence[Task], Measure], list[Sample]]
 
 
@@ -70,7 +73,7 @@ class Plan:
     flows: dict[str, Flows]
     fabrics: dict[str, Fabric]
     given: dict[str, Given]
-    schemes: dict[str, dict[str, Any]]
+    schemes: dict[str, Scheme]
     salts: list[int]
     notes: list[str]
 
@@ -123,11 +126,11 @@ class Agreement:
     scores: dict[str, dict[str, Score]]
     problems: list[str]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The record in the JSON list."""
         effect = None if self.effect is None else {stat: score.as_dict() for stat, score in self.effect.items()}
         classes = {name: {stat: score.as_dict() for stat, score in row.items()} for name, row in self.scores.items()}
-        head = {"case": self.case, "flows": self.flows, "finished": self.finished, "unit": self.unit}
+        head: dict[str, object] = {"case": self.case, "flows": self.flows, "finished": self.finished, "unit": self.unit}
         head |= {"ks": self.ks, "effect": effect}
         return head | classes | {"verdict": "fail" if self.problems else "pass", "problems": self.problems}
 
@@ -213,7 +216,7 @@ def engine_runner(jobs: int | None = None, monitor: Monitor | None = None) -> Ru
 def compare(planned: Plan, runner: Runner) -> list[Agreement]:
     """Run everything and judge each case."""
 
-    def measure(task: Task, table: Any) -> Sample:
+    def measure(task: Task, table: pa.Table) -> Sample:
         flows, way = planned.flows[task.case.name], terms.of(task.case)
         ours = way.values(our_fct_ns(flows, table, way.column), flows.ideal_fct_ns)
         theirs = way.values(flows.fct_ns, flows.ideal_fct_ns)
@@ -253,12 +256,12 @@ def interleaved(own: tuple[Floats, Floats], baseline: tuple[Floats, Floats]) -> 
     return own[0], baseline[0], own[1], baseline[1]
 
 
-def sender_fct_ns(flows: Flows, table: Any) -> Any:
+def sender_fct_ns(flows: Flows, table: pa.Table) -> Ints:
     """Our completion times at the sender, as `our_fct_ns` gives them."""
     return our_fct_ns(flows, table, terms.SLOWDOWNS.column)
 
 
-def our_fct_ns(flows: Flows, table: Any, column: str) -> Any:
+def our_fct_ns(flows: Flows, table: pa.Table, column: str) -> Ints:
     """Our completion times by a column, in whole nanoseconds, in the order of `flows`; 0 where a flow did not finish.
 
     Flows of our table are in the order of starting; both sides are put in one order to be matched.

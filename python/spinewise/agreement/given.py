@@ -26,17 +26,15 @@ import tomllib
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
-from spinewise import core
 from spinewise.agreement.recorded import KNOWN_LABELS, TCP, Recorded
 from spinewise.errors import SpecError, nearest
-from spinewise.interop import embed
-from spinewise.plain import plain
 from spinewise.reading import MB, printable, read_text
+from spinewise.shapes import ListedFlow, Scheme, Spec, Topology
 from spinewise.specs import variants
 from spinewise.specs.lines import located, not_toml
-from spinewise.specs.spec import Spec, anchor_files, parse_toml
+from spinewise.specs.spec import Tables, anchor_files, as_tables, parse_toml, resolve, set_path
 
 VERSION = 1
 TABLES = ("scheme", "transport", "switch", "topology", "run")
@@ -60,7 +58,7 @@ class Given:
         file: where most of it is said, for errors.
     """
 
-    scheme: Spec
+    scheme: Scheme
     tables: Spec
     file: str
 
@@ -73,14 +71,12 @@ class Given:
     def laid_over(self, spec: Spec) -> Spec:
         """A spec with these keys in place of its own."""
         changed = deepcopy(spec)
+        if self.fabric:
+            rounding = changed["topology"].get("tx_time_rounding")
+            changed["topology"] = {} if rounding is None else {"tx_time_rounding": rounding}
         for name, value in self.tables.items():
-            if not isinstance(value, dict):
-                changed[name] = value
-            elif name == "topology" and self.fabric:
-                kept = {key: changed[name][key] for key in ("tx_time_rounding",) if key in changed[name]}
-                changed[name] = kept | value
-            else:
-                changed[name] = changed.get(name, {}) | value
+            own: object = changed.get(name)
+            set_path(changed, name, {**own, **value} if isinstance(own, dict) and isinstance(value, dict) else value)
         return changed
 
 
@@ -113,11 +109,12 @@ def named(case: Recorded) -> Spec:
 def lay(tables: Spec, more: Spec) -> None:
     """Put more keys over those of `tables`, in place; parameters of the scheme one by one."""
     for name, value in more.items():
-        if isinstance(value, dict) and isinstance(own := tables.get(name), dict):
-            params = own.get("params", {}) | value.get("params", {})
-            tables[name] = own | value | ({"params": params} if params else {})
+        own: object = tables.get(name)
+        if isinstance(value, dict) and isinstance(own, dict):
+            params = {**own.get("params", {}), **value.get("params", {})}
+            set_path(tables, name, {**own, **value, **({"params": params} if params else {})})
         else:
-            tables[name] = value
+            set_path(tables, name, value)
 
 
 def sidecar(path: Path) -> Spec:
@@ -138,17 +135,18 @@ def sidecar(path: Path) -> Spec:
         if name in TABLES and not isinstance(value, dict):
             raise SpecError(name, value, f"a table [{name}]", file=file)
         for key in OURS.get(name, ()):
-            if key in value:
+            if isinstance(value, dict) and key in value:
                 raise SpecError(f"{name}.{key}", value[key], "no such key here: every salt is a run", file=file)
     scheme = found.get("scheme", {})
+    assert isinstance(scheme, dict)
     if not isinstance(scheme.get("name", ""), str):
         raise SpecError("scheme.name", scheme["name"], "the name of a scheme", file=file)
     if not isinstance(scheme.get("params", {}), dict):
         raise SpecError("scheme.params", scheme["params"], "a table of parameters", file=file)
-    return found
+    return cast(Spec, found)
 
 
-def fabric(file: str) -> Spec:
+def fabric(file: str) -> Topology:
     """The keys of [topology] in a file: a spec or part of one in TOML, else a topology of the HPCC simulator.
 
     Raises:
@@ -159,14 +157,14 @@ def fabric(file: str) -> Spec:
     table = read_toml(Path(file), "a file with a table [topology]").get("topology")
     if not isinstance(table, dict) or not ("kind" in table or "file" in table):
         raise SpecError("--topology", file, "a topology file, or TOML with a table [topology] that has kind or file")
-    return table
+    return cast(Topology, table)
 
 
-def read_toml(path: Path, allowed: str) -> Spec:
+def read_toml(path: Path, allowed: str) -> Tables:
     """The tables of a TOML file, with file names relative to it made absolute."""
     file = printable(path)
     try:
-        found: Spec = plain(parse_toml(read_text(path, file, most=MB, allowed=allowed)))
+        found = as_tables(parse_toml(read_text(path, file, most=MB, allowed=allowed)))
         anchor_files(found, path.parent)
     except tomllib.TOMLDecodeError as error:
         raise not_toml(error, file) from None
@@ -181,11 +179,10 @@ def check(given: Given, spec: Spec, largest_host: int) -> None:
     Raises:
         SpecError: naming the file that gave it.
     """
-    flow: dict[str, Any] = {"src": largest_host, "dst": 0 if largest_host else 1, "size_bytes": 1}
-    tried = deepcopy(spec) | {"traffic": [{"kind": "flows", "list": [flow]}]}
+    flow: ListedFlow = {"src": largest_host, "dst": 0 if largest_host else 1, "size_bytes": 1}
+    tried: Spec = {**spec, "traffic": [{"kind": "flows", "list": [flow]}]}
     try:
-        embed.expand(tried)
-        core.resolve(tried)
+        resolve(tried)
     except SpecError as error:
         if error.key.startswith("traffic"):
             hosts = f"a fabric with the hosts of the flows, the largest of which is {largest_host}"

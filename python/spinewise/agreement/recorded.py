@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from spinewise.errors import SpecError
 
@@ -43,7 +43,7 @@ _SCHEME = r"(?P<scheme>[A-Za-z0-9_]+)(?::(?P<parameters>[^-]+))?(?:-(?P<label>[A
 _RDMA = re.compile(rf"(?P<traffic>.*\D)(?P<load>\d+)-(?P<mode>lossless|irn)-{_SCHEME}")
 _TCP = re.compile(rf"(?P<traffic>dctcp)-{_SCHEME}-(?P<load>sym|asym)")
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from spinewise.agreement import comparison, recorded, scores, setting, ties
-from spinewise.agreement.recorded import BASELINE, TCP, Flows, Recorded
+from spinewise.agreement.recorded import BASELINE, TCP, Flows, Ints, Recorded
 from spinewise.agreement.setting import Fabric
 from spinewise.errors import SpecError
 from spinewise.runs import api
 from spinewise.runs.hidden import scratch
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Most relative difference, ours against theirs.
 BOUNDS = {"flow": 0.02, "mean": 0.02, "p95": 0.02, "p99": 0.05}
@@ -28,7 +31,7 @@ NEAR_NS = 10
 #: Schemes whose draws are followed.
 FOLLOWED = ("ecmp", "letflow", "conga", "drill", "conweave")
 
-Follow = Callable[[Spec], Any]
+Follow: TypeAlias = "Callable[[Spec], pa.Table]"
 """Runs a spec and gives the table of its flows."""
 
 
@@ -71,12 +74,22 @@ class Replay:
                 found.append(f"{stat}: {100 * self.relative[stat]:+.2f} %, at most {100 * bound:g} %")
         return found
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The record in the JSON list."""
-        head = {"case": self.case, "flows": self.flows, "finished": self.finished, "equal": self.equal}
-        head |= {"within_10ns": self.near, "relative": self.relative, "swapped": self.swapped, "first": self.first}
-        head |= {"orders": self.orders, "ended": self.ended}
-        return head | {"verdict": "fail" if self.problems else "pass", "problems": self.problems}
+        return {
+            "case": self.case,
+            "flows": self.flows,
+            "finished": self.finished,
+            "equal": self.equal,
+            "within_10ns": self.near,
+            "relative": self.relative,
+            "swapped": self.swapped,
+            "first": self.first,
+            "orders": self.orders,
+            "ended": self.ended,
+            "verdict": "fail" if self.problems else "pass",
+            "problems": self.problems,
+        }
 
 
 def plan(folder: str | Path, patterns: list[str]) -> list[Recorded]:
@@ -112,7 +125,7 @@ def replay(case: Recorded, flows: Flows, start: Sequence[int] = (), follow: Foll
     """Follow one case, at first with the pairs of `start` the other way round, as far as their order may matter."""
     run, fabric, pairs = follow or followed, setting.fabric_of(flows, case), ambiguous(flows, case)
 
-    def one(some: Flows, swapped: list[int]) -> Any:
+    def one(some: Flows, swapped: list[int]) -> Ints:
         return run_once(case, some, swapped, run, fabric)
 
     found = ties.settle(flows, pairs, one, [tie for tie in start if tie in pairs])
@@ -130,7 +143,7 @@ def ambiguous(flows: Flows, case: Recorded) -> list[int]:
     return [int(at) for at in np.nonzero(matters)[0]]
 
 
-def run_once(case: Recorded, flows: Flows, swapped: list[int], follow: Follow, fabric: Fabric) -> Any:
+def run_once(case: Recorded, flows: Flows, swapped: list[int], follow: Follow, fabric: Fabric) -> Ints:
     """Our completion times in ns, in the order of `flows`, with some neighbours listed the other way round."""
     with scratch() as folder:
         path = folder / "flows.csv"
@@ -140,12 +153,12 @@ def run_once(case: Recorded, flows: Flows, swapped: list[int], follow: Follow, f
     return comparison.sender_fct_ns(flows, table)
 
 
-def followed(spec: Spec) -> Any:
+def followed(spec: Spec) -> pa.Table:
     """The flows of a run."""
     return api.run(spec).flows
 
 
-def judged(case: Recorded, flows: Flows, ours: Any, swapped: list[int]) -> Replay:
+def judged(case: Recorded, flows: Flows, ours: Ints, swapped: list[int]) -> Replay:
     """What a run came to."""
     apart = np.abs(ours - flows.fct_ns)
     slowdowns = [np.sort(scores.slowdowns(fct, flows.ideal_fct_ns)) for fct in (ours, flows.fct_ns)]

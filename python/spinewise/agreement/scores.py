@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from spinewise.agreement.recorded import Ints
 from spinewise.measures import stats
 
 SHORT_BELOW_BYTES = 104_000
@@ -23,7 +24,7 @@ STATISTICS = ("mean", "p50", "p95", "p99")
 QUANTILES = (0.50, 0.95, 0.99)
 EFFECTS = ("mean", "p99")
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Score:
         return asdict(self)
 
 
-def slowdowns(fct_ns: Any, ideal_ns: Any) -> Floats:
+def slowdowns(fct_ns: Ints, ideal_ns: Ints) -> Floats:
     """Slowdown of each flow; NaN where `fct_ns` is 0, which stands for a flow that did not finish."""
     fct = np.asarray(fct_ns, dtype=np.float64)
     values: Floats = np.where(fct > 0, np.maximum(1.0, fct / np.asarray(ideal_ns, dtype=np.float64)), np.nan)
@@ -72,7 +73,7 @@ def slowdowns(fct_ns: Any, ideal_ns: Any) -> Floats:
 
 
 def statistics(
-    size_bytes: Any, values: Floats, bounds: tuple[int, int] = (SHORT_BELOW_BYTES, SHORT_BELOW_BYTES)
+    size_bytes: Ints, values: Floats, bounds: tuple[int, int] = (SHORT_BELOW_BYTES, SHORT_BELOW_BYTES)
 ) -> Floats:
     """Mean, p50, p95, p99 (columns) of all, short and long flows (rows) that finished; NaN of none.
 

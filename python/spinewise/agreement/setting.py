@@ -6,15 +6,16 @@ spines. Those of TCP come from another: 4 spines, 8 hosts a leaf, 10 Gbps and 10
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from spinewise.agreement.recorded import BASELINE, TCP, Flows, Recorded
+from spinewise.agreement.recorded import BASELINE, TCP, Flows, Ints, Recorded
 from spinewise.errors import SpecError, nearest
-from spinewise.specs.spec import Spec
+from spinewise.replies import Listed
+from spinewise.shapes import Override, Scheme, Spec, Topology
 
 PRESET = "conweave-ns3"
 RATE_GBPS = 100
@@ -37,7 +38,7 @@ TCP_HOSTS_PER_LEAF = 8
 # Their runs were ended here, finished or not.
 TCP_UNTIL_US = 300_000
 # The one slow link of "asym", both ways.
-SLOW = {"leaf": 0, "spine": 3, "rate_gbps": 2}
+SLOW: Override = {"leaf": 0, "spine": 3, "rate_gbps": 2}
 
 RECOVERY = {"lossless": "go_back_n", "irn": "irn"}
 # What keeps flows on the path they started on, by parameter: a flowlet gap, a deadline of replies, a time of inactivity
@@ -88,12 +89,12 @@ def fabric_of(flows: Flows, case: Recorded | None = None) -> Fabric:
     return Fabric(leaves, rack, assumed)
 
 
-def shares_rack(flows: Flows, round_trip: Any, size: int) -> bool:
+def shares_rack(flows: Flows, round_trip: Ints, size: int) -> bool:
     """Whether racks of `size` hosts are what the ideals say."""
     return bool(((flows.src // size == flows.dst // size) == (round_trip == RACK_NS)).all())
 
 
-def spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: dict[str, Any]) -> Spec:
+def spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: Scheme) -> Spec:
     """The spec of a case at one hash salt, as such cases usually run; `scheme` is its name and parameters."""
     if case.mode == TCP:
         return tcp_spec_of(case, fabric, flow_file, salt, scheme)
@@ -120,9 +121,9 @@ def spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: 
     }
 
 
-def tcp_spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: dict[str, Any]) -> Spec:
+def tcp_spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, scheme: Scheme) -> Spec:
     """The spec of a case of TCP."""
-    topology: dict[str, Any] = {
+    topology: Topology = {
         "kind": "leaf_spine",
         "leaves": fabric.leaves,
         "spines": TCP_SPINES,
@@ -133,7 +134,7 @@ def tcp_spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, sche
         "fabric_delay_ns": TCP_DELAY_NS,
     }
     if case.load == "asym":
-        topology["override"] = [dict(SLOW)]
+        topology["override"] = [SLOW.copy()]
     return {
         "name": case.name,
         "seed": salt + 1,
@@ -145,7 +146,7 @@ def tcp_spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, sche
     }
 
 
-def known_scheme(name: str, registry: list[dict[str, Any]], file: str) -> None:
+def known_scheme(name: str, registry: Sequence[Listed], file: str) -> None:
     """Refuse the name of a scheme, given in `file`, that there is not.
 
     Raises:
@@ -156,11 +157,11 @@ def known_scheme(name: str, registry: list[dict[str, Any]], file: str) -> None:
         raise SpecError("scheme", name, ", ".join(names), nearest(name, names), file=file)
 
 
-def without_rerouting(scheme: dict[str, Any], registry: list[dict[str, Any]]) -> dict[str, Any]:
+def without_rerouting(scheme: Scheme, registry: Sequence[Listed]) -> Scheme:
     """The scheme told to leave flows on their first path; ECMP, where a scheme has no parameter for that."""
     entry = next(entry for entry in registry if entry["name"] == scheme["name"])
-    told = {param["name"]: NEVER[param["name"]] for param in entry.get("params") or [] if param["name"] in NEVER}
-    return {**scheme, "params": scheme.get("params", {}) | told} if told else {"name": BASELINE}
+    told = {param["name"]: NEVER[param["name"]] for param in entry["params"] if param["name"] in NEVER}
+    return {**scheme, "params": {**scheme.get("params", {}), **told}} if told else {"name": BASELINE}
 
 
 def flow_csv(flows: Flows) -> str:

@@ -6,16 +6,16 @@ import json
 import resource
 import time
 from pathlib import Path
-from typing import Any
 
 from spinewise import core
 from spinewise.agreement import comparison, recorded, setting
 from spinewise.errors import SpecError
-from spinewise.interop import embed
+from spinewise.replies import Timed
 from spinewise.runs.hidden import scratch
+from spinewise.specs.spec import resolve
 
 
-def measure(file: str | Path, rounds: int, share: float) -> dict[str, Any]:
+def measure(file: str | Path, rounds: int, share: float) -> Timed:
     """Run a recorded case, a turn of the reference loop before each run; the record is one of ``spinewise bench``.
 
     Args:
@@ -41,8 +41,7 @@ def measure(file: str | Path, rounds: int, share: float) -> dict[str, Any]:
         listed = folder / "flows.csv"
         listed.write_text(setting.flow_csv(flows))
         spec = planned.spec(case, listed, 1)
-        embed.expand(spec)
-        resolved = core.resolve(spec)
+        resolved = resolve(spec)
         best, reference, report = float("inf"), float("inf"), {}
         for _ in range(rounds):
             reference = min(reference, float(core.bench("reference", 1, share)[0]["reference_ns"]))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from spinewise.agreement import scores
-from spinewise.agreement.recorded import TCP, Recorded
+from spinewise.agreement.recorded import TCP, Ints, Recorded
 from spinewise.agreement.scores import Floats
 from spinewise.agreement.verdict import RELATIVE
 
@@ -32,19 +31,19 @@ class Terms:
     """
 
     column: str
-    values: Callable[[Any, Any], Floats]
+    values: Callable[[Ints, Ints], Floats]
     unit: str
     short_below: int
     long_from: int
     shown: Shown
     relative: Mapping[tuple[str, str], float]
 
-    def statistics(self, size_bytes: Any, values: Floats) -> Floats:
+    def statistics(self, size_bytes: Ints, values: Floats) -> Floats:
         """`scores.statistics` by these classes."""
         return scores.statistics(size_bytes, values, (self.short_below, self.long_from))
 
 
-def times(fct_ns: Any, _ideal_ns: Any) -> Floats:
+def times(fct_ns: Ints, _ideal_ns: Ints) -> Floats:
     """Completion times in ms; NaN where there is none."""
     fct = np.asarray(fct_ns, dtype=np.float64)
     values: Floats = np.where(fct > 0, fct / NS_PER_MS, np.nan)

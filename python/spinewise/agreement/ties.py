@@ -19,12 +19,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
 
 import numpy as np
 
 from spinewise.agreement import recorded
-from spinewise.agreement.recorded import Flows
+from spinewise.agreement.recorded import Flows, Ints
 
 #: A pair in the wrong order shows within this time, or it is none of those tried.
 WITHIN_NS = 60_000
@@ -37,7 +36,7 @@ SETTLED = "all flows end as recorded"
 NO_PAIR = "turning no pair before that helps"
 SPENT = f"{BUDGET} times the flows of the case have been simulated"
 
-Run = Callable[[Flows, list[int]], Any]
+Run = Callable[[Flows, list[int]], Ints]
 """Completion times in ns of some flows, in their order, with these pairs listed the other way round."""
 
 
@@ -53,7 +52,7 @@ class Found:
     """
 
     swapped: list[int]
-    ours: Any
+    ours: Ints
     orders: int
     ended: str
 
@@ -125,7 +124,7 @@ def turned(search: Search, ties: list[int], order: list[int], at: float) -> tupl
     return best, count, NO_PAIR
 
 
-def first_apart(flows: Flows, ours: Any) -> int | None:
+def first_apart(flows: Flows, ours: Ints) -> int | None:
     """When the first flow ends that does not end as recorded."""
     apart = ours != flows.fct_ns
     if not apart.any():

@@ -22,7 +22,7 @@ from spinewise import core
 from spinewise.agreement import recorded, replay, setting, ties
 from spinewise.agreement.recorded import Flows, Recorded
 from spinewise.agreement.setting import RECOVERY
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 Times = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

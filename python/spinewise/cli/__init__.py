@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn, TextIO
 
 from spinewise.cli import completions, streams
 from spinewise.cli.parser import build_parser
@@ -96,11 +96,18 @@ def notes_on_stderr() -> Iterator[None]:
     """Show what importers changed as a line of its own, once each."""
     usual = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    def show(  # noqa: PLR0917 - as the standard library calls it
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         if issubclass(category, InteropWarning):
             streams.complain(f"spinewise: note: {message}")
         else:
-            usual(message, category, *place, **more)
+            usual(message, category, filename, lineno, file, line)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", InteropWarning)

@@ -12,9 +12,10 @@ from spinewise.advice.show import screen
 from spinewise.cli.engines import chosen
 from spinewise.errors import SpecError
 from spinewise.runs.folder import new_results
+from spinewise.shapes import Spec
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars, say
-from spinewise.specs.spec import Spec, load
+from spinewise.specs.spec import load
 
 OTHER_TOOLS = "files of other tools are read by `spinewise import`: docs/interop.md"
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from spinewise.advice import BUDGET_S
 from spinewise.cli.arguments import share, span, whole
-from spinewise.cli.pieces import add_engine, add_output, add_spec, add_store, new_command
+from spinewise.cli.pieces import Commands, add_engine, add_output, add_spec, add_store, new_command
 
 
-def add_advise(commands: Any) -> None:
+def add_advise(commands: Commands) -> None:
     """``advise``."""
     parser = new_command(
         commands,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
 
 from spinewise import core
 from spinewise.agreement import speed
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.measures import units
+from spinewise.replies import Timed
 from spinewise.show import terminal
 
 
@@ -35,7 +35,7 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def print_cases(records: Sequence[dict[str, Any]], rounds: int) -> None:
+def print_cases(records: Sequence[Timed], rounds: int) -> None:
     """The speed of whole runs."""
     table = terminal.new_table(
         f"Engine speed, best of {rounds}",
@@ -58,7 +58,7 @@ def print_cases(records: Sequence[dict[str, Any]], rounds: int) -> None:
     terminal.console().print(table)
 
 
-def print_decisions(records: Sequence[dict[str, Any]], rounds: int) -> None:
+def print_decisions(records: Sequence[Timed], rounds: int) -> None:
     """What decisions and updates of schemes take, by the number of paths."""
     table = terminal.new_table(
         f"Decisions and updates, ns each, best of {rounds}",

@@ -10,6 +10,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
+from spinewise.replies import Kind
+
 SHELLS = ("bash", "zsh", "fish")
 CALLED = "_ARGCOMPLETE"
 """Set by the shell's script while it asks what may follow."""
@@ -56,7 +58,7 @@ def completer_of(action: argparse.Action) -> Completer | None:
     return COMPLETERS.get("/".join(action.option_strings) or str(action.metavar))
 
 
-def registry(kind: str) -> Completer:
+def registry(kind: Kind) -> Completer:
     """Names of one kind of things."""
 
     def complete(**_: object) -> list[str]:
@@ -65,11 +67,11 @@ def registry(kind: str) -> Completer:
     return complete
 
 
-def names(kind: str) -> list[str]:
+def names(kind: Kind) -> list[str]:
     """Names in the registry."""
     from spinewise import core  # noqa: PLC0415
 
-    return [str(entry["name"]) for entry in core.registry()[kind]]
+    return [entry["name"] for entry in core.registry()[kind]]
 
 
 def several(known: Callable[[], list[str]]) -> Completer:

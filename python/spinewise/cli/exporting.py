@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from spinewise.cli.arguments import names, place, whole
-from spinewise.cli.pieces import new_command
+from spinewise.cli.pieces import Commands, new_command
 
 ABOUT = "Write results in formats that other tools and scripts of other simulators read."
 
 
-def add_export(commands: Any) -> None:
+def add_export(commands: Commands) -> None:
     """``export``."""
     parser = new_command(commands, "export", "export", ABOUT)
     parser.add_argument("run", metavar="RUN", help="the folder of a run")

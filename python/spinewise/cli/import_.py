@@ -29,7 +29,7 @@ def command(args: argparse.Namespace) -> int:
         write_file(args.out, content, force=args.force)
     if args.json:
         lines = {"toml": made.toml(args.out)} if made.toml and args.out else {}
-        print_json({"file": args.file, "out": args.out} | made.record | lines | {"notes": made.notes})
+        print_json({"file": args.file, "out": args.out} | dict(made.record) | lines | {"notes": made.notes})
     elif args.out:
         print(f"{args.out}: {made.about}")
         if made.toml:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from dataclasses import replace
 
 from spinewise.cli.imported import Imported
 from spinewise.interop import clos, htsim_topo, simai_topology, topology
@@ -33,7 +33,7 @@ def of_fabric(found: Topology, known: Clos | None, text: str, notes: list[str], 
     about = f"{found.hosts} hosts, {found.switches} switches, {len(found.links)} links"
     if known is not None:
         about += f": {known.about()}"
-    record: dict[str, Any] = {"hosts": found.hosts, "switches": found.switches, "links": len(found.links)}
+    record: dict[str, object] = {"hosts": found.hosts, "switches": found.switches, "links": len(found.links)}
     record |= {"nodes": found.nodes, "kind": known.kind if known else "links"}
     return Imported(about, record, lambda _: text.encode(), notes, (lambda _: further) if further else None)
 
@@ -42,7 +42,7 @@ def import_topo(args: argparse.Namespace) -> Imported:
     """``import htsim-topo``."""
     found = htsim_topo.read(args.file)
     fabric = found.fabric
-    record: dict[str, Any] = {"hosts": fabric.hosts, "kind": fabric.kind} | fabric.counts
+    record: dict[str, object] = {"hosts": fabric.hosts, "kind": fabric.kind, **fabric.counts}
     return Imported(f"{fabric.hosts} hosts: {fabric.about()}", record, lambda _: fabric.toml().encode(), found.notes)
 
 
@@ -71,5 +71,5 @@ def import_simai(args: argparse.Namespace) -> Imported:
     further = f'# Of every [[traffic]] of kind "dag" on this fabric:\n{keys}' if keys else ""
     commented = "".join(f"# {line}\n" if line[0] != "#" else f"{line}\n" for line in further.splitlines())
     made = of_fabric(network, known if isinstance(known, Clos) else None, text + commented, notes, further)
-    made.record.update({"gpu": found.gpu, "gpus_per_server": found.servers.gpus if found.servers else 1})
-    return made
+    gpus = {"gpu": found.gpu, "gpus_per_server": found.servers.gpus if found.servers else 1}
+    return replace(made, record={**made.record, **gpus})

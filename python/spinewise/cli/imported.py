@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from spinewise.interop.flows import FlowList
 from spinewise.interop.text import ns_text
@@ -25,7 +24,7 @@ class Imported:
     """
 
     about: str
-    record: dict[str, Any]
+    record: Mapping[str, object]
     content: Callable[[str], bytes]
     notes: list[str]
     toml: Callable[[str], str] | None = None
@@ -46,6 +45,6 @@ def of_flows(found: FlowList) -> Imported:
     if len(found.groups) > 1:
         groups = ", ".join(map(str, found.groups))
         notes.append(f'{found.file}: several priority groups ({groups}); kind = "flows" of a CSV puts them in one')
-    record: dict[str, Any] = {"flows": len(found.flows), "bytes": total}
+    record: dict[str, object] = {"flows": len(found.flows), "bytes": total}
     record |= {"first_start_ps": first, "last_start_ps": last, "priority_groups": found.groups}
     return Imported(about, record, lambda _: found.csv().encode(), notes, lambda out: entry("flows", out))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from spinewise.cli.arguments import Parser, UnfitError, place, positive, whole
-from spinewise.cli.pieces import new_command
+from spinewise.cli.pieces import Commands, new_command
 from spinewise.interop.htsim_cm import LONGEST_S, NOTICE_BYTES, UNITS
 from spinewise.interop.records import FIELDS
 from spinewise.interop.records import UNITS as UNITS_OF_RECORDS
@@ -165,10 +165,10 @@ READERS = (
 )
 
 
-def add_import(commands: Any) -> None:
+def add_import(commands: Commands) -> None:
     """``import`` and its kinds of files."""
-    kinds = commands.add_parser("import", help=ABOUT, description=ABOUT, allow_abbrev=False)
-    kinds = kinds.add_subparsers(required=True, metavar="WHAT", parser_class=Parser)
+    made = commands.add_parser("import", help=ABOUT, description=ABOUT, allow_abbrev=False)
+    kinds = made.add_subparsers(required=True, metavar="WHAT", parser_class=Parser)
     for reader in READERS:
         parser = new_command(kinds, reader.what, "import_", reader.about)
         parser.set_defaults(what=reader.what)

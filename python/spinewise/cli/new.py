@@ -16,7 +16,7 @@ from spinewise.errors import SpecError, nearest
 from spinewise.measures import units
 from spinewise.runs.validation import Validation, validate
 from spinewise.show.progress import say
-from spinewise.specs.spec import resolve
+from spinewise.specs.spec import as_spec, resolve
 from spinewise.specs.variants import parse_list
 from spinewise.starting import asking, compose, place
 from spinewise.starting.wishes import FAT_TREE, LEAF_SPINE, Given, SlowLink, Wishes, distributions, workloads
@@ -87,7 +87,7 @@ def checked(text: str, schemes: Sequence[str]) -> Validation:
     Raises:
         SpecError: the wishes do not fit each other.
     """
-    spec = tomllib.loads(text)
+    spec = as_spec(tomllib.loads(text))
     try:
         found = validate(spec)
     except SpecError as error:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from spinewise.measures.summary import without_nan
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print `value` as JSON on standard output; what is not a number becomes null."""
     print(json.dumps(without_nan(value), indent=2, allow_nan=False))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import metadata
-from typing import Any
 
 from spinewise.cli.advising import add_advise
 from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, names, numbers, place, positive, share, whole
 from spinewise.cli.exporting import add_export
 from spinewise.cli.imports import add_import
 from spinewise.cli.pieces import (
+    Commands,
     add_budget,
     add_by,
     add_engine,
@@ -97,7 +97,7 @@ def package_version() -> str:
         return "spinewise (not installed)"
 
 
-def add_new(commands: Any) -> None:
+def add_new(commands: Commands) -> None:
     """``new``."""
     parser = new_command(
         commands,
@@ -127,7 +127,7 @@ def add_new(commands: Any) -> None:
     parser.add_argument("--force", action="store_true", help="replace the spec that is there")
 
 
-def add_run(commands: Any) -> None:
+def add_run(commands: Commands) -> None:
     """``run``."""
     parser = new_command(commands, "run", "run", "Simulate one spec and summarise its flows.")
     add_spec(parser)
@@ -150,7 +150,7 @@ def add_run(commands: Any) -> None:
     add_output(parser, "run.json and Parquet files of flows, series and collectives")
 
 
-def add_explain(commands: Any) -> None:
+def add_explain(commands: Commands) -> None:
     """``explain``."""
     parser = new_command(
         commands,
@@ -167,7 +167,7 @@ def add_explain(commands: Any) -> None:
     parser.add_argument("--to", dest="end_us", type=moment, metavar="US", help="moves up to this simulated time, µs")
 
 
-def add_compare(commands: Any) -> None:
+def add_compare(commands: Commands) -> None:
     """``compare``."""
     parser = new_command(commands, "compare", "compare", "Run several schemes on the same traffic and compare them.")
     add_spec(parser)
@@ -194,7 +194,7 @@ def add_compare(commands: Any) -> None:
     add_output(parser, "tables and figures")
 
 
-def add_sweep(commands: Any) -> None:
+def add_sweep(commands: Commands) -> None:
     """``sweep``."""
     parser = new_command(
         commands,
@@ -223,7 +223,7 @@ def add_sweep(commands: Any) -> None:
     )
 
 
-def add_plot(commands: Any) -> None:
+def add_plot(commands: Commands) -> None:
     """``plot``."""
     parser = new_command(commands, "plot", "plot", "Draw the figures of a results folder.")
     parser.add_argument("results", metavar="RESULTS", help="the folder of a run or of a comparison")
@@ -233,7 +233,7 @@ def add_plot(commands: Any) -> None:
     parser.add_argument("--force", action="store_true", help="replace figures that are there")
 
 
-def add_report(commands: Any) -> None:
+def add_report(commands: Commands) -> None:
     """``report``."""
     parser = new_command(
         commands,
@@ -256,7 +256,7 @@ def add_report(commands: Any) -> None:
     )
 
 
-def add_resilience(commands: Any) -> None:
+def add_resilience(commands: Commands) -> None:
     """``resilience``."""
     parser = new_command(
         commands,
@@ -290,7 +290,7 @@ def add_resilience(commands: Any) -> None:
     add_output(parser, "tables and the figure")
 
 
-def add_query(commands: Any) -> None:
+def add_query(commands: Commands) -> None:
     """``query``."""
     parser = new_command(
         commands,
@@ -310,21 +310,21 @@ def add_query(commands: Any) -> None:
     parser.add_argument("--force", action="store_true", help="replace the file that is there")
 
 
-def add_validate(commands: Any) -> None:
+def add_validate(commands: Commands) -> None:
     """``validate``."""
     parser = new_command(commands, "validate", "validate", "Check a spec without running it.")
     add_spec(parser)
     add_own_scheme(parser)
 
 
-def add_registry(commands: Any, kind: str) -> None:
+def add_registry(commands: Commands, kind: str) -> None:
     """``schemes``, ``topologies``, ``workloads``, ``transports``, ``presets``."""
     parser = new_command(commands, kind, "registry", f"List the {kind}, or show one with its parameters and sources.")
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     parser.set_defaults(kind=kind)
 
 
-def add_scenarios(commands: Any) -> None:
+def add_scenarios(commands: Commands) -> None:
     """``scenarios``."""
     about = "List the specs that come with Spinewise, print one, or copy all of them."
     parser = new_command(commands, "scenarios", "scenarios", about)
@@ -332,7 +332,7 @@ def add_scenarios(commands: Any) -> None:
     parser.add_argument("--copy", type=place, metavar="DIR", help="copy all of them into this new folder")
 
 
-def add_schema(commands: Any) -> None:
+def add_schema(commands: Commands) -> None:
     """``schema``."""
     parser = new_command(
         commands, "schema", "schema", "Print the JSON Schema of spec or study files, for editors that complete TOML."
@@ -341,7 +341,7 @@ def add_schema(commands: Any) -> None:
     parser.add_argument("--path", action="store_true", help="print where the schema is installed instead")
 
 
-def add_completions(commands: Any) -> None:
+def add_completions(commands: Commands) -> None:
     """``completions``."""
     parser = new_command(
         commands,
@@ -352,7 +352,7 @@ def add_completions(commands: Any) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
 
 
-def add_reproduce(commands: Any) -> None:
+def add_reproduce(commands: Commands) -> None:
     """``reproduce``."""
     parser = new_command(
         commands,
@@ -379,7 +379,7 @@ def add_reproduce(commands: Any) -> None:
     add_output(parser, "figures, verdicts and measurements")
 
 
-def add_validate_against(commands: Any) -> None:
+def add_validate_against(commands: Commands) -> None:
     """``validate-against``."""
     about = (
         "Run again what the ns-3 codes of ConWeave and Hermes have run, and compare; exit code 1 when a case disagrees."
@@ -416,7 +416,7 @@ def add_validate_against(commands: Any) -> None:
     add_jobs(parser)
 
 
-def add_bench(commands: Any) -> None:
+def add_bench(commands: Commands) -> None:
     """``bench``."""
     parser = new_command(commands, "bench", "bench", "Measure packet-hops per second against a fixed reference loop.")
     parser.add_argument(

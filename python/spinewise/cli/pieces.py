@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TypeAlias
 
 from spinewise.cli.arguments import Parser, place, span, whole
 from spinewise.scenarios import spec_path
 
 Command = Callable[[argparse.Namespace], int]
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+"""What `add_subparsers` returns; argparse has no public name for it."""
 
 
 def lazily(module: str, function: str = "command") -> Command:
@@ -23,9 +25,9 @@ def lazily(module: str, function: str = "command") -> Command:
     return call
 
 
-def new_command(commands: Any, name: str, module: str, about: str) -> argparse.ArgumentParser:
+def new_command(commands: Commands, name: str, module: str, about: str) -> argparse.ArgumentParser:
     """A subparser with what all commands share."""
-    made: Parser = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+    made = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
     made.add_argument("--json", action="store_true", help="print the result as JSON")
     made.set_defaults(command=lazily(module), parser=made)
     return made

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 from spinewise.cli import streams
 from spinewise.errors import SpecError
@@ -17,6 +17,9 @@ from spinewise.measures.units import NOTHING
 from spinewise.runs.result import write_parquet
 from spinewise.show import terminal
 from spinewise.sweeps.query import ask
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_ROWS = 60
 """Rows that a terminal is shown."""
@@ -45,7 +48,7 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def print_csv(table: Any) -> None:  # pyarrow ships no types
+def print_csv(table: pa.Table) -> None:
     """The rows with a line of names before them."""
     from pyarrow import csv  # noqa: PLC0415 - slow to import
 
@@ -54,7 +57,7 @@ def print_csv(table: Any) -> None:  # pyarrow ships no types
     sys.stdout.write(stream.getvalue().decode())
 
 
-def print_json(table: Any) -> None:
+def print_json(table: pa.Table) -> None:
     """The rows as a list of objects; what is not a number becomes null."""
     rows = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
     print(json.dumps(rows, indent=2, allow_nan=False, default=str))
@@ -65,7 +68,7 @@ def plain(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def show(table: Any) -> None:
+def show(table: pa.Table) -> None:
     """The first rows as a table, numbers to the right."""
     out = terminal.console()
     if not table.num_columns:
@@ -86,14 +89,13 @@ def show(table: Any) -> None:
         out.print("no rows")
 
 
-def as_rows(table: Any) -> list[dict[str, object]]:
+def as_rows(table: pa.Table) -> list[dict[str, object]]:
     """The rows to be shown, by names that are different."""
     first = table.slice(0, MOST_ROWS).rename_columns([str(place) for place in range(table.num_columns)])
-    found: list[dict[str, object]] = first.to_pylist()
-    return found
+    return first.to_pylist()
 
 
-def is_number(field: Any) -> bool:
+def is_number(field: pa.Field) -> bool:
     """Whether a column has numbers."""
     from pyarrow import types  # noqa: PLC0415 - slow to import
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import Sequence
 
 from spinewise import core
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError, nearest
 from spinewise.measures.units import parts, plain
+from spinewise.replies import Kind, Thing
 from spinewise.show import terminal
 
 # Shown in the list already, or in a table of their own.
@@ -19,7 +20,8 @@ FEW = 4
 
 def command(args: argparse.Namespace) -> int:
     """List one kind of things, or show one of them in full."""
-    entries: list[dict[str, Any]] = core.registry()[args.kind]
+    kind: Kind = args.kind
+    entries: Sequence[Thing] = core.registry()[kind]
     if args.name is None:
         if args.json:
             print_json(entries)
@@ -34,7 +36,7 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def find(kind: str, entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
+def find(kind: str, entries: Sequence[Thing], name: str) -> Thing:
     """The entry of this name.
 
     Raises:
@@ -47,20 +49,20 @@ def find(kind: str, entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
     raise SpecError(kind, name, ", ".join(names), nearest(name, names))
 
 
-def print_list(kind: str, entries: list[dict[str, Any]]) -> None:
+def print_list(kind: str, entries: Sequence[Thing]) -> None:
     """One line each."""
     table = terminal.new_table("", ["name", "what it is", "source"], [])
     for entry in entries:
-        table.line(str(entry["name"]), str(entry.get("about", "")), str(entry.get("source", "")))
+        table.line(str(entry["name"]), entry["about"], entry["source"])
     out = terminal.console()
     out.print(table)
     out.print(f"spinewise {kind} NAME shows parameters, defaults and sources", markup=False)
 
 
-def print_entry(entry: dict[str, Any]) -> None:
+def print_entry(entry: Thing) -> None:
     """Everything about one thing."""
     out = terminal.console()
-    out.print(f"{entry['name']}: {entry.get('about', '')}", markup=False)
+    out.print(f"{entry['name']}: {entry['about']}", markup=False)
     for key, value in entry.items():
         if key in _SHOWN:
             continue
@@ -68,11 +70,8 @@ def print_entry(entry: dict[str, Any]) -> None:
         # One to a line where that is easier to read.
         text = f" {plain(value)}" if len(items) < FEW else "".join(f"\n    {item}" for item in items)
         out.print(f"  {key.replace('_', ' ')}:{text}", markup=False)
-    if entry.get("params"):
+    if params := core.params_of(entry):
         table = terminal.new_table("", ["parameter", "default", "allowed", "meaning"], [])
-        for param in entry["params"]:
-            table.line(
-                str(param["name"]), plain(param.get("default")), plain(param.get("allowed")),
-                str(param.get("doc", "")),
-            )  # fmt: skip
+        for param in params:
+            table.line(param["name"], plain(param["default"]), param["allowed"], param["doc"])
         out.print(table)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import RenderableType
 
@@ -60,7 +60,9 @@ def follow(folder: str, patterns: list[str], destination: str | None, *, rerouti
     return EXIT_DISAGREES if any(one.problems for one in found) else 0
 
 
-def tell(records: list[dict[str, Any]], table: RenderableType, lines: list[str], destination: str | None) -> None:
+def tell(
+    records: Sequence[Mapping[str, object]], table: RenderableType, lines: list[str], destination: str | None
+) -> None:
     """Show a table, or give JSON and say the verdicts beside it."""
     if destination == "-":
         print_json(records)

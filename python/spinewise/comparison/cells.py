@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
 
 from spinewise.measures import html, stats, units
 from spinewise.measures.collectives import Job
@@ -17,7 +16,7 @@ from spinewise.measures.curves import Curves
 from spinewise.measures.entries import By
 from spinewise.measures.facts import Facts, mean_facts
 from spinewise.measures.summary import ALL, ClassSummary, EntrySummary, Summary
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
 
 # What `compare` keeps of every size class, as paths below ClassSummary; any percentile may stand there.
@@ -95,7 +94,7 @@ def attribute(summary: ClassSummary, path: str) -> float:
     """
     quantity, dot, name = path.partition(".")
     try:
-        found: Any = getattr(summary, quantity)
+        found = getattr(summary, quantity)
         return float(found.get(name) if dot else found)
     except (AttributeError, TypeError, ValueError):
         known = "fct_s or slowdown, a dot, and mean or a percentile (fct_s.p98); flows; unfinished"
@@ -260,7 +259,7 @@ class Comparison:
             seen.setdefault((cell.load, cell.seed), set()).add(cell.traffic_hash)
         return all(len(hashes) == 1 for hashes in seen.values())
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """The comparison as one record per load, scheme, traffic entry, size class and metric.
 
         With several entries all traffic together is one more, called "all".
@@ -288,7 +287,7 @@ class Comparison:
 
     def row(
         self, load: float | None, label: str, size_class: str, metric: str, entry: str | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """One record: mean, interval and paired difference."""
         own = self.interval(label, load, size_class, metric, entry)
         against = self.difference(label, load, size_class, metric, entry)

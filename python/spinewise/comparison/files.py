@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from spinewise import core
 from spinewise.comparison import figures, kept, report
@@ -40,7 +39,7 @@ def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
         style.save(figure, target, name)
 
 
-def record(comparison: Comparison) -> dict[str, Any]:
+def record(comparison: Comparison) -> dict[str, object]:
     """The comparison as plain values for JSON."""
     found = without_nan(
         {
@@ -65,7 +64,7 @@ def record(comparison: Comparison) -> dict[str, Any]:
     return found
 
 
-def cell_record(cell: Cell) -> dict[str, Any]:
+def cell_record(cell: Cell) -> dict[str, object]:
     """One run: what identifies it and what it came to."""
     return {
         "scheme": cell.label,
@@ -82,9 +81,9 @@ def cell_record(cell: Cell) -> dict[str, Any]:
     }
 
 
-def job_rows(comparison: Comparison) -> list[dict[str, Any]]:
+def job_rows(comparison: Comparison) -> list[dict[str, object]]:
     """One record per load, scheme, traffic entry with rounds, and number of them."""
-    rows = []
+    rows: list[dict[str, object]] = []
     for load in comparison.loads:
         for label in comparison.labels:
             for entry in comparison.with_jobs:
@@ -107,7 +106,7 @@ def job_rows(comparison: Comparison) -> list[dict[str, Any]]:
     return rows
 
 
-def verdict_record(found: Verdict) -> dict[str, Any]:
+def verdict_record(found: Verdict) -> dict[str, object]:
     """An answer: which scheme is best at what, how surely, and what else differs."""
     return {
         "load": found.load,
@@ -139,7 +138,7 @@ def write_cells(comparison: Comparison, path: Path) -> None:
     parquet.write_table(pa.Table.from_pylist(rows), path, compression="zstd")
 
 
-def cell_rows(cell: Cell, comparison: Comparison) -> list[dict[str, Any]]:
+def cell_rows(cell: Cell, comparison: Comparison) -> list[dict[str, object]]:
     """The rows of one run: a traffic entry called "all" is all traffic."""
     return [
         {

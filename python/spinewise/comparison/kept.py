@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from spinewise.comparison.cells import Cell, Comparison, Skipped
 from spinewise.errors import SpecError
@@ -14,6 +14,7 @@ from spinewise.measures.plain import NotPlainError, read
 from spinewise.measures.summary import Summary
 from spinewise.reading import ordinary, printable
 from spinewise.runs import formats
+from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
 
 if TYPE_CHECKING:
@@ -85,6 +86,49 @@ def read_curves(path: Path) -> dict[Key, dict[str, Curves]]:
     return found
 
 
+class VariantRecord(TypedDict):
+    """A scheme and what was set."""
+
+    label: str
+    name: str
+    settings: list[tuple[str, object]]
+
+
+class CellRecord(TypedDict):
+    """A run. The values are checked as they are read."""
+
+    scheme: str
+    load: float | None
+    seed: int
+    summary: object
+    outcome_hash: str
+    traffic_hash: str
+    wall_seconds: float
+    packet_hops: int
+    min_rto_s: NotRequired[float | None]
+    jobs: NotRequired[dict[str, object] | None]
+    folder: NotRequired[str | None]
+
+
+class SkippedRecord(TypedDict):
+    """A scheme that did not take part."""
+
+    scheme: str
+    reason: str
+
+
+class CompareRecord(TypedDict):
+    """compare.json, as far as it is read."""
+
+    spec_of_first_cell: Spec
+    schemes: list[str]
+    variants: NotRequired[list[VariantRecord]]
+    loads: list[float | None]
+    seeds: list[int]
+    cells: list[CellRecord]
+    skipped: list[SkippedRecord]
+
+
 def read_comparison(folder: str | Path) -> Comparison:
     """The comparison that `compare --out` or `sw.write` kept in `folder`.
 
@@ -95,7 +139,7 @@ def read_comparison(folder: str | Path) -> Comparison:
     file = folder / formats.COMPARE.record
     record = formats.read(file, formats.COMPARE, "folder", "a results folder of a comparison")
     try:
-        return comparison_of(record, read_curves(folder / CURVES_FILE))
+        return comparison_of(cast(CompareRecord, record), read_curves(folder / CURVES_FILE))
     except SpecError:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -104,11 +148,11 @@ def read_comparison(folder: str | Path) -> Comparison:
         raise SpecError("(whole file)", why[:300], allowed, file=printable(file)) from None
 
 
-def comparison_of(record: dict[str, Any], curves: dict[Key, dict[str, Curves]]) -> Comparison:
+def comparison_of(record: CompareRecord, curves: dict[Key, dict[str, Curves]]) -> Comparison:
     """From what compare.json holds."""
     variants = [
         Variant(one["label"], one["name"], tuple((key, value) for key, value in one["settings"]))
-        for one in record.get("variants") or [{"label": x, "name": x, "settings": ()} for x in record["schemes"]]
+        for one in record.get("variants") or [VariantRecord(label=x, name=x, settings=[]) for x in record["schemes"]]
     ]
     cells = [
         Cell(

@@ -9,7 +9,7 @@ from spinewise.measures.curves import Curves
 from spinewise.measures.entries import entries_of
 from spinewise.measures.summary import ALL, Summary
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from spinewise.comparison.cells import Cell, Comparison, Skipped
 from spinewise.comparison.measured import MEASURE
@@ -18,9 +17,10 @@ from spinewise.measures.entries import entries_of
 from spinewise.own.scheme import Scheme
 from spinewise.plain import as_number, as_whole, shown
 from spinewise.runs.jobs import Case, Monitor, resolved_case
+from spinewise.shapes import Spec
 from spinewise.specs.beside import check_compare_table
 from spinewise.specs.lines import located
-from spinewise.specs.spec import Spec, as_spec, file_of
+from spinewise.specs.spec import as_spec, file_of
 from spinewise.specs.variants import Variant, parse_list
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
@@ -35,7 +35,7 @@ RUNS = "runs"
 
 
 def compare(
-    spec: Mapping[str, Any] | str | Path,
+    spec: Mapping[str, object] | str | Path,
     schemes: str | Iterable[str | type[Scheme]] | None = None,
     *,
     loads: Sequence[float] | None = None,
@@ -222,7 +222,7 @@ def told_apart(spec: Spec) -> list[tuple[str, list[str]]]:
     return [(entry.name, [str(one["name"]) for one in entry.size_classes]) for entry in entries_of(spec)]
 
 
-def check_load(load: Any) -> float:
+def check_load(load: object) -> float:
     """A load as a number above zero."""
     number = as_number(load)
     if number is None or not 0 < number < math.inf:
@@ -230,7 +230,7 @@ def check_load(load: Any) -> float:
     return number
 
 
-def seed_list(seeds: Any, spec: Spec) -> list[int]:
+def seed_list(seeds: object, spec: Spec) -> list[int]:
     """Explicit seeds, or a number of them counted up from the spec's seed."""
     allowed = "a number of seeds from 1 to 10000, or a list of different seeds"
     if seeds is None:
@@ -246,7 +246,7 @@ def seed_list(seeds: Any, spec: Spec) -> list[int]:
     raise SpecError("--seeds", shown(seeds), allowed)
 
 
-def listed(values: Any, key: str, allowed: str) -> list[Any]:
+def listed(values: object, key: str, allowed: str) -> list[object]:
     """The items of a list of any kind; a text is none."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         raise SpecError(key, shown(values), allowed)

@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from spinewise import core
 from spinewise.agreement import worth
@@ -113,9 +113,18 @@ def all_citations(root: Path) -> list[Citation]:
     return [found for file in files for found in citations(root, file)]
 
 
-def papers(root: Path) -> dict[str, dict[str, Any]]:
+class Paper(TypedDict):
+    """A paper of papers.toml, as far as the page tells it."""
+
+    key: str
+    authors: str
+    venue: str
+    title: str
+
+
+def papers(root: Path) -> dict[str, Paper]:
     """The papers by key."""
-    listed = tomllib.loads((root / PAPERS).read_text())["paper"]
+    listed: list[Paper] = tomllib.loads((root / PAPERS).read_text())["paper"]
     return {paper["key"]: paper for paper in listed}
 
 

@@ -6,8 +6,7 @@ is in no table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from spinewise import core
 from spinewise.show.markdown import line
@@ -45,8 +44,13 @@ UNBUILT = (
     ),
 )
 
-Entry = dict[str, Any]
+Entry = Mapping[str, object]
 Column = tuple[str, Callable[[Entry], str]]
+
+
+def words(value: object) -> list[str]:
+    """A list of texts."""
+    return [str(one) for one in value] if isinstance(value, list) else []
 
 
 def fact(key: str) -> Callable[[Entry], str]:
@@ -54,7 +58,7 @@ def fact(key: str) -> Callable[[Entry], str]:
 
     def read(entry: Entry) -> str:
         compared = entry.get("compared")
-        if compared is None:
+        if not isinstance(compared, Mapping):
             return UNSAID
         value = compared[key]
         return ("; ".join(value) or "nothing") if isinstance(value, list) else str(value)
@@ -69,7 +73,7 @@ def unit(entry: Entry) -> str:
 
 def location(entry: Entry) -> str:
     """Where it decides."""
-    tiers = list(entry["tiers"])
+    tiers = words(entry["tiers"])
     if tiers == ["host"]:
         return "host"
     return "leaf switches" if tiers == ["leaf"] else f"switches ({', '.join(tiers)})"
@@ -77,7 +81,7 @@ def location(entry: Entry) -> str:
 
 def told(entry: Entry) -> str:
     """What it must be told."""
-    return "; ".join(entry["told"]) or "nothing"
+    return "; ".join(words(entry["told"])) or "nothing"
 
 
 def source(entry: Entry) -> str:
@@ -117,12 +121,12 @@ TIME_COLUMNS: tuple[Column, ...] = (
 
 def schemes() -> list[Entry]:
     """The schemes of the registry, without those that only test the engine."""
-    return [entry for entry in core.registry()["schemes"] if not str(entry["name"]).startswith("loopback")]
+    return [{**entry} for entry in core.registry()["schemes"] if not entry["name"].startswith("loopback")]
 
 
 def transports() -> list[Entry]:
     """The transports that balance load by themselves, and so stand beside schemes in papers."""
-    return [entry for entry in core.registry()["transports"] if entry.get("compared") is not None]
+    return [{**entry} for entry in core.registry()["transports"] if entry.get("compared") is not None]
 
 
 def table(entries: Sequence[Entry], columns: Sequence[Column]) -> list[str]:

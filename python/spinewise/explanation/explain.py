@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Required, TypedDict, cast
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.explanation.resent import Again, sent_again
 from spinewise.measures.entries import names
+from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import duration
 from spinewise.runs import api, formats
 from spinewise.runs.result import Result
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PS_PER_US = 1e6
 DEAD_END = "into a dead end"
@@ -28,7 +32,28 @@ DEAD_END = "into a dead end"
 FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "timeouts", "fast_retransmits",
          "dupack3_events", "out_of_order", "spurious_retransmits", "marks")  # fmt: skip
 
-Array = np.ndarray[Any, np.dtype[Any]]
+
+class FlowFacts(TypedDict, total=False):
+    """What flows.parquet says of a flow: `FACTS`, and times in µs. Its number alone where a run kept no flows."""
+
+    flow: Required[int]
+    traffic: str
+    transport: str
+    size_bytes: int
+    src: int
+    dst: int
+    finished: bool
+    start_us: float
+    fct_us: float
+    ideal_fct_us: float
+    packets: int
+    retransmits: int
+    timeouts: int
+    fast_retransmits: int
+    dupack3_events: int
+    out_of_order: int
+    spurious_retransmits: int
+    marks: int
 
 
 @dataclass(frozen=True)
@@ -114,7 +139,7 @@ class Story:
         summary: counts and means over the whole flow.
     """
 
-    flow: dict[str, Any]
+    flow: FlowFacts
     scheme: str
     about: str
     quantities: dict[str, tuple[str, str]]
@@ -125,7 +150,7 @@ class Story:
     again: list[Again]
     summary: dict[str, float | int | None]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """As JSON has it."""
         return asdict(self)
 
@@ -161,13 +186,13 @@ def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None
 class Choices:
     """The choices of a flow's data packets, in the order of time: arrays by choice, candidates by row."""
 
-    def __init__(self, trace: Any, flow: int) -> None:
+    def __init__(self, trace: pa.Table, flow: int) -> None:
         import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
 
         self.acks = int(pc.sum(pc.and_(mine(trace, flow, "ack"), trace.column("chosen"))).as_py() or 0)
         self.rows = trace.filter(mine(trace, flow, "data"))
         self.saw = [name for name in self.rows.column_names if "." in name]
-        self.of_flow = {name for name in self.saw if self.rows.schema.field(name).metadata.get(b"of") == b"flow"}
+        self.of_flow = {name for name in self.saw if is_of_flow(self.rows.schema.field(name))}
         number = self.numbers("choice")
         self.starts = np.flatnonzero(np.diff(number, prepend=-1)).astype(int)
         self.ends = np.append(self.starts[1:], len(number))
@@ -256,11 +281,16 @@ def way_name(links: list[str], paths: int) -> str:
     return f"via {', '.join(between)}" if between else f"straight to {last}"
 
 
-def mine(trace: Any, flow: int, kind: str) -> Any:
+def mine(trace: pa.Table, flow: int, kind: str) -> pa.Array | pa.ChunkedArray:
     """Which rows are of this flow and kind of packet."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
     return pc.and_(pc.equal(trace.column("flow"), flow), pc.equal(trace.column("kind").cast("string"), kind))
+
+
+def is_of_flow(quantity: pa.Field) -> bool:
+    """Whether what a scheme saw is of the flow, and not of a way."""
+    return (quantity.metadata or {}).get(b"of") == b"flow"
 
 
 def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: True) -> Story:
@@ -269,19 +299,19 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
     Raises:
         SpecError: the flow has sent nothing.
     """
-    choices = Choices(result.trace, flow)
-    if not len(choices):
+    choices = None if result.trace is None else Choices(result.trace, flow)
+    if not choices:
         raise SpecError("--flow", flow, "a flow that has sent a packet between two racks in this run")
     facts = flow_facts(result, flow)
     start = float(facts.get("start_us", choices.time[0]))
     scheme = str(choices.words("scheme")[0])
     known = {entry["name"]: entry for entry in core.registry()["schemes"]}
-    told = describe(result.trace, choices.saw)
+    told = describe(choices.rows, choices.saw)
     moves = choices.moves()
     return Story(
         flow=facts,
         scheme=scheme,
-        about=str(known.get(scheme, {}).get("about", "")),
+        about=known[scheme]["about"] if scheme in known else "",
         quantities=told,
         first=move_at(choices, 0, start, len(choices)),
         moves=[move for move in all_moves(choices, moves, start) if wanted(move)],
@@ -292,32 +322,32 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
     )
 
 
-def flow_facts(result: Result, flow: int) -> dict[str, Any]:
+def flow_facts(result: Result, flow: int) -> FlowFacts:
     """What flows.parquet says of a flow; its number alone where a run kept no flows."""
-    facts: dict[str, Any] = {"flow": flow}
+    facts: FlowFacts = {"flow": flow}
     if flow < result.flows.num_rows:
         row = result.flows.slice(flow, 1).to_pylist()[0]
-        facts |= {name: row[name] for name in FACTS}
-        facts |= {f"{name}_us": row[f"{name}_ps"] / PS_PER_US for name in ("start", "fct", "ideal_fct")}
+        times = {f"{name}_us": row[f"{name}_ps"] / PS_PER_US for name in ("start", "fct", "ideal_fct")}
+        facts |= cast(FlowFacts, {name: row[name] for name in FACTS} | times)
         facts["traffic"] = names(result.spec["traffic"])[row["entry"]]
         facts["transport"] = result.spec["transport"]["kind"] if row["tcp"] else "udp"
     return facts
 
 
-def in_short(facts: dict[str, Any]) -> str:
+def in_short(facts: FlowFacts) -> str:
     """What became of a flow, in a line; nothing where a run kept no flows."""
     if "fct_us" not in facts:
         return ""
     took = f"arrived after {duration(facts['fct_us'] / 1e6)}" if facts["finished"] else "had not arrived"
     times = f", {facts['fct_us'] / facts['ideal_fct_us']:.1f} times its ideal" if facts["ideal_fct_us"] else ""
     many = (
-        f"{facts[name]:,} {one}{'s' * (facts[name] != 1)}{rest}"
-        for name, one, rest in (("timeouts", "timeout", ""), ("retransmits", "packet", " sent again"))
+        f"{count:,} {one}{'s' * (count != 1)}{rest}"
+        for count, one, rest in ((facts["timeouts"], "timeout", ""), (facts["retransmits"], "packet", " sent again"))
     )
     return f"flow {facts['flow']} {took}{times if facts['finished'] else ''}, with {' and '.join(many)}"
 
 
-def describe(trace: Any, names: list[str]) -> dict[str, tuple[str, str]]:
+def describe(trace: pa.Table, names: list[str]) -> dict[str, tuple[str, str]]:
     """Unit and meaning of what schemes saw."""
     about = {name: trace.schema.field(name).metadata or {} for name in names}
     return {name: (of.get(b"unit", b"").decode(), of.get(b"meaning", b"").decode()) for name, of in about.items()}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spinewise import core
-from spinewise.core import Fabric, ProgressHook
+from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.exports import pcapng
 from spinewise.exports.frames import Link, address, frame
 from spinewise.exports.told import Packet, Told
 from spinewise.measures.report import Captured
+from spinewise.replies import Fabric
 from spinewise.runs import api, formats
 from spinewise.runs.result import Result
 
@@ -87,7 +88,7 @@ def only(result: Result, places: Sequence[str]) -> Result:
     return replace(result, packets=table.filter(wanted), report=report)
 
 
-def _strings(words: Sequence[str]) -> Any:
+def _strings(words: Sequence[str]) -> pa.Array:
     import pyarrow as pa  # noqa: PLC0415
 
     return pa.array(list(words), pa.string())

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from xml.etree import ElementTree as Xml
 
 from spinewise import core
-from spinewise.core import FabricFault, FabricLink, FabricNode
+from spinewise.replies import FabricFault, FabricLink, FabricNode
 from spinewise.runs.result import Result
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from spinewise import core
-from spinewise.core import FabricFault
 from spinewise.exports.lanes import laid_out
 from spinewise.exports.rows import refuse_without
 from spinewise.exports.tracks import Tracks, Value
@@ -25,6 +24,7 @@ from spinewise.measures.collectives import Round
 from spinewise.measures.entries import entries_of
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import PS_PER_SECOND
+from spinewise.replies import FabricFault
 from spinewise.runs.result import Result
 
 FLOWS, ROUNDS, SERIES, FAULTS = 1, 2, 3, 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spinewise.core import Spec
+from spinewise.shapes import Spec
 
 NO_DATA = 2**64 - 1
 # Header bytes of a TCP packet on the wire from which on it has time stamps: IPv4 20, TCP 20, the option 12 (RFC 7323).

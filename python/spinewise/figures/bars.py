@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from spinewise.measures.stats import Interval
 from spinewise.show.plot import LOG_ABOVE
-from spinewise.show.style import STYLE, look, wrapped
+from spinewise.show.style import STYLE, Look, look, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def bars(panels: Sequence[Panel], *, columns: int, caption: str) -> Figure:
     return made
 
 
-def draw(axes: Axes, panel: Panel, labels: Sequence[str], looks: Mapping[str, Mapping[str, str]]) -> None:
+def draw(axes: Axes, panel: Panel, labels: Sequence[str], looks: Mapping[str, Look]) -> None:
     """Bars from zero; points on a logarithmic axis where the values lie far apart."""
     known = {label: value for label, value in panel.values.items() if math.isfinite(value.mean)}
     means = [value.mean for value in known.values()]

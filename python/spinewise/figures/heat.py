@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from spinewise.measures import units
 from spinewise.measures.summary import tier
 from spinewise.runs.result import Result
+from spinewise.shapes import Spec
 from spinewise.show.style import STYLE, wrapped
 from spinewise.specs.faults import fault_times_us
-from spinewise.specs.spec import Spec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

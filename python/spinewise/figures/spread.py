@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from spinewise.measures import units
 from spinewise.measures.curves import FEWEST, LEVELS, Curves, over_seeds, sizes_over_seeds
-from spinewise.show.style import STYLE, legend, look, wrapped
+from spinewise.show.style import STYLE, Look, legend, look, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def sizes_of(curves: Mapping[str, Sequence[Curves]]) -> int:
     return max((len(sizes_over_seeds(found, "p50")[0]) for found in curves.values()), default=0)
 
 
-Draw = Callable[["Axes", str, Mapping[str, Sequence[Curves]], Mapping[str, dict[str, str]]], None]
+Draw = Callable[["Axes", str, Mapping[str, Sequence[Curves]], Mapping[str, Look]], None]
 
 
 def grid(rows: Rows, caption: str, draw: Sequence[Draw]) -> Figure:
@@ -69,9 +69,7 @@ def grid(rows: Rows, caption: str, draw: Sequence[Draw]) -> Figure:
     return made
 
 
-def panel_of_times(
-    axes: Axes, title: str, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, dict[str, str]]
-) -> None:
+def panel_of_times(axes: Axes, title: str, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, Look]) -> None:
     """Shares of flows against completion time."""
     known = [over_seeds(found, "fct_s") for found in curves.values()]
     finite = [float(x) for values in known for x in values if np.isfinite(x)]
@@ -82,7 +80,7 @@ def panel_of_times(
 
 
 def panel_of_slowdowns(
-    axes: Axes, title: str, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, dict[str, str]]
+    axes: Axes, title: str, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, Look]
 ) -> None:
     """Shares of flows against slowdown."""
     draw_cdf(axes, {label: over_seeds(found, "slowdown") for label, found in curves.items()}, looks)
@@ -90,7 +88,7 @@ def panel_of_slowdowns(
     axes.set(xlabel="slowdown (completion time over the ideal)", ylabel="share of flows")
 
 
-def draw_cdf(axes: Axes, curves: Mapping[str, np.ndarray], looks: Mapping[str, dict[str, str]]) -> None:
+def draw_cdf(axes: Axes, curves: Mapping[str, np.ndarray], looks: Mapping[str, Look]) -> None:
     """Distributions over an axis of shares that shows the tail."""
     axes.set_xscale("log")
     axes.set_yscale("function", functions=(nines, share))
@@ -114,27 +112,21 @@ def share(of_nines: np.ndarray) -> np.ndarray:
     return 1.0 - 10.0 ** -np.asarray(of_nines, float)
 
 
-def panel_of_medians(
-    axes: Axes, title: str, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, dict[str, str]]
-) -> None:
+def panel_of_medians(axes: Axes, title: str, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, Look]) -> None:
     """Median slowdown against size."""
     draw_sizes(axes, curves, looks, "p50")
     axes.set_title(f"{title}: median", loc="left")
     axes.set(xlabel="flow size", ylabel="slowdown")
 
 
-def panel_of_tails(
-    axes: Axes, title: str, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, dict[str, str]]
-) -> None:
+def panel_of_tails(axes: Axes, title: str, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, Look]) -> None:
     """99th percentile of the slowdown against size."""
     draw_sizes(axes, curves, looks, "p99")
     axes.set_title(f"{title}: 99th percentile", loc="left")
     axes.set(xlabel="flow size", ylabel="slowdown")
 
 
-def draw_sizes(
-    axes: Axes, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, dict[str, str]], percentile: str
-) -> None:
+def draw_sizes(axes: Axes, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, Look], percentile: str) -> None:
     """A percentile of the slowdown against flow size, both axes logarithmic."""
     empty = True
     for label, found in curves.items():

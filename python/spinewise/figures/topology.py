@@ -13,8 +13,8 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from spinewise.core import Fabric, FabricLink, FabricNode
 from spinewise.measures import units
+from spinewise.replies import Fabric, FabricLink, FabricNode
 from spinewise.show.style import STYLE, wrapped
 
 if TYPE_CHECKING:

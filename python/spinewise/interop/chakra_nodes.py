@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from spinewise.errors import SpecError
 from spinewise.interop.looks import looks_like
@@ -85,8 +85,12 @@ class Node:
     attributes: dict[str, Value] = field(default_factory=dict)
 
 
+Message: TypeAlias = Any
+"""A message: its class is made when it is first read, and so are its fields."""
+
+
 @cache
-def messages() -> dict[str, Any]:
+def messages() -> dict[str, type[Message]]:
     """The classes of the messages, by name.
 
     Raises:
@@ -143,13 +147,13 @@ def check_version(path: str | Path, file: str, parts: Iterator[tuple[int, bytes]
         raise SpecError("(whole file)", given, allowed, hint, file=file)
 
 
-def version_of(metadata: Any) -> str:
+def version_of(metadata: Message) -> str:
     """The version that metadata tell, by themselves or as ``schema``, such as ``1.0.2-chakra.0.0.4``; or nothing."""
     schema = next((str(one.string) for one in metadata.attributes if one.name == "schema"), "")
     return str(metadata.version) or schema.rpartition("-chakra.")[2]
 
 
-def parse(name: str, content: bytes) -> Any:
+def parse(name: str, content: bytes) -> Message:
     """A message of a kind.
 
     Raises:
@@ -204,7 +208,7 @@ def parsed(file: str, at: int, part: bytes) -> Node:
     )
 
 
-def value_of(attribute: Any) -> Value | None:
+def value_of(attribute: Message) -> Value | None:
     """The value of an attribute, None if it is of a type that is not read."""
     for name in _FIELDS["Attribute"]:
         if name != "name" and attribute.HasField(name):

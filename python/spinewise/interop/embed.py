@@ -18,7 +18,6 @@ from __future__ import annotations
 import warnings
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from spinewise.errors import SpecError, nearest
 from spinewise.interop import flows, topology
@@ -26,6 +25,7 @@ from spinewise.interop.flows import FlowList
 from spinewise.interop.text import InteropWarning, ns_number
 from spinewise.interop.topology import Topology
 from spinewise.reading import is_ordinary, ordinary
+from spinewise.shapes import Value
 
 FORMATS = ("hpcc", "csv")
 
@@ -33,7 +33,7 @@ FORMATS = ("hpcc", "csv")
 Stamp = tuple[str, int, int]
 
 
-def expand(spec: dict[str, Any]) -> None:
+def expand(spec: dict[str, Value]) -> None:
     """Put the content of named files in the place of their names, in `spec` itself.
 
     What is no table or no text is left for the engine to refuse.
@@ -45,17 +45,21 @@ def expand(spec: dict[str, Any]) -> None:
     entries = spec.get("traffic")
     if not isinstance(entries, list):
         return
-    expanded: list[Any] = []
+    expanded: list[Value] = []
     for index, entry in enumerate(entries):
-        named = isinstance(entry, dict) and entry.get("kind") == "flows" and isinstance(entry.get("file"), str)
-        expanded += expand_flows(entry, f"traffic[{index}]", nodes) if named else [entry]
+        file = entry.get("file") if isinstance(entry, dict) and entry.get("kind") == "flows" else None
+        if isinstance(entry, dict) and isinstance(file, str):
+            expanded += expand_flows(entry, file, f"traffic[{index}]", nodes)
+        else:
+            expanded.append(entry)
     spec["traffic"] = expanded
 
 
-def expand_topology(spec: dict[str, Any]) -> Stamp | None:
+def expand_topology(spec: dict[str, Value]) -> Stamp | None:
     """Replace ``topology.file`` by links; the file's stamp, for the flow lists."""
     table = spec.get("topology")
-    if not isinstance(table, dict) or not isinstance(table.get("file"), str):
+    file = table.get("file") if isinstance(table, dict) else None
+    if not isinstance(table, dict) or not isinstance(file, str):
         return None
     for key in ("hosts", "switches", "links"):
         if table.get(key) is not None:
@@ -64,7 +68,7 @@ def expand_topology(spec: dict[str, Any]) -> Stamp | None:
         raise SpecError("topology.kind", table["kind"], '"links" with a file')
     if table.get("format") not in (None, "hpcc"):
         raise SpecError("topology.format", table["format"], '"hpcc"')
-    stamp = stamped(table["file"], "topology.file")
+    stamp = stamped(file, "topology.file")
     rest = {key: value for key, value in table.items() if key not in ("file", "format")}
     found = read_topology(stamp)
     if found.renumbered:
@@ -74,7 +78,7 @@ def expand_topology(spec: dict[str, Any]) -> Stamp | None:
     return stamp
 
 
-def expand_flows(entry: dict[str, Any], path: str, nodes: Stamp | None) -> list[dict[str, Any]]:
+def expand_flows(entry: dict[str, Value], file: str, path: str, nodes: Stamp | None) -> list[Value]:
     """The entries that stand for one that names a flow list; itself, without its format, when that is a CSV."""
     rest = {key: value for key, value in entry.items() if key != "format"}
     form = entry.get("format")
@@ -82,7 +86,6 @@ def expand_flows(entry: dict[str, Any], path: str, nodes: Stamp | None) -> list[
         raise SpecError(
             f"{path}.format", form, " or ".join(f'"{word}"' for word in FORMATS), nearest(str(form), FORMATS)
         )
-    file = entry["file"]
     if form == "csv" or (form is None and not (is_ordinary(file) and flows.is_hpcc(file))):
         return [rest]
     found = read_flows(stamped(file, f"{path}.file"), nodes)
@@ -90,9 +93,9 @@ def expand_flows(entry: dict[str, Any], path: str, nodes: Stamp | None) -> list[
         warnings.warn(note, InteropWarning, stacklevel=2)
     del rest["file"]
     groups = found.groups
-    made = []
+    made: list[Value] = []
     for priority, group in enumerate(groups):
-        listed = [
+        listed: list[Value] = [
             {"src": x.src, "dst": x.dst, "size_bytes": x.size_bytes, "start_ns": ns_number(x.start_ps)}
             for x in found.flows
             if x.pg == group

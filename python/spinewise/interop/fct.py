@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from spinewise.interop.text import Line, read_lines
 from spinewise.interop.topology import Topology
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORM = '"src dst sport dport size start_ns fct_ns standalone_fct_ns"'
 # How ConWeave's code numbers ports: upwards from here, per sending and per receiving host.
@@ -55,11 +58,11 @@ class FctFile:
     file: str
     rows: list[Row]
 
-    def table(self) -> Any:
+    def table(self) -> pa.Table:
         """The rows as a `pyarrow.Table`, with the slowdown as ConWeave's scripts have it: 1 at the least."""
         import pyarrow as pa  # noqa: PLC0415 - slow to import, and only writers of Parquet need it
 
-        columns: dict[str, Any] = {
+        columns: dict[str, object] = {
             name: pa.array([row[at] for row in self.rows], pa.uint64() if at > 3 else pa.uint32())
             for at, name in enumerate(Row._fields)
         }

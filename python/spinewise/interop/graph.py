@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
+
+from spinewise.shapes import Override, Spec, Topology
 
 PS_PER_NS = 1_000
 NS_PER_SECOND = 10**9
@@ -13,7 +15,8 @@ BITS_PER_GIGABIT = 10**9
 
 
 # The lower and the upper end of a link, what of an override selects it, and its tier.
-Selection = tuple[int, int, dict[str, int], str]
+Tier = Literal["host", "fabric", "core"]
+Selection = tuple[int, int, dict[str, int], Tier]
 SELECTORS = ("leaf", "spine", "aggregation", "core", "link", "host")
 
 
@@ -58,7 +61,7 @@ class Graph:
     header_bytes: int
 
     @classmethod
-    def of(cls, spec: Mapping[str, Any]) -> Graph:
+    def of(cls, spec: Spec) -> Graph:
         """The fabric of a resolved spec."""
         topology = spec["topology"]
         links = KINDS[topology["kind"]](topology)
@@ -101,7 +104,7 @@ class Graph:
         return base + frames * 8 * NS_PER_SECOND // path.rate_bps
 
 
-def hosts_of(topology: Mapping[str, Any]) -> int:
+def hosts_of(topology: Topology) -> int:
     """Number of hosts of a resolved ``[topology]``."""
     if topology["kind"] == "leaf_spine":
         return int(topology["leaves"]) * int(topology["hosts_per_leaf"])
@@ -110,18 +113,28 @@ def hosts_of(topology: Mapping[str, Any]) -> int:
     return int(topology["hosts"])
 
 
-def listed(topology: Mapping[str, Any]) -> list[tuple[int, Edge]]:
+def listed(topology: Topology) -> list[tuple[int, Edge]]:
     """Both directions of every link of a list, in its order."""
     found = []
-    for a, b, rate_gbps, delay_ns in topology["links"]:
+    for a, b, rate_gbps, delay_ns in cables(topology):
         rate, delay = bps(rate_gbps), round(delay_ns * PS_PER_NS)
         found += [(a, Edge(b, rate, delay)), (b, Edge(a, rate, delay))]
     return found
 
 
-def leaf_spine(topology: Mapping[str, Any]) -> list[tuple[int, Edge]]:
+def cables(topology: Topology) -> Iterator[tuple[int, int, float, float]]:
+    """The links of a list: both ends, rate and delay. A resolved spec has them as lists."""
+    for cable in topology["links"]:
+        if isinstance(cable, dict):
+            yield cable["a"], cable["b"], cable["rate_gbps"], cable["delay_ns"]
+        else:
+            a, b, rate_gbps, delay_ns = cable
+            yield int(a), int(b), rate_gbps, delay_ns
+
+
+def leaf_spine(topology: Topology) -> list[tuple[int, Edge]]:
     """Both directions of every link of a leaf-spine fabric that is up: leaves follow the hosts, then spines."""
-    leaves, spines, per_leaf = (int(topology[key]) for key in ("leaves", "spines", "hosts_per_leaf"))
+    leaves, spines, per_leaf = topology["leaves"], topology["spines"], topology["hosts_per_leaf"]
     hosts = leaves * per_leaf
     selections: list[Selection] = [(host, hosts + host // per_leaf, {"host": host}, "host") for host in range(hosts)]
     selections += [
@@ -133,10 +146,10 @@ def leaf_spine(topology: Mapping[str, Any]) -> list[tuple[int, Edge]]:
     return selected(topology, selections)
 
 
-def fat_tree(topology: Mapping[str, Any]) -> list[tuple[int, Edge]]:
+def fat_tree(topology: Topology) -> list[tuple[int, Edge]]:
     """Both directions of every link of a fat-tree that is up: hosts, leaves, aggregation switches, cores."""
-    names = ("pods", "leaves_per_pod", "aggregations_per_pod", "cores_per_aggregation", "hosts_per_leaf")
-    pods, leaves, columns, uplinks, per_leaf = (int(topology[name]) for name in names)
+    pods, leaves, per_leaf = topology["pods"], topology["leaves_per_pod"], topology["hosts_per_leaf"]
+    columns, uplinks = topology["aggregations_per_pod"], topology["cores_per_aggregation"]
     hosts = hosts_of(topology)
     aggregations = hosts + pods * leaves
     cores = aggregations + pods * columns
@@ -154,27 +167,46 @@ def fat_tree(topology: Mapping[str, Any]) -> list[tuple[int, Edge]]:
     return selected(topology, selections)
 
 
-def selected(topology: Mapping[str, Any], selections: list[Selection]) -> list[tuple[int, Edge]]:
+def selected(topology: Topology, selections: list[Selection]) -> list[tuple[int, Edge]]:
     """Both directions of the links that are up, with what the overrides say of each."""
     found = []
     for below, above, selectors, tier in selections:
         for direction, a, b in (("up", below, above), ("down", above, below)):
-            keys = {"rate_gbps": topology[f"{tier}_rate_gbps"], "delay_ns": topology[f"{tier}_delay_ns"], "up": True}
-            keys |= changes(topology.get("override") or [], selectors, direction)
+            keys = usual(topology, tier) | changes(topology.get("override") or [], selectors, direction)
             if keys["up"]:
                 found.append((a, Edge(b, bps(keys["rate_gbps"]), round(keys["delay_ns"] * PS_PER_NS))))
     return found
 
 
-def changes(overrides: list[Mapping[str, Any]], selectors: Mapping[str, int], direction: str) -> dict[str, Any]:
+def usual(topology: Topology, tier: Tier) -> Override:
+    """What a link of a tier is without overrides."""
+    if tier == "host":
+        return {"rate_gbps": topology["host_rate_gbps"], "delay_ns": topology["host_delay_ns"], "up": True}
+    if tier == "fabric":
+        return {"rate_gbps": topology["fabric_rate_gbps"], "delay_ns": topology["fabric_delay_ns"], "up": True}
+    return {"rate_gbps": topology["core_rate_gbps"], "delay_ns": topology["core_delay_ns"], "up": True}
+
+
+def changes(overrides: Sequence[Override], selectors: Mapping[str, int], direction: str) -> Override:
     """What the overrides say of one direction of a link; a later one wins."""
-    found: dict[str, Any] = {}
+    found: Override = {}
     for override in overrides:
-        given = {key: override[key] for key in SELECTORS if override.get(key) is not None}
+        given = {key: value for key, value in override.items() if key in SELECTORS and value is not None}
         fits = all(selectors.get(key) == value for key, value in given.items())
         if fits and (override.get("direction") or "both") in ("both", direction):
-            told = {key: override.get(key) for key in ("rate_gbps", "delay_ns", "up")}
-            found |= {key: value for key, value in told.items() if value is not None}
+            found |= told(override)
+    return found
+
+
+def told(override: Override) -> Override:
+    """What an override changes of a link."""
+    found: Override = {}
+    if (rate := override.get("rate_gbps")) is not None:
+        found["rate_gbps"] = rate
+    if (delay := override.get("delay_ns")) is not None:
+        found["delay_ns"] = delay
+    if (up := override.get("up")) is not None:
+        found["up"] = up
     return found
 
 

@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from spinewise.errors import nearest
 from spinewise.interop.looks import looks_like
 from spinewise.interop.text import Line, exact, ns_number, ns_text, read_lines, whole_ps
+from spinewise.shapes import Value
 
 BITS_PER_GIGABIT = 10**9
 LINK_FORM = 'a link, "a b rate delay error_rate", such as "0 128 100Gbps 1000ns 0"'
@@ -83,7 +83,7 @@ class Topology:
         """Our number of each id of the file."""
         return {id_: node for node, id_ in enumerate(self.nodes)}
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> dict[str, Value]:
         """The ``[topology]`` table of a spec."""
         return {
             "kind": "links",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from spinewise.measures.classes import ALL
 from spinewise.measures.entries import EntrySummary
 from spinewise.measures.facts import Facts
 from spinewise.measures.notices import Notice
+from spinewise.measures.report import Report
 from spinewise.measures.units import duration
+from spinewise.shapes import Spec, Transport
 
 US = 1e-6
 NEAR = 0.05
@@ -22,9 +23,7 @@ STAY = ("ecmp", "wcmp", "hedera", "lbsp")
 """Schemes that keep the packets of a flow on its path, or that nobody expects to move a flow."""
 
 
-def after_run(
-    entries: Sequence[EntrySummary], facts: Facts, report: Mapping[str, Any], spec: Mapping[str, Any]
-) -> list[Notice]:
+def after_run(entries: Sequence[EntrySummary], facts: Facts, report: Report, spec: Spec) -> list[Notice]:
     """What may not mean what it seems, from what a run came to and its resolved spec."""
     found = [notice for entry in entries for notice in timer_tails(entry, spec.get("transport") or {})]
     if sum(entry.packets.sent for entry in entries) >= MANY:
@@ -32,16 +31,18 @@ def after_run(
     return found
 
 
-def timeouts_of(transport: Mapping[str, Any]) -> list[tuple[str, float, float]]:
+def timeouts_of(transport: Transport) -> list[tuple[str, float, float]]:
     """Keys of the least retransmission timeouts, each with its seconds and how much later it may expire."""
     if transport.get("kind") != "rdma":
         keys, tick = ["min_rto_us"], float(transport.get("rto_tick_us") or 0)
     else:
         keys, tick = (["rto_low_us", "rto_high_us"] if transport.get("recovery") == "irn" else ["rto_us"]), 0.0
-    return [(key, float(transport[key]) * US, tick * US) for key in keys if key in transport]
+    given: Mapping[str, object] = transport
+    found = ((key, given.get(key)) for key in keys)
+    return [(key, value * US, tick * US) for key, value in found if isinstance(value, int | float)]
 
 
-def timer_tails(entry: EntrySummary, transport: Mapping[str, Any]) -> Iterator[Notice]:
+def timer_tails(entry: EntrySummary, transport: Transport) -> Iterator[Notice]:
     """Classes of one entry whose tail is a timeout: one timer and then what most flows take."""
     if not entry.packets.timeouts:
         return
@@ -63,7 +64,7 @@ def timer_tails(entry: EntrySummary, transport: Mapping[str, Any]) -> Iterator[N
                 )
 
 
-def never_used(facts: Facts, report: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[Notice]:
+def never_used(facts: Facts, report: Report, spec: Spec) -> Iterator[Notice]:
     """Parameters that nothing in the run called for."""
     switch, transport = spec.get("switch") or {}, spec.get("transport") or {}
     threshold = next((key for key in THRESHOLDS if switch.get(key)), None)
@@ -82,9 +83,9 @@ def never_used(facts: Facts, report: Mapping[str, Any], spec: Mapping[str, Any])
 THRESHOLDS = ("ecn_threshold_packets", "ecn_threshold_bytes", "ecn_threshold_us", "ecn_max_bytes")
 
 
-def moved(facts: Facts, report: Mapping[str, Any]) -> float:
+def moved(facts: Facts, report: Report) -> float:
     """How often a packet went another way than the one before of its flow; NaN if nobody counted."""
-    changes = (report.get("totals") or {}).get("path_changes")
+    changes = report["totals"].get("path_changes") if "totals" in report else None
     if changes:
         return float(changes)
     return facts.reroutes if not math.isnan(facts.reroutes) else math.nan

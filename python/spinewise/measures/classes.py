@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from spinewise.measures import stats
+import numpy as np
+import numpy.typing as npt
+
+from spinewise.measures import stats, tables
 from spinewise.measures.distribution import Distribution
+from spinewise.measures.report import ClassCounts
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import PS_PER_SECOND
+from spinewise.shapes import SizeClass
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ALL = "all"
-SizeClass = Mapping[str, Any]
-"""``name``, ``from_bytes``, ``below_bytes``, as in metrics.size_classes."""
+WHOLE: SizeClass = {"name": ALL}
+"""The class of every flow."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ def named(classes: Sequence[ClassSummary], name: str, what: str = "size class") 
     raise KeyError(f"no {what} {name!r}; there are {', '.join(c.name for c in classes) or 'none'}")
 
 
-def summarise_rows(flows: Any, size_classes: Sequence[SizeClass], method: stats.Method) -> list[ClassSummary]:
+def summarise_rows(flows: pa.Table, size_classes: Sequence[SizeClass], method: stats.Method) -> list[ClassSummary]:
     """One `ClassSummary` per size class and one for all flows, from a row per flow."""
     size = numbers(flows, "size_bytes")
     tcp = numbers(flows, "tcp").astype(bool)
@@ -56,7 +64,7 @@ def summarise_rows(flows: Any, size_classes: Sequence[SizeClass], method: stats.
     fct_s = numbers(flows, "fct_ps") / PS_PER_SECOND
     slowdown = numbers(flows, "slowdown")
     result = []
-    for entry in [*size_classes, {"name": ALL}]:
+    for entry in [*size_classes, WHOLE]:
         inside = tcp & members(size, entry)
         done = inside & finished
         result.append(
@@ -71,14 +79,14 @@ def summarise_rows(flows: Any, size_classes: Sequence[SizeClass], method: stats.
     return result
 
 
-def members(size_bytes: Any, entry: SizeClass) -> Any:
+def members(size_bytes: tables.Values, entry: SizeClass) -> npt.NDArray[np.bool_]:
     """Which flows belong to a class: from_bytes ≤ size < below_bytes, each bound optional."""
     lower = entry.get("from_bytes") or 0
     upper = entry.get("below_bytes") or math.inf
     return (size_bytes >= lower) & (size_bytes < upper)
 
 
-def summarise_histogram(entry: Mapping[str, Any]) -> ClassSummary:
+def summarise_histogram(entry: ClassCounts) -> ClassSummary:
     """One class from the engine's exact counts and histograms."""
     fct_ps, slowdown = entry["mean_fct_ps"], entry["mean_slowdown"]
     return ClassSummary(

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ from spinewise.measures.entries import Entry
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import PS_PER_SECOND
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # What bus bandwidth is of algorithm bandwidth, for n hosts: nccl-tests, doc/PERFORMANCE.md; of gather and sendrecv,
 # src/gather.cu and src/sendrecv.cu there.
@@ -175,7 +178,7 @@ class Collectives:
         entries: the traffic entries of its spec.
     """
 
-    def __init__(self, table: Any, flows: Any, entries: Sequence[Entry]) -> None:
+    def __init__(self, table: pa.Table | None, flows: pa.Table, entries: Sequence[Entry]) -> None:
         self._table = table
         self._flows = flows
         self._entries = entries

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ import numpy.typing as npt
 from spinewise.measures import stats
 from spinewise.measures.summary import PS_PER_SECOND
 from spinewise.measures.tables import numbers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,7 +60,7 @@ class Curves:
     sizes: tuple[SizeBin, ...]
 
     @classmethod
-    def of(cls, flows: Any, entry: int | None = None) -> Curves:
+    def of(cls, flows: pa.Table, entry: int | None = None) -> Curves:
         """Of the finished flows of a run, or of one traffic entry of it; UDP is left out."""
         inside = numbers(flows, "tcp").astype(bool) & numbers(flows, "finished").astype(bool)
         if entry is not None:

@@ -27,7 +27,7 @@ UNWRITTEN = {"unwritten": True}
 class Distribution:
     """Mean and percentiles of one quantity over the finished flows of a class.
 
-    Any percentile is there by name: ``distribution.p98``, ``distribution.get("p99.9")``; see `quantile`.
+    Every percentile is there by name: ``distribution.p98``, ``distribution.get("p99.9")``; see `quantile`.
     """
 
     mean: float

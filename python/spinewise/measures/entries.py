@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from spinewise.measures import stats
-from spinewise.measures.classes import ALL, ClassSummary, SizeClass, named, summarise_histogram, summarise_rows
+from spinewise.measures.classes import ALL, ClassSummary, named, summarise_histogram, summarise_rows
 from spinewise.measures.packets import Packets, sum_packets
+from spinewise.measures.report import EntryCounts, Report
 from spinewise.measures.tables import numbers
+from spinewise.shapes import SizeClass, Spec, Traffic
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 By = Literal["auto", "entry", "class", "both"]
 """Whose flows are told of: those of each traffic entry, of all traffic, or both; auto: of each if there are several."""
@@ -61,7 +67,7 @@ class EntrySummary:
         return named(self.classes, name, f"size class of traffic {self.name!r}")
 
 
-def entries_of(spec: Mapping[str, Any]) -> list[Entry]:
+def entries_of(spec: Spec) -> list[Entry]:
     """The traffic entries of a resolved spec, named as the engine names them."""
     traffic = spec.get("traffic") or []
     classes = spec.get("metrics", {}).get("size_classes", [])
@@ -71,7 +77,7 @@ def entries_of(spec: Mapping[str, Any]) -> list[Entry]:
     ]
 
 
-def names(traffic: Sequence[Mapping[str, Any]]) -> list[str]:
+def names(traffic: Sequence[Traffic]) -> list[str]:
     """What each entry is called: its own name; else its kind, with its place where that is not its alone."""
     kinds = [str(entry.get("kind", "")) for entry in traffic]
     given = [entry.get("name") for entry in traffic]
@@ -83,7 +89,7 @@ def names(traffic: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def summarise_entries(
-    flows: Any, report: Mapping[str, Any], entries: Sequence[Entry], method: stats.Method
+    flows: pa.Table, report: Report, entries: Sequence[Entry], method: stats.Method
 ) -> list[EntrySummary]:
     """Every entry in its order; from a row per flow, or from what the engine counted."""
     if flows.num_rows > 0 and "entry" in flows.column_names:
@@ -99,7 +105,7 @@ def summarise_entries(
     return []
 
 
-def of_rows(flows: Any, inside: Any, entry: Entry, method: stats.Method) -> EntrySummary:
+def of_rows(flows: pa.Table, inside: npt.NDArray[np.bool_], entry: Entry, method: stats.Method) -> EntrySummary:
     """One entry from a row per flow."""
     # Where all rows are this entry's, no copy: taking some of a table costs 7 MB for pyarrow's functions alone.
     mine = flows if inside.all() else flows.filter(mask(inside))
@@ -113,14 +119,14 @@ def of_rows(flows: Any, inside: Any, entry: Entry, method: stats.Method) -> Entr
     )
 
 
-def mask(inside: Any) -> Any:
+def mask(inside: npt.NDArray[np.bool_]) -> pa.Array:
     """Which rows, as Arrow wants it."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     return pa.array(np.asarray(inside, dtype=np.bool_))
 
 
-def of_report(entry: Mapping[str, Any]) -> EntrySummary:
+def of_report(entry: EntryCounts) -> EntrySummary:
     """One entry from what the engine counted."""
     udp = bool(entry["udp"])
     return EntrySummary(

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 import numpy as np
 
 from spinewise.measures import links as links_
 from spinewise.measures.links import HotLink
 from spinewise.measures.packets import Packets, ratio
+from spinewise.measures.report import Account, Counters, Link, Report
 from spinewise.measures.units import PS_PER_SECOND
 
-OVERHEAD = {
-    "acks": "acks",
-    "handshakes": "handshakes",
-    "probes": "probes",
-    "messages": "messages",
-    "pause frames": "pause_frames",
+OVERHEAD: dict[str, Callable[[Counters], Account | None]] = {
+    "acks": lambda counters: counters.get("acks"),
+    "handshakes": lambda counters: counters.get("handshakes"),
+    "probes": lambda counters: counters.get("probes"),
+    "messages": lambda counters: counters.get("messages"),
+    "pause frames": lambda counters: counters.get("pause_frames"),
 }
-"""What carries no data, as people call it, by its counter in the report."""
+"""What carries no data, as people call it, and its counter in the report."""
 HEADERS = "scheme headers"
 
 
@@ -126,19 +126,19 @@ NUMBERS = tuple(one.name for one in fields(Facts) if one.type == "float")
 LINK_NUMBERS = tuple(one.name for one in fields(LinkUse) if one.type == "float")
 
 
-def facts_of(report: Mapping[str, Any], packets: Packets) -> Facts:
+def facts_of(report: Report, packets: Packets) -> Facts:
     """The facts of a run from its report and the sums over its flows."""
-    counters, links, totals = report["counters"], report["links"], report.get("totals") or {}
-    overhead = {name: float(counters.get(key, {}).get("bytes", 0)) for name, key in OVERHEAD.items()}
+    counters, links = report["counters"], report["links"]
+    overhead = {name: float(found["bytes"]) if (found := of(counters)) else 0.0 for name, of in OVERHEAD.items()}
     overhead[HEADERS] = float(counters["scheme_header_bytes"])
-    reroutes = totals.get("reroutes")
-    imbalance = (report.get("balance") or {}).get("imbalance_mean")
+    reroutes = report["totals"].get("reroutes") if "totals" in report else None
+    balance, fallen = report.get("balance"), counters.get("dropped")
     worst = max(links, key=lambda link: int(link["drops"]), default=None)
     dropped = int(worst["drops"]) if worst else 0
     ports = [link for link in links if str(link["name"]).partition("->")[2].startswith("host")]
     port = max(ports, key=lambda link: int(link["drops"]), default=None)
     return Facts(
-        drops=float(counters.get("dropped", {}).get("packets", math.nan)),
+        drops=math.nan if fallen is None else float(fallen["packets"]),
         marks=float(packets.marks),
         timeouts=float(packets.timeouts),
         retransmits=float(packets.retransmits),
@@ -152,19 +152,19 @@ def facts_of(report: Mapping[str, Any], packets: Packets) -> Facts:
         hottest_edge=hottest(link for link in links if not between_switches(link)),
         dropped_at=str(worst["name"]) if worst and dropped else None,
         dropped_there=float(dropped),
-        imbalance=math.nan if imbalance is None else float(imbalance),
+        imbalance=math.nan if balance is None else float(balance["imbalance_mean"]),
         run_s=float(report["stop_ps"]) / PS_PER_SECOND,
         host_port=str(port["name"]) if port and port["drops"] else None,
         host_port_drops=float(port["drops"]) if port else 0.0,
     )
 
 
-def between_switches(link: Mapping[str, Any]) -> bool:
+def between_switches(link: Link) -> bool:
     """Whether a link joins two switches."""
     return bool(link.get("fabric", "host" not in str(link["name"])))
 
 
-def hottest(links: Iterable[Mapping[str, Any]]) -> LinkUse | None:
+def hottest(links: Iterable[Link]) -> LinkUse | None:
     """The link in use longest; None of none, or if none was used."""
     found = links_.hottest(list(links), 1).links
     return link_use(found[0]) if found else None

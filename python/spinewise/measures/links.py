@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from spinewise.measures.report import Link
 
 FEW = 3
 """How many are named unless told otherwise."""
@@ -52,7 +53,7 @@ class Hottest:
     queues: list[HotLink]
 
 
-def hottest(links: Sequence[Mapping[str, Any]], most: int = FEW) -> Hottest:
+def hottest(links: Sequence[Link], most: int = FEW) -> Hottest:
     """The links of a report (`report["links"]`) with the greatest use and with the longest queues, `most` of each.
 
     Links that are equal stand in the order of the report.
@@ -66,7 +67,7 @@ def hottest(links: Sequence[Mapping[str, Any]], most: int = FEW) -> Hottest:
     return Hottest(used[:most], queued[:most])
 
 
-def hot_link(link: Mapping[str, Any]) -> HotLink:
+def hot_link(link: Link) -> HotLink:
     """A link of a report."""
     queue = link.get("queue_bytes")
     return HotLink(

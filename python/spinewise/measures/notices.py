@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+
+from spinewise.replies import Warned
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,6 @@ class Notice:
         return f"warning: {self.key}: {self.text}" if self.key else f"warning: {self.text}"
 
 
-def notices(found: Iterable[Mapping[str, Any]]) -> list[Notice]:
+def notices(found: Iterable[Warned]) -> list[Notice]:
     """From the warnings of the engine's report."""
     return [Notice(str(one["code"]), one["key"] and str(one["key"]), str(one["text"])) for one in found]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spinewise.measures.report import Totals
 from spinewise.measures.tables import numbers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS = {"sent": "packets"}
 """Columns of flows that are called otherwise."""
@@ -45,9 +49,15 @@ class Packets:
     path_changes: int = 0
 
     @classmethod
-    def of_totals(cls, totals: Mapping[str, Any]) -> Packets:
+    def of_totals(cls, totals: Totals) -> Packets:
         """From what the engine counted; what an older one did not count is zero."""
-        return cls(**{name: int(totals.get(name, 0)) for name in cls.__dataclass_fields__})
+        return cls.of_sums({**totals})
+
+    @classmethod
+    def of_sums(cls, sums: Mapping[str, object]) -> Packets:
+        """From sums by name; what is not among them is zero."""
+        found = {name: sums.get(name, 0) for name in cls.__dataclass_fields__}
+        return cls(**{name: value for name, value in found.items() if isinstance(value, int)})
 
     @property
     def out_of_order_ratio(self) -> float:
@@ -60,7 +70,7 @@ class Packets:
         return ratio(self.dupack3_events, self.sent)
 
 
-def sum_packets(flows: Any) -> Packets:
+def sum_packets(flows: pa.Table) -> Packets:
     """Sums over all flows but UDP."""
     tcp = numbers(flows, "tcp").astype(bool)
     totals = {}
@@ -68,7 +78,7 @@ def sum_packets(flows: Any) -> Packets:
         column = COLUMNS.get(name, name)
         if column in flows.column_names:
             totals[name] = int(numbers(flows, column)[tcp].sum(dtype=np.int64))
-    return Packets.of_totals(totals)
+    return Packets.of_sums(totals)
 
 
 def ratio(part: int, whole: int) -> float:

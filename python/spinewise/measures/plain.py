@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+Plain: TypeAlias = Any
+"""A plain value, or one of the type that was asked for: which one, its caller knows."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Plain:
     """`value` with dataclasses as dicts of the fields that are written, and without NaN."""
     if is_dataclass(value) and not isinstance(value, type):
         written = [one.name for one in fields(value) if not one.metadata.get("unwritten")]
@@ -20,7 +23,7 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def without_nan(value: Any) -> Any:
+def without_nan(value: object) -> Plain:
     """`value` with every NaN and infinity below it replaced by None, which JSON can say."""
     return plain(value)
 
@@ -29,7 +32,7 @@ class NotPlainError(ValueError):
     """A plain value that does not have the shape of a type; its text says where."""
 
 
-def read(wanted: Any, value: Any, where: str = "value") -> Any:
+def read(wanted: object, value: object, where: str = "value") -> Plain:
     """The reverse of `plain`: a value of the type `wanted`, which may be a dataclass or hold some.
 
     None stands for NaN where a float is wanted. A field that is missing takes its default.
@@ -40,6 +43,8 @@ def read(wanted: Any, value: Any, where: str = "value") -> Any:
     origin, args = get_origin(wanted), get_args(wanted)
     if is_dataclass(wanted) and isinstance(wanted, type):
         return read_fields(wanted, value, where)
+    if is_typeddict(wanted) and isinstance(value, dict):
+        return {key: read(kind, value[key], f"{where}.{key}") for key, kind in get_type_hints(wanted).items()}
     if origin in (UnionType, Union):
         (only,) = (arg for arg in args if arg is not NoneType)
         return None if value is None and NoneType in args else read(only, value, where)
@@ -50,7 +55,7 @@ def read(wanted: Any, value: Any, where: str = "value") -> Any:
     return value if wanted is Any else read_scalar(wanted, value, where)
 
 
-def read_scalar(wanted: Any, value: Any, where: str) -> Any:
+def read_scalar(wanted: object, value: object, where: str) -> object:
     """A number, a word or a truth value."""
     if wanted is float and (value is None or (isinstance(value, int | float) and not isinstance(value, bool))):
         return math.nan if value is None else float(value)
@@ -59,7 +64,7 @@ def read_scalar(wanted: Any, value: Any, where: str) -> Any:
     raise NotPlainError(f"{where}: {str(value)[:60]!r} is not a {getattr(wanted, '__name__', wanted)}")
 
 
-def read_fields(wanted: type, value: Any, where: str) -> Any:
+def read_fields(wanted: type, value: object, where: str) -> object:
     """A dataclass from a dict of its fields."""
     if not isinstance(value, dict):
         raise NotPlainError(f"{where}: {str(value)[:60]!r} is not a table")

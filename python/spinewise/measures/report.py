@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
-from spinewise.core import WorkedOut
+from spinewise.replies import Warned, WorkedOut
 
 
 class Account(TypedDict):
@@ -19,16 +19,16 @@ class Counters(TypedDict):
 
     created: Account
     delivered: Account
-    dropped: Account
+    dropped: NotRequired[Account]
     lost: Account
     lost_in_switches: int
     consumed: Account
     in_network_at_stop: Account
-    acks: Account
-    handshakes: Account
-    probes: Account
-    messages: Account
-    pause_frames: Account
+    acks: NotRequired[Account]
+    handshakes: NotRequired[Account]
+    probes: NotRequired[Account]
+    messages: NotRequired[Account]
+    pause_frames: NotRequired[Account]
     lossless_drops: int
     most_buffer_bytes: list[int]
     most_headroom_bytes: int
@@ -159,14 +159,6 @@ class Unfinished(TypedDict):
     out_of_time: int
 
 
-class Warned(TypedDict):
-    """What is allowed, or came out, and may not be meant."""
-
-    code: str
-    key: str | None
-    text: str
-
-
 class CollectiveBounds(TypedDict):
     """Begin and end of a round of a collective; the table `collectives` has its steps."""
 
@@ -212,7 +204,7 @@ class Report(TypedDict):
     traffic_hash: str
     flows: int
     finished: int
-    totals: Totals
+    totals: NotRequired[Totals]
     counters: Counters
     loads: Loads | None
     deadlock: list[str] | None

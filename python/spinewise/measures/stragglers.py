@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spinewise.measures.tables import Values
 from spinewise.measures.units import PS_PER_SECOND, duration
 
 # Columns of flows that say why one was late.
@@ -98,7 +97,7 @@ class Straggler:
         return f"{text}: {', '.join(cause.reasons) or 'queues, without loss or mark'}"
 
 
-Columns = Mapping[str, npt.NDArray[Any]]
+Columns = Mapping[str, Values]
 """Columns of the flows of a round, `NEEDED` ones at least, in the order of their steps."""
 
 
@@ -148,7 +147,7 @@ def late(flows: Columns, at: int, begin_s: float) -> Late:
     )
 
 
-def reasons(row: Mapping[str, Any], usual_ps: int) -> list[str]:
+def reasons(row: Mapping[str, int], usual_ps: int) -> list[str]:
     """What happened to a flow, the gravest first; `usual_ps` is the ideal of the middle flow of its step."""
     found = []
     if row["cut_off"]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from spinewise.measures.packets import Packets, ratio, sum_packets
 from spinewise.measures.plain import plain, without_nan
 from spinewise.measures.report import Link, Loads, Report
 from spinewise.measures.units import PS_PER_SECOND, digits, duration
+from spinewise.shapes import Spec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "ALL",
@@ -41,6 +45,22 @@ __all__ = [
 ]
 
 UPLINKS = "leaf->spine"
+
+
+class TierUse(TypedDict):
+    """What the links of a tier came to."""
+
+    tier: str
+    links: int
+    mean_utilisation: float
+    max_utilisation: float
+    jain: float
+    drops: int
+    lost: int
+    marks: int
+    longest_queue_bytes: int
+    pauses: int
+    paused_s: float
 
 
 @dataclass(frozen=True)
@@ -71,7 +91,7 @@ class Summary:
     overloaded: bool
     facts: Facts = field(default_factory=Facts)
     entries: list[EntrySummary] = field(default_factory=list)
-    links: list[dict[str, Any]] = field(default_factory=list)
+    links: list[TierUse] = field(default_factory=list)
     deadlock: list[str] = field(default_factory=list)
     faults: dict[str, int] = field(default_factory=dict)
     warnings: list[Notice] = field(default_factory=list)
@@ -106,7 +126,7 @@ class Summary:
         """Whether `classes` throw the flows of several entries together."""
         return len(self.asked) > 1
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Plain values for JSON; NaN becomes None."""
         found = plain(self)
         assert isinstance(found, dict)
@@ -136,9 +156,9 @@ class Summary:
 
 
 def summarise(
-    flows: Any,
+    flows: pa.Table,
     report: Report,
-    spec: Mapping[str, Any],
+    spec: Spec,
     method: stats.Method = "nearest_rank",
 ) -> Summary:
     """The summary of a run from its flow table, its report and its resolved spec."""
@@ -191,7 +211,7 @@ def fault_counts(report: Report) -> dict[str, int]:
     }
 
 
-def link_tiers(links: Sequence[Link]) -> list[dict[str, Any]]:
+def link_tiers(links: Sequence[Link]) -> list[TierUse]:
     """Utilisation over the whole run, drops, losses, marks and pauses of the links, by tier (leaf->spine, …).
 
     Pauses count at the link whose sender was paused; `paused_s` adds up the seconds of all its data queues.
@@ -199,7 +219,7 @@ def link_tiers(links: Sequence[Link]) -> list[dict[str, Any]]:
     tiers: dict[str, list[Link]] = {}
     for link in links:
         tiers.setdefault(tier(str(link["name"])), []).append(link)
-    result = []
+    result: list[TierUse] = []
     for name, members_ in tiers.items():
         used = np.array([float(link["utilisation"]) for link in members_])
         result.append(

@@ -5,10 +5,16 @@ Arrow is imported when a table is made: it is slow to load and takes 30 MB, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+
+from spinewise.replies import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # The engine's names of element types, and Arrow's. A bool is one byte a value.
 ARROW_TYPES = {
@@ -20,10 +26,13 @@ ARROW_TYPES = {
     "f64": "float64",
     "bool": "bool_",
 }
+Values = npt.NDArray[Any]
+"""A column as numpy has it. What its values are depends on its name, which types cannot tell."""
+
 BYTES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8, "f64": 8, "bool": 1}
 
 
-def table(columns: Mapping[str, tuple[str, bytes]], described: list[dict[str, str]]) -> Any:  # pyarrow ships no types
+def table(columns: Mapping[str, tuple[str, bytes]], described: Sequence[Column]) -> pa.Table:
     """A `pyarrow.Table` over the engine's buffers, without copying them (booleans aside).
 
     `described` is the engine's own description of these columns; its unit and meaning go into the
@@ -35,27 +44,28 @@ def table(columns: Mapping[str, tuple[str, bytes]], described: list[dict[str, st
     columns = columns or {column["name"]: (column["dtype"], b"") for column in described}
     fields, arrays = [], []
     for name, (dtype, data) in columns.items():
-        fields.append(field(name, dtype, about.get(name, {})))
+        fields.append(field(name, dtype, about.get(name)))
         arrays.append(array(dtype, data))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def field(name: str, dtype: str, about: Mapping[str, str]) -> Any:
+def field(name: str, dtype: str, about: Column | None) -> pa.Field:
     """The Arrow field of a column."""
     import pyarrow as pa  # noqa: PLC0415
 
-    metadata = {"unit": about.get("unit", ""), "meaning": about.get("meaning", "")}
+    metadata = {"unit": about["unit"], "meaning": about["meaning"]} if about else {"unit": "", "meaning": ""}
     return pa.field(name, arrow_type(dtype), nullable=False, metadata=metadata)
 
 
-def arrow_type(dtype: str) -> Any:
+def arrow_type(dtype: str) -> pa.DataType:
     """Arrow's type for one of the engine's."""
     import pyarrow as pa  # noqa: PLC0415
 
-    return getattr(pa, ARROW_TYPES[dtype])()
+    made: pa.DataType = getattr(pa, ARROW_TYPES[dtype])()
+    return made
 
 
-def array(dtype: str, data: bytes) -> Any:
+def array(dtype: str, data: bytes) -> pa.Array:
     """One column over `data`."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -65,7 +75,6 @@ def array(dtype: str, data: bytes) -> Any:
     return pa.Array.from_buffers(arrow_type(dtype), length, [None, pa.py_buffer(data)])
 
 
-def numbers(source: Any, name: str) -> np.ndarray[Any, np.dtype[Any]]:
+def numbers(source: pa.Table, name: str) -> Values:
     """Column `name` of an Arrow table as a numpy array."""
-    values: np.ndarray[Any, np.dtype[Any]] = source.column(name).combine_chunks().to_numpy(zero_copy_only=False)
-    return values
+    return source.column(name).combine_chunks().to_numpy(zero_copy_only=False)

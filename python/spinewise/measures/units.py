@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 PS_PER_SECOND = 1e12
 
@@ -64,14 +63,14 @@ def clock(seconds: float) -> str:
     return f"{minutes}:{rest:02}" if minutes else f"{rest} s"
 
 
-def parts(value: Any) -> list[str]:
+def parts(value: object) -> list[str]:
     """The parts of a list or a table; nothing of anything else."""
     if isinstance(value, dict):
         return [f"{key} = {plain(item)}" for key, item in value.items()]
     return [plain(item) for item in value] if isinstance(value, list) else []
 
 
-def plain(value: Any) -> str:
+def plain(value: object) -> str:
     """A registry value as people write it."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -8,17 +8,17 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.own.params import Param
 from spinewise.own.scheme import HostScheme, Scheme, SwitchScheme
+from spinewise.shapes import Spec
 
 if TYPE_CHECKING:
     from spinewise._core import OwnScheme
 
-Spec = dict[str, Any]
 OwnClass = type[Scheme]
 
 HOOKS = {
@@ -34,21 +34,21 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MADE: dict[OwnClass, OwnScheme] = {}
 
 
-def give(spec: Mapping[str, Any], scheme: OwnClass) -> Spec:
+def give(spec: Mapping[str, object], scheme: OwnClass) -> Spec:
     """A copy of `spec` that runs this class. Its [scheme] table is kept where it names the same scheme."""
     made = contract(scheme)
     table = spec.get("scheme")
     kept = dict(table) if isinstance(table, Mapping) and table.get("name", made.name) == made.name else {}
-    return {**spec, "scheme": {**kept, "name": made.name, "source": source_of(scheme)}}
+    return cast(Spec, {**spec, "scheme": {**kept, "name": made.name, "source": source_of(scheme)}})
 
 
-def with_scheme(spec: Mapping[str, Any], scheme: str | OwnClass) -> Spec:
+def with_scheme(spec: Mapping[str, object], scheme: str | OwnClass) -> Spec:
     """A copy of `spec` that runs this scheme, by name or by class."""
     if not isinstance(scheme, str):
         return give(spec, scheme)
     table = spec.get("scheme")
     same = isinstance(table, Mapping) and table.get("name") == scheme
-    return {**spec, "scheme": table if same else {"name": scheme}}
+    return cast(Spec, {**spec, "scheme": table if same else {"name": scheme}})
 
 
 def contract(scheme: OwnClass) -> OwnScheme:
@@ -83,7 +83,7 @@ def source_of(scheme: OwnClass) -> dict[str, str]:
     return {"class": scheme.__qualname__, "file": file.name, "sha256": hashlib.sha256(text).hexdigest()}
 
 
-def facts_of(scheme: OwnClass) -> dict[str, Any]:
+def facts_of(scheme: OwnClass) -> dict[str, object]:
     """All facts of a class, checked."""
     site = site_of(scheme)
     check_words(scheme)

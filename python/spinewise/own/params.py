@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 Kind = Literal["number", "whole", "flag", "word"]
 
@@ -29,7 +29,7 @@ class Param:
     words: tuple[str, ...] = ()
     doc: str = ""
 
-    def describe(self, name: str) -> dict[str, Any]:
+    def describe(self, name: str) -> dict[str, object]:
         """As the engine reads it."""
         return {
             "name": name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from spinewise.own.params import Param
 
@@ -98,29 +98,36 @@ class Layout:
                 raise ValueError(f"Layout.{name} = {value!r}: allowed is a whole number from 0 to {largest}")
 
 
+Row: TypeAlias = Any
+"""A row: whatever the class of a scheme makes."""
+
+Address: TypeAlias = tuple[str, *tuple[int, ...]]
+"""Where a message goes, or which timer: a word and numbers."""
+
+
 class To:
     """Where a message goes."""
 
-    rack: ClassVar[tuple[Any, ...]] = ("rack",)
-    neighbours: ClassVar[tuple[Any, ...]] = ("neighbours",)
+    rack: ClassVar[Address] = ("rack",)
+    neighbours: ClassVar[Address] = ("neighbours",)
 
     @staticmethod
-    def host(number: int) -> tuple[Any, ...]:
+    def host(number: int) -> Address:
         """A host."""
         return ("host", number)
 
     @staticmethod
-    def leaf(number: int) -> tuple[Any, ...]:
+    def leaf(number: int) -> Address:
         """A leaf switch."""
         return ("leaf", number)
 
     @staticmethod
-    def port(number: int) -> tuple[Any, ...]:
+    def port(number: int) -> Address:
         """The switch behind this port (switches only)."""
         return ("port", number)
 
     @staticmethod
-    def neighbours_but(port: int) -> tuple[Any, ...]:
+    def neighbours_but(port: int) -> Address:
         """Every neighbouring switch but the one behind this port (switches only)."""
         return ("neighbours", port)
 
@@ -129,17 +136,17 @@ class Key:
     """Which timer, each with a number of its own from 0 to 255."""
 
     @staticmethod
-    def flow(flow: int, number: int = 0) -> tuple[Any, ...]:
+    def flow(flow: int, number: int = 0) -> Address:
         """Of a flow; keeps its row."""
         return ("flow", flow, number)
 
     @staticmethod
-    def route(peer: int, way: int, number: int = 0) -> tuple[Any, ...]:
+    def route(peer: int, way: int, number: int = 0) -> Address:
         """Of a way to a peer, by the peer's id."""
         return ("route", peer, way, number)
 
     @staticmethod
-    def node(number: int = 0) -> tuple[Any, ...]:
+    def node(number: int = 0) -> Address:
         """Of this device."""
         return ("node", number)
 
@@ -171,11 +178,11 @@ class Scheme:
     header: ClassVar[bool] = False
     losses: ClassVar[bool] = False
     in_three_tiers: ClassVar[str] = ""
-    Flow: ClassVar[Callable[[], Any] | None] = None
-    Peer: ClassVar[Callable[[], Any] | None] = None
-    Route: ClassVar[Callable[[], Any] | None] = None
-    Port: ClassVar[Callable[[], Any] | None] = None
-    Node: ClassVar[Callable[[], Any] | None] = None
+    Flow: ClassVar[Callable[[], Row] | None] = None
+    Peer: ClassVar[Callable[[], Row] | None] = None
+    Route: ClassVar[Callable[[], Row] | None] = None
+    Port: ClassVar[Callable[[], Row] | None] = None
+    Node: ClassVar[Callable[[], Row] | None] = None
 
     _frozen = False
 
@@ -184,7 +191,7 @@ class Scheme:
         del shape
         return Layout()
 
-    def pick(self, cx: Cx, flow: Any, packet: Packet, header: Header) -> int | None:
+    def pick(self, cx: Cx, flow: Row, packet: Packet, header: Header) -> int | None:
         """The way of a packet that is about to leave this place.
 
         At a switch a place in ``cx.view.candidates``; at a host the path tag of the packet, or None to
@@ -201,7 +208,7 @@ class Scheme:
         return {name: param for name, param in found.items() if isinstance(getattr(cls, name), Param)}
 
     @classmethod
-    def _made(cls, values: dict[str, Any]) -> Self:
+    def _made(cls, values: dict[str, object]) -> Self:
         """An object with these parameters; nothing can be set on it afterwards."""
         made = cls.__new__(cls)
         for name, value in values.items():

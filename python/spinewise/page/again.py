@@ -19,7 +19,7 @@ from spinewise.measures.entries import entries_of
 from spinewise.measures.tables import numbers
 from spinewise.runs import api
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 FRAMES = 240
 """Frames of a replay, about."""

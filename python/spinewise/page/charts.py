@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from spinewise.figures import bars, spread
 from spinewise.measures import units
 from spinewise.measures.curves import LEVELS, over_seeds, sizes_over_seeds
 from spinewise.page.model import Axis, Chart, Curve, Scale
 from spinewise.show import plot
-from spinewise.show.style import look
+from spinewise.show.style import Look, look
 
-Looks = Mapping[str, Mapping[str, Any]]
+Looks = Mapping[str, Look]
 """Colour, marker and line of each label, as `spinewise.show.style.look` gives them."""
 
 SYMBOLS = {
@@ -111,7 +113,7 @@ def spreads(rows: spread.Rows, looks: Looks) -> list[Chart]:
     return made
 
 
-def line(label: str, looks: Looks, values: Any) -> Curve:
+def line(label: str, looks: Looks, values: npt.NDArray[np.float64]) -> Curve:
     """A distribution: the value at each of `LEVELS`."""
     known = [(float(x), level) for x, level in zip(values, LEVELS, strict=True) if math.isfinite(x)]
     return curve(label, looks, [x for x, _ in known], [level for _, level in known], symbol="none")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from spinewise.explanation import explain, story
-from spinewise.explanation.explain import Choices, Story, flow_facts
+from spinewise.explanation.explain import Choices, FlowFacts, Story, flow_facts
 from spinewise.measures import units
 from spinewise.page.charts import rounded
 from spinewise.page.model import Axis, Chart, Curve, Path
@@ -58,7 +57,7 @@ def path(result: Result, flow: int, track: int, places: dict[str, int], block: B
     )
 
 
-def titled(flow: int, facts: dict[str, Any]) -> str:
+def titled(flow: int, facts: FlowFacts) -> str:
     """A flow in a line."""
     if "fct_us" not in facts:
         return f"flow {flow}"
@@ -71,7 +70,7 @@ def way(choices: Choices, at: int) -> str:
     return f"{choices.device[at]}: {choices.names[int(choices.chosen[at])]}"
 
 
-def thinned(choices: Choices) -> np.ndarray[Any, np.dtype[Any]]:
+def thinned(choices: Choices) -> npt.NDArray[np.int64]:
     """The choices that are shown."""
     count = len(choices)
     if count <= MOST_PACKETS:
@@ -81,7 +80,7 @@ def thinned(choices: Choices) -> np.ndarray[Any, np.dtype[Any]]:
     return np.unique(np.concatenate([kept, np.linspace(0, count - 1, MOST_PACKETS // 2).astype(int)]))
 
 
-def met(choices: Choices, shown: np.ndarray[Any, np.dtype[Any]]) -> Chart:
+def met(choices: Choices, shown: npt.NDArray[np.int64]) -> Chart:
     """The queues that its packets found on the links of their paths, those that were longest."""
     rows = choices.rows.take(choices.chosen[shown])
     links, queues = rows.column("links").to_pylist(), rows.column("queue_bytes").to_pylist()
@@ -117,7 +116,7 @@ def extremes(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return made
 
 
-def told(facts: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def told(facts: FlowFacts) -> tuple[tuple[str, str], ...]:
     """Facts of a flow, name and value."""
     if "fct_us" not in facts:
         return ()
@@ -134,7 +133,7 @@ def told(facts: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def reasons(facts: dict[str, Any]) -> list[str]:
+def reasons(facts: FlowFacts) -> list[str]:
     """What the table of flows says of why it took so long."""
     if "fct_us" not in facts:
         return ["The run keeps no table of flows."]

@@ -6,10 +6,10 @@ From a folder of `reproduce --out`, of one experiment or of several, and from ke
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from spinewise.reproduction.experiment import (
     Verdict,
 )
 from spinewise.reproduction.provenance import Provenance
+from spinewise.reproduction.records import ClaimRecord, MeasurementRecord, ReproduceRecord, ReproductionsRecord
 from spinewise.reproduction.reproduce import Reproduction, find, load_experiment, papers_folder
 from spinewise.reproduction.rows import Check, Row, catalogue_of, rows
 from spinewise.runs import formats
@@ -88,7 +89,7 @@ def read_claims(folder: Path) -> list[Shown]:
         return [reproduced(folder)]
     if (folder / formats.REPRODUCTIONS.record).is_file():
         file = folder / formats.REPRODUCTIONS.record
-        record = formats.read(file, formats.REPRODUCTIONS, "RESULTS", ALLOWED)
+        record = cast(ReproductionsRecord, formats.read(file, formats.REPRODUCTIONS, "RESULTS", ALLOWED))
         found = [folder / str(one["id"]) for one in record.get("experiments", [])]
         lost = [one.name for one in found if not (one / formats.REPRODUCE.record).is_file()]
         if lost or not found:
@@ -113,7 +114,7 @@ def reproduced(folder: Path) -> Shown:
         SpecError: they are damaged, or of another format.
     """
     file = folder / formats.REPRODUCE.record
-    record = formats.read(file, formats.REPRODUCE, "RESULTS", ALLOWED)
+    record = cast(ReproduceRecord, formats.read(file, formats.REPRODUCE, "RESULTS", ALLOWED))
     try:
         return shown(record)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -121,7 +122,7 @@ def reproduced(folder: Path) -> Shown:
         raise SpecError("(whole file)", why, "a reproduction as Spinewise wrote it", file=printable(file)) from None
 
 
-def shown(record: Mapping[str, Any]) -> Shown:
+def shown(record: ReproduceRecord) -> Shown:
     """From what reproduce.json holds."""
     known = record.get("provenance")
     lacking = files.lacking(record["lacking"])
@@ -137,14 +138,14 @@ def shown(record: Mapping[str, Any]) -> Shown:
     )
 
 
-def check(name: str, one: Mapping[str, Any]) -> Check:
+def check(name: str, one: ClaimRecord) -> Check:
     """A check of a record."""
     found = one["status"]
     verdict = Verdict(Status(found), tuple(one["evidence"]), one["comparisons"]) if found else None
     return Check(one["id"], name, one["figure"], one["reading"], one["headline"], one["statement"], verdict)
 
 
-def measurement(one: Mapping[str, Any]) -> Measurement:
+def measurement(one: MeasurementRecord) -> Measurement:
     """The numbers of a run of a record."""
     values: dict[str, float | Timeline] = {
         name: Timeline(np.array(value["time_s"], dtype=float), np.array(value["value"], dtype=float))

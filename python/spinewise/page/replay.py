@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from spinewise import core
-from spinewise.core import FabricFault
 from spinewise.figures.topology import TIERS, positions
 from spinewise.measures.summary import tier
 from spinewise.measures.tables import numbers
@@ -19,6 +18,7 @@ from spinewise.page import flows
 from spinewise.page.again import FRAMES, Sampled, slowest
 from spinewise.page.model import Fabric, Fault, Link, Node, Path, Quantity, Replay, Track
 from spinewise.page.packed import Block, Ref
+from spinewise.replies import FabricFault
 from spinewise.runs.result import Result
 
 MOST_VALUES = 1_600_000

@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,7 @@ from spinewise.reproduction.experiment import (
 )
 from spinewise.reproduction.files import provenance_record, variants
 from spinewise.reproduction.provenance import Provenance
+from spinewise.reproduction.records import CheckRecord, EvidenceRecord, ProvenanceRecord
 from spinewise.reproduction.reproduce import Reproduction
 from spinewise.reproduction.rows import Check
 from spinewise.runs import formats
@@ -288,7 +289,8 @@ def read(folder: Path, name: str) -> Kept | None:
     file = place / formats.EVIDENCE.record
     if not file.is_file():
         return None
-    found = formats.read(file, formats.EVIDENCE, "evidence", "kept evidence of an experiment")
+    read = formats.read(file, formats.EVIDENCE, "evidence", "kept evidence of an experiment")
+    found = cast(EvidenceRecord, read)
     try:
         return Kept(
             id=found["id"],
@@ -304,7 +306,7 @@ def read(folder: Path, name: str) -> Kept | None:
         raise SpecError("evidence", name, "what `--keep` has written", hint, file=printable(place)) from None
 
 
-def provenance_of(found: Mapping[str, Any]) -> Provenance:
+def provenance_of(found: ProvenanceRecord) -> Provenance:
     """Where evidence comes from."""
     return Provenance(
         effort=Effort(found["effort"]),
@@ -317,7 +319,7 @@ def provenance_of(found: Mapping[str, Any]) -> Provenance:
     )
 
 
-def check_of(name: str, found: Mapping[str, Any]) -> Check:
+def check_of(name: str, found: CheckRecord) -> Check:
     """A check with its verdict."""
     verdict = Verdict(Status(found["status"]), tuple(found["evidence"]), found["comparisons"])
     return Check(

@@ -12,14 +12,15 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from spinewise.errors import SpecError, nearest
 from spinewise.measures import stats
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 T = TypeVar("T")
 # A curve, an x and a metric.
@@ -63,8 +64,8 @@ class Run:
 class Timeline:
     """A quantity over time, times in seconds and values; or over anything else, with `Panel.x_scale`."""
 
-    time_s: Any
-    value: Any
+    time_s: npt.NDArray[np.float64]
+    value: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

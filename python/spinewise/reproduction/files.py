@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spinewise import core
 from spinewise.measures.stats import Interval
 from spinewise.measures.summary import without_nan
 from spinewise.reproduction.experiment import Claim, Measured, Measurement, Panel, Timeline
 from spinewise.reproduction.provenance import Provenance
+from spinewise.reproduction.records import MeasurementRecord, TimelineRecord
 from spinewise.reproduction.reproduce import Reproduction
 from spinewise.reproduction.verdicts import WAITING, chance, word
 from spinewise.runs import formats
@@ -124,7 +125,7 @@ def caption(done: Reproduction, measured: Measured) -> str:
     return text
 
 
-def record(done: Reproduction) -> dict[str, Any]:
+def record(done: Reproduction) -> dict[str, object]:
     """The reproduction as plain values for JSON."""
     experiment = done.experiment
     plain = without_nan(
@@ -170,10 +171,10 @@ def claim_record(done: Reproduction, claim: Claim) -> dict[str, object]:
     }
 
 
-def measurement_record(measurement: Measurement) -> dict[str, Any]:
+def measurement_record(measurement: Measurement) -> MeasurementRecord:
     """One run's numbers; timelines as lists."""
     run = measurement.run
-    values = {
+    values: dict[str, float | TimelineRecord | None] = {
         name: {"time_s": list(map(float, value.time_s)), "value": list(map(float, value.value))}
         if isinstance(value, Timeline)
         else value

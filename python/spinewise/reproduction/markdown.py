@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from spinewise.measures import stats
 from spinewise.reproduction.experiment import Measured, Measurement, Run
+from spinewise.reproduction.records import MeasurementRecord, ReproduceRecord
 from spinewise.runs import formats
 
 # Head of a column, metric, scale.
@@ -21,12 +22,13 @@ def read(folder: Path) -> tuple[str, Measured]:
     return record["id"], Measured([measurement(one) for one in record["measurements"]])
 
 
-def read_record(folder: Path) -> dict[str, Any]:
+def read_record(folder: Path) -> ReproduceRecord:
     """What ``reproduce`` wrote, of a format that is known."""
-    return formats.read(folder / formats.REPRODUCE.record, formats.REPRODUCE, "folder", "results of `reproduce`")
+    file = folder / formats.REPRODUCE.record
+    return cast(ReproduceRecord, formats.read(file, formats.REPRODUCE, "folder", "results of `reproduce`"))
 
 
-def measurement(one: dict[str, Any]) -> Measurement:
+def measurement(one: MeasurementRecord) -> Measurement:
     """One run's numbers; null is not a number."""
     values = {
         name: math.nan if value is None else float(value)
@@ -40,8 +42,7 @@ def measurement(one: dict[str, Any]) -> Measurement:
 def verdicts(folder: Path) -> str:
     """The claims of an experiment with their verdicts."""
     record = read_record(folder)
-    keys = ("id", "figure", "statement", "reading", "verdict")
-    found = [[one.get(key, "") for key in keys] for one in record["claims"]]
+    found = [[one["id"], one["figure"], one["statement"], one["reading"], one["verdict"]] for one in record["claims"]]
     return table(["claim", "figure", "the paper states", "reading", "verdict"], found)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from spinewise.reproduction.experiment import Experiment, Measurement, Run, Timeline
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.sweep import Swept
 from spinewise.sweeps.task import Task
@@ -43,7 +43,8 @@ def reading(experiment: Experiment, run: Run) -> Measure[Reading]:
 def measurement(run: Run, task: Task, swept: Swept) -> Measurement:
     """What one run of an experiment gave, after a sweep."""
     (measure,) = task.measures
-    found: Reading = swept.value(task, measure)
+    found = swept.value(task, measure)
+    assert isinstance(found, Reading)
     return Measurement(
         run=run,
         values=found.values,

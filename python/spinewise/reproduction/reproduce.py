@@ -9,9 +9,10 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NotRequired, TypedDict, cast
 
 from spinewise.errors import SpecError, nearest
 from spinewise.reading import SPEC_BYTES, printable, read_text
@@ -20,7 +21,7 @@ from spinewise.reproduction.experiment import Effort, Experiment, Measured, Run,
 from spinewise.reproduction.measured import measurement, reading
 from spinewise.reproduction.provenance import Provenance
 from spinewise.runs.jobs import Case, Monitor, resolved_case
-from spinewise.specs.spec import Spec, parse_toml
+from spinewise.specs.spec import parse_toml
 from spinewise.sweeps import verdicts
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
@@ -79,12 +80,30 @@ def papers_folder(given: str | None = None) -> Path:
     raise SpecError(key, folder, f"a folder with {PAPERS_FILE}", "without it, the papers of Spinewise are taken")
 
 
+class Entry(TypedDict):
+    """An experiment in papers.toml; `own` is true of one that no paper has."""
+
+    id: str
+    figures: list[str]
+    title: str
+    module: str
+    minutes: NotRequired[float]
+    own: NotRequired[bool]
+
+
+class Paper(TypedDict):
+    """A paper in papers.toml."""
+
+    key: str
+    experiment: NotRequired[list[Entry]]
+
+
 def listed(folder: Path) -> list[Listed]:
     """The experiments of papers.toml, in its order."""
     path = folder / PAPERS_FILE
     try:
         content = parse_toml(read_text(path, "--papers", most=SPEC_BYTES))
-        return entries_of(content, folder)
+        return entries_of(cast("list[Paper]", content["paper"]), folder)
     except tomllib.TOMLDecodeError as error:
         raise SpecError("(whole file)", error, "valid TOML", file=printable(path)) from None
     except (KeyError, TypeError, AttributeError) as error:
@@ -92,8 +111,8 @@ def listed(folder: Path) -> list[Listed]:
         raise SpecError("(whole file)", repr(error), allowed, file=printable(path)) from None
 
 
-def entries_of(content: Spec, folder: Path) -> list[Listed]:
-    """The experiments in the tables of papers.toml."""
+def entries_of(papers: Iterable[Paper], folder: Path) -> list[Listed]:
+    """The experiments of these papers."""
     return [
         Listed(
             id=entry["id"],
@@ -105,7 +124,7 @@ def entries_of(content: Spec, folder: Path) -> list[Listed]:
             minutes=float(entry.get("minutes", 0.0)),
             own=entry.get("own") is True,
         )
-        for paper in content["paper"]
+        for paper in papers
         for entry in paper.get("experiment", [])
     ]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from spinewise.reproduction.experiment import Panel
 from spinewise.reproduction.readings import MEAN, P99
-from spinewise.specs.spec import Spec, set_path
+from spinewise.shapes import Spec
+from spinewise.specs.spec import set_path
 
 PER_SECOND = {"µs": 1e6, "ms": 1e3}
 

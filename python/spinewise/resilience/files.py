@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
 
 from spinewise import core
 from spinewise.measures import stats
@@ -33,7 +32,7 @@ def write_files(study: Study, target: Path) -> None:
     style.save(show.figure(study), target, "resilience")
 
 
-def record(study: Study) -> dict[str, Any]:
+def record(study: Study) -> dict[str, object]:
     """The study as plain values for JSON; a time that never comes is null, and counted."""
     plan = study.plan
     plain = without_nan(
@@ -63,7 +62,7 @@ def record(study: Study) -> dict[str, Any]:
     return plain
 
 
-def cell(study: Study, fabric: str, fault: str, label: str) -> dict[str, Any]:
+def cell(study: Study, fabric: str, fault: str, label: str) -> dict[str, object]:
     """One fabric, fault and scheme: means over seeds with the halves of their intervals."""
 
     def parts(found: stats.Interval) -> dict[str, float]:

@@ -6,7 +6,6 @@ A series holds the payload bytes that all hosts received in each interval, each 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +28,13 @@ def goodput(result: Result, interval_us: float, count: int) -> Floats:
     return np.bincount(index[inside], weights=np.asarray(value)[inside], minlength=count).astype(np.float64)
 
 
-def lost_share(broken: Any, whole: Any) -> float:
+def lost_share(broken: Floats, whole: Floats) -> float:
     """Share of `whole`'s bytes that `broken` did not receive; below zero where it received more."""
     total = float(np.sum(whole))
     return 1.0 - float(np.sum(broken)) / total if total > 0.0 else math.nan
 
 
-def recovery(broken: Any, whole: Any, *, window: int, hold: int, share: float = SHARE) -> float:
+def recovery(broken: Floats, whole: Floats, *, window: int, hold: int, share: float = SHARE) -> float:
     """Intervals from the start of both series until goodput is back; `NEVER` if it is not.
 
     It is back at the first interval t from which on it is at least `share` of that without the fault, however long

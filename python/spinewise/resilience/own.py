@@ -6,10 +6,9 @@ Every scheme runs the spec as it is and once more without its faults, on the sam
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,8 +21,9 @@ from spinewise.measures.summary import ALL
 from spinewise.resilience.measures import lost_share, recovery
 from spinewise.resilience.own_recorded import Recording, recorded
 from spinewise.runs.jobs import Case, Monitor, resolved_case
+from spinewise.shapes import Spec
 from spinewise.specs.faults import fault_times_us, without_faults
-from spinewise.specs.spec import Spec, as_spec
+from spinewise.specs.spec import as_spec
 from spinewise.specs.variants import Variant
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
@@ -77,7 +77,12 @@ class Plan:
     last_us: float
 
     @classmethod
-    def of(cls, spec: Any, schemes: str | Iterable[str] | None, seeds: int | Sequence[int] | None) -> Plan:
+    def of(
+        cls,
+        spec: Mapping[str, object] | str | Path,
+        schemes: str | Iterable[str] | None,
+        seeds: int | Sequence[int] | None,
+    ) -> Plan:
         """From a spec with [[fault]] tables; schemes and seeds as in `spinewise.compare`, else the spec's own scheme.
 
         Raises:
@@ -94,7 +99,10 @@ class Plan:
         chosen = seed_list(numbers, plain)
         plan, skipped = ComparisonPlan.of(plain, schemes, None, chosen).served()
         first, last = span(plain)
-        timed = {**plan.spec, "metrics": {**plan.spec.get("metrics", {}), "series_interval_us": interval(first, last)}}
+        timed: Spec = {
+            **plan.spec,
+            "metrics": {**plan.spec.get("metrics", {}), "series_interval_us": interval(first, last)},
+        }
         return cls(timed, plan.variants, skipped, chosen, first, last)
 
     @property

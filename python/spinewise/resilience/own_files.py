@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -91,7 +90,7 @@ def write_files(study: Study, target: Path) -> None:
         paper(stream).print(report(study))
 
 
-def record(study: Study) -> dict[str, Any]:
+def record(study: Study) -> dict[str, object]:
     """The study as plain values for JSON; a time that never comes is null."""
     plan = study.plan
     found = plain(

@@ -9,7 +9,7 @@ from functools import partial
 from spinewise.measures.summary import ALL
 from spinewise.resilience.measures import Floats, goodput
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
 
 

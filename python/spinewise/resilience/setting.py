@@ -8,12 +8,11 @@ fault is steady, and what an outage kept back shows up later.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from spinewise.specs.spec import Spec
+from spinewise import shapes
+from spinewise.shapes import Detection, ListedFlow, Spec, Topology, Traffic, Transport
 
 HOST_GBPS = 10
 HOSTS = 16
@@ -25,7 +24,7 @@ FLOWS = ((50_000, 200), (1_000_000, 4_000))
 
 # RACK-TLP, so that schemes that reorder are not punished for it; a least timeout of 1 ms, as networks with such
 # round-trip times set it, so that what an outage costs is its length and not that of a timer.
-TRANSPORT: Mapping[str, Any] = {"kind": "dctcp", "recovery": "rack", "min_rto_us": 1000, "initial_rto_us": 1000}
+TRANSPORT: Transport = {"kind": "dctcp", "recovery": "rack", "min_rto_us": 1000, "initial_rto_us": 1000}
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Fabric:
 
     name: str
     about: str
-    topology: Mapping[str, Any]
+    topology: Topology
     rack: int
     link: tuple[str, str]
     switch: str
@@ -79,21 +78,21 @@ class Fault:
     name: str
     title: str
     about: str
-    keys: Mapping[str, Any]
+    keys: shapes.Fault
     on_switch: bool = False
-    detection: Mapping[str, Any] = field(default_factory=lambda: CARRIER)
+    detection: Detection = field(default_factory=lambda: CARRIER)
 
-    def entry(self, fabric: Fabric, timing: Timing) -> dict[str, Any]:
+    def entry(self, fabric: Fabric, timing: Timing) -> shapes.Fault:
         """The [[fault]] entry in `fabric`."""
-        place = {"switch": fabric.switch} if self.on_switch else {"ends": list(fabric.link)}
+        place: shapes.Fault = {"switch": fabric.switch} if self.on_switch else {"ends": list(fabric.link)}
         return {**self.keys, **place, "at_us": timing.fault_us, "until_us": timing.repair_us}
 
 
-CARRIER: Mapping[str, Any] = {"mode": "carrier", "carrier_us": 100, "control_plane_us": 1000}
-HELLO: Mapping[str, Any] = {
+CARRIER: Detection = {"mode": "carrier", "carrier_us": 100, "control_plane_us": 1000}
+HELLO: Detection = {
     "mode": "hello", "hello_interval_us": 1000, "hello_dead_count": 3, "control_plane_us": 1000,
 }  # fmt: skip
-NEVER: Mapping[str, Any] = {"mode": "never"}
+NEVER: Detection = {"mode": "never"}
 
 FABRICS = {
     fabric.name: fabric
@@ -163,7 +162,7 @@ FAULTS = {
 }
 
 
-def spec_of(fabric: Fabric, fault: Fault | None, timing: Timing, seed: int, flows: Mapping[str, Any]) -> Spec:
+def spec_of(fabric: Fabric, fault: Fault | None, timing: Timing, seed: int, flows: Traffic) -> Spec:
     """The spec of one run, without its scheme; without `fault` the run it is measured against.
 
     `flows` says where the flows come from: `{"file": …}` or `{"list": …}`.
@@ -172,25 +171,25 @@ def spec_of(fabric: Fabric, fault: Fault | None, timing: Timing, seed: int, flow
         "name": f"resilience {fabric.name} {fault.name if fault else 'whole'}",
         "seed": seed,
         "preset": "datacenter",
-        "topology": dict(fabric.topology),
-        "transport": dict(TRANSPORT),
-        "traffic": [{"kind": "flows", **flows}],
+        "topology": fabric.topology.copy(),
+        "transport": TRANSPORT.copy(),
+        "traffic": [{**flows, "kind": "flows"}],
         "run": {"until_us": timing.stop_us},
         "metrics": {"series_interval_us": INTERVAL_US},
     }
     if fault is not None:
         spec["fault"] = [fault.entry(fabric, timing)]
-        spec["detection"] = dict(fault.detection)
+        spec["detection"] = fault.detection.copy()
     return spec
 
 
-def flow_list(fabric: Fabric, end_us: int, seed: int) -> list[dict[str, int]]:
+def flow_list(fabric: Fabric, end_us: int, seed: int) -> list[ListedFlow]:
     """All flows: of each size every host starts one each period, hosts in turn; receivers in other racks are drawn.
 
     The order of hosts within a period and the receivers follow from `seed` alone.
     """
     dice = random.Random(seed)
-    flows = []
+    flows: list[ListedFlow] = []
     for size, period_us in FLOWS:
         order = list(range(HOSTS))
         dice.shuffle(order)
@@ -202,7 +201,7 @@ def flow_list(fabric: Fabric, end_us: int, seed: int) -> list[dict[str, int]]:
     return flows
 
 
-def write_flows(fabric: Fabric, timing: Timing, seed: int, folder: Path) -> dict[str, str]:
+def write_flows(fabric: Fabric, timing: Timing, seed: int, folder: Path) -> Traffic:
     """Write all flows as a file into `folder`, and say so as `spec_of` wants it.
 
     The engine reads a file much faster than a list in each of many specs.

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from spinewise import core
 from spinewise.comparison.cells import Skipped
@@ -20,6 +19,7 @@ from spinewise.resilience.recorded import Recording, recorded
 from spinewise.resilience.setting import FABRICS, FAULTS, FULL, INTERVAL_US, QUICK, Fabric, Fault, Timing
 from spinewise.runs.hidden import scratch
 from spinewise.runs.jobs import Case, Monitor, resolved_case
+from spinewise.shapes import Traffic
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import Variant, parse_list
 from spinewise.sweeps.engine import Engine
@@ -157,9 +157,7 @@ class Plan:
             for variant in self.served[fabric.name]
         ]
 
-    def case(
-        self, variant: Variant, fabric: Fabric, fault: Fault | None, seed: int, flows: Mapping[str, Any]
-    ) -> Case[Key]:
+    def case(self, variant: Variant, fabric: Fabric, fault: Fault | None, seed: int, flows: Traffic) -> Case[Key]:
         """One run, resolved and checked."""
         key = (fabric.name, fault.name if fault else WHOLE, variant.label, seed)
         spec = variant.apply(setting.spec_of(fabric, fault, self.timing, seed, flows))
@@ -206,7 +204,7 @@ def sort_out(
     """The variants that can serve `fabric`, and those that cannot, with the reason."""
     served: list[Variant] = []
     skipped: list[Skipped] = []
-    some = {"list": setting.flow_list(fabric, setting.FLOWS[0][1], 1)}
+    some: Traffic = {"list": setting.flow_list(fabric, setting.FLOWS[0][1], 1)}
     for variant in variants:
         try:
             resolve(variant.apply(setting.spec_of(fabric, faults[0], timing, 1, some)))
@@ -264,7 +262,7 @@ class Study:
             seen.setdefault((fabric, seed), set()).add(one.traffic_hash)
         return all(len(hashes) == 1 for hashes in seen.values())
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """One record per fabric, fault, scheme and seed; a time that never comes is None."""
         return [
             {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from spinewise import core
 from spinewise.core import ProgressHook
@@ -18,7 +17,7 @@ from spinewise.specs.spec import as_spec, file_of, resolve
 
 
 def run(
-    spec: Mapping[str, Any] | str | Path,
+    spec: Mapping[str, object] | str | Path,
     *,
     seed: int | None = None,
     progress: ProgressHook | None = None,

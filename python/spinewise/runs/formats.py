@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from spinewise.errors import SpecError
 from spinewise.reading import TABLE_BYTES, printable, read_text
@@ -54,7 +53,7 @@ ADVISE = Format("advise", 1, "advice.json")
 ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, EVIDENCE, RESILIENCE, PLOT, ADVISE)
 
 
-def read(file: Path, wanted: Format, key: str, allowed: str) -> dict[str, Any]:
+def read(file: Path, wanted: Format, key: str, allowed: str) -> dict[str, object]:
     """The record in a file, of the format `wanted`; `key` is where its folder was named, `allowed` what it should be.
 
     Raises:
@@ -71,7 +70,7 @@ def read(file: Path, wanted: Format, key: str, allowed: str) -> dict[str, Any]:
     return record
 
 
-def check(record: Mapping[str, Any], wanted: Format, file: object) -> None:
+def check(record: Mapping[str, object], wanted: Format, file: object) -> None:
     """Refuse a record that is not of the format `wanted`; `file` is where it was read.
 
     Raises:

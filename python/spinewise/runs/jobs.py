@@ -17,7 +17,8 @@ from spinewise.core import Progress
 from spinewise.errors import Cancelled, SpecError
 from spinewise.plain import as_whole, shown
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec, resolve
+from spinewise.shapes import Spec
+from spinewise.specs.spec import resolve
 
 MOST_JOBS = 1024
 

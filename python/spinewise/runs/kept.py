@@ -6,12 +6,17 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from spinewise.errors import SpecError
+from spinewise.measures.report import Report
 from spinewise.reading import ordinary, printable
 from spinewise.runs import formats
+from spinewise.shapes import Spec
 from spinewise.specs.spec import spec_hash
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ALLOWED = "a results folder of one run"
 
@@ -35,7 +40,22 @@ BESIDE = {"seed": int, "outcome_hash": str, "traffic_hash": str}
 SPEC = {"topology": dict, "traffic": list, "metrics": dict, "scheme": dict, "run": dict}
 
 
-def read_record(folder: Path) -> dict[str, Any]:
+class RunRecord(TypedDict):
+    """run.json, as far as it is read; its head belongs to the report."""
+
+    spec_hash: str
+    seed: int
+    version: NotRequired[str]
+    wall_seconds: NotRequired[float]
+    events: NotRequired[int]
+    packet_hops: NotRequired[int]
+    outcome_hash: str
+    traffic_hash: str
+    report: Report
+    spec: Spec
+
+
+def read_record(folder: Path) -> RunRecord:
     """The record of a run, checked.
 
     Raises:
@@ -45,7 +65,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise SpecError("RUN", printable(folder), ALLOWED, "this is a file" if folder.exists() else "there is none")
     refuse_others(folder)
-    record = formats.read(file, formats.RUN, "RUN", ALLOWED)
+    record = cast(RunRecord, formats.read(file, formats.RUN, "RUN", ALLOWED))
     check_types(record, "", BESIDE | {"report": dict, "spec": dict}, file)
     check_types(record["report"], "report.", REPORT, file)
     check_types(record["spec"], "spec.", SPEC, file)
@@ -65,7 +85,7 @@ def refuse_others(folder: Path) -> None:
             raise SpecError("RUN", printable(folder), ALLOWED, hint)
 
 
-def check_types(record: Mapping[str, Any], prefix: str, wanted: Mapping[str, type], file: Path) -> None:
+def check_types(record: Mapping[str, object], prefix: str, wanted: Mapping[str, type], file: Path) -> None:
     """Refuse a table of the record in which something is missing or of another type."""
     words = {dict: "a table", list: "a list", int: "a whole number", str: "a text"}
     for key, kind in wanted.items():
@@ -75,7 +95,7 @@ def check_types(record: Mapping[str, Any], prefix: str, wanted: Mapping[str, typ
             raise SpecError(f"{prefix}{key}", given, words[kind], file=printable(file))
 
 
-def read_table(path: Path, columns: tuple[str, ...], rows: int | None = None) -> Any:
+def read_table(path: Path, columns: tuple[str, ...], rows: int | None = None) -> pa.Table:
     """A Parquet table with at least these columns; with `rows`, of none or that many rows.
 
     Raises:
@@ -110,7 +130,7 @@ def complete(folder: Path) -> Iterator[None]:
         raise SpecError("report", why, "the report of a run, as it was written", file=file) from None
 
 
-def refuse_types(table: Any, columns: tuple[str, ...], path: Path) -> None:
+def refuse_types(table: pa.Table, columns: tuple[str, ...], path: Path) -> None:
     """Refuse columns that hold no numbers, words or booleans, or have gaps."""
     import pyarrow as pa  # noqa: PLC0415
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spinewise.replies import Column
 from spinewise.runs.trace import decoded, field
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def table(raw: RawPackets, described: Mapping[str, list[dict[str, str]]]) -> pa.Table:
+def table(raw: RawPackets, described: Mapping[str, Sequence[Column]]) -> pa.Table:
     """A `pyarrow.Table` of what the engine returned as captured packets.
 
     First the columns with one value a row, then those with a list for each row, one value per block of selective

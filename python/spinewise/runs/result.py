@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +21,13 @@ from spinewise.measures.report import Report
 from spinewise.measures.summary import PS_PER_SECOND, Summary, summarise
 from spinewise.runs import formats, kept, packets, trace
 from spinewise.runs.folder import new_results
-from spinewise.specs.spec import Spec, spec_hash
+from spinewise.shapes import Spec
+from spinewise.specs.spec import spec_hash
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from spinewise._core import RawOutcome
 
 FLOWS_FILE = "flows.parquet"
 SERIES_FILE = "series.parquet"
@@ -63,7 +65,7 @@ class Result:
     packets: pa.Table | None = None
 
     @classmethod
-    def from_outcome(cls, spec: Spec, outcome: Mapping[str, Any]) -> Result:
+    def from_outcome(cls, spec: Spec, outcome: RawOutcome) -> Result:
         """From what the engine returned for `spec`."""
         described = core.columns()
         return cls(
@@ -140,10 +142,10 @@ class Result:
         """The run and its flows by class, for notebooks."""
         return html.lines([self.title()]) + self.summary()._repr_html_()
 
-    def run_record(self) -> dict[str, Any]:
+    def run_record(self) -> dict[str, object]:
         """What run.json holds."""
-        report: dict[str, Any] = dict(self.report)
-        record: dict[str, Any] = {"format": formats.RUN.name, "spec_hash": self.spec_hash}
+        report: dict[str, object] = dict(self.report)
+        record: dict[str, object] = {"format": formats.RUN.name, "spec_hash": self.spec_hash}
         record |= {key: report.pop(key) for key in HEADLINE if key in report}
         record["summary"] = self.summary().as_dict()
         record["jobs"] = [job_record(self.rounds, job) for job in self.rounds.jobs]
@@ -186,17 +188,18 @@ class Result:
         collectives = kept.read_table(rounds, kept.COLLECTIVE_COLUMNS) if rounds.exists() else None
         captured = folder / PACKETS_FILE
         caught = kept.read_table(captured, packets.COLUMNS) if captured.exists() else None
-        report = cast("Report", record["report"] | {key: record[key] for key in HEADLINE if key in record})
+        head = {key: value for key, value in record.items() if key in HEADLINE}
+        report = cast(Report, {**record["report"], **head})
         read = cls(record["spec"], flows, series, report, choices, collectives, caught)
         with kept.complete(folder):
             read.summary()
         return read
 
 
-def job_record(rounds: Collectives, job: Job) -> dict[str, Any]:
+def job_record(rounds: Collectives, job: Job) -> dict[str, object]:
     """What the rounds of a traffic entry come to, without their steps, and why the slowest ended when it did."""
     slowest = job.slowest and replace(job.slowest, steps=())
-    found: dict[str, Any] = plain(replace(job, slowest=slowest))
+    found: dict[str, object] = plain(replace(job, slowest=slowest))
     late = rounds.straggler(slowest) if slowest else None
     return found | {"straggler": None if late is None else str(late)}
 
@@ -215,6 +218,6 @@ def write_parquet(table: pa.Table, path: Path | BinaryIO) -> None:
     parquet.write_table(table, path, compression="zstd", use_dictionary=words)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write `value` for people and programs alike: indented, keys in their given order."""
     path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n")

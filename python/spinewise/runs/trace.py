@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spinewise.measures import tables
+from spinewise.replies import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from spinewise._core import RawTrace
 
 # A number of this many bits stands for a word; the largest one for none.
 WORDS = {"word8": np.uint8, "word32": np.uint32}
 
 
-def table(raw: Mapping[str, Any], described: Mapping[str, list[dict[str, str]]]) -> Any:
+def table(raw: RawTrace, described: Mapping[str, Sequence[Column]]) -> pa.Table:
     """A `pyarrow.Table` of what the engine returned as a trace.
 
     First the columns of a choice, then those with a list for each row, one value per link of the path, then what the
@@ -42,7 +48,7 @@ def table(raw: Mapping[str, Any], described: Mapping[str, list[dict[str, str]]])
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def decoded(column: tuple[str, bytes], words: Sequence[str]) -> Any:
+def decoded(column: tuple[str, bytes], words: Sequence[str]) -> pa.Array:
     """One column of the engine: numbers, or the words that they stand for."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -55,14 +61,14 @@ def decoded(column: tuple[str, bytes], words: Sequence[str]) -> Any:
     return pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string()))
 
 
-def field(about: Mapping[str, str], kind: Any) -> Any:
+def field(about: Mapping[str, object], kind: pa.DataType) -> pa.Field:
     """The Arrow field of a column, with its unit and meaning; of what a scheme saw, whether of the flow or a way."""
     import pyarrow as pa  # noqa: PLC0415
 
-    metadata = {key: about[key] for key in ("unit", "meaning", "of") if key in about}
-    return pa.field(about["name"], kind, metadata=metadata)
+    metadata = {key: str(about[key]) for key in ("unit", "meaning", "of") if key in about}
+    return pa.field(str(about["name"]), kind, metadata=metadata)
 
 
-def flows_of(trace: Any) -> list[int]:
+def flows_of(trace: pa.Table) -> list[int]:
     """The flows that have choices in a trace."""
     return [int(flow) for flow in np.unique(tables.numbers(trace, "flow"))]

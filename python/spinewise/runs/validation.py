@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
 
 from spinewise import core
-from spinewise.core import ProgressHook, Spec
+from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.machine import resident_memory
 from spinewise.measures.notices import Notice, notices
 from spinewise.own.contract import with_scheme
 from spinewise.own.scheme import Scheme
+from spinewise.replies import Counted, Measured
+from spinewise.shapes import Spec
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, file_of, resolve, spec_hash
 
@@ -23,29 +24,6 @@ FEW_HOPS = 1000
 # What a flow and a row of series take when the account is closed, measured.
 SECONDS_PER_FLOW = 3e-6
 SECONDS_PER_ROW = 4e-7
-
-
-class Counted(TypedDict):
-    """What the engine counts before a run."""
-
-    flows: int
-    bytes: int
-    packets: int
-    packet_hops: int
-    end_ps: int
-    series_rows: int
-    flow_rows: int
-    memory_bytes: int
-
-
-class Measured(TypedDict):
-    """What the first moments of the run have shown."""
-
-    setup_s: float
-    run_s: float
-    packet_hops: int
-    simulated_ps: int
-    ended: bool
 
 
 @dataclass(frozen=True)
@@ -93,7 +71,7 @@ class Validation:
 
 
 def validate(
-    spec: Mapping[str, Any] | str | Path,
+    spec: Mapping[str, object] | str | Path,
     *,
     seed: int | None = None,
     progress: ProgressHook | None = None,
@@ -119,7 +97,7 @@ def validate(
         told = core.validate(resolved, progress)
     except SpecError as error:
         raise located(error, file_of(spec)) from None
-    counted: Counted = told["estimate"]
+    counted = told["estimate"]
     return Validation(
         spec=told["spec"],
         spec_hash=spec_hash(told["spec"]),

@@ -5,6 +5,7 @@
 | `parts.py` | pieces of a schema: a key with its meaning, a table, a table whose keys depend on its kind |
 | `spec.py` | spec files, from the engine's registry of keys |
 | `study.py` | study files |
+| `shapes.py` | the same tables as types of Python: `spinewise/shapes.py`, written by `make docs` |
 | `spec.json`, `study.json` | the schemas as they are installed, written by `make docs` |
 """
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+from spinewise.replies import Json
+
 Schema: TypeAlias = "dict[str, Json]"
 
 ABOUT = ("description", "default", "x-taplo")
@@ -49,7 +50,7 @@ def listed(item: Schema, least: int = 0, most: int | None = None) -> Schema:
 
 
 def one_of(*schemas: Schema) -> Schema:
-    """Any of these."""
+    """One of these, or several."""
     return {"anyOf": [*schemas]}
 
 

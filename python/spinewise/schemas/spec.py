@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TypedDict, cast
+from typing import Literal, cast
 
 from spinewise import core
-from spinewise.schemas.parts import Json, Kind, Schema, by_kind, listed, one_of, table, words
+from spinewise.replies import Json, Listed, Param
+from spinewise.schemas.parts import Kind, Schema, by_kind, listed, one_of, table, words
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 REQUIRED = "(required)"
@@ -29,29 +30,10 @@ SELECTORS = ("leaf", "spine", "link", "aggregation", "core", "host")
 """Keys of an override that take a number or a list of them."""
 
 
-class Param(TypedDict):
-    """A key as the engine describes it."""
-
-    name: str
-    unit: str | None
-    default: str | int | float | bool | list[object] | dict[str, object]
-    allowed: str
-    doc: str
-    schema: Schema
-
-
-class Entry(TypedDict):
-    """A thing with keys: a table of a spec, a scheme, a kind of traffic."""
-
-    name: str
-    about: str
-    params: list[Param]
-
-
 @cache
-def entries(of: str) -> dict[str, Entry]:
+def entries(of: Literal["schemes", "spec", "workloads"]) -> dict[str, Listed]:
     """The entries of one part of the registry, by name: `spec` has the tables of a spec."""
-    return {entry["name"]: entry for entry in cast("list[Entry]", core.registry()[of])}
+    return {entry["name"]: entry for entry in core.registry()[of]}
 
 
 def spec_schema() -> Schema:

@@ -7,13 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from spinewise.measures.stats import Interval
-from spinewise.show.style import STYLE, legible, look, wrapped
+from spinewise.show.style import STYLE, Look, legible, look, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -121,24 +121,23 @@ def legend_columns(labels: Sequence[str], columns: int, width: float) -> int:
     return 1
 
 
-def draw(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, Any]]) -> None:
+def draw(axes: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
     """Draw one panel."""
     axes.set_title(panel.title, loc="left")
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     spread = 0.007 * (x_span(panel) or 1.0)
     for curve in panel.curves:
-        style = dict(looks[curve.label])
+        own = looks[curve.label]
         if panel.lines:
-            style.pop("marker")
-            axes.plot(curve.x, [point.mean for point in curve.y], label=legible(curve.label), **style)
+            y = [point.mean for point in curve.y]
+            axes.plot(curve.x, y, label=legible(curve.label), color=own["color"], linestyle=own["linestyle"])
             continue
         # Neighbours are set apart by a hair, so that their error bars can be told apart; above words by more.
         near = [one for one in panel.curves if set(one.x) & set(curve.x)]
         apart = min(MOST_APART, ABOVE_A_WORD / len(near)) if panel.words else spread
         shift = apart * (near.index(curve) - (len(near) - 1) / 2.0)
-        if panel.words:
-            style["linestyle"] = "none"
+        style: Look = {**own, "linestyle": "none"} if panel.words else own
         draw_points(axes, curve, [panel.moved(x, shift) for x in curve.x], style)
     for x in panel.shaded:
         half = ABOVE_A_WORD / 2.0 if panel.words else 6 * spread
@@ -168,7 +167,7 @@ def name_axis(axes: Axes, panel: Panel) -> None:
             label.set_horizontalalignment("right")
 
 
-def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: dict[str, Any]) -> None:
+def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: Look) -> None:
     """A line with markers at `x` and error bars; hollow markers where something is left out."""
     y = [point.mean for point in curve.y]
     half = [point.half if math.isfinite(point.half) else 0.0 for point in curve.y]

@@ -6,7 +6,7 @@ import io
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -18,7 +18,8 @@ from matplotlib.ticker import LogFormatter, ScalarFormatter
 # A purple that is darker than all of it but black makes eight.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5D3A9B", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h", "p", "*")
-LINES = ("-", "--", "-.", ":")
+Line = Literal["-", "--", "-.", ":", "none"]
+LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 # The schemes of most figures keep one colour and marker in all of them. The first eight have a colour each.
 KNOWN = (
@@ -45,12 +46,20 @@ STYLE: Any = {  # matplotlib types its keys as one literal each
 }
 
 
-def look(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+class Look(TypedDict):
+    """How a label is drawn, in words of matplotlib."""
+
+    color: str
+    marker: str
+    linestyle: Line
+
+
+def look(labels: Sequence[str]) -> dict[str, Look]:
     """Colour, marker and line of each label: by scheme when it is known, else by position.
 
     Up to eight labels have eight colours: where two schemes would share one, the later one takes a free colour.
     """
-    looks: dict[str, dict[str, Any]] = {}
+    looks: dict[str, Look] = {}
     pairs: set[tuple[str, str]] = set()
     times = dict.fromkeys(COLOURS, 0)
     wished = {label: wish(label) for label in labels}
@@ -78,7 +87,7 @@ def rotated(values: Sequence[str], start: int | None) -> list[str]:
     return [*values[first:], *values[:first]]
 
 
-def legend(made: Figure, labels: Sequence[str], looks: Mapping[str, Mapping[str, Any]], columns: int = 4) -> None:
+def legend(made: Figure, labels: Sequence[str], looks: Mapping[str, Look], columns: int = 4) -> None:
     """One legend above all panels; none for a single curve."""
     if len(labels) > 1:
         handles = [Line2D([], [], **looks[label]) for label in labels]

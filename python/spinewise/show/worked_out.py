@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spinewise.core import WorkedOut
+from spinewise.replies import WorkedOut
 
 
 def block(found: Sequence[WorkedOut]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from spinewise.errors import SpecError, nearest
 
@@ -12,7 +11,7 @@ COMPARE_KEYS = ("schemes", "loads", "seeds")
 BOUND = "a list of two numbers, the least and the most, such as [0, 0.5]"
 
 
-def check_beside(spec: Mapping[str, Any]) -> None:
+def check_beside(spec: Mapping[str, object]) -> None:
     """Refuse a [compare] or [bounds] that nobody could use."""
     if "compare" in spec:
         check_compare_table(spec["compare"])
@@ -20,7 +19,7 @@ def check_beside(spec: Mapping[str, Any]) -> None:
         check_bounds_table(spec["bounds"])
 
 
-def check_compare_table(table: Any) -> None:
+def check_compare_table(table: object) -> None:
     """Refuse unknown keys and wrong types in [compare]."""
     if not isinstance(table, dict):
         raise SpecError("compare", table, "a table with schemes, loads, seeds")
@@ -32,7 +31,7 @@ def check_compare_table(table: Any) -> None:
             raise SpecError(f"compare.{key}", value, "a list" + " or a number" * (key == "seeds"))
 
 
-def check_bounds_table(table: Any) -> None:
+def check_bounds_table(table: object) -> None:
     """Refuse bounds that are not a name with its least and its most."""
     if not isinstance(table, dict):
         raise SpecError("bounds", table, 'a table of bounds, such as "all.unfinished" = [0, 0]')

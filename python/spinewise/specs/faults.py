@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Fault, Spec
 
 
 def fault_times_us(spec: Spec) -> list[tuple[float, float | None]]:
@@ -12,7 +10,7 @@ def fault_times_us(spec: Spec) -> list[tuple[float, float | None]]:
     return [(float(fault.get("at_us") or 0.0), end_us(fault)) for fault in spec.get("fault") or []]
 
 
-def end_us(fault: dict[str, Any]) -> float | None:
+def end_us(fault: Fault) -> float | None:
     """When a fault ends, in µs."""
     until = fault.get("until_us")
     return None if until is None else float(until)
@@ -20,4 +18,7 @@ def end_us(fault: dict[str, Any]) -> float | None:
 
 def without_faults(spec: Spec) -> Spec:
     """The same spec in which nothing breaks."""
-    return {key: value for key, value in spec.items() if key not in ("fault", "detection")}
+    whole = spec.copy()
+    whole.pop("fault", None)
+    whole.pop("detection", None)
+    return whole

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from spinewise import core
+from spinewise import core, replies
+from spinewise.shapes import Value
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ParamInfo:
     name: str
     type: str
     unit: str | None
-    default: float | int | bool | str
+    default: Value
     allowed: str
     doc: str = field(repr=False)
 
@@ -60,7 +60,7 @@ class SchemeInfo:
     params: tuple[ParamInfo, ...] = field(repr=False)
 
     @property
-    def defaults(self) -> dict[str, float | int | bool | str]:
+    def defaults(self) -> dict[str, Value]:
         """The default of each parameter, as ``[scheme.params]`` would have it."""
         return {param.name: param.default for param in self.params}
 
@@ -74,7 +74,7 @@ def schemes() -> list[SchemeInfo]:
     return [info(entry) for entry in core.registry()["schemes"]]
 
 
-def info(entry: dict[str, Any]) -> SchemeInfo:
+def info(entry: replies.Scheme) -> SchemeInfo:
     """One entry of the engine's list."""
     return SchemeInfo(
         name=entry["name"],
@@ -91,7 +91,7 @@ def info(entry: dict[str, Any]) -> SchemeInfo:
     )
 
 
-def param(entry: dict[str, Any]) -> ParamInfo:
+def param(entry: replies.Param) -> ParamInfo:
     """One parameter of it."""
     return ParamInfo(
         name=entry["name"],

@@ -7,19 +7,22 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias, cast
 
 from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.interop import embed
 from spinewise.plain import NUMBERS, plain, too_deep
 from spinewise.reading import SPEC_BYTES, printable, read_text, reason
+from spinewise.replies import WorkedOut
+from spinewise.shapes import Spec, Value
 from spinewise.specs.beside import check_beside
 from spinewise.specs.lines import located, not_toml
 
-Spec = dict[str, Any]
+Tables: TypeAlias = dict[str, Value]
+"""What people wrote as a spec: tables of whatever they hold. The engine says whether it is one."""
 
 # Keys of [topology] or a [[traffic]] entry that name a file, relative to the spec file that names it.
 FILE_KEYS = ("file", "cdf_file")
@@ -40,9 +43,7 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
     """
     file = printable(path)
     try:
-        text = read_text(path, "SPEC.toml", most=SPEC_BYTES, allowed="a spec file")
-        spec: Spec = parse_toml(text)
-        spec = plain(spec)
+        spec = as_tables(parse_toml(read_text(path, "SPEC.toml", most=SPEC_BYTES, allowed="a spec file")))
         anchor_files(spec, Path(path).parent)
     except tomllib.TOMLDecodeError as error:
         raise not_toml(error, file) from None
@@ -50,10 +51,10 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
         raise located(error, path) from None
     for override in overrides:
         apply_override(spec, override)
-    return spec
+    return cast(Spec, spec)
 
 
-def parse_toml(text: str) -> Spec:
+def parse_toml(text: str) -> Tables:
     """The tables of a TOML text.
 
     Raises:
@@ -70,7 +71,7 @@ def parse_toml(text: str) -> Spec:
         raise SpecError("(whole file)", str(error), NUMBERS) from None
 
 
-def anchor_files(spec: Spec, folder: Path) -> None:
+def anchor_files(spec: Tables, folder: Path) -> None:
     """Make relative file names in the topology and in traffic entries relative to `folder`, where the spec lies."""
     entries = spec.get("traffic")
     for entry in [spec.get("topology"), *(entries if isinstance(entries, list) else [])]:
@@ -88,21 +89,25 @@ def anchored(folder: Path, name: str, key: str) -> str:
         raise SpecError(key, printable(name), "the name of a file", reason(error)) from None
 
 
-def as_spec(spec: Mapping[str, Any] | str | Path) -> Spec:
+def as_tables(spec: Mapping[str, object]) -> Tables:
+    """A private copy of a dict as plain values, whatever its keys."""
+    return cast(Tables, plain(spec))
+
+
+def as_spec(spec: Mapping[str, object] | str | Path) -> Spec:
     """A private copy of a dict, or the content of a file.
 
     Raises:
         TypeError: it is neither.
     """
     if isinstance(spec, Mapping):
-        copy: Spec = plain(spec)
-        return copy
+        return cast(Spec, as_tables(spec))
     if isinstance(spec, str | os.PathLike):
         return load(spec)
     raise TypeError(f"spec: a dict or the path of a TOML file is needed, not {type(spec).__name__}")
 
 
-def apply_override(spec: Spec, text: str) -> None:
+def apply_override(spec: Tables | Spec, text: str) -> None:
     """Apply one ``key.path[0].name=value``; the value is read as TOML, a bare word as a string."""
     path, equals, value = text.partition("=")
     if not equals or not path.strip():
@@ -110,7 +115,7 @@ def apply_override(spec: Spec, text: str) -> None:
     set_path(spec, path.strip(), parse_value(path.strip(), value.strip()))
 
 
-def parse_value(path: str, text: str) -> Any:
+def parse_value(path: str, text: str) -> Value:
     """A TOML value, or a bare word taken as a string."""
     try:
         found = parse_toml(f"value = {text}")
@@ -124,13 +129,13 @@ def parse_value(path: str, text: str) -> Any:
     raise SpecError(f"--set {path}", text, 'a TOML value (12, 0.5, true, [1, 2], "text")')
 
 
-def set_path(spec: Spec, path: str, value: Any) -> None:
+def set_path(spec: Tables | Spec, path: str, value: object) -> None:
     """Set the value at a dotted path; tables on the way are made, and so is the next item of a list.
 
     ``traffic[0].load`` and ``traffic.0.load`` mean the same where there is a list.
     """
     steps = split_path(path)
-    node: Any = spec
+    node: object = spec
     for depth, step in enumerate(steps[:-1]):
         node = descend(node, step, steps[depth + 1], path)
     last = steps[-1]
@@ -154,9 +159,9 @@ def split_path(path: str) -> list[str]:
     return steps
 
 
-def descend(node: Any, step: str, then: str, path: str) -> Any:
+def descend(node: object, step: str, then: str, path: str) -> object:
     """The child `step` of `node`, made when it is a missing table, or a list of which the first item is set `then`."""
-    missing: Any = [] if then.startswith("[") else {}
+    missing: object = [] if then.startswith("[") else {}
     if isinstance(node, list):
         index = list_index(node, step, path)
         if index == len(node):
@@ -172,7 +177,7 @@ def kind_of(step: str) -> str:
     return "list" if step.startswith("[") else "table"
 
 
-def list_index(node: list[Any], step: str, path: str) -> int:
+def list_index(node: Sequence[object], step: str, path: str) -> int:
     """`step` as an index into `node`, or that of a next item."""
     number = step.lstrip("[")
     if not number.isdecimal() or int(number) > len(node):
@@ -181,7 +186,7 @@ def list_index(node: list[Any], step: str, path: str) -> int:
     return int(number)
 
 
-def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) -> Spec:
+def resolve(spec: Mapping[str, object] | str | Path, *, seed: int | None = None) -> Spec:
     """The spec with every default filled in, as the engine will run it.
 
     Files of other simulators that it names are read here; see `spinewise.interop.embed`.
@@ -195,7 +200,7 @@ def resolve(spec: Mapping[str, Any] | str | Path, *, seed: int | None = None) ->
         raise located(error, file_of(spec)) from None
 
 
-def worked_out(spec: Mapping[str, Any] | str | Path) -> list[core.WorkedOut]:
+def worked_out(spec: Mapping[str, object] | str | Path) -> list[WorkedOut]:
     """What follows from the fabric, where the spec or its preset says "auto", and how.
 
     Raises:
@@ -207,14 +212,14 @@ def worked_out(spec: Mapping[str, Any] | str | Path) -> list[core.WorkedOut]:
         raise located(error, file_of(spec)) from None
 
 
-def file_of(spec: Mapping[str, Any] | str | Path) -> str | Path | None:
+def file_of(spec: Mapping[str, object] | str | Path) -> str | Path | None:
     """The file that a spec is read from; None for a dict."""
     return None if isinstance(spec, Mapping) else spec
 
 
-def of_the_run(spec: Mapping[str, Any] | str | Path, seed: int | None) -> Spec:
+def of_the_run(spec: Mapping[str, object] | str | Path, seed: int | None) -> Tables:
     """A private copy of what the engine reads, files of other simulators read in."""
-    given = as_spec(spec)
+    given = as_tables(as_spec(spec))
     if seed is not None:
         given["seed"] = seed
     try:
@@ -227,21 +232,21 @@ def of_the_run(spec: Mapping[str, Any] | str | Path, seed: int | None) -> Spec:
     return given
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """JSON with sorted keys and no spaces: equal values give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def spec_hash(resolved: Mapping[str, Any]) -> str:
+def spec_hash(resolved: Spec) -> str:
     """SHA-256 (hex) of the canonical JSON of a resolved spec.
 
     A file named in it counts by its digest, which the engine puts beside the name, and not by its
     place: the hash is the same on every machine.
     """
-    portable = dict(resolved)
-    if portable.get("traffic"):
+    portable: dict[str, object] = {**resolved}
+    if resolved.get("traffic"):
         portable["traffic"] = [
             {key: value for key, value in entry.items() if not (key in FILE_KEYS and entry.get(f"{key}_digest"))}
-            for entry in portable["traffic"]
+            for entry in resolved["traffic"]
         ]
     return hashlib.sha256(canonical_json(portable).encode()).hexdigest()

@@ -12,17 +12,16 @@ import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
 
 from spinewise.errors import SpecError
 from spinewise.own.contract import contract, name_of, source_of
 from spinewise.own.scheme import Scheme
 from spinewise.plain import shown
-from spinewise.specs.spec import Spec, parse_value, set_path
+from spinewise.shapes import Scheme as SchemeTable
+from spinewise.shapes import Spec
+from spinewise.specs.spec import parse_value, set_path
 
 SCHEME_KEYS = ("path_tag", "fabric", "header_bytes", "source")
-# How bytes on the wire are counted is a choice of the experiment, not of one scheme.
-SHARED_KEYS = ("header_bytes",)
 LABEL_CHARS = 60
 FORM = 'NAME, NAME:key=value or NAME:key=value@label, such as "letflow:flowlet_gap_us=100@LetFlow 100"'
 
@@ -42,7 +41,7 @@ class Variant:
 
     label: str
     name: str
-    settings: tuple[tuple[str, Any], ...] = ()
+    settings: tuple[tuple[str, object], ...] = ()
 
     def running(self, source: dict[str, str]) -> Variant:
         """The same with the code of a scheme written in Python."""
@@ -56,16 +55,19 @@ class Variant:
         """
         changed = deepcopy(spec)
         own = changed.get("scheme")
-        scheme = own if isinstance(own, dict) else {}
+        scheme = own if isinstance(own, dict) else SchemeTable()
         if scheme.get("name") != self.name:
-            shared = {key: scheme[key] for key in SHARED_KEYS if key in scheme}
-            scheme = {"name": self.name} | shared
+            # How bytes on the wire are counted is a choice of the experiment, not of one scheme.
+            shared = scheme
+            scheme = {"name": self.name}
+            if "header_bytes" in shared:
+                scheme["header_bytes"] = shared["header_bytes"]
         changed["scheme"] = scheme
         for key, value in self.settings:
             if "." in key:
                 set_path(changed, key, value)
             elif key in SCHEME_KEYS:
-                scheme[key] = value
+                set_path(changed, f"scheme.{key}", value)
             else:
                 set_path(changed, f"scheme.params.{key}", value)
         return changed

@@ -6,7 +6,8 @@ import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from spinewise.schemas.spec import Param, entries
+from spinewise.replies import Param
+from spinewise.schemas.spec import entries
 
 WIDTH = 100
 Value = str | int | float | bool | Sequence[str]

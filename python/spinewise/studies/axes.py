@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 from spinewise.comparison.plan import check_load, with_load
 from spinewise.errors import SpecError
 from spinewise.own.scheme import Scheme
 from spinewise.plain import shown
+from spinewise.shapes import Spec
 from spinewise.specs.faults import without_faults
-from spinewise.specs.spec import Spec, canonical_json, set_path
+from spinewise.specs.spec import canonical_json, set_path
 from spinewise.specs.variants import parse_list
 from spinewise.sweeps.task import Plain
 
@@ -132,7 +134,7 @@ def broken(spec: Spec, value: Mapping[str, object]) -> Spec:
     if not found:
         return without_faults(spec)
     given = {"fault": deepcopy(found)} | ({"detection": value["detection"]} if "detection" in value else {})
-    return {**deepcopy(spec), **given}
+    return cast(Spec, {**deepcopy(spec), **given})
 
 
 def settings(path: str, values: Sequence[object]) -> list[Point]:

@@ -34,10 +34,11 @@ from pathlib import Path
 
 from spinewise.errors import SpecError, nearest
 from spinewise.own.scheme import Scheme
-from spinewise.plain import as_whole, plain, shown
+from spinewise.plain import as_whole, shown
 from spinewise.reading import SPEC_BYTES, printable, read_text
+from spinewise.shapes import Spec
 from spinewise.specs.lines import located, not_toml
-from spinewise.specs.spec import Spec, apply_override, load, parse_toml
+from spinewise.specs.spec import apply_override, as_spec, as_tables, load, parse_toml
 from spinewise.studies.axes import NAMES, Axis, axes_of, text
 from spinewise.studies.metrics import DEFAULT
 from spinewise.sweeps.sequential import FEWEST, Stop
@@ -104,7 +105,7 @@ def read(
         SpecError: naming file, key, value and what is allowed.
     """
     try:
-        content = plain(parse_toml(read_text(path, "STUDY.toml", most=SPEC_BYTES, allowed="a study file")))
+        content = as_tables(parse_toml(read_text(path, "STUDY.toml", most=SPEC_BYTES, allowed="a study file")))
         return written(content, Path(path), list(overrides), until_ci, own)
     except tomllib.TOMLDecodeError as error:
         raise not_toml(error, printable(path)) from None
@@ -155,7 +156,7 @@ def table(content: Mapping[str, object], name: str) -> dict[str, object]:
 def spec_of(given: object, folder: Path, overrides: Sequence[str]) -> Spec:
     """The spec that is varied: a file beside the study, or a table."""
     if isinstance(given, dict):
-        made: Spec = plain(given)
+        made = as_spec(given)
         for override in overrides:
             apply_override(made, override)
     elif isinstance(given, str):

@@ -17,7 +17,7 @@ from spinewise.measures.entries import entries_of
 from spinewise.measures.facts import LINK_NUMBERS, NUMBERS
 from spinewise.measures.summary import ALL
 from spinewise.plain import shown
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 FACTS = (*NUMBERS, *(f"{link}.{name}" for link in ("hottest", "hottest_edge") for name in LINK_NUMBERS))
 DEFAULT = "fct_s.mean"

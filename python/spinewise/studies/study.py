@@ -8,8 +8,8 @@ from spinewise.comparison.cells import Skipped
 from spinewise.comparison.measured import MEASURE
 from spinewise.errors import SpecError
 from spinewise.runs.jobs import resolved_case
+from spinewise.shapes import Spec
 from spinewise.specs.lines import has_key, lines, located
-from spinewise.specs.spec import Spec
 from spinewise.studies.axes import Place, places
 from spinewise.studies.file import DEFAULT_SEEDS, HOLD_SPEC, Written
 from spinewise.studies.metrics import Metric, metric

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from spinewise.measures.report import Link
 from spinewise.measures.summary import ALL, ClassSummary, Summary
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
 
 

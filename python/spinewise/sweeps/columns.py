@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from spinewise import core
 from spinewise.measures import tables
 from spinewise.measures.collectives import Job
 from spinewise.measures.facts import HEADERS, LINK_NUMBERS, OVERHEAD, Facts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Type = Literal["string", "int64", "uint64", "float64", "bool", "timestamp"]
 
@@ -58,7 +61,7 @@ class View:
         return [column.name for column in self.columns]
 
 
-def schema(columns: Iterable[Column]) -> Any:  # pyarrow ships no types
+def schema(columns: Iterable[Column]) -> pa.Schema:
     """The Arrow schema of some columns, with unit and meaning of each."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
@@ -261,7 +264,7 @@ def flow_columns() -> tuple[Column, ...]:
     )
 
 
-def empty_flows() -> Any:
+def empty_flows() -> pa.Table:
     """The view flows of a store that keeps none."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 

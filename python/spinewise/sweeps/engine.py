@@ -13,14 +13,14 @@ import traceback
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import Cancelled
 from spinewise.runs.jobs import Monitor
 from spinewise.runs.result import Result, write_parquet
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
 
 
@@ -38,7 +38,7 @@ class Work:
 
     number: int
     spec: Spec
-    measures: tuple[Measure[Any], ...]
+    measures: tuple[Measure[object], ...]
     flows: bool = False
     folders: tuple[Path, ...] = ()
 

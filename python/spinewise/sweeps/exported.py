@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from spinewise.errors import SpecError
 from spinewise.runs import hidden
@@ -22,6 +22,9 @@ from spinewise.sweeps import columns
 from spinewise.sweeps.store import Ledger
 from spinewise.sweeps.tables import in_words
 from spinewise.sweeps.views import Views
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 VIEWS = ("runs", "cells", "links", "collectives")
 """Views that grow with the runs."""
@@ -62,7 +65,7 @@ class Export:
     """
 
     files: list[str] = field(default_factory=list)
-    tables: list[Any] = field(default_factory=list)
+    tables: list[pa.Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -111,7 +114,7 @@ def chunks(ledger: Ledger) -> Iterator[Chunk]:
         yield Chunk(number, hashlib.sha256(form + repr(list(part)).encode()).hexdigest()[:16])
 
 
-def written(table: Any, file: Path, chunk: Chunk) -> bool:
+def written(table: pa.Table, file: Path, chunk: Chunk) -> bool:
     """Write a file, whole or not at all, in the place of those of earlier states; False if that cannot be done."""
     try:
         file.parent.mkdir(exist_ok=True)

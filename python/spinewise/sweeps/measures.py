@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.sweeps.packed import pack, unpack
 from spinewise.sweeps.sources import digest
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class Measure(Generic[T]):
+class Measure(Generic[T_co]):
     """What is kept of a run, as one value.
 
     Attributes:
@@ -27,8 +27,8 @@ class Measure(Generic[T]):
     """
 
     name: str
-    kind: type[T]
-    function: Callable[[Spec, Result], T]
+    kind: type[T_co]
+    function: Callable[[Spec, Result], T_co]
 
     @cached_property
     def digest(self) -> str:
@@ -44,7 +44,7 @@ class Measure(Generic[T]):
         """The value of one run, as a store keeps it."""
         return pack(self.function(spec, result))
 
-    def read(self, blob: bytes) -> T:
+    def read(self, blob: bytes) -> T_co:
         """The value that `take` returned.
 
         Raises:

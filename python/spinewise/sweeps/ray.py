@@ -41,7 +41,7 @@ STORE_BYTES = 200_000_000
 """For results on their way, in a cluster of our own; each is some ten thousand bytes."""
 
 Ref = Any
-"""Ray's promise of a `Done`."""
+"""Ray's promise of a `Done`; Ray is not installed wherever types are checked."""
 
 
 class OtherWorker(Exception):  # noqa: N818 - it is turned into a SpecError

@@ -24,14 +24,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.reading import printable
 from spinewise.runs import hidden
 from spinewise.runs.folder import as_spec_error, sync
-from spinewise.specs.spec import Spec, canonical_json, spec_hash
+from spinewise.shapes import Spec
+from spinewise.specs.spec import canonical_json, spec_hash
 from spinewise.sweeps.engine import Done, Failure, Headline
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.tables import connect, in_words
@@ -68,18 +69,18 @@ class Ledger:
             row = self.connection.execute("SELECT status FROM runs WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
-    def has(self, key: str, measures: Iterable[Measure[Any]], *, flows: bool = False) -> bool:
+    def has(self, key: str, measures: Iterable[Measure[object]], *, flows: bool = False) -> bool:
         """Whether a run is stored, ended well, and has all of these; the bytes of each are checked."""
         if self.state(key) != DONE or (flows and not is_whole(self.flows_file(key))):
             return False
         return all(self.kept(key, measure) is not None for measure in measures)
 
-    def blob(self, key: str, measure: Measure[Any]) -> bytes | None:
+    def blob(self, key: str, measure: Measure[object]) -> bytes | None:
         """The packed measurement of a run; None if it is not there, or damaged."""
         kept = self.kept(key, measure)
         return None if kept is None else unzipped(kept)
 
-    def kept(self, key: str, measure: Measure[Any]) -> bytes | None:
+    def kept(self, key: str, measure: Measure[object]) -> bytes | None:
         """The same as it is stored."""
         with in_words(self.folder):
             row = self.connection.execute(

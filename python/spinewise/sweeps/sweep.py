@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from spinewise.errors import SpecError
 from spinewise.runs.jobs import Monitor, Silent
@@ -42,11 +42,11 @@ class Job:
     """
 
     key: str
-    basics: tuple[Measure[Any], ...] = ()
+    basics: tuple[Measure[object], ...] = ()
     tasks: list[Task] = field(default_factory=list)
 
     @cached_property
-    def measures(self) -> tuple[Measure[Any], ...]:
+    def measures(self) -> tuple[Measure[object], ...]:
         """Each measure once; called when all tasks are known."""
         wanted = [*self.basics, *(measure for task in self.tasks for measure in task.measures)]
         return tuple({measure.id: measure for measure in wanted}.values())
@@ -109,7 +109,7 @@ class Swept:
         return self.ledger.headline(task.key)
 
 
-def jobs_of(tasks: Sequence[Task], basics: tuple[Measure[Any], ...]) -> list[Job]:
+def jobs_of(tasks: Sequence[Task], basics: tuple[Measure[object], ...]) -> list[Job]:
     """Each run once, those of the highest priority first, else in the order of the tasks."""
     found: dict[str, Job] = {}
     for task in tasks:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from spinewise import core
-from spinewise.specs.spec import Spec, spec_hash
+from spinewise.shapes import Spec
+from spinewise.specs.spec import spec_hash
 from spinewise.sweeps.measures import Measure
 
 Plain = str | int | float | bool | None
@@ -31,7 +31,7 @@ class Task:
     """
 
     spec: Spec
-    measures: tuple[Measure[Any], ...]
+    measures: tuple[Measure[object], ...]
     study: str = ""
     label: Mapping[str, Plain] = field(default_factory=dict)
     priority: int = 0
@@ -51,7 +51,16 @@ class Task:
 
 def cell_hash(spec: Spec) -> str:
     """SHA-256 (hex) of a resolved spec without its name and seed: equal for runs that are repeats of each other."""
-    return spec_hash({name: value for name, value in spec.items() if name not in ("name", "seed")})
+    same = nameless(spec)
+    same.pop("seed", None)
+    return spec_hash(same)
+
+
+def nameless(spec: Spec) -> Spec:
+    """A spec without its name."""
+    same = spec.copy()
+    same.pop("name", None)
+    return same
 
 
 def run_key(spec: Spec) -> str:
@@ -60,5 +69,4 @@ def run_key(spec: Spec) -> str:
     The name of a spec decides nothing and does not count, so that studies share their runs. A scheme written in Python
     counts by its source, which is in the spec (`scheme.source`).
     """
-    nameless = {name: value for name, value in spec.items() if name != "name"}
-    return hashlib.sha256(f"{spec_hash(nameless)} {core.engine_digest()}".encode()).hexdigest()
+    return hashlib.sha256(f"{spec_hash(nameless(spec))} {core.engine_digest()}".encode()).hexdigest()

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -19,7 +19,12 @@ from spinewise.sweeps.store import Ledger, unzipped
 from spinewise.sweeps.tables import in_words
 from spinewise.sweeps.verdicts import rows_of
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 T = TypeVar("T")
+Row = tuple[Any, ...]
+"""A row of the ledger: SQLite gives what its query names."""
 
 LEDGER_COLUMNS = {
     "wall_s": "wall_seconds",
@@ -57,9 +62,9 @@ class Views:
     last: int = 2**62
     notes: list[str] = field(default_factory=list)
 
-    def table(self, name: str) -> Any:  # pyarrow ships no types
+    def table(self, name: str) -> pa.Table:
         """The view of this name; all but `flows`, which lie in files."""
-        found: dict[str, Callable[[], Any]] = {
+        found: dict[str, Callable[[], pa.Table]] = {
             "runs": self.runs,
             "cells": self.cells,
             "links": self.links,
@@ -70,14 +75,14 @@ class Views:
         }
         return found[name]()
 
-    def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, *values: str) -> list[Row]:
         """What the ledger has: of these runs, where the query says `@these`."""
         here = f"runs.rowid BETWEEN {self.first} AND {self.last}"
         with in_words(self.ledger.folder):
             return self.ledger.connection.execute(sql.replace("@these", here), values).fetchall()
 
     @cached_property
-    def of_run(self) -> Any:
+    def of_run(self) -> pa.Table:
         """What stands first in the views of what was measured, a row for each run."""
         rows = self.rows("SELECT key, scheme, spec, seed FROM runs WHERE @these ORDER BY rowid")
         return made(columns.OF_RUN, [(key, scheme, load_of(spec), seed) for key, scheme, spec, seed in rows])
@@ -116,7 +121,7 @@ class Views:
             self.notes.append(f"{missing} of {len(self.places)} runs: {measure.name} damaged, or of another version")
         return sorted(found.items())
 
-    def beside(self, places: Sequence[int], of: Sequence[Column], rows: Iterable[Iterable[object]]) -> Any:
+    def beside(self, places: Sequence[int], of: Sequence[Column], rows: Iterable[Iterable[object]]) -> pa.Table:
         """A table of rows that belong to runs, the run's own columns first."""
         first = self.of_run.take(np.asarray(places, dtype=np.int64))
         table = made(of, rows)
@@ -124,7 +129,7 @@ class Views:
             table = table.add_column(position, first.schema.field(position), first.column(column.name))
         return table
 
-    def runs(self) -> Any:
+    def runs(self) -> pa.Table:
         """See `spinewise.sweeps.columns`."""
         wanted = ", ".join(LEDGER_COLUMNS.get(one.name, one.name) for one in columns.HEADLINE)
         rows = self.rows(f"SELECT {wanted} FROM runs WHERE @these ORDER BY rowid")
@@ -140,34 +145,34 @@ class Views:
             table = table.append_column(each, column)
         return table
 
-    def cells(self) -> Any:
+    def cells(self) -> pa.Table:
         """See `spinewise.sweeps.columns`."""
         found = [(place, times) for place, numbers in self.numbers for times in numbers.times]
         rows = (vars(times).values() for _, times in found)
         return self.beside([place for place, _ in found], columns.TIMES, rows)
 
-    def links(self) -> Any:
+    def links(self) -> pa.Table:
         """See `spinewise.sweeps.columns`."""
         found = [(place, link) for place, links in self.measured(LINKS) for link in links]
         return self.beside([place for place, _ in found], columns.LINKS, (vars(link).values() for _, link in found))
 
-    def collectives(self) -> Any:
+    def collectives(self) -> pa.Table:
         """See `spinewise.sweeps.columns`."""
         found = [(place, one) for place, numbers in self.numbers for one in numbers.collectives]
         names = [one.name for one in columns.JOBS[1:]]
         rows = ((one.entry, *(one.numbers.get(name) for name in names)) for _, one in found)
         return self.beside([place for place, _ in found], columns.JOBS, rows)
 
-    def studies(self) -> Any:
+    def studies(self) -> pa.Table:
         """See `spinewise.sweeps.columns`."""
         rows = []
         for study, key, label in self.rows("SELECT study, key, label FROM labels ORDER BY rowid"):
-            place = msgspec.json.decode(label, type=dict[str, Any])
+            place = msgspec.json.decode(label, type=dict[str, object])
             own = [fitting(place.get(one.name), one.type) for one in columns.PLACES[2:-1]]
             rows.append((study, key, *own, label))
         return made(columns.PLACES, rows)
 
-    def specs(self) -> Any:
+    def specs(self) -> pa.Table:
         """See `spinewise.sweeps.columns`."""
         rows = self.rows("SELECT key, spec FROM runs WHERE @these ORDER BY rowid")
         view = columns.views()["specs"]
@@ -212,7 +217,7 @@ def fitting(value: object, kind: columns.Type) -> object:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def made(of: Sequence[Column], rows: Iterable[Iterable[object]]) -> Any:
+def made(of: Sequence[Column], rows: Iterable[Iterable[object]]) -> pa.Table:
     """A table from rows; what is not a number is null."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 

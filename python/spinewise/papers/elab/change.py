@@ -22,7 +22,8 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec, set_path
+from spinewise.shapes import Spec, Step, Topology
+from spinewise.specs.spec import set_path
 
 CURVES = (ELAB, HIDDEN, MASKED)
 TRANSPORTS = (MAIN, RACK, TOLERANT, "DCTCP, RACK-TLP")
@@ -30,7 +31,7 @@ TRANSPORTS = (MAIN, RACK, TOLERANT, "DCTCP, RACK-TLP")
 
 def spec(transport: str, seed: int) -> Spec:
     """The spec without a scheme."""
-    topology = {
+    topology: Topology = {
         "leaves": 3,
         "spines": 2,
         "hosts_per_leaf": 2,
@@ -38,7 +39,7 @@ def spec(transport: str, seed: int) -> Spec:
     }
     made = fabric.spec("change", topology, 1_800_000, 600_000, transport)
     start = begins(seed)
-    schedule = [
+    schedule: list[Step] = [
         {"at_us": round(1e6 * start), "rate_gbps": UDP_GBPS},
         {"at_us": round(1e6 * (start + LASTS_S)), "rate_gbps": 0},
     ]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 
 from spinewise.papers.elab.labels import CLOVE, ELAB, FLOWLETS, HERMES, HIDDEN, MASKED, ORACLE, SLOW
 from spinewise.reproduction.experiment import Assumption
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Override, Spec, Topology, Transport
 from spinewise.specs.variants import Variant, parse
 
 # "20 µs per hop": four links there, four back, 160 µs.
@@ -15,7 +14,7 @@ HOP_NS = 20_000
 BASE_RTT_US = 8 * HOP_NS / 1e3
 
 # The paper names neither the flavour of TCP nor what it does about reordering.
-TRANSPORTS: Mapping[str, Mapping[str, object]] = {
+TRANSPORTS: Mapping[str, Transport] = {
     "ECN-TCP": {"kind": "ecn"},
     "ECN-TCP, RACK-TLP": {"kind": "ecn", "recovery": "rack"},
     "ECN-TCP, reordering ignored": {"kind": "ecn", "dupack_threshold": 0},
@@ -47,28 +46,28 @@ def schemes(*labels: str) -> list[Variant]:
     return [parse(f"{_OF[label]}@{label}") for label in labels]
 
 
-def under(scheme: Variant, base: Mapping[str, object]) -> Spec:
+def under(scheme: Variant, base: Spec) -> Spec:
     """The spec with the scheme. ELAB's paths are ports of a tunnel, which switches hash with the two hosts."""
-    made = scheme.apply(deepcopy(dict(base)))
+    made = scheme.apply(base)
     if made["scheme"]["name"] == "elab":
         made["scheme"]["path_tag"] = "outer"
     return made
 
 
-def spec(name: str, topology: Mapping[str, object], buffer_bytes: int, ecn_bytes: int, transport: str) -> Spec:
+def spec(name: str, topology: Topology, buffer_bytes: int, ecn_bytes: int, transport: str) -> Spec:
     """A spec without scheme and traffic: every hop 20 µs."""
     return {
         "name": f"ELAB {name}, {transport}",
         "preset": "datacenter",
         "topology": {"host_delay_ns": HOP_NS, "fabric_delay_ns": HOP_NS, "host_rate_gbps": 10, **topology},
         "switch": {"buffer_bytes": buffer_bytes, "ecn_threshold_bytes": ecn_bytes},
-        "transport": dict(TRANSPORTS[transport]),
+        "transport": TRANSPORTS[transport].copy(),
         "metrics": {},
         "run": {},
     }
 
 
-def slow_paths(rates_gbps: Mapping[int, float]) -> list[Spec]:
+def slow_paths(rates_gbps: Mapping[int, float]) -> list[Override]:
     """Overrides: all links of these spines at these rates."""
     return [{"spine": spine, "rate_gbps": rate} for spine, rate in rates_gbps.items()]
 

@@ -20,7 +20,7 @@ from spinewise.reproduction.experiment import (
     Status,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec, Topology
 
 SCHEMES = fabric.schemes("ECMP", CLOVE, SLOW, FLOWLETS, HERMES, ELAB, HIDDEN, MASKED, ORACLE)
 RATES = (1.0, PAPERS, 6.0)
@@ -30,7 +30,7 @@ HALF, TWO_THIRDS, FOUR_NINTHS = 1 / 3, 2 / 5, 4 / 13
 
 def spec(rate_gbps: float, transport: str, size_bytes: int) -> Spec:
     """The spec without a scheme: one flow."""
-    topology = {
+    topology: Topology = {
         "leaves": 2,
         "spines": 2,
         "hosts_per_leaf": 1,

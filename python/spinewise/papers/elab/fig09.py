@@ -31,7 +31,7 @@ from spinewise.reproduction.experiment import (
     Verdict,
 )
 from spinewise.reproduction.shapes import Variation
-from spinewise.specs.spec import Spec
+from spinewise.shapes import ListedFlow, Override, Spec, Topology
 
 SCHEMES = fabric.schemes("ECMP", CLOVE, SLOW, FLOWLETS, HERMES, ELAB, HIDDEN, ORACLE)
 FLOW_BYTES = 300_000_000
@@ -50,10 +50,12 @@ SEEDS = {MAIN: 8, RACK: 8, TOLERANT: 8, DCTCP: 5, WIDE: 5}
 
 def spec(transport: str) -> Spec:
     """The spec without a scheme: hosts 0 (leaf 1) and 2 (leaf 2) send to hosts 4 and 5 (leaf 3)."""
-    slow = {"leaf": 1, "spine": 0, "rate_gbps": 2}
-    topology = {"leaves": 3, "spines": 2, "hosts_per_leaf": 2, "fabric_rate_gbps": 10, "override": [slow]}
+    slow: Override = {"leaf": 1, "spine": 0, "rate_gbps": 2}
+    topology: Topology = {"leaves": 3, "spines": 2, "hosts_per_leaf": 2, "fabric_rate_gbps": 10, "override": [slow]}
     made = fabric.spec("T4-B", topology, 600_000, 180_000, transport)
-    flows = [{"src": src, "dst": dst, "size_bytes": FLOW_BYTES, "start_ns": 0} for src, dst in ((0, 4), (2, 5))]
+    flows: list[ListedFlow] = [
+        {"src": src, "dst": dst, "size_bytes": FLOW_BYTES, "start_ns": 0} for src, dst in ((0, 4), (2, 5))
+    ]
     made["traffic"] = [{"kind": "flows", "list": flows}]
     made["metrics"]["series_interval_us"] = 2000
     made["run"] = {"until_us": 60_000_000}

@@ -8,12 +8,13 @@ from spinewise.papers.elab import large
 from spinewise.papers.elab.labels import CLOVE, ELAB, FLOWLETS, HERMES
 from spinewise.reproduction import claims, readings
 from spinewise.reproduction.experiment import Claim, Measured, Verdict
+from spinewise.shapes import Override
 
 LOADS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 # "Light": not above this; the advantage is claimed above it.
 LIGHT = 0.5
 SIMILAR = 0.05
-OVERRIDE = tuple({"leaf": 1, "spine": spine, "rate_gbps": 10} for spine in (0, 1))
+OVERRIDE: tuple[Override, ...] = tuple({"leaf": 1, "spine": spine, "rate_gbps": 10} for spine in (0, 1))
 
 
 def light(measured: Measured) -> list[float]:

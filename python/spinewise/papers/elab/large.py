@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -23,7 +23,7 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Override, Spec, Topology, Traffic
 
 SCHEMES = fabric.schemes("ECMP", CLOVE, FLOWLETS, HERMES, ELAB, HIDDEN, ORACLE)
 TRANSPORTS = (MAIN, RACK, TOLERANT, DCTCP)
@@ -34,11 +34,17 @@ CAPACITY = 0.625
 DURATION = {Effort.FULL: 50_000.0, Effort.QUICK: 10_000.0, Effort.WHOLE: 200_000.0}
 
 
-def spec(load: float, transport: str, duration_us: float, override: Sequence[Mapping[str, object]]) -> Spec:
+def spec(load: float, transport: str, duration_us: float, override: Sequence[Override]) -> Spec:
     """The spec without a scheme: every pair of a left and a right leaf has half of the load of its left leaf."""
-    topology = {"leaves": 4, "spines": 4, "hosts_per_leaf": 16, "fabric_rate_gbps": 40, "override": list(override)}
+    topology: Topology = {
+        "leaves": 4,
+        "spines": 4,
+        "hosts_per_leaf": 16,
+        "fabric_rate_gbps": 40,
+        "override": list(override),
+    }
     made = fabric.spec("T4-D" if override else "T4-C", topology, 3_000_000, 900_000, transport)
-    common = {"kind": "poisson", "cdf": "web_search", "pairs": "leaf_pair", "duration_us": duration_us}
+    common: Traffic = {"kind": "poisson", "cdf": "web_search", "pairs": "leaf_pair", "duration_us": duration_us}
     made["traffic"] = [
         {**common, "load": load / len(RIGHT), "from_leaf": source, "to_leaf": target}
         for source in LEFT
@@ -48,9 +54,7 @@ def spec(load: float, transport: str, duration_us: float, override: Sequence[Map
     return made
 
 
-def runs(
-    loads: Sequence[float], others: Sequence[float], override: Sequence[Mapping[str, object]], effort: Effort
-) -> list[Run]:
+def runs(loads: Sequence[float], others: Sequence[float], override: Sequence[Override], effort: Effort) -> list[Run]:
     """Every scheme over load, over seeds; under the other transports at some of the loads."""
     few = effort.choose(full=others, quick=others[-1:])
     return [
@@ -106,7 +110,7 @@ def experiment(
     title: str,
     statements: Sequence[Claim],
     *,
-    override: Sequence[Mapping[str, object]],
+    override: Sequence[Override],
     loads: Sequence[float],
     others: Sequence[float],
 ) -> Experiment:

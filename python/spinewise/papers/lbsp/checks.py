@@ -15,7 +15,8 @@ from spinewise.papers.lbsp.fabric import RENO
 from spinewise.papers.lbsp.measure import flows
 from spinewise.papers.lbsp.tree import DEGRADED, LINK, SWITCH, WHOLE
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec, set_path
+from spinewise.shapes import Spec
+from spinewise.specs.spec import set_path
 
 PACKET = fabric.SEGMENT_BYTES + fabric.HEADER_BYTES
 OPEN: Mapping[str, Mapping[str, object]] = {

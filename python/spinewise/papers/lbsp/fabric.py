@@ -18,7 +18,7 @@ from spinewise.papers.lbsp.tree import LARGE, QUIET_US, SMALL, Tree
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Assumption, Measured, Status, Verdict
 from spinewise.reproduction.words import named
-from spinewise.specs.spec import Spec
+from spinewise.shapes import ListedFlow, Spec, Topology, Traffic, Transport
 from spinewise.specs.variants import Variant, parse
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ LONG_BYTES = 100_000_000
 
 NEWRENO, RACK, USUAL = "NewReno", "RACK-TLP", "Reno, segments of 1460"
 RENO = "Reno"
-TRANSPORTS: Mapping[str, Mapping[str, object]] = {
+TRANSPORTS: Mapping[str, Transport] = {
     RENO: {"kind": "reno"},
     NEWRENO: {"kind": "newreno"},
     RACK: {"kind": "newreno", "recovery": "rack"},
@@ -48,12 +48,12 @@ def schemes(*labels: str) -> list[Variant]:
     return [parse(f"{_OF[label]}@{label}") for label in labels or _OF]
 
 
-def spec(name: str, topology: Mapping[str, object], transport: str) -> Spec:
+def spec(name: str, topology: Topology, transport: str) -> Spec:
     """A spec without scheme and traffic: queues of 250 packets, a timer of 20 ms."""
     return {
         "name": f"LBSP {name}, {transport}",
         "preset": "datacenter",
-        "topology": deepcopy(dict(topology)),
+        "topology": deepcopy(topology),
         "switch": {"buffer_packets": 250},
         "transport": {
             "min_rto_us": 20_000,
@@ -67,7 +67,7 @@ def spec(name: str, topology: Mapping[str, object], transport: str) -> Spec:
     }
 
 
-def long_flows(tree: Tree, rounds: int, seed: int, size_bytes: int = LONG_BYTES) -> list[Spec]:
+def long_flows(tree: Tree, rounds: int, seed: int, size_bytes: int = LONG_BYTES) -> list[Traffic]:
     """Fig. 3: two flows S1 to D1, one S2 to D2 and one S3 to D3; at k = 16 one more from the pod of S1 and S2.
 
     S1's flows share its link and take twice as long, so the others are sent twice as often. D1 and D2 differ in the
@@ -81,8 +81,8 @@ def long_flows(tree: Tree, rounds: int, seed: int, size_bytes: int = LONG_BYTES)
         single.append((tree.host(source, 0, 0), to[2]))
     starts = iter(np.random.default_rng(seed).uniform(QUIET_US, 2 * QUIET_US, len(shared) + len(single)))
 
-    def entry(pairs: Iterable[tuple[int, int]], times: int) -> Spec:
-        listed = [
+    def entry(pairs: Iterable[tuple[int, int]], times: int) -> Traffic:
+        listed: list[ListedFlow] = [
             {"src": src, "dst": dst, "size_bytes": size_bytes, "start_ns": round(1e3 * float(next(starts)))}
             for src, dst in pairs
         ]

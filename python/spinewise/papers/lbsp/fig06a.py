@@ -20,7 +20,7 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec, Traffic
 
 TREE = SMALL
 SIZE_BYTES = 32 * 1024
@@ -51,7 +51,7 @@ def spec(condition: float, reading: str, transport: str, rounds: int) -> Spec:
     """The spec without a scheme: a random permutation of all hosts each period, or as many flows of random pairs."""
     made = fabric.spec("T1-A", TREE.topology(TREE.overrides(condition)), transport)
     hosts = TREE.k**3 // 4
-    entry: Spec = {"size_bytes": SIZE_BYTES, "start_us": QUIET_US, "period_us": PERIOD_US[reading]}
+    entry: Traffic = {"size_bytes": SIZE_BYTES, "start_us": QUIET_US, "period_us": PERIOD_US[reading]}
     if reading == APART:
         entry |= {"kind": "rpc", "fan_in": 1, "arrivals": "poisson", "requests": rounds * hosts}
         entry["period_us"] /= hosts

@@ -24,7 +24,7 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 TREE = SMALL
 TRANSPORTS = tuple(fabric.TRANSPORTS)

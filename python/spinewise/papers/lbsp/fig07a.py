@@ -20,7 +20,7 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 TREE = LARGE
 TRANSPORTS = tuple(fabric.TRANSPORTS)

@@ -20,7 +20,7 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 TREES = {"8-ary": SMALL, "16-ary": LARGE}
 TRANSPORTS = tuple(fabric.TRANSPORTS)

@@ -23,7 +23,7 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Override, Spec
 from spinewise.specs.variants import Variant, parse
 
 TREES = {"8-ary": SMALL, "16-ary": LARGE}
@@ -53,7 +53,9 @@ def schemes(size: str) -> list[Variant]:
 def spec(size: str, dead: float, transport: str) -> Spec:
     """The spec without a scheme: one random permutation."""
     tree = TREES[size]
-    wrong = [{"leaf": tree.leaf, "aggregation": tree.aggregation - n, "up": False} for n in range(int(dead))]
+    wrong: list[Override] = [
+        {"leaf": tree.leaf, "aggregation": tree.aggregation - n, "up": False} for n in range(int(dead))
+    ]
     made = fabric.spec(f"groups {size}", tree.topology(wrong), transport)
     made["traffic"] = [{"kind": "permutation", "size_bytes": FLOW_BYTES, "start_us": QUIET_US}]
     return made

@@ -21,7 +21,7 @@ from spinewise.reproduction.experiment import (
     Status,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Override, Spec, Step
 
 STREAM_BYTES, PACKET_BYTES = 1_000_000, 1500
 # Of a pair's packets.
@@ -29,7 +29,7 @@ OWN_BYTES = fabric.HEADER_BYTES + 1
 # §3.2: from host 0 to the hosts of T28; §3.1 and Fig. 3: S2 to D2; §3.3.2 and Fig. 5: from host 15 to A31's pod and a
 # leaf beside it.
 GROUPS, AROUND_A11, AROUND_C15 = "four path groups", "A11-T11 down", "A31-C15 down"
-STREAMS: Mapping[str, tuple[int, Collection[int], Spec | None]] = {
+STREAMS: Mapping[str, tuple[int, Collection[int], Override | None]] = {
     GROUPS: (0, range(112, 116), None),
     AROUND_A11: (44, (21,), {"leaf": 11, "aggregation": 11, "up": False}),
     AROUND_C15: (15, range(108, 128), {"aggregation": 31, "core": 15, "up": False}),
@@ -51,7 +51,7 @@ def spec(variant: str, x: float) -> Spec:
         return made
     src, _, wrong = STREAMS[variant]
     made = fabric.spec(variant, SMALL.topology([wrong] if wrong else []), RENO)
-    schedule = [{"at_us": QUIET_US, "rate_gbps": 0.1}]
+    schedule: list[Step] = [{"at_us": QUIET_US, "rate_gbps": 0.1}]
     made["traffic"] = [
         {
             "kind": "udp",

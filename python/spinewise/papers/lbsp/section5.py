@@ -25,7 +25,7 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import ListedFlow, Spec
 from spinewise.specs.variants import parse
 
 TREE = SMALL
@@ -51,12 +51,13 @@ CASES = {f"{transport}, {who}": (transport, who) for who in RECEIVERS for transp
 FIRST = next(iter(CASES))
 
 
-def arrivals(who: str, load: float, duration_us: float, seed: int) -> list[Spec]:
+def arrivals(who: str, load: float, duration_us: float, seed: int) -> list[ListedFlow]:
     """Flows from random hosts to random receivers in other racks, Poisson; load of the receivers' links."""
     rng = np.random.default_rng(seed)
     hosts, step = TREE.k**3 // 4, RECEIVERS[who]
     mean_us = FLOW_BYTES * 8 / 1e3 / (load * hosts / step)
-    listed, now = [], float(QUIET_US)
+    listed: list[ListedFlow] = []
+    now = float(QUIET_US)
     while (now := now + float(rng.exponential(mean_us))) < QUIET_US + duration_us:
         dst = step * int(rng.integers(hosts // step))
         src = (dst // TREE.half * TREE.half + TREE.half + int(rng.integers(hosts - TREE.half))) % hosts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Override, Topology
 
 LINK_DELAY_NS = 50_000
 # Messages of failures, there from the start, have come by then.
@@ -39,26 +39,29 @@ class Tree:
         """The aggregation switch of the failure: A11 at k = 8."""
         return self.leaf // self.half * self.half + self.half - 1
 
-    def overrides(self, condition: float) -> list[Spec]:
+    def overrides(self, condition: float) -> list[Override]:
         """What is wrong with the tree."""
-        link = {"leaf": self.leaf, "aggregation": self.aggregation}
-        wrong: Mapping[float, list[Spec]] = {
+        link: Override = {"leaf": self.leaf, "aggregation": self.aggregation}
+        wrong: Mapping[float, list[Override]] = {
             WHOLE: [],
-            LINK: [link | {"up": False}],
+            LINK: [{**link, "up": False}],
             SWITCH: [{"aggregation": self.aggregation, "up": False}],
-            DEGRADED: [link | {"rate_gbps": DEGRADED_GBPS}],
+            DEGRADED: [{**link, "rate_gbps": DEGRADED_GBPS}],
         }
         return wrong[condition]
 
-    def topology(self, override: Sequence[Mapping[str, object]] = (), core_gbps: float = 1.0) -> Spec:
+    def topology(self, override: Sequence[Override] = (), core_gbps: float = 1.0) -> Topology:
         """§4: every link 1 Gbps and 50 µs; links of cores may be slower."""
         return {
             "kind": "fat_tree",
             "k": self.k,
-            **dict.fromkeys(("host_rate_gbps", "fabric_rate_gbps"), 1),
+            "host_rate_gbps": 1,
+            "fabric_rate_gbps": 1,
             "core_rate_gbps": core_gbps,
-            **dict.fromkeys(("host_delay_ns", "fabric_delay_ns", "core_delay_ns"), LINK_DELAY_NS),
-            "override": [dict(one) for one in override],
+            "host_delay_ns": LINK_DELAY_NS,
+            "fabric_delay_ns": LINK_DELAY_NS,
+            "core_delay_ns": LINK_DELAY_NS,
+            "override": [one.copy() for one in override],
         }
 
     def host(self, pod: int, leaf: int, number: int) -> int:

@@ -11,7 +11,7 @@ from spinewise.papers.meet.fabric import HERMES_CODE, RACK, TO_COMPLETION
 from spinewise.papers.meet.measure import figures
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Verdict
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import parse_list
 
 REST = ("CLOVE", "LetFlow", "DRILL")

@@ -7,9 +7,10 @@ the links between leaves and spines at 1 Gbps. DCTCP on NewReno, as the public n
 from __future__ import annotations
 
 import random
+from copy import deepcopy
 
 from spinewise.reproduction.experiment import Assumption
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 LEAVES = SPINES = 8
 HOSTS_PER_LEAF = 16
@@ -34,7 +35,7 @@ LATEST_US = 100_000_000
 MOST_FLOWS = 20_000_000
 # The preset's hosts are those of the Hermes code: data waits in the NIC behind that of other flows, two segments leave
 # per acknowledgement, and connections close by packets. Only the form hermes-code keeps that.
-HOSTS: dict[str, dict[str, object]] = {
+HOSTS: Spec = {
     "switch": {"nics": "pull", "device_queue_packets": 0},
     "transport": {"max_burst_segments": 0, "fin": False},
 }
@@ -93,7 +94,7 @@ def spec(topology: str, cdf: str, load: float, duration_us: float, seed: int, *,
     if form in {HERMES_CODE, UNSTOPPED}:
         made["traffic"][0]["duration_us"] = min(duration_us, HERMES_ARRIVALS_US)
     else:
-        made |= {table: dict(keys) for table, keys in HOSTS.items()}
+        made |= deepcopy(HOSTS)
     if form == HERMES_CODE:
         made["run"]["until_us"] = HERMES_STOP_US
     if form == RACK:

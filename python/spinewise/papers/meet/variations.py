@@ -15,7 +15,7 @@ from spinewise.papers.meet.measure import figures
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
 from spinewise.reproduction.shapes import Variation
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import parse_list
 
 SMALL, LARGE, MEAN, P99 = evaluation.WORDS

@@ -7,7 +7,6 @@ round-trip time of 100 µs, congested ones 300 or 600 µs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -25,7 +24,7 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import ListedFlow, Spec, Transport
 
 TRANSPORTS = transports.TRANSPORTS | transports.BOUND
 
@@ -50,11 +49,11 @@ def curve(bad: int, rtt_us: int) -> str:
 SLOW = tuple(curve(bad, rtt) for rtt in BAD_RTTS_US for bad in BAD_COUNTS)
 
 
-def spec(bad: int, bad_rtt_us: int, gran: int, transport: Mapping[str, object]) -> Spec:
+def spec(bad: int, bad_rtt_us: int, gran: int, transport: Transport) -> Spec:
     """So many slow paths, those of the spines with the lowest numbers, and cells of `gran` packets."""
     slow = shapes.override_of_path(1000 * bad_rtt_us, LINK_DELAY_NS)
     size = FLOW_PACKETS * transports.PACKET_BYTES
-    flows = [{"src": k, "dst": FLOWS + k, "size_bytes": size} for k in range(FLOWS)]
+    flows: list[ListedFlow] = [{"src": k, "dst": FLOWS + k, "size_bytes": size} for k in range(FLOWS)]
     return {
         "name": f"PDLB Figs. 3 and 4, {curve(bad, bad_rtt_us)}",
         "preset": "datacenter",

@@ -29,7 +29,7 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 # The largest size is a whole flow: no cell ends before the flow does.
 SIZES = (1, 2, 4, 8, 16, 44, 137)

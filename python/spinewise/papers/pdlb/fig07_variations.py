@@ -14,7 +14,7 @@ from spinewise.papers.pdlb.measure.fig07 import measure
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Status, Verdict
 from spinewise.reproduction.shapes import Variation
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import parse_list
 
 HOT_PATHS = (1, 4)

@@ -7,7 +7,6 @@ Set-up T0-C: the fabric of Fig. 7 at 10 Gbps, good paths with a round-trip time 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 
 from spinewise.papers.pdlb import transports
 from spinewise.papers.pdlb.measure.fig08 import measure
@@ -23,7 +22,7 @@ from spinewise.reproduction.experiment import (
     Status,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec, Transport
 from spinewise.specs.variants import parse_list
 
 # The last is not in the paper: PDLB's limit of 44 packets and its random draw, without anything adaptive.
@@ -37,7 +36,7 @@ LINK_DELAY_NS = GOOD_RTT_NS // 8
 TRANSPORTS = transports.TRANSPORTS | transports.BOUND
 
 
-def spec(ratio: float, seed: int, transport: Mapping[str, object]) -> Spec:
+def spec(ratio: float, seed: int, transport: Transport) -> Spec:
     """The spec at this ratio of round-trip times; the seed draws the bad paths."""
     bad_link = shapes.override_of_path(round(GOOD_RTT_NS * ratio), LINK_DELAY_NS)
     bad = sorted(random.Random(seed).sample(range(PATHS), BAD_PATHS))

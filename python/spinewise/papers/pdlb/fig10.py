@@ -27,7 +27,7 @@ from spinewise.reproduction.experiment import (
     Status,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import ListedFlow, Override, Spec, Step, Traffic
 from spinewise.specs.variants import Variant, parse_list
 
 SCHEMES = (
@@ -47,10 +47,10 @@ def udp_leaf(path: int) -> int:
     return 2 + path
 
 
-def udp(path: int, hot: int) -> Spec:
+def udp(path: int, hot: int) -> Traffic:
     """The UDP flow on a path."""
     start, end = (int(ms * 1e3) for ms in WINDOW_MS)
-    surge = [{"at_us": start, "rate_gbps": 0.8}, {"at_us": end, "rate_gbps": 0.5}]
+    surge: list[Step] = [{"at_us": start, "rate_gbps": 0.8}, {"at_us": end, "rate_gbps": 0.5}]
     return {
         "kind": "udp",
         "src": udp_leaf(path) * HOSTS_PER_LEAF,
@@ -62,13 +62,13 @@ def udp(path: int, hot: int) -> Spec:
 def spec(rate_gbps: int, seed: int) -> Spec:
     """The spec at this link rate; the seed draws the hot path."""
     hot = random.Random(seed).randrange(PATHS)
-    cut = [
+    cut: list[Override] = [
         {"leaf": udp_leaf(path), "spine": other, "up": False}
         for path in range(PATHS)
         for other in range(PATHS)
         if other != path
     ]
-    flows = [{"src": k, "dst": HOSTS_PER_LEAF + k, "size_bytes": 30_000_000} for k in range(2)]
+    flows: list[ListedFlow] = [{"src": k, "dst": HOSTS_PER_LEAF + k, "size_bytes": 30_000_000} for k in range(2)]
     return {
         "name": f"PDLB Fig. 10, {rate_gbps} Gbps",
         "preset": "datacenter",

@@ -13,7 +13,7 @@ from spinewise.papers.pdlb.measure.fig10 import measure
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
 from spinewise.reproduction.shapes import Variation
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import parse_list
 
 FIXED_SCHEMES = fig10.SCHEMES.partition(",")[2]

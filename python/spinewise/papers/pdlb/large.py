@@ -7,7 +7,7 @@ spine drawn by the seed; Poisson arrivals between random hosts; DCTCP.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -25,7 +25,7 @@ from spinewise.reproduction.experiment import (
     Run,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec, Transport
 from spinewise.specs.variants import parse_list
 
 # QDAPS' paper is not at hand: beside our own reading of it stands that of its authors' programs.
@@ -52,7 +52,7 @@ DURATIONS: dict[str, dict[Effort, float]] = {
 }
 
 
-def spec(cdf: str, load: float, seed: int, duration_us: float, transport: Mapping[str, object]) -> Spec:
+def spec(cdf: str, load: float, seed: int, duration_us: float, transport: Transport) -> Spec:
     """The spec without a scheme: arrivals for a time, then until every flow is done."""
     slow = random.Random(seed).randrange(SPINES)
     return {

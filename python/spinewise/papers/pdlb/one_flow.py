@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import spinewise as sw
 from spinewise.papers.pdlb import fig07
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import parse
 
 INTERVAL_US = 100

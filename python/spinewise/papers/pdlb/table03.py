@@ -17,11 +17,11 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from spinewise import core
 from spinewise.docs import compared
 from spinewise.measures import units
+from spinewise.replies import Timed
 from spinewise.show.markdown import line
 
 # From here on what does not depend on n is small against what does.
@@ -44,19 +44,19 @@ def growth(times: dict[int, float]) -> float:
     return over / float(sum((x - mean_x) ** 2 for x, _ in points))
 
 
-def table(records: Sequence[dict[str, Any]]) -> str:
+def table(records: Sequence[Timed]) -> str:
     """The measured table, in Markdown."""
     claims = {str(entry["name"]): entry for entry in compared.schemes()}
     paths = sorted({int(record["paths"]) for record in records})
     heads = ["scheme", "what", "its claim", *(f"n = {n}" for n in paths), "grows as"]
     lines = [line(heads), line(["---"] * len(heads))]
     for scheme in dict.fromkeys(str(record["scheme"]) for record in records):
-        mine = {int(record["paths"]): record for record in records if record["scheme"] == scheme}
+        mine = {int(record["paths"]): dict[str, object](record) for record in records if record["scheme"] == scheme}
         for what, key, claim in PARTS:
-            times = {n: float(record[key]) for n, record in mine.items() if record[key] is not None}
+            times = {n: time for n, record in mine.items() if isinstance(time := record[key], float)}
             if times:
                 cells = [units.digits(times[n], 3) if n in times else units.NOTHING for n in paths]
-                said = compared.fact(claim)(claims.get(scheme, {}))
+                said = compared.fact(claim)(claims[scheme])
                 lines.append(line([f"`{scheme}`", what, said, *cells, f"n^{growth(times):.2f}"]))
     return "\n".join(lines)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from spinewise.shapes import Transport
+
 # By name, what the [transport] table has beside its kind: three duplicate ACKs mean a loss, or time does, by a sender
 # that learns how late packets can be (RFC 8985). The bound stands for no real sender: it never takes duplicate
 # acknowledgements for a loss, and bounds from above what any tolerance of reordering could give.
 THREE = "three duplicate ACKs"
 RACK = "RACK-TLP"
 TOLERANT = "reordering tolerated"
-TRANSPORTS: dict[str, dict[str, object]] = {THREE: {"dupack_threshold": 3}, RACK: {"recovery": "rack"}}
-BOUND: dict[str, dict[str, object]] = {TOLERANT: {"dupack_threshold": 0}}
+TRANSPORTS: dict[str, Transport] = {THREE: {"dupack_threshold": 3}, RACK: {"recovery": "rack"}}
+BOUND: dict[str, Transport] = {TOLERANT: {"dupack_threshold": 0}}
 
 # The authors' script counts queues in bytes, in packets of 1460: K = 65 of them, limits likewise. Counted in packets, a
 # probe of 64 bytes would take the room of a full packet.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from spinewise.papers.selb.measure.figures import SHORT_BELOW
 from spinewise.reproduction.experiment import Assumption
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 
 MODES = {"lossless": "go_back_n", "IRN": "irn"}
 SPINES = LEAVES = 8

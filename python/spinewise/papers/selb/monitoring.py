@@ -13,7 +13,7 @@ from spinewise.papers.selb.evaluation import HIGH, LONG
 from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Panel, Run, Verdict
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant, parse
 
 MODES = tuple(fabric.MODES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import spinewise as sw
 from spinewise.papers.selb import fabric
 from spinewise.runs.result import Result
-from spinewise.specs.spec import Spec
+from spinewise.shapes import ListedFlow, Spec
 from spinewise.specs.variants import parse
 
 SIZE = 1_000_000
@@ -21,7 +21,7 @@ SHOWN = 20_000
 def spec(scheme: str, mode: str) -> Spec:
     """The two flows under this scheme."""
     made = fabric.spec(32, mode, "ali_storage", 0.8, 100.0, name="SELB, two flows")
-    flows = [{"src": i, "dst": 32 + i, "size_bytes": SIZE, "start_ns": 100 * i} for i in (0, 1)]
+    flows: list[ListedFlow] = [{"src": i, "dst": 32 + i, "size_bytes": SIZE, "start_ns": 100 * i} for i in (0, 1)]
     made["traffic"] = [{"kind": "flows", "list": flows}]
     made["metrics"]["series_interval_us"] = 10
     return parse(scheme).apply(made)

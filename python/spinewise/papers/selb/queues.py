@@ -14,7 +14,7 @@ from spinewise.papers.selb import fabric
 from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Verdict
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import parse_list
 
 WORKLOADS = {"AliStorage": "ali_storage", "Hadoop": "hadoop"}

@@ -23,7 +23,7 @@ from spinewise.reproduction.experiment import (
     Status,
     Verdict,
 )
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import parse_list
 
 REFERENCE = "reference"

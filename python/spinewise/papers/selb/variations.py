@@ -9,7 +9,7 @@ from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Assumption, Claim, Effort, Experiment, Measured, Run, Verdict
 from spinewise.reproduction.shapes import Variation
-from spinewise.specs.spec import Spec
+from spinewise.shapes import Spec
 from spinewise.specs.variants import parse_list
 
 CLAIMED = {"lossless": 0.33, "IRN": 0.26}

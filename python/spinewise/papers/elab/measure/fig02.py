@@ -54,5 +54,5 @@ def drawn(run: Run, share: Timeline) -> Mapping[str, Timeline]:
         for figure, (begin, end) in DRAWN_S.items():
             inside = (share.time_s > begin) & (share.time_s <= end)
             if run.curve in SPLITS[figure]:
-                found[f"split_{figure}"] = Timeline(share.time_s[inside], ratio[inside])
+                found[f"split_{figure}"] = Timeline(share.time_s[inside], ratio[inside].astype(np.float64))
     return found

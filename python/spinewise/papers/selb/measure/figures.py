@@ -103,7 +103,7 @@ def reordering(result: Result) -> dict[str, float | Timeline]:
         "passed": float(len(values("out_of_order"))),
         "most_in_use": float(taken.max()) if taken.size else 0.0,
         "mean_in_use": float(at_least[1:].sum()),
-        "at_limit": float(at_least[min(limit, MOST_IN_USE)]),
+        "at_limit": float(at_least[min(int(limit), MOST_IN_USE)]),
         "at_least_in_use": Timeline(np.arange(1.0, SHOWN + 1.0), at_least[1 : SHOWN + 1]),
     }
 
