@@ -18,6 +18,7 @@ use crate::line::Line;
 use crate::net::Net;
 use crate::operations::News;
 use crate::packet::InHand;
+use crate::port::Port;
 use crate::samples::{Samples, State};
 use crate::spec::Warning;
 use crate::switch::Switch;
@@ -67,9 +68,9 @@ impl Sim<'_> {
         let from = self.net.topology.links[link as usize].from;
         if let Some(switch) = from.0.checked_sub(self.net.topology.hosts)
             && self.net.rules.marks_at_dequeue()
+            && let Port::Fifo(port) = &mut self.switches[switch as usize].ports[usize::from(from.1)]
         {
-            let port = &mut self.switches[switch as usize].ports[usize::from(from.1)];
-            port.settle(now, self.net.rules.of(port), &mut self.world.wires);
+            port.settle(now, self.net.rules.of(port.class()), &mut self.world.wires);
         }
         let mut hand = InHand::default();
         self.world.wires.pop(link, &mut hand);

@@ -21,7 +21,7 @@ use crate::link::Wires;
 use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, RETRANSMIT, SWITCH};
-use crate::port::{AllRules, Counters, Pausing, Port};
+use crate::port::{AllRules, Counters, Fifo, Pausing};
 use crate::series::Counted;
 use crate::shell::{Probes, Shell};
 use crate::timers::{Timers, What};
@@ -95,9 +95,7 @@ impl Host {
             nic: Nic {
                 line: net.line(link),
                 pulled_until: Time::ZERO,
-                queue: net
-                    .nics_queue
-                    .then(|| Box::new(Port::new(net.line(link), None).in_class(net.rules.class(spec.rate)))),
+                queue: net.nics_queue.then(|| Box::new(Fifo::new(net.line(link), net.rules.class(spec.rate)))),
                 pausing: Box::new([Pausing::default(); PRIORITIES]),
                 paused: false,
                 pauses: (0, 0),
@@ -134,7 +132,7 @@ impl Host {
     /// What its link has sent by `stop`; packets and bytes with those committed by then and not yet on the line.
     pub fn counters(&mut self, stop: Time, rules: &AllRules, wires: &mut Wires) -> Counters {
         if let Some(queue) = &mut self.nic.queue {
-            return queue.finish(stop, rules.of(queue), wires);
+            return queue.finish(stop, rules.of(queue.class()), wires);
         }
         let (packets, bytes) = self.nic.line.sent();
         let (busy, paused) = (self.nic.line.busy_by(stop), self.paused_by(stop));
@@ -149,7 +147,7 @@ impl Host {
     }
 
     /// The queue of a NIC that has one.
-    pub fn nic_queue(&self) -> Option<&Port> {
+    pub fn nic_queue(&self) -> Option<&Fifo> {
         self.nic.queue.as_deref()
     }
 
@@ -457,8 +455,8 @@ impl Host {
     /// What its NIC has counted, and the bytes that wait there, if it has a queue.
     fn seen(&mut self, w: &mut World<'_>) -> (Counted, Option<u64>) {
         if let Some(queue) = self.nic.queue.as_deref_mut() {
-            let counted = queue.counted(w.now, w.net.rules.of(queue), &mut w.wires);
-            return (counted, Some(queue.queue(w.now, true, w.net.rules.of(queue), &w.wires).0));
+            let counted = queue.counted(w.now, w.net.rules.of(queue.class()), &mut w.wires);
+            return (counted, Some(queue.queue(w.now, w.net.rules.of(queue.class()), &w.wires).0));
         }
         (Counted { busy: self.nic.line.busy_by(w.now), paused: self.paused_by(w.now).0, ..Counted::default() }, None)
     }

@@ -12,9 +12,9 @@ pub use balance::Imbalance;
 pub use queue::Lengths;
 
 use crate::host::Host;
+use crate::line::Line;
 use crate::link::Wires;
 use crate::net::Net;
-use crate::port::Port;
 use crate::switch::Switch;
 use spinewise_policy::{Span, Time};
 
@@ -144,7 +144,9 @@ impl Samples {
         let seen = &mut self.seen[first];
         match host.nic_queue() {
             Some(port) => {
-                look_at(port, seen, self.interval, at, of.net, of.wires);
+                let rests = port.rests_from(at - self.interval);
+                let queue = || port.queue(at - Span(1), of.net.rules.of(port.class()), of.wires).0;
+                look_at((port.line(), rests), queue, seen, at);
                 !port.rests_from(at)
             }
             None => {
@@ -159,7 +161,9 @@ impl Samples {
         let mut active = false;
         self.sent.clear();
         for (port, seen) in switch.ports.iter().zip(seen) {
-            self.sent.push(look_at(port, seen, self.interval, at, of.net, of.wires));
+            let rests = port.rests_from(at - self.interval);
+            let queue = || port.queue(at - Span(1), true, of.net.rules.of(port.class()), of.wires).0;
+            self.sent.push(look_at((port.line(), rests), queue, seen, at));
             active |= !port.rests_from(at);
         }
         self.balance.add(number, &self.sent);
@@ -167,18 +171,18 @@ impl Samples {
     }
 }
 
-/// Looks at a port at `at`. How long has it been sending in the interval before?
+/// Looks at a port at `at`, unless it has rested in the interval before. How long has it been sending in that?
 #[inline]
-fn look_at(port: &Port, seen: &mut Seen, interval: Span, at: Time, net: &Net, wires: &Wires) -> Span {
-    if port.rests_from(at - interval) {
+fn look_at((line, rests): (&Line, bool), queue: impl Fn() -> u64, seen: &mut Seen, at: Time) -> Span {
+    if rests {
         return Span::ZERO;
     }
     // As events of `at` will find it: what starts then has not.
-    let (waiting, _) = port.queue(at - Span(1), true, net.rules.of(port), wires);
+    let waiting = queue();
     if waiting > 0 {
         seen.lengths.add(waiting);
     }
-    note_sent(seen, port.line().busy_by(at))
+    note_sent(seen, line.busy_by(at))
 }
 
 /// Notes how long a link has spent sending. How much of that since the last sample?

@@ -15,7 +15,7 @@ use crate::faults::{Frail, Step};
 use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH, Tags};
-use crate::port::{Lanes, Port};
+use crate::port::{Fifo, Kept, Lane, Lanes, Port};
 use crate::series::Counted;
 use crate::shell::{Probes, Shell, take_asked};
 use crate::spec::sizing;
@@ -23,6 +23,7 @@ use crate::timers::{Timers, What};
 use crate::world::World;
 pub use buffer::SharedBuffer;
 use dice::{Dice, Mrg32k3a};
+use kept::{Admitted, goes_at_once};
 pub use looks::{Looks, Seen, State};
 use own_ports::OwnPorts;
 use scheme::discards;
@@ -56,8 +57,6 @@ pub struct Switch {
     down: BTreeSet<u16>,
     /// Its egress ports.
     pub ports: Vec<Port>,
-    /// Its ports keep their packets until transmission starts.
-    keeps: bool,
     /// The buffer its ports share, if they do.
     pub buffer: Option<Box<SharedBuffer>>,
     /// Of the lines that become free at this instant, those of ports below this have: in the order of their numbers,
@@ -99,9 +98,12 @@ impl Switch {
             .map(|port| {
                 let link = topology.out_number(node, port);
                 let spec = &topology.links[link as usize];
-                let lanes = keeps.then(|| Lanes::new(priorities, net.shared.is_some(), queues));
-                let port = Port::new(net.line(link), lanes).in_class(net.rules.class(spec.rate));
-                if ahead { port.with_control_ahead() } else { port }
+                let (line, class) = (net.line(link), net.rules.class(spec.rate));
+                if !keeps {
+                    return Port::Fifo(Fifo::new(line, class));
+                }
+                let port = Kept::new(line, Lanes::new(priorities, net.shared.is_some(), queues), class);
+                Port::Kept(if ahead { port.with_control_ahead() } else { port })
             })
             .collect::<Vec<_>>();
         let mut timers = Timers::default();
@@ -135,7 +137,6 @@ impl Switch {
             frail: net.frail(node),
             changes: steps.into_iter().map(|(_, step)| step).collect(),
             down: (0..topology.ports(node)).filter(|&port| !topology.out(node, port).up).collect(),
-            keeps,
             buffer,
             freed: if net.arrivals_first() { 0 } else { u16::MAX },
             dice: match net.shared {
@@ -369,35 +370,39 @@ impl Switch {
     /// Queues a packet at a port that leads to a switch, and lets the scheme look at it before.
     #[inline(always)]
     fn show_and_queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
-        if self.keeps {
-            let Some(admitted) = self.admit_kept(w, (in_port, out), None, &hand.packet) else {
-                drop_packet(w, &hand.packet);
-                return;
-            };
-            self.ask_at_egress(w, out, &mut hand.packet);
-            let asked = take_asked::<Switch>(w);
-            if discards(asked.as_ref()) {
-                self.give_up(w, out, &hand.packet, admitted);
-            } else {
-                self.keep(w, out, hand, admitted);
-            }
-            self.perform_later(w, asked);
+        let Some(admitted) = self.admit(w, (in_port, out), &hand.packet) else {
+            drop_packet(w, &hand.packet);
+            return;
+        };
+        self.ask_at_egress(w, out, &mut hand.packet);
+        let asked = take_asked::<Switch>(w);
+        if discards(asked.as_ref()) {
+            self.give_up(w, out, &hand.packet, admitted);
         } else {
-            let port = &mut self.ports[usize::from(out)];
-            let Some(found) = port.admit(w.now, u32::from(hand.packet.wire), w.net.rules.of(port), &mut w.wires) else {
-                drop_packet(w, &hand.packet);
-                return;
-            };
-            self.ask_at_egress(w, out, &mut hand.packet);
-            let asked = take_asked::<Switch>(w);
-            let port = &mut self.ports[usize::from(out)];
-            if discards(asked.as_ref()) {
-                port.refuse(u32::from(hand.packet.wire));
-                drop_packet(w, &hand.packet);
-            } else {
-                port.enqueue(w.now, hand, found, w.net.rules.of(port), &mut w.wires);
+            self.enqueue(w, out, hand, admitted);
+        }
+        self.perform_later(w, asked);
+    }
+
+    /// Is there room for a packet?
+    #[inline(always)]
+    fn admit(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), packet: &Packet) -> Option<Admitted> {
+        match &mut self.ports[usize::from(out)] {
+            Port::Fifo(port) => {
+                let rules = w.net.rules.of(port.class());
+                let found = port.admit(w.now, u32::from(packet.wire), rules, &mut w.wires)?;
+                Some(Admitted { lane: Lane::Data(0), in_port, found })
             }
-            self.perform_later(w, asked);
+            Port::Kept(_) => self.admit_kept(w, (in_port, out), None, packet),
+        }
+    }
+
+    /// Queues an admitted packet.
+    #[inline(always)]
+    fn enqueue(&mut self, w: &mut World<'_>, out: u16, hand: &mut InHand, admitted: Admitted) {
+        match &mut self.ports[usize::from(out)] {
+            Port::Fifo(port) => port.enqueue(w.now, hand, admitted.found, w.net.rules.of(port.class()), &mut w.wires),
+            Port::Kept(_) => self.keep(w, out, hand, admitted),
         }
     }
 
@@ -413,15 +418,19 @@ impl Switch {
     /// Queues a packet, or drops it.
     #[inline(always)]
     fn queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
-        if self.keeps {
-            self.queue_kept(w, in_port, out, hand);
-            return;
-        }
-        let port = &mut self.ports[usize::from(out)];
-        let rules = w.net.rules.of(port);
-        match port.admit(w.now, u32::from(hand.packet.wire), rules, &mut w.wires) {
-            Some(found) => port.enqueue(w.now, hand, found, rules, &mut w.wires),
-            None => drop_packet(w, &hand.packet),
+        match &mut self.ports[usize::from(out)] {
+            Port::Fifo(port) => {
+                let rules = w.net.rules.of(port.class());
+                match port.admit(w.now, u32::from(hand.packet.wire), rules, &mut w.wires) {
+                    Some(found) => port.enqueue(w.now, hand, found, rules, &mut w.wires),
+                    None => drop_packet(w, &hand.packet),
+                }
+            }
+            Port::Kept(port) => {
+                if !goes_at_once(w, port, self.buffer.as_deref_mut(), in_port, hand) {
+                    self.queue_up(w, (in_port, out), hand);
+                }
+            }
         }
     }
 
@@ -500,8 +509,8 @@ impl Switch {
         let Some(interval) = w.net.series_interval else { return };
         for (port, before) in self.ports.iter_mut().zip(&mut self.before) {
             if w.net.series_links.has(&w.net.topology, port.line().link) {
-                let counted = port.counted(w.now, w.net.rules.of(port), &mut w.wires);
-                let queue = port.queue(w.now, true, w.net.rules.of(port), &w.wires).0;
+                let counted = port.counted(w.now, w.net.rules.of(port.class()), &mut w.wires);
+                let queue = port.queue(w.now, true, w.net.rules.of(port.class()), &w.wires).0;
                 log::write_link(&mut w.log, (w.net, w.now, interval), port.line().link, before, (counted, Some(queue)));
             }
         }

@@ -9,6 +9,7 @@ use super::{Grid, NODES_PER_EVENT, Sim, WATCH_EVERY};
 use crate::link::Wires;
 use crate::net::Net;
 use crate::packet::InHand;
+use crate::port::Port;
 use crate::warden::{Interrupted, Watch};
 use spinewise_policy::{Span, Time};
 
@@ -146,8 +147,10 @@ fn work_switch(sim: &mut Sim<'_>, node: u32, (start, end): (Time, Time), room: &
         // Marks of packets that start before the window's end become final: after it, their receivers may read them.
         // When the next one starts the switch is visited, even if nothing happens there.
         for port in &mut switch.ports {
-            port.settle(end - Span(1), net.rules.of(port), &mut world.wires);
-            due = due.min(port.next_start());
+            if let Port::Fifo(port) = port {
+                port.settle(end - Span(1), net.rules.of(port.class()), &mut world.wires);
+                due = due.min(port.next_start());
+            }
         }
     }
     due = due.min(world.wires.refresh_heads(first..last, end));

@@ -3,7 +3,7 @@
 use super::{Host, PRIORITIES};
 use crate::line::Line;
 use crate::packet::{BODY, InHand, Packet};
-use crate::port::{Pausing, Port};
+use crate::port::{Fifo, Pausing};
 use crate::shell::Shell;
 use crate::world::World;
 use spinewise_policy::{Kind, Time};
@@ -15,7 +15,7 @@ pub(super) struct Nic {
     /// End of the last data packet pulled: then the next one is.
     pub(super) pulled_until: Time,
     /// Instead of the line, where a NIC queues what it is given.
-    pub(super) queue: Option<Box<Port>>,
+    pub(super) queue: Option<Box<Fifo>>,
     /// No data of a paused priority is pulled.
     pub(super) pausing: Box<[Pausing; PRIORITIES]>,
     /// Any of these lies in the future, as far as is known.
@@ -79,7 +79,7 @@ impl Host {
         if matches!(packet.kind, Kind::Data | Kind::Probe) {
             packet.stamp = w.now;
         }
-        let rules = w.net.rules.of(queue);
+        let rules = w.net.rules.of(queue.class());
         match queue.admit(w.now, u32::from(packet.wire), rules, &mut w.wires) {
             Some(found) => queue.enqueue(w.now, hand, found, rules, &mut w.wires),
             None => {

@@ -25,7 +25,7 @@ pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     }
     for switch in &mut sim.switches {
         for port in &mut switch.ports {
-            let counters = port.finish(stop, sim.net.rules.of(port), &mut sim.world.wires);
+            let counters = port.finish(stop, sim.net.rules.of(port.class()), &mut sim.world.wires);
             links.push(LinkAccount { number: port.line().link, counters, lost: 0 });
         }
     }

@@ -5,12 +5,12 @@
 //! is needed. Data that waits finds the line busy for longer. Only a pause frame jumps it, which happens seldom: then the
 //! control packets that have not started move back by the time the frame takes.
 
-use super::Port;
+use super::Kept;
 use crate::link::Wires;
 use crate::packet::{InHand, Packet};
 use spinewise_policy::{Kind, Span, Time};
 
-impl Port {
+impl Kept {
     /// Makes a port with a control queue commit what joins it, if it can: its rate must not change, the time of a packet
     /// must be its own, and one must not arrive as it is sent.
     pub fn with_control_ahead(mut self) -> Self {
@@ -88,8 +88,8 @@ mod tests {
     const RATE: u64 = 8_000_000_000; // a byte a nanosecond
     const DELAY: Span = Span::from_ns(1000);
 
-    fn port(clock: Clock) -> (Port, Wires) {
-        let port = Port::new(Line::new(clock, (RATE, DELAY), 0, None), Some(Lanes::new(1, true, 0)));
+    fn port(clock: Clock) -> (Kept, Wires) {
+        let port = Kept::new(Line::new(clock, (RATE, DELAY), 0, None), Lanes::new(1, true, 0), 0);
         (port.with_control_ahead(), Wires::new(vec![0], 1))
     }
 
@@ -143,7 +143,7 @@ mod tests {
         ] {
             assert_eq!(port.queue(at(ns), freed, &rules, &wires), queue, "{ns} ns");
         }
-        let counters = port.finish(at(1060), &rules, &mut wires);
+        let counters = port.finish(at(1060), &wires);
         assert_eq!((counters.packets, counters.bytes, counters.busy), (2, 1060, Span::from_ns(1060)));
     }
 
@@ -162,8 +162,7 @@ mod tests {
 
     #[test]
     fn a_line_whose_packets_carry_a_remainder_keeps_its_control() {
-        let lanes = || Some(Lanes::new(1, true, 0));
-        let on = |rate, delay| Port::new(Line::new(Clock::Exact, (rate, delay), 0, None), lanes());
+        let on = |rate, delay| Kept::new(Line::new(Clock::Exact, (rate, delay), 0, None), Lanes::new(1, true, 0), 0);
         let uneven = on(3_000_000_000, DELAY).with_control_ahead();
         assert!(!uneven.commits_control() && !port(Clock::Ns3).0.commits_control());
         let at_once = on(RATE, Span::ZERO).with_control_ahead();

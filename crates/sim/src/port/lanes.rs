@@ -5,9 +5,10 @@
 //! its data queue at once: behind everything that waits there, before everything that comes later.
 
 use super::Pausing;
-use crate::packet::{BODY, Body, InHand, Packet};
-use crate::ring::Ring;
-use spinewise_policy::{FlowKey, Queue, Time};
+use super::held::{Drained, Held, Released};
+use super::store::Store;
+use crate::packet::{Body, InHand, Packet};
+use spinewise_policy::{Queue, Time};
 use std::collections::VecDeque;
 
 /// Which queue of a port, held ones apart.
@@ -21,55 +22,10 @@ pub enum Lane {
     Data(u8),
 }
 
-/// One queue: first in, first out.
-#[derive(Debug, Default)]
-struct Fifo {
-    packets: Ring<Packet>,
-    bodies: VecDeque<Body>,
-    bytes: u64,
-}
-
-impl Fifo {
-    #[inline(always)]
-    fn push(&mut self, hand: &mut InHand, in_port: u16) {
-        self.bytes += u64::from(hand.packet.wire);
-        let slot = self.packets.push();
-        // Into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
-        *slot = hand.packet;
-        slot.at = Time(u64::from(in_port));
-        if hand.packet.is(BODY) {
-            self.bodies.push_back(hand.body.take().unwrap_or_default());
-        }
-    }
-
-    /// Moves the first packet, which must be there, into `slot`. Returns its body, if it has one.
-    #[inline(always)]
-    fn pop_into(&mut self, slot: &mut Packet) -> Option<Body> {
-        *slot = *self.packets.get(0);
-        self.bytes -= u64::from(slot.wire);
-        self.packets.pop();
-        match self.packets.front() {
-            // Looked at ahead: it is in the cache when its turn comes.
-            Some(next) => _ = std::hint::black_box(next.wire),
-            // Begins anew: those slots are in the cache.
-            None => self.packets.clear(),
-        }
-        if slot.is(BODY) { self.bodies.pop_front() } else { None }
-    }
-
-    /// Moves all packets to the end of another queue.
-    fn move_to(&mut self, other: &mut Fifo) {
-        other.bytes += std::mem::take(&mut self.bytes);
-        self.packets.iter().for_each(|packet| *other.packets.push() = *packet);
-        self.packets.clear();
-        other.bodies.append(&mut self.bodies);
-    }
-}
-
 /// A data queue, and which released queues end where in it.
 #[derive(Debug, Default)]
 struct Data {
-    fifo: Fifo,
+    store: Store,
     /// Packets that have left it.
     served: u64,
     /// (value of `served` when it has drained, held queue), in order.
@@ -77,40 +33,17 @@ struct Data {
     pausing: Pausing,
 }
 
-/// A held queue.
-#[derive(Debug, Default)]
-struct Held {
-    fifo: Fifo,
-    /// Taken, from the first verdict that named it until it has drained, and the flow it is pinned for.
-    taken: bool,
-    released: bool,
-    owner: Option<FlowKey>,
-}
-
-impl Held {
-    fn free(&mut self) -> Option<FlowKey> {
-        self.taken = false;
-        self.released = false;
-        self.owner.take()
-    }
-}
-
-/// A held queue that is free again, and the flow it was pinned for.
-pub type Drained = (Queue, Option<FlowKey>);
-
 /// The queues of one port.
 #[derive(Debug)]
 pub struct Lanes {
     pauses: VecDeque<Packet>,
-    control: Option<Fifo>,
+    control: Option<Store>,
     data: Vec<Data>,
-    held: Vec<Held>,
+    pub(super) held: Held,
     /// Whose turn it is among the data queues.
     turn: usize,
     /// When the planned transmit-done event is due, [`Time::NEVER`] if none is.
     pub armed: Time,
-    /// Bytes and packets in held queues.
-    held_in_all: (u64, u32),
     /// For how long data queues have been paused, all together, in ps; and how often.
     paused: (u64, u64),
 }
@@ -120,12 +53,11 @@ impl Lanes {
     pub fn new(data: usize, separate: bool, held: u16) -> Lanes {
         Lanes {
             pauses: VecDeque::new(),
-            control: separate.then(Fifo::default),
+            control: separate.then(Store::default),
             data: (0..data.max(1)).map(|_| Data::default()).collect(),
-            held: (0..held).map(|_| Held::default()).collect(),
+            held: Held::new(held),
             turn: 0,
             armed: Time::NEVER,
-            held_in_all: (0, 0),
             paused: (0, 0),
         }
     }
@@ -144,33 +76,33 @@ impl Lanes {
     #[inline]
     pub fn bytes(&self, lane: Lane) -> u64 {
         match lane {
-            Lane::Pause | Lane::Control => self.control.as_ref().map_or(0, |fifo| fifo.bytes),
-            Lane::Data(n) => self.data[usize::from(n)].fifo.bytes,
+            Lane::Pause | Lane::Control => self.control.as_ref().map_or(0, |store| store.bytes),
+            Lane::Data(n) => self.data[usize::from(n)].store.bytes,
         }
     }
 
     /// Bytes of the first `packets` that wait in the first data queue: where control is not separate, all are there.
     pub fn bytes_of_first(&self, packets: usize) -> u64 {
-        self.data[0].fifo.packets.iter().take(packets).map(|packet| u64::from(packet.wire)).sum()
+        self.data[0].store.packets.iter().take(packets).map(|packet| u64::from(packet.wire)).sum()
     }
 
     /// Bytes and packets in held queues together.
     pub fn held_in_all(&self) -> (u64, u32) {
-        self.held_in_all
+        self.held.in_all()
     }
 
     /// Bytes in held queue `q`.
     pub fn bytes_held(&self, q: Queue) -> u64 {
-        self.held[usize::from(q.0)].fifo.bytes
+        self.held.bytes(q)
     }
 
     /// Queues a packet that came by `in_port`.
     #[inline(always)]
     pub fn push(&mut self, lane: Lane, hand: &mut InHand, in_port: u16) {
         match (lane, &mut self.control) {
-            (Lane::Data(n), _) => self.data[usize::from(n)].fifo.push(hand, in_port),
+            (Lane::Data(n), _) => self.data[usize::from(n)].store.push(hand, in_port),
             (_, Some(control)) => control.push(hand, in_port),
-            (_, None) => self.data[0].fifo.push(hand, in_port),
+            (_, None) => self.data[0].store.push(hand, in_port),
         }
     }
 
@@ -187,8 +119,8 @@ impl Lanes {
 
     /// Bytes of each data queue and of each held queue.
     pub fn queues(&self) -> impl Iterator<Item = u64> {
-        let data = self.data.iter().map(|data| data.fifo.bytes);
-        data.chain(self.held.iter().map(|held| held.fifo.bytes))
+        let data = self.data.iter().map(|data| data.store.bytes);
+        data.chain(self.held.queues())
     }
 
     /// What starts next at `now`: pause frames first, then control, then the data queues in turn, except paused ones.
@@ -203,10 +135,10 @@ impl Lanes {
         let mut turn = self.turn;
         for _ in 0..self.data.len() {
             let data = &self.data[turn];
-            if let Some(packet) = data.fifo.packets.front()
+            if let Some(packet) = data.store.packets.front()
                 && !data.pausing.is_on(now)
             {
-                return Some(Next::new(Lane::Data(turn as u8), packet, data.fifo.bytes));
+                return Some(Next::new(Lane::Data(turn as u8), packet, data.store.bytes));
             }
             turn = self.after(turn);
         }
@@ -232,7 +164,7 @@ impl Lanes {
                 self.turn = self.after(usize::from(n));
                 let data = &mut self.data[usize::from(n)];
                 data.served += 1;
-                data.fifo.pop_into(slot)
+                data.store.pop_into(slot)
             }
         }
     }
@@ -250,7 +182,7 @@ impl Lanes {
             return now;
         }
         let start =
-            |data: &Data| if data.fifo.packets.is_empty() { Time::NEVER } else { data.pausing.until().max(now) };
+            |data: &Data| if data.store.packets.is_empty() { Time::NEVER } else { data.pausing.until().max(now) };
         match &self.data[..] {
             [only] => start(only),
             all => all.iter().map(start).min().unwrap_or(Time::NEVER),
@@ -273,7 +205,7 @@ impl Lanes {
             return None;
         }
         data.drains.pop_front();
-        Some((Queue(q), self.held[usize::from(q)].free()))
+        Some(self.held.drained(Queue(q)))
     }
 
     /// Pauses a data queue until `until`, or lets it go if that is not in the future.
@@ -301,69 +233,30 @@ impl Lanes {
     /// Packets that wait for this data queue to be served: its own, and those in held queues that will join it.
     pub fn waiting(&self, priority: u8) -> impl Iterator<Item = &Packet> {
         let last = self.data.len() as u8 - 1;
-        let held = self.held.iter().flat_map(|held| held.fifo.packets.iter());
-        let joining = held.filter(move |packet| packet.priority().min(last) == priority);
-        self.data[usize::from(priority)].fifo.packets.iter().chain(joining)
-    }
-
-    /// Takes held queue `q` for `owner` if it is free: it stays taken, even if the packet in hand is then dropped,
-    /// until it has been released and drained. Was it free?
-    pub fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
-        let held = self.held.get_mut(usize::from(q.0)).expect("held queues are declared in the layout");
-        if held.taken {
-            return false;
-        }
-        held.taken = true;
-        held.owner = owner;
-        true
-    }
-
-    /// Parks a packet that came by `in_port` in held queue `q`, which is taken.
-    pub fn hold(&mut self, q: Queue, hand: &mut InHand, in_port: u16) {
-        self.held_in_all.0 += u64::from(hand.packet.wire);
-        self.held_in_all.1 += 1;
-        self.held[usize::from(q.0)].fifo.push(hand, in_port);
+        let joining = self.held.packets().filter(move |packet| packet.priority().min(last) == priority);
+        self.data[usize::from(priority)].store.packets.iter().chain(joining)
     }
 
     /// Lets held queue `q` go: its packets join their data queue. Returns what drained at once, as it was empty, or the
     /// data queue with its bytes before and the bytes and packets that have joined it.
     pub fn release(&mut self, q: Queue) -> Released {
-        let Some(held) = self.held.get_mut(usize::from(q.0)) else { return Released::Nothing };
-        if held.released || !held.taken {
-            return Released::Nothing;
-        }
-        let Some(first) = held.fifo.packets.front() else { return Released::Drained((q, held.free())) };
+        let first = match self.held.first(q) {
+            Ok(first) => first,
+            Err(released) => return released,
+        };
         let n = first.priority().min(self.data.len() as u8 - 1);
         let data = &mut self.data[usize::from(n)];
-        let (before, joined) = (data.fifo.bytes, held.fifo.bytes);
-        let packets = held.fifo.packets.len() as u32;
-        held.fifo.move_to(&mut data.fifo);
-        held.released = true;
-        data.drains.push_back((data.served + data.fifo.packets.len() as u64, q.0));
-        self.held_in_all.0 -= joined;
-        self.held_in_all.1 -= packets;
+        let before = data.store.bytes;
+        let (joined, packets) = self.held.join(q, &mut data.store);
+        data.drains.push_back((data.served + data.store.packets.len() as u64, q.0));
         Released::Joined { before, joined, packets }
-    }
-
-    /// Takes the first packet of held queue `q` out of the port; when there is none, frees the queue.
-    #[cold]
-    pub fn unhold(&mut self, q: Queue) -> Result<InHand, Drained> {
-        let held = &mut self.held[usize::from(q.0)];
-        let mut hand = InHand::default();
-        if held.fifo.packets.is_empty() {
-            return Err((q, held.free()));
-        }
-        hand.body = held.fifo.pop_into(&mut hand.packet);
-        self.held_in_all.0 -= u64::from(hand.packet.wire);
-        self.held_in_all.1 -= 1;
-        Ok(hand)
     }
 
     /// Takes a packet that waits, whether held or paused, as it is lost. A held queue stays taken until it is released.
     pub fn lose(&mut self) -> Option<Lost> {
         let mut packet = Packet::default();
         let control = self.control.as_ref().is_some_and(|control| !control.packets.is_empty());
-        let waits = |data: &Data| !data.fifo.packets.is_empty();
+        let waits = |data: &Data| !data.store.packets.is_empty();
         let lane = match self.data.iter().position(waits) {
             _ if !self.pauses.is_empty() => Lane::Pause,
             _ if control => Lane::Control,
@@ -375,36 +268,30 @@ impl Lanes {
     }
 
     fn lose_held(&mut self) -> Option<Lost> {
-        let held = self.held.iter_mut().find(|held| !held.fifo.packets.is_empty())?;
-        let mut packet = Packet::default();
-        held.fifo.pop_into(&mut packet);
-        let left = held.fifo.bytes;
-        self.held_in_all.0 -= u64::from(packet.wire);
-        self.held_in_all.1 -= 1;
+        let (packet, left) = self.held.lose()?;
         Some(Lost { packet, lane: self.lane_of(&packet), left, was_held: true })
     }
 
     /// How many held queues nobody has taken.
     pub fn free_queues(&self) -> u16 {
-        self.held.iter().filter(|held| !held.taken).count() as u16
+        self.held.free_queues()
     }
 
     /// How many held queues are taken.
     pub fn taken(&self) -> usize {
-        self.held.iter().filter(|held| held.taken).count()
+        self.held.taken()
     }
 
     /// A held queue that nobody has taken.
     pub fn free_queue(&self) -> Option<Queue> {
-        self.held.iter().position(|held| !held.taken).map(|free| Queue(free as u16))
+        self.held.free_queue()
     }
 
     /// All packets kept.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        let data = self.data.iter().flat_map(|data| data.fifo.packets.iter());
-        let held = self.held.iter().flat_map(|held| held.fifo.packets.iter());
+        let data = self.data.iter().flat_map(|data| data.store.packets.iter());
         let control = self.control.iter().flat_map(|control| control.packets.iter());
-        self.pauses.iter().chain(control).chain(data).chain(held)
+        self.pauses.iter().chain(control).chain(data).chain(self.held.packets())
     }
 }
 
@@ -440,22 +327,4 @@ impl Next {
         let wire = u32::from(packet.wire);
         Next { lane, in_port: packet.came_by(), wire, left: queue.saturating_sub(u64::from(wire)) }
     }
-}
-
-/// What a release led to.
-#[derive(Clone, Copy, Debug)]
-pub enum Released {
-    /// The queue is not taken, or was released before.
-    Nothing,
-    /// It was empty: it is free again.
-    Drained(Drained),
-    /// Its packets joined their data queue.
-    Joined {
-        /// Bytes that were in the data queue.
-        before: u64,
-        /// Bytes that joined.
-        joined: u64,
-        /// Packets that joined.
-        packets: u32,
-    },
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::Port;
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec, at_rate};
 
 /// The queueing rules of a switch, as the hot path wants them: those of a class fill a line of the cache.
@@ -20,6 +19,12 @@ pub struct Rules {
     /// Below both of these, as far as is known without looking, a packet is taken unmarked.
     pub(super) lazy_packets: u32,
     pub(super) lazy_bytes: u64,
+}
+
+/// What an admitted packet found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Found {
+    pub(super) mark: bool,
 }
 
 /// A FIFO port looks which of its packets have started when this many may be waiting.
@@ -66,6 +71,30 @@ impl Rules {
         self.mark_at_dequeue
     }
 
+    /// Drop-tail: may a packet of `bytes` join a queue of these bytes and packets, beside what is held? If it `stays` there
+    /// must be room. What waits `above` as many packets as the device has is asked for only if the queue calls for it.
+    #[inline(always)]
+    pub(super) fn judge(
+        &self,
+        queue: (u64, u32),
+        held: (u64, u32),
+        stays: bool,
+        bytes: u32,
+        above: impl FnOnce(u32) -> (u64, u32),
+    ) -> Option<Found> {
+        let (mut queued, mut packets) = queue;
+        let full = |queued: u64, packets: u32| {
+            packets.saturating_add(held.1) >= self.max_packets || queued + held.0 + u64::from(bytes) > self.max_bytes
+        };
+        if self.device_packets > 0 && (full(queued, packets) || self.marks(queued, packets)) {
+            (queued, packets) = above(self.device_packets);
+        }
+        if stays && full(queued, packets) {
+            return None;
+        }
+        Some(Found { mark: !self.mark_at_dequeue && self.marks(queued, packets) })
+    }
+
     #[inline]
     pub(super) fn marks(&self, bytes: u64, packets: u32) -> bool {
         packets >= self.mark_packets || bytes >= self.mark_bytes
@@ -91,13 +120,13 @@ impl AllRules {
         AllRules { by_class: by_class.collect(), rates }
     }
 
-    /// Of a port.
+    /// Those of a class of ports.
     #[inline(always)]
-    pub fn of(&self, port: &Port) -> &Rules {
-        &self.by_class[usize::from(port.class)]
+    pub fn of(&self, class: u16) -> &Rules {
+        &self.by_class[usize::from(class)]
     }
 
-    /// Which of them are those of a port of this rate, for [`Port::in_class`].
+    /// The class of ports of this rate.
     pub fn class(&self, rate: u64) -> u16 {
         self.rates.binary_search(&rate).unwrap_or(0) as u16
     }

@@ -6,6 +6,7 @@
 use super::Switch;
 use crate::bank::Asked;
 use crate::packet::InHand;
+use crate::port::Found;
 use crate::shell::Shell;
 use crate::world::World;
 use spinewise_policy::Queue;
@@ -28,20 +29,20 @@ impl Switch {
         hand: &mut InHand,
     ) {
         let owner = hand.packet.of_flow().then(|| hand.packet.key());
-        let lanes = self.ports[usize::from(out)].kept();
-        if lanes.take(queue, owner)
+        let Some(port) = self.ports[usize::from(out)].kept_mut() else { return };
+        if port.take(queue, owner)
             && let Some(owner) = owner
         {
             w.fabric.pin(self.id, owner);
         }
-        lanes.hold(queue, hand, in_port);
+        port.hold(queue, hand, in_port, Found::default());
     }
 
     /// Lets a held queue go: its packets are taken up one by one.
     #[cold]
     pub(super) fn take_up(&mut self, w: &mut World<'_>, out: u16, queue: Queue) {
-        loop {
-            match self.ports[usize::from(out)].kept().unhold(queue) {
+        while let Some(port) = self.ports[usize::from(out)].kept_mut() {
+            match port.unhold(queue) {
                 Ok(mut hand) => {
                     self.queue(w, hand.packet.at.0 as u16, out, &mut hand);
                 }

@@ -1,10 +1,10 @@
 //! Ports that keep their packets until transmission starts: shared buffers, priorities, flow control, held queues.
 
-use super::buffer::Came;
+use super::buffer::{Came, SharedBuffer};
 use super::{MADE_HERE, Switch, count_lost, drop_packet};
 use crate::net::Net;
 use crate::packet::{InHand, Packet, SWITCH};
-use crate::port::{Found, Lane, Lanes, Lost, Next, Port, Released};
+use crate::port::{Drained, Found, Kept, Lane, Lanes, Lost, Next, Port, Released};
 use crate::timers::What;
 use crate::world::World;
 use spinewise_policy::{Kind, Queue, Span, Time};
@@ -21,9 +21,9 @@ fn came(in_port: u16, lane: Lane) -> Came {
 /// A packet for which there is room: where it belongs, how it came, and whether the queue it found calls for a mark.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Admitted {
-    lane: Lane,
-    in_port: u16,
-    found: Found,
+    pub lane: Lane,
+    pub in_port: u16,
+    pub found: Found,
 }
 
 /// May a line that is free from `free` on take a packet at `now`? Where arrivals go first, the end of a transmission at
@@ -33,33 +33,36 @@ fn may_start(net: &Net, now: Time, free: Time) -> bool {
     free < now || (free == now && !net.arrivals_first())
 }
 
-impl Switch {
-    /// Queues a packet, or drops it.
-    #[inline(always)]
-    pub(super) fn queue_kept(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
-        let port = &mut self.ports[usize::from(out)];
-        if hand.packet.is_control() && port.commits_control() {
-            port.commit_control(w.now, hand, &mut w.wires);
-            return;
-        }
-        let free = may_start(w.net, w.now, port.line().free_at());
-        if let (true, Some(buffer)) = (free && port.passes(w.now), self.buffer.as_deref_mut()) {
-            // Most packets start at once and leave the shared buffer as it was: they need no queue and no account. There
-            // is one data queue, and control has its own.
-            let made_here = in_port == MADE_HERE;
-            let passes = hand.packet.is_control()
-                || (!made_here && buffer.passes((in_port, 0), u64::from(hand.packet.wire), w.now));
-            if passes {
-                port.pass(w.now, hand, w.net.rules.of(port), &mut w.wires);
-                return;
-            }
-        }
-        self.queue_up(w, (in_port, out), hand);
+/// Puts a packet on the line if it can start at once, or is control that goes on the link as it is queued. Has it gone?
+#[inline(always)]
+pub(super) fn goes_at_once(
+    w: &mut World<'_>,
+    port: &mut Kept,
+    buffer: Option<&mut SharedBuffer>,
+    in_port: u16,
+    hand: &mut InHand,
+) -> bool {
+    if hand.packet.is_control() && port.commits_control() {
+        port.commit_control(w.now, hand, &mut w.wires);
+        return true;
     }
+    let free = may_start(w.net, w.now, port.line().free_at());
+    let (true, Some(buffer)) = (free && port.passes(w.now), buffer) else { return false };
+    // Most packets start at once and leave the shared buffer as it was: they need no queue and no account. There is one
+    // data queue, and control has its own.
+    let made_here = in_port == MADE_HERE;
+    let passes =
+        hand.packet.is_control() || (!made_here && buffer.passes((in_port, 0), u64::from(hand.packet.wire), w.now));
+    if passes {
+        port.pass(w.now, hand, w.net.rules.of(port.class()), &mut w.wires);
+    }
+    passes
+}
 
+impl Switch {
     /// Queues a packet that does not start at once, or drops it.
     #[inline(never)]
-    fn queue_up(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) {
+    pub(super) fn queue_up(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) {
         match self.admit_kept(w, (in_port, out), None, &hand.packet) {
             Some(admitted) => self.keep(w, out, hand, admitted),
             None => drop_packet(w, &hand.packet),
@@ -75,16 +78,15 @@ impl Switch {
         held: Option<Queue>,
         packet: &Packet,
     ) -> Option<Admitted> {
-        let port = &mut self.ports[usize::from(out)];
+        let port = self.ports[usize::from(out)].kept_mut()?;
         let bytes = u32::from(packet.wire);
-        let lanes = port.kept();
-        let lane = lanes.lane_of(packet);
+        let lane = port.lanes().lane_of(packet);
         let Some(buffer) = self.buffer.as_deref_mut() else {
-            let found = port.admit_exactly(w.now, bytes, held.is_some(), w.net.rules.of(port), &mut w.wires)?;
+            let found = port.admit(w.now, bytes, held.is_some(), w.net.rules.of(port.class()))?;
             return Some(Admitted { lane, in_port, found });
         };
         if lane != Lane::Control {
-            let queue = held.map_or_else(|| lanes.bytes(lane), |q| lanes.bytes_held(q));
+            let queue = held.map_or_else(|| port.lanes().bytes(lane), |q| port.lanes().bytes_held(q));
             port.note_queue(queue);
             if !buffer.admit(came(in_port, lane), queue, u64::from(bytes)) {
                 port.refuse(bytes);
@@ -98,11 +100,12 @@ impl Switch {
     #[inline(always)]
     pub(super) fn keep(&mut self, w: &mut World<'_>, out: u16, hand: &mut InHand, admitted: Admitted) {
         let Admitted { lane, in_port, found } = admitted;
-        if lane == Lane::Control && self.ports[usize::from(out)].commits_control() {
-            self.ports[usize::from(out)].commit_control(w.now, hand, &mut w.wires);
+        let Some(port) = self.ports[usize::from(out)].kept_mut() else { return };
+        if lane == Lane::Control && port.commits_control() {
+            port.commit_control(w.now, hand, &mut w.wires);
             return;
         }
-        self.ports[usize::from(out)].keep(lane, hand, in_port, found);
+        port.keep(lane, hand, in_port, found);
         self.ask_pause(w, came(in_port, lane));
         self.set_going(w, out);
     }
@@ -115,8 +118,8 @@ impl Switch {
         let port = &mut self.ports[usize::from(out)];
         port.refuse(u32::from(packet.wire));
         drop_packet(w, packet);
-        if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane)
-            && buffer.leave(came, port.kept().bytes(lane), u64::from(packet.wire), w.now)
+        if let (Some(buffer), Some(lanes), Lane::Data(_)) = (self.buffer.as_deref_mut(), port.lanes(), lane)
+            && buffer.leave(came, lanes.bytes(lane), u64::from(packet.wire), w.now)
             && let Some(came) = came
         {
             self.send_pause(w, came, Span::ZERO);
@@ -130,9 +133,8 @@ impl Switch {
             return;
         }
         let owner = hand.packet.of_flow().then(|| hand.packet.key());
-        if self.ports[usize::from(out)].kept().take(queue, owner)
-            && let Some(owner) = owner
-        {
+        let taken = self.ports[usize::from(out)].kept_mut().is_some_and(|port| port.take(queue, owner));
+        if taken && let Some(owner) = owner {
             w.fabric.pin(self.id, owner);
         }
         let admitted = self.admit_kept(w, (in_port, out), Some(queue), &hand.packet);
@@ -140,7 +142,9 @@ impl Switch {
             drop_packet(w, &hand.packet);
             return;
         };
-        self.ports[usize::from(out)].hold(queue, hand, in_port, found);
+        if let Some(port) = self.ports[usize::from(out)].kept_mut() {
+            port.hold(queue, hand, in_port, found);
+        }
         self.ask_pause(w, came(in_port, lane));
     }
 
@@ -150,7 +154,8 @@ impl Switch {
             self.take_up(w, out, queue);
             return;
         }
-        match self.ports[usize::from(out)].release(queue) {
+        let Some(port) = self.ports[usize::from(out)].kept_mut() else { return };
+        match port.release(queue) {
             Released::Nothing => {}
             Released::Drained(drained) => self.tell_drained(w, out, drained),
             Released::Joined { before, joined, .. } => {
@@ -177,12 +182,11 @@ impl Switch {
 
     #[inline(always)]
     fn line_is_free(&mut self, w: &mut World<'_>, out: u16) {
-        let port = &mut self.ports[usize::from(out)];
+        let Some(port) = self.ports[usize::from(out)].kept_mut() else { return };
         let free = port.line().free_at();
-        let lanes = port.kept();
         // Something else has set it going, or will: this plan is stale.
-        if lanes.armed == w.now {
-            lanes.armed = Time::NEVER;
+        if port.armed() == w.now {
+            port.arm(Time::NEVER);
             if free <= w.now {
                 self.start(w, out);
             }
@@ -202,19 +206,19 @@ impl Switch {
     /// Plans the start of what waits at a port.
     #[inline(always)]
     fn plan_start(&mut self, w: &World<'_>, out: u16) {
-        let port = &mut self.ports[usize::from(out)];
+        let Some(port) = self.ports[usize::from(out)].kept() else { return };
         let free = port.line().free_at();
         // Otherwise nothing starts sooner than what is planned.
-        if port.waits() && port.kept().armed > free.max(w.now) {
+        if port.waits() && port.armed() > free.max(w.now) {
             self.plan_sooner(w, (out, free));
         }
     }
 
     fn plan_sooner(&mut self, w: &World<'_>, (out, free): (u16, Time)) {
-        let lanes = self.ports[usize::from(out)].kept();
-        let at = lanes.next_start(w.now).max(free);
-        if at < lanes.armed {
-            lanes.armed = at;
+        let Some(port) = self.ports[usize::from(out)].kept_mut() else { return };
+        let at = port.lanes().next_start(w.now).max(free);
+        if at < port.armed() {
+            port.arm(at);
             let late = w.net.arrivals_first();
             self.timers.plan(at, if late { What::LateTransmitDone(out) } else { What::TransmitDone(out) });
         }
@@ -222,8 +226,8 @@ impl Switch {
 
     /// Starts the next packet of a port whose line is free.
     fn start(&mut self, w: &mut World<'_>, out: u16) {
-        let port = &mut self.ports[usize::from(out)];
-        let Some(next) = port.kept().next(w.now) else { return };
+        let Some(port) = self.ports[usize::from(out)].kept_mut() else { return };
+        let Some(next) = port.next(w.now) else { return };
         let Next { lane, in_port, wire, left } = next;
         let came = came(in_port, lane);
         let (mut marks, mut resumes) = (false, false);
@@ -231,9 +235,9 @@ impl Switch {
             resumes = buffer.leave(came, left, u64::from(wire), w.now);
             marks = buffer.marks(left, || self.dice.roll(out));
         }
-        port.send_next(w.now, next, marks, w.net.rules.of(port), &mut w.wires);
-        if port.kept().drains() {
-            while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
+        port.send_next(w.now, next, marks, w.net.rules.of(port.class()), &mut w.wires);
+        if port.lanes().drains() {
+            while let Some(drained) = self.drained(out, lane) {
                 self.tell_drained(w, out, drained);
             }
         }
@@ -242,16 +246,24 @@ impl Switch {
         }
     }
 
+    /// A held queue of a port that has drained from this data queue, if there is one more.
+    #[inline]
+    fn drained(&mut self, out: u16, lane: Lane) -> Option<Drained> {
+        self.ports[usize::from(out)].kept_mut()?.drained(lane)
+    }
+
     /// The switch dies: what waits in its ports is lost. No pause is taken back.
     pub(super) fn lose_all(&mut self, w: &mut World<'_>) {
         for out in 0..self.ports.len() as u16 {
-            while let Some(Lost { packet, lane, left, .. }) = self.ports[usize::from(out)].lose() {
+            while let Some(Lost { packet, lane, left, .. }) =
+                self.ports[usize::from(out)].kept_mut().and_then(Kept::lose)
+            {
                 w.log.lost_in_switches += 1;
                 count_lost(w, &packet);
                 if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
                     buffer.leave(came(packet.came_by(), lane), left, u64::from(packet.wire), w.now);
                 }
-                while let Some(drained) = self.ports[usize::from(out)].kept().drained(lane) {
+                while let Some(drained) = self.drained(out, lane) {
                     self.tell_drained(w, out, drained);
                 }
             }
@@ -309,28 +321,33 @@ impl Switch {
             ttl: 1,
             ..Packet::default()
         };
-        if self.ports[usize::from(port)].commits_control() {
-            let freed = self.has_freed(port);
-            if self.ports[usize::from(port)].commit_pause(w.now, freed, &packet, &mut w.wires) {
-                self.note_made(w, &packet);
-            }
-            return;
-        }
-        if shared.pauses_queue {
-            self.ports[usize::from(port)].keep(Lane::Control, &mut InHand::from(packet), MADE_HERE, Found::default());
+        let freed = self.has_freed(port);
+        let Some(out) = self.ports[usize::from(port)].kept_mut() else { return };
+        let committed = out.commits_control();
+        let more = if committed {
+            out.commit_pause(w.now, freed, &packet, &mut w.wires)
+        } else if shared.pauses_queue {
+            out.keep(Lane::Control, &mut InHand::from(packet), MADE_HERE, Found::default());
+            true
+        } else {
+            out.keep_pause(&packet)
+        };
+        if more {
             self.note_made(w, &packet);
-        } else if self.ports[usize::from(port)].keep_pause(&packet) {
-            self.note_made(w, &packet);
         }
-        self.set_going(w, port);
+        if !committed {
+            self.set_going(w, port);
+        }
     }
 
     /// A pause frame has come from the neighbour behind a port: pauses it, or lets it go on.
     pub(super) fn obey(&mut self, w: &mut World<'_>, port: u16, packet: &Packet) {
         w.log.delivered.add(packet.wire);
         let until = Time(w.now.0.saturating_add(packet.seq));
-        self.ports[usize::from(port)].pause(packet.echo as u8, w.now, until);
-        self.set_going(w, port);
+        if let Some(out) = self.ports[usize::from(port)].kept_mut() {
+            out.pause(packet.echo as u8, w.now, until);
+            self.set_going(w, port);
+        }
     }
 
     /// Packets of a data priority that wait at a port, held ones too: how each came, and its bytes.

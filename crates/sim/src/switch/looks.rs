@@ -58,7 +58,7 @@ impl Looks {
             let port = &ports[usize::from(port)];
             let paused = port.lanes().is_some_and(|lanes| lanes.any_paused(now));
             self.seen.push(Seen {
-                queue: port.queue(now, freed, net.rules.of(port), wires).0,
+                queue: port.queue(now, freed, net.rules.of(port.class()), wires).0,
                 wait: port.queueing_delay(now),
                 state: if paused { State::Paused } else { State::Up },
             });

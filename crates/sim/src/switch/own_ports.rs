@@ -18,7 +18,7 @@ impl OwnPorts<'_> {
     fn queue(&self, port: PortId) -> (u64, u32) {
         let freed = self.owner.has_freed(port.0);
         let port = &self.owner.ports[port.index()];
-        port.queue(self.now, freed, self.net.rules.of(port), self.wires)
+        port.queue(self.now, freed, self.net.rules.of(port.class()), self.wires)
     }
 }
 
