@@ -21,7 +21,7 @@ pub enum Event {
         /// Bytes to send.
         size: u64,
     },
-    /// Everything of a flow has been acknowledged; of a UDP flow, sent, be it nothing.
+    /// All data of a flow has been acknowledged, or, for UDP, sent (even if there was none).
     FlowEnd,
     /// An acknowledgement arrived; `way` is the path its data packet took.
     Ack {
@@ -92,7 +92,7 @@ pub enum Change {
     Degraded,
 }
 
-/// What shall become of an arriving packet: the answer of [`Policy::ingress`](crate::Policy::ingress).
+/// What is to become of an arriving packet: the answer of [`Policy::ingress`](crate::Policy::ingress).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
     /// Carry on.

@@ -3,7 +3,7 @@
 //! A scheme is one file in [`schemes`] with a [`Policy`] implementation, which has its fact sheet ([`Sheet`]). It owns its *configuration* and nothing else:
 //! the **shell** (the simulator today, a Linux agent later) keeps all state in rows the scheme declares — per flow, per
 //! peer, per (peer, way), per port, per device — and lends them to each hook together with the time, a random stream, a
-//! [`Site::View`] of what this place can honestly know, and an [`Out`] for what shall be done.
+//! [`Site::View`] of what this place can honestly know, and an [`Out`] for what is to be done.
 //!
 //! ```text
 //!            arrives           leaves
@@ -149,7 +149,7 @@ pub struct Cx<'a, P: Policy> {
     pub view: <P::Site as Site>::View<'a>,
     /// This seat's random stream.
     pub rng: &'a mut Rng,
-    /// What shall be done.
+    /// What is to be done.
     pub out: Out<'a>,
 }
 

@@ -1,4 +1,4 @@
-//! What a hook wants done: a list the shell works off when the hook has returned.
+//! What a hook wants done: a list that the shell carries out when the hook has returned.
 
 use crate::sees::{Listed, Series};
 use crate::time::{Span, Time};
@@ -44,7 +44,7 @@ pub enum Action {
         class: u8,
         /// The flow it names.
         flow: Option<FlowKey>,
-        /// The way it shall take.
+        /// The way it should take.
         way: Way,
         /// Where its body starts in the byte room.
         at: u32,

@@ -159,7 +159,7 @@ impl Sees {
     /// Chooses, and tells nothing of why.
     pub const NOTHING: Sees = Sees { decides: Decides::Chooses, rules: &[], flow: &[], way: &[] };
 
-    /// How many values there are with so many candidates.
+    /// How many values there are with this number of candidates.
     pub const fn values(&self, ways: usize) -> usize {
         self.flow.len() + ways * self.way.len()
     }

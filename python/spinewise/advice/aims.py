@@ -69,7 +69,7 @@ class Aim:
 
     @property
     def unit(self) -> str:
-        """Of the value: "s", "GB/s", or "" of a ratio."""
+        """Unit of the value: "s", "GB/s", or "" for a ratio."""
         return {"slowdown": "", "bus bandwidth": "GB/s"}.get(self.quantity, "s")
 
     @property

@@ -11,7 +11,7 @@ from spinewise.advice.stress import Regret
 from spinewise.advice.why import Claim
 
 Status = Literal["advised", "tied", "behind", "dropped", "bound"]
-"""Of a scheme: it is the answer; not told apart from the best; in the race to its end, and told apart; out of the race;
+"""A scheme is the answer; not told apart from the best; in the race to its end, and told apart; out of the race;
 an oracle, which only shows what can be had."""
 
 

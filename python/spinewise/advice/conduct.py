@@ -28,9 +28,9 @@ TUNE_AT = 6
 TUNED_SCHEMES = 5
 """Schemes whose parameters are tried at most."""
 TUNE_SHARE = 0.3
-"""Of the time left when it is their turn, what they may take to catch up."""
+"""Share of the time left when it is their turn that they may take to catch up."""
 STRESS_SHARE = 0.3
-"""Of the budget, what is kept at most for trying to break the answer."""
+"""Largest share of the budget that is kept for trying to break the answer."""
 STRESS_DOUBT = 2.0
 """A run of a test takes up to this many times as long as a run of the race: more load, more losses."""
 STRESS_SEEDS = 4

@@ -157,7 +157,7 @@ class Race:
         return contrast(self.column(arm, aim, seeds), self.column(other, aim, seeds), self.share)
 
     def pairs(self, arms: Sequence[str], aim: int) -> tuple[Floats, Floats]:
-        """Of every two of `arms`, on the seeds that all of them have: mean log ratio of row to column, half width."""
+        """Mean log ratio of row to column and its half width, for every two of `arms`, on the seeds that all have."""
         seeds = self.seeds(arms)
         logs = np.log([self.column(arm, aim, seeds) for arm in arms])
         apart = logs[:, None, :] - logs[None, :, :]

@@ -101,7 +101,7 @@ KEYS = ("name", "seed", "preset", "topology", "switch", "transport", "traffic", 
 
 
 def loaded(spec: Spec, resolved: Spec, factor: float) -> Spec:
-    """So much more load in every traffic entry that has one."""
+    """The load of every traffic entry that has one, times a factor."""
     entries = [place for place, one in enumerate(resolved["traffic"]) if isinstance(one.get("load"), int | float)]
     if not entries:
         raise Inapplicable("no traffic entry has a load")

@@ -22,7 +22,7 @@ from spinewise.sweeps.task import Task
 PLAIN = "as given"
 """The case in which nothing is changed."""
 Place = tuple[str, str, int]
-"""Of a run: case, scheme, seed."""
+"""A run: case, scheme, seed."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from spinewise.agreement.recorded import Flows, Ints
 WITHIN_NS = 60_000
 #: Never more pairs than this are tried for one flow that ends otherwise.
 MOST = 12
-#: All runs of a search together simulate at most so many times the flows of the case, the first and the last run apart.
+#: All runs of a search together simulate at most this many times the flows of the case, first and last run apart.
 BUDGET = 6
 
 SETTLED = "all flows end as recorded"
@@ -138,7 +138,7 @@ def flip(swapped: list[int], tie: int) -> list[int]:
 
 
 def first_of(flows: Flows, count: int) -> Flows:
-    """The first so many flows."""
+    """The first `count` flows."""
     return Flows(*(getattr(flows, name)[:count] for name in recorded.COLUMNS))
 
 

@@ -22,7 +22,7 @@ def add_advise(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="AIM",
-        help='what is to be good, such as "p99 slowdown of web", "mean FCT of short flows of web" or "bus bandwidth of'
+        help='what to optimise, such as "p99 slowdown of web", "mean FCT of short flows of web" or "bus bandwidth of'
         ' reduce"; may be repeated: the first decides, several give a Pareto front [by workload]',
     )
     parser.add_argument(

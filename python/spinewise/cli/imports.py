@@ -67,12 +67,12 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
         "--columns",
         type=columns,
         metavar="src=NAME,dst=NAME,size=NAME,start=NAME",
-        help="of CSV and Parquet: names of columns other than src, dst, size_bytes and start_ns",
+        help="for CSV and Parquet: names of columns other than src, dst, size_bytes and start_ns",
     )
     parser.add_argument(
         "--start-unit",
         choices=tuple(UNITS_OF_RECORDS),
-        help="of CSV and Parquet: unit of starts [by the column's name]",
+        help="for CSV and Parquet: unit of starts [by the column's name]",
     )
     take_unit_bytes(parser)
 

@@ -217,7 +217,7 @@ def add_sweep(commands: Commands) -> None:
         metavar="PERCENT",
         help="add seeds until the first metric is known to this, such as 2%% [stop.until_ci]",
     )
-    parser.add_argument("--retry-failed", action="store_true", help="make runs that failed before once more")
+    parser.add_argument("--retry-failed", action="store_true", help="retry runs that failed before")
     parser.add_argument(
         "--dry-run", action="store_true", help="only say how many runs there are, and how long they take"
     )
@@ -228,7 +228,7 @@ def add_plot(commands: Commands) -> None:
     parser = new_command(commands, "plot", "plot", "Draw the figures of a results folder.")
     parser.add_argument("results", metavar="RESULTS", help="the folder of a run or of a comparison")
     parser.add_argument("kind", metavar="KIND", nargs="*", help="which figures, such as cdf or links [all that fit]")
-    parser.add_argument("--format", default="png,svg", metavar="A,B", help="of png, svg, pdf [png,svg]")
+    parser.add_argument("--format", default="png,svg", metavar="A,B", help="any of png, svg, pdf [png,svg]")
     parser.add_argument("--out", type=place, metavar="DIR", help="write them into this new folder [RESULTS/figures]")
     parser.add_argument("--force", action="store_true", help="replace figures that are there")
 
@@ -277,7 +277,7 @@ def add_resilience(commands: Commands) -> None:
     parser.add_argument(
         "--schemes",
         metavar="A,B,…",
-        help="schemes or variants, as in compare [all, and MPTCP; of a spec, its compare.schemes or its own]",
+        help="schemes or variants, as in compare [all, and MPTCP; for a spec, its compare.schemes or its own]",
     )
     parser.add_argument("--faults", metavar="A,B,…", help="kinds of fault, such as link,switch,loss [all]")
     parser.add_argument("--fabrics", metavar="A,B", help="leaf-spine, fat-tree [both]")
@@ -296,7 +296,7 @@ def add_query(commands: Commands) -> None:
         commands,
         "query",
         "query",
-        "Ask a store by SQL: runs, cells, links, collectives, flows, studies, specs, claims.",
+        "Query a store with SQL: runs, cells, links, collectives, flows, studies, specs, claims.",
     )
     parser.add_argument(
         "sql",
@@ -337,7 +337,7 @@ def add_schema(commands: Commands) -> None:
     parser = new_command(
         commands, "schema", "schema", "Print the JSON Schema of spec or study files, for editors that complete TOML."
     )
-    parser.add_argument("kind", nargs="?", choices=("spec", "study"), default="spec", help="of which files [spec]")
+    parser.add_argument("kind", nargs="?", choices=("spec", "study"), default="spec", help="kind of file [spec]")
     parser.add_argument("--path", action="store_true", help="print where the schema is installed instead")
 
 
@@ -366,13 +366,11 @@ def add_reproduce(commands: Commands) -> None:
     efforts = parser.add_mutually_exclusive_group()
     efforts.add_argument("--quick", action="store_true", help="fewer seeds and points")
     efforts.add_argument("--whole", action="store_true", help="every point of the paper's figure, however long")
-    parser.add_argument(
-        "--papers", metavar="DIR", help="a folder of one's own with a papers.toml [the papers of Spinewise]"
-    )
+    parser.add_argument("--papers", metavar="DIR", help="your own folder with a papers.toml [the papers of Spinewise]")
     add_engine(parser)
     add_store(parser, "results/store")
     add_budget(parser)
-    parser.add_argument("--stored", action="store_true", help="make no runs: report what the store has")
+    parser.add_argument("--stored", action="store_true", help="run nothing: report what the store has")
     parser.add_argument(
         "--keep", type=place, metavar="DIR", help="keep the evidence of what is complete in DIR, beside that of others"
     )

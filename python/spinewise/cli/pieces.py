@@ -59,8 +59,7 @@ def add_by(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=("entry", "class", "both"),
         default="auto",
-        help="tell of each [[traffic]] entry, of size classes over all traffic, or both"
-        " [entry where there are several]",
+        help="report each [[traffic]] entry, size classes over all traffic, or both [entry where there are several]",
     )
 
 
@@ -114,5 +113,5 @@ def add_store(parser: argparse.ArgumentParser, default: str | None = None) -> No
         "--store",
         default=default,
         metavar="DIR",
-        help=f"keep every run in this store as it ends, and make none that it has [{default or 'no store'}]",
+        help=f"keep every run in this store as it ends, and skip those it already has [{default or 'no store'}]",
     )

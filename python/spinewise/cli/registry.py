@@ -14,7 +14,7 @@ from spinewise.show import terminal
 
 # Shown in the list already, or in a table of their own.
 _SHOWN = ("name", "about", "params")
-# So many parts do not fit on a line.
+# From this many parts on, one to a line.
 FEW = 4
 
 

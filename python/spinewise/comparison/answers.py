@@ -30,7 +30,7 @@ def answers(comparison: Comparison) -> RenderableType:
 
 
 def indented(text: str, by: int) -> Padding:
-    """A paragraph that stands in by so much, wherever it is broken."""
+    """A paragraph with every line indented."""
     return Padding(Text(text), (0, 0, 0, by))
 
 

@@ -92,7 +92,7 @@ def size(comparison: Comparison, by: By) -> Figure:
 
 
 def at_last(comparison: Comparison) -> str:
-    """Of which load a figure is, that shows one."""
+    """The load that a figure shows, if it shows one."""
     load = comparison.loads[-1]
     return "" if load is None else f" At load {load:g}."
 

@@ -73,7 +73,7 @@ def link_name(link: LinkUse | None) -> str:
 
 
 def amount(value: float) -> str:
-    """So many bytes."""
+    """A number of bytes."""
     return units.count(value) + "B"
 
 

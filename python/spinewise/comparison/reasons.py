@@ -118,7 +118,7 @@ def extra(cell: Cell) -> float:
 
 
 def size(value: float) -> str:
-    """So many bytes."""
+    """A number of bytes."""
     return units.count(value) + "B"
 
 
@@ -156,7 +156,7 @@ def hottest_names(comparison: Comparison, load: float | None, best: str, other: 
 
 
 def shared_timeouts(comparison: Comparison, load: float | None, counts: list[float], waits: set[float]) -> Reason:
-    """Under every scheme so many timeouts in a run, and where what was lost was lost."""
+    """Timeouts per run under each scheme, and where packets were lost."""
     low, high = units.count(min(counts)), units.count(max(counts))
     wait = f" of at least {units.duration(min(waits), 2)}" if len(waits) == 1 else ""
     text = (

@@ -179,7 +179,7 @@ def page() -> str:
         "",
         "## Time against the number of paths n (PDLB, Table 3)",
         "",
-        "Of the implementations here; `spinewise bench --only decisions` measures them, in nanoseconds.",
+        "As implemented here; `spinewise bench --only decisions` measures them, in nanoseconds.",
         "",
         *table(entries, TIME_COLUMNS),
         "",

@@ -27,7 +27,7 @@ SOURCE = "Source"
 DPI = 100
 # More than the lines of a figure have with their soft edges: MAXCOVERAGE keeps rare colours, median cut mixes them.
 COLOURS = 128
-# Of an experiment that no claim heads, at most this many forms are shown.
+# At most this many forms of an experiment that no claim heads are shown.
 MOST_FORMS = 4
 # Digits of a number that count: those behind may differ between machines.
 DIGITS = 9

@@ -67,7 +67,7 @@ def results_page() -> str:
         "",
         *record_table(),
         "",
-        "Of the engine's report, what faults come to:",
+        "What faults come to, in the engine's report:",
         "",
         *fault_table(),
         "",

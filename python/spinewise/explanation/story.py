@@ -8,11 +8,11 @@ from spinewise.explanation.explain import Candidate, Move, Share, Story
 from spinewise.explanation.resent import Again
 from spinewise.measures import units
 
-# So many moves are told one by one; of more, those that gained and lost most.
+# At most this many moves are told one by one: if there are more, those that gained and lost most.
 MOST_TOLD = 12
 KILO = 1000
 EXTREMES = 3
-# So many packets sent again are told one by one.
+# At most this many packets sent again are told one by one.
 MOST_AGAIN = 5
 
 # Unit and meaning, by name.
@@ -272,7 +272,7 @@ def quantities(saw: dict[str, float], told: Quantities) -> str:
 
 
 def size(count: int) -> str:
-    """So many bytes."""
+    """A number of bytes."""
     return f"{count} B" if count < KILO else units.count(count) + "B"
 
 
@@ -282,10 +282,10 @@ def us(value: float) -> str:
 
 
 def packets(count: float) -> str:
-    """So many packets."""
+    """A number of packets."""
     return f"{count:,.0f} packet{'' if count == 1 else 's'}"
 
 
 def times(count: float) -> str:
-    """So many times."""
+    """How often, in words."""
     return "once" if count == 1 else f"{count:,.0f} times"

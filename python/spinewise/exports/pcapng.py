@@ -19,9 +19,9 @@ INTERFACE_NAME, INTERFACE_DESCRIPTION, INTERFACE_SPEED, INTERFACE_RESOLUTION = 2
 PACKET_FLAGS = 2
 RECEIVED, DROPPED = 4, 5
 NAME_OF_IPV4 = 1
-# Of if_tsresol: a negative power of ten.
+# if_tsresol: a negative power of ten.
 PICOSECONDS = 12
-# Of epb_flags, bits 0 and 1.
+# Bits 0 and 1 of epb_flags.
 INBOUND, OUTBOUND = 1, 2
 
 _BLOCK = struct.Struct("<II")

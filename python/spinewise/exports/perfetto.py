@@ -35,7 +35,7 @@ PS_PER_US = 1e6
 OF_INTERVALS = frozenset({
     "link_utilisation", "sent_packets", "received_bytes", "dupack3_events", "link_marks", "link_drops", "link_paused",
 })  # fmt: skip
-# Of these, those that have no point where there was nothing.
+# Those among them that have no point where there was nothing.
 SPARSE = OF_INTERVALS - {"link_utilisation"}
 UNITS = {
     "link_queue_bytes": "bytes", "received_bytes": "bytes", "sent_packets": "packets", "link_marks": "packets",

@@ -80,7 +80,7 @@ class Told:
 
     @classmethod
     def of(cls, spec: Spec, hosts: int) -> Told:
-        """From a resolved spec whose fabric has so many hosts."""
+        """From a resolved spec whose fabric has `hosts` hosts."""
         transport = spec["transport"]
         kind = transport["kind"]
         mptcp = kind == "mptcp"

@@ -15,7 +15,7 @@ Value = str | int | float | bool
 
 SEQUENCE = 1
 PS_PER_NS = 1_000
-# So many packets make a piece.
+# Packets in a piece.
 _PIECE = 2_000
 _UNITS = {"bytes": CounterDescriptor.UNIT_SIZE_BYTES, "": CounterDescriptor.UNIT_UNSPECIFIED}
 
@@ -28,7 +28,7 @@ class Tracks:
         self._last = 0
 
     def pieces(self, *, least: int = _PIECE) -> Iterator[bytes]:
-        """What has been gathered, if there are so many packets of it, which are then forgotten."""
+        """What has been gathered, once it is a whole piece; it is then forgotten."""
         if len(self._trace.packet) >= least:
             yield self._trace.SerializeToString()
             self._trace = Trace()

@@ -20,7 +20,7 @@ from spinewise.interop.topology import Topology
 FORM = 'a flow, "src dst pg size start" or "src dst pg dport size start", the start in seconds'
 CSV_COLUMNS = ("src", "dst", "size_bytes", "start_ns", "pg", "dport")
 
-# Of the first line, which is one number, no more is read.
+# The first line is one number; no more of it is read.
 _LONGEST_LINE = 1_000
 _PLAIN_SECONDS = re.compile(r"([0-9]{1,9})(?:\.([0-9]{0,12}))?")
 

@@ -29,7 +29,7 @@ FLOWS_A_CLASS, MOST_FLOWS = 2, 10
 """Flows traced of each size class of each traffic entry, and in all."""
 STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 TAIL = 1.2
-"""A replay goes on for so much longer than 99 in 100 flows take."""
+"""A replay lasts this many times as long as 99 in 100 flows take."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Making:
 
 
 def sections(runs: Sequence[tuple[str, Result]], making: Making) -> tuple[Section, ...]:
-    """Of runs on one fabric: links over time side by side, flows, steps of collectives."""
+    """Runs on one fabric: links over time side by side, flows, steps of collectives."""
     steps: list[Item] = list(rounds.charts(runs))
     made = [Section(TITLE, tuple(moving(runs, making)))]
     if steps:

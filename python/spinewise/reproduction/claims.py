@@ -44,7 +44,7 @@ def together(status: Status, verdicts: Sequence[Verdict]) -> Verdict:
     return Verdict(status, evidence, sum(verdict.comparisons for verdict in verdicts))
 
 
-# Of a statement whose parts must all hold, the first of these that a part has.
+# The status of a statement whose parts must all hold: the first of these that a part has.
 WORST_FIRST = (Status.FAILS, Status.OPEN, Status.UNTESTED, Status.PARTLY)
 
 

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from spinewise.sweeps.store import Ledger
 
 RUNS, LINES = "runs.parquet", "lines.parquet"
-# So many bytes of the hashes of a run are kept: enough to tell any two apart.
+# Bytes kept of the hashes of a run: enough to tell any two apart.
 HASH_BYTES = 8
-# So many points of a line are kept, which is more than a figure can show.
+# Points kept of a line: more than a figure can show.
 POINTS = 400
 # Columns of a run; the others are what was measured.
 VALUE = "value."

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from spinewise.reproduction.experiment import Effort
 
 QUICK = "quick: a direction, not for conclusions"
-# So much of an engine's digest is shown.
+# Characters of an engine's digest that are shown.
 SHOWN = 12
 
 

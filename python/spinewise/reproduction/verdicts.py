@@ -15,7 +15,7 @@ from spinewise.reproduction.catalogue import Catalogue, Statement
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Status, Verdict
 from spinewise.reproduction.reproduce import Reproduction
 
-# Of comparisons at 95 %, this share comes out certain where nothing differs.
+# This share of comparisons at 95 % comes out certain where nothing differs.
 BY_CHANCE = 0.05
 # The best status of an "up to", of which one cell is enough.
 BEST_FIRST = (Status.HOLDS, Status.PARTLY, Status.OPEN, Status.FAILS, Status.UNTESTED)

@@ -38,7 +38,7 @@ def named(metric: str) -> str:
 
 
 def flows(name: str) -> str:
-    """Of whom: "short flows", "flows below 200 B", "S2"."""
+    """Whose: "short flows", "flows below 200 B", "S2"."""
     bound = re.fullmatch(r"(below|from|above)_(\d+)", name)
     if bound:
         return f"flows {bound[1]} {bound[2]} B"

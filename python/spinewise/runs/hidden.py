@@ -28,7 +28,7 @@ _PARTIAL = ".spinewise-partial-"
 _ASIDE = ".spinewise-aside-"
 _NAME = re.compile(rf"\..*{re.escape(_PARTIAL)}[a-z0-9_]{{8}}")
 
-# So much of the destination's name stands in the hidden one, which must not become too long.
+# Letters of the destination's name in the hidden one, which must not become too long.
 _NAME_CHARS = 60
 _TRIES = 16
 _PATIENCE_S = 10.0

@@ -19,7 +19,7 @@ from spinewise.runs import formats
 
 # The key of the list in a record.
 FILES = "files"
-# So many names are told.
+# At most this many names are told.
 _FEW = 5
 
 

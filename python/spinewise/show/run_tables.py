@@ -105,7 +105,7 @@ def gbyte_per_s(value: float) -> str:
 
 
 def straggler_lines(result: Result) -> list[str]:
-    """Of each traffic entry with rounds: the slowest round, its slowest step, who was last, and why."""
+    """The slowest round of each traffic entry with rounds, its slowest step, who was last, and why."""
     lines = []
     for job in result.rounds.jobs:
         one = job.slowest
@@ -191,7 +191,7 @@ def hot_table(report: Report) -> Grid:
 
 
 def byte_count(size: int | None) -> str:
-    """So many bytes; a dash where they are not known."""
+    """A number of bytes; a dash where it is not known."""
     return units.NOTHING if size is None else f"{units.count(size)}B"
 
 

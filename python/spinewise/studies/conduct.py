@@ -17,7 +17,7 @@ from spinewise.sweeps.sweep import Swept, sweep
 from spinewise.sweeps.task import Plain, Task
 
 SAMPLES = 3
-"""So many points are looked at to see how long runs take."""
+"""Points that are estimated to see how long runs take."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from spinewise.studies.metrics import Metric
 from spinewise.sweeps.task import Plain
 
 FEW = 10
-"""So many failed runs are named."""
+"""At most this many failed runs are named."""
 
 
 class MetricRecord(TypedDict):

@@ -32,10 +32,10 @@ ALLOWED = '"auto", or HOST:PORT of the head of a running Ray cluster (`ray start
 TRIES_AGAIN = 3
 """How often Ray makes a run again whose worker died."""
 BESIDES = 1.25
-"""So many runs are with Ray for each processor, so that none waits for the next."""
+"""Runs submitted for each processor, so that none waits for the next."""
 LOOK_SECONDS = 1.0
 GONE_SECONDS = 15.0
-"""So long the head may be silent. Ray itself ends this process after 60 s of it, without a word to us."""
+"""The head may be silent for this long. After 60 s Ray itself ends this process without a word to us."""
 CONNECT_SECONDS = 5.0
 STORE_BYTES = 200_000_000
 """For results on their way, in a cluster of our own; each is some ten thousand bytes."""

@@ -16,7 +16,7 @@ pub trait Turns {
     fn owed(&mut self) -> &mut i64;
 }
 
-/// A weight as a part of all: all of them make [`WHOLE`], but for rounding.
+/// A weight as a part of all: together they make [`WHOLE`], except for rounding.
 pub(crate) const WHOLE: u32 = 1 << 16;
 
 /// The weight of a way that has `part` of `all`, rounded down, but never to nothing.

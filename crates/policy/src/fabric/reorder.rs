@@ -135,7 +135,7 @@ pub struct Place<'a, 'v, 'o> {
     pub now: Time,
     /// The leaf's view of itself.
     pub view: SwitchView<'v>,
-    /// What shall be done.
+    /// What is to be done.
     pub out: &'a mut Out<'o>,
 }
 

@@ -39,7 +39,7 @@
 //!   where queues are long it sends as much again as that does (docs/reproduction-meet.md); nothing is out of order.
 //! - Acknowledgements are flowlets like any other (`acks = "as_data"`); `acks = "fabric"` leaves their paths to the switches.
 //! - Weights are kept in 65536ths of an equal share, and never fall below one of them.
-//! - The first of equal paths in turn is drawn per pair of hosts, lest all hosts begin with the same one.
+//! - The first of equal paths in turn is drawn per pair of hosts, so that hosts do not all begin with the same one.
 
 pub mod weights;
 

@@ -20,7 +20,7 @@
 //!
 //! **Bytes.** The four fields are 4 + 3 + 4 + 3 bits in reserved bits of the VXLAN header that the paper's overlay
 //! carries under every scheme (§3.1). No scheme here is charged for an overlay, so CONGA adds none either:
-//! `header_bytes = 0`. Say 50 (Ethernet, IP, UDP, VXLAN) for a fabric that would have no overlay but for CONGA.
+//! `header_bytes = 0`. Say 50 (Ethernet, IP, UDP, VXLAN) for a fabric that has an overlay only because of CONGA.
 //!
 //! Departures:
 //! - Flowlets: exact times and rows instead of a hashed table with an age bit (which fires after 1–2 T_fl).

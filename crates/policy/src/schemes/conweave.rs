@@ -380,7 +380,7 @@ impl ConWeave {
         !self.oracle || cx.view.free_queues.get(packet.dst as usize).is_some_and(|&free| free > 0)
     }
 
-    /// The packet was marked on its way: its path shall rest.
+    /// The packet was marked on its way: its path should rest.
     fn notify(&self, cx: &mut Cx<'_, Self>, leaf: u32, packet: &Packet, header: &Header) {
         let now = cx.now;
         let (_, paths) = cx.peers.current();

@@ -9,7 +9,7 @@
 //! | F = marked / all acknowledgements of one round trip | [`Bend::acknowledged`] |
 //! | F > T in N round trips in a row: another V | [`Bend::judge`] |
 //! | a timeout: another V at once | `feedback` |
-//! | N of each wait drawn anew, lest flows move in step | [`FlowBender::patience`] |
+//! | N of each wait drawn anew, so that flows do not move in step | [`FlowBender::patience`] |
 //! | what V may become | [`other`] |
 //!
 //! | our word | the paper's |
@@ -70,7 +70,7 @@ pub struct Bend {
     sent: u64,
     /// Bytes acknowledged.
     acked: u64,
-    /// The round trip ends when so much is acknowledged; 0: none has begun.
+    /// The round trip ends when this much is acknowledged; 0: none has begun.
     ends_at: u64,
     /// Acknowledgements of the round trip.
     total: u32,
@@ -78,7 +78,7 @@ pub struct Bend {
     marked: u32,
     /// Congested round trips in a row.
     congested: u16,
-    /// So many of them change V; 0: the flow has sent nothing yet.
+    /// This number of them changes V; 0: the flow has sent nothing yet.
     patience: u16,
     v: u16,
     /// Values that V can take towards its destination.
@@ -118,7 +118,7 @@ impl Bend {
         Some(counts)
     }
 
-    /// A round trip ended, congested or not: shall V change?
+    /// A round trip ended, congested or not: should V change?
     // F > T in N round trips in a row.
     #[inline]
     fn judge(&mut self, congested: bool) -> bool {
@@ -248,7 +248,7 @@ impl Policy for FlowBender {
 }
 
 impl FlowBender {
-    /// Values of V towards a host with so many paths.
+    /// Values of V towards a host with this number of paths.
     #[inline]
     fn values(&self, ways: u16) -> u16 {
         if self.values == 0 || self.values > ways { ways } else { self.values }

@@ -8,7 +8,7 @@
 //! | `packets` | flowcell size, granularity of flowcell |
 //!
 //! 1 packet and `random` is random packet spraying by the sender; 44 packets and `round_robin` is Presto as the PDLB
-//! paper describes it, but for its order.
+//! paper describes it, except for its order.
 //!
 //! Departures: the paper does not say how its fixed schemes choose paths (random here, as in its model), nor what
 //! becomes of acknowledgements (the fabric's choice here).

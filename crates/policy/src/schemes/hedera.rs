@@ -1,5 +1,5 @@
 //! Hedera: a controller asks the leaves for their large flows, estimates what each would send if only its hosts limited
-//! it, and gives each a path that has so much left.
+//! it, and gives each a path that has enough left.
 //!
 //! Al-Fares, Radhakrishnan, Raghavan, Huang, Vahdat, "Hedera: dynamic flow scheduling for data center networks", NSDI
 //! 2010. The paper is not at hand; its rules are those that its readers and the catalogues of this field give.
@@ -7,9 +7,9 @@
 //! | rule | function |
 //! |---|---|
 //! | flows are hashed (ECMP) until they grow large | `pick` |
-//! | every so often the controller asks all leaves for their flows of at least a tenth of the host's link | `tick`, [`Seen`] |
+//! | at times the controller asks all leaves for their flows of at least a tenth of the host's link | `tick`, [`Seen`] |
 //! | the demand of each: what max-min fairness gives it with hosts as the only bottlenecks | [`controller::estimate`] |
-//! | global first fit: the first path with so much left on each link; a flow that has a path keeps it | [`controller::first_fit`] |
+//! | global first fit: the first path with room on each link; a flow that has a path keeps it | [`controller::first_fit`] |
 //! | a flow that has ended or shrunk gives back what it held, and is hashed again | [`controller::forget`], `answer` |
 //!
 //! | our word | the paper's |
@@ -31,7 +31,7 @@
 //! - The control network of the paper's testbed is a part of the fabric here, so reports compete with data.
 //! - A path is an uplink of the source leaf, and the port of the same place at the destination leaf is its way down:
 //!   right where two tiers are wired alike. Beyond the uplink other fabrics hash, and reservations are as if they did not.
-//! - "Has so much left" includes "exactly": a flow of the whole rate of a path fits an empty one.
+//! - "Enough left" includes "exactly enough": a flow of the whole rate of a path fits an empty one.
 //! - Shares are integer, in millionths.
 //! - Simulated annealing, the paper's other placement, is not built: MEET's and PDLB's readers mean first fit.
 
@@ -126,7 +126,7 @@ pub struct Hedera {
 const POLL: u8 = 0;
 /// A leaf's answer, or a part of it.
 const REPORT: u8 = 1;
-/// Where elephants shall go.
+/// Where elephants are to go.
 const PLACE: u8 = 2;
 
 /// Entries of a packet.
@@ -466,7 +466,7 @@ impl Cut {
     }
 }
 
-/// A leaf is told where its elephants shall go.
+/// A leaf is told where its elephants are to go.
 fn obey(cx: &mut Cx<'_, Hedera>, body: &[u8]) {
     for entry in body.get(LEAD..).unwrap_or(&[]).chunks_exact(ENTRY) {
         let [Some(key), Some(src), Some(port)] = [0, 1, 2].map(|at| word(entry, at)) else { return };

@@ -136,7 +136,7 @@ pub struct Node {
     turns: [u16; MOST_GROUPS],
     /// Pointer over all links, where no group is left.
     spray: u16,
-    /// Input ports of each group that have migrated: so many, from the first.
+    /// How many input ports of each group have migrated, from the first.
     migrated: [u16; MOST_GROUPS],
     /// Failures heard of.
     pub known: Known,
@@ -377,7 +377,7 @@ impl Lbsp {
         cx.out.send(To::Neighbours { except }, FAILURE, None, Way::ANY, &failure.put(), self.message_bytes);
     }
 
-    /// Works out the rows of these addresses anew, and tells the leaves below what changes for them.
+    /// Computes the rows of these addresses anew, and tells the leaves below what changes for them.
     fn bring_up_to_date(&self, cx: &mut Cx<'_, Self>, tree: &Tree, (first, last): (u32, u32)) {
         let place = Place { tree: *tree, switch: cx.view.switch, groups: self.bits.map(|bits| 1 << bits) };
         for leaf in first / tree.hosts_per_leaf..=last / tree.hosts_per_leaf {
@@ -433,7 +433,7 @@ const fn level(tier: Tier) -> usize {
     if matches!(tier, Tier::Leaf) { 0 } else { 1 }
 }
 
-/// How many of `ports` input ports migrate when their group and the next one have so many packets.
+/// How many of `ports` input ports migrate when their group and the next one have these numbers of packets.
 // LBSP §5, reactive reading.
 pub fn migrate(migrated: u16, ports: u32, own: u32, next: u32, delta: u32) -> u16 {
     let gap = own.saturating_sub(next);

@@ -23,7 +23,7 @@
 //! the sum back by any path. So what a leaf knows is as old as the round trip at least, and a period and more at most.
 //!
 //! **Paths.** A sample draws its way at each switch that has a choice and notes it; a cell's packets carry the notes of
-//! the path they shall take, in bits that an overlay has to spare (`header_bytes = 0`). In a leaf-spine the first
+//! the path they should take, in bits that an overlay has to spare (`header_bytes = 0`). In a leaf-spine the first
 //! choice is the path.
 //!
 //! Our own choices, where sources are silent:
@@ -119,7 +119,7 @@ impl Path {
 /// In-band header: the path, and how many of its choices have been made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// The path that the packet shall take; empty before its first switch.
+    /// The path that the packet should take; empty before its first switch.
     pub path: Path,
     /// Choices made.
     pub made: u8,

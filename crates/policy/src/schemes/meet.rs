@@ -37,7 +37,7 @@
 //! - **Probes and data together.** §3.3: "The host then selects the path with the best probing result for its flows." §3.4:
 //!   "MEET selects a new path for that flow based on current perception." `route` has both. By default (`"combined"`) the
 //!   candidates are the path of least value and the best one probed; the smaller
-//!   value wins. Paths of equal value are drawn evenly, lest a rack moves as one; a flow stays if its path is among
+//!   value wins. Paths of equal value are drawn evenly, or a rack would move as one; a flow stays if its path is among
 //!   them (`tie`). Values are whole 24-bit numbers, and equal mostly at zero: K makes paths equal. With `"best_probe"`
 //!   data choose only which paths are probed. A new flowlet takes the path with the least value among those probed in the
 //!   last round, counted from the round's first answer on, by the same rule of ties. Two rounds without an answer (or none

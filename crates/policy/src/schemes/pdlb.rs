@@ -3,7 +3,7 @@
 //! Gao, Huang, Li, Zou, Wang, "PDLB: Path Diversity-aware Load Balancing with adaptive granularity in data center
 //! networks", J. Cloud Computing 12:173, 2023. Site: the sending host. Every period it estimates the delay of each path
 //! to each destination it has flows to, sorts the paths into congested and not, and solves a model for the number of
-//! packets a flowcell shall have; `pick` counts packets and draws a path per cell.
+//! packets a flowcell should have; `pick` counts packets and draws a path per cell.
 //!
 //! | equation or rule | function |
 //! |---|---|
@@ -50,7 +50,7 @@
 //!   first tick at which it has those of m cells, for "the number of flowcells should generally be consistent with the
 //!   number of paths": a few cells would be on a few paths, and look alike.
 //! - Acknowledgements take the fabric's choice: PDLB "is only deployed on the sender" of data.
-//! - First ticks fall at random within a period, lest all hosts probe at once.
+//! - First ticks fall at random within a period, so that hosts do not all probe at once.
 
 pub mod ag;
 pub(crate) mod classify;

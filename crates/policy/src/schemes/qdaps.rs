@@ -106,7 +106,7 @@ crate::params! {
 pub struct Sent {
     /// When its last bit leaves this switch, rounded up.
     pub leaves: Time,
-    /// When its last bit is where the paths meet again, but for propagation, rounded up.
+    /// When its last bit is where the paths meet again, without propagation, rounded up.
     pub meets: Time,
     /// Payload bytes of the flow so far.
     pub bytes: u64,
@@ -184,7 +184,7 @@ pub struct Qdaps {
 }
 
 impl Qdaps {
-    /// Shall a flow that has sent `bytes` leave its order, when its packet would leave in order at `ordered` and on the
+    /// Does a flow that has sent `bytes` leave its order, when its packet would leave in order at `ordered` and on the
     /// shortest queue at `shortest`?
     #[inline]
     pub fn reroutes(&self, bytes: u64, ordered: Time, shortest: Time) -> bool {
@@ -322,7 +322,7 @@ impl Policy for Qdaps {
         if packet.kind == Kind::Data && self.reroutes(last.bytes, choice.key, shortest.key) {
             choice = shortest;
         }
-        // Rounded up by one, lest a rate that does not divide hide a tie.
+        // Rounded up by one, so that a rate that does not divide hides no tie.
         let port = candidates[choice.way];
         let queued = QueuedAt::at(&cx.view, cx.now, port, packet.wire, hops);
         let (leaves, meets) = (queued.leaves + Span(1), queued.meets + Span(hops));

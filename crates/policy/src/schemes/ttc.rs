@@ -137,7 +137,7 @@ pub(crate) const fn d_mod_k(dst: u32, tier: Tier, choices: u32) -> u32 {
     }
 }
 
-/// Is the default port left, with so much queued there and at the other?
+/// Is the default port left, given what is queued there and at the other?
 // LBSP, related work: only when the load of the default path exceeds that of the random choice by a threshold
 #[inline]
 pub(crate) const fn leaves_default(default: u64, other: u64, threshold: u64) -> bool {

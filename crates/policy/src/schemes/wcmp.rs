@@ -8,7 +8,7 @@
 //! |---|---|
 //! | a next hop's weight is the capacity of the paths by way of it | [`exact`] |
 //! | it has that many entries in the hash table; a packet's hash picks an entry | `pick` |
-//! | weights are reduced until no next hop gets more than so many times its share, or the table is full | [`reduce`] |
+//! | weights are reduced until no next hop gets more than a multiple of its share, or the table is full | [`reduce`] |
 //! | the entry to add is the one that leaves its next hop the least over its share | [`next_up`] |
 //!
 //! | our word | the paper's |

@@ -61,7 +61,7 @@ def runs(effort: Effort) -> list[Run]:
 
 
 def paper_has(curve: str, share: float, within: float, measured: Measured) -> Verdict:
-    """Utilisation within so many points of the paper's."""
+    """Utilisation within this number of points of the paper's."""
     return claims.near(measured, curve, "utilisation", PAPERS, share, within=within)
 
 
@@ -112,7 +112,7 @@ def more_than_a_tenth(measured: Measured) -> Verdict:
 
 
 def gains(claimed: float, measured: Measured) -> Verdict:
-    """ELAB's utilisation above CLOVE's and Hermes' by so much."""
+    """How far ELAB's utilisation is above CLOVE's and Hermes'."""
     return claims.graded(
         claims.increase(measured, ELAB, other, "utilisation", PAPERS, claimed=claimed)
         for other in (CLOVE, SLOW, FLOWLETS, HERMES)

@@ -90,7 +90,7 @@ def panels(number: str) -> tuple[Panel, ...]:
 
 
 def below(other: str, claimed: float, xs: Sequence[float], measured: Measured) -> Verdict:
-    """ELAB's mean completion time below another's by so much."""
+    """How far ELAB's mean completion time is below another's."""
     return claims.graded(
         claims.reduction(measured, ELAB, other, readings.MEAN, x, claimed=claimed) for x in measured.xs if x in xs
     )

@@ -71,7 +71,7 @@ def better(baseline: str, measured: Measured) -> Verdict:
 
 
 def suffers_most(baseline: str, measured: Measured) -> Verdict:
-    """Of the pairs under scatter, S3's flows lose most by the failure, relative to what they had."""
+    """Under scatter, S3's flows lose most by the failure, relative to what they had."""
     growth = {
         pair: np.asarray(measured.values(baseline, LINK, f"{pair}_mean_s"))
         / np.asarray(measured.values(baseline, WHOLE, f"{pair}_mean_s"))

@@ -40,7 +40,7 @@ ALIKE = 0.05
 
 
 def schemes(size: str) -> list[Variant]:
-    """LBSP with so many groups, by destination and by hash; scatter beside it."""
+    """LBSP with each number of groups, by destination and by hash; scatter beside it."""
     found = []
     for label in SIZES[size]:
         text = f"lbsp:leaf_bits={BITS[label]}:aggregation_bits={BITS[label]}"
@@ -62,7 +62,7 @@ def spec(size: str, dead: float, transport: str) -> Spec:
 
 
 def runs(effort: Effort) -> list[Run]:
-    """Every partition with so many links down, over seeds; less of the large tree."""
+    """Every partition with each number of links down, over seeds; less of the large tree."""
     found = []
     for name, (size, transport) in CASES.items():
         large = size == "16-ary"

@@ -260,7 +260,7 @@ def _with_thirds(check: Check, measured: Measured) -> Verdict:
 
 
 TINY_FCT = tuple(f"{name}_mean_fct_s" for name in figures.TINY)
-# By so much the share of a draw may lie below that of the distribution.
+# The share of a draw may lie this far below that of the distribution.
 DRAWN = 0.002
 TINY_NOTE = (
     "With headers, acknowledgements and a handshake a flow of 342 bytes puts 1.8 times its payload on the wire; the"

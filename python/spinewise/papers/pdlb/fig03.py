@@ -50,7 +50,7 @@ SLOW = tuple(curve(bad, rtt) for rtt in BAD_RTTS_US for bad in BAD_COUNTS)
 
 
 def spec(bad: int, bad_rtt_us: int, gran: int, transport: Transport) -> Spec:
-    """So many slow paths, those of the spines with the lowest numbers, and cells of `gran` packets."""
+    """`bad` slow paths, those of the spines with the lowest numbers, and cells of `gran` packets."""
     slow = shapes.override_of_path(1000 * bad_rtt_us, LINK_DELAY_NS)
     size = FLOW_PACKETS * transports.PACKET_BYTES
     flows: list[ListedFlow] = [{"src": k, "dst": FLOWS + k, "size_bytes": size} for k in range(FLOWS)]

@@ -33,7 +33,7 @@ HOT_FABRIC_DELAY_NS = shapes.override_of_path(HOT_RTT_NS, LINK_DELAY_NS)
 
 
 def base(hot_paths: int) -> Spec:
-    """The spec with so many hot paths; the spines with the lowest numbers are hot."""
+    """The spec with this number of hot paths; the spines with the lowest numbers are hot."""
     return {
         "name": f"PDLB Fig. 7, {hot_paths} hot paths",
         "preset": "datacenter",

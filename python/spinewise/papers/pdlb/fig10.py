@@ -151,7 +151,7 @@ def fixed_below_half(metric: str, measured: Measured) -> Verdict:
 
 
 def cannot_fail(measured: Measured) -> Verdict:
-    """Of TCP alone this says nothing: two senders, each at the rate of one path, fill at most two of four."""
+    """This says nothing of TCP alone: two senders, each at the rate of one path, fill at most two of four."""
     name = f"tcp_share {part(measured)}"
     most = max(measured.interval(curve, 0.0, name).mean for curve in FIXED)
     text = (

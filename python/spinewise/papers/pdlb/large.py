@@ -109,7 +109,7 @@ def gain_without_qdaps(metric: str, claimed: float, measured: Measured) -> Verdi
 
 
 def least_gain(metric: str, claimed: float, measured: Measured) -> Verdict:
-    """The smaller number of the paper's range: at least so much below every other scheme at every load."""
+    """The smaller number of the paper's range: at least this far below every other scheme at every load."""
     return claims.graded(
         claims.reduction(measured, "PDLB", other, metric, x, claimed=claimed)
         for x in measured.xs

@@ -62,7 +62,7 @@ def panels(number: str) -> tuple[Panel, ...]:
 
 
 def reductions(number: str, ids: Mapping[tuple[str, str], str], claimed: Claimed) -> tuple[Claim, ...]:
-    """SELB below others by so much at 0.8: the numbers of §IV."""
+    """How far SELB is below others at 0.8: the numbers of §IV."""
     made = []
     for (mode, metric), key in ids.items():
         numbers = claimed[mode][metric]

@@ -25,7 +25,7 @@ FEWEST, PAPER, NO_LIMIT = 1.0, 8.0, 64.0
 
 
 def schemes(limit: int) -> str:
-    """Both schemes with so many queues."""
+    """Both schemes with this number of queues."""
     of = {"ConWeave": fabric.CONWEAVE, "SELB": fabric.SELB}
     return ",".join(f"{scheme}:reorder_queues={limit}@{label}" for label, scheme in of.items())
 
@@ -54,7 +54,7 @@ def lower(variant: str, measured: Measured, *, metric: str) -> Verdict:
 
 
 def limit_costs(variant: str, measured: Measured, *, x: float) -> Verdict:
-    """ConWeave with so many queues is slower than without a limit."""
+    """ConWeave with this number of queues is slower than without a limit."""
     part = measured.within(variant)
     few, many = (part.values("ConWeave", place, "mean_fct_s") for place in (x, NO_LIMIT))
     change = paired_difference(few, many)

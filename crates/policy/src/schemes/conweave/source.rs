@@ -54,7 +54,7 @@ pub struct Draw {
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Its header, but for the bytes charged.
+    /// Its header, except for the bytes charged.
     pub header: Header,
     /// The flow has left its path for this one, the next packets follow.
     pub moved: Option<Way>,

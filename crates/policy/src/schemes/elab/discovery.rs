@@ -12,13 +12,13 @@ use crate::{Device, Out, Port, Rng, Time, To, Way, hash};
 /// Most ports traced at a time.
 pub(crate) const GROUP: usize = 16;
 
-/// Ports are drawn from here up (RFC 6335: the dynamic range), but for the last, which is no port to the simulator.
+/// Ports are drawn from here up (RFC 6335: the dynamic range), except the last, which is no port to the simulator.
 const FIRST_PORT: u16 = 0xc000;
 
 /// A probe without an answer is sent once more.
 const TRIES: u8 = 2;
 
-/// A search that has found nothing is repeated after so many times a probe's patience.
+/// A search that has found nothing is repeated after this multiple of a probe's patience.
 const RETRY: u64 = 10;
 
 /// One port on its way.

@@ -126,7 +126,7 @@ pub struct Shim {
 }
 
 impl Shim {
-    /// Writes both headers for a packet with so many bytes behind them, and says how many they took.
+    /// Writes both headers for a packet with `payload` bytes behind them, and says how many they took.
     ///
     /// # Errors
     /// [`NotAHeader::Short`] if there is no room, [`NotAHeader::Length`] if the packet is longer than UDP can say;

@@ -40,7 +40,7 @@ pub struct Record {
 /// How far ahead of the newest a Burst_ID may be: one that a broken header makes up must not make all true ones old.
 const AHEAD: u16 = 1024;
 
-/// A path by which nothing has come for so long is not told of any more, so that turns are not wasted on ports that the
+/// A path by which nothing has come for this long is not told of any more: turns are not wasted on ports that the
 /// peer has given up.
 const IDLE: Span = Span::from_ms(100);
 
@@ -180,7 +180,7 @@ impl Entry {
 }
 
 impl RateUnit {
-    /// VP_RBurst_Rate of so many bits in this time: saturating, and never 0.
+    /// VP_RBurst_Rate of a number of bits in a time: saturating, and never 0.
     pub fn field(self, bits: u64, time: Span) -> u32 {
         let rate = match self {
             RateUnit::Kbps => kbps(bits, time),

@@ -56,7 +56,7 @@ impl Elab {
         peer.explore = Time::NEVER;
     }
 
-    /// Most virtual paths of a pair with so many rows.
+    /// Most virtual paths of a pair with this number of rows.
     pub(super) fn most_vps(&self, rows: usize) -> usize {
         match self.config.most_paths {
             0 => rows,

@@ -85,7 +85,7 @@ pub fn smoothed(rate: u32, alpha: u32, bits: u64, time: Span) -> u32 {
     ((sum + (1 << 15)) >> 16).min(u64::from(u32::MAX)) as u32
 }
 
-/// So many bits in this time, kbit/s; of no time as many as there can be.
+/// A number of bits in a time, as kbit/s; the greatest rate if the time is zero.
 #[inline]
 pub fn kbps(bits: u64, time: Span) -> u32 {
     // Bits per picosecond are 10¹² bit/s.
@@ -166,7 +166,7 @@ impl Paths<'_> {
         self.peer.explore = self.in_use().iter().map(|route| route.vp.explore).min().unwrap_or(Time::NEVER);
     }
 
-    /// Eq. (2): works out the shares of all paths. Has a path been given up that was not before?
+    /// Eq. (2): computes the shares of all paths. Has a path been given up that was not before?
     // ELAB Eq. (2): w_i = A_i / sum of all A_j.
     pub fn weigh(&mut self, elab: &Elab, now: Time) -> bool {
         let mut died = false;
@@ -293,7 +293,7 @@ impl Vp {
         (self.updated, self.explore) = (now, Time::NEVER);
     }
 
-    /// Counts packets as arrived, and works out R_i if it is time.
+    /// Counts packets as arrived, and computes R_i if it is time.
     fn count(&mut self, elab: &Elab, arrived: u32, now: Time, interval: Span) -> bool {
         self.unconfirmed -= arrived;
         self.counted = self.counted.saturating_add(arrived);

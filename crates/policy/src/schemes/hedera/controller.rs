@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_paper() {
-        // Figure 6: host 0 to 1, 2, 3; 1 to 0 twice and 2; 2 to 0 and 3; 3 to 1 twice: thirds, but for what 2 sends to 3.
+        // Figure 6: host 0 to 1, 2, 3; 1 to 0 twice and 2; 2 to 0 and 3; 3 to 1 twice: thirds, except from 2 to 3.
         let flows = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 0), (1, 2), (2, 0), (2, 3), (3, 1), (3, 1)];
         let mut slots = table(4, &flows);
         estimate(&mut slots, SLOTS);

@@ -59,7 +59,7 @@ pub struct Senses {
     pub tau: Span,
     /// Share of retransmissions that no congestion explains, in billionths.
     pub retransmitted: u64,
-    /// So many timeouts without an acknowledgement are a blackhole.
+    /// This number of timeouts without an acknowledgement is a blackhole.
     pub timeouts: u8,
     /// A failed path is tried again after this time.
     pub failed_for: Span,
@@ -264,7 +264,7 @@ impl Route {
     }
 
     /// The timer of a packet on it ran out. Has the path just failed?
-    // Hermes Algorithm 1: so many timeouts, and no packet acknowledged.
+    // Hermes Algorithm 1: enough timeouts, and no packet acknowledged.
     pub fn timed_out(&mut self, now: Time, senses: &Senses) -> bool {
         self.timeouts = self.timeouts.saturating_add(1);
         self.timeouts >= senses.timeouts && self.fail(now, senses)

@@ -8,14 +8,14 @@ use crate::{Rng, Span, Time, Way};
 pub(crate) const RECORD: Span = Span::from_us(1_000);
 /// Least time between two attempts to move a flow.
 pub(crate) const BETWEEN_ATTEMPTS: Span = Span::from_us(100);
-/// One attempt in so many is made.
+/// One attempt in this many is made.
 pub(crate) const ATTEMPTS: u32 = 2;
 /// Paths are looked at this often.
 const CHECKS: Span = Span::from_us(25);
 /// Width and number of the levels of delay.
 const LEVEL: u32 = 10_000;
 const LEVELS: u32 = 5;
-/// After so many steps an estimate has long arrived.
+/// After this many steps an estimate has long arrived.
 const MOST_STEPS: u64 = 512;
 
 /// What the code keeps of a flow.

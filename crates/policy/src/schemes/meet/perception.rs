@@ -82,7 +82,7 @@ pub struct Peer {
     pub round: u32,
     /// The host there that answers them.
     pub target: Option<u32>,
-    /// So many paths are best; zero before anything was heard.
+    /// How many paths are best; zero before anything was heard.
     pub tied: u16,
 }
 
@@ -106,7 +106,7 @@ fn answered(peer: &Peer, routes: &[Route]) -> Option<u32> {
     rounds.filter(|round| round + 1 >= peer.round).max()
 }
 
-/// Works out what each path to a rack is taken for, and which are best.
+/// Computes what each path to a rack is taken for, and which are best.
 pub fn settle(by: RouteBy, peer: &mut Peer, routes: &mut [Route]) {
     let best = peer.rounds.best().map(|(way, _)| way.index());
     // MEET §3.3: "selects the path with the best probing result".
@@ -131,7 +131,7 @@ pub fn settle(by: RouteBy, peer: &mut Peer, routes: &mut [Route]) {
     peer.tied = tied as u16;
 }
 
-/// The path of a new flowlet: one of the best, each as likely, lest the rack's hosts all take the same; `old`, if it is
+/// The path of a new flowlet: one of the best, each as likely, so that a rack does not move as one; `old`, if it is
 /// one of them.
 #[inline]
 pub fn choose(tied: u16, routes: &[Route], old: Option<Way>, rng: &mut Rng) -> Way {

@@ -168,7 +168,7 @@ impl Meet {
             return;
         }
         if cx.node.proxy == cx.view.host {
-            // It steps down: what it gathered as the proxy is nobody's now, but for what it probed for itself.
+            // It steps down: what it gathered as the proxy is nobody's now, except what it probed for itself.
             for route in &mut *cx.peers.routes {
                 route.rack = Tally::default();
                 if self.config.probe == Probe::Proxy {

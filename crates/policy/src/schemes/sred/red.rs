@@ -95,7 +95,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// A packet found so many queued.
+    /// A packet found this many queued.
     pub fn found(&mut self, queued: u32, now: Time, mean_packet: Span, law: &Law) {
         if queued == 0 && now >= self.idle_from {
             // RED: avg ← (1 − w_q)^m · avg, as if m small packets had found an empty queue meanwhile

@@ -17,7 +17,7 @@ BETWEEN_KBPS = 1e6 * (FAST_GBPS - UDP_GBPS / 2.0)
 STARTS_S, LASTS_S, REST_S = 0.5, 0.3, 0.3
 # Nothing changes here: how soon B of path 2 passes the same mark by itself.
 QUIET_S = 0.35
-# The split is there when its mean over so long is within this of the new fixed point.
+# The split has arrived when its mean over the first of these is within the second of the new fixed point.
 STEADY_S, CLOSE = 0.005, 0.03
 DRAWN_S = (-0.01, 0.06)
 

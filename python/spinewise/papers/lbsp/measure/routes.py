@@ -43,7 +43,7 @@ def passed(result: Result) -> dict[str, float]:
 
 
 def by_group(result: Result) -> dict[str, float]:
-    """Of all pairs: those with an end under the leaf of the failure, in percent; packets up by leaf and group."""
+    """The share of pairs with an end under the leaf of the failure, in percent; packets up by leaf and group."""
     tree = tree_of(result)
     own_bytes = result.spec["transport"]["ack_bytes"]
     hosts, own = tree.k**3 // 4, tree.half

@@ -27,7 +27,7 @@ def gaps(result: Result) -> tuple[Floats, dict[tuple[str, int], Floats]]:
     names = result.report["entity_names"]
     ups = {code: UPLINK.fullmatch(names[code]) for code in np.unique(entity)}
     switches = sorted({(match[1], int(match[2])) for match in ups.values() if match})
-    # Of two groups, the parity of the port: that of the column, or of the core in its column. Both are even in number.
+    # For two groups the parity of the port: that of the column, or of the core in its column. Both are even in number.
     sign, place = np.zeros(len(names)), np.zeros(len(names), dtype=int)
     for code, match in ups.items():
         if match:

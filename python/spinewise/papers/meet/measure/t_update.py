@@ -17,7 +17,7 @@ REPORT_PATH_BYTES, BROADCAST_PATH_BYTES = 8, 4
 
 
 def message_bytes(paths: int) -> tuple[int, int]:
-    """Bytes of a report on so many paths, and of a packet of the broadcast."""
+    """Bytes of a report on this number of paths, and of a packet of the broadcast."""
     return HEAD_BYTES + REPORT_PATH_BYTES * paths, HEAD_BYTES + BROADCAST_PATH_BYTES * paths
 
 

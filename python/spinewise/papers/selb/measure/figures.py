@@ -64,7 +64,7 @@ def transport(result: Result) -> dict[str, float]:
         "drops": float(sum(link["drops"] for link in links)),
         "pause_s": sum(link["paused_ps"] for link in links) / PS_PER_SECOND,
         "pauses": float(sum(link["pauses"] for link in links)),
-        # Of the time in which flows arrive: their rest is sent later, so it may pass 1.
+        # As a share of the time in which flows arrive: their rest is sent later, so it may pass 1.
         "uplinks": stats.mean(busy) * result.report["stop_ps"] / PS_PER_SECOND / seconds,
         "run_s": result.report["stop_ps"] / PS_PER_SECOND,
     }
