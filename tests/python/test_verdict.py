@@ -281,7 +281,7 @@ def test_what_an_engine_does_not_tell_is_not_zero() -> None:
 
 
 def test_means_of_facts_name_the_link_met_most_often() -> None:
-    many = [facts.facts_of(report_of(balance={"imbalance_mean": x}), packets(timeouts=t))
+    many = [facts.facts_of(report_of(balance=None if x is None else {"imbalance_mean": x}), packets(timeouts=t))
             for x, t in ((0.2, 1), (0.4, 2), (None, 6))]  # fmt: skip
     other = report_of()
     other["links"][0]["utilisation"] = 0.1
