@@ -95,6 +95,20 @@ pub enum Device {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey(pub u32);
 
+impl FlowKey {
+    /// The data of flow `number`.
+    #[inline(always)]
+    pub const fn data(number: u32) -> FlowKey {
+        FlowKey(number << 1)
+    }
+
+    /// The acknowledgements of flow `number`.
+    #[inline(always)]
+    pub const fn ack(number: u32) -> FlowKey {
+        FlowKey(number << 1 | 1)
+    }
+}
+
 /// The hooks a scheme implements beyond `pick`: an unlisted hook is never called and costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hooks(pub u16);

@@ -1,20 +1,22 @@
 //! Probes, replies and messages: the packets that schemes send, as hosts and switches make and read them.
 
+use crate::address::Address;
 use crate::bank::{Bank, NO_PEER};
-use crate::packet::{CE, ECE, NO_FLOW, Packet, SWITCH};
+use crate::packet::{CE, ECE, NO_FLOW, Packet};
 use crate::timers::{Timers, What};
 use crate::topology::Topology;
-use spinewise_policy::{Device, Event, FlowKey, Hooks, Kind, Message, Peers, Phase, Port, Span, Time, To, Way};
+use spinewise_policy::{Event, FlowKey, Hooks, Kind, Message, Peers, Phase, Port, Span, Time, Way};
 
-/// Whose rows a call about the device `about` is lent: by host or by leaf, as the layout says; nobody's for a spine.
+/// Whose rows a call about a device is lent: by host or by leaf, as the layout says; nobody's for a spine.
 #[inline]
-pub fn peer_of(about: u32, peers: Peers, topology: &Topology) -> u32 {
-    match (about, peers) {
-        (NO_PEER, _) | (_, Peers::None) => NO_PEER,
-        (host, Peers::Hosts) if host & SWITCH == 0 => host,
-        (host, Peers::Leaves) if host & SWITCH == 0 => topology.leaf_of[host as usize],
-        (switch, Peers::Leaves) if switch & !SWITCH < topology.leaves => switch & !SWITCH,
-        _ => NO_PEER,
+pub fn peer_of(about: Address, peers: Peers, topology: &Topology) -> u32 {
+    match (about.as_host(), peers) {
+        _ if about == Address::NOBODY => NO_PEER,
+        (_, Peers::None) => NO_PEER,
+        (Some(host), Peers::Hosts) => host,
+        (Some(host), Peers::Leaves) => topology.leaf_of[host as usize],
+        (None, Peers::Leaves) if about.number() < topology.leaves => about.number(),
+        (None, Peers::Leaves | Peers::Hosts) => NO_PEER,
     }
 }
 
@@ -54,7 +56,7 @@ pub fn answer_of(packet: &Packet, now: Time) -> Event {
         rtt: now.since(packet.stamp),
         one_way: Time(packet.seq).since(packet.stamp),
         marked: packet.is(ECE),
-        by: device(packet.src),
+        by: packet.src.device(),
         port: Port(packet.payload),
     }
 }
@@ -74,24 +76,10 @@ pub fn message_to(class: u8, flow: Option<FlowKey>, way: Way, wire: u32) -> Pack
 /// A message as its scheme sees it.
 pub fn message_of<'a>(packet: &Packet, in_port: u16, body: &'a [u8]) -> Message<'a> {
     Message {
-        from: device(packet.src),
+        from: packet.src.device(),
         class: packet.echo as u8,
         flow: (packet.flow != NO_FLOW).then_some(FlowKey(packet.flow)),
         in_port: Port(in_port),
         body,
     }
-}
-
-/// The address of one device; floods have none.
-pub fn address(to: To) -> u32 {
-    match to {
-        To::Host(host) => host,
-        To::Leaf(leaf) => leaf | SWITCH,
-        To::Rack | To::Neighbours { .. } | To::Port(_) => NO_PEER,
-    }
-}
-
-/// The device an address names.
-pub fn device(address: u32) -> Device {
-    if address & SWITCH == 0 { Device::Host(address) } else { Device::Switch(address & !SWITCH) }
 }

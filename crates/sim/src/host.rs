@@ -12,6 +12,7 @@ mod resequence;
 mod scheme;
 mod turns;
 
+use crate::address::Address;
 use crate::bank::Bank;
 use crate::control::plan_ticks;
 use crate::faults::Frail;
@@ -20,7 +21,7 @@ use crate::line::Line;
 use crate::link::Wires;
 use crate::log;
 use crate::net::Net;
-use crate::packet::{InHand, Packet, RETRANSMIT, SWITCH};
+use crate::packet::{InHand, Packet, RETRANSMIT};
 use crate::port::{AllRules, Counters, Fifo, Pausing};
 use crate::series::Counted;
 use crate::shell::{Probes, Shell};
@@ -333,9 +334,7 @@ impl Host {
     /// Lets the host's scheme tag a packet that leaves the rack.
     fn choose(&mut self, w: &mut World<'_>, packet: &mut Packet) {
         let Some(edge) = w.edge.as_mut() else { return };
-        if packet.dst & SWITCH != 0 || w.net.same_rack(self.id, packet.dst) {
-            return;
-        }
+        let Some(dst) = packet.dst.as_host().filter(|&dst| !w.net.same_rack(self.id, dst)) else { return };
         if packet.kind == Kind::Ack && !edge.picks_acks(self.id) {
             return;
         }
@@ -350,7 +349,7 @@ impl Host {
             None if edge.is_guest() => edge.pick_any(call, packet, (&w.net.hashing, 0)),
             None => edge.pick(call, packet, (&w.net.hashing, 0)),
             Some(recorder) => {
-                let (ways, rows) = (w.net.topology.ways_between(self.id, packet.dst), w.net.topology.most_ways);
+                let (ways, rows) = (w.net.topology.ways_between(self.id, dst), w.net.topology.most_ways);
                 let place = (self.id, usize::from(ways), usize::from(rows));
                 recorder.pick(edge, call, packet, (&w.net.hashing, 0), place)
             }
@@ -380,8 +379,7 @@ impl Host {
         let packet = &mut hand.packet;
         if let Some(edge) = w.edge.as_mut()
             && edge.hooks().has(Hooks::INGRESS)
-            && packet.src & SWITCH == 0
-            && !w.net.same_rack(self.id, packet.src)
+            && packet.src.as_host().is_some_and(|src| !w.net.same_rack(self.id, src))
         {
             let call = call(w.net, self.id, w.now, packet.src, edge);
             let view = packet.view(&w.net.hashing, 0, 0);
@@ -468,8 +466,8 @@ fn data_packet((src, dst): (u32, u32), flow: u32, priority: u8, data: &Data) -> 
     Packet {
         seq: data.seq,
         flow,
-        src,
-        dst,
+        src: Address::host(src),
+        dst: Address::host(dst),
         wire: data.wire,
         payload: data.len,
         way: Way::ANY,

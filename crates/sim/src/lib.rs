@@ -4,6 +4,7 @@
 //! says who is next. Data flows one way: a file becomes a [`spec::Spec`], which [`setup`] turns into a run, which leaves
 //! an [`outcome::Outcome`].
 
+mod address;
 pub mod bank;
 pub mod bench;
 mod capture;

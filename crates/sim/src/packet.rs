@@ -1,5 +1,6 @@
 //! The packet: one cache line, carried by value from ring to ring.
 
+use crate::address::Address;
 use spinewise_policy::{FlowKey, Hashed, Kind, Port, Time, Way};
 
 /// Congestion experienced (RFC 3168).
@@ -24,8 +25,6 @@ pub const SYN: u8 = NACK;
 /// On an acknowledgement in hand: the host's scheme hides the echo of marks from the transport.
 pub const MASKED: u8 = 128;
 
-/// `dst` and `src` with this bit name a switch, not a host.
-pub const SWITCH: u32 = 1 << 31;
 /// "No flow" in [`Packet::flow`] of a message.
 pub const NO_FLOW: u32 = u32::MAX;
 
@@ -45,9 +44,9 @@ pub struct Packet {
     /// Flow number; number of the probe; flow key a message names.
     pub flow: u32,
     /// Source device.
-    pub src: u32,
+    pub src: Address,
     /// Destination device.
-    pub dst: u32,
+    pub dst: Address,
     /// Bytes on the wire.
     pub wire: u16,
     /// Payload bytes, 0 on what opens a connection; on an ACK, how long the packet it answers was under way, in steps of
@@ -105,8 +104,8 @@ impl Packet {
     #[inline]
     pub fn key(&self) -> FlowKey {
         match self.kind {
-            Kind::Data => FlowKey(self.flow << 1),
-            Kind::Ack => FlowKey(self.flow << 1 | 1),
+            Kind::Data => FlowKey::data(self.flow),
+            Kind::Ack => FlowKey::ack(self.flow),
             _ => FlowKey(self.flow),
         }
     }
@@ -117,8 +116,8 @@ impl Packet {
         spinewise_policy::Packet {
             kind: self.kind,
             flow: self.key(),
-            src: self.src,
-            dst: self.dst,
+            src: self.src.bits(),
+            dst: self.dst.bits(),
             seq: self.seq,
             wire: u32::from(self.wire),
             payload: if self.kind == Kind::Data { u32::from(self.payload) } else { 0 },
@@ -137,7 +136,7 @@ impl Packet {
         if let Some(ports) = &hashing.ports {
             return self.addresses(ports, &hashing.ends);
         }
-        let pair = u64::from(self.src) << 32 | u64::from(self.dst);
+        let pair = u64::from(self.src.bits()) << 32 | u64::from(self.dst.bits());
         let inner = u64::from(self.key().0) << 8 | self.kind as u64;
         if self.way == Way::ANY {
             return Hashed::Mixed { pair, inner, tag: 0 };
@@ -152,10 +151,7 @@ impl Packet {
     /// Addresses and ports as the public ns-3 code of ConWeave gives them to hosts and flows.
     #[cold]
     fn addresses(&self, ports: &[u32], ends: &[(u32, u32)]) -> Hashed {
-        let address = |node: u32| {
-            let id = node & !SWITCH;
-            0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
-        };
+        let address = |number: u32| 0x0b00_0001 + ((number / 256) << 16) + ((number % 256) << 8);
         if let (Kind::Message, Some(&(src, dst))) = (self.kind, ends.get(self.flow as usize >> 1)) {
             return Hashed::Murmur([address(dst), address(src), ports[self.flow as usize >> 1].rotate_left(16)]);
         }
@@ -164,7 +160,7 @@ impl Packet {
             Kind::Ack => ports[self.flow as usize].rotate_left(16),
             _ => 0,
         };
-        Hashed::Murmur([address(self.src), address(self.dst), ports])
+        Hashed::Murmur([address(self.src.number()), address(self.dst.number()), ports])
     }
 }
 

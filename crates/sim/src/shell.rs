@@ -1,9 +1,10 @@
 //! The shell around a scheme: what hosts and switches alike do for the schemes that sit at them. It calls hooks, and does
 //! what they ask for.
 
+use crate::address::Address;
 use crate::bank::{Asked, Bank, Call, Fired, NO_PEER};
-use crate::control::{address, answer_of, message_of, message_to, reply_to};
-use crate::packet::{CE, ECT, InHand, MASKED, Packet, SWITCH};
+use crate::control::{answer_of, message_of, message_to, reply_to};
+use crate::packet::{CE, ECT, InHand, MASKED, Packet};
 use crate::timers::{Timers, What};
 use crate::world::World;
 use spinewise_policy::out::{Action, To};
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 /// A probe that has not been answered: whom it went to, and how.
 #[derive(Clone, Copy, Debug)]
 struct Probing {
-    peer: u32,
+    peer: Address,
     way: Way,
 }
 
@@ -25,7 +26,7 @@ pub struct Probes {
 }
 
 impl Probes {
-    fn begin(&mut self, peer: u32, way: Way) -> u32 {
+    fn begin(&mut self, peer: Address, way: Way) -> u32 {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         self.sent.insert(number, Probing { peer, way });
@@ -36,7 +37,7 @@ impl Probes {
 /// A device that a scheme may sit at: what differs between hosts and switches. What they share is built on that.
 pub trait Shell: Sized {
     /// How packets name it.
-    fn address(&self) -> u32;
+    fn address(&self) -> Address;
 
     /// The scheme here.
     fn bank<'a>(w: &'a mut World<'_>) -> Option<&'a mut Bank>;
@@ -48,10 +49,10 @@ pub trait Shell: Sized {
     fn probes(&mut self) -> &mut Probes;
 
     /// Calls a hook that concerns the device `about`; none if no scheme sits here.
-    fn ask<R>(&self, w: &mut World<'_>, about: u32, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> Option<R>;
+    fn ask<R>(&self, w: &mut World<'_>, about: Address, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> Option<R>;
 
     /// Is the scheme told of this about `peer`?
-    fn listens(&self, w: &World<'_>, peer: u32, event: Event) -> bool;
+    fn listens(&self, w: &World<'_>, peer: Address, event: Event) -> bool;
 
     /// A packet made here sets out.
     fn set_out(&mut self, w: &mut World<'_>, hand: InHand);
@@ -70,11 +71,11 @@ pub trait Shell: Sized {
 
     /// Its number among the seats of the scheme.
     fn seat(&self) -> u32 {
-        self.address() & !SWITCH
+        self.address().number()
     }
 
     /// Tells the scheme what became of a flow, a way or a probe.
-    fn tell(&mut self, w: &mut World<'_>, peer: u32, (way, flow): (Way, Option<FlowKey>), event: Event) {
+    fn tell(&mut self, w: &mut World<'_>, peer: Address, (way, flow): (Way, Option<FlowKey>), event: Event) {
         if self.listens(w, peer, event) {
             self.ask(w, peer, |bank, call| bank.feedback(call, &Feedback { way, flow, event }));
             self.perform(w, None);
@@ -113,7 +114,7 @@ pub trait Shell: Sized {
     /// A timer of the scheme is due.
     fn scheme_timer(&mut self, w: &mut World<'_>, key: Key) {
         let peer = if let Key::Route(peer, _, _) = key { peer } else { NO_PEER };
-        match self.ask(w, NO_PEER, |bank, call| bank.timer(Call { peer, ..call }, key)) {
+        match self.ask(w, Address::NOBODY, |bank, call| bank.timer(Call { peer, ..call }, key)) {
             Some(Fired::Done) => self.perform(w, None),
             Some(Fired::Early(at)) => self.timers().plan(at, What::Scheme(key)),
             Some(Fired::Stale) | None => {}
@@ -123,7 +124,7 @@ pub trait Shell: Sized {
     /// A period of the scheme has passed.
     fn tick(&mut self, w: &mut World<'_>) {
         let seat = self.seat();
-        let period = self.ask(w, NO_PEER, |bank, call| {
+        let period = self.ask(w, Address::NOBODY, |bank, call| {
             bank.tick(call);
             bank.layout(seat).tick
         });
@@ -159,7 +160,7 @@ pub trait Shell: Sized {
                     self.send_message(w, to, message, body);
                 }
                 Action::Probe { to, way, wire, ttl, give_up } => {
-                    self.probe(w, (address(to), way), (wire, ttl), give_up)
+                    self.probe(w, (Address::of(to), way), (wire, ttl), give_up);
                 }
                 Action::Arm { key, at } => self.arm(w, key, at),
                 Action::Cancel { key } => {
@@ -199,7 +200,7 @@ pub trait Shell: Sized {
     fn send_message(&mut self, w: &mut World<'_>, to: To, message: Packet, body: &[u8]) {
         match to {
             To::Host(_) | To::Leaf(_) => {
-                self.set_out(w, InHand::with_body(Packet { dst: address(to), ..message }, body.into()));
+                self.set_out(w, InHand::with_body(Packet { dst: Address::of(to), ..message }, body.into()));
             }
             To::Rack | To::Neighbours { .. } | To::Port(_) => self.spread(w, to, message, body),
         }
@@ -208,13 +209,13 @@ pub trait Shell: Sized {
     /// Sends a message of the scheme to the hosts of a rack but this device.
     fn send_to_rack(&mut self, w: &mut World<'_>, leaf: u32, message: Packet, body: &[u8]) {
         let (net, own) = (w.net, self.address());
-        for &dst in net.topology.hosts_of(leaf).iter().filter(|&&host| host != own) {
+        for dst in net.topology.hosts_of(leaf).iter().map(|&host| Address::host(host)).filter(|&host| host != own) {
             self.set_out(w, InHand::with_body(Packet { dst, ..message }, body.into()));
         }
     }
 
     /// Sends a probe of `wire` bytes that turns around after `ttl` switches, if that is not 0.
-    fn probe(&mut self, w: &mut World<'_>, (dst, way): (u32, Way), (wire, ttl): (u32, u8), give_up: Span) {
+    fn probe(&mut self, w: &mut World<'_>, (dst, way): (Address, Way), (wire, ttl): (u32, u8), give_up: Span) {
         let number = self.probes().begin(dst, way);
         let probe = Packet {
             stamp: w.now,

@@ -9,12 +9,13 @@ mod own_ports;
 mod scheme;
 mod watched;
 
-use crate::bank::{Bank, NO_PEER};
+use crate::address::Address;
+use crate::bank::Bank;
 use crate::control::plan_ticks;
 use crate::faults::{Frail, Step};
 use crate::log;
 use crate::net::Net;
-use crate::packet::{InHand, Packet, SWITCH, Tags};
+use crate::packet::{InHand, Packet, Tags};
 use crate::port::{Fifo, Kept, Lane, Lanes, Port};
 use crate::series::Counted;
 use crate::shell::{Probes, Shell, take_asked};
@@ -163,7 +164,7 @@ impl Switch {
         if hand.packet.ttl > 0 && self.ends_here(w, in_port, &mut hand.packet) {
             return;
         }
-        if hand.packet.dst == self.id | SWITCH {
+        if hand.packet.dst == Address::switch(self.id) {
             self.deliver(w, in_port, hand);
             return;
         }
@@ -199,11 +200,10 @@ impl Switch {
     /// Sends a packet on towards its destination.
     #[inline(always)]
     fn forward(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
-        let dst = hand.packet.dst;
-        if dst & SWITCH != 0 {
+        let Some(dst) = hand.packet.dst.as_host() else {
             self.towards_switch(w, in_port, hand);
             return;
-        }
+        };
         let home = w.net.topology.home(dst);
         if home.leaf != self.id {
             self.inner_hop(w, in_port, home.leaf, hand);
@@ -221,7 +221,7 @@ impl Switch {
     /// Sends a packet for a switch on: only leaves can be reached.
     #[cold]
     fn towards_switch(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
-        let leaf = hand.packet.dst & !SWITCH;
+        let leaf = hand.packet.dst.number();
         if leaf < w.net.topology.leaves {
             self.inner_hop(w, in_port, leaf, hand);
         } else {
@@ -326,12 +326,12 @@ impl Switch {
     /// The candidate that a path tag names here. Tags name paths as they are when nothing is broken; where the port is
     /// none of the candidates any more, the packet is hashed among those that are left.
     fn tagged(&self, net: &Net, packet: &Packet, leaf: u32, candidates: &[u16]) -> usize {
-        let named = if packet.src & SWITCH != 0 {
-            packet.way.index()
-        } else {
-            let from = net.topology.leaf_of[packet.src as usize];
-            let (first, second) = net.topology.split(from, leaf, packet.way.0);
-            usize::from(if self.tier == Tier::Leaf { first } else { second })
+        let named = match packet.src.as_host() {
+            None => packet.way.index(),
+            Some(src) => {
+                let (first, second) = net.topology.split(net.topology.leaf_of[src as usize], leaf, packet.way.0);
+                usize::from(if self.tier == Tier::Leaf { first } else { second })
+            }
         };
         if self.row == self.id * net.topology.leaves {
             return named;
@@ -498,7 +498,7 @@ impl Switch {
         if !self.hooks.has(Hooks::LINK) {
             return;
         }
-        self.consult(w, NO_PEER, |fabric, call| {
+        self.consult(w, Address::NOBODY, |fabric, call| {
             fabric.link(call, PortId(port), change);
         });
         let asked = take_asked::<Switch>(w);

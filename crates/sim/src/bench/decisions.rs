@@ -3,6 +3,7 @@
 //! One seat of each scheme, through the bank, as in a run: a leaf with some uplinks, or a host with some paths to
 //! each of four racks. Queues and delays are random and change all the time; everything is in the cache.
 
+use crate::address::Address;
 use crate::bank::{Bank, Call, Chosen, NO_PEER, Places, Room};
 use crate::packet::{Hashing, Packet, Tags};
 use crate::spec::comparable_schemes;
@@ -140,14 +141,21 @@ impl Bench {
     }
 
     fn packet(flow: u32) -> Packet {
-        Packet { flow, dst: Self::dst(flow), wire: 1500, payload: 1460, way: Way::ANY, ..Packet::default() }
+        Packet {
+            flow,
+            dst: Address::host(Self::dst(flow)),
+            wire: 1500,
+            payload: 1460,
+            way: Way::ANY,
+            ..Packet::default()
+        }
     }
 
     fn pick(&mut self, turn: u32) -> u16 {
         let mut packet = Self::packet(turn % FLOWS);
         self.now += Span::from_ns(100);
         self.ports.turn += 1;
-        self.ask(packet.dst, |bank, call| bank.pick(call, &mut packet, (&HASHING, 0)).0.0)
+        self.ask(packet.dst.number(), |bank, call| bank.pick(call, &mut packet, (&HASHING, 0)).0.0)
     }
 
     fn egress(&mut self, turn: u32) {
@@ -155,7 +163,7 @@ impl Bench {
         let port = self.candidates[turn as usize % self.candidates.len()];
         let view = packet.view(&HASHING, 0, port);
         self.now += Span::from_ns(100);
-        self.ask(packet.dst, |bank, call| bank.egress(call, Port(port), &view, &mut [0; 16]));
+        self.ask(packet.dst.number(), |bank, call| bank.egress(call, Port(port), &view, &mut [0; 16]));
     }
 
     fn feedback(&mut self, flow: u32, way: Way, event: Event) {

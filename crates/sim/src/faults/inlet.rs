@@ -108,7 +108,7 @@ impl Inlet {
 
     fn swallows(&self, now: Time, packet: &Packet) -> bool {
         let mut holes = self.faults.holes.iter().filter(|&&((from, until), _)| from <= now && now < until);
-        holes.any(|(_, hole)| hole.swallows(packet.src, packet.dst))
+        holes.any(|(_, hole)| hole.swallows(packet.src.bits(), packet.dst.bits()))
     }
 
     fn is_unlucky(&mut self, now: Time) -> bool {

@@ -2,6 +2,7 @@
 //! contract (`transport/contract.rs`), and does what the transport says.
 
 use super::Host;
+use crate::address::Address;
 use crate::packet::{BODY, CE, CNP, CWR, ECE, InHand, MASKED, NACK, Packet, RETRANSMIT, SYN};
 use crate::shell::Shell;
 use crate::timers::What;
@@ -82,7 +83,7 @@ impl Host {
         if record.received == spec.size {
             record.fct = w.now.since(spec.start).0;
             if let Some(edge) = w.edge.as_mut() {
-                edge.forget(self.id, FlowKey(flow << 1));
+                edge.forget(self.id, FlowKey::data(flow));
             }
         }
     }
@@ -101,8 +102,8 @@ impl Host {
     fn forget(&self, w: &mut World<'_>, flow: u32) {
         let Some(edge) = w.edge.as_mut() else { return };
         for number in w.flows.numbers(flow) {
-            edge.forget(self.id, FlowKey(number << 1));
-            edge.forget(self.id, FlowKey(number << 1 | 1));
+            edge.forget(self.id, FlowKey::data(number));
+            edge.forget(self.id, FlowKey::ack(number));
         }
     }
 
@@ -110,7 +111,7 @@ impl Host {
     fn tell_all(&mut self, w: &mut World<'_>, flow: u32, event: Event) {
         let dst = w.flows.specs[flow as usize].dst;
         for number in w.flows.numbers(flow) {
-            self.tell(w, dst, (Way::ANY, Some(FlowKey(number << 1))), event);
+            self.tell(w, Address::host(dst), (Way::ANY, Some(FlowKey::data(number))), event);
         }
     }
 
@@ -176,7 +177,7 @@ impl Host {
             let rtt = w.now.since(packet.stamp);
             let one_way = Span(u64::from(packet.payload) * ECHO_STEP.0);
             let event = Event::Ack { bytes, rtt, one_way, marked: packet.is(ECE) };
-            self.tell(w, packet.src, (Way(packet.echo), Some(FlowKey(packet.flow << 1))), event);
+            self.tell(w, packet.src, (Way(packet.echo), Some(FlowKey::data(packet.flow))), event);
         }
     }
 
@@ -256,8 +257,8 @@ impl Host {
         if !w.flows.is_background(flow) {
             w.flows.open -= 1;
         }
-        let key = FlowKey(flow << 1);
-        self.tell(w, w.flows.specs[flow as usize].dst, (Way::ANY, Some(key)), Event::FlowEnd);
+        let key = FlowKey::data(flow);
+        self.tell(w, Address::host(w.flows.specs[flow as usize].dst), (Way::ANY, Some(key)), Event::FlowEnd);
         if let Some(edge) = w.edge.as_mut() {
             edge.forget(self.id, key);
         }
@@ -275,7 +276,7 @@ impl Host {
         {
             let way = w.flows.lane(number).map_or(Way::ANY, |lane| lane.way_of(seq));
             let dst = w.flows.specs[flow as usize].dst;
-            self.tell(w, dst, (way, Some(FlowKey(number << 1))), Event::Timeout);
+            self.tell(w, Address::host(dst), (way, Some(FlowKey::data(number))), Event::Timeout);
         }
         self.plan_timer(number, timer);
         self.ready(w, flow);
@@ -348,8 +349,8 @@ fn answer_packet((src, dst): (u32, u32), flow: u32, wire: u16, answer: &Answer) 
         stamp: answer.echo,
         seq: answer.cumulative,
         flow,
-        src,
-        dst,
+        src: Address::host(src),
+        dst: Address::host(dst),
         wire,
         way: Way::ANY,
         echo: answer.echo_tag as u16,

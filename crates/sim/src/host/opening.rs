@@ -3,6 +3,7 @@
 
 use super::Host;
 use super::ends::{arrival, tag_of};
+use crate::address::Address;
 use crate::packet::{InHand, Packet, RETRANSMIT, SYN};
 use crate::shell::Shell;
 use crate::transport::contract::Arrival;
@@ -18,8 +19,8 @@ impl Host {
         let mut hand = InHand::from(Packet {
             seq,
             flow: number,
-            src: self.id,
-            dst: spec.dst,
+            src: Address::host(self.id),
+            dst: Address::host(spec.dst),
             wire,
             way: Way::ANY,
             echo: u16::from(spec.priority),
@@ -72,8 +73,8 @@ impl Host {
         let answer = Packet {
             stamp: greeting.stamp,
             flow: number,
-            src: self.id,
-            dst: w.flows.specs[flow as usize].src,
+            src: Address::host(self.id),
+            dst: Address::host(w.flows.specs[flow as usize].src),
             wire: w.flows.ends.welcome(number, greeting),
             way: Way::ANY,
             echo: tag as u16,

@@ -1,19 +1,20 @@
 //! A host as a scheme's [shell](Shell).
 
 use super::Host;
+use crate::address::Address;
 use crate::bank::{Bank, Call, Room};
 use crate::control::peer_of;
 use crate::log::EDGE_SERIES;
 use crate::net::Net;
-use crate::packet::{InHand, Packet, SWITCH};
+use crate::packet::{InHand, Packet};
 use crate::shell::{Probes, Shell};
 use crate::timers::Timers;
 use crate::world::World;
 use spinewise_policy::{Event, Hooks, HostView, Port, Queue, Time, To};
 
 impl Shell for Host {
-    fn address(&self) -> u32 {
-        self.id
+    fn address(&self) -> Address {
+        Address::host(self.id)
     }
 
     #[inline(always)]
@@ -30,16 +31,16 @@ impl Shell for Host {
     }
 
     #[inline]
-    fn ask<R>(&self, w: &mut World<'_>, about: u32, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> Option<R> {
+    fn ask<R>(&self, w: &mut World<'_>, about: Address, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> Option<R> {
         let edge = w.edge.as_mut()?;
         let call = call(w.net, self.id, w.now, about, edge);
         Some(hook(edge, call))
     }
 
     #[inline]
-    fn listens(&self, w: &World<'_>, peer: u32, event: Event) -> bool {
+    fn listens(&self, w: &World<'_>, peer: Address, event: Event) -> bool {
         let wanted = if event.is_loss() { Hooks::LOSS } else { Hooks::FEEDBACK };
-        let in_rack = || peer & SWITCH == 0 && w.net.same_rack(self.id, peer);
+        let in_rack = || peer.as_host().is_some_and(|peer| w.net.same_rack(self.id, peer));
         w.edge.as_ref().is_some_and(|edge| edge.hooks().has(wanted)) && !in_rack()
     }
 
@@ -63,7 +64,7 @@ impl Shell for Host {
             To::Rack => self.send_to_rack(w, leaf, message, body),
             // A host's only neighbour is its leaf.
             To::Neighbours { except: None } => {
-                let message = Packet { dst: leaf | SWITCH, ..message };
+                let message = Packet { dst: Address::switch(leaf), ..message };
                 self.commit(w, InHand::with_body(message, body.into()));
             }
             To::Neighbours { except: Some(_) } | To::Port(_) | To::Host(_) | To::Leaf(_) => {}
@@ -80,7 +81,7 @@ impl Shell for Host {
 
 /// The call of a hook of host `id`'s scheme that concerns the device `about`.
 #[inline]
-pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: u32, edge: &Bank) -> Call<'a> {
+pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: Address, edge: &Bank) -> Call<'a> {
     let topology = &net.topology;
     let leaf = topology.leaf_of[id as usize];
     let leaves = topology.leaves as usize;

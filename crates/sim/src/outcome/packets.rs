@@ -1,11 +1,12 @@
 //! Captured packets as columns: a row for each packet at each port.
 
+use crate::address::Address;
 use crate::capture::{Point, Taken, Tap};
 use crate::columns::Values;
 use crate::columns::{Word8, Word32, columns};
 use crate::engine::Sim;
 use crate::faults::Frail;
-use crate::packet::{CE, CNP, CWR, ECE, ECT, NACK, Packet, RETRANSMIT, SWITCH, SYN};
+use crate::packet::{CE, CNP, CWR, ECE, ECT, NACK, Packet, RETRANSMIT, SYN};
 use crate::transport::Sack;
 use crate::transport::contract::Protocol;
 use crate::transport::options::Signal;
@@ -101,8 +102,8 @@ impl Row<'_> {
         (self.is_data() && self.packet.payload == 0) || self.is_ack()
     }
 
-    fn node(&self, device: u32) -> u32 {
-        if device & SWITCH == 0 { device } else { self.hosts + (device & !SWITCH) }
+    fn node(&self, device: Address) -> u32 {
+        device.as_host().unwrap_or(self.hosts + device.number())
     }
 
     fn seq(&self) -> u64 {

@@ -2,8 +2,9 @@
 
 use super::buffer::{Came, SharedBuffer};
 use super::{MADE_HERE, Switch, count_lost, drop_packet};
+use crate::address::Address;
 use crate::net::Net;
-use crate::packet::{InHand, Packet, SWITCH};
+use crate::packet::{InHand, Packet};
 use crate::port::{Drained, Found, Kept, Lane, Lanes, Lost, Next, Port, Released};
 use crate::timers::What;
 use crate::world::World;
@@ -313,8 +314,8 @@ impl Switch {
         let to = w.net.topology.out(self.node, port).to.0;
         let packet = Packet {
             seq: length.0,
-            src: self.id | SWITCH,
-            dst: to.checked_sub(w.net.topology.hosts).map_or(to, |switch| switch | SWITCH),
+            src: Address::switch(self.id),
+            dst: Address::of_node(to, w.net.topology.hosts),
             wire: shared.pause_bytes as u16,
             echo: u16::from(priority),
             kind: Kind::Pause,

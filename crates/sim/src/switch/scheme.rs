@@ -1,11 +1,12 @@
 //! A switch as a scheme's [shell](Shell).
 
 use super::{MADE_HERE, OwnPorts, Switch};
-use crate::bank::{Asked, Bank, Call, NO_PEER, Room};
+use crate::address::Address;
+use crate::bank::{Asked, Bank, Call, Room};
 use crate::control::peer_of;
 use crate::log::FABRIC_SERIES;
 use crate::net::Net;
-use crate::packet::{InHand, Packet, SWITCH};
+use crate::packet::{InHand, Packet};
 use crate::port::Drained;
 use crate::shell::{Probes, Shell};
 use crate::timers::Timers;
@@ -14,8 +15,8 @@ use spinewise_policy::out::Action;
 use spinewise_policy::{Event, Hooks, Kind, Port as PortId, Queue, SwitchView, Time, To};
 
 impl Shell for Switch {
-    fn address(&self) -> u32 {
-        self.id | SWITCH
+    fn address(&self) -> Address {
+        Address::switch(self.id)
     }
 
     #[inline(always)]
@@ -32,12 +33,12 @@ impl Shell for Switch {
     }
 
     #[inline]
-    fn ask<R>(&self, w: &mut World<'_>, about: u32, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> Option<R> {
+    fn ask<R>(&self, w: &mut World<'_>, about: Address, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> Option<R> {
         Some(self.consult(w, about, hook))
     }
 
     #[inline]
-    fn listens(&self, _: &World<'_>, _: u32, _: Event) -> bool {
+    fn listens(&self, _: &World<'_>, _: Address, _: Event) -> bool {
         self.hooks.has(Hooks::FEEDBACK)
     }
 
@@ -100,13 +101,18 @@ impl Switch {
 
     /// Tells the scheme that held queue `queue` of a port has drained and is free again.
     pub(super) fn tell_drained(&mut self, w: &mut World<'_>, port: u16, (queue, owner): Drained) {
-        self.consult(w, NO_PEER, |fabric, call| fabric.drained(call, owner, PortId(port), queue));
+        self.consult(w, Address::NOBODY, |fabric, call| fabric.drained(call, owner, PortId(port), queue));
         self.perform(w, None);
     }
 
     /// Calls a hook that concerns the device `about`.
     #[inline(always)]
-    pub(super) fn consult<R>(&self, w: &mut World<'_>, about: u32, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> R {
+    pub(super) fn consult<R>(
+        &self,
+        w: &mut World<'_>,
+        about: Address,
+        hook: impl FnOnce(&mut Bank, Call<'_>) -> R,
+    ) -> R {
         let ports = OwnPorts { owner: self, wires: &w.wires, now: w.now, net: w.net };
         hook(&mut w.fabric, self.call(w.net, w.now, about, &ports, &[], &w.free_queues))
     }
@@ -117,7 +123,7 @@ impl Switch {
         &self,
         net: &Net,
         now: Time,
-        about: u32,
+        about: Address,
         ports: &'a OwnPorts<'_>,
         candidates: &'a [u16],
         free_queues: &'a [u16],
@@ -138,7 +144,7 @@ impl Switch {
     fn send_over(&mut self, w: &mut World<'_>, port: u16, message: Packet, body: &[u8]) {
         let link = w.net.topology.out(self.node, port);
         if !self.down.contains(&port) {
-            let packet = Packet { dst: (link.to.0 - w.net.topology.hosts) | SWITCH, ..message };
+            let packet = Packet { dst: Address::of_node(link.to.0, w.net.topology.hosts), ..message };
             self.note_made(w, &packet);
             self.queue_inside(w, MADE_HERE, port, &mut InHand::with_body(packet, body.into()));
         }

@@ -72,8 +72,9 @@ impl<'a> Candidate<'a> {
     /// Candidate `way` of `packet` at `node`, at this instant.
     pub fn new(sim: &'a Sim<'a>, at: Time, node: u32, packet: &Packet, way: Way) -> Self {
         let topology = &sim.net.topology;
-        let leaf = topology.home(packet.dst).leaf;
-        let (last, wire) = (topology.last_link(packet.dst), u64::from(packet.wire));
+        let dst = packet.dst.number();
+        let leaf = topology.home(dst).leaf;
+        let (last, wire) = (topology.last_link(dst), u64::from(packet.wire));
         let candidate = |from, beyond, access| Candidate { sim, at, from, leaf, last, beyond, wire, access };
         if let Some(switch) = node.checked_sub(topology.hosts) {
             let choices = topology.choices(sim.net.faults.row(topology, switch, at), leaf);

@@ -1,0 +1,64 @@
+//! Devices as packets name them.
+
+use spinewise_policy::{Device, To};
+
+/// The bit that tells switches from hosts.
+const SWITCH: u32 = 1 << 31;
+
+/// A host or a switch, as the source or the destination of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Address(u32);
+
+impl Address {
+    /// No device.
+    pub const NOBODY: Address = Address(u32::MAX);
+
+    /// Host by number.
+    #[inline(always)]
+    pub const fn host(number: u32) -> Address {
+        Address(number)
+    }
+
+    /// Switch by number: leaves first, then spines.
+    #[inline(always)]
+    pub const fn switch(number: u32) -> Address {
+        Address(number | SWITCH)
+    }
+
+    /// The device that is this node of a topology with `hosts` hosts: they come first, then switches.
+    pub fn of_node(node: u32, hosts: u32) -> Address {
+        node.checked_sub(hosts).map_or(Address::host(node), Address::switch)
+    }
+
+    /// Whom a scheme sends to, if it is one device.
+    pub fn of(to: To) -> Address {
+        match to {
+            To::Host(host) => Address::host(host),
+            To::Leaf(leaf) => Address::switch(leaf),
+            To::Rack | To::Neighbours { .. } | To::Port(_) => Address::NOBODY,
+        }
+    }
+
+    /// The number of the host, if it is one.
+    #[inline(always)]
+    pub fn as_host(self) -> Option<u32> {
+        (self.0 & SWITCH == 0).then_some(self.0)
+    }
+
+    /// Its number among the hosts, or among the switches.
+    #[inline(always)]
+    pub fn number(self) -> u32 {
+        self.0 & !SWITCH
+    }
+
+    /// It as one number, by which no two devices are alike.
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The device, to a scheme.
+    pub fn device(self) -> Device {
+        self.as_host().map_or(Device::Switch(self.number()), Device::Host)
+    }
+}
