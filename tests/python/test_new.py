@@ -15,7 +15,7 @@ import pytest
 import spinewise as sw
 from spinewise import schemas
 from spinewise.cli import main
-from spinewise.interop import output
+from spinewise.runs import file as output
 from spinewise.schemas.spec import entries
 from spinewise.starting import place
 from spinewise.starting.wishes import Wishes, workloads

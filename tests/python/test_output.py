@@ -11,7 +11,7 @@ import pytest
 
 import spinewise
 from spinewise import SpecError
-from spinewise.interop.output import write_file
+from spinewise.runs.file import write_file
 
 SRC = str(Path(spinewise.__file__).parents[1])
 
@@ -59,7 +59,7 @@ def test_impossible_names_are_refused(name: str) -> None:
 def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path) -> None:
     code = """
 import os, signal, sys
-from spinewise.interop.output import write_file
+from spinewise.runs.file import write_file
 os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 write_file(sys.argv[1], b"half")
 """

@@ -9,7 +9,7 @@ from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.exports import capture, graphml, htsim
 from spinewise.interop import fct, topology
-from spinewise.interop.output import checked_place, write_file
+from spinewise.runs.file import checked_place, write_file
 from spinewise.runs.result import Result
 from spinewise.show.progress import RunProgress, bars
 

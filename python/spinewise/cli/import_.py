@@ -14,8 +14,8 @@ from spinewise.cli.imported import Imported, of_flows
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.interop import cdf, fct, flows, records, topology
-from spinewise.interop.output import write_file
 from spinewise.measures import units
+from spinewise.runs.file import write_file
 from spinewise.show import progress
 
 

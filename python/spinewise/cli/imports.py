@@ -10,7 +10,7 @@ from spinewise.cli.arguments import Parser, UnfitError, place, positive, whole
 from spinewise.cli.pieces import Commands, new_command
 from spinewise.interop.htsim_cm import LONGEST_S, NOTICE_BYTES, UNITS
 from spinewise.interop.records import FIELDS
-from spinewise.interop.records import UNITS as UNITS_OF_RECORDS
+from spinewise.interop.text import TIME_UNITS
 
 ABOUT = "Read a file made for another simulator, and write it as Spinewise reads it."
 
@@ -71,7 +71,7 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--start-unit",
-        choices=tuple(UNITS_OF_RECORDS),
+        choices=tuple(TIME_UNITS),
         help="for CSV and Parquet: unit of starts [by the column's name]",
     )
     take_unit_bytes(parser)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from spinewise.cli import streams
 from spinewise.errors import SpecError
-from spinewise.interop.output import write_file
 from spinewise.measures.units import NOTHING
+from spinewise.runs.file import write_file
 from spinewise.runs.result import write_parquet
 from spinewise.show import terminal
 from spinewise.sweeps.query import ask

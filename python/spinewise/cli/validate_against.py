@@ -13,8 +13,8 @@ from spinewise.agreement import comparison, replay
 from spinewise.agreement.show import replay_lines, show, show_replays, verdict_line
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
-from spinewise.interop.output import write_file
 from spinewise.measures.summary import without_nan
+from spinewise.runs.file import write_file
 from spinewise.show import progress, terminal
 from spinewise.show.progress import BatchProgress, bars
 

@@ -101,6 +101,17 @@ def attribute(summary: ClassSummary, path: str) -> float:
         raise KeyError(f"no metric {path!r}; there are {known}") from None
 
 
+def beside_first(own: stats.Interval, against: stats.Interval) -> dict[str, object]:
+    """A mean with its interval, and the difference to the first scheme, as records have them."""
+    return {
+        "mean": own.mean,
+        "ci95_half": own.half,
+        "seeds": own.n,
+        "vs_first": against.mean,
+        "vs_first_ci95_half": against.half,
+    }
+
+
 def job_value(entry: str, metric: str) -> Callable[[Cell], float]:
     """Finds a number of the rounds of a traffic entry in a run."""
 
@@ -298,11 +309,7 @@ class Comparison:
             "mixes_entries": entry is None and self.mixed,
             "size_class": size_class,
             "metric": metric,
-            "mean": own.mean,
-            "ci95_half": own.half,
-            "seeds": own.n,
-            "vs_first": against.mean,
-            "vs_first_ci95_half": against.half,
+            **beside_first(own, against),
             "unfinished": self.unfinished(label, load, size_class, entry),
             "overloaded": self.overloaded(load),
         }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from spinewise import core
 from spinewise.comparison import figures, kept, report
-from spinewise.comparison.cells import Cell, Comparison
+from spinewise.comparison.cells import Cell, Comparison, beside_first
 from spinewise.comparison.verdict import Verdict, verdicts
 from spinewise.measures.distribution import NAMED
 from spinewise.measures.entries import By
@@ -96,11 +96,7 @@ def job_rows(comparison: Comparison) -> list[dict[str, object]]:
                             "scheme": label,
                             "entry": entry,
                             "metric": metric,
-                            "mean": own.mean,
-                            "ci95_half": own.half,
-                            "seeds": own.n,
-                            "vs_first": against.mean,
-                            "vs_first_ci95_half": against.half,
+                            **beside_first(own, against),
                         }
                     )
     return rows

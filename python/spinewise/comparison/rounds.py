@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from spinewise.comparison.cells import Comparison
-from spinewise.comparison.tables import difference, load_name, plus_minus
+from spinewise.comparison.tables import Column, by_scheme
 from spinewise.measures import units
 from spinewise.measures.stats import Interval
-from spinewise.show.terminal import Grid, new_table
+from spinewise.show.terminal import Grid
 
 
 def rounds_table(comparison: Comparison, entry: str) -> Grid:
     """A row per load and scheme: times of rounds and bandwidth, each with its difference to the first scheme."""
-    first = comparison.labels[0]
-    columns = shown(comparison, entry)
-    scale = [unit(comparison, entry, metric) for _, metric in columns]
-    heads = [f"{head} [{name}]" for (head, _), (name, _) in zip(columns, scale, strict=True)]
+    columns = [
+        Column(
+            head,
+            unit(comparison, entry, metric),
+            partial(comparison.job, entry=entry, metric=metric),
+            partial(comparison.job_difference, entry=entry, metric=metric),
+        )
+        for head, metric in shown(comparison, entry)
+    ]
     job = comparison.cells[0].jobs[entry]
     what = f"{job.rounds} round{'s' * (job.rounds != 1)} of {job.kind}, {job.ranks} hosts"
     size = f", {units.count(job.message_bytes)}B each" if job.message_bytes else ""
-    table = new_table(
-        f"{entry}: {what}{size}",
-        ["load", "scheme"],
-        [*(text for head in heads for text in (head, f"vs {first}")), "unfinished"],
-        together=2,
-    )
-    for load in comparison.loads:
-        for label in comparison.labels:
-            cells = []
-            for (_, metric), (_, unit_size) in zip(columns, scale, strict=True):
-                cells.append(plus_minus(comparison.job(label, load, entry, metric), unit_size))
-                against = comparison.job_difference(label, load, entry, metric)
-                cells.append("" if label == first else difference(against))
-            table.line(
-                load_name(comparison, load) if label == first else "",
-                label,
-                *cells,
-                str(sum(cell.jobs[entry].unfinished for cell in comparison.at(label, load))),
-                end_section=label == comparison.labels[-1],
-            )
-    return table
+
+    def unfinished(label: str, load: float | None) -> int:
+        return sum(cell.jobs[entry].unfinished for cell in comparison.at(label, load))
+
+    return by_scheme(comparison, f"{entry}: {what}{size}", columns, unfinished)
 
 
 def shown(comparison: Comparison, entry: str) -> list[tuple[str, str]]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.measures import units
@@ -39,34 +42,64 @@ def title(comparison: Comparison, entry: str | None, text: str) -> str:
     return f"{entry}: {text}"
 
 
-def comparison_table(
-    comparison: Comparison, heading: str, columns: list[tuple[str, str, str]], entry: str | None
+@dataclass(frozen=True)
+class Column:
+    """A quantity in a table of schemes, with its difference to the first scheme.
+
+    Attributes:
+        head: its name.
+        unit: in which it is printed, and the size of that.
+        own: its mean, by scheme and load.
+        against: the difference, by scheme and load.
+    """
+
+    head: str
+    unit: tuple[str, float]
+    own: Callable[[str, float | None], Interval]
+    against: Callable[[str, float | None], Interval]
+
+
+def by_scheme(
+    comparison: Comparison,
+    heading: str,
+    columns: Sequence[Column],
+    unfinished: Callable[[str, float | None], int],
 ) -> Grid:
-    """A row per load and scheme, two columns for each (header, size class, metric)."""
-    scale = [class_unit(comparison, name, metric, entry) for _, name, metric in columns]
+    """A row per load and scheme, two columns for each quantity."""
     first = comparison.labels[0]
-    heads = [f"{head} [{unit}]" for (head, _, _), (unit, _) in zip(columns, scale, strict=True)]
-    table = new_table(
-        heading,
-        ["load", "scheme"],
-        [*(text for head in heads for text in (head, f"vs {first}")), "unfinished"],
-        together=2,
-    )
+    heads = [f"{column.head} [{column.unit[0]}]" for column in columns]
+    numbers = [*(text for head in heads for text in (head, f"vs {first}")), "unfinished"]
+    table = new_table(heading, ["load", "scheme"], numbers, together=2)
     for load in comparison.loads:
         for label in comparison.labels:
             cells = []
-            for (_, name, metric), (_, size) in zip(columns, scale, strict=True):
-                cells.append(plus_minus(comparison.interval(label, load, name, metric, entry), size))
-                against = comparison.difference(label, load, name, metric, entry)
-                cells.append("" if label == first else difference(against))
+            for column in columns:
+                cells.append(plus_minus(column.own(label, load), column.unit[1]))
+                cells.append("" if label == first else difference(column.against(label, load)))
             table.line(
                 load_name(comparison, load) if label == first else "",
                 label,
                 *cells,
-                str(comparison.unfinished(label, load, ALL, entry)),
+                str(unfinished(label, load)),
                 end_section=label == comparison.labels[-1],
             )
     return table
+
+
+def comparison_table(
+    comparison: Comparison, heading: str, columns: list[tuple[str, str, str]], entry: str | None
+) -> Grid:
+    """A row per load and scheme, two columns for each (header, size class, metric)."""
+    made = [
+        Column(
+            head,
+            class_unit(comparison, name, metric, entry),
+            partial(comparison.interval, size_class=name, metric=metric, entry=entry),
+            partial(comparison.difference, size_class=name, metric=metric, entry=entry),
+        )
+        for head, name, metric in columns
+    ]
+    return by_scheme(comparison, heading, made, lambda label, load: comparison.unfinished(label, load, ALL, entry))
 
 
 def class_unit(comparison: Comparison, size_class: str, metric: str, entry: str | None = None) -> tuple[str, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from spinewise import core
-from spinewise.show.markdown import line
+from spinewise.show.markdown import cell, line
 
 UNSAID = "not said"
 
@@ -134,11 +134,6 @@ def table(entries: Sequence[Entry], columns: Sequence[Column]) -> list[str]:
     heads = ["scheme", *(head for head, _ in columns)]
     rows = [[f"`{entry['name']}`", *(cell(read(entry)) for _, read in columns)] for entry in entries]
     return [line(heads), line(["---"] * len(heads)), *map(line, rows)]
-
-
-def cell(text: str) -> str:
-    """Text that does not break a Markdown table."""
-    return " ".join(text.replace("|", "\\|").split())
 
 
 def page() -> str:

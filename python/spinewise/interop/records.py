@@ -18,16 +18,9 @@ from pathlib import Path
 from spinewise.errors import SpecError, nearest
 from spinewise.interop.flows import Flow, FlowList
 from spinewise.interop.looks import looks_like
-from spinewise.interop.text import PS_PER_SECOND, exact
+from spinewise.interop.text import PS_PER_SECOND, TIME_UNITS, exact
 from spinewise.reading import TABLE_BYTES, ordinary, printable, read_text
 
-UNITS = {
-    "s": Fraction(1),
-    "ms": Fraction(1, 10**3),
-    "us": Fraction(1, 10**6),
-    "ns": Fraction(1, 10**9),
-    "ps": Fraction(1, 10**12),
-}
 FIELDS = ("src", "dst", "size", "start")
 PARQUET = b"PAR1"
 
@@ -65,15 +58,15 @@ class Columns:
                 raise SpecError(f"column of {what}", name, allowed, f"{near}; {hint}" if near else hint, file=file)
         unit = self.start_unit or unit_in(wanted["start"])
         if unit is None:
-            allowed = f"{', '.join(UNITS)}: the column {wanted['start']} does not say"
+            allowed = f"{', '.join(TIME_UNITS)}: the column {wanted['start']} does not say"
             raise SpecError("--start-unit", "(nothing)", allowed, file=file)
-        return {what: header.index(name) for what, name in wanted.items()}, UNITS[unit]
+        return {what: header.index(name) for what, name in wanted.items()}, TIME_UNITS[unit]
 
 
 def unit_in(name: str) -> str | None:
     """The unit that the name of a column ends in."""
     last = name.lower().rpartition("_")[2]
-    return last if last in UNITS and "_" in name else None
+    return last if last in TIME_UNITS and "_" in name else None
 
 
 def is_parquet(path: str | Path) -> bool:

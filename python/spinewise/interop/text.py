@@ -14,6 +14,14 @@ from spinewise.reading import TABLE_BYTES, printable, read_text
 PS_PER_SECOND = 10**12
 PS_PER_NS = 1_000
 LARGEST_U64 = 2**64 - 1
+TIME_UNITS = {
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+    "ps": Fraction(1, 10**12),
+}
+"""Units of time as files name them, in seconds."""
 
 
 class InteropWarning(UserWarning):

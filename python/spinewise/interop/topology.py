@@ -14,7 +14,7 @@ from pathlib import Path
 
 from spinewise.errors import nearest
 from spinewise.interop.looks import looks_like
-from spinewise.interop.text import Line, exact, ns_number, ns_text, read_lines, whole_ps
+from spinewise.interop.text import TIME_UNITS, Line, exact, ns_number, ns_text, read_lines, whole_ps
 from spinewise.shapes import Value
 
 BITS_PER_GIGABIT = 10**9
@@ -27,13 +27,6 @@ RATE_UNITS = {
     f"{prefix}{unit}": size * bits
     for prefix, size in _PREFIXES.items()
     for unit, bits in (("bps", 1), ("b/s", 1), ("Bps", 8), ("B/s", 8))
-}
-TIME_UNITS = {
-    "s": Fraction(1),
-    "ms": Fraction(1, 10**3),
-    "us": Fraction(1, 10**6),
-    "ns": Fraction(1, 10**9),
-    "ps": Fraction(1, 10**12),
 }
 
 _QUANTITY = re.compile(r"([0-9.eE+-]*[0-9.])([A-Za-z/]*)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -44,6 +44,14 @@ def verdicts(folder: Path) -> str:
     record = read_record(folder)
     found = [[one["id"], one["figure"], one["statement"], one["reading"], one["verdict"]] for one in record["claims"]]
     return table(["claim", "figure", "the paper states", "reading", "verdict"], found)
+
+
+def print_tables(folders: Sequence[str], of: Callable[[str, Measured], str]) -> None:
+    """Print the tables of these folders, which `of` makes of an experiment's name and numbers, and the verdicts."""
+    for folder in map(Path, folders):
+        name, measured = read(folder)
+        seeds = len({m.run.seed for m in measured.measurements})
+        print(f"### {name}, {seeds} seeds (* a run is overloaded)\n\n{of(name, measured)}\n{verdicts(folder)}")
 
 
 def row(cells: Iterable[str]) -> str:

@@ -20,16 +20,13 @@ from spinewise.measures import stats
 from spinewise.measures.summary import ALL
 from spinewise.resilience.measures import lost_share, recovery
 from spinewise.resilience.own_recorded import Recording, recorded
+from spinewise.resilience.runs import Wanted, recordings
 from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.shapes import Spec
 from spinewise.specs.faults import fault_times_us, without_faults
 from spinewise.specs.spec import as_spec
 from spinewise.specs.variants import Variant
 from spinewise.sweeps.engine import Engine
-from spinewise.sweeps.local import Local
-from spinewise.sweeps.store import opened
-from spinewise.sweeps.sweep import sweep
-from spinewise.sweeps.task import Task
 
 SLICES = 200
 """Intervals of the goodput series between the first fault and the last repair, at most."""
@@ -132,12 +129,9 @@ class Plan:
         engine: Engine | None = None,
     ) -> Study:
         """Run every case that the store lacks, and pair the results."""
-        recording, study = recorded(self.interval_us), f"resilience {self.spec.get('name', '')}".strip()
-        names = ("scheme", "seed", "broken")
-        tasks = [Task(case.spec, (recording,), study, dict(zip(names, case.key, strict=True))) for case in cases]
-        with opened(store) as ledger:
-            swept = sweep(tasks, ledger, engine=engine or Local(jobs), monitor=monitor, strict=True)
-            found = {case.key: swept.value(task, recording) for case, task in zip(cases, tasks, strict=True)}
+        study = f"resilience {self.spec.get('name', '')}".strip()
+        wanted = Wanted(study, ("scheme", "seed", "broken"), recorded(self.interval_us))
+        found = recordings(cases, wanted, jobs=jobs, monitor=monitor, store=store, engine=engine)
         return Study(self, found)
 
 

@@ -16,6 +16,7 @@ from spinewise.measures import stats
 from spinewise.resilience import setting
 from spinewise.resilience.measures import lost_share, recovery
 from spinewise.resilience.recorded import Recording, recorded
+from spinewise.resilience.runs import Wanted, recordings
 from spinewise.resilience.setting import FABRICS, FAULTS, FULL, INTERVAL_US, QUICK, Fabric, Fault, Timing
 from spinewise.runs.hidden import scratch
 from spinewise.runs.jobs import Case, Monitor, resolved_case
@@ -23,10 +24,6 @@ from spinewise.shapes import Traffic
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import Variant, parse_list
 from spinewise.sweeps.engine import Engine
-from spinewise.sweeps.local import Local
-from spinewise.sweeps.store import opened
-from spinewise.sweeps.sweep import sweep
-from spinewise.sweeps.task import Task
 
 WHOLE = "whole"
 """The name of the run without a fault."""
@@ -172,12 +169,9 @@ class Plan:
         engine: Engine | None = None,
     ) -> Study:
         """Run every case that the store lacks, and pair the results."""
-        recording = recorded(INTERVAL_US, self.timing.end_us)
         names = ("fabric", "fault", "scheme", "seed")
-        tasks = [Task(case.spec, (recording,), "resilience", dict(zip(names, case.key, strict=True))) for case in cases]
-        with opened(store) as ledger:
-            swept = sweep(tasks, ledger, engine=engine or Local(jobs), monitor=monitor, strict=True)
-            found = {case.key: swept.value(task, recording) for case, task in zip(cases, tasks, strict=True)}
+        wanted = Wanted("resilience", names, recorded(INTERVAL_US, self.timing.end_us))
+        found = recordings(cases, wanted, jobs=jobs, monitor=monitor, store=store, engine=engine)
         return Study(self, found)
 
 

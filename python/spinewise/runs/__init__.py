@@ -7,6 +7,7 @@
 | `kept` | reading that folder, and refusing what is none |
 | `validation` | `spinewise.validate`: what a run will come to |
 | `folder` | results folders that are there whole or not at all |
+| `file` | one file that is there whole or not at all |
 | `owned` | whose a folder is: what `--force` may replace |
 | `hidden` | what is being written, and what killed writers left |
 | `formats` | the formats of results, and which can be read |

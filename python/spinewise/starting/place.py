@@ -11,8 +11,8 @@ from pathlib import Path
 
 from spinewise import schemas
 from spinewise.errors import SpecError
-from spinewise.interop.output import write_file
 from spinewise.reading import is_ordinary, printable
+from spinewise.runs.file import write_file
 from spinewise.runs.folder import as_spec_error
 
 FILE = "fabric.toml"

@@ -35,7 +35,7 @@ from spinewise.shapes import Spec
 from spinewise.specs.spec import canonical_json, spec_hash
 from spinewise.sweeps.engine import Done, Failure, Headline
 from spinewise.sweeps.measures import Measure
-from spinewise.sweeps.tables import connect, in_words
+from spinewise.sweeps.tables import Row, connect, in_words
 from spinewise.sweeps.task import Plain, cell_hash
 
 LEDGER = "ledger.sqlite"
@@ -105,15 +105,20 @@ class Ledger:
         Raises:
             KeyError: there is no such run, or it failed.
         """
+        return Headline(*self.of_run(key, "version, outcome_hash, traffic_hash, wall_seconds, packet_hops", DONE))
+
+    def of_run(self, key: str, columns: str, *status: str) -> Row:
+        """These columns of a run, which has this status if one is named.
+
+        Raises:
+            KeyError: there is no such run.
+        """
+        wanted = f"SELECT {columns} FROM runs WHERE key = ?{' AND status = ?' * len(status)}"
         with in_words(self.folder):
-            row = self.connection.execute(
-                "SELECT version, outcome_hash, traffic_hash, wall_seconds, packet_hops FROM runs"
-                " WHERE key = ? AND status = ?",
-                (key, DONE),
-            ).fetchone()
-        if row is None:
+            found: Row | None = self.connection.execute(wanted, (key, *status)).fetchone()
+        if found is None:
             raise KeyError(f"no run {key}")
-        return Headline(*row)
+        return found
 
     def seconds(self, cells: Iterable[str]) -> dict[str, float]:
         """How long runs of these cells took, on average; none of cells that have none."""
@@ -135,11 +140,8 @@ class Ledger:
         Raises:
             KeyError: there is no such run.
         """
-        with in_words(self.folder):
-            row = self.connection.execute("SELECT finished_at FROM runs WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            raise KeyError(f"no run {key}")
-        return float(row[0])
+        (at,) = self.of_run(key, "finished_at")
+        return float(at)
 
     def failure(self, key: str) -> Failure | None:
         """Why a run failed; None if it did not."""
@@ -155,11 +157,8 @@ class Ledger:
         Raises:
             KeyError: there is no such run.
         """
-        with in_words(self.folder):
-            row = self.connection.execute("SELECT spec FROM runs WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            raise KeyError(f"no run {key}")
-        found: Spec = json.loads(zlib.decompress(row[0]))
+        (packed,) = self.of_run(key, "spec")
+        found: Spec = json.loads(zlib.decompress(packed))
         return found
 
     def values(self, measure: Measure[T]) -> Iterator[tuple[str, T]]:

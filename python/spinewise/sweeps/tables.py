@@ -6,9 +6,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from spinewise.errors import SpecError
 from spinewise.reading import printable
+
+Row = tuple[Any, ...]
+"""A row: SQLite gives what a query names."""
 
 APPLICATION = 0x53504E57
 """What SQLite keeps in the header of the file: this is a store of Spinewise ("SPNW")."""

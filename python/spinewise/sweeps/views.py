@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
@@ -16,15 +16,13 @@ from spinewise.sweeps.basics import LINKS, NUMBERS, Numbers
 from spinewise.sweeps.columns import Column
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.store import Ledger, unzipped
-from spinewise.sweeps.tables import in_words
+from spinewise.sweeps.tables import Row, in_words
 from spinewise.sweeps.verdicts import rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
-"""A row of the ledger: SQLite gives what its query names."""
 
 LEDGER_COLUMNS = {
     "wall_s": "wall_seconds",

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 from spinewise.measures.stats import mean
 from spinewise.reproduction.experiment import Measured, Timeline
-from spinewise.reproduction.markdown import read, rows, rows_against, table, verdicts
+from spinewise.reproduction.markdown import print_tables, rows, rows_against, table
 
 FLOW = (
     ("goodput, %", "utilisation", 100.0),
@@ -83,14 +81,5 @@ def everything(name: str, measured: Measured) -> str:
     return "\n".join(parts)
 
 
-def main(folders: Sequence[str]) -> None:
-    """Print the tables of these folders."""
-    for folder in folders:
-        name, measured = read(Path(folder))
-        seeds = len({m.run.seed for m in measured.measurements})
-        print(f"### {name}, {seeds} seeds (* a run is overloaded)\n\n{everything(name, measured)}")
-        print(verdicts(Path(folder)))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print_tables(sys.argv[1:], everything)

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
-from spinewise.reproduction.markdown import Column, read, rows, verdicts
+from spinewise.reproduction.markdown import Column, print_tables, rows
 
 PACKETS: tuple[Column, ...] = (
     ("out of order, %", "out_of_order", 100.0),
@@ -28,16 +27,5 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 }
 
 
-def main(folders: Sequence[str]) -> None:
-    """Print the tables of these folders."""
-    for folder in folders:
-        name, measured = read(Path(folder))
-        seeds = len({m.run.seed for m in measured.measurements})
-        print(f"### {name}, {seeds} seeds (* a run is overloaded)\n")
-        if name in COLUMNS:
-            print(rows(measured, COLUMNS[name]))
-        print(verdicts(Path(folder)))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print_tables(sys.argv[1:], lambda name, measured: rows(measured, COLUMNS[name]) if name in COLUMNS else "")

@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 from spinewise.reproduction.experiment import Measured
-from spinewise.reproduction.markdown import Column, read, rows, rows_against, verdicts
+from spinewise.reproduction.markdown import Column, print_tables, rows, rows_against
 
 TIMES: tuple[Column, ...] = (
     ("small, µs", "small_mean_fct_s", 1e6),
@@ -61,13 +59,5 @@ def everything(measured: Measured) -> str:
     )
 
 
-def main(folders: Sequence[str]) -> None:
-    """Print the tables of these folders."""
-    for folder in map(Path, folders):
-        name, measured = read(folder)
-        seeds = len({m.run.seed for m in measured.measurements})
-        print(f"### {name}, {seeds} seeds (* a run is overloaded)\n\n{verdicts(folder)}\n{everything(measured)}")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print_tables(sys.argv[1:], lambda _, measured: everything(measured))

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from spinewise.reproduction.experiment import Measured
-from spinewise.reproduction.markdown import against, names, place, plain, read, rows, rows_against, table, verdicts
+from spinewise.reproduction.markdown import against, names, place, plain, print_tables, rows, rows_against, table
 
 # Flowcells whose place on the axis of pdlb-7-granularity is rounded.
 SIZES = {5.5: 44}
@@ -171,15 +170,5 @@ TABLES: dict[str, Callable[[Measured], str]] = {
 }
 
 
-def main(folders: Sequence[str]) -> None:
-    """Print the tables of these folders."""
-    for folder in folders:
-        name, measured = read(Path(folder))
-        seeds = len({m.run.seed for m in measured.measurements})
-        print(
-            f"### {name}, {seeds} seeds (* a run is overloaded)\n\n{TABLES[name](measured)}\n{verdicts(Path(folder))}"
-        )
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print_tables(sys.argv[1:], lambda name, measured: TABLES[name](measured))

@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 from spinewise.reproduction.experiment import Measured
-from spinewise.reproduction.markdown import read, rows, rows_against
+from spinewise.reproduction.markdown import print_tables, rows, rows_against
 
 TIMES = (("mean, µs", "mean_fct_s", 1e6), ("p99, µs", "p99_fct_s", 1e6), ("short p99, µs", "short_p99_fct_s", 1e6))
 NETWORK = (
@@ -51,13 +49,5 @@ def everything(measured: Measured) -> str:
     return "\n".join(parts)
 
 
-def main(folders: Sequence[str]) -> None:
-    """Print the tables of these folders."""
-    for folder in folders:
-        name, measured = read(Path(folder))
-        seeds = len({m.run.seed for m in measured.measurements})
-        print(f"### {name}, {seeds} seeds (* a run is overloaded)\n\n{everything(measured)}")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print_tables(sys.argv[1:], lambda _, measured: everything(measured))
