@@ -11,7 +11,7 @@ import pytest
 
 import spinewise
 from spinewise.cli import main
-from spinewise.explanation import explain, resent, story
+from spinewise.explanation import choices, explain, resent, story
 from spinewise.measures import tables
 from spinewise.shapes import Spec, Traffic
 
@@ -293,10 +293,10 @@ def test_a_packet_that_no_path_was_left_for_is_told_so() -> None:
     }  # fmt: skip
     result = spinewise.run(faulty, trace=range(6))
     told = [explain.story(result, flow) for flow in range(6)]
-    stray = [one for one in told if one.first.new.name == explain.DEAD_END]
+    stray = [one for one in told if one.first.new.name == choices.DEAD_END]
     assert stray, "one of six flows draws the dead uplink first"
     for one in stray:
         assert all(link.startswith("leaf1->host") for link in one.first.new.links)
         assert any(not each.path for each in one.again)
-        assert f"path {explain.DEAD_END}" in story.tell(one)
+        assert f"path {choices.DEAD_END}" in story.tell(one)
         assert all("no path was left" in story.one_again(each, 0.0) for each in one.again if not each.path)

@@ -18,7 +18,7 @@ import pytest
 import spinewise as sw
 from samples import TINY_TOML
 from spinewise.cli import main
-from spinewise.explanation.explain import Choices
+from spinewise.explanation.choices import Choices
 from spinewise.page import again
 from spinewise.page.grids import value_of
 from spinewise.page.of_comparison import either

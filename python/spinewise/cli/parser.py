@@ -1,4 +1,4 @@
-"""Arguments of every command."""
+"""Arguments of every command; several stand in `advising`, `comparing`, `exporting`, `imports` and `listing`."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ from collections.abc import Sequence
 from importlib import metadata
 
 from spinewise.cli.advising import add_advise
-from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, names, numbers, place, positive, share, whole
+from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, names, place, positive, whole
+from spinewise.cli.comparing import add_compare, add_reproduce, add_resilience, add_sweep, add_validate_against
 from spinewise.cli.exporting import add_export
 from spinewise.cli.imports import add_import
+from spinewise.cli.listing import add_completions, add_registry, add_scenarios, add_schema
 from spinewise.cli.pieces import (
     Commands,
-    add_budget,
     add_by,
-    add_engine,
-    add_jobs,
     add_output,
     add_own_scheme,
-    add_scheme_file,
     add_spec,
-    add_store,
-    lazily,
     new_command,
 )
-from spinewise.scenarios import spec_path
 
 SIZE_HELP = {
     "leaves": "leaf switches of a leaf-spine [4]",
@@ -167,62 +162,6 @@ def add_explain(commands: Commands) -> None:
     parser.add_argument("--to", dest="end_us", type=moment, metavar="US", help="moves up to this simulated time, µs")
 
 
-def add_compare(commands: Commands) -> None:
-    """``compare``."""
-    parser = new_command(commands, "compare", "compare", "Run several schemes on the same traffic and compare them.")
-    add_spec(parser)
-    parser.add_argument(
-        "--schemes",
-        metavar="A,B,…",
-        help='schemes or variants, the first is the baseline: "ecmp,pdlb:path_tag=outer@PDLB outer"'
-        " [compare.schemes of the spec]",
-    )
-    add_scheme_file(parser, "--schemes")
-    parser.add_argument("--loads", type=numbers, metavar="X,Y,…", help="loads [compare.loads]")
-    parser.add_argument(
-        "--seeds",
-        type=whole(1, 10_000),
-        metavar="N",
-        help="repeats, each with its own traffic [compare.seeds, else 3]",
-    )
-    add_by(parser)
-    add_engine(parser)
-    add_store(parser)
-    parser.add_argument(
-        "--keep-runs", action="store_true", help="keep the results of every run too, in DIR/runs (needs --out)"
-    )
-    add_output(parser, "tables and figures")
-
-
-def add_sweep(commands: Commands) -> None:
-    """``sweep``."""
-    parser = new_command(
-        commands,
-        "sweep",
-        "sweep",
-        "Run a study of your own: a grid of schemes, parameters, loads and faults, repeated over seeds. Every run is"
-        " kept as it ends; called again, the study goes on where it stopped.",
-    )
-    parser.add_argument("study", metavar="STUDY.toml", help="the study, see docs/sweeps.md")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="override one key of its spec; may be repeated"
-    )
-    add_scheme_file(parser, "grid.schemes")
-    add_engine(parser)
-    add_store(parser, "results/store")
-    add_budget(parser)
-    parser.add_argument(
-        "--until-ci",
-        type=share,
-        metavar="PERCENT",
-        help="add seeds until the first metric is known to this, such as 2%% [stop.until_ci]",
-    )
-    parser.add_argument("--retry-failed", action="store_true", help="retry runs that failed before")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="only say how many runs there are, and how long they take"
-    )
-
-
 def add_plot(commands: Commands) -> None:
     """``plot``."""
     parser = new_command(commands, "plot", "plot", "Draw the figures of a results folder.")
@@ -256,40 +195,6 @@ def add_report(commands: Commands) -> None:
     )
 
 
-def add_resilience(commands: Commands) -> None:
-    """``resilience``."""
-    parser = new_command(
-        commands,
-        "resilience",
-        "resilience",
-        "Break links and switches under every scheme, and measure what it costs and when goodput is back.",
-    )
-    parser.add_argument(
-        "spec",
-        type=spec_path,
-        metavar="SPEC.toml",
-        nargs="?",
-        help="your own spec with [[fault]] tables [two fabrics, ten faults]",
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="override one key of the spec; may be repeated"
-    )
-    parser.add_argument(
-        "--schemes",
-        metavar="A,B,…",
-        help="schemes or variants, as in compare [all, and MPTCP; for a spec, its compare.schemes or its own]",
-    )
-    parser.add_argument("--faults", metavar="A,B,…", help="kinds of fault, such as link,switch,loss [all]")
-    parser.add_argument("--fabrics", metavar="A,B", help="leaf-spine, fat-tree [both]")
-    parser.add_argument(
-        "--seeds", type=whole(1, 10_000), metavar="N", help="repeats, each with its own traffic [3, with --quick 1]"
-    )
-    parser.add_argument("--quick", action="store_true", help="shorter runs, one seed")
-    add_engine(parser)
-    add_store(parser)
-    add_output(parser, "tables and the figure")
-
-
 def add_query(commands: Commands) -> None:
     """``query``."""
     parser = new_command(
@@ -315,103 +220,6 @@ def add_validate(commands: Commands) -> None:
     parser = new_command(commands, "validate", "validate", "Check a spec without running it.")
     add_spec(parser)
     add_own_scheme(parser)
-
-
-def add_registry(commands: Commands, kind: str) -> None:
-    """``schemes``, ``topologies``, ``workloads``, ``transports``, ``presets``."""
-    parser = new_command(commands, kind, "registry", f"List the {kind}, or show one with its parameters and sources.")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
-    parser.set_defaults(kind=kind)
-
-
-def add_scenarios(commands: Commands) -> None:
-    """``scenarios``."""
-    about = "List the specs that come with Spinewise, print one, or copy all of them."
-    parser = new_command(commands, "scenarios", "scenarios", about)
-    parser.add_argument("name", nargs="?", metavar="NAME", help="print this one")
-    parser.add_argument("--copy", type=place, metavar="DIR", help="copy all of them into this new folder")
-
-
-def add_schema(commands: Commands) -> None:
-    """``schema``."""
-    parser = new_command(
-        commands, "schema", "schema", "Print the JSON Schema of spec or study files, for editors that complete TOML."
-    )
-    parser.add_argument("kind", nargs="?", choices=("spec", "study"), default="spec", help="kind of file [spec]")
-    parser.add_argument("--path", action="store_true", help="print where the schema is installed instead")
-
-
-def add_completions(commands: Commands) -> None:
-    """``completions``."""
-    parser = new_command(
-        commands,
-        "completions",
-        "completions",
-        'Print what a shell needs to complete this command: eval "$(spinewise completions bash)".',
-    )
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
-
-
-def add_reproduce(commands: Commands) -> None:
-    """``reproduce``."""
-    parser = new_command(
-        commands,
-        "reproduce",
-        "reproduce",
-        "Run the figures of papers and check what the papers claim.",
-    )
-    parser.add_argument(
-        "what", metavar="WHAT", help='"all", a paper ("meet"), a figure ("pdlb-7"), a claim ("C2-21"), or "list"'
-    )
-    efforts = parser.add_mutually_exclusive_group()
-    efforts.add_argument("--quick", action="store_true", help="fewer seeds and points")
-    efforts.add_argument("--whole", action="store_true", help="every point of the paper's figure, however long")
-    parser.add_argument("--papers", metavar="DIR", help="your own folder with a papers.toml [the papers of Spinewise]")
-    add_engine(parser)
-    add_store(parser, "results/store")
-    add_budget(parser)
-    parser.add_argument("--stored", action="store_true", help="run nothing: report what the store has")
-    parser.add_argument(
-        "--keep", type=place, metavar="DIR", help="keep the evidence of what is complete in DIR, beside that of others"
-    )
-    add_output(parser, "figures, verdicts and measurements")
-
-
-def add_validate_against(commands: Commands) -> None:
-    """``validate-against``."""
-    about = (
-        "Run again what the ns-3 codes of ConWeave and Hermes have run, and compare; exit code 1 when a case disagrees."
-    )
-    parser = commands.add_parser("validate-against", help=about, description=about, allow_abbrev=False)
-    parser.set_defaults(command=lazily("validate_against"), parser=parser)
-    parser.add_argument(
-        "folder",
-        metavar="DIR",
-        nargs="?",
-        help="holds <traffic><load>-<lossless|irn>-<scheme>.csv.gz or dctcp-<scheme>-<sym|asym>.csv.gz, or is one",
-    )
-    parser.add_argument(
-        "--json", nargs="?", const="-", metavar="FILE", help="write the comparison as JSON [standard output]"
-    )
-    parser.add_argument("--salts", type=whole(2, 10_000), default=30, metavar="N", help="hash salts to run over [30]")
-    parser.add_argument("--cases", metavar="PATTERN,…", help='only these cases, such as "*-lossless-*"')
-    parser.add_argument(
-        "--sidecars", metavar="DIR", help="where the files CASE.toml lie that say how a case was run [beside the cases]"
-    )
-    parser.add_argument(
-        "--topology", metavar="FILE", help="the fabric of the cases: a topology file, or TOML with [topology]"
-    )
-    parser.add_argument(
-        "--without-rerouting",
-        action="store_true",
-        help="counter-test: keep every flow on its first path, so that the comparison must fail",
-    )
-    parser.add_argument(
-        "--follow",
-        action="store_true",
-        help="instead: follow the RDMA cases event by event and compare flow by flow, to the ns",
-    )
-    add_jobs(parser)
 
 
 def add_bench(commands: Commands) -> None:

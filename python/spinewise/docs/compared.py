@@ -185,6 +185,14 @@ def page() -> str:
         "",
         *table(entries, FABRIC_COLUMNS),
         "",
+        *not_here(),
+    ]
+    return "\n".join(lines)
+
+
+def not_here() -> list[str]:
+    """Schemes that papers name and nobody could build from what is published."""
+    return [
         "## Not here, and why",
         "",
         "Schemes that papers name beside those above. What is published of them in the texts at hand does not say what",
@@ -198,4 +206,3 @@ def page() -> str:
         "measurement are not. Their files say which choices are our own; their results are not their papers'.",
         "",
     ]
-    return "\n".join(lines)

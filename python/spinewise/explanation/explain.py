@@ -6,19 +6,16 @@ All times are in microseconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Required, TypedDict, cast
-
-import numpy as np
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
+from spinewise.explanation.choices import Candidate, Choices
+from spinewise.explanation.facts import FlowFacts, flow_facts, in_short
 from spinewise.explanation.resent import Again, sent_again
-from spinewise.measures.entries import names
 from spinewise.measures.tables import Values as Array
-from spinewise.measures.tables import numbers
-from spinewise.measures.units import duration
 from spinewise.runs import api, formats
 from spinewise.runs.result import Result
 
@@ -26,59 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PS_PER_US = 1e6
-DEAD_END = "into a dead end"
-"""What a way is called that leads to no path."""
-# What stands in a trace besides what schemes saw.
-FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "timeouts", "fast_retransmits",
-         "dupack3_events", "out_of_order", "spurious_retransmits", "marks")  # fmt: skip
-
-
-class FlowFacts(TypedDict, total=False):
-    """What flows.parquet says of a flow: `FACTS`, and times in µs. Its number alone where a run kept no flows."""
-
-    flow: Required[int]
-    traffic: str
-    transport: str
-    size_bytes: int
-    src: int
-    dst: int
-    finished: bool
-    start_us: float
-    fct_us: float
-    ideal_fct_us: float
-    packets: int
-    retransmits: int
-    timeouts: int
-    fast_retransmits: int
-    dupack3_events: int
-    out_of_order: int
-    spurious_retransmits: int
-    marks: int
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A way that a packet could have taken.
-
-    Attributes:
-        name: the switches it leads over.
-        links: its links, from the device to the destination; where choices are yet to be made, the best ones.
-        queue_bytes: queued at the port of each link.
-        state: of each link: up, paused or down.
-        queueing_us: how long the packet would have waited there, if nothing else came.
-        travel_us: transmission and propagation.
-        worse_us: how much longer than on the best candidate.
-        saw: what the scheme saw of it, by quantity.
-    """
-
-    name: str
-    links: list[str]
-    queue_bytes: list[int]
-    state: list[str]
-    queueing_us: float
-    travel_us: float
-    worse_us: float
-    saw: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -183,116 +127,6 @@ def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None
     return again
 
 
-class Choices:
-    """The choices of a flow's data packets, in the order of time: arrays by choice, candidates by row."""
-
-    def __init__(self, trace: pa.Table, flow: int) -> None:
-        import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
-
-        self.acks = int(pc.sum(pc.and_(mine(trace, flow, "ack"), trace.column("chosen"))).as_py() or 0)
-        self.rows = trace.filter(mine(trace, flow, "data"))
-        self.saw = [name for name in self.rows.column_names if "." in name]
-        self.of_flow = {name for name in self.saw if is_of_flow(self.rows.schema.field(name))}
-        number = self.numbers("choice")
-        self.starts = np.flatnonzero(np.diff(number, prepend=-1)).astype(int)
-        self.ends = np.append(self.starts[1:], len(number))
-        self.chosen = np.flatnonzero(self.numbers("chosen"))
-        previous = np.flatnonzero(self.numbers("previous"))
-        self.previous = np.full(len(self.starts), -1)
-        self.previous[np.searchsorted(self.starts, previous, side="right") - 1] = previous
-        self.time = self.numbers("time_ps")[self.starts] / PS_PER_US
-        self.seq = self.numbers("seq")[self.starts]
-        self.again = self.numbers("retransmit")[self.starts]
-        self.worse = self.numbers("worse_ps") / PS_PER_US
-        self.queueing = self.numbers("queueing_ps") / PS_PER_US
-        self.travel = self.numbers("travel_ps") / PS_PER_US
-        self.whole = self.queueing + self.travel
-        self.device = self.words("device")
-        self.acts = self.words("acts")
-        self.rules = self.words("rule")
-        links, paths = self.rows.column("links").to_pylist(), self.numbers("paths")
-        self.names = [way_name(links[row][:-1], int(paths[row])) for row in range(len(number))]
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def numbers(self, name: str) -> Array:
-        """A column of numbers, by row."""
-        return numbers(self.rows, name)
-
-    def words(self, name: str) -> list[str | None]:
-        """A column of words, by choice."""
-        column = self.rows.column(name).combine_chunks()
-        values: list[str | None] = column.dictionary_decode().to_pylist()
-        return [values[start] for start in self.starts]
-
-    def stray(self, row: int) -> bool:
-        """Whether a candidate leads to no path: of its links only that to the host is known."""
-        return self.names[row] == DEAD_END
-
-    def moves(self) -> Array:
-        """The choices at which the flow moved."""
-        return np.flatnonzero((self.previous >= 0) & (self.previous != self.chosen))
-
-    def decisions(self) -> Array:
-        """The choices at which something was decided, as far as the scheme tells."""
-        return np.array([at for at, acts in enumerate(self.acts) if acts in (None, "chooses")], dtype=int)
-
-    def decided_at(self, at: int) -> int:
-        """The choice at which what happened at `at` was decided."""
-        here = at
-        while here > 0 and self.acts[here] == "follows":
-            here = next((k for k in range(here - 1, -1, -1) if self.device[k] == self.device[at]), 0)
-        return here if self.acts[here] == "chooses" else at
-
-    def best(self, at: int) -> int:
-        """The row of the best candidate; the chosen one if it is as good."""
-        first, last = self.starts[at], self.ends[at]
-        return int(min(range(first, last), key=lambda row: (self.worse[row], row != self.chosen[at])))
-
-    def candidate(self, row: int, seen: int | None = None) -> Candidate:
-        """A candidate by its row; what the scheme saw of it from row `seen`."""
-        one = self.rows.slice(row, 1).to_pylist()[0]
-        saw = one if seen is None else self.rows.slice(seen, 1).to_pylist()[0]
-        return Candidate(
-            name=self.names[row],
-            links=one["links"],
-            queue_bytes=one["queue_bytes"],
-            state=one["state"],
-            queueing_us=float(self.queueing[row]),
-            travel_us=float(self.travel[row]),
-            worse_us=float(self.worse[row]),
-            saw={name: saw[name] for name in self.saw if saw[name] is not None},
-        )
-
-
-def way_name(links: list[str], paths: int) -> str:
-    """The switches between the ends of a path, by its links; of several paths the first switch.
-
-    Behind a fault a candidate may lead to no path at all.
-    """
-    if not links:
-        return DEAD_END
-    hops = [link.partition("->")[2] for link in links]
-    if paths > 1:
-        return f"via {hops[0]} and on"
-    last, parallel, number = hops[-1].partition("#")
-    between = [*hops[:-1], *([f"link {number} on"] if parallel else [])]
-    return f"via {', '.join(between)}" if between else f"straight to {last}"
-
-
-def mine(trace: pa.Table, flow: int, kind: str) -> pa.Array | pa.ChunkedArray:
-    """Which rows are of this flow and kind of packet."""
-    import pyarrow.compute as pc  # noqa: PLC0415
-
-    return pc.and_(pc.equal(trace.column("flow"), flow), pc.equal(trace.column("kind").cast("string"), kind))
-
-
-def is_of_flow(quantity: pa.Field) -> bool:
-    """Whether what a scheme saw is of the flow, and not of a way."""
-    return (quantity.metadata or {}).get(b"of") == b"flow"
-
-
 def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: True) -> Story:
     """What the trace of `result` tells of a flow; of its moves those that are `wanted`.
 
@@ -320,31 +154,6 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
         again=sent_again(choices, result),
         summary=summary(choices, moves),
     )
-
-
-def flow_facts(result: Result, flow: int) -> FlowFacts:
-    """What flows.parquet says of a flow; its number alone where a run kept no flows."""
-    facts: FlowFacts = {"flow": flow}
-    if flow < result.flows.num_rows:
-        row = result.flows.slice(flow, 1).to_pylist()[0]
-        times = {f"{name}_us": row[f"{name}_ps"] / PS_PER_US for name in ("start", "fct", "ideal_fct")}
-        facts |= cast(FlowFacts, {name: row[name] for name in FACTS} | times)
-        facts["traffic"] = names(result.spec["traffic"])[row["entry"]]
-        facts["transport"] = result.spec["transport"]["kind"] if row["tcp"] else "udp"
-    return facts
-
-
-def in_short(facts: FlowFacts) -> str:
-    """What became of a flow, in a line; nothing where a run kept no flows."""
-    if "fct_us" not in facts:
-        return ""
-    took = f"arrived after {duration(facts['fct_us'] / 1e6)}" if facts["finished"] else "had not arrived"
-    times = f", {facts['fct_us'] / facts['ideal_fct_us']:.1f} times its ideal" if facts["ideal_fct_us"] else ""
-    many = (
-        f"{count:,} {one}{'s' * (count != 1)}{rest}"
-        for count, one, rest in ((facts["timeouts"], "timeout", ""), (facts["retransmits"], "packet", " sent again"))
-    )
-    return f"flow {facts['flow']} {took}{times if facts['finished'] else ''}, with {' and '.join(many)}"
 
 
 def describe(trace: pa.Table, names: list[str]) -> dict[str, tuple[str, str]]:

@@ -10,7 +10,7 @@ import numpy as np
 from spinewise.runs.result import Result
 
 if TYPE_CHECKING:
-    from spinewise.explanation.explain import Choices
+    from spinewise.explanation.choices import Choices
 
 # A timer begins with what was sent or acknowledged a little before the last packet left.
 NEARLY = 0.9

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spinewise.explanation.explain import Candidate, Move, Share, Story
+from spinewise.explanation.choices import Candidate
+from spinewise.explanation.explain import Move, Share, Story
 from spinewise.explanation.resent import Again
 from spinewise.measures import units
 

@@ -6,7 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spinewise.explanation import explain, story
-from spinewise.explanation.explain import Choices, FlowFacts, Story, flow_facts
+from spinewise.explanation.choices import Choices
+from spinewise.explanation.explain import Story
+from spinewise.explanation.facts import FlowFacts, flow_facts
 from spinewise.measures import units
 from spinewise.page.charts import rounded
 from spinewise.page.model import Axis, Chart, Curve, Path

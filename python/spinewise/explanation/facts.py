@@ -1,0 +1,61 @@
+"""What the table of flows says of one flow."""
+
+from __future__ import annotations
+
+from typing import Required, TypedDict, cast
+
+from spinewise.measures.entries import names
+from spinewise.measures.units import duration
+from spinewise.runs.result import Result
+
+PS_PER_US = 1e6
+FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "timeouts", "fast_retransmits",
+         "dupack3_events", "out_of_order", "spurious_retransmits", "marks")  # fmt: skip
+
+
+class FlowFacts(TypedDict, total=False):
+    """What flows.parquet says of a flow: `FACTS`, and times in µs. Its number alone where a run kept no flows."""
+
+    flow: Required[int]
+    traffic: str
+    transport: str
+    size_bytes: int
+    src: int
+    dst: int
+    finished: bool
+    start_us: float
+    fct_us: float
+    ideal_fct_us: float
+    packets: int
+    retransmits: int
+    timeouts: int
+    fast_retransmits: int
+    dupack3_events: int
+    out_of_order: int
+    spurious_retransmits: int
+    marks: int
+
+
+def flow_facts(result: Result, flow: int) -> FlowFacts:
+    """What flows.parquet says of a flow; its number alone where a run kept no flows."""
+    facts: FlowFacts = {"flow": flow}
+    if flow < result.flows.num_rows:
+        row = result.flows.slice(flow, 1).to_pylist()[0]
+        times = {f"{name}_us": row[f"{name}_ps"] / PS_PER_US for name in ("start", "fct", "ideal_fct")}
+        facts |= cast(FlowFacts, {name: row[name] for name in FACTS} | times)
+        facts["traffic"] = names(result.spec["traffic"])[row["entry"]]
+        facts["transport"] = result.spec["transport"]["kind"] if row["tcp"] else "udp"
+    return facts
+
+
+def in_short(facts: FlowFacts) -> str:
+    """What became of a flow, in a line; nothing where a run kept no flows."""
+    if "fct_us" not in facts:
+        return ""
+    took = f"arrived after {duration(facts['fct_us'] / 1e6)}" if facts["finished"] else "had not arrived"
+    times = f", {facts['fct_us'] / facts['ideal_fct_us']:.1f} times its ideal" if facts["ideal_fct_us"] else ""
+    many = (
+        f"{count:,} {one}{'s' * (count != 1)}{rest}"
+        for count, one, rest in ((facts["timeouts"], "timeout", ""), (facts["retransmits"], "packet", " sent again"))
+    )
+    return f"flow {facts['flow']} {took}{times if facts['finished'] else ''}, with {' and '.join(many)}"
