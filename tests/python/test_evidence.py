@@ -12,7 +12,7 @@ import pytest
 import sample_papers
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.reproduction import choice, evidence, files, suite
+from spinewise.reproduction import choice, evidence, files, keeping, suite
 from spinewise.reproduction.experiment import Effort, Timeline
 from spinewise.reproduction.reproduce import Reproduction
 from spinewise.sweeps import store
@@ -70,7 +70,7 @@ def test_adding_one_leaves_the_others_alone(folder: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (folder / "kept" / "tiny-2").iterdir()}
     part, done = done_of(folder, "tiny-1")
     with store.opened(folder / "store") as ledger:
-        evidence.keep(part, done, ledger, folder / "kept")
+        keeping.keep(part, done, ledger, folder / "kept")
     assert {path: path.stat().st_mtime_ns for path in (folder / "kept" / "tiny-2").iterdir()} == before
     assert {path.name for path in (folder / "kept" / "tiny-1").iterdir()} == {
         "evidence.json", "runs.parquet", "lines.parquet",
@@ -81,7 +81,7 @@ def test_a_quick_run_and_an_incomplete_experiment_are_no_evidence(folder: Path) 
     part, done = done_of(folder, "tiny-1")
     for unfit in (replace(done, effort=Effort.QUICK), replace(done, lacking={"longer": 1})):
         with pytest.raises(SpecError) as caught, store.opened(folder / "store") as ledger:
-            evidence.keep(part, unfit, ledger, folder / "none")
+            keeping.keep(part, unfit, ledger, folder / "none")
         assert caught.value.key == "--keep"
     assert not (folder / "none").exists()
 
@@ -138,10 +138,10 @@ def test_a_thinned_line_keeps_its_peaks() -> None:
     times = np.arange(10_000) / 1e6
     values = np.sin(times * 1e4)
     values[4321], values[5000:5100] = 7.0, np.nan
-    line = evidence.thinned(Timeline(times, values))
-    assert len(line.time_s) <= evidence.POINTS
+    line = keeping.thinned(Timeline(times, values))
+    assert len(line.time_s) <= keeping.POINTS
     assert np.nanmax(line.value) == 7.0
     assert np.nanmin(line.value) == np.nanmin(values)
     assert np.all(np.diff(line.time_s) > 0)
     short = Timeline(times[:10], values[:10])
-    assert evidence.thinned(short) is short
+    assert keeping.thinned(short) is short

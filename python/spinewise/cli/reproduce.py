@@ -13,7 +13,7 @@ from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.reading import printable
-from spinewise.reproduction import choice, evidence, overview, reproduce, suite
+from spinewise.reproduction import choice, keeping, overview, reproduce, suite
 from spinewise.reproduction.experiment import Effort
 from spinewise.reproduction.files import record
 from spinewise.reproduction.reproduce import Reproduction
@@ -46,7 +46,7 @@ def command(args: argparse.Namespace) -> int:
             with told_of_kept(args.store):
                 swept = suite.run(parts, ledger, engine=engine, monitor=monitor, deadline=deadline)
         judged = suite.judged(parts, swept)
-        found = overview.write(wanted, keeping(judged, parts, ledger, args.keep) if args.keep else judged, target)
+        found = overview.write(wanted, kept(judged, parts, ledger, args.keep) if args.keep else judged, target)
         alone = suite.judged_part(parts[0], swept) if wanted.alone and args.json else None
     if args.json:
         print_json(record(alone) if alone else overview.record(found))
@@ -66,13 +66,11 @@ def told_of_kept(store: str) -> Iterator[None]:
         raise
 
 
-def keeping(
-    judged: Iterable[Reproduction], parts: Sequence[Part], ledger: Ledger, place: str
-) -> Iterator[Reproduction]:
+def kept(judged: Iterable[Reproduction], parts: Sequence[Part], ledger: Ledger, place: str) -> Iterator[Reproduction]:
     """The same reproductions, with the evidence of each that is complete kept on the way."""
     for part, done in zip(parts, judged, strict=True):
         if not done.lacking:
-            evidence.keep(part, done, ledger, Path(place))
+            keeping.keep(part, done, ledger, Path(place))
         yield done
 
 

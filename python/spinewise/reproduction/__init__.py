@@ -17,6 +17,8 @@
 | `reasons` | why statements may not come out, and where that is tested |
 | `files` | what ``reproduce`` writes of one experiment |
 | `overview` | what it writes of several |
-| `evidence` | what is kept of full runs, in a repository |
+| `evidence` | what is kept of full runs, in a repository; read and judged again |
+| `keeping` | writing it |
+| `records` | what the files of all these hold, key by key |
 | `markdown` | tables for the pages of ``docs/`` |
 """
