@@ -110,13 +110,25 @@ pub struct Waits {
 /// A flow, with its schedule if it is UDP.
 pub type Listed = (FlowSpec, Option<UdpConfig>);
 
+/// How flows are numbered that start at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// By their hosts.
+    ByHosts,
+    /// As they are listed.
+    AsListed,
+}
+
 impl Flows {
     /// From the specs of all flows, with schedules for those that are UDP, and what some of them wait for, which numbers
     /// flows as `list` does. Flows are numbered by start, and those that start at once by their hosts, or as they
     /// are listed where queue pairs have ports, which count up in that order.
-    pub fn new(mut list: Vec<Listed>, waits: Waits, hosts: u32, as_listed: bool, ends: Ends) -> Self {
+    pub fn new(mut list: Vec<Listed>, waits: Waits, hosts: u32, ties: Ties, ends: Ends) -> Self {
         let Waits { mut gates, mut programmes } = waits;
-        let hosts_of = |flow: &FlowSpec| if as_listed { (0, 0, 0) } else { (flow.src, flow.dst, flow.entry) };
+        let hosts_of = |flow: &FlowSpec| match ties {
+            Ties::ByHosts => (flow.src, flow.dst, flow.entry),
+            Ties::AsListed => (0, 0, 0),
+        };
         let to = sort_by_key(&mut list, |(flow, _)| (flow.start, hosts_of(flow)));
         gates.iter_mut().for_each(|gate| gate.renumber(&to));
         programmes.iter_mut().for_each(|programme| programme.renumber(|flow| to[flow as usize]));

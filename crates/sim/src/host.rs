@@ -360,7 +360,7 @@ impl Host {
             w.log.header_bytes += u64::from(header);
         }
         if packet.kind == Kind::Data {
-            w.flows.note_way(packet, hooks.has(Hooks::LOSS));
+            w.flows.note_way(packet, hooks);
         }
     }
 

@@ -83,9 +83,9 @@ impl Net {
     }
 
     /// From the spec, its wiring, and source and destination port of each flow (for [`Hashing::ports`]).
-    pub fn new(spec: &Spec, topology: Topology, ports: Vec<u32>, commit_at_start: bool) -> Net {
+    pub fn new(spec: &Spec, topology: Topology, ports: Vec<u32>) -> Net {
         let frame = spec.transport.frame();
-        let clock = spec.rules.clock(if spec.topology.floor_tx() { Clock::Floor1Ns } else { Clock::Exact });
+        let clock = spec.rules.clock(spec.topology.clock());
         let path = &topology.nominal_path;
         let there = |bytes: u32| -> u64 {
             path.iter().map(|&(rate, delay)| delay.0 + clock.tx_time(u64::from(bytes), rate)).sum()
@@ -126,10 +126,9 @@ impl Net {
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
                 && !spec.transport.takes_turns(),
-            keeps_control: commit_at_start || spec.run.follow != Follow::Nothing,
+            keeps_control: spec.run.follow != Follow::Nothing,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
-            commit_at_start: commit_at_start
-                || clock != Clock::Exact
+            commit_at_start: clock != Clock::Exact
                 || matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.ports == PortKind::CommitAtStart),
             series_interval: spec.metrics.series_interval,
             series_links: Recorded::default(),
@@ -178,6 +177,11 @@ impl Net {
     #[inline]
     pub fn arrivals_first(&self) -> bool {
         self.clock != Clock::Exact
+    }
+
+    /// With ports that keep their packets until transmission starts, control too.
+    pub fn keeping(self) -> Net {
+        Net { commit_at_start: true, keeps_control: true, ..self }
     }
 
     /// The class of the end of a host's transmission.

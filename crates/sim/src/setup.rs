@@ -4,7 +4,7 @@ use crate::bank::{Bank, Places};
 use crate::capture::Taps;
 use crate::engine::{Limits, Sim, events, planned, windows};
 use crate::faults::Faults;
-use crate::flows::{Flows, Listed, Reroutes, Waits};
+use crate::flows::{Flows, Listed, Reroutes, Ties, Waits};
 use crate::host::Host;
 use crate::link::Wires;
 use crate::log::Log;
@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::samples::Samples;
 use crate::series::Recorded;
 use crate::spec::{
-    EngineKind, Follow, HashKind, Spec, SpecError, Stop, Traffic, TrafficEntry, Warning, workload_error,
+    EngineKind, Follow, HashKind, Spec, SpecError, Stop, Traffic, TrafficEntry, UdpFlow, Warning, workload_error,
 };
 use crate::switch::Switch;
 use crate::tape::Tape;
@@ -102,9 +102,12 @@ impl Setup {
         drop(pairs);
         let subflows = subflows(spec, list.len())?;
         let ends = Ends::new(&spec.transport, spec.seed, list.len(), subflows as usize);
-        let flows = Flows::new(list, waits, topology.hosts, spec.scheme.hash == HashKind::Murmur3, ends);
+        // Where switches hash ports, queue pairs have them in the order in which flows are listed.
+        let ties = if spec.scheme.hash == HashKind::Murmur3 { Ties::AsListed } else { Ties::ByHosts };
+        let flows = Flows::new(list, waits, topology.hosts, ties, ends);
         let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));
-        let mut net = Net::new(spec, topology, flows.ports(), tuning.commit_at_start);
+        let net = Net::new(spec, topology, flows.ports());
+        let mut net = if tuning.commit_at_start { net.keeping() } else { net };
         (net.faults, net.taps) = (faults, taps);
         net.series_links = Recorded::new(&spec.metrics.series_links, &net.topology)?;
         let (edge, mut fabric) = seats(spec, &net.topology, tuning.all_hooks);
@@ -282,20 +285,9 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
                 if !workload.is_closed_loop() {
                     open_loop.extend_from_slice(&plan.flows);
                 }
-                let before = list.len() as u32;
-                plan.gates.iter_mut().for_each(|gate| gate.shift(before));
-                plan.programmes.iter_mut().for_each(|programme| programme.renumber(|flow| flow + before));
-                waits.gates.append(&mut plan.gates);
-                waits.programmes.append(&mut plan.programmes);
-                list.extend(plan.flows.into_iter().map(|flow| (flow, None)));
+                append(plan, &mut list, &mut waits);
             }
-            Traffic::Udp(udp) => {
-                let start = udp.config.schedule.first().map_or(Time::ZERO, |&(at, _)| at);
-                let size = udp.config.size_bytes.unwrap_or(0);
-                let (entry, priority) = (entry as u8, *priority);
-                let flow = FlowSpec { src: udp.src, dst: udp.dst, size, start, entry, priority, ..FlowSpec::default() };
-                list.push((flow, Some(udp.config.clone())));
-            }
+            Traffic::Udp(udp) => list.push((udp_flow(udp, entry as u8, *priority), Some(udp.config.clone()))),
         }
     }
     let frame = spec.transport.frame();
@@ -311,6 +303,22 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
     };
     let loads = offered.loads();
     Ok(Offer { list, waits, loads, warnings })
+}
+
+/// Puts what is planned behind the flows that are there.
+fn append(mut plan: workload::Plan, list: &mut Vec<Listed>, waits: &mut Waits) {
+    let before = list.len() as u32;
+    plan.gates.iter_mut().for_each(|gate| gate.shift(before));
+    plan.programmes.iter_mut().for_each(|programme| programme.renumber(|flow| flow + before));
+    waits.gates.append(&mut plan.gates);
+    waits.programmes.append(&mut plan.programmes);
+    list.extend(plan.flows.into_iter().map(|flow| (flow, None)));
+}
+
+fn udp_flow(udp: &UdpFlow, entry: u8, priority: u8) -> FlowSpec {
+    let start = udp.config.schedule.first().map_or(Time::ZERO, |&(at, _)| at);
+    let size = udp.config.size_bytes.unwrap_or(0);
+    FlowSpec { src: udp.src, dst: udp.dst, size, start, entry, priority, ..FlowSpec::default() }
 }
 
 fn left_out(entry: usize, spec: &Spec) -> Warning {

@@ -86,13 +86,10 @@ impl Switch {
         let keeps = net.commit_at_start || net.shared.is_some() || queues > 0 || net.faults.keeps(id, topology);
         let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
         let packet = net.largest_packet;
-        let buffer = net
-            .shared
-            .as_ref()
-            .map(|shared| {
-                SharedBuffer::new(shared, &sizing::cables(topology, node, packet, net.arrivals_first()), packet)
-            })
-            .map(Box::new);
+        let buffer = net.shared.as_ref().map(|shared| {
+            let cables = sizing::cables(topology, node, packet, net.clock);
+            Box::new(SharedBuffer::new(shared, &cables, packet))
+        });
         // Of a switch that dies, control that waits is lost.
         let ahead = net.shared.is_some() && !net.keeps_control && !net.faults.keeps(id, topology);
         let ports = (0..topology.ports(node))
@@ -112,16 +109,7 @@ impl Switch {
         if let Some(interval) = net.series_interval {
             timers.plan(Time::ZERO + interval, What::Sample);
         }
-        let told = if fabric.hooks().has(Hooks::LINK) { topology.ports(node) } else { 0 };
-        let failing = (0..told).filter_map(|port| {
-            let link = topology.out(node, port);
-            let step = if link.up { Step::Degraded(port) } else { Step::Down(port) };
-            (!link.up || link.rate < link.nominal_rate).then_some((Time::ZERO, step))
-        });
-        // Nobody else looks at maps.
-        let of_use = |step: Step| fabric.layout(id).components || !matches!(step, Step::Map(_));
-        let broken = net.faults.steps(id).iter().copied().filter(|&(_, step)| of_use(step));
-        let steps: Vec<(Time, Step)> = failing.chain(broken).collect();
+        let steps = steps_of(id, net, fabric);
         for (number, &(at, _)) in (0u32..).zip(&steps) {
             timers.plan(at, What::LinkChange(number));
         }
@@ -516,6 +504,21 @@ impl Switch {
         }
         self.timers.plan(w.now + interval, What::Sample);
     }
+}
+
+/// What changes at switch `id`, and when: links that are down or slow from the start are told to a scheme that asks.
+fn steps_of(id: u32, net: &Net, fabric: &Bank) -> Vec<(Time, Step)> {
+    let topology = &net.topology;
+    let node = topology.hosts + id;
+    let told = if fabric.hooks().has(Hooks::LINK) { topology.ports(node) } else { 0 };
+    let failing = (0..told).filter_map(|port| {
+        let link = topology.out(node, port);
+        let step = if link.up { Step::Degraded(port) } else { Step::Down(port) };
+        (!link.up || link.rate < link.nominal_rate).then_some((Time::ZERO, step))
+    });
+    // Nobody else looks at maps.
+    let of_use = |step: Step| fabric.layout(id).components || !matches!(step, Step::Map(_));
+    failing.chain(net.faults.steps(id).iter().copied().filter(|&(_, step)| of_use(step))).collect()
 }
 
 /// Do schemes not see it?

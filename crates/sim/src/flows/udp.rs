@@ -4,7 +4,7 @@ use super::{Flows, TCP};
 use crate::packet::Packet;
 use crate::transport::contract::{Sender, Start};
 use crate::transport::{Lane, Paced, Sending, UdpConfig};
-use spinewise_policy::Time;
+use spinewise_policy::{Hooks, Time};
 
 /// The sending end of a UDP flow, with its schedule.
 pub type Udp<'a> = (&'a mut Sending<Paced>, &'a UdpConfig);
@@ -74,13 +74,13 @@ impl Flows {
         self.udp(number).map(|(sending, _)| sending.lane(0))
     }
 
-    /// Notes the way of a data packet: changes are counted. Where `remember` says so, that of an outstanding segment is
+    /// Notes the way of a data packet: changes are counted. Where the scheme has [`Hooks::LOSS`], that of an outstanding segment is
     /// kept until it is acknowledged; nobody acknowledges UDP.
-    pub fn note_way(&mut self, packet: &Packet, remember: bool) {
+    pub fn note_way(&mut self, packet: &Packet, hooks: Hooks) {
         let is_tcp = self.is_tcp(packet.flow);
         let Some(lane) = self.lane(packet.flow) else { return };
         let changed = lane.goes(packet.way);
-        if remember && is_tcp {
+        if is_tcp && hooks.has(Hooks::LOSS) {
             lane.remember(packet.seq, packet.way);
         }
         if changed {

@@ -68,16 +68,25 @@ fn of_this_preset(key: &str, mut table: Map<String, Value>, mut said: Map<String
 }
 
 fn tables() -> Vec<Table> {
+    let root = table("top level", "The run as a whole.", RootKeys::KEYS);
+    [vec![root], fabric_tables(), transport_tables(), traffic_tables(), run_tables()].into_iter().flatten().collect()
+}
+
+/// A table whose keys no preset sets.
+fn table(header: &str, doc: &'static str, keys: &'static [Key]) -> Table {
+    Table { header: header.into(), doc, keys, preset: says_nothing }
+}
+
+/// `[topology]`, `[switch]` and `[scheme]`.
+fn fabric_tables() -> Vec<Table> {
     let with = |header: &str, doc, keys, preset| Table { header: header.into(), doc, keys, preset };
-    let table = |header: &str, doc, keys| with(header, doc, keys, says_nothing);
-    let mut tables = vec![table("top level", "The run as a whole.", RootKeys::KEYS)];
-    tables.extend(topology::ENTRIES.iter().map(|entry| Table {
+    let of_kinds = topology::ENTRIES.iter().map(|entry| Table {
         header: format!("[topology] kind = \"{}\"", entry.kind),
         doc: entry.doc,
         keys: entry.keys,
         preset: |preset| (preset.topology)(),
-    }));
-    tables.extend([
+    });
+    let others = [
         table("entries of topology.links", "One link.", LinkKeys::KEYS),
         table("entries of topology.routes", "One static route.", RouteKeys::KEYS),
         table(
@@ -109,25 +118,36 @@ fn tables() -> Vec<Table> {
             SchemeKeys::KEYS,
             |preset| (preset.scheme)(),
         ),
-    ]);
-    tables.extend(transport_tables());
-    tables.extend([
+    ];
+    of_kinds.chain(others).collect()
+}
+
+/// `[[traffic]]` and what stands in it.
+fn traffic_tables() -> Vec<Table> {
+    let every = [
         table("[[traffic]]", "What is sent. Every entry has these keys, and those of its kind.", EntryKeys::KEYS),
         table(
             "[[traffic]] of any kind but \"udp\"",
             "Flows that the transport carries have these keys, too.",
             CarriedKeys::KEYS,
         ),
-    ]);
-    tables.extend(traffic::ENTRIES.iter().map(|entry| Table {
+    ];
+    let of_kinds = traffic::ENTRIES.iter().map(|entry| Table {
         header: format!("[[traffic]] kind = \"{}\"", entry.kind),
         doc: entry.about,
         keys: entry.keys,
         preset: says_nothing,
-    }));
-    tables.extend([
+    });
+    let parts = [
         table("entries of list, [[traffic]] kind = \"flows\"", "One flow.", FlowKeys::KEYS),
         table("entries of schedule, [[traffic]] kind = \"udp\"", "A rate and when it begins.", StepKeys::KEYS),
+    ];
+    every.into_iter().chain(of_kinds).chain(parts).collect()
+}
+
+/// What breaks, when a run ends, and what is kept of it.
+fn run_tables() -> Vec<Table> {
+    vec![
         table("[[fault]]", "What breaks during the run: a link or a switch.", FaultKeys::KEYS),
         table("[detection]", "How faults are found and repaired.", DetectionKeys::KEYS),
         table("[run]", "When a run ends, and by which engine.", RunKeys::KEYS),
@@ -140,8 +160,7 @@ fn tables() -> Vec<Table> {
         table("[metrics]", "What is kept and how it is summed up.", MetricsKeys::KEYS),
         table("entries of metrics.size_classes", "A class of flow sizes.", ClassKeys::KEYS),
         table("[metrics.capture]", "Packets written down as they pass chosen ports.", CaptureKeys::KEYS),
-    ]);
-    tables
+    ]
 }
 
 /// `[transport]` of each family, and what each congestion control adds to it.

@@ -213,7 +213,7 @@ pub(super) fn check(
         let allowed = format!("{schemes} with run.follow = \"conweave-ns3\", whose schemes these are");
         return Err(SpecError::new("scheme.name", &scheme.into(), allowed));
     }
-    let fits = topology.floor_tx()
+    let fits = topology.clock() == Clock::Floor1Ns
         && matches!(switch, SwitchSpec::SharedBuffer(shared) if shared.priorities == 1)
         && matches!(transport, TransportSpec::Rdma(config) if config.clock == Clock::Floor1Ns)
         && faults.is_none();

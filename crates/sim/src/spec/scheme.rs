@@ -197,20 +197,11 @@ pub(crate) fn read(
         let under = keys.fabric.as_deref().unwrap_or(DEFAULT_SCHEME);
         reader.set_resolved("fabric", under.into());
         let under = find(&reader, "fabric", under, known, |entry| entry.site == "switch" && !entry.in_trees)?;
-        if entry.header && under.header {
-            let allowed =
-                format!("a switch scheme without an in-band header: a packet has one, and {} writes it", keys.name);
-            return Err(reader.refuse("fabric", allowed));
-        }
+        check_headers(&reader, entry, under)?;
         let under = of(&mut reader, "fabric_params", under, &keys.fabric_params.unwrap_or_default())?;
         (path_tag, Some(chosen), under)
     } else {
-        for name in ["path_tag", "fabric", "fabric_params"] {
-            if reader.given(name).is_some() {
-                let allowed = format!("no {name}: {} sits at the switches, and {name} is for host schemes", keys.name);
-                return Err(reader.refuse(name, allowed));
-            }
-        }
+        check_at_switches(&reader, &keys.name)?;
         (PathTag::Explicit, None, chosen)
     };
     let scheme = SchemeSpec {
@@ -223,6 +214,27 @@ pub(crate) fn read(
         hash_salt: keys.hash_salt,
     };
     Ok((scheme, reader.finish()))
+}
+
+/// One scheme writes the in-band header of a packet.
+fn check_headers(reader: &Reader<'_>, edge: &Entry, under: &Entry) -> Result<(), SpecError> {
+    if edge.header && under.header {
+        let allowed =
+            format!("a switch scheme without an in-band header: a packet has one, and {} writes it", edge.name());
+        return Err(reader.refuse("fabric", allowed));
+    }
+    Ok(())
+}
+
+/// No key of host schemes goes with a switch scheme.
+fn check_at_switches(reader: &Reader<'_>, scheme: &str) -> Result<(), SpecError> {
+    for name in ["path_tag", "fabric", "fabric_params"] {
+        if reader.given(name).is_some() {
+            let allowed = format!("no {name}: {scheme} sits at the switches, and {name} is for host schemes");
+            return Err(reader.refuse(name, allowed));
+        }
+    }
+    Ok(())
 }
 
 /// Which fabrics a scheme of the registry serves with its defaults, for people.

@@ -17,11 +17,13 @@ pub struct Cable {
     pub delay: Span,
 }
 
-/// The cables of a node, by port. Where the time of each transmission is floored, `packet` bytes come faster than the
+/// The cables of a node, by port. Where `clock` cuts the time of each transmission, `packet` bytes come faster than the
 /// rate of the link says.
-pub fn cables(topology: &Topology, node: u32, packet: u64, floor_tx: bool) -> Vec<Cable> {
+pub fn cables(topology: &Topology, node: u32, packet: u64, clock: Clock) -> Vec<Cable> {
     let inward = |rate: u64| match Clock::Floor1Ns.tx_time(packet, rate) {
-        floored if floor_tx && floored > 0 => (u128::from(packet) * 8_000_000_000_000).div_ceil(floored.into()) as u64,
+        floored if clock != Clock::Exact && floored > 0 => {
+            (u128::from(packet) * 8_000_000_000_000).div_ceil(floored.into()) as u64
+        }
         _ => rate,
     };
     (0..topology.ports(node))
@@ -122,7 +124,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     let topology = Topology::unrouted(&spec.topology)?;
     let packet = largest_packet(spec);
     for node in topology.hosts..topology.nodes() {
-        let cables = cables(&topology, node, packet, spec.topology.floor_tx());
+        let cables = cables(&topology, node, packet, spec.topology.clock());
         let parts = Parts::new(shared, &cables, packet);
         let name = topology.node_name(node);
         if parts.set_aside() + packet > shared.buffer {
@@ -139,7 +141,7 @@ pub fn least_buffer(spec: &Spec) -> u64 {
         return 0;
     };
     let packet = largest_packet(spec);
-    let parts = |node| Parts::new(shared, &cables(&topology, node, packet, spec.topology.floor_tx()), packet);
+    let parts = |node| Parts::new(shared, &cables(&topology, node, packet, spec.topology.clock()), packet);
     (topology.hosts..topology.nodes()).map(|node| parts(node).set_aside() + packet).max().unwrap_or(0)
 }
 

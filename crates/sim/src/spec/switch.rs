@@ -245,13 +245,8 @@ pub fn at_rate(time: Span, rate: u64) -> u64 {
     (u128::from(time.0) * u128::from(rate) / 8_000_000_000_000) as u64
 }
 
-fn read_output_queued(
-    given: &Map<String, Value>,
-    mut preset: Map<String, Value>,
-    place: Place<'_>,
-    autos: &mut Vec<Auto>,
-) -> Result<(SwitchSpec, Value), SpecError> {
-    let reader = Reader::new("switch", SwitchKeys::KEYS, given)?;
+/// A size is in packets or in bytes: what the preset says in the other unit does not apply, nor what it adds.
+fn in_one_unit(reader: &Reader<'_>, preset: &mut Map<String, Value>) -> Result<(), SpecError> {
     for [packets, bytes, us] in [
         ["buffer_packets", "buffer_bytes", "buffer_us"],
         ["ecn_threshold_packets", "ecn_threshold_bytes", "ecn_threshold_us"],
@@ -259,7 +254,6 @@ fn read_output_queued(
         match (reader.given(packets), reader.given(bytes)) {
             (Some(_), Some(_)) => return Err(reader.refuse(bytes, format!("either {packets} or {bytes}, not both"))),
             (None, None) => {}
-            // The preset's value in the other unit does not apply, nor what it adds.
             _ => {
                 preset.retain(|name, _| name != packets && name != bytes);
                 preset.insert(us.into(), 0.into());
@@ -269,6 +263,34 @@ fn read_output_queued(
             return Err(reader.refuse(us, format!("0 with {packets}: it is added to {bytes}")));
         }
     }
+    Ok(())
+}
+
+/// Does the queue of the device go with how packets are counted, and marked if they are?
+fn check_device(reader: &Reader<'_>, keys: &SwitchKeys, marks: bool) -> Result<(), SpecError> {
+    if keys.device_queue_packets > 0 && keys.queue_counts == QueueCounts::InService {
+        return Err(reader.refuse("device_queue_packets", "0 where the packet in transmission counts as queued"));
+    }
+    if keys.ecn_at == EcnAt::Dequeue && marks {
+        // A packet leaves the marked queue for the device's, or the host, before its transmission starts.
+        if keys.device_queue_packets > 0 {
+            return Err(reader.refuse("device_queue_packets", "0 where packets are marked as they start (ecn_at)"));
+        }
+        if keys.nics == Nics::Queue {
+            return Err(reader.refuse("nics", "\"pull\" where packets are marked as they start (ecn_at)"));
+        }
+    }
+    Ok(())
+}
+
+fn read_output_queued(
+    given: &Map<String, Value>,
+    mut preset: Map<String, Value>,
+    place: Place<'_>,
+    autos: &mut Vec<Auto>,
+) -> Result<(SwitchSpec, Value), SpecError> {
+    let reader = Reader::new("switch", SwitchKeys::KEYS, given)?;
+    in_one_unit(&reader, &mut preset)?;
     let reader = reader.with_defaults(preset);
     let worked_out = queue_autos(&reader, place)?;
     let mut reader = reader.with_autos(worked_out);
@@ -285,18 +307,7 @@ fn read_output_queued(
     };
     let ecn_threshold = limit(keys.ecn_threshold_packets, keys.ecn_threshold_bytes, keys.ecn_threshold_us)
         .filter(|limit| !matches!(limit, Limit::Packets(0) | Limit::Bytes(0)));
-    if keys.device_queue_packets > 0 && keys.queue_counts == QueueCounts::InService {
-        return Err(reader.refuse("device_queue_packets", "0 where the packet in transmission counts as queued"));
-    }
-    if keys.ecn_at == EcnAt::Dequeue && ecn_threshold.is_some() {
-        // A packet leaves the marked queue for the device's, or the host, before its transmission starts.
-        if keys.device_queue_packets > 0 {
-            return Err(reader.refuse("device_queue_packets", "0 where packets are marked as they start (ecn_at)"));
-        }
-        if keys.nics == Nics::Queue {
-            return Err(reader.refuse("nics", "\"pull\" where packets are marked as they start (ecn_at)"));
-        }
-    }
+    check_device(&reader, &keys, ecn_threshold.is_some())?;
     let switch = OutputQueued {
         buffer,
         ecn_threshold,

@@ -9,6 +9,7 @@ mod rdma;
 mod reference;
 mod warnings;
 
+use crate::packet::Clock;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -350,7 +351,7 @@ fn units_are_exact() {
     let Wiring::LeafSpine(odd) = &odd.topology.wiring else { panic!("{:?}", odd.topology) };
     assert_eq!(odd.host_rate, 1_000_000_001);
     let graph = resolved(everything().remove(2));
-    assert_eq!((graph.topology.hosts(), graph.topology.leaves(), graph.topology.floor_tx()), (6, 3, true));
+    assert_eq!((graph.topology.hosts(), graph.topology.leaves(), graph.topology.clock()), (6, 3, Clock::Floor1Ns));
     let Wiring::Links(graph) = &graph.topology.wiring else { panic!("{:?}", graph.topology) };
     assert_eq!(graph.links[2], Cable { a: 2, b: 7, rate: 2_500_000_000, delay: Span(1) });
     assert_eq!(graph.links[6], Cable { a: 6, b: 7, rate: 40_000_000_000, delay: Span(500_000) });

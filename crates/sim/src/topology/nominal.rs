@@ -26,7 +26,7 @@ impl Fabric {
             Wiring::FatTree(fabric) => fabric.nominal_path(),
             Wiring::Links(_) => Topology::new(spec)?.nominal_path,
         };
-        Ok(Fabric { path, clock: if spec.floor_tx() { Clock::Floor1Ns } else { Clock::Exact } })
+        Ok(Fabric { path, clock: spec.clock() })
     }
 
     /// Bits per second of the hosts' links.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
 use crate::keys::{Default, Key, SpecError, one_of, words};
+use crate::packet::Clock;
 
 pub use fat_tree::{FatTree, FatTreeOverride};
 pub(crate) use fat_tree::{FatTreeKeys, FatTreeOverrideKeys};
@@ -168,9 +169,12 @@ impl TopologySpec {
         }
     }
 
-    /// Are transmission times floored to whole nanoseconds?
-    pub fn floor_tx(&self) -> bool {
-        self.tx_time_rounding == TxTimeRounding::Floor1ns
+    /// How long transmissions take.
+    pub fn clock(&self) -> Clock {
+        match self.tx_time_rounding {
+            TxTimeRounding::Exact => Clock::Exact,
+            TxTimeRounding::Floor1ns => Clock::Floor1Ns,
+        }
     }
 }
 

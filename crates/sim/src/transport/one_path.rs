@@ -160,6 +160,6 @@ fn late(size: u64, data: &Arrival) -> Received {
 /// See [`Receiver::welcome`].
 pub(super) fn welcome(config: &TcpConfig, path: usize, greeting: &Arrival) -> u16 {
     // RFC 8684 §3.2: only its acknowledgement opens a subflow that joins
-    let bytes = if greeting.syn { config.syn_bytes + config.options().on_answer(path > 0) } else { config.ack_bytes };
+    let bytes = if greeting.syn { config.syn_bytes + config.options().on_answer(path) } else { config.ack_bytes };
     bytes as u16
 }

@@ -171,7 +171,7 @@ impl<S: Stream> Opened<S> {
             Greeting::Syn { again } => (config.syn_bytes, SYN | if again { RETRANSMIT } else { 0 }),
             Greeting::Ack => (config.ack_bytes, 0),
         };
-        let wire = (wire + config.options().on_greeting(path > 0, greeting)) as u16;
+        let wire = (wire + config.options().on_greeting(path, greeting)) as u16;
         let follows = greeting == Greeting::Ack && opening.opens_at_once();
         if follows {
             self.be_open(config);

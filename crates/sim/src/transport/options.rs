@@ -25,9 +25,9 @@ impl Options {
     /// They take none.
     pub const FREE: Options = Options { data: 0, ack: 0, capable: [0; 3], join: [0; 3], sack_blocks: 3 };
 
-    /// On what the end that opens sends; `joins` for all subflows but the first.
-    pub fn on_greeting(&self, joins: bool, greeting: Greeting) -> u32 {
-        let option = if joins { &self.join } else { &self.capable };
+    /// On what the end that opens sends on this path: all but the first join.
+    pub fn on_greeting(&self, path: usize, greeting: Greeting) -> u32 {
+        let option = if path > 0 { &self.join } else { &self.capable };
         match greeting {
             Greeting::Syn { .. } => option[0],
             Greeting::Ack => option[2],
@@ -35,8 +35,8 @@ impl Options {
     }
 
     /// On the answer to a SYN.
-    pub fn on_answer(&self, joins: bool) -> u32 {
-        if joins { self.join[1] } else { self.capable[1] }
+    pub fn on_answer(&self, path: usize) -> u32 {
+        if path > 0 { self.join[1] } else { self.capable[1] }
     }
 }
 

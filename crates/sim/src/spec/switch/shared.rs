@@ -159,7 +159,7 @@ fn shared_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecErro
     let gbps = |rate: u64| rate.div_ceil(1_000_000_000);
     let (mut most, mut how) = (0, String::new());
     for node in topology.hosts..topology.nodes() {
-        let cables = cables(&topology, node, packet, place.topology.floor_tx());
+        let cables = cables(&topology, node, packet, place.topology.clock());
         let total = cables.iter().map(|cable| gbps(cable.outward)).sum::<u64>();
         let headroom = |cable| bytes("headroom_bytes").unwrap_or_else(|| needed_headroom(cable, packet, frames));
         let headrooms: u64 = if pauses { cables.iter().map(headroom).sum() } else { 0 };
@@ -184,23 +184,8 @@ fn shared_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecErro
     ])
 }
 
-/// Reads `[switch]`.
-pub(super) fn read(
-    given: &Map<String, Value>,
-    mut preset: Map<String, Value>,
-    place: Place<'_>,
-    autos: &mut Vec<Auto>,
-) -> Result<(SharedBufferSpec, Value), SpecError> {
-    if given.get("pfc") == Some(&Value::Bool(false)) {
-        // That of a preset does not apply.
-        preset.remove("headroom_bytes");
-    }
-    let reader = Reader::new("switch", SharedKeys::KEYS, given)?.with_defaults(preset);
-    let worked_out = shared_autos(&reader, place)?;
-    let mut reader = reader.with_autos(worked_out);
-    let keys = SharedKeys::read(&mut reader)?;
-    autos.extend(reader.worked_out());
-    debug_assert_eq!(keys.model, super::Model::WORDS[1]);
+/// Do the keys go together?
+fn check(reader: &Reader<'_>, keys: &SharedKeys) -> Result<(), SpecError> {
     if !keys.pfc && keys.headroom_bytes.is_some() {
         return Err(reader.refuse("headroom_bytes", "no headroom without pfc: nothing pauses"));
     }
@@ -231,6 +216,27 @@ pub(super) fn read(
             return Err(reader.refuse(name, allowed));
         }
     }
+    Ok(())
+}
+
+/// Reads `[switch]`.
+pub(super) fn read(
+    given: &Map<String, Value>,
+    mut preset: Map<String, Value>,
+    place: Place<'_>,
+    autos: &mut Vec<Auto>,
+) -> Result<(SharedBufferSpec, Value), SpecError> {
+    if given.get("pfc") == Some(&Value::Bool(false)) {
+        // That of a preset does not apply.
+        preset.remove("headroom_bytes");
+    }
+    let reader = Reader::new("switch", SharedKeys::KEYS, given)?.with_defaults(preset);
+    let worked_out = shared_autos(&reader, place)?;
+    let mut reader = reader.with_autos(worked_out);
+    let keys = SharedKeys::read(&mut reader)?;
+    autos.extend(reader.worked_out());
+    debug_assert_eq!(keys.model, super::Model::WORDS[1]);
+    check(&reader, &keys)?;
     let spec = SharedBufferSpec {
         buffer: keys.buffer_bytes,
         pfc: keys.pfc,

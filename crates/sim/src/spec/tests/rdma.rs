@@ -1,5 +1,6 @@
 //! `[transport] kind = "rdma"`: every key, its presets, and what is refused.
 
+use crate::packet::Clock;
 use serde_json::{Value, json};
 
 use super::{resolved, udp};
@@ -60,7 +61,7 @@ fn a_preset_of_rdma_has_flow_control_or_irn() {
             let mut spec = with(preset, json!({"recovery": recovery}));
             let resolved = resolved(spec.clone());
             assert_eq!(resolved.resolved["switch"]["pfc"], pfc);
-            assert_eq!(resolved.topology.floor_tx(), preset == "conweave-ns3");
+            assert_eq!(resolved.topology.clock() == Clock::Floor1Ns, preset == "conweave-ns3");
             spec["switch"] = json!({"pfc": !pfc});
             if !pfc {
                 let said = resolve(&spec).unwrap_err().to_string();
