@@ -236,7 +236,7 @@ def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--engine", "ray", "--address", "127.0.0.1:1"], "nobody answers there"),
+        (["--engine", "ray", "--address", "127.0.0.1:1"], "nothing answers there"),
         (["--engine", "ray", "--address", "ray://127.0.0.1:1"], "run the command on a machine of the cluster"),
         (["--engine", "ray", "--address", "somewhere"], "HOST:PORT of the head"),
         (["--engine", "ray", "--address", "127.0.0.1:99999"], "HOST:PORT of the head"),

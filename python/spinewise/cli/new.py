@@ -76,7 +76,7 @@ def options(args: argparse.Namespace) -> Given:
 
 def by_answers(start: Wishes) -> Wishes:
     """The wishes of whoever sits at the terminal."""
-    say("An empty answer takes what stands in brackets. Ctrl-C leaves nothing behind.")
+    say("Press Enter to take the value in brackets. Ctrl-C leaves nothing behind.")
     known = asking.ask(start, asking.questions(SIZES), input, say)
     return asking.ask(known, [asking.slow_link_question(known), *asking.last_questions()], input, say)
 

@@ -141,7 +141,7 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
     lines = [*reading(comparison), flow_line(comparison)]
     if comparison.mixed:
         lines.append(
-            "each traffic entry is told of by itself; --by class throws them together."
+            "each traffic entry is reported separately; --by class pools them."
             if None not in comparison.scopes(by)
             else f"'all traffic' throws {', '.join(comparison.entries)} together: its tail may be that of one of them."
         )

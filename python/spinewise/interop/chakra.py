@@ -261,12 +261,12 @@ class Lowered:
             involved = place.node.attributes.get("involved_dim", [True])
             if isinstance(involved, list) and not all(involved):
                 raise place.error("involved_dim", involved, "all dimensions, or a group (pg_name)",
-                                  "which ranks a dimension joins stands in a file of ASTRA-sim")  # fmt: skip
+                                  "which ranks a dimension joins is given in a file of ASTRA-sim")  # fmt: skip
             return range(self.ranks)
         ranks = self.groups.get(str(name))
         if ranks is None:
             known = ", ".join(list(self.groups)[:8]) or "none"
-            raise place.error("pg_name", name, f"a group that is known: {known}", "--groups FILE.json tells of groups")
+            raise place.error("pg_name", name, f"a group that is known: {known}", "--groups FILE.json names groups")
         if place.rank not in ranks or max(ranks) >= self.ranks:
             raise place.error("pg_name", f"{name}, of ranks {list(ranks)[:8]}", f"ranks below {self.ranks}, itself too")
         return ranks

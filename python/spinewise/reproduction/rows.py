@@ -13,7 +13,7 @@ from pathlib import Path
 from spinewise.reproduction import claims
 from spinewise.reproduction.catalogue import CLAIMS_FILE, Catalogue, Origin, Statement
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Verdict
-from spinewise.reproduction.verdicts import WAITING, Judged, Ruling, ruling, worded
+from spinewise.reproduction.verdicts import WAITING, Judged, Place, Ruling, ruling, worded
 
 # Most lines of evidence in a row, and most readings told one by one; the report of an experiment has all of them.
 MOST_LINES = 3
@@ -21,24 +21,14 @@ MOST_READINGS = 6
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Place):
     """A check of an experiment, with its verdict if its runs are there.
 
     Attributes:
-        claim: id of the catalogue, with the letter of a part.
-        experiment: id of the experiment.
-        figure: where the check looks.
-        reading: form, transport or variant; "" if there is only one.
-        headline: whether it heads the verdict.
         statement: what is checked, in words.
         verdict: what came of it; None while runs are missing.
     """
 
-    claim: str
-    experiment: str
-    figure: str
-    reading: str
-    headline: bool
     statement: str
     verdict: Verdict | None
 

@@ -35,8 +35,8 @@ LEANS = {Status.HOLDS: Direction.FOR, Status.PARTLY: Direction.FOR, Status.FAILS
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One check and what came of it.
+class Place:
+    """Which check of which experiment.
 
     Attributes:
         claim: id of the catalogue, with the letter of a part.
@@ -44,7 +44,6 @@ class Judged:
         figure: where the check looks.
         reading: form, transport or variant; "" if there is only one.
         headline: whether it heads the verdict.
-        verdict: what came of it.
     """
 
     claim: str
@@ -52,6 +51,16 @@ class Judged:
     figure: str
     reading: str
     headline: bool
+
+
+@dataclass(frozen=True)
+class Judged(Place):
+    """One check and what came of it.
+
+    Attributes:
+        verdict: what came of it.
+    """
+
     verdict: Verdict
 
 

@@ -295,7 +295,7 @@ def check_address(wanted: str) -> None:
         hint = "run the command on a machine of the cluster" if wanted.startswith("ray://") else None
         raise SpecError(ADDRESS, wanted, ALLOWED, hint)
     if not answers((host, int(port))):
-        raise SpecError(ADDRESS, wanted, ALLOWED, "nobody answers there")
+        raise SpecError(ADDRESS, wanted, ALLOWED, "nothing answers there")
 
 
 def head_of(ray: ModuleType, wanted: str | None) -> Head:
