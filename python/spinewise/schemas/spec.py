@@ -5,7 +5,7 @@ The engine is stricter: it also knows which values fit each other. What the sche
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from typing import Literal, cast
 
@@ -204,8 +204,8 @@ def filled(schema: Schema, item: Schema) -> Schema:
 def distributions() -> Schema:
     """The distributions of flow sizes that are built in, aliases included."""
     found: dict[str, str] = {}
-    for name, entry in entries("workloads").items():
-        for known in [name, *cast("Mapping[str, list[str]]", entry).get("aliases", [])]:
+    for entry in core.registry()["workloads"]:
+        for known in [entry["name"], *entry.get("aliases", [])]:
             if "mean_bytes" in entry:
                 found[known] = entry["about"]
     return words(found, found)
@@ -240,7 +240,7 @@ def fault() -> Schema:
 def scheme() -> Schema:
     """[scheme], with the parameters of each scheme."""
     known = entries("schemes")
-    switches = [name for name, entry in known.items() if cast("Mapping[str, str]", entry)["site"] == "switch"]
+    switches = [entry["name"] for entry in core.registry()["schemes"] if entry["site"] == "switch"]
     said = keys("[scheme]")
     told = {name: entry["about"] for name, entry in known.items()}
     described = {
