@@ -57,7 +57,7 @@ fn stuck(switches: &[Switch], topology: &Topology, now: Time) -> BTreeSet<Queue>
 /// Does the switch behind a link still ask for a pause?
 fn asks(switches: &[Switch], topology: &Topology, (link, priority): Queue, now: Time) -> bool {
     let (to, port) = topology.links[link as usize].to;
-    let buffer = to.checked_sub(topology.hosts).and_then(|switch| switches[switch as usize].buffer.as_deref());
+    let buffer = topology.as_switch(to).and_then(|switch| switches[switch as usize].buffer.as_deref());
     buffer.is_some_and(|buffer| buffer.is_pausing((port, priority), now))
 }
 
@@ -67,7 +67,7 @@ fn free(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Ve
     let mut free = Vec::new();
     for &(link, priority) in stuck {
         let (to, port) = topology.links[link as usize].to;
-        let switch = &switches[(to - topology.hosts) as usize];
+        let switch = &switches[topology.switch_number(to) as usize];
         let Some(buffer) = switch.buffer.as_deref() else { continue };
         let left = left.entry(to).or_insert_with(|| {
             let here = stuck.iter().filter(|&&(link, _)| topology.links[link as usize].from.0 == to);
@@ -85,7 +85,7 @@ fn free(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Ve
 fn circle(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<u32> {
     let next = |&(link, priority): &Queue| {
         let (to, port) = topology.links[link as usize].to;
-        let switch = &switches[(to - topology.hosts) as usize];
+        let switch = &switches[topology.switch_number(to) as usize];
         let behind = stuck.iter().filter(|&&(out, of)| topology.links[out as usize].from.0 == to && of == priority);
         let holds = |&&(out, of): &&Queue| {
             let mut waiting = switch.waiting(topology.links[out as usize].from.1, of);

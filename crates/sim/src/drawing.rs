@@ -30,7 +30,7 @@ pub fn drawing(spec: &Spec) -> Result<Value, SpecError> {
 fn nodes(topology: &Topology) -> Vec<Value> {
     let mut so_far: BTreeMap<&str, u32> = BTreeMap::new();
     let one = |node: u32| {
-        let switch = node.checked_sub(topology.hosts);
+        let switch = topology.as_switch(node);
         let tier = switch.map_or("host", |switch| tier(topology, switch));
         let count = so_far.entry(tier).or_default();
         let position = *count;

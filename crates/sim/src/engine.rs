@@ -66,7 +66,7 @@ impl Sim<'_> {
     /// Takes the first packet off `link`, which arrives now, with the marks its sender gave it up to now.
     fn take_off(&mut self, link: u32, now: Time) -> InHand {
         let from = self.net.topology.links[link as usize].from;
-        if let Some(switch) = from.0.checked_sub(self.net.topology.hosts)
+        if let Some(switch) = self.net.topology.as_switch(from.0)
             && self.net.rules.marks_at_dequeue()
             && let Port::Fifo(port) = &mut self.switches[switch as usize].ports[usize::from(from.1)]
         {
@@ -80,7 +80,7 @@ impl Sim<'_> {
     /// The line that feeds a link.
     fn line(&self, link: u32) -> &Line {
         let (node, port) = self.net.topology.links[link as usize].from;
-        match node.checked_sub(self.net.topology.hosts) {
+        match self.net.topology.as_switch(node) {
             Some(switch) => self.switches[switch as usize].ports[usize::from(port)].line(),
             None => self.hosts[node as usize].line(),
         }
@@ -104,7 +104,7 @@ impl Sim<'_> {
             self.hosts[node as usize].arrive(&mut self.world, hand);
         } else {
             let port = (link - self.net.topology.first_link[node as usize]) as u16;
-            let switch = &mut self.switches[(node - self.net.topology.hosts) as usize];
+            let switch = &mut self.switches[self.net.topology.switch_number(node) as usize];
             switch.arrive(&mut self.world, port, hand);
         }
     }
@@ -125,7 +125,7 @@ impl Sim<'_> {
         if node < self.net.topology.hosts {
             self.hosts[node as usize].fire(&mut self.world, what);
         } else {
-            self.switches[(node - self.net.topology.hosts) as usize].fire(&mut self.world, what);
+            self.switches[self.net.topology.switch_number(node) as usize].fire(&mut self.world, what);
         }
     }
 
@@ -142,7 +142,7 @@ impl Sim<'_> {
             let host = &self.hosts[node as usize];
             host.timers.next().min((host.wake, self.net.wake_class()))
         } else {
-            self.switches[(node - self.net.topology.hosts) as usize].timers.next()
+            self.switches[self.net.topology.switch_number(node) as usize].timers.next()
         }
     }
 
@@ -158,7 +158,7 @@ impl Sim<'_> {
             if let Some((_, what)) = host.timers.pop() {
                 self.fire(node, now, what);
             }
-        } else if let Some((_, what)) = self.switches[(node - self.net.topology.hosts) as usize].timers.pop() {
+        } else if let Some((_, what)) = self.switches[self.net.topology.switch_number(node) as usize].timers.pop() {
             self.fire(node, now, what);
         }
     }

@@ -145,7 +145,7 @@ impl Faults {
     /// Must the ports of a switch keep their packets until transmission starts? Those do that may lose what waits there,
     /// or whose rate or delay is not known before.
     pub fn keeps(&self, switch: u32, topology: &Topology) -> bool {
-        let node = topology.hosts + switch;
+        let node = topology.switch_node(switch);
         let changes = |port| {
             let faults = self.schedule.links.get(&topology.out_number(node, port));
             faults.is_some_and(|faults| faults.changes())

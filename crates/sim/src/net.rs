@@ -141,7 +141,7 @@ impl Net {
     /// What switch `id` mixes into its hashes. Where the public ns-3 code of ConWeave is followed: its node number.
     pub fn switch_salt(&self, id: u32) -> u64 {
         match self.hashing.ports {
-            Some(_) => u64::from(self.topology.label(self.topology.hosts + id)) ^ self.hash_salt,
+            Some(_) => u64::from(self.topology.label(self.topology.switch_node(id))) ^ self.hash_salt,
             // Mixed by itself, or seeds and salts that count up together would cancel out.
             None => {
                 let run = self.seed ^ hash::name("switch salt") ^ hash::mix(self.hash_salt);

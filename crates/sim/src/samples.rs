@@ -130,7 +130,7 @@ impl Samples {
                 continue;
             }
             let first = topology.first_link[node as usize] as usize;
-            let active = match node.checked_sub(topology.hosts) {
+            let active = match topology.as_switch(node) {
                 None => self.look_at_host(&of.hosts[node as usize], first, at, of),
                 Some(switch) => self.look_at_switch(switch, &of.switches[switch as usize], first, at, of),
             };

@@ -366,7 +366,7 @@ fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> (Option<Bank>, Ba
     let shape =
         |tier, ports| Shape { tier, hosts: topology.hosts, leaves: topology.leaves, ports, ways: topology.most_ways };
     // Alike are switches of one tier with as many ports: a scheme may take its rows for its ports.
-    let place = |switch: u32| (topology.tier(switch), topology.ports(topology.hosts + switch));
+    let place = |switch: u32| (topology.tier(switch), topology.ports(topology.switch_node(switch)));
     let mut shapes: Vec<Shape> = Vec::new();
     let mut kinds = Vec::with_capacity(topology.switches() as usize);
     for (tier, ports) in (0..topology.switches()).map(place) {

@@ -80,7 +80,7 @@ impl Switch {
     /// Switch `id` of the network.
     pub fn new(id: u32, net: &Net, fabric: &Bank) -> Self {
         let topology = &net.topology;
-        let node = topology.hosts + id;
+        let node = topology.switch_node(id);
         let tier = topology.tier(id);
         let queues = fabric.layout(id).queues;
         let keeps = net.commit_at_start || net.shared.is_some() || queues > 0 || net.faults.keeps(id, topology);
@@ -509,7 +509,7 @@ impl Switch {
 /// What changes at switch `id`, and when: links that are down or slow from the start are told to a scheme that asks.
 fn steps_of(id: u32, net: &Net, fabric: &Bank) -> Vec<(Time, Step)> {
     let topology = &net.topology;
-    let node = topology.hosts + id;
+    let node = topology.switch_node(id);
     let told = if fabric.hooks().has(Hooks::LINK) { topology.ports(node) } else { 0 };
     let failing = (0..told).filter_map(|port| {
         let link = topology.out(node, port);

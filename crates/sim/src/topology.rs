@@ -169,6 +169,24 @@ impl Topology {
         self.hosts + leaf
     }
 
+    /// Node number of a switch: hosts come first.
+    #[inline]
+    pub fn switch_node(&self, switch: u32) -> u32 {
+        self.hosts + switch
+    }
+
+    /// Number of the switch that a node is, if it is one.
+    #[inline]
+    pub fn as_switch(&self, node: u32) -> Option<u32> {
+        node.checked_sub(self.hosts)
+    }
+
+    /// Number of the switch that a node is, which is no host.
+    #[inline]
+    pub fn switch_number(&self, node: u32) -> u32 {
+        node - self.hosts
+    }
+
     /// Number of switches.
     pub fn switches(&self) -> u32 {
         self.labels.len() as u32
@@ -203,7 +221,7 @@ impl Topology {
 
     /// Number of a node in the spec: of a switch of a graph, what its list of links calls it.
     pub fn label(&self, node: u32) -> u32 {
-        if node < self.hosts { node } else { self.labels[(node - self.hosts) as usize] }
+        if node < self.hosts { node } else { self.labels[self.switch_number(node) as usize] }
     }
 
     /// Nominal rate of a host's link, bits per second.
@@ -259,8 +277,8 @@ impl Topology {
     }
 
     /// The switch behind a port that leads to one.
-    fn behind(&self, switch: u32, port: u16) -> u32 {
-        self.out(self.hosts + switch, port).to.0 - self.hosts
+    pub fn behind(&self, switch: u32, port: u16) -> u32 {
+        self.switch_number(self.out(self.switch_node(switch), port).to.0)
     }
 
     /// Does a link lead from switch to switch?

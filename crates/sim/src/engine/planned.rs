@@ -284,7 +284,7 @@ impl Run {
 
     /// Lists the timers that a switch has set for its scheme, what it has sent, and the ends of transmissions it waits for.
     fn list_switch(&mut self, sim: &mut Sim<'_>, node: u32, now: Time) {
-        let switch = (node - sim.net.topology.hosts) as usize;
+        let switch = sim.net.topology.switch_number(node) as usize;
         let mut later = Vec::new();
         while let Some((at, what)) = sim.switches[switch].timers.pop() {
             match what {

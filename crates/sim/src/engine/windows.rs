@@ -115,7 +115,7 @@ fn work_switch(sim: &mut Sim<'_>, node: u32, (start, end): (Time, Time), room: &
     let (first, last) = (sim.net.topology.first_link[node as usize], sim.net.topology.first_link[node as usize + 1]);
     gather(sim.net, &sim.world.wires, first..last, (start, end), keys, sorter);
     let Sim { net, switches, world, .. } = sim;
-    let switch = &mut switches[(node - net.topology.hosts) as usize];
+    let switch = &mut switches[net.topology.switch_number(node) as usize];
     if world.wires.heads.len() >= TOUCH_FROM && keys.len() >= switch.ports.len() {
         std::hint::black_box(switch.ports.iter().fold(0, |touched, port| touched ^ port.touch(&world.wires)));
     }

@@ -41,7 +41,7 @@ pub fn by_switch(
     let flood = Flood { topology, links, changes, ups, hop: how.flood_hop, at_once };
     for (&link, changes) in changes {
         let spec = &topology.links[link as usize];
-        let Some(switch) = spec.from.0.checked_sub(topology.hosts) else { continue };
+        let Some(switch) = topology.as_switch(spec.from.0) else { continue };
         // Who keeps the routes of the whole fabric has no use for such news.
         let tells = how.reconverge && spec.to.0 >= topology.hosts && !topology.as_wired;
         let mut heard = vec![Time::ZERO; all.len()];
@@ -120,11 +120,11 @@ impl Flood<'_> {
         }
         let topology = self.topology;
         while let Some(Reverse((time, switch))) = heap.pop() {
-            let node = topology.hosts + switch;
+            let node = topology.switch_node(switch);
             for port in topology.host_ports(switch)..topology.ports(node) {
                 let number = topology.out_number(node, port);
                 let link = &topology.links[number as usize];
-                let (next, arrives) = (link.to.0 - topology.hosts, time + link.delay + self.hop);
+                let (next, arrives) = (topology.switch_number(link.to.0), time + link.delay + self.hop);
                 if arrives < arrivals[next as usize] && self.passes(number, at) {
                     arrivals[next as usize] = arrives;
                     heap.push(Reverse((arrives, next)));

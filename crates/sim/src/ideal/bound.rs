@@ -209,9 +209,9 @@ fn only_path(topology: &Topology, from: u32, to: u32) -> Option<Vec<LinkSpec>> {
     let (mut switch, mut path) = (from, Vec::new());
     while switch != to {
         let &[port] = topology.uplinks(switch, to) else { return None };
-        let link = topology.out(topology.hosts + switch, port);
+        let link = topology.out(topology.switch_node(switch), port);
         path.push(*link);
-        switch = link.to.0 - topology.hosts;
+        switch = topology.switch_number(link.to.0);
     }
     Some(path)
 }

@@ -66,9 +66,9 @@ impl Crossings {
                 open.pop();
                 continue;
             }
-            let out = |&port: &u16| topology.out(topology.hosts + switch, port);
+            let out = |&port: &u16| topology.out(topology.switch_node(switch), port);
             let links: Vec<&LinkSpec> = topology.uplinks(switch, to).iter().map(out).collect();
-            let next = |link: &LinkSpec| link.to.0 - topology.hosts;
+            let next = |link: &LinkSpec| topology.switch_number(link.to.0);
             let waiting = open.len();
             open.extend(links.iter().map(|link| next(link)).filter(|&next| !self.known.contains_key(&(next, to))));
             if open.len() > waiting {

@@ -71,7 +71,6 @@ pub fn cuts(
 
 impl Paths {
     fn between(topology: &Topology, from: u32, to: u32) -> Paths {
-        let behind = |switch: u32, port: u16| topology.out(topology.hosts + switch, port).to.0 - topology.hosts;
         // Depth first; a switch is done when all behind it are.
         let (mut done, mut open) = (Vec::new(), vec![(from, 0)]);
         let mut seen = std::collections::BTreeSet::from([from]);
@@ -95,9 +94,9 @@ impl Paths {
         let edges = done.iter().flat_map(|&switch| {
             let place = &place;
             topology.uplinks(switch, to).iter().map(move |&port| Edge {
-                number: topology.out_number(topology.hosts + switch, port),
+                number: topology.out_number(topology.switch_node(switch), port),
                 from: place[&switch],
-                to: place[&behind(switch, port)],
+                to: place[&topology.behind(switch, port)],
             })
         });
         Paths { edges: edges.collect(), switches: done }

@@ -32,7 +32,7 @@ pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     links.sort_by_key(|link| link.number);
     for link in &mut links {
         let (node, port) = sim.net.topology.links[link.number as usize].to;
-        let frail = match node.checked_sub(sim.net.topology.hosts) {
+        let frail = match sim.net.topology.as_switch(node) {
             Some(switch) => &sim.switches[switch as usize].frail,
             None => &sim.hosts[node as usize].frail,
         };
@@ -101,7 +101,7 @@ pub(super) fn balance(sim: &Sim<'_>, stop: Time) -> Value {
         json!({
             "imbalance_mean": found.mean,
             "imbalance_max": found.greatest,
-            "most_uneven": sim.net.topology.node_name(sim.net.topology.hosts + found.switch),
+            "most_uneven": sim.net.topology.node_name(sim.net.topology.switch_node(found.switch)),
         })
     })
 }

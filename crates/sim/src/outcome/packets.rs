@@ -194,7 +194,7 @@ fn add_flying(sim: &mut Sim<'_>, stop: Time) {
 /// The receiver's end of a link.
 fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: u32) -> Option<&'a mut Frail> {
     let node = sim.net.topology.links[link as usize].to.0;
-    match node.checked_sub(sim.net.topology.hosts) {
+    match sim.net.topology.as_switch(node) {
         Some(switch) => sim.switches[switch as usize].frail.as_deref_mut(),
         None => sim.hosts[node as usize].frail.as_deref_mut(),
     }
@@ -203,7 +203,7 @@ fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: u32) -> Option<&'a mut Frail> {
 /// What was kept of a link.
 fn tap<'a>(sim: &'a Sim<'_>, link: u32) -> Option<&'a Tap> {
     let (node, port) = sim.net.topology.links[link as usize].to;
-    let frail = match node.checked_sub(sim.net.topology.hosts) {
+    let frail = match sim.net.topology.as_switch(node) {
         Some(switch) => sim.switches[switch as usize].frail.as_deref(),
         None => sim.hosts[node as usize].frail.as_deref(),
     };

@@ -40,7 +40,7 @@ impl Component {
             component.capacity += path.iter().map(of_each_pair).min().unwrap_or_default();
             for &link in path {
                 let (node, port) = topology.links[link as usize].from;
-                let ports = component.ports.entry(node - topology.hosts).or_default();
+                let ports = component.ports.entry(topology.switch_number(node)).or_default();
                 if let Err(place) = ports.binary_search(&port) {
                     ports.insert(place, port);
                 }
@@ -104,7 +104,7 @@ fn even_loads(topology: &Topology) -> Vec<f64> {
                 ports.clear();
                 topology.nearer_of(switch, &distance, |_| true, &mut ports);
                 for &port in &ports {
-                    let link = topology.out_number(topology.hosts + switch, port);
+                    let link = topology.out_number(topology.switch_node(switch), port);
                     let next = topology.behind(switch, port);
                     let part = amount / ports.len() as f64;
                     loads[link as usize] += part;
@@ -155,9 +155,9 @@ impl Map {
                 continue;
             }
             for at in 0..self.ports(topology, switch, to).len() {
-                let link = topology.out_number(topology.hosts + switch, self.ports(topology, switch, to)[at]);
+                let link = topology.out_number(topology.switch_node(switch), self.ports(topology, switch, to)[at]);
                 self.labels[link as usize] = self.labels[link as usize].wrapping_add(number);
-                open.push(topology.links[link as usize].to.0 - topology.hosts);
+                open.push(topology.switch_number(topology.links[link as usize].to.0));
             }
         }
     }
@@ -194,7 +194,7 @@ impl Map {
             return paths.len() <= MOST_PATHS;
         }
         self.ports(topology, at, to).iter().all(|&port| {
-            let link = topology.out_number(topology.hosts + at, port);
+            let link = topology.out_number(topology.switch_node(at), port);
             path.push(link);
             let few = self.walk(topology, (topology.behind(at, port), to), path, paths);
             path.pop();

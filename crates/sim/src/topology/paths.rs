@@ -23,7 +23,7 @@ impl Topology {
                 break;
             }
             let port = self.uplinks(switch, to)[usize::from(choice)];
-            path.push(self.out(self.hosts + switch, port));
+            path.push(self.out(self.switch_node(switch), port));
             switch = self.behind(switch, port);
         }
         path.push(self.last_link(dst));
@@ -72,7 +72,7 @@ impl Topology {
                 break;
             }
             let port = self.uplinks(switch, to)[usize::from(choice)];
-            rate = rate.min(self.out(self.hosts + switch, port).rate);
+            rate = rate.min(self.out(self.switch_node(switch), port).rate);
             switch = self.behind(switch, port);
         }
         rate
@@ -109,7 +109,7 @@ impl Topology {
     }
 
     fn capacity_of(&self, switch: u32, port: u16, leaf: u32, known: &mut BTreeMap<u32, u64>) -> u64 {
-        let (rate, next) = (self.out(self.hosts + switch, port).rate, self.behind(switch, port));
+        let (rate, next) = (self.out(self.switch_node(switch), port).rate, self.behind(switch, port));
         if next == leaf {
             return rate;
         }
@@ -141,7 +141,7 @@ impl Topology {
     fn first_path(&self, from: u32, to: u32) -> Path {
         let (mut switch, mut path) = (from, Path::new());
         while let Some(&port) = self.uplinks(switch, to).first() {
-            path.push(self.out_number(self.hosts + switch, port));
+            path.push(self.out_number(self.switch_node(switch), port));
             switch = self.behind(switch, port);
         }
         path
@@ -186,7 +186,7 @@ impl BestPaths {
             }
             let mut best = Vec::new();
             for &port in candidates {
-                let link = topology.out_number(topology.hosts + switch, port);
+                let link = topology.out_number(topology.switch_node(switch), port);
                 for rest in &self.known[&(topology.behind(switch, port), to)] {
                     keep(topology, &mut best, [link].into_iter().chain(rest.iter().copied()).collect());
                 }

@@ -20,7 +20,7 @@ pub struct Reach {
 }
 
 fn rank(topology: &Topology, node: u32) -> u8 {
-    match topology.tier(node - topology.hosts) {
+    match topology.tier(topology.switch_number(node)) {
         Tier::Host => 0,
         Tier::Leaf => 1,
         Tier::Aggregation => 2,
@@ -35,7 +35,7 @@ impl Reach {
         let size = (switches * leaves) as usize;
         let mut reach = Reach { leaves, hops: vec![UNREACHED; size], falls: vec![false; size] };
         let mut by_rank: Vec<u32> = (0..switches).collect();
-        by_rank.sort_by_key(|&switch| rank(topology, topology.hosts + switch));
+        by_rank.sort_by_key(|&switch| rank(topology, topology.switch_node(switch)));
         let works = |link: u32| topology.links[link as usize].up && !down.contains(&link);
         // Downwards, from the lowest tier on; then upwards, from the highest on.
         for (falls, order) in [(true, by_rank.clone()), (false, by_rank.into_iter().rev().collect::<Vec<_>>())] {
@@ -47,7 +47,7 @@ impl Reach {
     }
 
     fn fill(&mut self, topology: &Topology, works: &impl Fn(u32) -> bool, (switch, falls): (u32, bool)) {
-        let node = topology.hosts + switch;
+        let node = topology.switch_node(switch);
         let own = (switch * self.leaves) as usize;
         if falls && switch < self.leaves {
             (self.hops[own + switch as usize], self.falls[own + switch as usize]) = (0, true);
@@ -58,7 +58,7 @@ impl Reach {
             if !works(link) || (rank(topology, next) < rank(topology, node)) != falls {
                 continue;
             }
-            let behind = ((next - topology.hosts) * self.leaves) as usize;
+            let behind = (topology.switch_number(next) * self.leaves) as usize;
             for leaf in 0..self.leaves as usize {
                 let by = self.hops[behind + leaf].saturating_add(1);
                 let may = if falls { self.falls[behind + leaf] } else { !self.falls[own + leaf] };
@@ -82,7 +82,7 @@ impl Reach {
 
     /// The ports of a switch on shortest paths to a leaf.
     pub fn ports(&self, topology: &Topology, switch: u32, leaf: u32, down: &BTreeSet<u32>) -> Vec<u16> {
-        let node = topology.hosts + switch;
+        let node = topology.switch_node(switch);
         let (hops, falls) = self.at(switch, leaf);
         if hops == 0 || hops == UNREACHED {
             return Vec::new();
@@ -91,7 +91,7 @@ impl Reach {
             let number = topology.out_number(node, *port);
             let link = &topology.links[number as usize];
             let goes_down = rank(topology, link.to.0) < rank(topology, node);
-            let (beyond, on) = self.at(link.to.0 - topology.hosts, leaf);
+            let (beyond, on) = self.at(topology.switch_number(link.to.0), leaf);
             link.up && !down.contains(&number) && goes_down == falls && beyond == hops - 1 && (on || !falls)
         };
         (topology.host_ports(switch)..topology.ports(node)).filter(nearer).collect()

@@ -61,10 +61,10 @@ impl Topology {
         for hops in 1..=most {
             let mut next = Vec::new();
             for &switch in &nearest {
-                let node = (self.hosts + switch) as usize;
+                let node = (self.switch_node(switch)) as usize;
                 for link in &self.links[self.first_link[node] as usize..self.first_link[node + 1] as usize] {
                     if count(link) && link.from.0 >= self.hosts {
-                        let from = link.from.0 - self.hosts;
+                        let from = self.switch_number(link.from.0);
                         if distance[from as usize] == UNREACHED {
                             distance[from as usize] = hops;
                             next.push(from);
@@ -91,7 +91,7 @@ impl Topology {
         let (before, after) = (self.distances(from, u32::MAX, |_| true), self.distances(to, u32::MAX, |_| true));
         let whole = u64::from(before[to as usize]);
         let by = |link: &LinkSpec| {
-            let hops = |distance: &[u32], node: u32| u64::from(distance[(node - self.hosts) as usize]);
+            let hops = |distance: &[u32], node: u32| u64::from(distance[self.switch_number(node) as usize]);
             hops(&before, link.from.0) + 1 + hops(&after, link.to.0)
         };
         down.any(|link| by(link) == whole)
@@ -115,10 +115,10 @@ impl Topology {
         if own == 0 || own == UNREACHED {
             return;
         }
-        let node = self.hosts + switch;
+        let node = self.switch_node(switch);
         ports.extend((self.host_ports(switch)..self.ports(node)).filter(|&port| {
             let link = self.out(node, port);
-            count(link) && distance[(link.to.0 - self.hosts) as usize] == own - 1
+            count(link) && distance[self.switch_number(link.to.0) as usize] == own - 1
         }));
     }
 
@@ -127,7 +127,8 @@ impl Topology {
         let leaves: BTreeSet<u32> = fixed.keys().map(|&(_, leaf)| leaf).collect();
         for leaf in leaves {
             if let Some(circle) = self.circle(leaf) {
-                let names: Vec<String> = circle.iter().map(|&switch| self.node_name(self.hosts + switch)).collect();
+                let names: Vec<String> =
+                    circle.iter().map(|&switch| self.node_name(self.switch_node(switch))).collect();
                 return Err(SpecError::said(
                     "topology.routes",
                     names.join(" -> "),

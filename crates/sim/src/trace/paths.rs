@@ -76,7 +76,7 @@ impl<'a> Candidate<'a> {
         let leaf = topology.home(dst).leaf;
         let (last, wire) = (topology.last_link(dst), u64::from(packet.wire));
         let candidate = |from, beyond, access| Candidate { sim, at, from, leaf, last, beyond, wire, access };
-        if let Some(switch) = node.checked_sub(topology.hosts) {
+        if let Some(switch) = topology.as_switch(node) {
             let choices = topology.choices(sim.net.faults.row(topology, switch, at), leaf);
             return candidate((switch, Some(choices[way.index()])), Beyond::Any, Span::ZERO);
         }
@@ -123,13 +123,13 @@ impl<'a> Candidate<'a> {
         while let Some(switch) = open.pop() {
             for &port in if switch == self.leaf { &[] } else { self.ports(switch) } {
                 found.insert((switch, port));
-                let next = topology.out(topology.hosts + switch, port).to.0 - topology.hosts;
+                let next = topology.behind(switch, port);
                 if met.insert(next) {
                     open.push(next);
                 }
             }
         }
-        found.insert((self.last.from.0 - topology.hosts, self.last.from.1));
+        found.insert((topology.switch_number(self.last.from.0), self.last.from.1));
     }
 
     /// The best path, by what was `seen` at (switch, port): that on which the packet would come through first if it set
@@ -143,9 +143,9 @@ impl<'a> Candidate<'a> {
         while let Some(switch) = open.pop_front() {
             let so_far = reached[&switch].clone();
             for &port in if switch == self.leaf { &[] } else { self.ports(switch) } {
-                let link = topology.out(topology.hosts + switch, port);
+                let link = topology.out(topology.switch_node(switch), port);
                 let path = self.extended(&so_far, link, seen);
-                let next = link.to.0 - topology.hosts;
+                let next = topology.switch_number(link.to.0);
                 if reached.get(&next).is_none_or(|best| path.rank() < best.rank()) {
                     reached.insert(next, path);
                     open.push_back(next);
@@ -161,7 +161,7 @@ impl<'a> Candidate<'a> {
     /// A path with one link more.
     fn extended(&self, path: &Path, link: &LinkSpec, seen: &dyn Fn(u32, u16) -> Seen) -> Path {
         let topology = &self.sim.net.topology;
-        let found = seen(link.from.0 - topology.hosts, link.from.1);
+        let found = seen(topology.switch_number(link.from.0), link.from.1);
         let number = topology.out_number(link.from.0, link.from.1);
         let works = link.up && !self.sim.net.faults.is_down(number, self.at);
         let hop = (number, Seen { state: if works { found.state } else { State::Down }, ..found });
@@ -184,7 +184,7 @@ impl<'a> Candidate<'a> {
             return count;
         }
         let topology = &self.sim.net.topology;
-        let behind = |&port: &u16| topology.out(topology.hosts + switch, port).to.0 - topology.hosts;
+        let behind = |&port: &u16| topology.behind(switch, port);
         let count =
             self.ports(switch).iter().map(behind).fold(0u32, |n, next| n.saturating_add(self.count(next, known)));
         known.insert(switch, count);
