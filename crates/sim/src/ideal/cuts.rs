@@ -77,7 +77,7 @@ impl Paths {
         while let Some((switch, at)) = open.last_mut() {
             match topology.uplinks(*switch, to).get(*at) {
                 Some(&port) => {
-                    let next = behind(*switch, port);
+                    let next = topology.behind(*switch, port);
                     *at += 1;
                     if seen.insert(next) {
                         open.push((next, 0));
