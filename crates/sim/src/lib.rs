@@ -41,6 +41,7 @@ pub mod spec;
 mod summary;
 mod switch;
 mod tape;
+mod telemetry;
 mod timers;
 pub mod topology;
 pub mod trace;

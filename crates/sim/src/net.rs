@@ -53,6 +53,8 @@ pub struct Net {
     pub nics_queue: bool,
     /// Ports keep their packets until transmission starts.
     pub commit_at_start: bool,
+    /// Ports write into packets of data what they find: see [`crate::telemetry`].
+    pub collects_telemetry: bool,
     /// Control too, though it is known before.
     pub keeps_control: bool,
     /// Period of the series.
@@ -126,9 +128,12 @@ impl Net {
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
                 && !spec.transport.takes_turns(),
+            collects_telemetry: spec.transport.collects_telemetry(),
             keeps_control: spec.run.follow != Follow::Nothing,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: clock != Clock::Exact
+                // Telemetry is written as a packet starts.
+                || spec.transport.collects_telemetry()
                 || matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.ports == PortKind::CommitAtStart),
             series_interval: spec.metrics.series_interval,
             series_links: Recorded::default(),

@@ -101,6 +101,7 @@ impl Switch {
                     return Port::Fifo(Fifo::new(line, class));
                 }
                 let port = Kept::new(line, Lanes::new(priorities, net.shared.is_some(), queues), class);
+                let port = if net.collects_telemetry { port.with_stamps() } else { port };
                 Port::Kept(if ahead { port.with_control_ahead() } else { port })
             })
             .collect::<Vec<_>>();

@@ -3,9 +3,10 @@
 use super::{Counters, Counts, Drained, Found, Lane, Lanes, Lost, Next, Released, Rules, Waiting};
 use crate::line::Line;
 use crate::link::Wires;
-use crate::packet::{InHand, Packet};
+use crate::packet::{BODY, Body, InHand, Packet};
 use crate::series::Counted;
-use spinewise_policy::{FlowKey, Queue, Span, Time};
+use crate::telemetry::{self, Hop};
+use spinewise_policy::{FlowKey, Kind, Queue, Span, Time};
 
 /// A port that keeps its packets until their transmission starts.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Kept {
     class: u16,
     /// Control goes on the link as it is queued: see [`ahead`](super::ahead).
     pub(super) commits_control: bool,
+    /// It writes telemetry into data that leaves.
+    stamps: bool,
 }
 
 impl Kept {
@@ -33,7 +36,13 @@ impl Kept {
             counts: Counts::default(),
             class,
             commits_control: false,
+            stamps: false,
         }
+    }
+
+    /// Makes the port write [telemetry] into the headers of data that leaves.
+    pub fn with_stamps(self) -> Kept {
+        Kept { stamps: true, ..self }
     }
 
     /// What it sends on.
@@ -112,7 +121,29 @@ impl Kept {
     #[inline(always)]
     pub(super) fn transmit(&mut self, start: Time, hand: &mut InHand, wires: &mut Wires) {
         let arrives = self.line.send(start, u32::from(hand.packet.wire), wires);
-        wires.push(self.line.link, hand, arrives);
+        let slot = wires.slot(self.line.link, arrives);
+        *slot = hand.packet;
+        slot.at = arrives;
+        if hand.packet.is(BODY) {
+            let body = hand.body.take().map(|body| self.stamped(start, &hand.packet, body));
+            wires.push_body(self.line.link, body);
+        }
+    }
+
+    /// The body of a packet that starts, with what the port tells there.
+    #[cold]
+    fn stamped(&self, start: Time, packet: &Packet, mut body: Body) -> Body {
+        if self.stamps && packet.kind == Kind::Data {
+            let hop = Hop {
+                link: self.line.link,
+                at: start,
+                sent: self.line.sent().1 - u64::from(packet.wire),
+                queue: self.waiting.bytes as u32,
+                rate: self.line.rate(start),
+            };
+            telemetry::stamp(&mut body, &hop);
+        }
+        body
     }
 
     /// Queues an admitted packet, which came by `in_port`.
@@ -154,15 +185,17 @@ impl Kept {
         let Next { lane, wire, .. } = next;
         self.waiting.start(wire);
         let marks = called_for || self.waiting.marks_at_dequeue(rules);
-        let arrives = self.line.send(now.max(self.line.free_at()), wire, wires);
+        let start = now.max(self.line.free_at());
+        let arrives = self.line.send(start, wire, wires);
         let slot = wires.slot(self.line.link, arrives);
         let body = self.lanes.pop_into(lane, slot);
         slot.at = arrives;
         if marks {
             self.counts.mark(slot);
         }
-        if body.is_some() {
-            wires.push_body(self.line.link, body);
+        if let Some(body) = body {
+            let packet = *slot;
+            wires.push_body(self.line.link, Some(self.stamped(start, &packet, body)));
         }
     }
 

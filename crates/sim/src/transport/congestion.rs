@@ -15,6 +15,7 @@
 //! | the loss was none | [`Controller::undo`] |
 //! | a packet has left: when may the next of the window? | [`Controller::gap`] |
 //! | a packet of a queue pair leaves | [`Controller::on_send`] |
+//! | an answer echoes what ports on the way have told (INT) | [`Controller::on_telemetry`] |
 //!
 //! A family is what one transport can be driven by: windows drive TCP, rates drive queue pairs. Each controller is one
 //! file with its keys and one line below. Of a family the registry makes `Kind` (which one, by name), `Settings` (the
@@ -23,6 +24,7 @@
 
 pub use super::contract::Start;
 use crate::keys::{Key, Reader, SpecError};
+use crate::telemetry::Hops;
 use spinewise_policy::time::{Span, Time};
 
 pub mod cubic;
@@ -94,9 +96,14 @@ pub trait Controller: Clone + std::fmt::Debug {
 
     /// Do its packets keep a gap ([`Self::gap`])?
     const PACES: bool = false;
+    /// Do ports write into the headers of its packets what they find? Queue pairs can have that.
+    const COLLECTS_TELEMETRY: bool = false;
 
     /// At the start of a flow.
     fn new(config: &Self::Config, start: &Start) -> Self;
+
+    /// At the start of a queue pair whose window is bounded for other reasons, with the payload of a full packet.
+    fn open(&mut self, _: &Self::Config, _: &mut Window, _mss: u64) {}
 
     /// Keys that do not go together: one of them, and what is allowed.
     fn conflict(_: &Self::Config) -> Option<(&'static str, &'static str)> {
@@ -113,6 +120,9 @@ pub trait Controller: Clone + std::fmt::Debug {
 
     /// The same in congestion avoidance, of a window that was used: it may grow.
     fn grow(&mut self, _: &Self::Config, _: &mut Window, _: &Acked) {}
+
+    /// An answer echoes what ports have told, of those that collect telemetry. It need not acknowledge anything new.
+    fn on_telemetry(&mut self, _: &Self::Config, _: &mut Window, _: &Acked, _: Hops<'_>) {}
 
     /// A mark calls for a smaller window, or a lower rate.
     fn on_mark(&mut self, _: &Self::Config, _: &mut Window, _: Time) {}
@@ -179,6 +189,11 @@ macro_rules! controllers {
                     match self { $( Kind::$variant => <$type as Controller>::PACES, )+ }
                 }
 
+                /// [`Controller::COLLECTS_TELEMETRY`].
+                pub const fn collects_telemetry(self) -> bool {
+                    match self { $( Kind::$variant => <$type as Controller>::COLLECTS_TELEMETRY, )+ }
+                }
+
                 /// Its own keys.
                 pub(crate) const fn keys(self) -> &'static [Key] {
                     match self { $( Kind::$variant => <<$type as Controller>::Config>::KEYS, )+ }
@@ -243,6 +258,18 @@ macro_rules! controllers {
                 #[inline(always)]
                 pub fn on_ack(&mut self, settings: &Settings, window: &mut Window, ack: &Acked) {
                     match self { $( Control::$variant(control) => control.on_ack(&settings.$name, window, ack), )+ }
+                }
+
+                /// See [`Controller::open`].
+                pub fn open(&mut self, settings: &Settings, window: &mut Window, mss: u64) {
+                    match self { $( Control::$variant(control) => control.open(&settings.$name, window, mss), )+ }
+                }
+
+                /// See [`Controller::on_telemetry`].
+                pub fn on_telemetry(&mut self, settings: &Settings, window: &mut Window, ack: &Acked, hops: Hops<'_>) {
+                    match self {
+                        $( Control::$variant(control) => control.on_telemetry(&settings.$name, window, ack, hops), )+
+                    }
                 }
 
                 /// See [`Controller::grow`].

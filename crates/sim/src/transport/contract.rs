@@ -85,6 +85,8 @@ pub struct Start {
     pub rate: u64,
     /// Switches that its packets pass, on a shortest path.
     pub hops: u32,
+    /// The round trip of a full packet and its answer on the longest path of the empty fabric.
+    pub base_rtt: Span,
 }
 
 #[cfg(test)]

@@ -95,6 +95,14 @@ impl Frame {
 }
 
 impl TransportSpec {
+    /// Do ports write into its packets what they find?
+    pub fn collects_telemetry(&self) -> bool {
+        match self {
+            TransportSpec::Tcp(_) => false,
+            TransportSpec::Rdma(rdma) => rdma.kind.collects_telemetry(),
+        }
+    }
+
     /// Do its flows take turns at the NIC, which asks when each may send?
     pub fn takes_turns(&self) -> bool {
         match self {

@@ -6,6 +6,7 @@ use spinewise_policy::Span;
 use super::{KINDS, TransportPreset, Window};
 use crate::keys::{AUTO, Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, tidy, words};
 use crate::packet::Clock;
+use crate::telemetry::WIRE_BYTES;
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
 use crate::transport::congestion::rate::Kind as Control;
@@ -150,10 +151,11 @@ pub(super) fn read(
     }
     let mut control = preset.control;
     control.read(kind, &mut own)?;
+    let telemetry = if kind.collects_telemetry() { WIRE_BYTES } else { 0 };
     let config = RdmaConfig {
         mss: keys.mss_bytes,
-        header: keys.header_bytes,
-        ack_bytes: keys.ack_bytes,
+        header: keys.header_bytes + telemetry,
+        ack_bytes: keys.ack_bytes + telemetry,
         recovery: keys.recovery.into(),
         nack_interval: keys.nack_interval_us,
         rto: keys.rto_us,

@@ -21,9 +21,9 @@ pub enum Recovery {
 pub struct RdmaConfig {
     /// Payload of a full packet, bytes. At least 1.
     pub mss: u32,
-    /// Bytes a data packet has on the wire besides its payload.
+    /// Bytes a data packet has on the wire besides its payload, a header of [telemetry](crate::telemetry) among them.
     pub header: u32,
-    /// Bytes of an ACK or a NACK on the wire.
+    /// Bytes of an ACK or a NACK on the wire, likewise.
     pub ack_bytes: u32,
     /// Loss recovery.
     pub recovery: Recovery,

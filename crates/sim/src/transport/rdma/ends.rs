@@ -2,10 +2,11 @@
 
 use super::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 use crate::packet::{ECT, RETRANSMIT};
+use crate::telemetry::{self, Hops};
 use crate::transport::Frame;
 use crate::transport::contract::{
     Acked, Answer, Answered, Arrival, Counts, Data, Facts, Order, Outgoing, Protocol, Received, Receiver, Sender,
-    Start, Transport,
+    Start, Told, Transport,
 };
 use spinewise_policy::time::Time;
 
@@ -52,12 +53,16 @@ impl Sender for RdmaSender {
     #[inline(always)]
     fn next(&mut self, config: &RdmaConfig, now: Time) -> Option<Outgoing> {
         let segment = self.next_packet(config, now);
-        Some(Outgoing::Data(Data {
+        let data = Data {
             seq: segment.seq,
             len: segment.len as u16,
             wire: (segment.len + config.header) as u16,
             flags: if config.ecn() { ECT } else { 0 } | if segment.retransmit { RETRANSMIT } else { 0 },
-        }))
+        };
+        Some(match config.kind.collects_telemetry() {
+            false => Outgoing::Data(data),
+            true => Outgoing::OnPath(0, data, telemetry::header()),
+        })
     }
 
     #[inline(always)]
@@ -69,6 +74,9 @@ impl Sender for RdmaSender {
         answer: &Answer,
         option: impl FnOnce() -> &'a [u8],
     ) -> Answered {
+        if config.kind.collects_telemetry() {
+            return self.on_told(config, now, answer, option());
+        }
         let outcome = self.on_ack(config, now, &RdmaAck::read(answer, option()));
         Answered::Acked(Acked { newly_acked: outcome.newly_acked, dupack3: false, done: outcome.done })
     }
@@ -106,13 +114,38 @@ impl Receiver for RdmaReceiver {
         now: Time,
         _: usize,
         data: &Arrival,
-        _: impl FnOnce() -> &'a [u8],
+        option: impl FnOnce() -> &'a [u8],
     ) -> Received {
-        self.on_data(config, now, data)
+        let got = self.on_data(config, now, data);
+        if config.kind.collects_telemetry() { echoing(got, option()) } else { got }
     }
 
-    fn late<'a>(_: &RdmaConfig, size: u64, data: &Arrival, _: impl FnOnce() -> &'a [u8]) -> Received {
+    fn late<'a>(config: &RdmaConfig, size: u64, data: &Arrival, option: impl FnOnce() -> &'a [u8]) -> Received {
         let answer = Answer { cnp: data.ce, ..Answer::to(data, size) };
-        Received { answers: [Some(answer), None], out_of_order: data.end() < size, ..Received::default() }
+        let got = Received { answers: [Some(answer), None], out_of_order: data.end() < size, ..Received::default() };
+        if config.kind.collects_telemetry() { echoing(got, option()) } else { got }
     }
+}
+
+impl RdmaSender {
+    /// An answer whose option begins with an echoed header of [telemetry].
+    #[cold]
+    fn on_told(&mut self, config: &RdmaConfig, now: Time, answer: &Answer, option: &[u8]) -> Answered {
+        let (header, rest) = telemetry::split(option);
+        let ack = RdmaAck::read(answer, rest);
+        let outcome = self.on_ack(config, now, &ack);
+        if !outcome.done {
+            self.on_telemetry(config, now, (&ack, outcome.newly_acked), Hops::of(header));
+        }
+        Answered::Acked(Acked { newly_acked: outcome.newly_acked, dupack3: false, done: outcome.done })
+    }
+}
+
+/// The same with the header of [telemetry] that the data carries, before what else is told. Its bytes are those of
+/// [every answer](RdmaConfig::ack_bytes).
+#[cold]
+fn echoing(got: Received, header: &[u8]) -> Received {
+    let rest = got.told.iter().flat_map(|told| told.body.iter());
+    let body = header.iter().chain(rest).copied().collect();
+    Received { told: Some(Told { body, wire: 0 }), ..got }
 }

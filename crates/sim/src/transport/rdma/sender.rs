@@ -11,6 +11,7 @@ use super::blocks::Blocks;
 use super::config::{RdmaConfig, Recovery};
 use super::pacing::Pacing;
 use crate::packet::Clock;
+use crate::telemetry::Hops;
 use crate::transport::congestion::rate::Control;
 use crate::transport::congestion::{Acked, Start, Window};
 use crate::transport::tcp::Segment;
@@ -59,6 +60,10 @@ pub struct RdmaSender {
 impl RdmaSender {
     /// A sender of a flow of which nothing is sent.
     pub fn new(config: &RdmaConfig, start: &Start) -> Self {
+        let mut window =
+            Window { cwnd: if config.window_bytes == 0 { u64::MAX } else { config.window_bytes }, ssthresh: 0 };
+        let mut control = Control::new(config.kind, &config.control, start);
+        control.open(&config.control, &mut window, u64::from(config.mss));
         Self {
             size: start.size,
             snd_una: 0,
@@ -68,8 +73,8 @@ impl RdmaSender {
             recover: 0,
             sacked: Blocks::default(),
             pacing: Pacing::new(start.now),
-            window: Window { cwnd: if config.window_bytes == 0 { u64::MAX } else { config.window_bytes }, ssthresh: 0 },
-            control: Control::new(config.kind, &config.control, start),
+            window,
+            control,
             deadline: Time::NEVER,
             packets: 0,
             retransmits: 0,
@@ -153,18 +158,7 @@ impl RdmaSender {
         self.skip();
         out.newly_acked = self.snd_una - before;
         if out.newly_acked > 0 {
-            let rtt = now.since(ack.echo);
-            let acked = Acked {
-                now,
-                bytes: out.newly_acked,
-                cumulative: self.snd_una,
-                next: self.snd_nxt,
-                marked: ack.cnp,
-                recovering: self.in_recovery,
-                mss: u64::from(config.mss),
-                rtt,
-                srtt: rtt,
-            };
+            let acked = self.acked_by(config, now, ack, out.newly_acked);
             self.control.on_ack(&config.control, &mut self.window, &acked);
         }
         out.done = self.is_done();
@@ -186,6 +180,28 @@ impl RdmaSender {
             self.control.on_mark(&config.control, &mut self.window, now);
         }
         out
+    }
+
+    /// What ports have told, echoed by an answer that has been [taken](Self::on_ack) and acknowledged this many bytes.
+    pub fn on_telemetry(&mut self, config: &RdmaConfig, now: Time, (ack, bytes): (&RdmaAck, u64), hops: Hops<'_>) {
+        let acked = self.acked_by(config, now, ack, bytes);
+        self.control.on_telemetry(&config.control, &mut self.window, &acked, hops);
+    }
+
+    #[inline(always)]
+    fn acked_by(&self, config: &RdmaConfig, now: Time, ack: &RdmaAck, bytes: u64) -> Acked {
+        let rtt = now.since(ack.echo);
+        Acked {
+            now,
+            bytes,
+            cumulative: self.snd_una,
+            next: self.snd_nxt,
+            marked: ack.cnp,
+            recovering: self.in_recovery,
+            mss: u64::from(config.mss),
+            rtt,
+            srtt: rtt,
+        }
     }
 
     /// When the retransmission timer expires, while anything is outstanding.
