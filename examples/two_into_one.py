@@ -26,6 +26,7 @@ CONTROLS = {
         "dcqcn-paper",
         {"kind": "rdma", "congestion_control": "timely", "timely_t_low_us": 20, "timely_t_high_us": 100},
     ),
+    "HPCC": ("dcqcn-paper", {"kind": "rdma", "congestion_control": "hpcc"}),
 }
 
 
@@ -46,7 +47,7 @@ def spec(preset, transport):
 
 def main(file):
     """Runs all and draws."""
-    figure, rows = plt.subplots(len(CONTROLS), 1, sharex=True, figsize=(8, 10.5), layout="constrained")
+    figure, rows = plt.subplots(len(CONTROLS), 1, sharex=True, figsize=(8, 12), layout="constrained")
     for row, (name, (preset, transport)) in zip(rows, CONTROLS.items(), strict=True):
         result = sw.run(spec(preset, transport))
         time, queue = result.series_of("link_queue_bytes", LINK)

@@ -188,6 +188,11 @@ class Transport(TypedDict, total=False):
     timely_increase_gbps: float
     timely_hai: int
     timely_min_rate_gbps: float
+    hpcc_eta: float
+    hpcc_max_stage: int
+    hpcc_increase_gbps: float
+    hpcc_base_rtt_us: float
+    hpcc_min_rate_gbps: float
 
 
 _Source = TypedDict("_Source", {"class": str}, total=False)

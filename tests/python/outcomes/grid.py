@@ -173,6 +173,8 @@ CONTROLS: dict[str, Table] = {
     "cubic": _tcp("cubic", "rack"),
     "timely": _rdma("selb", "go_back_n", congestion_control="timely", timely_t_low_us=20, timely_t_high_us=100),
     "timely-irn": _rdma("selb", "irn", window_bytes=40_000, congestion_control="timely"),
+    "hpcc": _rdma("selb", "go_back_n", congestion_control="hpcc"),
+    "hpcc-irn": _rdma("selb", "irn", window_bytes=40_000, congestion_control="hpcc", hpcc_base_rtt_us=12),
     "paced": _tcp("dctcp", "newreno", pacing=True),
     "paced-rack": _tcp("dctcp", "rack", pacing=True, handshake=True, fin=True, syn_timeout_us=1000),
     "swift": _tcp("swift", "rack"),

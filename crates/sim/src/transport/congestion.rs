@@ -31,6 +31,7 @@ pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
 mod ecn;
+mod hpcc;
 pub mod lia;
 mod reno;
 pub mod swift;
@@ -347,6 +348,7 @@ controllers! {
     rate {
         dcqcn: Dcqcn(dcqcn::Dcqcn) = &dcqcn::ABOUT;
         timely: Timely(timely::Timely) = &timely::ABOUT;
+        hpcc: Hpcc(hpcc::Hpcc) = &hpcc::ABOUT;
     }
 }
 

@@ -53,6 +53,37 @@ fn timely_holds_the_round_trip_that_it_is_told() {
     }
 }
 
+/// HPCC, SIGCOMM 2019: the link is used to eta, and nothing waits but now and then one packet. DCQCN, beside it, fills the
+/// link and lets a queue grow.
+#[test]
+fn hpcc_uses_the_link_as_it_is_told_and_leaves_the_queue_empty() {
+    for gbps in [10, 40, 100] {
+        let of = |transport: Value| {
+            held(&merged(&two_into_one(gbps, 10_000, &transport), &json!({"preset": "dcqcn-paper"})), gbps)
+        };
+        let packet_us = 1090.0 * 8.0 / (gbps as f64 * 1000.0);
+        let (dcqcn, _, full) = of(json!({"kind": "rdma"}));
+        for (eta, recovery) in [(0.95, "go_back_n"), (0.95, "irn"), (0.8, "go_back_n")] {
+            let hpcc = json!({"kind": "rdma", "congestion_control": "hpcc", "hpcc_eta": eta, "recovery": recovery});
+            let (mean, most, used) = of(hpcc);
+            assert!((used - eta).abs() < 0.02, "{gbps} Gbps, {recovery}: {used} of the link, eta {eta}");
+            assert!(mean < 0.5 * packet_us, "{gbps} Gbps, {recovery}: a wait of {mean} us");
+            assert!(most < 1.5 * packet_us, "{gbps} Gbps, {recovery}: waits of {most} us");
+            assert!(dcqcn > 10.0 * mean && full > 0.96, "{gbps} Gbps: DCQCN has a wait of {dcqcn} us, uses {full}");
+        }
+    }
+}
+
+/// Ports tell their rate, so HPCC keeps to it where a link becomes slower.
+#[test]
+fn hpcc_follows_a_link_that_becomes_slower() {
+    let transport = json!({"kind": "rdma", "congestion_control": "hpcc"});
+    let slower = json!({"kind": "rate", "ends": ["switch3", "switch4"], "at_us": 2_000, "rate_gbps": 10});
+    let fault = json!({"preset": "dcqcn-paper", "switch": {"pause_us": 100}, "fault": [slower]});
+    let (mean, _, used) = held(&merged(&two_into_one(40, 10_000, &transport), &fault), 10);
+    assert!(mean < 0.5 && (used - 0.95).abs() < 0.02, "a wait of {mean} us, {used} of the link");
+}
+
 /// CUBIC fills the buffer and is cut by drops; with ECN it keeps the queue about the threshold of marks, as DCTCP does.
 #[test]
 fn cubic_is_held_by_marks_if_it_hears_them_and_by_the_buffer_if_not() {
