@@ -36,9 +36,10 @@ fn held_by(outcome: &Outcome, link: &str, gbps: u64) -> (f64, f64, f64) {
     (mean(&waits), waits[waits.len() * 95 / 100], mean(&used))
 }
 
-/// TIMELY, SIGCOMM 2015: round trips stay about T_low, where rises end and gradients begin, and far below T_high.
+/// TIMELY, SIGCOMM 2015: rates rise while round trips are below T_low, whatever the gradient, and gradients turn them
+/// there. So the longest round trips are about T_low, and the mean is no longer.
 #[test]
-fn timely_holds_the_round_trip_that_it_is_told() {
+fn timely_turns_at_the_round_trip_that_it_is_told() {
     const BASE_US: f64 = 6.6;
     for t_low in [20.0, 40.0] {
         let transport = json!({
@@ -47,9 +48,10 @@ fn timely_holds_the_round_trip_that_it_is_told() {
         });
         let spec = merged(&two_into_one(40, 30_000, &transport), &json!({"preset": "selb"}));
         let (mean, most, used) = held(&spec, 40);
-        assert!(BASE_US + mean > 0.5 * t_low && BASE_US + mean < 1.5 * t_low, "T_low {t_low}: a wait of {mean} us");
-        assert!(BASE_US + most < 2.5 * t_low, "T_low {t_low}: waits of {most} us");
-        assert!(used > 0.9, "T_low {t_low}: {used} of the link");
+        assert!(BASE_US + mean < 1.1 * t_low, "T_low {t_low}: a wait of {mean} us");
+        let turns = BASE_US + most;
+        assert!(turns > 0.8 * t_low && turns < 1.3 * t_low, "T_low {t_low}: waits of {most} us");
+        assert!(used > 0.95, "T_low {t_low}: {used} of the link");
     }
 }
 

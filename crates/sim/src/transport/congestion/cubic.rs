@@ -7,16 +7,20 @@
 //! | §4.3, fig. 4: W_est, the window of a Reno that is as fair | [`Cubic::estimate`] |
 //! | §4.6: the cut, for losses and for marks | [`Cubic::on_loss`], [`Cubic::on_mark`] |
 //! | §4.7: fast convergence | [`Cubic::remember`] |
+//! | §4.8: the stage after a timeout | [`Cubic::on_timeout`] |
 //! | §4.9: the loss was none | [`Cubic::undo`] |
+//! | §5.8: time in which the window is not used | [`Cubic::elapsed`] |
 //!
-//! Written from the RFC's equations as the field quotes them, not line by line from its text.
+//! Checked line by line against sections 4 and 5 of the text from which the RFC was made, the editors' draft of
+//! draft-ietf-tcpm-rfc8312bis; a test compares mean windows with the RFC's tables 1 and 2.
 //!
 //! Departures:
-//! * §4.6 cuts the bytes in flight. With selective acknowledgements these are those up to the last one sent, whether
-//!   they have arrived or not, and 0.7 of them can be more than the window: here a loss cuts the smaller of the two.
-//! * A mark cuts the window, as it does with `kind = "ecn"`.
-//! * A window that is not used does not grow (§5.8), and the time goes on: the target is bounded by 1.5 windows in any case.
-//! * Slow start is that of RFC 5681 (§4.10 lets it be any); HyStart++ is not in it.
+//! * §4.6 cuts the bytes in flight, or the window if that grows only while it is used. With selective acknowledgements
+//!   the bytes in flight are those up to the last one sent, whether they have arrived or not: here a loss cuts the
+//!   smaller of the two.
+//! * A mark cuts the window, as it does with `kind = "ecn"`, and leaves two segments; §4.6 lets marks go down to one.
+//! * A pause counts as unused if for more than a smoothed round trip nothing lets the window grow.
+//! * Slow start is that of RFC 5681, which §4.10 allows; it recommends HyStart++.
 //!
 //! Only `+ - * /` on `f64` are used, the cube root included, which round the same on every machine.
 
@@ -56,10 +60,12 @@ pub struct Cubic {
     w_max: f64,
     /// W_est.
     w_est: f64,
-    /// The window before the last cut.
-    prior: f64,
+    /// `cwnd_prior`: the window before the last cut.
+    prior: f32,
     /// K.
     k: f32,
+    /// t as the window grew last.
+    grown: f32,
     /// What the window has grown beyond whole bytes.
     part: f32,
 }
@@ -68,7 +74,7 @@ impl Controller for Cubic {
     type Config = Config;
 
     fn new(_: &Config, _: &Start) -> Self {
-        Cubic { epoch: Time::NEVER, w_max: 0.0, w_est: 0.0, prior: 0.0, k: 0.0, part: 0.0 }
+        Cubic { epoch: Time::NEVER, w_max: 0.0, w_est: 0.0, prior: 0.0, k: 0.0, grown: 0.0, part: 0.0 }
     }
 
     fn marks(config: &Config) -> Marks {
@@ -80,7 +86,7 @@ impl Controller for Cubic {
         if self.epoch == Time::NEVER {
             self.begin(c, ack.now, cwnd);
         }
-        let t = seconds(ack.now.since(self.epoch));
+        let t = self.elapsed(ack.now, ack.srtt);
         self.estimate(config, ack.mss as f64 * acked / cwnd);
         if self.curve(c, t) < self.w_est {
             // RFC 9438 §4.3
@@ -105,6 +111,11 @@ impl Controller for Cubic {
         (flight.min(window.cwnd) as f64 * config.beta) as u64
     }
 
+    fn on_timeout(&mut self, _: &Config, _: u32, _: Time) {
+        // RFC 9438 §4.8: the next stage begins with K = 0, from where it begins
+        self.w_max = 0.0;
+    }
+
     fn restart(&mut self) {
         self.epoch = Time::NEVER;
     }
@@ -125,25 +136,39 @@ impl Cubic {
     fn begin(&mut self, c: f64, now: Time, cwnd: f64) {
         self.epoch = now;
         self.w_est = cwnd;
-        self.part = 0.0;
-        // RFC 9438 fig. 2; §4.8: a window that is beyond already starts from itself
+        (self.grown, self.part) = (0.0, 0.0);
+        // RFC 9438 fig. 2; §4.8 and §4.10: a window that is beyond already starts from itself
         self.w_max = self.w_max.max(cwnd);
         self.k = cube_root((self.w_max - cwnd) / c) as f32;
     }
 
+    /// t: the time since this stage began, without pauses.
+    fn elapsed(&mut self, now: Time, srtt: Span) -> f64 {
+        let t = seconds(now.since(self.epoch));
+        let pause = t - f64::from(self.grown);
+        if pause > seconds(srtt) {
+            // RFC 9438 §4.2 and §5.8
+            self.epoch += Span((pause * 1e12) as u64);
+            return f64::from(self.grown);
+        }
+        self.grown = t as f32;
+        t
+    }
+
     /// W_est after this share of a segment, RFC 9438 fig. 4.
     fn estimate(&mut self, config: &Config, share: f64) {
-        let below = self.w_est < self.prior;
+        let below = self.w_est < f64::from(self.prior);
         let alpha = if below { 3.0 * (1.0 - config.beta) / (1.0 + config.beta) } else { 1.0 };
         self.w_est += alpha * share;
     }
 
     /// The window is about to be cut.
     fn remember(&mut self, config: &Config, window: &Window) {
-        self.prior = window.cwnd as f64;
-        let less = config.fast_convergence && self.prior < self.w_max;
+        let cwnd = window.cwnd as f64;
+        self.prior = cwnd as f32;
         // RFC 9438 §4.7
-        self.w_max = if less { self.prior * (1.0 + config.beta) / 2.0 } else { self.prior };
+        let less = config.fast_convergence && cwnd < self.w_max;
+        self.w_max = if less { cwnd * (1.0 + config.beta) / 2.0 } else { cwnd };
     }
 }
 
@@ -193,21 +218,26 @@ mod tests {
         /// The window in segments at `until`, in seconds.
         fn at(&mut self, until: f64) -> f64 {
             while seconds(self.now.since(Time::ZERO)) < until {
-                let ack = Acked {
-                    now: self.now,
-                    bytes: MSS,
-                    cumulative: 0,
-                    next: 0,
-                    marked: false,
-                    recovering: false,
-                    mss: MSS,
-                    rtt: self.rtt,
-                    srtt: self.rtt,
-                };
-                self.cubic.grow(&self.config, &mut self.window, &ack);
-                self.now += Span(self.rtt.0 * MSS / self.window.cwnd);
+                self.acked();
             }
             self.window.cwnd as f64 / MSS as f64
+        }
+
+        /// One segment is acknowledged.
+        fn acked(&mut self) {
+            let ack = Acked {
+                now: self.now,
+                bytes: MSS,
+                cumulative: 0,
+                next: 0,
+                marked: false,
+                recovering: false,
+                mss: MSS,
+                rtt: self.rtt,
+                srtt: self.rtt,
+            };
+            self.cubic.grow(&self.config, &mut self.window, &ack);
+            self.now += Span(self.rtt.0 * MSS / self.window.cwnd);
         }
     }
 
@@ -255,6 +285,65 @@ mod tests {
         let apart = Config { fast_convergence: false, ..config };
         flow.cubic.on_loss(&apart, &smaller, 60 * MSS, Time::ZERO);
         assert_eq!(flow.cubic.w_max, 80_000.0);
+    }
+
+    #[test]
+    fn after_a_timeout_the_curve_begins_where_slow_start_ends() {
+        let mut flow = Flow::cut(Config::defaults(), 100, Span::from_ms(100));
+        flow.cubic.on_timeout(&flow.config, 1, Time::ZERO);
+        for t in [1.0_f64, 2.0, 4.0] {
+            // RFC 9438 §4.8: W_max = 70 and K = 0; until the curve is steeper W_est counts, 0.53 segments each 0.1 s.
+            let expected = (70.0 + 0.4 * t * t * t).max(70.0 + t * 10.0 * 0.9 / 1.7);
+            let is = flow.at(t);
+            assert!((is - expected).abs() < 0.02 * expected, "{t} s: {is} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn time_in_which_the_window_is_not_used_does_not_count() {
+        let (mut through, mut paused) = (
+            Flow::cut(Config::defaults(), 100, Span::from_ms(100)),
+            Flow::cut(Config::defaults(), 100, Span::from_ms(100)),
+        );
+        paused.at(2.0);
+        paused.now += Span::from_ms(30_000);
+        let (there, here) = (through.at(6.0), paused.at(36.0));
+        assert!((there - here).abs() < 0.01 * there, "{here} segments, {there} without the pause");
+    }
+
+    /// The mean window of the 30th stage where a loss ends each after `each` segments, from a window of `first` on.
+    fn mean_window(rtt: Span, each: u64, first: u64) -> f64 {
+        let config = Config { fast_convergence: false, ..Config::defaults() };
+        let mut flow = Flow::cut(config, first, rtt);
+        let mut mean = 0.0;
+        for _ in 0..30 {
+            let begun = flow.now;
+            for _ in 0..each {
+                flow.acked();
+            }
+            mean = each as f64 * seconds(rtt) / seconds(flow.now.since(begun));
+            flow.window.cwnd = flow.cubic.on_loss(&flow.config, &flow.window, flow.window.cwnd, flow.now);
+            flow.cubic.restart();
+        }
+        mean
+    }
+
+    #[test]
+    fn mean_windows_are_those_of_the_tables() {
+        // RFC 9438 tables 1 and 2, C = 0.4. A stage ends at its greatest window: W_max, of which the mean is 0.925 by the
+        // integral of fig. 1, or that of Reno, of which it is 0.85. There it stays.
+        let (long, short) = (Span::from_ms(100), Span::from_ms(10));
+        for (rtt, each, printed, of_greatest) in [
+            (long, 1_000, 38.0, 0.85),
+            (long, 10_000, 187.0, 0.925),
+            (long, 100_000, 1054.0, 0.925),
+            (short, 1_000, 38.0, 0.85),
+            (short, 10_000, 120.0, 0.85),
+            (short, 100_000, 379.0, 0.85),
+        ] {
+            let mean = mean_window(rtt, each, (printed / of_greatest) as u64);
+            assert!((mean / printed - 1.0).abs() < 0.06, "p = 1 / {each}: {mean} instead of {printed}");
+        }
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! TIMELY: a rate that follows the gradient of the round-trip time.
 //!
-//! Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015, algorithm 1. Rules and the
-//! constants alpha, beta, T_low, T_high and D_minRTT are those of the public ns-3 code of HPCC (rdma-hw.cc), taken from a
-//! summary of it: neither that code nor the paper was at hand.
+//! Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015. The rules are checked line by
+//! line against the code that its authors published with algorithm 1 (`timely-code-snippet.cc`). The paper's text was not
+//! at hand. The defaults of alpha, beta, T_low, T_high and D_minRTT are those of the public ns-3 code of HPCC
+//! (rdma-hw.cc), from a summary of it.
 //!
-//! | algorithm 1 | here |
+//! | the authors' code | here |
 //! |---|---|
 //! | the gradient, smoothed and in units of the least round trip | [`Timely::gradient`] |
 //! | T_low, T_high, the sign of the gradient | [`Timely::decide`] |
-//! | hyperactive increase (HAI) after five rises in a row | [`Timely::rise`] |
+//! | hyperactive increase (HAI) once the round trip has fallen five times in a row | [`Timely::decide`] |
+//! | a decrease takes half at most | [`Timely::fall`] |
 //!
 //! Departures:
-//! * A decision is made once per round trip of data, as in that code, on the last round trip in it. The paper decides per
-//!   segment of 16 to 64 kB, which at its 10 Gbps is about as often.
+//! * A decision is made once per round trip of data, as in the code of HPCC, on the last round trip in it. The authors' code
+//!   decides on every completion, of a packet or of 16 to 64 kB, and takes a step in proportion to the time since the last
+//!   one, up to a whole step after D_minRTT. So alpha is 0.875, where they recommend 0.02 for each completion.
+//! * A flow starts at the rate of its link, as queue pairs do here.
 //! * Marks are not heard: packets are not ECN-capable. Losses leave the rate as it is.
 
 use super::{About, Acked, Controller, Start, Window};
@@ -22,7 +26,7 @@ use spinewise_policy::time::{Span, Time};
 /// What people read of it.
 pub(super) const ABOUT: About = About {
     about: "rates that follow the gradient of the round-trip time",
-    source: "TIMELY (SIGCOMM 2015), the public ns-3 code of HPCC (SIGCOMM 2019)",
+    source: "TIMELY (SIGCOMM 2015), its authors' code; defaults of the public ns-3 code of HPCC (SIGCOMM 2019)",
 };
 
 keys! {
@@ -41,7 +45,8 @@ keys! {
         beta as "timely_beta": f64, Kind::Positive { max: 1.0 }, Default::Number(0.8);
         /// delta: additive increase of the rate.
         increase as "timely_increase_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.05);
-        /// Rises in a row after which they are this many times as large (HAI).
+        /// N: once the round trip has fallen this many times in a row, an increase by the gradient is as many times as large
+        /// (HAI).
         hai as "timely_hai": u32, Kind::Integer { min: 1, max: 1000 }, Default::Number(5.0);
         /// Least rate.
         min_rate as "timely_min_rate_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.1);
@@ -60,15 +65,15 @@ pub struct Timely {
     last: Span,
     /// The smoothed difference of round trips, picoseconds.
     diff: f64,
-    /// Rises in a row.
-    rises: u32,
+    /// How often in a row the round trip has fallen.
+    falls: u32,
 }
 
 impl Controller for Timely {
     type Config = Config;
 
     fn new(_: &Config, start: &Start) -> Self {
-        Timely { rate: start.rate, line: start.rate, until: 0, last: Span::ZERO, diff: 0.0, rises: 0 }
+        Timely { rate: start.rate, line: start.rate, until: 0, last: Span::ZERO, diff: 0.0, falls: 0 }
     }
 
     fn conflict(config: &Config) -> Option<(&'static str, &'static str)> {
@@ -98,32 +103,31 @@ impl Timely {
     fn gradient(&mut self, config: &Config, rtt: Span) -> f64 {
         // TIMELY alg. 1
         let new = rtt.0 as f64 - self.last.0 as f64;
+        self.falls = if new < 0.0 { self.falls.saturating_add(1) } else { 0 };
         self.diff = (1.0 - config.alpha) * self.diff + config.alpha * new;
         self.diff / config.min_rtt.0 as f64
     }
 
     fn decide(&mut self, config: &Config, rtt: Span, gradient: f64) {
         if rtt < config.t_low {
-            self.rise(config);
+            self.rise(config, 1);
         } else if rtt > config.t_high {
             self.fall(config, 1.0 - config.t_high.0 as f64 / rtt.0 as f64);
         } else if gradient <= 0.0 {
-            self.rise(config);
+            self.rise(config, if self.falls >= config.hai { config.hai } else { 1 });
         } else {
             self.fall(config, gradient);
         }
     }
 
-    fn rise(&mut self, config: &Config) {
-        self.rises = self.rises.saturating_add(1);
-        let times = if self.rises > config.hai { config.hai } else { 1 };
+    /// By this many steps.
+    fn rise(&mut self, config: &Config, times: u32) {
         self.rate = (self.rate + config.increase * u64::from(times)).min(self.line);
     }
 
-    /// By beta times `by`.
+    /// By beta times `by`, but no more than half.
     fn fall(&mut self, config: &Config, by: f64) {
-        self.rises = 0;
-        let left = (1.0 - config.beta * by).max(0.0);
+        let left = (1.0 - config.beta * by).max(0.5);
         self.rate = ((self.rate as f64 * left) as u64).max(config.min_rate).min(self.line);
     }
 }
@@ -153,15 +157,24 @@ mod tests {
     }
 
     #[test]
-    fn below_t_low_it_rises_faster_after_five_rises() {
-        let rates = rates(&[20, 30, 20, 40, 20, 30, 20, 49]);
-        assert_eq!(rates, [5000, 5050, 5100, 5150, 5200, 5250, 5500, 5750]);
+    fn below_t_low_it_rises_whatever_the_gradient() {
+        assert_eq!(rates(&[20, 30, 20, 40, 49]), [5000, 5050, 5100, 5150, 5200]);
+        assert_eq!(rates(&[49, 45, 40, 35, 30, 25, 20])[5..], [5250, 5300]);
+    }
+
+    #[test]
+    fn between_the_bounds_it_rises_faster_once_round_trips_have_fallen_five_times() {
+        let rates = rates(&[200, 190, 180, 170, 160, 150, 140, 140, 130]);
+        // 140 again is no fall, and the gradient is still below 0.
+        assert_eq!(rates, [5000, 5050, 5100, 5150, 5200, 5450, 5700, 5750, 5800]);
     }
 
     #[test]
     fn above_t_high_it_falls_to_where_the_queue_would_be_t_high() {
         // 1 - 0.8 * (1 - 500 / 1000)
         assert_eq!(rates(&[1000, 1000, 1000]), [5000, 3000, 1800]);
+        // 1 - 0.8 * (1 - 500 / 5000) would leave less than half.
+        assert_eq!(rates(&[5000, 5000]), [5000, 2500]);
     }
 
     #[test]

@@ -241,9 +241,11 @@ impl SackSender {
     fn undo(&mut self) {
         let Some(undo) = self.rack.as_deref_mut().and_then(|rack| rack.undo.take()) else { return };
         let tcp = &mut self.tcp;
+        if tcp.window.cwnd < undo.window.cwnd {
+            tcp.control.undo(&undo.control); // RFC 9438 §4.9.2; else it has grown beyond
+        }
         tcp.window.cwnd = tcp.window.cwnd.max(undo.window.cwnd);
         tcp.window.ssthresh = tcp.window.ssthresh.max(undo.window.ssthresh);
-        tcp.control.undo(&undo.control);
         tcp.leave_recovery();
         self.after_timeout = false;
         self.forced = false;
