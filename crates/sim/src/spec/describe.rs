@@ -16,13 +16,12 @@ use super::schema;
 use super::scheme::{self, SchemeKeys};
 use super::switch::{self, SharedKeys, SwitchKeys};
 use super::traffic::{self, CarriedKeys, EntryKeys, FlowKeys, StepKeys};
-use super::transport::TransportKeys;
-use super::transport::rdma::RdmaKeys;
 use crate::bank::{Entry, REGISTRY};
 use crate::keys::{AUTO, Default, Key, one_of, unit_of};
 use crate::topology::spec::{self as topology, FatTreeOverrideKeys, LinkKeys, OverrideKeys, RouteKeys};
-use crate::transport::config::Kind as Control;
 use crate::transport::congestion::rate;
+use crate::transport::congestion::window::Kind as Control;
+use crate::transport::{RdmaConfig, TcpConfig};
 use crate::workload::builtins;
 
 /// A table of a spec.
@@ -176,10 +175,10 @@ fn transport_tables() -> Vec<Table> {
         table(header, "What this congestion control of queue pairs has besides.", kind.keys(), of_rdma as Says)
     });
     let about = "TCP, the same for all flows of a run.";
-    let mut tables = vec![table(tcp, about, TransportKeys::KEYS, of_tcp)];
+    let mut tables = vec![table(tcp, about, TcpConfig::KEYS, of_tcp)];
     tables.extend(windows.filter(|table| !table.keys.is_empty()));
     let about = "The queue pairs of RNICs, one per flow; the same for all flows of a run.";
-    tables.push(table("[transport] kind = \"rdma\"".into(), about, RdmaKeys::KEYS, of_rdma));
+    tables.push(table("[transport] kind = \"rdma\"".into(), about, RdmaConfig::KEYS, of_rdma));
     tables.extend(rates);
     tables
 }
@@ -347,7 +346,7 @@ const MPTCP: Compared = Compared {
 
 fn transports() -> Vec<Value> {
     let tcp = Control::ALL.iter().map(|control| {
-        let keys: Vec<Key> = TransportKeys::KEYS.iter().chain(control.keys()).copied().collect();
+        let keys: Vec<Key> = TcpConfig::KEYS.iter().chain(control.keys()).copied().collect();
         let mut entry = json!({
             "name": control.name(),
             "about": control.about().about,
@@ -387,7 +386,7 @@ fn transports() -> Vec<Value> {
         "about": "queue pairs of RNICs, with go-back-N or IRN",
         "source": "IRN (SIGCOMM 2018), the public ns-3 code of ConWeave (SIGCOMM 2023)",
         "use": "[transport] kind = \"rdma\"",
-        "params": params(RdmaKeys::KEYS, of_rdma),
+        "params": params(RdmaConfig::KEYS, of_rdma),
     });
     tcp.chain([rdma]).chain(rates).chain([udp]).collect()
 }

@@ -1,23 +1,25 @@
-//! The parameters of TCP, shared by all flows of a run, and the presets the papers need.
+//! The parameters of TCP, shared by all flows of a run: the keys of a spec, and the presets the papers need.
 
 use super::congestion::Marks;
-pub use super::congestion::window::Kind;
-use super::congestion::window::Settings;
+use super::congestion::window::{self, Settings};
 use super::options::Options;
 use super::resequencer::Rules;
+use super::resequencer::periodic::Periods;
+use crate::keys::{Default, Kind, Unit, Zero, keys, words};
 use spinewise_policy::time::Span;
 
-/// How a TCP sender finds and repairs losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Recovery {
-    /// Duplicate acknowledgements, and partial ones (RFC 6582).
-    NewReno,
-    /// Duplicate acknowledgements alone (RFC 5681).
-    Reno,
-    /// Selective acknowledgements (RFC 2018, RFC 6675).
-    Sack,
-    /// RACK-TLP (RFC 8985), as Linux runs it.
-    Rack,
+words! {
+    /// How a TCP sender finds and repairs losses.
+    Recovery {
+        /// Duplicate acknowledgements, and partial ones (RFC 6582).
+        NewReno = "newreno",
+        /// Duplicate acknowledgements alone (RFC 5681). Goes with `kind = "reno"`.
+        Reno = "reno",
+        /// Selective acknowledgements (RFC 2018, RFC 6675).
+        Sack = "sack",
+        /// RACK-TLP (RFC 8985), as Linux runs it.
+        Rack = "rack",
+    }
 }
 
 impl Recovery {
@@ -28,71 +30,142 @@ impl Recovery {
     }
 }
 
-/// The parameters of a TCP connection, at both ends. Immutable during a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TcpConfig {
-    /// The congestion control, and the parameters of each.
-    pub kind: Kind,
-    /// See `kind`.
-    pub control: Settings,
-    /// The loss recovery; [`Recovery::Reno`] goes with [`Kind::Reno`].
-    pub recovery: Recovery,
-    /// Payload of a full segment, bytes (SMSS of RFC 5681). At least 1.
-    pub mss: u32,
-    /// Bytes a data packet has on the wire besides its payload.
-    pub header: u32,
-    /// Bytes of a pure acknowledgement on the wire.
-    pub ack_bytes: u32,
-    /// Congestion window at the start, segments (RFC 5681 §3.1, RFC 6928). At least 1.
-    pub initial_window: u32,
-    /// Upper bound on the window, segments, as a receiver's buffer sets it; 0 = none.
-    pub max_window: u32,
-    /// Slow-start threshold at the start, segments; 0 = unlimited (RFC 5681 §3.1: "arbitrarily high").
-    pub initial_ssthresh: u32,
-    /// Segments sent upon one event (the start, an acknowledgement, a timeout) at most; 0 = no bound.
-    pub max_burst: u32,
-    /// Lower bound on the retransmission timeout (RFC 6298 rule 2.4 has 1 s).
-    pub min_rto: Span,
-    /// Retransmission timeout before the first round-trip sample (rule 2.1); not raised to `min_rto`.
-    pub initial_rto: Span,
-    /// Upper bound on the retransmission timeout, backed off or not (rule 2.5).
-    pub max_rto: Span,
-    /// The clock granularity G of RFC 6298 rules 2.2 and 2.3; may be zero.
-    pub rto_granularity: Span,
-    /// A timeout expires up to so much late, as the clock of a host ticks; zero = on time.
-    pub rto_tick: Span,
-    /// By what that is drawn.
-    pub dice: u64,
-    /// A window leaves over a round trip, not at once.
-    pub pacing: bool,
-    /// Acknowledge at least every n-th segment; 0 and 1 acknowledge each.
-    pub delayed_ack: u32,
-    /// Longest time an acknowledgement is held back.
-    pub delayed_ack_timeout: Span,
-    /// Duplicate acknowledgements that start a fast retransmit; 0 = never (reorder tolerant).
-    pub dupack_threshold: u32,
-    /// The first two duplicate acknowledgements let a new segment go each, beyond the window (RFC 3042).
-    pub limited_transmit: bool,
-    /// Segments that are here already are acknowledged once more. Else they are not, but for one that was sent `min_rto`
-    /// after the last that counted: its sender has timed out, and would wait for ever.
-    pub ack_duplicates: bool,
-    /// A window that marks have cut stays as it is until the next new segment is acknowledged.
-    pub hold_after_mark: bool,
-    /// Connections are opened by a three-way handshake.
-    pub handshake: bool,
-    /// Bytes of a SYN and of a SYN-ACK on the wire.
-    pub syn_bytes: u32,
-    /// Time without an answer after which the first SYN is sent again.
-    pub syn_timeout: Span,
-    /// What receivers hold back below TCP, if they do.
-    pub resequencing: Option<Rules>,
-    /// Connections are closed by packets: the FINs ride on the last data and on its acknowledgement, and the sender
-    /// acknowledges the latter.
-    pub fin: bool,
-    /// Subflows of a connection; 1 but for [`Kind::Mptcp`].
-    pub subflows: u32,
-    /// The options of MPTCP take bytes on the wire.
-    pub charge_options: bool,
+words! {
+    /// Whether receivers hold data back.
+    Resequencing {
+        /// They do not.
+        Off = "off",
+        /// They do, by exact instants.
+        On = "on",
+        /// They do as the ns-3 code of Hermes does.
+        Periodic = "periodic",
+    }
+}
+
+words! {
+    /// Whether options of MPTCP take bytes.
+    OptionBytes {
+        /// They do.
+        Charged = "charged",
+        /// They do not.
+        Free = "free",
+    }
+}
+
+const MOST: u64 = u32::MAX as u64;
+/// The kind that is not TCP.
+pub(crate) const RDMA: &str = "rdma";
+/// All words of `[transport] kind`, TCP first.
+pub(crate) const KINDS: &[&str] = &{
+    let mut kinds = [RDMA; window::Kind::NAMES.len() + 1];
+    let mut n = 0;
+    while n < window::Kind::NAMES.len() {
+        kinds[n] = window::Kind::NAMES[n];
+        n += 1;
+    }
+    kinds
+};
+
+keys! {
+    /// The parameters of a TCP connection, at both ends, as the keys of `[transport]` with TCP have them. Immutable during
+    /// a run.
+    #[derive(PartialEq)]
+    TcpConfig {
+        /// The transport: DCTCP (RFC 8257), TCP NewReno without ECN (RFC 5681, RFC 6582), Reno (RFC 5681), TCP that
+        /// halves its window on a mark (RFC 3168), MPTCP: subflows without ECN, their increase coupled (RFC 8684, RFC 6356);
+        /// or another congestion control of TCP, which the reference lists.
+        kind: window::Kind, Kind::Words(KINDS), Default::Preset;
+        /// Loss recovery: by duplicate and partial acknowledgements (RFC 6582); by duplicates alone (RFC 5681), the
+        /// default of kind = "reno"; by selective acknowledgements (RFC 2018, RFC 6675); or RACK-TLP (RFC 8985) as Linux
+        /// runs it.
+        recovery: Recovery, Kind::Words(Recovery::WORDS), Default::Preset;
+        /// Payload of a full segment. With kind = "mptcp" the default leaves room for its option on data.
+        mss as "mss_bytes": u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
+        /// Bytes of a data packet on the wire besides its payload, and besides options of MPTCP.
+        header as "header_bytes": u32, Kind::Integer { min: 0, max: 512 }, Default::Preset;
+        /// Bytes of an acknowledgement on the wire.
+        ack_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
+        /// Congestion window at the start (RFC 6928).
+        initial_window as "initial_window_segments": u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
+        /// Bound on the window, as a receiver's buffer sets it; 0 = none. With MPTCP of each subflow, and of all of a
+        /// connection together beyond what data is acknowledged.
+        max_window as "max_window_segments": u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
+        /// Slow-start threshold at the start; 0 = unlimited (RFC 5681 section 3.1).
+        initial_ssthresh as "initial_ssthresh_segments": u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
+        /// Segments sent upon one event (the start, an acknowledgement, a timeout) at most, whatever the window allows;
+        /// 0 = no bound.
+        max_burst as "max_burst_segments": u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
+        /// Least retransmission timeout (RFC 6298 rule 2.4).
+        min_rto as "min_rto_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
+        /// Retransmission timeout before the first round-trip sample (RFC 6298 rule 2.1).
+        initial_rto as "initial_rto_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
+        /// Greatest retransmission timeout, backed off or not (RFC 6298 rule 2.5).
+        max_rto as "max_rto_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// Clock granularity G of the retransmission timer (RFC 6298 rules 2.2 and 2.3): with G = min_rto_us a timeout is the
+        /// smoothed round trip and that, as in Linux, which bounds the variance.
+        rto_granularity as "rto_granularity_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Allowed)), Default::Preset;
+        /// Tick of the hosts' clock: a retransmission timeout expires late by up to this, drawn anew from the seed for each;
+        /// 0 = on time.
+        rto_tick as "rto_tick_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Does a window leave spread over the round trip, not at once: at the rate window / smoothed round trip, doubled in
+        /// slow start and times 1.2 afterwards, as Linux paces? Some congestion controls pace in any case. Hosts' NICs then
+        /// take from their flows as RNICs do (switch.nics). Not with kind = "mptcp".
+        pacing: bool, Kind::Bool, Default::Bool(false);
+        /// Acknowledge at least every n-th segment; 1 acknowledges each (RFC 5681 section 4.2).
+        delayed_ack as "delayed_ack_segments": u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
+        /// Longest time an acknowledgement is held back.
+        delayed_ack_timeout as "delayed_ack_timeout_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Subflows of each connection, each with ports of its own, so that switches hash them apart. With kind =
+        /// "mptcp" the default is 8 (Raiciu et al., SIGCOMM 2011); only there may it be more than 1.
+        subflows: u32, Kind::Integer { min: 1, max: 64 }, Default::Preset;
+        /// Do options of MPTCP take bytes on the wire? 20 on data, 8 on acknowledgements (DSS), 4, 12 and 20 on the
+        /// first handshake (MP_CAPABLE), 12, 16 and 24 on the others (MP_JOIN). Only with kind = "mptcp".
+        mptcp_options: OptionBytes, Kind::Words(OptionBytes::WORDS), Default::Word("charged");
+        /// Duplicate acknowledgements that start a fast retransmit; 0 = never, the reorder-tolerant receiver's sender.
+        dupack_threshold: u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Preset;
+        /// Do the first two duplicate acknowledgements let a new segment go each, beyond the window (RFC 3042)? Recoveries
+        /// by selective acknowledgements have their own rule.
+        limited_transmit: bool, Kind::Bool, Default::Preset;
+        /// Are segments that are here already acknowledged once more (RFC 9293 section 3.10.7.4)? If not, only when the
+        /// sender must have timed out: the segment was sent min_rto_us or more after the last that was taken.
+        ack_duplicates: bool, Kind::Bool, Default::Preset;
+        /// After a cut by marks, does the window stay as it is until the next new segment is acknowledged? Not with
+        /// recoveries by selective acknowledgements.
+        hold_after_mark: bool, Kind::Bool, Default::Preset;
+        /// Are connections opened by a three-way handshake? Data then waits for the SYN-ACK (RFC 9293 section 3.5).
+        handshake: bool, Kind::Bool, Default::Preset;
+        /// Bytes of a SYN and of a SYN-ACK on the wire. The third packet of a handshake has ack_bytes.
+        syn_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
+        /// Time without an answer after which the first SYN is sent again; doubled each time, up to max_rto_us.
+        syn_timeout as "syn_timeout_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// Do receivers hold data that overtook other data, below TCP, until the rest has come? "on" is Presto's change to
+        /// GRO; "periodic" is the receive buffer of the public ns-3 code of Hermes, which looks at its clocks once a period
+        /// and never stops expecting what it has given up.
+        resequencing: Resequencing, Kind::Words(Resequencing::WORDS), Default::Word("off");
+        /// Data in order waits this long, too, to be passed on in bursts; "periodic" lets less than
+        /// resequencing_at_once_bytes of it wait (that code: 5 us). Only with resequencing.
+        resequencing_in_order as "resequencing_in_order_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
+        /// Longest time that data waits for what it has overtaken (that code: 100 us). Only with resequencing.
+        resequencing_timeout as "resequencing_timeout_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(100.0);
+        /// Payload of one flow that is held at most; with more, all of it is passed on; 0 = no limit. Only with
+        /// resequencing = "on".
+        resequencing_limit as "resequencing_limit_bytes": u64, Kind::Integer { min: 0, max: MOST }, Default::Number(0.0);
+        /// How often the clocks are looked at, from the packet on that finds nothing waiting (that code: 10 us). Only with
+        /// resequencing = "periodic".
+        resequencing_period as "resequencing_period_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10.0);
+        /// Payload in order that is passed on at once (that code: 100, meant as packets). Only with resequencing =
+        /// "periodic".
+        resequencing_at_once as "resequencing_at_once_bytes": u64, Kind::Integer { min: 0, max: MOST }, Default::Number(100.0);
+        /// Are connections closed by packets? FINs ride on the last data and on its acknowledgement; the sender's answer to
+        /// the latter is a packet of ack_bytes, and its arrival ends close_fct_ps.
+        fin: bool, Kind::Bool, Default::Preset;
+        also {
+            /// The parameters of each congestion control.
+            control: Settings = Settings::default();
+            /// By what it is drawn how late a timeout is ([`Self::rto_tick`]).
+            dice: u64 = 0;
+        }
+    }
 }
 
 impl TcpConfig {
@@ -114,7 +187,7 @@ impl TcpConfig {
     /// MSS option, and wait as long as data without a sample.
     pub fn datacenter() -> Self {
         Self {
-            kind: Kind::Dctcp,
+            kind: window::Kind::Dctcp,
             control: Settings::default(),
             recovery: Recovery::NewReno,
             mss: 1460,
@@ -140,10 +213,15 @@ impl TcpConfig {
             handshake: false,
             syn_bytes: 44,
             syn_timeout: Span::from_ms(10),
-            resequencing: None,
+            resequencing: Resequencing::Off,
+            resequencing_in_order: Span::ZERO,
+            resequencing_timeout: Span::from_us(100),
+            resequencing_limit: 0,
+            resequencing_period: Span::from_us(10),
+            resequencing_at_once: 100,
             fin: false,
             subflows: 1,
-            charge_options: true,
+            mptcp_options: OptionBytes::Charged,
         }
     }
 
@@ -168,12 +246,28 @@ impl TcpConfig {
     /// Whether connections are MPTCP's.
     #[inline]
     pub const fn mptcp(&self) -> bool {
-        matches!(self.kind, Kind::Mptcp)
+        matches!(self.kind, window::Kind::Mptcp)
+    }
+
+    /// What receivers hold back below TCP, if they do.
+    pub(crate) fn held_back(&self) -> Option<Rules> {
+        let periods = match self.resequencing {
+            Resequencing::Off => return None,
+            Resequencing::On => None,
+            Resequencing::Periodic => {
+                Some(Periods { every: self.resequencing_period, at_once: self.resequencing_at_once })
+            }
+        };
+        let (in_order, timeout) = (self.resequencing_in_order, self.resequencing_timeout);
+        Some(Rules { in_order, timeout, limit: self.resequencing_limit, periods })
     }
 
     /// The bytes that options of MPTCP take.
     pub const fn options(&self) -> Options {
-        if self.mptcp() && self.charge_options { Options::CHARGED } else { Options::FREE }
+        match self.mptcp_options {
+            OptionBytes::Charged if self.mptcp() => Options::CHARGED,
+            OptionBytes::Charged | OptionBytes::Free => Options::FREE,
+        }
     }
 
     /// Whether a data packet is ECN-capable.

@@ -24,7 +24,7 @@ pub trait Transport {
     fn facts(config: &Self::Config) -> Facts;
 
     /// What receivers hold back below it, if anything.
-    fn resequencing(_: &Self::Config) -> Option<&Rules> {
+    fn resequencing(_: &Self::Config) -> Option<Rules> {
         None
     }
 }

@@ -264,21 +264,21 @@ impl<T: Transport> EndsOf<T> {
         let Some(rules) = T::resequencing(&self.config) else { return ready.push(packet) };
         let slot = &mut self.receivers[flow as usize];
         let receiving = slot.get_or_insert_with(|| Receiving::new(&self.config, size, self.paths));
-        receiving.hold(rules, now, packet, ready, tally);
+        receiving.hold(&rules, now, packet, ready, tally);
     }
 
     /// The planned timer of what is held back fires. What may go on now is added to `ready`. Was it still wanted?
     pub fn release(&mut self, now: Time, flow: u32, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool {
         let Some(rules) = T::resequencing(&self.config) else { return false };
         let receiving = self.receivers[flow as usize].as_deref_mut();
-        receiving.is_some_and(|receiving| receiving.release(rules, now, ready, tally))
+        receiving.is_some_and(|receiving| receiving.release(&rules, now, ready, tally))
     }
 
     /// The timer to plan for what is held back, or [`Time::NEVER`].
     pub fn release_at(&mut self, flow: u32) -> Time {
         let Some(rules) = T::resequencing(&self.config) else { return Time::NEVER };
         let receiving = self.receivers[flow as usize].as_deref_mut();
-        receiving.map_or(Time::NEVER, |receiving| receiving.release_at(rules))
+        receiving.map_or(Time::NEVER, |receiving| receiving.release_at(&rules))
     }
 
     /// Reads what data of this number will need, to have it in the cache.

@@ -54,7 +54,8 @@ pub mod stream;
 pub mod tcp;
 pub mod udp;
 
-pub use config::{Kind, TcpConfig};
+pub use config::TcpConfig;
+pub use congestion::window::Kind;
 pub use ends::{Expired, Heard, Lane, Sending};
 pub use greeting::Greeting;
 pub use opening::{Opened, Opening};

@@ -35,8 +35,8 @@ where
         facts(config)
     }
 
-    fn resequencing(config: &TcpConfig) -> Option<&Rules> {
-        config.resequencing.as_ref()
+    fn resequencing(config: &TcpConfig) -> Option<Rules> {
+        config.held_back()
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn facts(config: &TcpConfig) -> Facts {
         protocol: Protocol::Tcp,
         opens: config.handshake,
         closing: config.fin.then_some(config.ack_bytes as u16),
-        resequences: config.resequencing.is_some(),
+        resequences: config.held_back().is_some(),
         starts_slowly: true,
         answers_every: config.delayed_ack.max(1),
         patience: config.min_rto.min(config.initial_rto).min(config.max_rto),

@@ -1,63 +1,101 @@
 //! The parameters of the RNIC transport, shared by all queue pairs of a run, and its presets.
 
+use crate::keys::{Default, Field, Kind, LARGEST_EXACT, Plain, Unit, Zero, keys, words};
 use crate::packet::Clock;
+use crate::transport::config::KINDS;
 use crate::transport::congestion::Marks;
 use crate::transport::congestion::dcqcn::DcqcnConfig;
-use crate::transport::congestion::rate::{Kind, Settings};
+use crate::transport::congestion::rate::{self, Settings};
 use spinewise_policy::time::Span;
 
-/// What a queue pair does about a packet that is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
-    /// The receiver drops what is out of order; the sender goes back to the oldest unacknowledged packet.
-    GoBackN,
-    /// The receiver keeps what is out of order and says so; the sender sends the rest again (Mittal et al., "Revisiting
-    /// Network Support for RDMA", SIGCOMM 2018).
-    Irn,
+words! {
+    /// What a queue pair does about a packet that is missing.
+    Recovery {
+        /// The receiver drops what is out of order; the sender goes back to the oldest unacknowledged packet.
+        GoBackN = "go_back_n",
+        /// The receiver keeps what is out of order and says so; the sender sends the rest again (Mittal et al., "Revisiting
+        /// Network Support for RDMA", SIGCOMM 2018).
+        Irn = "irn",
+    }
 }
 
-/// The parameters of a queue pair, at both ends. Immutable during a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RdmaConfig {
-    /// Payload of a full packet, bytes. At least 1.
-    pub mss: u32,
-    /// Bytes a data packet has on the wire besides its payload, a header of [telemetry](crate::telemetry) among them.
-    pub header: u32,
-    /// Bytes of an ACK or a NACK on the wire, likewise.
-    pub ack_bytes: u32,
-    /// Loss recovery.
-    pub recovery: Recovery,
-    /// Least time between two NACKs that say the same: with go-back-N for the same expected byte, with IRN for a packet
-    /// already told of.
-    pub nack_interval: Span,
-    /// Go-back-N: retransmission timeout, since the last packet sent or ACK received.
-    pub rto: Span,
-    /// IRN: the same while few packets are in flight.
-    pub rto_low: Span,
-    /// IRN: the same otherwise.
-    pub rto_high: Span,
-    /// IRN: how many packets are few, beside the newest. The public code measures from the oldest unacknowledged byte to
-    /// the first byte of the newest packet.
-    pub rto_low_packets: u32,
-    /// Most payload bytes between the oldest unacknowledged one and the newest sent (BDP flow control of IRN, §3.2 of
-    /// its paper); 0 = no bound, otherwise at least `mss`.
-    pub window_bytes: u64,
-    /// A NACK made by a packet out of order is a CNP too.
-    pub ooo_cnp: bool,
-    /// Least time between two CNPs for marks of one queue pair; zero makes one of each marked packet that is answered.
-    pub cnp_interval: Span,
-    /// The clock of gaps between packets: exact gaps carry their remainder, others are cut off.
-    pub clock: Clock,
-    /// The window counts from the newest packet, whatever its size: a last packet that is shorter than the others may go
-    /// beyond it (`CanIrnTransmit` of ConWeave's public code).
-    pub window_from_newest: bool,
-    /// IRN: a timeout leaves the end of the recovery where it was, so that the first NACK after it ends that recovery and
-    /// makes the sender go back once more (ConWeave's public code).
-    pub recover_kept_on_timeout: bool,
-    /// The congestion control, and the parameters of each.
-    pub kind: Kind,
-    /// See `kind`.
-    pub control: Settings,
+words! {
+    /// The kind of transport that these keys are of.
+    Family {
+        /// The queue pairs of RNICs.
+        Rdma = "rdma",
+    }
+}
+
+const MOST: u64 = u32::MAX as u64;
+/// Gaps between packets: exact ones carry their remainder, others are cut off.
+const ROUNDINGS: &[&str] = &["exact", "floor_1ns"];
+
+impl Field for Clock {
+    fn from_plain(plain: Option<Plain>) -> Option<Self> {
+        match plain {
+            Some(Plain::Text(word)) if word == ROUNDINGS[0] => Some(Clock::Exact),
+            Some(Plain::Text(word)) if word == ROUNDINGS[1] => Some(Clock::Floor1Ns),
+            Some(_) | None => None,
+        }
+    }
+
+    fn plain(&self, _: Kind) -> Option<Plain> {
+        let word = match self {
+            Clock::Exact => ROUNDINGS[0],
+            Clock::Floor1Ns | Clock::Ns3 => ROUNDINGS[1],
+        };
+        Some(Plain::Text(word.into()))
+    }
+}
+
+keys! {
+    /// The parameters of a queue pair, at both ends, as the keys of `[transport] kind = "rdma"` have them. Immutable during
+    /// a run.
+    #[derive(PartialEq)]
+    RdmaConfig {
+        /// The transport: the queue pairs of an RNIC.
+        family as "kind": Family, Kind::Words(KINDS), Default::Preset;
+        /// The congestion control: DCQCN (SIGCOMM 2015), or another one that the reference lists.
+        kind as "congestion_control": rate::Kind, Kind::Words(rate::Kind::NAMES), Default::Preset;
+        /// Payload of a full packet.
+        mss as "mss_bytes": u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
+        /// Bytes of a data packet on the wire besides its payload.
+        header as "header_bytes": u32, Kind::Integer { min: 0, max: 512 }, Default::Preset;
+        /// Bytes of an ACK or a NACK on the wire.
+        ack_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
+        /// Loss recovery: go back to the oldest unacknowledged packet, or IRN's selective repeat (SIGCOMM 2018).
+        recovery: Recovery, Kind::Words(Recovery::WORDS), Default::Preset;
+        /// Least time between two NACKs that say the same.
+        nack_interval as "nack_interval_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Retransmission timeout of go-back-N, since the last packet sent or answer received.
+        rto as "rto_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// Retransmission timeout of IRN while few packets are in flight.
+        rto_low as "rto_low_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// Retransmission timeout of IRN otherwise.
+        rto_high as "rto_high_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
+        /// How many packets are few, beside the newest.
+        rto_low_packets: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
+        /// Most payload bytes in flight, as IRN's BDP flow control has it; 0 = no bound. With recovery = "irn" it is "auto" in
+        /// the presets linux and conweave-ns3, and 104000 in the others, the bandwidth-delay product of their leaf-spine.
+        window_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
+        /// Is a NACK made by a packet out of order a CNP too?
+        ooo_cnp: bool, Kind::Bool, Default::Preset;
+        /// Least time between two CNPs for marks of one queue pair; 0 makes the answer to each marked packet one.
+        cnp_interval as "cnp_interval_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
+        /// Gaps between paced packets: exact, with remainders carried, or cut to whole nanoseconds as ns-3.19 has them.
+        clock as "pacing_rounding": Clock, Kind::Words(ROUNDINGS), Default::Preset;
+        also {
+            /// The parameters of each congestion control.
+            control: Settings = Settings::default();
+            /// The window counts from the newest packet, whatever its size: a last packet that is shorter than the others
+            /// may go beyond it (`CanIrnTransmit` of ConWeave's public code).
+            window_from_newest: bool = false;
+            /// IRN: a timeout leaves the end of the recovery where it was, so that the first NACK after it ends that
+            /// recovery and makes the sender go back once more (ConWeave's public code).
+            recover_kept_on_timeout: bool = false;
+        }
+    }
 }
 
 impl RdmaConfig {
@@ -71,6 +109,7 @@ impl RdmaConfig {
     pub fn selb(recovery: Recovery) -> Self {
         let irn = recovery == Recovery::Irn;
         Self {
+            family: Family::Rdma,
             mss: 1000,
             header: 48,
             ack_bytes: 60,
@@ -86,7 +125,7 @@ impl RdmaConfig {
             clock: Clock::Exact,
             window_from_newest: false,
             recover_kept_on_timeout: false,
-            kind: Kind::Dcqcn,
+            kind: rate::Kind::Dcqcn,
             control: Settings::default(),
         }
     }

@@ -1,7 +1,8 @@
 //! Traces worked out by hand, and reassembly against a bitmap.
 
 use super::*;
-use crate::transport::config::{Kind, Recovery};
+use crate::transport::Kind;
+use crate::transport::config::Recovery;
 use spinewise_policy::time::Span;
 
 const MSS: u64 = 1000;
@@ -89,7 +90,7 @@ fn ce_state_machine_table() {
 
 #[test]
 fn new_reno_counts_marks_but_does_not_echo_them() {
-    let config = TcpConfig { kind: crate::transport::config::Kind::NewReno, ..config(2) };
+    let config = TcpConfig { kind: Kind::NewReno, ..config(2) };
     let mut r = TcpReceiver::new(10 * MSS);
     assert_eq!(arrive(&mut r, &config, 0, true).answers, [None, None]);
     assert_eq!(arrive(&mut r, &config, 1, false).answers, [ack(2, false, 1), None]);
