@@ -8,10 +8,12 @@
 //!
 //! The NICs of that program are part of its order. All that happens at a host makes its NIC look for something to send.
 //! If no queue pair is ready it plans to look again when the first will be; a look once planned stays as it is, even if
-//! another queue pair is ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc).
+//! another queue pair is ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc). What it neither answers nor needs
+//! makes it look for nothing (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return early).
 
 use super::{Grid, Sim, WATCH_EVERY};
 use crate::operations::News;
+use crate::packet::Packet;
 use crate::timers::What;
 use crate::warden::{Interrupted, Watch};
 use spinewise_policy::{Kind, Time};
@@ -130,8 +132,13 @@ impl Run {
     }
 
     fn happen(&mut self, sim: &mut Sim<'_>, now: Time, number: u64, event: Event) {
+        let mut looks = !matches!(event, Event::Plan(..));
         let node = match event {
-            Event::Arrival(link) => self.arrive(sim, link, now),
+            Event::Arrival(link) => {
+                let (node, heard) = self.arrive(sim, link, now);
+                looks = heard || !sim.net.habits.silent_arrivals;
+                node
+            }
             Event::End(link) => {
                 self.sent[link as usize].busy = false;
                 let node = sim.net.topology.links[link as usize].from.0;
@@ -166,16 +173,26 @@ impl Run {
         for News { host, at, operation } in std::mem::take(&mut sim.world.flows.operations.news) {
             self.plans.plan(at, Event::Plan(host, What::Landed(operation)));
         }
-        self.list(sim, node, now, !matches!(event, Event::Plan(..)));
+        self.list(sim, node, now, looks);
     }
 
-    /// Takes the first packet off `link` and lets it arrive.
-    fn arrive(&mut self, sim: &mut Sim<'_>, link: u32, now: Time) -> u32 {
+    /// Takes the first packet off `link` and lets it arrive. Returns where, and whether a host has heard of it: it answers
+    /// the packet, the flow that the packet answers is under way, or the packet ends a pause.
+    fn arrive(&mut self, sim: &mut Sim<'_>, link: u32, now: Time) -> (u32, bool) {
         let mut hand = sim.take_off(link, now);
         self.sent[link as usize].known -= 1;
         let node = sim.world.wires.to[link as usize];
+        let Packet { kind, flow, .. } = hand.packet;
+        let under_way = kind == Kind::Ack && sim.world.flows.records[flow as usize].sender_fct == 0;
+        let hops = sim.world.wires.hops;
         sim.arrive(node, link, now, &mut hand);
-        node
+        let heard = match kind {
+            Kind::Ack => under_way,
+            Kind::Data => sim.world.wires.hops > hops,
+            Kind::Pause => sim.hosts.get(node as usize).is_some_and(|host| host.paused_until() <= now),
+            Kind::Probe | Kind::ProbeReply | Kind::Message => true,
+        };
+        (node, heard)
     }
 
     /// The first packet that waits for a line starts.

@@ -27,12 +27,20 @@ keys! {
         /// A NIC that found no queue pair ready looks again when the first of them is, and no sooner, even if another is
         /// ready before.
         nic_look_stays: bool, Kind::Bool, Default::Bool(true);
+        /// What a host neither answers nor needs does not make its NIC look for something to send: data for which a NACK is
+        /// held back, an answer to a flow that is done, a pause.
+        silent_arrivals: bool, Kind::Bool, Default::Bool(true);
+        /// A receiver forgets a queue pair as its sender is done. Data that went again and comes after that meets a new one,
+        /// which expects the first byte.
+        receivers_anew: bool, Kind::Bool, Default::Bool(true);
         /// The window of IRN counts from the packet before the newest: a short last packet may go beyond it.
         window_from_newest: bool, Kind::Bool, Default::Bool(true);
         /// A timeout of IRN leaves the end of the recovery where it was, so the next NACK sends the sender back again.
         recover_kept_on_timeout: bool, Kind::Bool, Default::Bool(true);
         /// A CNP that comes as a slot of alpha ends belongs to that slot.
         cnp_before_slot: bool, Kind::Bool, Default::Bool(true);
+        /// As DCQCN's rate rises, rate and target are halved each by itself, and half a bit per second is cut off.
+        halves_cut: bool, Kind::Bool, Default::Bool(true);
         /// All ports of a switch draw marks from one stream, and every switch opens the same one: stream 0 of MRG32k3a,
         /// seed 1, run 1.
         one_stream_for_marks: bool, Kind::Bool, Default::Bool(true);
@@ -94,6 +102,7 @@ pub struct Rules {
     window_from_newest: bool,
     recover_kept_on_timeout: bool,
     cnp_before_slot: bool,
+    halves_cut: bool,
     pauses_queue: bool,
     resume_on_arrival: bool,
     resume_below_fraction: bool,
@@ -108,6 +117,10 @@ pub struct Habits {
     pub nic_ties_wait: bool,
     /// A NIC's plan to look again stays as it is, even if there is reason to look sooner.
     pub nic_look_stays: bool,
+    /// What a host neither answers nor needs does not make its NIC look for something to send.
+    pub silent_arrivals: bool,
+    /// A receiver forgets a queue pair as its sender is done, and what comes after that meets a new one.
+    pub receivers_anew: bool,
     /// All ports of all switches draw marks from one stream.
     pub one_stream_for_marks: bool,
     /// What a scheme says to other switches goes before the packet that gave rise to it.
@@ -126,6 +139,7 @@ impl Rules {
             config.window_from_newest = self.window_from_newest;
             config.recover_kept_on_timeout = self.recover_kept_on_timeout;
             config.control.dcqcn.cnp_before_slot = self.cnp_before_slot;
+            config.control.dcqcn.halves_cut = self.halves_cut;
         }
         if let SwitchSpec::SharedBuffer(buffer) = switch {
             buffer.pauses_queue = self.pauses_queue;
@@ -158,6 +172,8 @@ impl FollowKeys {
             habits: Habits {
                 nic_ties_wait: self.nic_ties_wait,
                 nic_look_stays: self.nic_look_stays,
+                silent_arrivals: self.silent_arrivals,
+                receivers_anew: self.receivers_anew,
                 one_stream_for_marks: self.one_stream_for_marks,
                 messages_first: self.messages_first,
                 messages_by_flow: self.messages_by_flow,
@@ -167,6 +183,7 @@ impl FollowKeys {
             window_from_newest: self.window_from_newest,
             recover_kept_on_timeout: self.recover_kept_on_timeout,
             cnp_before_slot: self.cnp_before_slot,
+            halves_cut: self.halves_cut,
             pauses_queue: self.pauses_queue,
             resume_on_arrival: self.resume_on_arrival,
             resume_below_fraction: self.resume_below_fraction,

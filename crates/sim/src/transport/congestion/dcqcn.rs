@@ -55,6 +55,9 @@ keys! {
             /// A CNP that arrives as a slot of alpha ends belongs to that slot: ns-3 plans an arrival a link's delay ahead,
             /// the end of a slot 1 µs ahead, and does first what was planned first.
             cnp_before_slot: bool = false;
+            /// A rise halves rate and target each by itself and cuts half a bit per second off, as `operator/` of ns-3's
+            /// `DataRate` does; otherwise the sum is halved, and rounded up.
+            halves_cut: bool = false;
         }
     }
 }
@@ -76,6 +79,7 @@ impl DcqcnConfig {
             min_rate: 40_000_000,
             clamp_target: true,
             cnp_before_slot: false,
+            halves_cut: false,
         }
     }
 }
@@ -301,8 +305,12 @@ impl Dcqcn {
             self.target += if hyper { config.hyper_increase } else { config.additive_increase };
             self.target = self.target.min(self.line);
         }
-        // Up, so that the target is reached.
-        self.rate = (self.rate + self.target).div_ceil(2);
+        self.rate = if config.halves_cut {
+            self.rate / 2 + self.target / 2
+        } else {
+            // Up, so that the target is reached.
+            (self.rate + self.target).div_ceil(2)
+        };
     }
 
     fn counted(&self, config: &DcqcnConfig, stage: u32) -> u32 {
