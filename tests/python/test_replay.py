@@ -13,7 +13,7 @@ import pytest
 import recorded_cases
 import replay
 import spinewise
-from spinewise.agreement import comparison, recorded, setting
+from spinewise.agreement import comparison, recorded, setting, ties, worth
 from spinewise.agreement import replay as follow
 from spinewise.agreement.recorded import Flows, Recorded
 from spinewise.cli import main
@@ -174,6 +174,17 @@ def test_their_runs_come_out_again_to_the_nanosecond() -> None:
             assert (found.equal, found.first) == (1.0, None), name
             assert set(found.swapped) <= set(SWAPPED)
             assert not found.problems
+
+
+def test_drill_is_followed_while_its_rules_are_known() -> None:
+    """What ends in the first 100 us is equal, but not if receivers outlive their senders."""
+    until = 100_000
+    for path in recorded_cases.present("more/ali50-*-drill.csv.gz"):
+        (case,) = follow.plan(path.parent, [path.name.removesuffix(".csv.gz")])
+        every = recorded.read(case)
+        flows = ties.first_of(every, int((every.start_ns < until).sum()))
+        assert (worth.runner(case, until, None)(flows, []) == flows.fct_ns).all(), case.name
+        assert (worth.runner(case, until, "receivers_anew")(flows, []) != flows.fct_ns).any(), case.name
 
 
 def test_the_order_found_for_one_case_serves_the_next(tmp_path: Path) -> None:
