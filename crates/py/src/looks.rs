@@ -14,12 +14,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The wall clock: it decides nothing but when to look, and says how long things took.
 #[allow(clippy::disallowed_methods)]
-pub fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
 /// What looks at a run from outside: reports progress, looks for signals, and at the memory.
-pub struct Looks {
+pub(crate) struct Looks {
     progress: Option<Py<PyAny>>,
     looked: Instant,
     /// What an exception was, if one stopped the run.
@@ -40,7 +40,7 @@ pub struct Looks {
 impl Looks {
     /// With what to call, the bytes that may be taken, and whether the scheme is written in Python: then the interpreter
     /// is kept, and other threads have their turn at each look.
-    pub fn new(progress: Option<Py<PyAny>>, memory: Option<u64>, in_python: bool) -> Looks {
+    pub(crate) fn new(progress: Option<Py<PyAny>>, memory: Option<u64>, in_python: bool) -> Looks {
         Looks {
             progress,
             looked: now(),
@@ -55,7 +55,7 @@ impl Looks {
     }
 
     /// May the run go on?
-    pub fn look(&mut self, at: Progress) -> bool {
+    pub(crate) fn look(&mut self, at: Progress) -> bool {
         if self.in_python && failure::has_failed() {
             return false;
         }
@@ -96,7 +96,7 @@ impl Looks {
     }
 
     /// Why there is no outcome.
-    pub fn error(self, py: Python<'_>, failure: &Failure) -> PyErr {
+    pub(crate) fn error(self, py: Python<'_>, failure: &Failure) -> PyErr {
         match (failure, self.raised, self.outgrown) {
             (Failure::Spec(error), ..) => spec_error(py, error),
             (Failure::Interrupted, Some(raised), _) => raised,

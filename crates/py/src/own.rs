@@ -9,7 +9,7 @@
 //! | `own/failure.rs` | an exception in a hook, kept until the engine looks |
 
 mod extent;
-pub mod failure;
+pub(crate) mod failure;
 mod hooks;
 mod lent;
 mod packet;
@@ -287,7 +287,7 @@ impl Choice for OfClass {
 }
 
 /// Adds the types to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<OwnScheme>()?;
     module.add_class::<views::Cx>()?;
     module.add_class::<views::Peers>()?;

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 ///
 /// A table has the line where it is first named, an item of an array of tables that of its header.
 #[pyfunction]
-pub fn toml_lines(text: &str) -> Option<Vec<(String, usize)>> {
+pub(crate) fn toml_lines(text: &str) -> Option<Vec<(String, usize)>> {
     let table = DeTable::parse(text).ok()?;
     let breaks: Vec<usize> = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at).collect();
     let mut places = Places { breaks, found: Vec::new() };

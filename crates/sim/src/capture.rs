@@ -14,8 +14,8 @@
 mod tap;
 mod taps;
 
-pub use tap::{Taken, Tap};
-pub use taps::{Point, Taps};
+pub(crate) use tap::{Taken, Tap};
+pub(crate) use taps::{Point, Taps};
 
 /// Bytes that a packet takes while it is kept and as a row, with its body: measured on data and acknowledgements.
-pub const PACKET_BYTES: u64 = 320;
+pub(crate) const PACKET_BYTES: u64 = 320;

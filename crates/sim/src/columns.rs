@@ -68,7 +68,7 @@ pub(crate) struct Word8(pub u8);
 
 impl Word8 {
     /// No word.
-    pub const NONE: Word8 = Word8(u8::MAX);
+    pub(crate) const NONE: Word8 = Word8(u8::MAX);
 }
 
 /// The place of a word in a long list.
@@ -84,6 +84,7 @@ macro_rules! columns {
         $( $name:ident: $type:ty, $unit:literal, $meaning:literal => $value:expr; )*
     }) => {
         $(#[$meta])*
+        #[allow(unreachable_pub)] // Other crates see most tables.
         pub const $table: &[$crate::columns::Column] = &[ $( $crate::columns::Column {
             name: stringify!($name),
             dtype: <$type as $crate::columns::Cell>::DTYPE,

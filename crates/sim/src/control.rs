@@ -9,7 +9,7 @@ use spinewise_policy::{Event, FlowKey, Hooks, Kind, Message, Peers, Phase, Port,
 
 /// Whose rows a call about a device is lent: by host or by leaf, as the layout says; nobody's for a spine.
 #[inline]
-pub fn peer_of(about: Address, peers: Peers, topology: &Topology) -> u32 {
+pub(crate) fn peer_of(about: Address, peers: Peers, topology: &Topology) -> u32 {
     match (about.as_host(), peers) {
         _ if about == Address::NOBODY => NO_PEER,
         (_, Peers::None) => NO_PEER,
@@ -21,7 +21,7 @@ pub fn peer_of(about: Address, peers: Peers, topology: &Topology) -> u32 {
 }
 
 /// Plans the first tick of a seat.
-pub fn plan_ticks(timers: &mut Timers, bank: &Bank, seat: u32) {
+pub(crate) fn plan_ticks(timers: &mut Timers, bank: &Bank, seat: u32) {
     let layout = bank.layout(seat);
     if !bank.hooks().has(Hooks::TICK) || layout.tick == Span::ZERO {
         return;
@@ -34,7 +34,7 @@ pub fn plan_ticks(timers: &mut Timers, bank: &Bank, seat: u32) {
 }
 
 /// The answer to a probe that came by `in_port`, without its source.
-pub fn reply_to(packet: &Packet, now: Time, in_port: u16) -> Packet {
+pub(crate) fn reply_to(packet: &Packet, now: Time, in_port: u16) -> Packet {
     Packet {
         stamp: packet.stamp,
         seq: now.0,
@@ -51,7 +51,7 @@ pub fn reply_to(packet: &Packet, now: Time, in_port: u16) -> Packet {
 }
 
 /// What the answer to a probe tells.
-pub fn answer_of(packet: &Packet, now: Time) -> Event {
+pub(crate) fn answer_of(packet: &Packet, now: Time) -> Event {
     Event::ProbeReply {
         rtt: now.since(packet.stamp),
         one_way: Time(packet.seq).since(packet.stamp),
@@ -62,7 +62,7 @@ pub fn answer_of(packet: &Packet, now: Time) -> Event {
 }
 
 /// A message, without its ends.
-pub fn message_to(class: u8, flow: Option<FlowKey>, way: Way, wire: u32) -> Packet {
+pub(crate) fn message_to(class: u8, flow: Option<FlowKey>, way: Way, wire: u32) -> Packet {
     Packet {
         flow: flow.map_or(NO_FLOW, |key| key.0),
         wire: wire as u16,
@@ -74,7 +74,7 @@ pub fn message_to(class: u8, flow: Option<FlowKey>, way: Way, wire: u32) -> Pack
 }
 
 /// A message as its scheme sees it.
-pub fn message_of<'a>(packet: &Packet, in_port: u16, body: &'a [u8]) -> Message<'a> {
+pub(crate) fn message_of<'a>(packet: &Packet, in_port: u16, body: &'a [u8]) -> Message<'a> {
     Message {
         from: packet.src.device(),
         class: packet.echo as u8,

@@ -16,12 +16,12 @@ use std::collections::{BTreeMap, BTreeSet};
 type Queue = (u32, u8);
 
 /// Can flow control of this run lead to a deadlock? Where pauses run out by themselves packets are dropped instead.
-pub fn is_possible(switches: &[Switch]) -> bool {
+pub(crate) fn is_possible(switches: &[Switch]) -> bool {
     switches.iter().any(|switch| switch.buffer.as_deref().is_some_and(|buffer| buffer.pauses_last()))
 }
 
 /// The links of a circle of queues that wait for each other at `now`, in order, from the node of the lowest number on.
-pub fn find(switches: &[Switch], topology: &Topology, now: Time) -> Option<Vec<u32>> {
+pub(crate) fn find(switches: &[Switch], topology: &Topology, now: Time) -> Option<Vec<u32>> {
     let mut stuck = stuck(switches, topology, now);
     while !stuck.is_empty() {
         let free: Vec<Queue> = free(switches, topology, &stuck);

@@ -13,7 +13,7 @@ use crate::warden::GoOn;
 use bound::{Bounds, Data};
 
 /// That time for each flow: see the column `ideal_fct_ps`; 0 for those left off.
-pub fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64> {
+pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64> {
     let topology = &sim.net.topology;
     let mut best = BestPaths::default();
     let mut bounds = Bounds::new(topology, sim.net.clock);
@@ -46,7 +46,7 @@ pub fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64> {
 /// Exact arrival of the last byte when `size` bytes leave in full packets, back to back, over `path`: the last full
 /// packet leaves hop h after the first has crossed all hops before and the slowest of them has sent the rest; the
 /// short last packet follows it. Links keep time on this `clock`.
-pub fn ideal_fct(size: u64, payload: u64, header: u64, path: &[LinkSpec], clock: Clock) -> u64 {
+pub(crate) fn ideal_fct(size: u64, payload: u64, header: u64, path: &[LinkSpec], clock: Clock) -> u64 {
     let full = size / payload;
     let rest = size % payload;
     let time = |bytes: u64, rate: u64| clock.tx_time(bytes, rate);

@@ -6,7 +6,7 @@ use spinewise_policy::Time;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A packet in flight, with when it left if its sender has noted that.
-pub type Flying = (InHand, Option<Time>);
+pub(crate) type Flying = (InHand, Option<Time>);
 
 /// What is in flight on one link, a cache line to itself.
 #[derive(Debug, Default)]

@@ -59,7 +59,7 @@ pub struct Net {
     pub keeps_control: bool,
     /// Period of the series.
     pub series_interval: Option<Span>,
-    /// Of which links.
+    /// The links they are kept of.
     pub series_links: Recorded,
     /// Is it counted how often a flow leaves its rack by another uplink?
     pub counts_reroutes: bool,

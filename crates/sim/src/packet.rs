@@ -4,29 +4,29 @@ use crate::address::Address;
 use spinewise_policy::{FlowKey, Hashed, Kind, Port, Time, Way};
 
 /// Congestion experienced (RFC 3168).
-pub const CE: u8 = 1;
+pub(crate) const CE: u8 = 1;
 /// ECN-capable transport.
-pub const ECT: u8 = 2;
+pub(crate) const ECT: u8 = 2;
 /// ECN echo, on acknowledgements and probe replies.
-pub const ECE: u8 = 4;
+pub(crate) const ECE: u8 = 4;
 /// These bytes were sent before (on an acknowledgement: the packet that triggered it was).
-pub const RETRANSMIT: u8 = 8;
+pub(crate) const RETRANSMIT: u8 = 8;
 /// A body travels beside this packet in the side queue of its link.
-pub const BODY: u8 = 16;
+pub(crate) const BODY: u8 = 16;
 /// On an acknowledgement: something is missing (RDMA).
-pub const NACK: u8 = 32;
+pub(crate) const NACK: u8 = 32;
 /// On an acknowledgement: a congestion notification packet rides on it (DCQCN).
-pub const CNP: u8 = 64;
+pub(crate) const CNP: u8 = 64;
 /// On data: its sender has reduced the window (RFC 3168). Queue pairs do not tell so.
-pub const CWR: u8 = CNP;
+pub(crate) const CWR: u8 = CNP;
 /// TCP, on data without payload: it opens a connection; on an acknowledgement: it answers such a packet. Queue pairs are
 /// not opened, so it is their bit for NACK.
-pub const SYN: u8 = NACK;
+pub(crate) const SYN: u8 = NACK;
 /// On an acknowledgement in hand: the host's scheme hides the echo of marks from the transport.
-pub const MASKED: u8 = 128;
+pub(crate) const MASKED: u8 = 128;
 
 /// "No flow" in [`Packet::flow`] of a message.
-pub const NO_FLOW: u32 = u32::MAX;
+pub(crate) const NO_FLOW: u32 = u32::MAX;
 
 /// What is on a link. Fields mean what they say for data; the comments tell what else uses them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -188,7 +188,7 @@ pub enum Tags {
 }
 
 /// A message body, beside its packet.
-pub type Body = Box<[u8]>;
+pub(crate) type Body = Box<[u8]>;
 
 /// The packet in hand: off one link and not yet on the next.
 #[derive(Debug, Default)]
@@ -238,7 +238,7 @@ impl Clock {
 
 /// [`Clock::Ns3`], in nanoseconds.
 #[inline]
-pub fn ns3_nanoseconds(bytes: u64, rate: u64) -> u64 {
+pub(crate) fn ns3_nanoseconds(bytes: u64, rate: u64) -> u64 {
     const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
     let seconds = bytes as f64 * 8.0 / rate as f64;
     let cut = (seconds * TWO_TO_64) as u128;
@@ -246,4 +246,4 @@ pub fn ns3_nanoseconds(bytes: u64, rate: u64) -> u64 {
 }
 
 /// A bit per second, times a picosecond, in bytes.
-pub const PS_BITS: u64 = 8 * 1_000_000_000_000;
+pub(crate) const PS_BITS: u64 = 8 * 1_000_000_000_000;

@@ -18,12 +18,12 @@ use crate::line::Line;
 use crate::link::Wires;
 use crate::packet::{CE, ECT, Packet};
 use crate::series::Counted;
-pub use fifo::Fifo;
-pub use held::{Drained, Released};
-pub use kept::Kept;
-pub use lanes::{Lane, Lanes, Lost, Next};
-pub use pausing::Pausing;
-pub use rules::{AllRules, Found, Rules};
+pub(crate) use fifo::Fifo;
+pub(crate) use held::{Drained, Released};
+pub(crate) use kept::Kept;
+pub(crate) use lanes::{Lane, Lanes, Lost, Next};
+pub(crate) use pausing::Pausing;
+pub(crate) use rules::{AllRules, Found, Rules};
 use spinewise_policy::{Span, Time};
 
 /// What a port has done.

@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// A fixed hasher for small integer keys: the same on every run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MixHasher(u64);
+pub(crate) struct MixHasher(u64);
 
 impl Hasher for MixHasher {
     fn finish(&self) -> u64 {
@@ -23,7 +23,7 @@ impl Hasher for MixHasher {
 }
 
 /// A map from numbers; never iterated where order could matter.
-pub type NumberMap<V> = HashMap<u32, V, BuildHasherDefault<MixHasher>>;
+pub(crate) type NumberMap<V> = HashMap<u32, V, BuildHasherDefault<MixHasher>>;
 
 #[derive(Clone, Debug, Default)]
 struct Aged<R> {
@@ -34,7 +34,7 @@ struct Aged<R> {
 
 /// Flow rows of one seat. A row idle for longer than the layout allows is as if it had never been; a pinned row stays.
 #[derive(Debug)]
-pub struct FlowRows<R> {
+pub(crate) struct FlowRows<R> {
     rows: NumberMap<Aged<R>>,
     idle: Span,
     sweep_at: usize,
@@ -45,13 +45,13 @@ impl<R: Clone + Default> FlowRows<R> {
     const FIRST_SWEEP: usize = 1024;
 
     /// Rows that age after `idle`.
-    pub fn new(idle: Span) -> Self {
+    pub(crate) fn new(idle: Span) -> Self {
         FlowRows { rows: NumberMap::default(), idle, sweep_at: Self::FIRST_SWEEP, nothing: R::default() }
     }
 
     /// The row of a flow, fresh if there is none or it has aged.
     #[inline]
-    pub fn row(&mut self, key: u32, now: Time) -> &mut R {
+    pub(crate) fn row(&mut self, key: u32, now: Time) -> &mut R {
         if size_of::<R>() == 0 {
             return &mut self.nothing;
         }
@@ -68,7 +68,7 @@ impl<R: Clone + Default> FlowRows<R> {
     }
 
     /// The row of a flow if it is there; does not make it younger.
-    pub fn known(&mut self, key: u32) -> Option<&mut R> {
+    pub(crate) fn known(&mut self, key: u32) -> Option<&mut R> {
         if size_of::<R>() == 0 {
             return Some(&mut self.nothing);
         }
@@ -76,21 +76,21 @@ impl<R: Clone + Default> FlowRows<R> {
     }
 
     /// Pins a row, once more.
-    pub fn pin(&mut self, key: u32) {
+    pub(crate) fn pin(&mut self, key: u32) {
         if size_of::<R>() > 0 {
             self.rows.entry(key).or_default().pins += 1;
         }
     }
 
     /// Undoes one pin.
-    pub fn unpin(&mut self, key: u32) {
+    pub(crate) fn unpin(&mut self, key: u32) {
         if let Some(aged) = self.rows.get_mut(&key) {
             aged.pins = aged.pins.saturating_sub(1);
         }
     }
 
     /// Forgets a row that nothing pins.
-    pub fn forget(&mut self, key: u32) {
+    pub(crate) fn forget(&mut self, key: u32) {
         if self.rows.get(&key).is_some_and(|aged| aged.pins == 0) {
             self.rows.remove(&key);
         }
@@ -98,7 +98,7 @@ impl<R: Clone + Default> FlowRows<R> {
 
     /// Makes a row the same as another, except for pins.
     #[cold]
-    pub fn copy(&mut self, from: u32, to: u32) {
+    pub(crate) fn copy(&mut self, from: u32, to: u32) {
         if let Some(Aged { last, row, .. }) = self.rows.get(&from).cloned() {
             let aged = self.rows.entry(to).or_default();
             (aged.last, aged.row) = (last, row);
@@ -106,7 +106,7 @@ impl<R: Clone + Default> FlowRows<R> {
     }
 
     /// How many there are.
-    pub fn kept(&self) -> usize {
+    pub(crate) fn kept(&self) -> usize {
         self.rows.len()
     }
 

@@ -8,8 +8,8 @@ mod balance;
 mod queue;
 
 use balance::Balance;
-pub use balance::Imbalance;
-pub use queue::Lengths;
+pub(crate) use balance::Imbalance;
+pub(crate) use queue::Lengths;
 
 use crate::host::Host;
 use crate::line::Line;

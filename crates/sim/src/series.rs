@@ -7,7 +7,7 @@ use serde_json::json;
 use spinewise_policy::Span;
 use std::collections::BTreeSet;
 
-/// Of which links series are kept.
+/// The links that series are kept of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Recorded {
     /// Of those between switches: use and queue.

@@ -20,7 +20,7 @@ struct Probing {
 
 /// The probes of a device that are under way.
 #[derive(Debug, Default)]
-pub struct Probes {
+pub(crate) struct Probes {
     sent: BTreeMap<u32, Probing>,
     next: u32,
 }
@@ -35,7 +35,7 @@ impl Probes {
 }
 
 /// A device that a scheme may sit at: what differs between hosts and switches. What they share is built on that.
-pub trait Shell: Sized {
+pub(crate) trait Shell: Sized {
     /// How packets name it.
     fn address(&self) -> Address;
 
@@ -236,7 +236,7 @@ pub trait Shell: Sized {
 
 /// What the last hook asked for, if anything.
 #[inline(always)]
-pub fn take_asked<S: Shell>(w: &mut World<'_>) -> Option<Asked> {
+pub(crate) fn take_asked<S: Shell>(w: &mut World<'_>) -> Option<Asked> {
     let bank = S::bank(w)?;
     bank.has_asked().then(|| bank.asked())
 }

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 const BINS_PER_OCTAVE: u32 = 32;
 
 /// Bin of a positive value: position within its octave by the bits behind the leading one, no logarithm needed.
-pub fn bin(value: u64) -> u32 {
+pub(crate) fn bin(value: u64) -> u32 {
     let octave = 63 - value.max(1).leading_zeros();
     let within = if octave >= 5 { (value >> (octave - 5)) & 31 } else { (value << (5 - octave)) & 31 };
     octave * BINS_PER_OCTAVE + within as u32
 }
 
 /// The least value of a bin.
-pub fn bin_floor(bin: u32) -> u64 {
+pub(crate) fn bin_floor(bin: u32) -> u64 {
     let (octave, within) = (bin / BINS_PER_OCTAVE, u64::from(bin % BINS_PER_OCTAVE));
     if octave >= 5 { (32 + within) << (octave - 5) } else { (32 + within) >> (5 - octave) }
 }
@@ -182,7 +182,7 @@ impl<'a> Entry<'a> {
 
 /// What all flows come to.
 #[derive(Debug)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// By size class: how many flows, how many finished, sums and histograms of completion time (ps) and slowdown
     /// (thousandths). UDP is not counted.
     pub classes: Value,
@@ -194,7 +194,7 @@ pub struct Summary {
 
 impl Summary {
     /// Of these flows, whose ideal completion times are `ideal`.
-    pub fn of(spec: &Spec, flows: &Flows, ideal: &[u64]) -> Summary {
+    pub(crate) fn of(spec: &Spec, flows: &Flows, ideal: &[u64]) -> Summary {
         let mut classes = Class::all(&spec.metrics.size_classes);
         let mut totals = Totals::new(flows);
         let mut entries: Vec<Entry<'_>> = spec.traffic.iter().map(|of| Entry::new(of, &spec.metrics, flows)).collect();

@@ -11,7 +11,7 @@ use spinewise_policy::Time;
 /// Hops that a header has room for. Ports behind them write nothing.
 const MOST_HOPS: usize = 5;
 /// Bytes of a header on the wire.
-pub const WIRE_BYTES: u32 = 2 + 8 * MOST_HOPS as u32;
+pub(crate) const WIRE_BYTES: u32 = 2 + 8 * MOST_HOPS as u32;
 /// Bytes of a hop as it travels here.
 const HOP: usize = 32;
 /// Bytes of a header as it travels here: the number of hops and their room.
@@ -50,12 +50,12 @@ impl Hop {
 }
 
 /// A header that no port has written into.
-pub fn header() -> Body {
+pub(crate) fn header() -> Body {
     vec![0; HEADER].into()
 }
 
 /// Writes a hop into a header, if there is room.
-pub fn stamp(header: &mut [u8], hop: &Hop) {
+pub(crate) fn stamp(header: &mut [u8], hop: &Hop) {
     let Some((written, room)) = header.split_first_mut() else { return };
     if let Some(place) = room.chunks_exact_mut(HOP).nth(usize::from(*written)) {
         place.copy_from_slice(&hop.encode());
@@ -64,7 +64,7 @@ pub fn stamp(header: &mut [u8], hop: &Hop) {
 }
 
 /// What begins with a header: that, and the rest. Two empty parts if it is too short for one.
-pub fn split(option: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split(option: &[u8]) -> (&[u8], &[u8]) {
     option.split_at_checked(HEADER).unwrap_or_default()
 }
 

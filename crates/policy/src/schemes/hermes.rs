@@ -140,7 +140,7 @@ crate::params! {
         ecn_half_life_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// What was measured longer ago says nothing, µs (own choice).
         stale_after_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e9 };
-        /// So many timeouts on a path without an acknowledgement, or lost probes without an answer, are a failure
+        /// This many timeouts on a path without an acknowledgement, or lost probes without an answer, are a failure
         /// (paper: 3).
         timeouts: u32 = 3, Allowed::Integer { min: 1.0, max: 255.0 };
         /// A larger share of retransmissions on a path that is not congested is a failure (paper: 1 %).

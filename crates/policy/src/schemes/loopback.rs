@@ -51,7 +51,7 @@ numbered! {
         Egress = "calls_egress",
         /// Calls of `ingress`.
         Ingress = "calls_ingress",
-        /// Calls of `feedback`, but for losses.
+        /// Calls of `feedback`, losses excepted.
         Feedback = "calls_feedback",
         /// Calls of `feedback` for losses.
         Loss = "calls_loss",

@@ -234,7 +234,7 @@ crate::listed! {
 impl Policy for Qdaps {
     const SHEET: Sheet = Sheet {
         name: "qdaps",
-        summary: "each packet on the shortest queue that keeps it behind its flow's last one, at every switch",
+        summary: "each packet on the shortest queue that cannot reorder it, at every switch",
         source: "Huang et al., IEEE/ACM ToN 29(3), 2021",
         unit: "packet",
         told: &["rates of its own links", "base RTT (in reroute_delay_us)", "hops to where paths meet (merge_hops)"],

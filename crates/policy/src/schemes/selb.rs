@@ -192,7 +192,7 @@ const REMEMBER: Span = Span::from_ms(2);
 impl Policy for Selb {
     const SHEET: Sheet = Sheet {
         name: "selb",
-        summary: "a flow leaves an uplink whose queue grows fast for one with a queue as long; the last leaf restores the order",
+        summary: "a flow leaves an uplink whose queue grows fast for one with a queue of similar length; the last leaf restores the order",
         source: "Hu et al., undated (2024 or later)",
         unit: "part of a flow",
         tiers: &["leaf"],

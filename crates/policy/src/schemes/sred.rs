@@ -104,7 +104,7 @@ crate::listed! {
 impl Policy for Sred {
     const SHEET: Sheet = Sheet {
         name: "sred",
-        summary: "random packet spraying, with RED for the packets of flows that a failed link takes paths from",
+        summary: "random packet spraying, with RED for flows whose path set a failed link shrinks",
         source: "Dixit et al., INFOCOM 2013",
         unit: "packet",
         told: &["racks between which links that are down take paths away, by a fault manager"],

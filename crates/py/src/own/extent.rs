@@ -22,7 +22,7 @@ impl Extent {
 }
 
 /// A number below `end`.
-pub fn within(what: &str, number: u32, end: u32) -> PyResult<u32> {
+pub(super) fn within(what: &str, number: u32, end: u32) -> PyResult<u32> {
     if number < end {
         return Ok(number);
     }

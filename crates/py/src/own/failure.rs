@@ -7,7 +7,7 @@ use spinewise_sim::bank::Room;
 use std::cell::RefCell;
 
 /// An exception that a scheme raised.
-pub struct Failure {
+pub(crate) struct Failure {
     /// It.
     pub error: PyErr,
     /// Where and when, as it follows "PowerOfTwo.pick failed".
@@ -25,24 +25,24 @@ thread_local! {
 }
 
 /// Has a hook failed in the run of this thread?
-pub fn has_failed() -> bool {
+pub(crate) fn has_failed() -> bool {
     FAILED.with_borrow(Option::is_some)
 }
 
 /// Keeps the first failure.
-pub fn keep(failure: Failure) {
+pub(crate) fn keep(failure: Failure) {
     FAILED.with_borrow_mut(|kept| {
         kept.get_or_insert(failure);
     });
 }
 
 /// Takes it.
-pub fn take() -> Option<Failure> {
+pub(crate) fn take() -> Option<Failure> {
     FAILED.take()
 }
 
 /// An exception in a hook that was lent `place`.
-pub fn in_hook(error: PyErr, hook: String, place: &dyn Place) -> Failure {
+pub(crate) fn in_hook(error: PyErr, hook: String, place: &dyn Place) -> Failure {
     let now_ps = place.now().0;
     let device = match place.room() {
         Room::Host(view) => format!("host {}", view.host),
@@ -68,6 +68,6 @@ pub fn in_hook(error: PyErr, hook: String, place: &dyn Place) -> Failure {
 }
 
 /// An exception as a scheme was set up.
-pub fn at_start(error: PyErr, hook: String) -> Failure {
+pub(crate) fn at_start(error: PyErr, hook: String) -> Failure {
     Failure { error, place: "before the run".into(), hook, now_ps: 0, flow: None }
 }

@@ -29,7 +29,7 @@ struct Methods {
 }
 
 /// One object, and what its hooks are lent.
-pub struct Instance {
+pub(super) struct Instance {
     class: &'static str,
     hooks: Hooks,
     writes_header: bool,
@@ -46,7 +46,7 @@ pub struct Instance {
 
 impl Instance {
     /// Of this object, seated at these places.
-    pub fn new(object: &Bound<'_, PyAny>, chosen: &OfClass, places: &Places) -> PyResult<Instance> {
+    pub(super) fn new(object: &Bound<'_, PyAny>, chosen: &OfClass, places: &Places) -> PyResult<Instance> {
         let py = object.py();
         let hooks = chosen.class.hooks;
         let method = |which: Hooks, name: &str| -> PyResult<Option<Py<PyAny>>> {
@@ -227,7 +227,7 @@ impl Elsewhere for Instance {
 }
 
 /// In place of an object that could not be made.
-pub struct Nobody;
+pub(super) struct Nobody;
 
 impl Elsewhere for Nobody {
     fn hooks(&self) -> Hooks {

@@ -11,7 +11,7 @@ use spinewise_sim::bank::{Header, Hook, Lent, Room, Row};
 
 /// A row of this seat.
 #[derive(Clone, Copy, Debug)]
-pub enum Which {
+pub(crate) enum Which {
     /// Of the device.
     Node,
     /// Of a port.
@@ -23,7 +23,7 @@ pub enum Which {
 }
 
 /// A [`Lent`], whatever its lifetimes.
-pub trait Place {
+pub(crate) trait Place {
     /// The present.
     fn now(&self) -> Time;
     /// Which hook is called, and about what.
@@ -84,7 +84,7 @@ impl Place for Lent<'_, '_> {
 scoped_thread_local!(static mut LENT: for<'a> &'a mut (dyn Place + 'a));
 
 /// Runs `hook` with `place` within reach.
-pub fn lend<R>(place: &mut dyn Place, hook: impl FnOnce() -> R) -> R {
+pub(super) fn lend<R>(place: &mut dyn Place, hook: impl FnOnce() -> R) -> R {
     LENT.set(place, hook)
 }
 
@@ -93,7 +93,7 @@ pub fn lend<R>(place: &mut dyn Place, hook: impl FnOnce() -> R) -> R {
 /// # Errors
 /// Nothing is: no hook is running.
 #[inline]
-pub fn lent<R>(look: impl FnOnce(&mut dyn Place) -> PyResult<R>) -> PyResult<R> {
+pub(super) fn lent<R>(look: impl FnOnce(&mut dyn Place) -> PyResult<R>) -> PyResult<R> {
     if LENT.is_set() {
         LENT.with(look)
     } else {

@@ -44,7 +44,7 @@ fn hold(py: Python<'_>, row: &mut Row, object: &Py<PyAny>) {
 }
 
 /// The object of a flow's row; None if the scheme has no rows for flows, or the call is about none.
-pub fn of_flow(py: Python<'_>, row: Option<&mut Row>, maker: Option<&Py<PyAny>>) -> PyResult<Py<PyAny>> {
+pub(super) fn of_flow(py: Python<'_>, row: Option<&mut Row>, maker: Option<&Py<PyAny>>) -> PyResult<Py<PyAny>> {
     let (Some(row), Some(maker)) = (row, maker) else { return Ok(py.None()) };
     if let Some(object) = held(py, row) {
         return Ok(object);
@@ -55,7 +55,7 @@ pub fn of_flow(py: Python<'_>, row: Option<&mut Row>, maker: Option<&Py<PyAny>>)
 }
 
 /// The object of another row.
-pub fn of(py: Python<'_>, which: Which, maker: Option<&Py<PyAny>>) -> PyResult<Py<PyAny>> {
+pub(super) fn of(py: Python<'_>, which: Which, maker: Option<&Py<PyAny>>) -> PyResult<Py<PyAny>> {
     let Some(maker) = maker else {
         let class = match which {
             Which::Node => "Node",

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The key of the flow that a hook is about.
-pub fn flow_of(place: &dyn Place) -> Option<u32> {
+pub(super) fn flow_of(place: &dyn Place) -> Option<u32> {
     use spinewise_policy::{Key, Kind};
     match place.hook() {
         Hook::Pick(packet) | Hook::Egress(_, packet) | Hook::Ingress(packet) => {
@@ -358,7 +358,7 @@ impl OfSwitch {
 }
 
 /// As `About::tiers` says it.
-pub const fn tier_name(tier: Tier) -> &'static str {
+pub(super) const fn tier_name(tier: Tier) -> &'static str {
     match tier {
         Tier::Host => "host",
         Tier::Leaf => "leaf",

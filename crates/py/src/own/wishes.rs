@@ -165,7 +165,7 @@ fn timer(key: &Bound<'_, PyTuple>) -> PyResult<Key> {
 }
 
 /// A key of the engine as Python has it.
-pub fn told_key(py: Python<'_>, key: Key) -> PyResult<Py<PyAny>> {
+pub(super) fn told_key(py: Python<'_>, key: Key) -> PyResult<Py<PyAny>> {
     let tuple = match key {
         Key::Flow(flow, n) => ("flow", flow.0, n).into_pyobject(py)?,
         Key::Route(peer, way, n) => return Ok(("route", peer, way.0, n).into_pyobject(py)?.into_any().unbind()),

@@ -15,7 +15,7 @@ use spinewise_policy::{
 use std::time::{Duration, Instant};
 
 /// Numbers of paths.
-pub const PATHS: &[u16] = &[4, 8, 16, 32, 64, 128, 256];
+pub(super) const PATHS: &[u16] = &[4, 8, 16, 32, 64, 128, 256];
 
 const RACKS: u32 = 5;
 const HOSTS: u32 = 4;
@@ -236,7 +236,7 @@ fn per_call(turns: u32, mut call: impl FnMut(u32)) -> f64 {
 }
 
 /// One record per scheme that says how it compares and number of paths; the best of `rounds` counts.
-pub fn run(rounds: u32, share: f64, mut reference: impl FnMut() -> f64) -> Vec<Value> {
+pub(super) fn run(rounds: u32, share: f64, mut reference: impl FnMut() -> f64) -> Vec<Value> {
     let turns = ((200_000.0 * share) as u32).max(512);
     let mut list = Vec::new();
     for (name, site) in comparable_schemes() {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// What an end takes its link for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub(super) enum Seen {
     /// It works.
     Up,
     /// It works, but at less than the rate it was built for.
@@ -26,16 +26,16 @@ pub enum Seen {
 }
 
 /// What each end comes to see and when, by the link that it feeds; in order, no two alike in succession.
-pub type Changes = BTreeMap<u32, Vec<(Time, Seen)>>;
+pub(super) type Changes = BTreeMap<u32, Vec<(Time, Seen)>>;
 
 /// What is wrong with links.
-pub type Links = BTreeMap<u32, Arc<LinkFaults>>;
+pub(super) type Links = BTreeMap<u32, Arc<LinkFaults>>;
 
 /// What the ends of all links that break come to see in a run of this seed that lasts until `end`.
 ///
 /// # Errors
 /// When there are too many hellos to look at each.
-pub fn changes(
+pub(super) fn changes(
     links: &Links,
     how: &Detection,
     topology: &Topology,

@@ -20,7 +20,7 @@ const NONE: u64 = u64::MAX;
 
 /// The hellos over a link.
 #[derive(Debug)]
-pub struct Hellos<'a> {
+pub(super) struct Hellos<'a> {
     faults: &'a LinkFaults,
     interval: Span,
     dead: u64,
@@ -31,7 +31,13 @@ pub struct Hellos<'a> {
 
 impl<'a> Hellos<'a> {
     /// Over this link; none between a switch and a host.
-    pub fn new(how: &Detection, link: u32, faults: &'a LinkFaults, topology: &Topology, seed: u64) -> Option<Self> {
+    pub(super) fn new(
+        how: &Detection,
+        link: u32,
+        faults: &'a LinkFaults,
+        topology: &Topology,
+        seed: u64,
+    ) -> Option<Self> {
         let spec = &topology.links[link as usize];
         if spec.from.0.min(spec.to.0) < topology.hosts {
             return None;
@@ -133,7 +139,7 @@ impl<'a> Hellos<'a> {
 ///
 /// # Errors
 /// When there are too many hellos to look at each.
-pub fn deaf(there: &Hellos<'_>, back: &Hellos<'_>, end: Time) -> Result<Vec<Interval>, SpecError> {
+pub(super) fn deaf(there: &Hellos<'_>, back: &Hellos<'_>, end: Time) -> Result<Vec<Interval>, SpecError> {
     let (lost_there, lost_back) = (there.lost(end)?, back.lost(end)?);
     let mut down = back.silence(&lost_back);
     // What comes back says since when and until when nothing has come there.

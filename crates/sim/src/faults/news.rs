@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 /// What a switch learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub(super) enum News {
     /// Of one of its own ports.
     Own(u16, Seen),
     /// What the sender of a link takes it for.
@@ -26,7 +26,7 @@ pub enum News {
 }
 
 /// What each switch learns and when, in order.
-pub fn by_switch(
+pub(super) fn by_switch(
     links: &Links,
     changes: &Changes,
     how: &Detection,

@@ -76,7 +76,7 @@ type Steps = Vec<Vec<(Time, Step)>>;
 /// What changes at each switch, and when, if it computes its routes anew `control` after it has heard of a change; and
 /// the maps that the steps name. Adds the routes to `topology`, unless its routes stay as wired: a scheme that goes round
 /// dead links by itself is only told of them.
-pub fn steps(
+pub(super) fn steps(
     news: &[Vec<(Time, News)>],
     control: Span,
     topology: &mut Topology,

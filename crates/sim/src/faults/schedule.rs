@@ -92,7 +92,7 @@ impl Hole {
 
 /// What the spec says of links and switches.
 #[derive(Debug, Default)]
-pub struct Schedule {
+pub(super) struct Schedule {
     /// By link.
     pub links: BTreeMap<u32, Arc<LinkFaults>>,
     /// When switches die, by switch.
@@ -131,7 +131,7 @@ impl Schedule {
     ///
     /// # Errors
     /// A fault names what is not there or is down already, or two say different things of a link at one time.
-    pub fn new(faults: &[Fault], topology: &Topology, seed: u64, end: Time) -> Result<Schedule, SpecError> {
+    pub(super) fn new(faults: &[Fault], topology: &Topology, seed: u64, end: Time) -> Result<Schedule, SpecError> {
         let map = Map::new(topology);
         let mut schedule = Schedule::default();
         let mut said: BTreeMap<u32, Said> = BTreeMap::new();
@@ -161,7 +161,7 @@ impl Schedule {
 
 impl Schedule {
     /// The receiver of a link wants to know when packets left.
-    pub fn note_starts(&mut self, link: u32) {
+    pub(super) fn note_starts(&mut self, link: u32) {
         if let Some(faults) = self.links.get_mut(&link).and_then(Arc::get_mut) {
             faults.watched = true;
         }
@@ -199,7 +199,7 @@ fn settled(
 }
 
 /// When a fault holds, in a run that lasts until `end`.
-pub fn times(n: usize, fault: &Fault, end: Time) -> Result<Vec<Interval>, SpecError> {
+pub(super) fn times(n: usize, fault: &Fault, end: Time) -> Result<Vec<Interval>, SpecError> {
     let Effect::Flap { period, down } = fault.effect else { return Ok(vec![(fault.from, fault.until)]) };
     let last = fault.until.min(end);
     let outages = last.since(fault.from).0.div_ceil(period.0);
@@ -233,7 +233,7 @@ fn refuse_overlaps<'a>(list: impl Iterator<Item = &'a Of>, faults: &[Fault], lin
 }
 
 /// The union of intervals that come in the order of their beginnings.
-pub fn union(intervals: impl Iterator<Item = Interval>) -> Vec<Interval> {
+pub(super) fn union(intervals: impl Iterator<Item = Interval>) -> Vec<Interval> {
     let mut all: Vec<Interval> = Vec::new();
     for (from, until) in intervals {
         match all.last_mut() {

@@ -6,19 +6,19 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 /// A fabric and the names of its nodes.
-pub struct Map<'a> {
+pub(super) struct Map<'a> {
     topology: &'a Topology,
     names: BTreeMap<String, u32>,
 }
 
 impl Map<'_> {
     /// Of this fabric.
-    pub fn new(topology: &Topology) -> Map<'_> {
+    pub(super) fn new(topology: &Topology) -> Map<'_> {
         Map { topology, names: (0..topology.nodes()).map(|node| (topology.node_name(node), node)).collect() }
     }
 
     /// The switch that is broken, if it is one.
-    pub fn switch(&self, broken: &Broken) -> Option<u32> {
+    pub(super) fn switch(&self, broken: &Broken) -> Option<u32> {
         let Broken::Switch(name) = broken else { return None };
         self.names.get(name)?.checked_sub(self.topology.hosts)
     }
@@ -27,7 +27,7 @@ impl Map<'_> {
     ///
     /// # Errors
     /// It names what is not there, a link that is down already, or a rate that is no lower.
-    pub fn links(&self, n: usize, fault: &Fault) -> Result<Vec<u32>, SpecError> {
+    pub(super) fn links(&self, n: usize, fault: &Fault) -> Result<Vec<u32>, SpecError> {
         let topology = self.topology;
         let takes_down = fault.effect.takes_down();
         let works =

@@ -7,7 +7,7 @@ use crate::transport::{Lane, Paced, Sending, UdpConfig};
 use spinewise_policy::{Hooks, Time};
 
 /// The sending end of a UDP flow, with its schedule.
-pub type Udp<'a> = (&'a mut Sending<Paced>, &'a UdpConfig);
+pub(super) type Udp<'a> = (&'a mut Sending<Paced>, &'a UdpConfig);
 
 impl Flows {
     /// The sending end of a UDP flow, if it is one that has started.

@@ -17,7 +17,7 @@ struct Turn {
 
 /// The queue pairs of a host that have something to send.
 #[derive(Debug, Default)]
-pub struct Turns {
+pub(super) struct Turns {
     /// By number.
     waiting: Vec<Turn>,
     /// Who sent last.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// The packets of a flow.
 #[derive(Clone, Copy, Debug)]
-pub struct Data {
+pub(super) struct Data {
     /// How many are full.
     full: u64,
     /// Bytes of a full one on the wire.
@@ -21,7 +21,7 @@ pub struct Data {
 
 impl Data {
     /// Of a flow of `size` bytes, in packets of `payload` with a `header` each.
-    pub fn new(size: u64, payload: u64, header: u64) -> Data {
+    pub(super) fn new(size: u64, payload: u64, header: u64) -> Data {
         let (full, rest) = (size / payload, size % payload);
         Data { full, wire: payload + header, rest: if rest > 0 { rest + header } else { 0 }, size, payload }
     }
@@ -40,7 +40,7 @@ struct Pair {
 
 /// Bounds of flows, and what is known of pairs of leaves.
 #[derive(Debug)]
-pub struct Bounds<'a> {
+pub(super) struct Bounds<'a> {
     topology: &'a Topology,
     clock: Clock,
     crossings: Crossings,
@@ -58,13 +58,13 @@ struct Ends {
 
 impl<'a> Bounds<'a> {
     /// In this fabric.
-    pub fn new(topology: &'a Topology, clock: Clock) -> Bounds<'a> {
+    pub(super) fn new(topology: &'a Topology, clock: Clock) -> Bounds<'a> {
         Bounds { topology, clock, crossings: Crossings::default(), pairs: BTreeMap::new() }
     }
 
     /// The least time from the start of a flow to the arrival of its last byte. A sender waits no less than `patience`
     /// before it sends again what it has heard nothing of.
-    pub fn of(&mut self, src: u32, dst: u32, data: &Data, patience: u64) -> u64 {
+    pub(super) fn of(&mut self, src: u32, dst: u32, data: &Data, patience: u64) -> u64 {
         let (topology, clock) = (self.topology, self.clock);
         let leaves = (topology.leaf_of[src as usize], topology.leaf_of[dst as usize]);
         let mut crossing = |bytes| self.crossings.time(topology, leaves, bytes, clock);

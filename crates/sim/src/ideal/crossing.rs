@@ -9,7 +9,7 @@ const MOST_KEPT: usize = 64;
 
 /// What the time of a packet on a path depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Path {
+pub(super) struct Path {
     /// The delays of its links together.
     delay: u64,
     /// Their rates, the highest first.
@@ -25,12 +25,12 @@ impl Path {
     }
 
     /// Time from the first bit on its first link to the last bit at its end.
-    pub fn time(&self, bytes: u64, clock: Clock) -> u64 {
+    pub(super) fn time(&self, bytes: u64, clock: Clock) -> u64 {
         self.delay + self.rates.iter().map(|&rate| clock.tx_time(bytes, rate)).sum::<u64>()
     }
 
     /// The rate of its slowest link; of no link, any.
-    pub fn slowest(&self) -> u64 {
+    pub(super) fn slowest(&self) -> u64 {
         self.rates.last().copied().unwrap_or(u64::MAX)
     }
 
@@ -51,14 +51,14 @@ impl Path {
 
 /// The paths between switches and leaves that could be the fastest for a packet of some size; made as they are asked for.
 #[derive(Debug, Default)]
-pub struct Crossings {
+pub(super) struct Crossings {
     /// By (switch, leaf).
     known: BTreeMap<(u32, u32), Vec<Path>>,
 }
 
 impl Crossings {
     /// Those from a switch to a leaf; none if no path leads there.
-    pub fn between(&mut self, topology: &Topology, from: u32, to: u32) -> &[Path] {
+    pub(super) fn between(&mut self, topology: &Topology, from: u32, to: u32) -> &[Path] {
         self.known.entry((to, to)).or_insert_with(|| vec![Path::default()]);
         let mut open = vec![from];
         while let Some(&switch) = open.last() {
@@ -85,7 +85,7 @@ impl Crossings {
     }
 
     /// The least time of a packet from a switch to a leaf.
-    pub fn time(&mut self, topology: &Topology, (from, to): (u32, u32), bytes: u64, clock: Clock) -> u64 {
+    pub(super) fn time(&mut self, topology: &Topology, (from, to): (u32, u32), bytes: u64, clock: Clock) -> u64 {
         self.between(topology, from, to).iter().map(|path| path.time(bytes, clock)).min().unwrap_or(0)
     }
 }

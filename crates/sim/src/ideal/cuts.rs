@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Alike links of a cut.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Gate {
+pub(super) struct Gate {
     /// Bits per second of each.
     pub rate: u64,
     /// From the leaf to the link: least time of a full packet, and the delays alone.
@@ -19,7 +19,7 @@ pub struct Gate {
 }
 
 /// A cut: its links, and how many of each are alike.
-pub type Cut = Vec<(Gate, u64)>;
+pub(super) type Cut = Vec<(Gate, u64)>;
 
 /// A link between two switches of the paths from one leaf to another.
 struct Edge {
@@ -36,7 +36,7 @@ struct Paths {
 }
 
 /// Three cuts between two leaves: the links of the first, those of the second, and the least in bits per second.
-pub fn cuts(
+pub(super) fn cuts(
     topology: &Topology,
     crossings: &mut Crossings,
     (from, to): (u32, u32),

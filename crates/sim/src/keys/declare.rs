@@ -15,6 +15,8 @@ macro_rules! keys {
         $( $(#[doc = $doc:literal])+ $name:ident $(as $word:literal)? : $type:ty, $kind:expr, $default:expr; )*
         $(also { $( $(#[doc = $odoc:literal])+ $other:ident : $otype:ty = $value:expr; )+ })?
     }) => {
+        // Some tables are seen by other crates.
+        #[allow(unreachable_pub)]
         $(#[$meta])*
         #[derive(Clone, Debug)]
         pub struct $table {
@@ -62,17 +64,20 @@ pub(crate) use keys;
 /// Declares an enumeration that a key can take, by words.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $( $(#[$vmeta:meta])* $variant:ident = $word:literal ),+ $(,)? }) => {
+        // Some enumerations are seen by other crates.
+        #[allow(unreachable_pub)]
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $( $(#[$vmeta])* $variant ),+ }
 
         impl $name {
             /// The words of a spec.
-            pub const WORDS: &'static [&'static str] = &[$($word),+];
+            #[allow(dead_code)] // Not every enumeration lists its words.
+            pub(crate) const WORDS: &'static [&'static str] = &[$($word),+];
 
             /// The word of a spec.
             #[allow(dead_code)] // Not every key's word is said again.
-            pub const fn word(self) -> &'static str {
+            pub(crate) const fn word(self) -> &'static str {
                 match self { $( $name::$variant => $word ),+ }
             }
         }
@@ -110,7 +115,7 @@ pub(crate) struct Declared(std::slice::Iter<'static, super::Key>);
 
 impl Declared {
     /// Of these keys.
-    pub fn of(keys: &'static [super::Key]) -> Self {
+    pub(crate) fn of(keys: &'static [super::Key]) -> Self {
         Declared(keys.iter())
     }
 }

@@ -6,15 +6,15 @@ use spinewise_policy::Span;
 use super::AUTO;
 
 /// The greatest whole number that any JSON reader keeps exactly (2⁵³ − 1).
-pub const LARGEST_EXACT: u64 = (1 << 53) - 1;
+pub(crate) const LARGEST_EXACT: u64 = (1 << 53) - 1;
 /// Times up to 2½ hours are exact in picoseconds even as floating-point microseconds.
-pub const LONGEST: Span = Span(9_000_000_000_000_000);
+pub(crate) const LONGEST: Span = Span(9_000_000_000_000_000);
 /// 100 Tbps.
-pub const FASTEST: u64 = 100_000_000_000_000;
+pub(crate) const FASTEST: u64 = 100_000_000_000_000;
 
 /// One key of a spec.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub(crate) struct Key {
     /// Its name, unit included.
     pub name: &'static str,
     /// What it means.
@@ -27,7 +27,7 @@ pub struct Key {
 
 /// What a key may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A whole number in this closed range.
     Integer {
         /// Least.
@@ -69,7 +69,7 @@ pub enum Kind {
 
 /// Is zero in the range?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Zero {
+pub(crate) enum Zero {
     /// It is.
     Allowed,
     /// It is not.
@@ -78,7 +78,7 @@ pub enum Zero {
 
 /// Unit of a time in a spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub(crate) enum Unit {
     /// Nanoseconds.
     Nanoseconds,
     /// Microseconds.
@@ -103,7 +103,7 @@ impl Unit {
 
 /// What a key is if not given.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Default {
+pub(crate) enum Default {
     /// It must be given.
     Required,
     /// Nothing; says what that means.
@@ -122,7 +122,7 @@ pub enum Default {
 
 /// A value found to be allowed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Plain {
+pub(crate) enum Plain {
     /// A whole number.
     Integer(u64),
     /// A number.
@@ -141,7 +141,7 @@ pub enum Plain {
 
 impl Kind {
     /// `value`, if it is allowed.
-    pub fn check(&self, value: &Value) -> Option<Plain> {
+    pub(crate) fn check(&self, value: &Value) -> Option<Plain> {
         match *self {
             Kind::Integer { min, max } => whole(value).filter(|n| (min..=max).contains(n)).map(Plain::Integer),
             Kind::Number { min, max } => value.as_f64().filter(|n| (min..=max).contains(n)).map(Plain::Number),
@@ -163,7 +163,7 @@ impl Kind {
     }
 
     /// What is allowed, as it follows "expected".
-    pub fn allowed(&self) -> String {
+    pub(crate) fn allowed(&self) -> String {
         match *self {
             Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
             Kind::Number { min, max } => format!("a number from {min} to {max}"),
@@ -191,7 +191,7 @@ impl Kind {
     }
 
     /// The unit of a time; microseconds if it is none.
-    pub fn time_unit(&self) -> Unit {
+    pub(crate) fn time_unit(&self) -> Unit {
         match *self {
             Kind::Time(unit, _) => unit,
             Kind::Auto(kind) => kind.time_unit(),
@@ -203,7 +203,7 @@ impl Kind {
     }
 
     /// The name of the type, for the reference.
-    pub fn type_name(&self) -> &'static str {
+    pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Kind::Integer { .. } => "integer",
             Kind::Number { .. } | Kind::Positive { .. } | Kind::Rate(_) | Kind::Time(..) => "number",
@@ -229,13 +229,13 @@ impl Zero {
 
 impl Key {
     /// The unit, by the ending of the name.
-    pub fn unit(&self) -> Option<&'static str> {
+    pub(crate) fn unit(&self) -> Option<&'static str> {
         unit_of(self.name)
     }
 }
 
 /// The unit that the ending of a name says.
-pub fn unit_of(name: &str) -> Option<&'static str> {
+pub(crate) fn unit_of(name: &str) -> Option<&'static str> {
     const UNITS: [(&str, &str); 8] = [
         ("_gbps", "Gbps"),
         ("_ns", "ns"),
@@ -251,7 +251,7 @@ pub fn unit_of(name: &str) -> Option<&'static str> {
 
 impl Default {
     /// As JSON; nothing if there is no value.
-    pub fn json(&self, kind: &Kind) -> Option<Value> {
+    pub(crate) fn json(&self, kind: &Kind) -> Option<Value> {
         match *self {
             Default::Required | Default::Nothing(_) | Default::Preset => None,
             Default::Number(number) => Some(tidy(number)),
@@ -265,7 +265,7 @@ impl Default {
 
 impl Plain {
     /// As the resolved spec says it.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         match self {
             Plain::Integer(n) => (*n).into(),
             Plain::Number(n) => tidy(*n),
@@ -279,7 +279,7 @@ impl Plain {
 }
 
 /// "a", "b" or "c".
-pub fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = words.into_iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),
@@ -289,7 +289,7 @@ pub fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// A number as people write it: without a point if it is whole.
-pub fn tidy(number: f64) -> Value {
+pub(crate) fn tidy(number: f64) -> Value {
     if number >= 0.0 && number <= LARGEST_EXACT as f64 && number.fract() == 0.0 {
         return (number as u64).into();
     }

@@ -21,7 +21,11 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// A key that is not declared.
-    pub fn new(path: &str, keys: &'static [Key], given: &'a Map<String, Value>) -> Result<Reader<'a>, SpecError> {
+    pub(crate) fn new(
+        path: &str,
+        keys: &'static [Key],
+        given: &'a Map<String, Value>,
+    ) -> Result<Reader<'a>, SpecError> {
         Reader::split(path, [keys], given).map(|[reader]| reader)
     }
 
@@ -29,7 +33,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// A key that none of them declares.
-    pub fn split<const N: usize>(
+    pub(crate) fn split<const N: usize>(
         path: &str,
         lists: [&'static [Key]; N],
         given: &'a Map<String, Value>,
@@ -52,28 +56,28 @@ impl<'a> Reader<'a> {
     }
 
     /// With what the preset says for [`Default::Preset`].
-    pub fn with_defaults(self, defaults: Map<String, Value>) -> Reader<'a> {
+    pub(crate) fn with_defaults(self, defaults: Map<String, Value>) -> Reader<'a> {
         Reader { defaults, ..self }
     }
 
     /// With what `auto` stands for.
-    pub fn with_autos(self, autos: Autos) -> Reader<'a> {
+    pub(crate) fn with_autos(self, autos: Autos) -> Reader<'a> {
         Reader { autos, ..self }
     }
 
     /// Is any key to be derived?
-    pub fn wants_auto(&self) -> bool {
+    pub(crate) fn wants_auto(&self) -> bool {
         let autos = self.keys.iter().filter(|key| matches!(key.kind, Kind::Auto(_)));
         autos.filter_map(|key| self.wanted(key.name)).any(|value| value == AUTO)
     }
 
     /// What is given, or else by default, for a key that is a plain value.
-    pub fn wanted(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn wanted(&self, name: &str) -> Option<&Value> {
         self.given(name).or_else(|| self.defaults.get(name))
     }
 
     /// What was derived, and how.
-    pub fn worked_out(&mut self) -> Vec<Auto> {
+    pub(crate) fn worked_out(&mut self) -> Vec<Auto> {
         std::mem::take(&mut self.worked_out)
     }
 
@@ -89,22 +93,22 @@ impl<'a> Reader<'a> {
     }
 
     /// What was given for `name`. Null is how Python says "nothing".
-    pub fn given(&self, name: &str) -> Option<&'a Value> {
+    pub(crate) fn given(&self, name: &str) -> Option<&'a Value> {
         self.given.get(name).filter(|value| !value.is_null())
     }
 
     /// Path of this table.
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
     /// Path of a key of this table.
-    pub fn path_of(&self, name: &str) -> String {
+    pub(crate) fn path_of(&self, name: &str) -> String {
         if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) }
     }
 
     /// The error that key `name`, as read, is refused for a reason beyond its own declaration.
-    pub fn refuse(&self, name: &str, allowed: impl Into<String>) -> SpecError {
+    pub(crate) fn refuse(&self, name: &str, allowed: impl Into<String>) -> SpecError {
         match self.given(name).or_else(|| self.resolved.get(name)) {
             Some(value) => SpecError::new(self.path_of(name), value, allowed),
             None => SpecError::missing(self.path_of(name), allowed),
@@ -112,17 +116,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Writes `value` into the resolved spec, where a key is read in more than one step.
-    pub fn set_resolved(&mut self, name: &str, value: Value) {
+    pub(crate) fn set_resolved(&mut self, name: &str, value: Value) {
         self.resolved.insert(name.into(), value);
     }
 
     /// The table with all defaults.
-    pub fn finish(self) -> Value {
+    pub(crate) fn finish(self) -> Value {
         Value::Object(self.told())
     }
 
     /// The same, of one reader of several.
-    pub fn told(self) -> Map<String, Value> {
+    pub(crate) fn told(self) -> Map<String, Value> {
         debug_assert_eq!(self.at, self.keys.len(), "{}: a declared key was not read", self.path);
         self.resolved
     }

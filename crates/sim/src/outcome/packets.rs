@@ -156,7 +156,7 @@ impl Packets {
 }
 
 /// What was captured in a run that stopped at `stop`; nothing if nothing was to be.
-pub fn packets(sim: &mut Sim<'_>, stop: Time) -> Option<Packets> {
+pub(super) fn packets(sim: &mut Sim<'_>, stop: Time) -> Option<Packets> {
     if sim.net.taps.points.is_empty() {
         return None;
     }

@@ -5,7 +5,7 @@ use crate::packet::{InHand, Packet};
 use spinewise_policy::{FlowKey, Queue};
 
 /// A held queue that is free again, and the flow it was pinned for.
-pub type Drained = (Queue, Option<FlowKey>);
+pub(crate) type Drained = (Queue, Option<FlowKey>);
 
 /// What a release led to.
 #[derive(Clone, Copy, Debug)]
@@ -62,54 +62,54 @@ pub(super) struct Held {
 
 impl Held {
     /// As many as this.
-    pub fn new(queues: u16) -> Held {
+    pub(super) fn new(queues: u16) -> Held {
         Held { queues: (0..queues).map(|_| One::default()).collect(), in_all: (0, 0) }
     }
 
     /// Bytes and packets in all of them.
-    pub fn in_all(&self) -> (u64, u32) {
+    pub(super) fn in_all(&self) -> (u64, u32) {
         self.in_all
     }
 
     /// Are there none?
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }
 
     /// Bytes in queue `q`.
-    pub fn bytes(&self, q: Queue) -> u64 {
+    pub(super) fn bytes(&self, q: Queue) -> u64 {
         self.queues[usize::from(q.0)].store.bytes
     }
 
     /// Bytes in each.
-    pub fn queues(&self) -> impl Iterator<Item = u64> {
+    pub(super) fn queues(&self) -> impl Iterator<Item = u64> {
         self.queues.iter().map(|one| one.store.bytes)
     }
 
     /// All packets in them.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.queues.iter().flat_map(|one| one.store.packets.iter())
     }
 
     /// A queue that nobody has taken.
-    pub fn free_queue(&self) -> Option<Queue> {
+    pub(super) fn free_queue(&self) -> Option<Queue> {
         self.queues.iter().position(|one| one.state == State::Free).map(|free| Queue(free as u16))
     }
 
     /// How many nobody has taken.
-    pub fn free_queues(&self) -> u16 {
+    pub(super) fn free_queues(&self) -> u16 {
         self.queues.iter().filter(|one| one.state == State::Free).count() as u16
     }
 
     /// How many are taken.
-    pub fn taken(&self) -> usize {
+    pub(super) fn taken(&self) -> usize {
         self.queues.iter().filter(|one| one.state != State::Free).count()
     }
 
     /// Takes queue `q` for `owner` if it is free: it stays taken, even if the packet in hand is then dropped, until it has
     /// been released and drained. Was it free?
-    pub fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
+    pub(super) fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
         let one = self.queues.get_mut(usize::from(q.0)).expect("held queues are declared in the layout");
         let free = one.state == State::Free;
         if free {
@@ -119,14 +119,14 @@ impl Held {
     }
 
     /// Parks a packet that came by `in_port` in queue `q`, which is taken.
-    pub fn hold(&mut self, q: Queue, hand: &mut InHand, in_port: u16) {
+    pub(super) fn hold(&mut self, q: Queue, hand: &mut InHand, in_port: u16) {
         self.in_all.0 += u64::from(hand.packet.wire);
         self.in_all.1 += 1;
         self.queues[usize::from(q.0)].store.push(hand, in_port);
     }
 
     /// The first packet of queue `q`, if it is taken, not released, and not empty; what a release leads to otherwise.
-    pub fn first(&mut self, q: Queue) -> Result<&Packet, Released> {
+    pub(super) fn first(&mut self, q: Queue) -> Result<&Packet, Released> {
         let one = self.queues.get_mut(usize::from(q.0)).ok_or(Released::Nothing)?;
         match one.state {
             State::Taken(_) if one.store.packets.is_empty() => Err(Released::Drained((q, one.free()))),
@@ -136,7 +136,7 @@ impl Held {
     }
 
     /// Moves all packets of queue `q`, which is taken, to the end of a data queue. Returns their bytes and number.
-    pub fn join(&mut self, q: Queue, data: &mut Store) -> (u64, u32) {
+    pub(super) fn join(&mut self, q: Queue, data: &mut Store) -> (u64, u32) {
         let one = &mut self.queues[usize::from(q.0)];
         let (bytes, packets) = (one.store.bytes, one.store.packets.len() as u32);
         one.store.move_to(data);
@@ -149,13 +149,13 @@ impl Held {
     }
 
     /// Queue `q` has drained from its data queue.
-    pub fn drained(&mut self, q: Queue) -> Drained {
+    pub(super) fn drained(&mut self, q: Queue) -> Drained {
         (q, self.queues[usize::from(q.0)].free())
     }
 
     /// Takes the first packet of queue `q` out of the port; when there is none, frees the queue.
     #[cold]
-    pub fn unhold(&mut self, q: Queue) -> Result<InHand, Drained> {
+    pub(super) fn unhold(&mut self, q: Queue) -> Result<InHand, Drained> {
         let one = &mut self.queues[usize::from(q.0)];
         if one.store.packets.is_empty() {
             return Err((q, one.free()));
@@ -168,7 +168,7 @@ impl Held {
     }
 
     /// Takes a packet out of the first queue that has one, with the bytes it leaves behind there. The queue stays taken.
-    pub fn lose(&mut self) -> Option<(Packet, u64)> {
+    pub(super) fn lose(&mut self) -> Option<(Packet, u64)> {
         let one = self.queues.iter_mut().find(|one| !one.store.packets.is_empty())?;
         let mut packet = Packet::default();
         one.store.pop_into(&mut packet);

@@ -4,7 +4,7 @@ use spinewise_policy::Time;
 
 /// A data priority of a sender, as flow control sees it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pausing {
+pub(crate) struct Pausing {
     until: Time,
     since: Time,
 }
@@ -12,19 +12,19 @@ pub struct Pausing {
 impl Pausing {
     /// Until when nothing starts ([`Time::NEVER`]: until resumed).
     #[inline]
-    pub fn until(&self) -> Time {
+    pub(crate) fn until(&self) -> Time {
         self.until
     }
 
     /// Is it paused?
     #[inline]
-    pub fn is_on(&self, now: Time) -> bool {
+    pub(crate) fn is_on(&self, now: Time) -> bool {
         self.until > now
     }
 
     /// Pauses until `until`, or ends the pause if that is not in the future. Adds to `total`: for how long (ps) and how
     /// often there has been a pause.
-    pub fn set(&mut self, now: Time, until: Time, total: &mut (u64, u64)) {
+    pub(crate) fn set(&mut self, now: Time, until: Time, total: &mut (u64, u64)) {
         if self.is_on(now) {
             total.0 += now.since(self.since).0;
         } else {
@@ -36,7 +36,7 @@ impl Pausing {
     }
 
     /// How long (ps) the last pause has lasted by `now`, which is not in the total yet.
-    pub fn running(&self, now: Time) -> u64 {
+    pub(crate) fn running(&self, now: Time) -> u64 {
         self.until.min(now).since(self.since).0
     }
 }

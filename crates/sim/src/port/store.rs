@@ -15,7 +15,7 @@ pub(super) struct Store {
 
 impl Store {
     #[inline(always)]
-    pub fn push(&mut self, hand: &mut InHand, in_port: u16) {
+    pub(super) fn push(&mut self, hand: &mut InHand, in_port: u16) {
         self.bytes += u64::from(hand.packet.wire);
         let slot = self.packets.push();
         // Into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
@@ -28,7 +28,7 @@ impl Store {
 
     /// Moves the first packet, which must be there, into `slot`. Returns its body, if it has one.
     #[inline(always)]
-    pub fn pop_into(&mut self, slot: &mut Packet) -> Option<Body> {
+    pub(super) fn pop_into(&mut self, slot: &mut Packet) -> Option<Body> {
         *slot = *self.packets.get(0);
         self.bytes -= u64::from(slot.wire);
         self.packets.pop();
@@ -42,7 +42,7 @@ impl Store {
     }
 
     /// Moves all packets to the end of another queue.
-    pub fn move_to(&mut self, other: &mut Store) {
+    pub(super) fn move_to(&mut self, other: &mut Store) {
         other.bytes += std::mem::take(&mut self.bytes);
         self.packets.iter().for_each(|packet| *other.packets.push() = *packet);
         self.packets.clear();

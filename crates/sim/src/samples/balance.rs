@@ -26,7 +26,7 @@ impl Group {
 
 /// All such links.
 #[derive(Debug, Default)]
-pub struct Balance {
+pub(super) struct Balance {
     /// By switch.
     groups: Vec<Vec<Group>>,
 }
@@ -44,14 +44,14 @@ pub struct Imbalance {
 
 impl Balance {
     /// All groups of a fabric.
-    pub fn new(topology: &Topology) -> Balance {
+    pub(super) fn new(topology: &Topology) -> Balance {
         let group = |ports| Group { ports, spread: 0, sent: 0 };
         let of = |switch| topology.choosable(switch).into_iter().map(group).collect();
         Balance { groups: (0..topology.switches()).map(of).collect() }
     }
 
     /// How long each port of a switch has spent sending in an interval.
-    pub fn add(&mut self, switch: u32, sent: &[Span]) {
+    pub(super) fn add(&mut self, switch: u32, sent: &[Span]) {
         for group in &mut self.groups[switch as usize] {
             let (mut least, mut greatest, mut sum) = (u64::MAX, 0, 0);
             for &port in &group.ports {
@@ -66,7 +66,7 @@ impl Balance {
     }
 
     /// Of all that has been added; nothing if no group has sent anything.
-    pub fn imbalance(&self) -> Option<Imbalance> {
+    pub(super) fn imbalance(&self) -> Option<Imbalance> {
         let all =
             (0u32..).zip(&self.groups).flat_map(|(switch, groups)| groups.iter().map(move |group| (switch, group)));
         let (mut spread, mut mean) = (0.0, 0.0);

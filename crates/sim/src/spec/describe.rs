@@ -90,12 +90,12 @@ fn fabric_tables() -> Vec<Table> {
         table("entries of topology.routes", "One static route.", RouteKeys::KEYS),
         table(
             "[[topology.override]]",
-            "Of a leaf-spine: changes to the links that all given selectors fit.",
+            "Changes to the links of a leaf-spine that match all given selectors.",
             OverrideKeys::KEYS,
         ),
         table(
             "[[topology.override]] of a fat-tree",
-            "Changes to the links that all given selectors fit.",
+            "Changes to the links that match all given selectors.",
             FatTreeOverrideKeys::KEYS,
         ),
         with(

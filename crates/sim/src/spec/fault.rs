@@ -27,25 +27,25 @@ keys! {
         /// Instead of ends, a switch by its name: all its links, both ways.
         switch: Option<String>, Kind::Text("the name of a switch, such as \"spine3\""),
             Default::Nothing("none: it is a link that fails");
-        /// Of a link: both ways, from the first of ends to the second, or back.
+        /// For a link: both ways, from the first of ends to the second, or back.
         direction: Way, Kind::Words(Way::WORDS), Default::Word("both");
         /// Since when.
         at_us: Span, INSTANT, Default::Required;
         /// Until when.
         until_us: Option<Span>, INSTANT, Default::Nothing("for good");
-        /// Of flap: from one outage to the next.
+        /// For flap: from one outage to the next.
         period_us: Option<Span>, MICROSECONDS, Default::Nothing("only with flap, which needs it");
-        /// Of flap: the length of each outage, with which each period begins.
+        /// For flap: the length of each outage, with which each period begins.
         down_us: Option<Span>, MICROSECONDS, Default::Nothing("only with flap, which needs it");
-        /// Of loss: that of each packet by itself.
+        /// For loss: the probability of each packet, independent of others.
         probability: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with loss, which needs it");
-        /// Of black_hole: the share of all pairs of a source and a destination that it swallows, chosen by hash.
+        /// For black_hole: the share of all pairs of a source and a destination that it swallows, chosen by hash.
         fraction: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with black_hole, or else pairs");
-        /// Of black_hole: the pairs that it swallows, by numbers of hosts.
+        /// For black_hole: the pairs that it swallows, by numbers of hosts.
         pairs: Option<Vec<Value>>, Kind::List(PAIRS), Default::Nothing("only with black_hole, or else fraction");
-        /// Of rate: what is left of it.
+        /// For rate: what is left of it.
         rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("only with rate, which needs it");
-        /// Of delay: what is added to the link's own.
+        /// For delay: what is added to the link's own.
         added_us: Option<Span>, MICROSECONDS, Default::Nothing("only with delay, which needs it");
         /// May it cut hosts off from each other for good, so that flows between them never finish?
         may_cut_off: bool, Kind::Bool, Default::Bool(false);

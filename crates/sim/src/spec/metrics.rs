@@ -21,7 +21,7 @@ keys! {
             Default::Nothing("short and long, split at 100000 bytes");
         /// Interval of the time series of links and queues; 0 = none.
         series_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
-        /// Of which links the time series are: "fabric" (use and queue of links between switches), "all" (of all links, with
+        /// The links that time series are kept of: "fabric" (use and queue of links between switches), "all" (of all links, with
         /// marks, drops and pauses), or the names of some, such as ["leaf0->host0"], with marks, drops and pauses too.
         series_links: Value, Kind::Either(SERIES_LINKS), Default::Word("fabric");
         /// Are facts kept that take a little time: how long the queue of each link is over time, its greatest use in an
@@ -52,7 +52,7 @@ keys! {
     }
 }
 
-/// Of which links the time series are.
+/// The links that time series are kept of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeriesLinks {
     /// Of those between switches: use and queue.
@@ -91,7 +91,7 @@ pub struct MetricsSpec {
     pub size_classes: Vec<SizeClass>,
     /// Interval of link and queue series; `None` = none.
     pub series_interval: Option<Span>,
-    /// Of which links.
+    /// The links.
     pub series_links: SeriesLinks,
     /// Are links sampled and reroutes counted?
     pub facts: bool,

@@ -91,10 +91,10 @@ pub(crate) struct Followed {
 
 impl Followed {
     /// A scheme of which the rules say nothing.
-    pub const NOTHING: Followed = Followed { name: "", draws: None, rows_of_flows: false, params: &[] };
+    pub(super) const NOTHING: Followed = Followed { name: "", draws: None, rows_of_flows: false, params: &[] };
 
     /// What is known of the scheme of this name.
-    pub fn of(scheme: &str) -> Option<&'static Followed> {
+    pub(super) fn of(scheme: &str) -> Option<&'static Followed> {
         FOLLOWED.iter().find(|followed| followed.name == scheme)
     }
 }
@@ -137,14 +137,14 @@ impl Preset {
     };
 
     /// What it says of `[switch]`.
-    pub fn switch(&self) -> Map<String, Value> {
+    pub(super) fn switch(&self) -> Map<String, Value> {
         match self.switch {
             Switch::Queues(keys) | Switch::Fitting(keys) | Switch::Shared(keys) => keys(),
         }
     }
 
     /// What it says of a shared buffer, if anything.
-    pub fn shared(&self) -> Map<String, Value> {
+    pub(super) fn shared(&self) -> Map<String, Value> {
         let mut buffer = shared_buffer();
         if matches!(self.switch, Switch::Fitting(_)) {
             for key in ["buffer_bytes", "ecn_min_bytes", "ecn_max_bytes"] {
@@ -155,7 +155,7 @@ impl Preset {
     }
 
     /// What it says of output queues, or those of preset datacenter.
-    pub fn queues(&self) -> Map<String, Value> {
+    pub(super) fn queues(&self) -> Map<String, Value> {
         match self.switch {
             Switch::Queues(keys) | Switch::Fitting(keys) => keys(),
             Switch::Shared(_) => queues(250_000, 97_500),
@@ -163,7 +163,7 @@ impl Preset {
     }
 
     /// What it says of `[switch]` under a transport: IRN is there to do without priority flow control.
-    pub fn switch_under(&self, transport: &TransportSpec) -> Map<String, Value> {
+    pub(super) fn switch_under(&self, transport: &TransportSpec) -> Map<String, Value> {
         let lossless = matches!((&self.switch, transport), (Switch::Fitting(_), TransportSpec::Rdma(_)));
         let mut switch = if lossless { self.shared() } else { self.switch() };
         if matches!(transport, TransportSpec::Rdma(rdma) if rdma.recovery == Recovery::Irn)
@@ -176,7 +176,7 @@ impl Preset {
     }
 
     /// Parameters of the scheme of this name, where they are not its own defaults.
-    pub fn params_of(&self, scheme: &str) -> Params {
+    pub(super) fn params_of(&self, scheme: &str) -> Params {
         self.params.iter().find(|(name, _)| *name == scheme).map_or(&[], |&(_, params)| params)
     }
 }

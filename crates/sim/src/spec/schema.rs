@@ -8,7 +8,7 @@ use crate::keys::{AUTO, FASTEST, Kind, LONGEST, Zero};
 impl Kind {
     /// A schema that accepts every value that [`Kind::check`] does, and no other type or range. Two rules go beyond what
     /// a schema can say: a rate is a whole number of bits per second, and what is within a table or a list.
-    pub fn schema(&self) -> Value {
+    pub(crate) fn schema(&self) -> Value {
         match *self {
             Kind::Integer { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
             Kind::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),

@@ -27,7 +27,7 @@ keys! {
     SchemeKeys {
         /// The load-balancing scheme.
         name: String, Kind::Text("the name of a scheme"), Default::Word(DEFAULT_SCHEME);
-        /// Of a scheme that is no part of Spinewise: where its code lies, `[scheme.source]` with `class`, `file` and the
+        /// For a scheme that is not part of Spinewise: where its code lies, `[scheme.source]` with `class`, `file` and the
         /// `sha256` of its text. Written by runs of such schemes; a run of it must be given the same class.
         source: Option<Map<String, Json>>, Kind::Table("a table with class, file and sha256"), Default::Nothing("a scheme of the registry");
         /// Parameters of the scheme, `[scheme.params]`; see the scheme.

@@ -102,7 +102,7 @@ enum Carrier {
 
 impl Entry {
     /// The keys it shares with all kinds that are carried alike.
-    pub fn carried(&self) -> &'static [Key] {
+    pub(super) fn carried(&self) -> &'static [Key] {
         match self.carrier {
             Carrier::Transport => CarriedKeys::KEYS,
             Carrier::Udp => &[],
@@ -110,7 +110,7 @@ impl Entry {
     }
 
     /// All keys of such a table but its kind.
-    pub fn further_keys(&self) -> Vec<Key> {
+    pub(super) fn further_keys(&self) -> Vec<Key> {
         let of_all = EntryKeys::KEYS.iter().filter(|key| key.name != "kind");
         self.keys.iter().chain(of_all).chain(self.carried()).copied().collect()
     }

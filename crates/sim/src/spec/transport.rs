@@ -38,7 +38,7 @@ pub(crate) enum Window {
 
 impl TransportPreset {
     /// The values of `[transport]`, as a spec has them that gives none.
-    pub fn values(self) -> Map<String, Value> {
+    pub(super) fn values(self) -> Map<String, Value> {
         match self {
             TransportPreset::Tcp(tcp) => values(&tcp()),
             TransportPreset::Fitting(tcp) => {
@@ -53,7 +53,7 @@ impl TransportPreset {
     }
 
     /// The same where a kind of TCP is given.
-    pub fn tcp(self) -> Map<String, Value> {
+    pub(super) fn tcp(self) -> Map<String, Value> {
         match self {
             TransportPreset::Tcp(_) | TransportPreset::Fitting(_) => self.values(),
             TransportPreset::Rdma(..) => values(&TcpConfig::datacenter()),
@@ -61,7 +61,7 @@ impl TransportPreset {
     }
 
     /// The same where RDMA is given.
-    pub fn rdma(self) -> Map<String, Value> {
+    pub(super) fn rdma(self) -> Map<String, Value> {
         match self {
             TransportPreset::Tcp(_) | TransportPreset::Fitting(_) => {
                 rdma::values(&RdmaConfig::selb(RdmaRecovery::GoBackN))

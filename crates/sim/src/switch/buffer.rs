@@ -53,7 +53,7 @@ pub struct SharedBuffer {
 const HEADROOM_OF_PORT_0: u64 = 14_596;
 
 /// Port and priority that a packet came by; none for what was made here.
-pub type Came = Option<(u16, u8)>;
+pub(super) type Came = Option<(u16, u8)>;
 
 impl SharedBuffer {
     /// For a switch with these cables at its ports. `packet` is the largest packet in bytes.

@@ -4,7 +4,7 @@ use spinewise_policy::Rng;
 
 /// What a switch draws from when a queue marks some of its packets.
 #[derive(Clone, Debug)]
-pub enum Dice {
+pub(super) enum Dice {
     /// Each port has a stream of its own: what one port draws never shifts what another does.
     PerPort(Vec<Rng>),
     /// All ports of a switch draw from one stream, and all switches from the same: so does the ns-3 code of ConWeave,
@@ -15,7 +15,7 @@ pub enum Dice {
 impl Dice {
     /// Uniform in (0, 1), for this port.
     #[cold]
-    pub fn roll(&mut self, port: u16) -> f64 {
+    pub(super) fn roll(&mut self, port: u16) -> f64 {
         match self {
             Dice::PerPort(streams) => streams.get_mut(usize::from(port)).map_or(1.0, Rng::unit),
             Dice::Ns3(stream) => stream.unit(),
@@ -40,12 +40,12 @@ const SUBSTREAM: u32 = 76;
 /// The combined multiple recursive generator MRG32k3a of ns-3 (P. L'Ecuyer et al., An object-oriented random-number
 /// package with many long streams and substreams, Operations Research 50(6), 2002).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mrg32k3a([[u64; 3]; 2]);
+pub(super) struct Mrg32k3a([[u64; 3]; 2]);
 
 impl Mrg32k3a {
     /// Stream 0 as a program of ns-3 opens it that never sets a seed (1) or a run (1): ns-3 counts streams that are
     /// asked for by number from 2⁶³ on.
-    pub fn ns3_stream_0() -> Mrg32k3a {
+    pub(super) fn ns3_stream_0() -> Mrg32k3a {
         let mut it = Mrg32k3a([[1; 3]; 2]);
         it.skip(STREAM + 63);
         it.skip(SUBSTREAM);
@@ -63,7 +63,7 @@ impl Mrg32k3a {
     }
 
     /// Uniform in (0, 1), 32 bits.
-    pub fn unit(&mut self) -> f64 {
+    pub(super) fn unit(&mut self) -> f64 {
         let [[x0, x1, x2], [y0, y1, y2]] = self.0;
         let x = (A12 * x1 + (M[0] - A13) * x0) % M[0];
         let y = (A21 * y2 + (M[1] - A23) * y0) % M[1];

@@ -20,7 +20,7 @@ impl Fabric {
     ///
     /// # Errors
     /// A graph that cannot be built.
-    pub fn of(spec: &TopologySpec) -> Result<Fabric, SpecError> {
+    pub(crate) fn of(spec: &TopologySpec) -> Result<Fabric, SpecError> {
         let path = match &spec.wiring {
             Wiring::LeafSpine(fabric) => fabric.nominal_path(),
             Wiring::FatTree(fabric) => fabric.nominal_path(),
@@ -30,12 +30,12 @@ impl Fabric {
     }
 
     /// Bits per second of the hosts' links.
-    pub fn host_rate(&self) -> u64 {
+    pub(crate) fn host_rate(&self) -> u64 {
         self.path[0].0
     }
 
     /// Bits per second of the slowest link between the hosts' own.
-    pub fn fabric_rate(&self) -> u64 {
+    pub(crate) fn fabric_rate(&self) -> u64 {
         let inner = self.path.get(1..self.path.len() - 1).unwrap_or_default();
         inner.iter().map(|&(rate, _)| rate).min().unwrap_or(self.host_rate())
     }
@@ -45,13 +45,13 @@ impl Fabric {
     }
 
     /// Round-trip time of a full packet and its acknowledgement where nothing waits.
-    pub fn base_rtt(&self, frame: Frame) -> Span {
+    pub(crate) fn base_rtt(&self, frame: Frame) -> Span {
         Span(self.one_way(frame.mtu()) + self.one_way(frame.ack_bytes))
     }
 
     /// Bandwidth-delay product for IRN as the public ns-3 code of ConWeave works it out: twice the propagation and once
     /// the payload of a packet on each link, at the rate of the slowest.
-    pub fn irn_window(&self, mss: u32) -> u64 {
+    pub(crate) fn irn_window(&self, mss: u32) -> u64 {
         let delays: u64 = self.path.iter().map(|&(_, delay)| delay.0).sum();
         let sending: u64 = self.path.iter().map(|&(rate, _)| self.clock.tx_time(u64::from(mss), rate)).sum();
         let slowest = self.path.iter().map(|&(rate, _)| rate).min().unwrap_or(0);
@@ -60,7 +60,7 @@ impl Fabric {
     }
 
     /// What schemes may work their parameters out from; a queue of `marked` bytes is marked.
-    pub fn facts(&self, frame: Frame, marked: u64) -> Facts {
+    pub(crate) fn facts(&self, frame: Frame, marked: u64) -> Facts {
         Facts {
             base_rtt_us: self.base_rtt(frame).as_us_f64(),
             marked_us: marked as f64 * 8e6 / self.fabric_rate() as f64,

@@ -36,7 +36,7 @@ pub(super) struct Laid {
 
 impl Plan {
     /// Numbers ports by the neighbour's number in the spec, then by the order of cables. Hosts have the lowest numbers.
-    pub fn lay(self) -> Laid {
+    pub(super) fn lay(self) -> Laid {
         let nodes = self.hosts as usize + self.labels.len();
         let label = |node: u32| if node < self.hosts { node } else { self.labels[(node - self.hosts) as usize] };
         let mut ports: Vec<Vec<(u32, usize)>> = vec![Vec::new(); nodes];
@@ -142,7 +142,7 @@ fn tiers(plan: &Plan, links: &[LinkSpec]) -> Vec<Tier> {
 
 impl Laid {
     /// Adds the latency of the receiving switch to all links.
-    pub fn add_latency(&mut self) {
+    pub(super) fn add_latency(&mut self) {
         for link in self.topology.links.iter_mut().filter(|link| link.to.0 >= self.topology.hosts) {
             link.delay += self.latency;
         }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// # Errors
 /// When there are more than `most`.
-pub fn plan(sim: &mut Sim<'_>, choices: &Choices, most: usize) -> Result<(), SpecError> {
+pub(super) fn plan(sim: &mut Sim<'_>, choices: &Choices, most: usize) -> Result<(), SpecError> {
     let mut wanted: BTreeMap<u32, Vec<(Time, u16)>> = BTreeMap::new();
     let (mut many, mut found) = (0, BTreeSet::new());
     for choice in &choices.all {

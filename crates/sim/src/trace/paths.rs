@@ -20,7 +20,7 @@ enum Beyond {
 
 /// A candidate of a choice: where it begins, and how it goes on.
 #[derive(Clone, Copy)]
-pub struct Candidate<'a> {
+pub(super) struct Candidate<'a> {
     sim: &'a Sim<'a>,
     /// When the choice was made: routes and links may change during a run.
     at: Time,
@@ -37,7 +37,7 @@ pub struct Candidate<'a> {
 
 /// The path of a candidate that would have taken a packet the least time, as things were.
 #[derive(Clone, Debug, Default)]
-pub struct Path {
+pub(super) struct Path {
     /// Its links, by number, with what was seen of their ports.
     pub hops: Vec<(u32, Seen)>,
     /// Waiting in queues, each as it was, less what drains until the packet is there.
@@ -54,12 +54,12 @@ pub struct Path {
 
 impl Path {
     /// Do all its links work?
-    pub fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         !self.cut && self.hops.iter().all(|(_, seen)| seen.state != State::Down)
     }
 
     /// How long it would have taken.
-    pub fn time(&self) -> u64 {
+    pub(super) fn time(&self) -> u64 {
         self.queueing.0.saturating_add(self.travel.0)
     }
 
@@ -70,7 +70,7 @@ impl Path {
 
 impl<'a> Candidate<'a> {
     /// Candidate `way` of `packet` at `node`, at this instant.
-    pub fn new(sim: &'a Sim<'a>, at: Time, node: u32, packet: &Packet, way: Way) -> Self {
+    pub(super) fn new(sim: &'a Sim<'a>, at: Time, node: u32, packet: &Packet, way: Way) -> Self {
         let topology = &sim.net.topology;
         let dst = packet.dst.number();
         let leaf = topology.home(dst).leaf;
@@ -117,7 +117,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// All ports that the candidate may lead over, as (switch, port).
-    pub fn places(&self, found: &mut BTreeSet<(u32, u16)>) {
+    pub(super) fn places(&self, found: &mut BTreeSet<(u32, u16)>) {
         let topology = &self.sim.net.topology;
         let (mut open, mut met) = (vec![self.from.0], BTreeSet::from([self.from.0]));
         while let Some(switch) = open.pop() {
@@ -135,7 +135,7 @@ impl<'a> Candidate<'a> {
     /// The best path, by what was `seen` at (switch, port): that on which the packet would come through first if it set
     /// out now and nothing else came.
     // To reach a switch sooner is never worse: what waits there drains no faster than time passes.
-    pub fn best(&self, seen: &dyn Fn(u32, u16) -> Seen) -> Path {
+    pub(super) fn best(&self, seen: &dyn Fn(u32, u16) -> Seen) -> Path {
         let topology = &self.sim.net.topology;
         let start = Path { slowest: u64::MAX, travel: self.access, ..Path::default() };
         let mut reached = BTreeMap::from([(self.from.0, start)]);
@@ -200,7 +200,7 @@ fn crossing(sim: &Sim<'_>, at: Time, link: &LinkSpec, wire: u64) -> Span {
 }
 
 /// What was seen, for a choice made at `at`, of a switch's port.
-pub fn seen(sim: &Sim<'_>, at: Time, (switch, port): (u32, u16)) -> Seen {
+pub(super) fn seen(sim: &Sim<'_>, at: Time, (switch, port): (u32, u16)) -> Seen {
     let looks = sim.switches[switch as usize].looks.as_deref();
     looks.map_or(Seen::default(), |looks| looks.at(at, port))
 }

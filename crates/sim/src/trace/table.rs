@@ -80,7 +80,7 @@ columns! {
 }
 
 /// The trace of a run by its choices and what its second pass has seen.
-pub fn table(sim: &Sim<'_>, choices: &Choices) -> Trace {
+pub(super) fn table(sim: &Sim<'_>, choices: &Choices) -> Trace {
     let mut rows = Rows::new(sim, choices);
     for (number, choice) in choices.all.iter().enumerate() {
         rows.add(sim, choices, number as u32, choice);

@@ -22,20 +22,20 @@
 //! parameters of each) and `Control` (the state of the one that runs: an enum in place, so a flow's row holds it and an
 //! acknowledgement costs no pointer).
 
-pub use super::contract::Start;
+pub(crate) use super::contract::Start;
 use crate::keys::{Key, Reader, SpecError};
 use crate::telemetry::Hops;
 use spinewise_policy::time::{Span, Time};
 
-pub mod cubic;
-pub mod dcqcn;
-pub mod dctcp;
+pub(crate) mod cubic;
+pub(crate) mod dcqcn;
+pub(crate) mod dctcp;
 mod ecn;
 mod hpcc;
-pub mod lia;
+pub(crate) mod lia;
 mod reno;
-pub mod swift;
-pub mod timely;
+pub(crate) mod swift;
+pub(crate) mod timely;
 
 /// What people read of a controller.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +161,7 @@ pub trait Controller: Clone + std::fmt::Debug {
 macro_rules! controllers {
     ($(#[$meta:meta])* $family:ident { $( $name:ident: $variant:ident($type:ty) = $about:expr; )+ }) => {
         $(#[$meta])*
-        pub mod $family {
+        pub(crate) mod $family {
             use super::*;
 
             /// Which controller of this family.
@@ -246,28 +246,28 @@ macro_rules! controllers {
             /// The controller of a flow.
             #[derive(Clone, Debug)]
             #[allow(missing_docs)]
-            pub enum Control { $( $variant($type), )+ }
+            pub(crate) enum Control { $( $variant($type), )+ }
 
             #[allow(dead_code)] // A family need not use every hook.
             impl Control {
                 /// One of `kind`.
-                pub fn new(kind: Kind, settings: &Settings, start: &Start) -> Self {
+                pub(crate) fn new(kind: Kind, settings: &Settings, start: &Start) -> Self {
                     match kind { $( Kind::$variant => Control::$variant(<$type>::new(&settings.$name, start)), )+ }
                 }
 
                 /// See [`Controller::on_ack`].
                 #[inline(always)]
-                pub fn on_ack(&mut self, settings: &Settings, window: &mut Window, ack: &Acked) {
+                pub(crate) fn on_ack(&mut self, settings: &Settings, window: &mut Window, ack: &Acked) {
                     match self { $( Control::$variant(control) => control.on_ack(&settings.$name, window, ack), )+ }
                 }
 
                 /// See [`Controller::open`].
-                pub fn open(&mut self, settings: &Settings, window: &mut Window, mss: u64) {
+                pub(crate) fn open(&mut self, settings: &Settings, window: &mut Window, mss: u64) {
                     match self { $( Control::$variant(control) => control.open(&settings.$name, window, mss), )+ }
                 }
 
                 /// See [`Controller::on_telemetry`].
-                pub fn on_telemetry(&mut self, settings: &Settings, window: &mut Window, ack: &Acked, hops: Hops<'_>) {
+                pub(crate) fn on_telemetry(&mut self, settings: &Settings, window: &mut Window, ack: &Acked, hops: Hops<'_>) {
                     match self {
                         $( Control::$variant(control) => control.on_telemetry(&settings.$name, window, ack, hops), )+
                     }
@@ -275,32 +275,32 @@ macro_rules! controllers {
 
                 /// See [`Controller::grow`].
                 #[inline(always)]
-                pub fn grow(&mut self, settings: &Settings, window: &mut Window, ack: &Acked) {
+                pub(crate) fn grow(&mut self, settings: &Settings, window: &mut Window, ack: &Acked) {
                     match self { $( Control::$variant(control) => control.grow(&settings.$name, window, ack), )+ }
                 }
 
                 /// See [`Controller::on_mark`].
-                pub fn on_mark(&mut self, settings: &Settings, window: &mut Window, now: Time) {
+                pub(crate) fn on_mark(&mut self, settings: &Settings, window: &mut Window, now: Time) {
                     match self { $( Control::$variant(control) => control.on_mark(&settings.$name, window, now), )+ }
                 }
 
                 /// See [`Controller::on_loss`].
-                pub fn on_loss(&mut self, settings: &Settings, window: &Window, flight: u64, now: Time) -> u64 {
+                pub(crate) fn on_loss(&mut self, settings: &Settings, window: &Window, flight: u64, now: Time) -> u64 {
                     match self { $( Control::$variant(control) => control.on_loss(&settings.$name, window, flight, now), )+ }
                 }
 
                 /// See [`Controller::on_timeout`].
-                pub fn on_timeout(&mut self, settings: &Settings, in_a_row: u32, now: Time) {
+                pub(crate) fn on_timeout(&mut self, settings: &Settings, in_a_row: u32, now: Time) {
                     match self { $( Control::$variant(control) => control.on_timeout(&settings.$name, in_a_row, now), )+ }
                 }
 
                 /// See [`Controller::restart`].
-                pub fn restart(&mut self) {
+                pub(crate) fn restart(&mut self) {
                     match self { $( Control::$variant(control) => control.restart(), )+ }
                 }
 
                 /// See [`Controller::undo`].
-                pub fn undo(&mut self, before: &Control) {
+                pub(crate) fn undo(&mut self, before: &Control) {
                     match self {
                         $( Control::$variant(control) => {
                             if let Control::$variant(before) = before {
@@ -311,18 +311,18 @@ macro_rules! controllers {
                 }
 
                 /// See [`Controller::couple`].
-                pub fn couple(&mut self, window: u64) {
+                pub(crate) fn couple(&mut self, window: u64) {
                     match self { $( Control::$variant(control) => control.couple(window), )+ }
                 }
 
                 /// See [`Controller::gap`].
-                pub fn gap(&self, settings: &Settings) -> Span {
+                pub(crate) fn gap(&self, settings: &Settings) -> Span {
                     match self { $( Control::$variant(control) => control.gap(&settings.$name), )+ }
                 }
 
                 /// See [`Controller::on_send`].
                 #[inline(always)]
-                pub fn on_send(&mut self, settings: &Settings, now: Time, wire: u32) -> u64 {
+                pub(crate) fn on_send(&mut self, settings: &Settings, now: Time, wire: u32) -> u64 {
                     match self { $( Control::$variant(control) => control.on_send(&settings.$name, now, wire), )+ }
                 }
             }

@@ -7,7 +7,7 @@ use super::contract::{Acked, Answer, Answered, Arrival, Counts, Facts, Outgoing,
 use super::contract::{Start, Told, Transport};
 use super::resequencer::Tally;
 use receiving::Receiving;
-pub use sending::{Lane, Sending};
+pub(crate) use sending::{Lane, Sending};
 use spinewise_policy::Time;
 
 mod receiving;

@@ -33,39 +33,39 @@
 //! Left out on purpose: the closing of a connection, limited transmit without SACK (RFC 3042) and flow
 //! control. A flow is a known number of bytes in one direction.
 
-pub mod config;
-pub mod congestion;
-pub mod contract;
+pub(crate) mod config;
+pub(crate) mod congestion;
+pub(crate) mod contract;
 mod ends;
 mod greeting;
-pub mod mptcp;
-pub mod one_path;
-pub mod opening;
-pub mod options;
-pub mod pacing;
-pub mod rdma;
+pub(crate) mod mptcp;
+pub(crate) mod one_path;
+pub(crate) mod opening;
+pub(crate) mod options;
+pub(crate) mod pacing;
+pub(crate) mod rdma;
 mod reassembly;
-pub mod receiver;
+pub(crate) mod receiver;
 mod registry;
-pub mod resequencer;
+pub(crate) mod resequencer;
 mod rtt;
-pub mod sack;
-pub mod stream;
-pub mod tcp;
-pub mod udp;
+pub(crate) mod sack;
+pub(crate) mod stream;
+pub(crate) mod tcp;
+pub(crate) mod udp;
 
-pub use config::TcpConfig;
-pub use congestion::window::Kind;
-pub use ends::{Expired, Heard, Lane, Sending};
-pub use greeting::Greeting;
-pub use opening::{Opened, Opening};
-pub use rdma::RdmaConfig;
-pub use reassembly::Reassembly;
-pub use receiver::TcpReceiver;
-pub use registry::Ends;
-pub use sack::Sack;
-pub use tcp::{Segment, TcpSender};
-pub use udp::{Paced, UdpConfig};
+pub(crate) use config::TcpConfig;
+pub(crate) use congestion::window::Kind;
+pub(crate) use ends::{Expired, Heard, Lane, Sending};
+pub(crate) use greeting::Greeting;
+pub(crate) use opening::{Opened, Opening};
+pub(crate) use rdma::RdmaConfig;
+pub(crate) use reassembly::Reassembly;
+pub(crate) use receiver::TcpReceiver;
+pub(crate) use registry::Ends;
+pub(crate) use sack::Sack;
+pub(crate) use tcp::{Segment, TcpSender};
+pub(crate) use udp::{Paced, UdpConfig};
 
 /// The transport of all flows of a run but UDP, as a spec says it.
 #[derive(Clone, Debug, PartialEq)]

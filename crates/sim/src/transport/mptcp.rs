@@ -34,10 +34,10 @@ mod assembly;
 mod connection;
 mod data;
 
-pub use super::congestion::lia::coupled_window;
-pub use assembly::Assembly;
-pub use connection::Connection;
-pub use data::{DataSender, Mappings};
+pub(crate) use super::congestion::lia::coupled_window;
+pub(crate) use assembly::Assembly;
+pub(crate) use connection::Connection;
+pub(crate) use data::{DataSender, Mappings};
 
 use super::TcpConfig;
 use super::contract::{Facts, Transport};

@@ -18,10 +18,10 @@ use std::marker::PhantomData;
 pub struct OnePath<S, R>(PhantomData<(S, R)>);
 
 /// TCP with cumulative acknowledgements alone: Reno, NewReno.
-pub type Plain = OnePath<TcpSender, TcpReceiver>;
+pub(crate) type Plain = OnePath<TcpSender, TcpReceiver>;
 
 /// TCP with selective acknowledgements: RFC 6675, RACK-TLP.
-pub type Selective = OnePath<SackSender, Telling>;
+pub(crate) type Selective = OnePath<SackSender, Telling>;
 
 impl<S, R: Receiver<Config = TcpConfig>> Transport for OnePath<S, R>
 where
@@ -41,10 +41,10 @@ where
 }
 
 /// [`Plain`], its packets kept apart.
-pub type PacedPlain = OnePath<PacedStream<TcpSender>, TcpReceiver>;
+pub(crate) type PacedPlain = OnePath<PacedStream<TcpSender>, TcpReceiver>;
 
 /// [`Selective`], its packets kept apart.
-pub type PacedSelective = OnePath<PacedStream<SackSender>, Telling>;
+pub(crate) type PacedSelective = OnePath<PacedStream<SackSender>, Telling>;
 
 /// What all kinds of TCP have in common.
 pub(super) fn facts(config: &TcpConfig) -> Facts {

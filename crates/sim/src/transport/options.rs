@@ -42,7 +42,7 @@ impl Options {
 
 /// What a DSS option tells, beside the SACK option of an acknowledgement. As it travels: eight bytes, little endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signal {
+pub(crate) struct Signal {
     /// On data: its first byte in the data. On an acknowledgement: the next data byte expected (Data ACK).
     pub data: u64,
     /// On an acknowledgement.
@@ -51,12 +51,12 @@ pub struct Signal {
 
 impl Signal {
     /// As it travels.
-    pub fn encode(&self) -> Box<[u8]> {
+    pub(crate) fn encode(&self) -> Box<[u8]> {
         self.data.to_le_bytes().into_iter().chain(self.sack.encode()).collect()
     }
 
     /// What [`Signal::encode`] wrote; `None` of a packet without.
-    pub fn decode(bytes: &[u8]) -> Option<Signal> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Signal> {
         let (data, sack) = bytes.split_first_chunk()?;
         Some(Signal { data: u64::from_le_bytes(*data), sack: Sack::decode(sack) })
     }

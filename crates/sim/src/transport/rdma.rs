@@ -15,18 +15,18 @@
 //! their own: a CNP is a flag on the answer to the packet that caused it.
 
 mod blocks;
-pub mod config;
+pub(crate) mod config;
 mod ends;
 mod pacing;
-pub mod receiver;
-pub mod sender;
+pub(crate) mod receiver;
+pub(crate) mod sender;
 
 use spinewise_policy::time::Time;
 
-pub use config::{RdmaConfig, Recovery};
-pub use ends::QueuePair;
-pub use receiver::RdmaReceiver;
-pub use sender::RdmaSender;
+pub(crate) use config::{RdmaConfig, Recovery};
+pub(crate) use ends::QueuePair;
+pub(crate) use receiver::RdmaReceiver;
+pub(crate) use sender::RdmaSender;
 
 use super::contract::Answer;
 
@@ -60,7 +60,7 @@ impl RdmaAck {
 }
 
 /// [`RdmaAck::sack`] as it travels: first byte (64 bits) and length (32 bits), little endian.
-pub fn put_sack((seq, len): (u64, u32)) -> [u8; 12] {
+pub(crate) fn put_sack((seq, len): (u64, u32)) -> [u8; 12] {
     let mut bytes = [0; 12];
     bytes[..8].copy_from_slice(&seq.to_le_bytes());
     bytes[8..].copy_from_slice(&len.to_le_bytes());
@@ -68,7 +68,7 @@ pub fn put_sack((seq, len): (u64, u32)) -> [u8; 12] {
 }
 
 /// What [`put_sack`] wrote; none in bytes of another length.
-pub fn get_sack(bytes: &[u8]) -> Option<(u64, u32)> {
+pub(crate) fn get_sack(bytes: &[u8]) -> Option<(u64, u32)> {
     let (seq, len) = bytes.split_first_chunk()?;
     Some((u64::from_le_bytes(*seq), u32::from_le_bytes(len.try_into().ok()?)))
 }

@@ -2,7 +2,7 @@
 
 /// The bytes of a stream that are here.
 #[derive(Clone, Debug, Default)]
-pub struct Reassembly {
+pub(crate) struct Reassembly {
     /// Everything before is here.
     expected: u64,
     /// What lies beyond a gap: ascending, disjoint, not touching, all beyond `expected`.
@@ -12,30 +12,30 @@ pub struct Reassembly {
 impl Reassembly {
     /// The first byte that is missing.
     #[inline]
-    pub fn expected(&self) -> u64 {
+    pub(crate) fn expected(&self) -> u64 {
         self.expected
     }
 
     /// What lies beyond it, as ranges `start..end` in ascending order.
-    pub fn beyond(&self) -> &[(u64, u64)] {
+    pub(crate) fn beyond(&self) -> &[(u64, u64)] {
         &self.beyond
     }
 
     /// One past the last byte that is here.
     #[inline]
-    pub fn highest(&self) -> u64 {
+    pub(crate) fn highest(&self) -> u64 {
         self.beyond.last().map_or(self.expected, |last| last.1)
     }
 
     /// Is `seq` the first missing byte, and nothing beyond it here?
     #[inline]
-    pub fn is_next(&self, seq: u64) -> bool {
+    pub(crate) fn is_next(&self, seq: u64) -> bool {
         seq == self.expected && self.beyond.is_empty()
     }
 
     /// Takes bytes `seq..end`; returns how many of them are new.
     #[inline]
-    pub fn take(&mut self, seq: u64, end: u64) -> u64 {
+    pub(crate) fn take(&mut self, seq: u64, end: u64) -> u64 {
         if self.is_next(seq) {
             self.expected = end;
             return end - seq;

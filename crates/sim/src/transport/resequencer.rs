@@ -10,7 +10,7 @@ use periodic::{Periodic, Periods};
 use spinewise_policy::time::{Span, Time};
 use std::collections::VecDeque;
 
-pub mod periodic;
+pub(crate) mod periodic;
 
 /// How long data waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Tally {
 
 /// The packets of one flow that wait, by either set of rules.
 #[derive(Clone, Debug)]
-pub enum Buffer<T> {
+pub(crate) enum Buffer<T> {
     /// By exact instants.
     Exact(Resequencer<T>),
     /// Looked at once a period.
@@ -47,7 +47,7 @@ pub enum Buffer<T> {
 
 impl<T> Buffer<T> {
     /// An empty one.
-    pub fn new(rules: &Rules) -> Self {
+    pub(crate) fn new(rules: &Rules) -> Self {
         match rules.periods {
             None => Buffer::Exact(Resequencer::default()),
             Some(_) => Buffer::Periodic(Periodic::default()),
@@ -55,7 +55,7 @@ impl<T> Buffer<T> {
     }
 
     /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in its order.
-    pub fn arrive(
+    pub(crate) fn arrive(
         &mut self,
         rules: &Rules,
         now: Time,
@@ -72,14 +72,14 @@ impl<T> Buffer<T> {
     }
 
     /// A SYN arrives, where it waits as well.
-    pub fn greet(&mut self, rules: &Rules, now: Time, item: T) {
+    pub(crate) fn greet(&mut self, rules: &Rules, now: Time, item: T) {
         if let (Buffer::Periodic(one), Some(periods)) = (self, &rules.periods) {
             one.greet(periods, now, item);
         }
     }
 
     /// Adds what may go on at `now` to `ready`.
-    pub fn expire(&mut self, rules: &Rules, now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
+    pub(crate) fn expire(&mut self, rules: &Rules, now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
         match (self, &rules.periods) {
             (Buffer::Periodic(one), Some(periods)) => one.expire((rules, periods), now, ready, tally),
             (Buffer::Exact(one), _) => one.expire(rules, now, ready, tally),
@@ -88,7 +88,7 @@ impl<T> Buffer<T> {
     }
 
     /// When [`Self::expire`] is due, if anything waits.
-    pub fn deadline(&self, rules: &Rules) -> Option<Time> {
+    pub(crate) fn deadline(&self, rules: &Rules) -> Option<Time> {
         match self {
             Buffer::Exact(one) => one.deadline(rules),
             Buffer::Periodic(one) => one.deadline(),
@@ -107,7 +107,7 @@ struct Held<T> {
 
 /// The packets of one flow that wait.
 #[derive(Clone, Debug)]
-pub struct Resequencer<T> {
+pub(crate) struct Resequencer<T> {
     /// Everything before has been passed on, or given up.
     next: u64,
     /// By first byte, equal ones as they came.
@@ -124,7 +124,7 @@ impl<T> Default for Resequencer<T> {
 
 impl<T> Resequencer<T> {
     /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in its order.
-    pub fn arrive(
+    pub(crate) fn arrive(
         &mut self,
         rules: &Rules,
         now: Time,
@@ -155,7 +155,7 @@ impl<T> Resequencer<T> {
     }
 
     /// Adds what may go on at `now` to `ready`.
-    pub fn expire(&mut self, rules: &Rules, now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
+    pub(crate) fn expire(&mut self, rules: &Rules, now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
         let run = self.run_len();
         let over = |held: &Held<T>| held.since + rules.timeout <= now;
         if let Some(last) = self.held.iter().skip(run).rposition(over) {
@@ -169,7 +169,7 @@ impl<T> Resequencer<T> {
     }
 
     /// When [`Self::expire`] is due, if anything waits.
-    pub fn deadline(&self, rules: &Rules) -> Option<Time> {
+    pub(crate) fn deadline(&self, rules: &Rules) -> Option<Time> {
         let run = self.run_len();
         let wait = |at: usize| if at < run { rules.in_order } else { rules.timeout };
         self.held.iter().enumerate().map(|(at, held)| held.since + wait(at)).min()

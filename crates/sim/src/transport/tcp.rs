@@ -568,7 +568,7 @@ impl TcpSender {
     }
 }
 
-pub mod sack;
+pub(crate) mod sack;
 
 #[cfg(test)]
 mod both_ends;

@@ -25,7 +25,7 @@ pub struct UdpConfig {
 
 /// The state of one constant-bit-rate source.
 #[derive(Clone, Debug)]
-pub struct UdpSender {
+pub(crate) struct UdpSender {
     /// Whole picoseconds of the next packet's instant, [`Time::NEVER`] when done.
     next: Time,
     /// The fraction of that instant, in units of 1 / rate picoseconds.
@@ -46,7 +46,7 @@ const BYTE: u64 = 8_000_000_000_000;
 
 impl UdpSender {
     /// A source that has sent nothing.
-    pub fn new(config: &UdpConfig) -> Self {
+    pub(crate) fn new(config: &UdpConfig) -> Self {
         debug_assert!((1..=2_000_000).contains(&config.packet_bytes), "packet size is checked with the spec");
         debug_assert!(config.schedule.is_sorted_by(|a, b| a.0 < b.0), "the schedule's order is checked with the spec");
         let mut sender = Self {
@@ -66,13 +66,13 @@ impl UdpSender {
 
     /// When the next packet leaves; none once the source is done.
     #[inline]
-    pub fn next_time(&self) -> Option<Time> {
+    pub(crate) fn next_time(&self) -> Option<Time> {
         (self.next != Time::NEVER).then_some(self.next)
     }
 
     /// Takes the packet due at [`Self::next_time`], which must exist: its bytes on the wire.
     #[inline]
-    pub fn next_packet(&mut self, config: &UdpConfig) -> u32 {
+    pub(crate) fn next_packet(&mut self, config: &UdpConfig) -> u32 {
         debug_assert!(!self.is_done(), "no packet is due");
         let left = config.size_bytes.map_or(u64::MAX, |size| size - self.sent);
         let bytes = left.min(u64::from(config.packet_bytes)) as u32;
@@ -98,18 +98,18 @@ impl UdpSender {
 
     /// Whether no packet will follow.
     #[inline]
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.next == Time::NEVER
     }
 
     /// Packets taken so far.
-    pub fn packets(&self) -> u32 {
+    pub(crate) fn packets(&self) -> u32 {
         self.packets
     }
 
     #[cfg(test)]
     /// Wire bytes taken so far.
-    pub fn sent_bytes(&self) -> u64 {
+    pub(crate) fn sent_bytes(&self) -> u64 {
         self.sent
     }
 

@@ -282,19 +282,19 @@ pub(crate) mod testing {
     use super::{Bounds, Places};
 
     /// Owns what [`Places`] borrows.
-    pub struct Fabric {
+    pub(crate) struct Fabric {
         pub leaf_of: Vec<u32>,
         pub uplinks: Vec<u64>,
     }
 
     impl Fabric {
         /// Hosts 0.. under leaf 0, the next ones under leaf 1 and so on; 10 Gbps everywhere.
-        pub fn new(leaves: u32, hosts_per_leaf: u32, spines: u64) -> Fabric {
+        pub(crate) fn new(leaves: u32, hosts_per_leaf: u32, spines: u64) -> Fabric {
             let leaf_of = (0..leaves * hosts_per_leaf).map(|host| host / hosts_per_leaf).collect();
             Fabric { leaf_of, uplinks: vec![spines * 10_000_000_000; leaves as usize] }
         }
 
-        pub fn places(&self) -> Places<'_> {
+        pub(crate) fn places(&self) -> Places<'_> {
             Places {
                 hosts: self.leaf_of.len() as u32,
                 leaf_of: &self.leaf_of,

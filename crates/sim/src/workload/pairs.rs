@@ -52,7 +52,7 @@ pub(super) struct Matching<'a> {
 
 impl<'a> Matching<'a> {
     /// Checks that every sender has a receiver.
-    pub fn new(pairs: Pairs, places: &Places<'a>) -> Result<Matching<'a>, WorkloadError> {
+    pub(super) fn new(pairs: Pairs, places: &Places<'a>) -> Result<Matching<'a>, WorkloadError> {
         let mut first = vec![0u32; places.leaves as usize + 1];
         for &leaf in places.leaf_of {
             first[leaf as usize + 1] += 1;
@@ -94,12 +94,12 @@ impl<'a> Matching<'a> {
     }
 
     /// Number of hosts under a leaf.
-    pub fn hosts_under(&self, leaf: u32) -> u32 {
+    pub(super) fn hosts_under(&self, leaf: u32) -> u32 {
         self.first[leaf as usize + 1] - self.first[leaf as usize]
     }
 
     /// The hosts that send, in order of their leaves.
-    pub fn sources(&self) -> &[u32] {
+    pub(super) fn sources(&self) -> &[u32] {
         match self.pairs {
             Pairs::InterRack | Pairs::Any => &self.order,
             Pairs::LeafPair { from, .. } | Pairs::OneToOne { from, .. } => self.under(from),
@@ -107,7 +107,7 @@ impl<'a> Matching<'a> {
     }
 
     /// A receiver for `src`; one draw, whatever the pairs.
-    pub fn receiver(&self, src: u32, rng: &mut Rng) -> u32 {
+    pub(super) fn receiver(&self, src: u32, rng: &mut Rng) -> u32 {
         let hosts = self.order.len() as u32;
         let leaf = self.leaf_of[src as usize];
         match self.pairs {

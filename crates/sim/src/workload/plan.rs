@@ -109,7 +109,7 @@ pub(crate) mod testing {
 
     /// Checks that gates are local, hold each flow at most once and wait for something; then lets all flows pass in some
     /// order, and says after how many others in a row each starts: 0 by the clock, `None` never.
-    pub fn depths(plan: &Plan) -> Vec<Option<u32>> {
+    pub(crate) fn depths(plan: &Plan) -> Vec<Option<u32>> {
         let flows = &plan.flows;
         let mut gate_of = vec![None; flows.len()];
         for (number, gate) in plan.gates.iter().enumerate() {

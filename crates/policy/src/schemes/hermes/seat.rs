@@ -94,7 +94,7 @@ impl Hermes {
         }
     }
 
-    /// Has the flow been idle for so long that the released rules look for a better path?
+    /// Has the flow been idle long enough for the released rules to look for a better path?
     pub(super) fn was_idle(&self, flow: &Flow, now: Time) -> bool {
         now.since(flow.record.active) > self.flowlet_timeout
     }

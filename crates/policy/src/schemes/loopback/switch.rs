@@ -38,7 +38,7 @@ crate::params! {
         release: Release = Release::Alternate, Allowed::Words(Release::WORDS);
         /// Held queues per port.
         queues: u32 = 4, Allowed::Integer { min: 0.0, max: 64.0 };
-        /// A flow row idle for so long is forgotten, microseconds (short, so that pinned rows are at stake).
+        /// A flow row that has been idle this long is forgotten, microseconds (short, so that pinned rows are at stake).
         flow_idle_us: f64 = 50.0, Allowed::Number { min: 0.001, max: 1e9 };
         /// Consume messages to hosts at their last switch (not over a host scheme that sends messages).
         consume: bool = true, Allowed::Bool;
@@ -47,7 +47,7 @@ crate::params! {
 
 /// Life of a held queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hold {
+pub(super) enum Hold {
     /// There is none.
     #[default]
     Idle,

@@ -107,7 +107,7 @@ fn answered(peer: &Peer, routes: &[Route]) -> Option<u32> {
 }
 
 /// Computes what each path to a rack is taken for, and which are best.
-pub fn settle(by: RouteBy, peer: &mut Peer, routes: &mut [Route]) {
+pub(crate) fn settle(by: RouteBy, peer: &mut Peer, routes: &mut [Route]) {
     let best = peer.rounds.best().map(|(way, _)| way.index());
     // MEET §3.3: "selects the path with the best probing result".
     let round = (by == RouteBy::BestProbe).then(|| answered(peer, routes)).flatten();
@@ -134,7 +134,7 @@ pub fn settle(by: RouteBy, peer: &mut Peer, routes: &mut [Route]) {
 /// The path of a new flowlet: one of the best, each as likely, so that a rack does not move as one; `old`, if it is
 /// one of them.
 #[inline]
-pub fn choose(tied: u16, routes: &[Route], old: Option<Way>, rng: &mut Rng) -> Way {
+pub(crate) fn choose(tied: u16, routes: &[Route], old: Option<Way>, rng: &mut Rng) -> Way {
     match old {
         Some(way) if tied == 0 || routes[way.index()].tied => way,
         _ if tied == 0 => Way(rng.below(routes.len() as u32) as u16),

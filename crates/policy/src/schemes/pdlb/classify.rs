@@ -21,7 +21,7 @@ crate::choice! {
 
 /// The spread of a set of delays, µs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread {
+pub(crate) struct Spread {
     /// How many.
     pub count: u32,
     /// Their mean.
@@ -34,7 +34,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of these delays.
-    pub fn of(delays: impl Iterator<Item = f64>) -> Spread {
+    pub(crate) fn of(delays: impl Iterator<Item = f64>) -> Spread {
         let (mut count, mut sum, mut min, mut max) = (0, 0.0, f64::INFINITY, 0.0);
         for delay in delays {
             count += 1;
@@ -50,7 +50,7 @@ impl Spread {
     }
 
     /// The delay above which a path is congested; `None` if none is.
-    pub fn threshold(&self, rule: Classifier, gate: f64) -> Option<f64> {
+    pub(crate) fn threshold(&self, rule: Classifier, gate: f64) -> Option<f64> {
         match rule {
             Classifier::GtMeanWithGate => (self.max - self.min > gate).then_some(self.mean),
             // PDLB §"Flowcell size adjustment", and Algorithm 1
@@ -78,7 +78,7 @@ pub(crate) fn classify(rule: Classifier, gate: f64, delays: impl Iterator<Item =
 }
 
 /// Eq. 1's N_b from a share of acknowledgements: round(P_b · m).
-pub fn bad_paths(p_bad: f64, m: f64) -> f64 {
+pub(crate) fn bad_paths(p_bad: f64, m: f64) -> f64 {
     (p_bad * m + 0.5) as u32 as f64
 }
 

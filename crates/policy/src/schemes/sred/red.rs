@@ -68,13 +68,13 @@ const fn part(part: u64, whole: u64, of: u64) -> u64 {
 
 /// How long `bytes` take at `rate` bits per second.
 #[inline]
-pub const fn sending(bytes: u32, rate: u64) -> Span {
+pub(crate) const fn sending(bytes: u32, rate: u64) -> Span {
     Span(bytes as u64 * 8_000_000_000_000 / rate)
 }
 
 /// The chance after `since` packets in a row that were not dropped: drops come evenly, each gap as likely as any other.
 // RED: p_a ← p_b / (1 − count · p_b)
-pub const fn spaced(chance: u64, since: u32) -> u64 {
+pub(crate) const fn spaced(chance: u64, since: u32) -> u64 {
     let taken = chance.saturating_mul(since as u64);
     if taken >= CERTAIN {
         return CERTAIN;

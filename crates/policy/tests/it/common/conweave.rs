@@ -8,20 +8,20 @@ use spinewise_policy::schemes::conweave::{ConWeave, Config};
 use spinewise_policy::*;
 
 /// A leaf under ConWeave.
-pub type Leaf = Shell<ConWeave>;
+pub(crate) type Leaf = Shell<ConWeave>;
 
 /// A microsecond.
-pub const US: u64 = 1_000_000;
+pub(crate) const US: u64 = 1_000_000;
 
 /// Leaf `device`, at 1 µs.
-pub fn leaf(config: &Config, device: u32) -> Leaf {
+pub(crate) fn leaf(config: &Config, device: u32) -> Leaf {
     let mut shell = Leaf::new(config, Tier::Leaf, device, 4);
     shell.now = Time(US);
     shell
 }
 
 /// Points of a series that the last hook call recorded.
-pub fn points(shell: &Leaf, name: &str) -> Vec<f64> {
+pub(crate) fn points(shell: &Leaf, name: &str) -> Vec<f64> {
     let index = ConWeave::SHEET.series.iter().position(|series| series.name == name).expect("a series");
     let value = |action: &Action| match action {
         Action::Record { series, value } if *series as usize == index => Some(*value),
@@ -31,7 +31,7 @@ pub fn points(shell: &Leaf, name: &str) -> Vec<f64> {
 }
 
 /// Control packets that the last hook call sent: class, leaf, flow, body, bytes.
-pub fn sent(shell: &Leaf) -> Vec<(u8, u32, u32, Body, u32)> {
+pub(crate) fn sent(shell: &Leaf) -> Vec<(u8, u32, u32, Body, u32)> {
     let of = |action: &Action| match *action {
         Action::Send { to: To::Leaf(leaf), class, flow: Some(flow), way: Way::ANY, at, len, wire } => {
             let body = Body::get(&shell.bodies[at as usize..(at + len) as usize]).expect("a body");
@@ -44,12 +44,12 @@ pub fn sent(shell: &Leaf) -> Vec<(u8, u32, u32, Body, u32)> {
 }
 
 /// Their classes.
-pub fn classes(shell: &Leaf) -> Vec<u8> {
+pub(crate) fn classes(shell: &Leaf) -> Vec<u8> {
     sent(shell).iter().map(|message| message.0).collect()
 }
 
 /// When the flow's timer was armed for.
-pub fn armed(shell: &Leaf) -> Vec<Time> {
+pub(crate) fn armed(shell: &Leaf) -> Vec<Time> {
     let at = |action: &Action| match *action {
         Action::Arm { key: Key::Flow(_, TIMER), at } => Some(at),
         _ => None,
@@ -58,7 +58,7 @@ pub fn armed(shell: &Leaf) -> Vec<Time> {
 }
 
 /// A control packet comes from leaf `from`.
-pub fn hear(shell: &mut Leaf, from: u32, class: u8, flow: u32, epoch: u8, way: Way) {
+pub(crate) fn hear(shell: &mut Leaf, from: u32, class: u8, flow: u32, epoch: u8, way: Way) {
     let body = Body { epoch, way }.put();
     let message =
         Message { from: Device::Switch(from), class, flow: Some(FlowKey(flow)), in_port: Port(4), body: &body };

@@ -7,11 +7,11 @@ use spinewise_policy::*;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Wire bytes of data packets.
-pub const WIRE: u32 = 1_000;
+pub(crate) const WIRE: u32 = 1_000;
 
 /// What the fabric is like.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub(crate) struct Setting {
     pub seed: u64,
     /// One way per link, of every path.
     pub delays: Vec<Span>,
@@ -81,7 +81,7 @@ struct Lane<H> {
 
 /// A flow, and what arrived of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Seen {
+pub(crate) struct Seen {
     pub sent: u64,
     pub next: u64,
     pub arrived: u64,
@@ -89,7 +89,7 @@ pub struct Seen {
 }
 
 /// The whole of it.
-pub struct Fabric<P: Policy<Site = AtSwitch>> {
+pub(crate) struct Fabric<P: Policy<Site = AtSwitch>> {
     pub leaves: [Shell<P>; 2],
     pub flows: Vec<Seen>,
     /// What the scheme recorded: when, at which leaf, series, value.
@@ -107,7 +107,7 @@ pub struct Fabric<P: Policy<Site = AtSwitch>> {
 }
 
 impl<P: Policy<Site = AtSwitch>> Fabric<P> {
-    pub fn new(config: &P::Config, setting: Setting) -> Self {
+    pub(crate) fn new(config: &P::Config, setting: Setting) -> Self {
         let ways = setting.delays.len() as u16;
         let mut leaves = [0, 1].map(|leaf| Shell::<P>::new(config, Tier::Leaf, leaf, ways));
         for (leaf, shell) in leaves.iter_mut().enumerate() {
@@ -137,7 +137,7 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
     }
 
     /// Lets `flows` flows send until `stop`, then lets everything arrive. Returns the inversions.
-    pub fn run(&mut self, flows: u32, stop: Time) -> u64 {
+    pub(crate) fn run(&mut self, flows: u32, stop: Time) -> u64 {
         self.stop = stop;
         self.flows = vec![Seen::default(); flows as usize];
         for flow in 0..flows {
@@ -163,13 +163,13 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
     }
 
     /// Values of one of the scheme's series.
-    pub fn series(&self, name: &str) -> Vec<f64> {
+    pub(crate) fn series(&self, name: &str) -> Vec<f64> {
         let index = P::SHEET.series.iter().position(|known| known.name == name).expect("a series of the scheme");
         self.records.iter().filter(|(_, _, series, _)| *series == index as u16).map(|(_, _, _, value)| *value).collect()
     }
 
     /// Nothing is left under way, held or armed, and everything sent has arrived.
-    pub fn assert_empty(&self) {
+    pub(crate) fn assert_empty(&self) {
         for port in &self.ports {
             assert!(port.queue.is_empty());
             assert!(port.lanes.iter().all(|lane| lane.owner.is_none() && lane.packets.is_empty()), "a queue leaked");

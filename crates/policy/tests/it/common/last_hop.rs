@@ -9,24 +9,24 @@ use spinewise_policy::*;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A packet of a flow, by its place in it.
-pub type Item = (u32, u64);
+pub(crate) type Item = (u32, u64);
 
 /// What waits for the line.
-pub enum Waiting {
+pub(crate) enum Waiting {
     Packet(Item),
     Lane(usize),
 }
 
 /// A held queue.
 #[derive(Clone, Default)]
-pub struct Lane {
+pub(crate) struct Lane {
     pub packets: VecDeque<Item>,
     pub taken: bool,
     pub released: bool,
 }
 
 /// The last leaf with the port to one host: what the simulator's shell does, at its simplest.
-pub struct LastHop {
+pub(crate) struct LastHop {
     pub leaf: Shell<ConWeave>,
     pub service: u64,
     pub queue: VecDeque<Waiting>,
@@ -43,7 +43,7 @@ pub struct LastHop {
 }
 
 impl LastHop {
-    pub fn new(config: &Config, service: u64, queues: usize) -> Self {
+    pub(crate) fn new(config: &Config, service: u64, queues: usize) -> Self {
         LastHop {
             leaf: Shell::new(config, Tier::Leaf, 1, 2),
             service,
@@ -59,7 +59,7 @@ impl LastHop {
     }
 
     /// Starts what may start until `now`.
-    pub fn run_to(&mut self, now: u64) {
+    pub(crate) fn run_to(&mut self, now: u64) {
         while self.free_at <= now {
             let (item, drained) = match self.queue.pop_front() {
                 None => return,
@@ -84,7 +84,7 @@ impl LastHop {
         }
     }
 
-    pub fn drain(&mut self, at: usize, flow: u32) {
+    pub(crate) fn drain(&mut self, at: usize, flow: u32) {
         self.lanes[at] = Lane::default();
         self.drained += 1;
         let queue = Queue(at as u16);
@@ -93,7 +93,7 @@ impl LastHop {
     }
 
     /// A packet arrives; with `full` it finds no room if it is to be held.
-    pub fn arrive(&mut self, now: u64, item: Item, header: &Header, ce: bool, full: bool) {
+    pub(crate) fn arrive(&mut self, now: u64, item: Item, header: &Header, ce: bool, full: bool) {
         self.run_to(now);
         self.leaf.now = Time(now);
         self.leaf.room.ports.free = self.lanes.iter().position(|lane| !lane.taken).map(|at| Queue(at as u16));
@@ -119,7 +119,7 @@ impl LastHop {
     }
 
     /// The timer of `flow` planned for `now` is due, if it still is.
-    pub fn expire(&mut self, now: u64, flow: u32) {
+    pub(crate) fn expire(&mut self, now: u64, flow: u32) {
         self.run_to(now);
         if self.armed.get(&flow) == Some(&now) {
             self.armed.remove(&flow);
@@ -130,7 +130,7 @@ impl LastHop {
         }
     }
 
-    pub fn perform(&mut self, flow: u32) {
+    pub(crate) fn perform(&mut self, flow: u32) {
         let (did, bodies) = (std::mem::take(&mut self.leaf.did), std::mem::take(&mut self.leaf.bodies));
         for action in did {
             match action {
@@ -165,12 +165,12 @@ impl LastHop {
         }
     }
 
-    pub fn count(&self, name: &str) -> u32 {
+    pub(crate) fn count(&self, name: &str) -> u32 {
         self.recorded.iter().filter(|((_, series), _)| *series == name).map(|(_, n)| n).sum()
     }
 
     /// Flows with a packet that came to the host after a later one.
-    pub fn inverted(&self) -> Vec<u32> {
+    pub(crate) fn inverted(&self) -> Vec<u32> {
         let mut newest = BTreeMap::new();
         let mut flows: Vec<u32> = vec![];
         for &(flow, place) in &self.host {
@@ -184,7 +184,7 @@ impl LastHop {
     }
 
     /// Nothing waits, nothing is held, no timer runs, no queue is taken, and the ports' rows know it.
-    pub fn assert_empty(&mut self) {
+    pub(crate) fn assert_empty(&mut self) {
         self.run_to(u64::MAX / 2);
         assert!(self.queue.is_empty() && self.armed.is_empty());
         assert!(self.lanes.iter().all(|lane| !lane.taken && lane.packets.is_empty()), "a queue has leaked");

@@ -1,10 +1,10 @@
 //! The smallest shell that can call a scheme's hooks: one device, its rows, and what it asked for.
 
-pub mod conweave;
-pub mod fabric;
-pub mod hermes;
-pub mod last_hop;
-pub mod meet;
+pub(crate) mod conweave;
+pub(crate) mod fabric;
+pub(crate) mod hermes;
+pub(crate) mod last_hop;
+pub(crate) mod meet;
 
 use spinewise_policy::out::Action;
 use spinewise_policy::site::Ports;
@@ -12,7 +12,7 @@ use spinewise_policy::*;
 use std::collections::BTreeMap;
 
 /// Ports with rates, queues and a free held queue as the test says; empty to begin with.
-pub struct FakePorts {
+pub(crate) struct FakePorts {
     pub rates: Vec<u64>,
     pub bytes: Vec<u64>,
     pub free: Option<Queue>,
@@ -65,7 +65,7 @@ impl Ports for FakePorts {
 
 /// Where the device stands: 4 leaves (0 to 3) of 4 hosts each; ports 0 to 3 of a leaf lead to its hosts, those of
 /// another switch to the leaves.
-pub struct Room {
+pub(crate) struct Room {
     pub device: u32,
     pub tier: Tier,
     pub candidates: Vec<u16>,
@@ -75,7 +75,7 @@ pub struct Room {
     pub free_queues: Vec<u16>,
 }
 
-pub trait Lend: Site {
+pub(crate) trait Lend: Site {
     fn view(room: &Room) -> Self::View<'_>;
 }
 
@@ -112,7 +112,7 @@ impl Lend for AtSwitch {
 }
 
 /// One seat.
-pub struct Shell<P: Policy> {
+pub(crate) struct Shell<P: Policy> {
     pub policy: P,
     pub room: Room,
     pub now: Time,
@@ -134,7 +134,7 @@ where
     P::Site: Lend,
 {
     /// At device `device`, with `ways` uplinks of 10 Gbps (paths to every leaf).
-    pub fn new(config: &P::Config, tier: Tier, device: u32, ways: u16) -> Self {
+    pub(crate) fn new(config: &P::Config, tier: Tier, device: u32, ways: u16) -> Self {
         let host_ports = if tier == Tier::Leaf { 4 } else { 0 };
         let ports = host_ports + ways;
         Shell {
@@ -183,7 +183,7 @@ where
     }
 
     /// Calls a hook about this peer and flow.
-    pub fn call<R>(
+    pub(crate) fn call<R>(
         &mut self,
         peer: Option<u32>,
         flow: Option<FlowKey>,
@@ -231,32 +231,32 @@ where
         answer
     }
 
-    pub fn pick(&mut self, peer: u32, packet: &Packet, header: &mut P::Header) -> Way {
+    pub(crate) fn pick(&mut self, peer: u32, packet: &Packet, header: &mut P::Header) -> Way {
         self.call(Some(peer), Some(packet.flow), |policy, cx, row| policy.pick(cx, row.unwrap(), packet, header))
     }
 
-    pub fn ingress(&mut self, peer: u32, packet: &Packet, header: &mut P::Header) -> Verdict {
+    pub(crate) fn ingress(&mut self, peer: u32, packet: &Packet, header: &mut P::Header) -> Verdict {
         self.call(Some(peer), Some(packet.flow), |policy, cx, row| policy.ingress(cx, row.unwrap(), packet, header))
     }
 
-    pub fn egress(&mut self, port: Port, packet: &Packet, header: &mut P::Header) {
+    pub(crate) fn egress(&mut self, port: Port, packet: &Packet, header: &mut P::Header) {
         self.call(None, None, |policy, cx, _| policy.egress(cx, port, packet, header))
     }
 
-    pub fn timer(&mut self, key: Key) {
+    pub(crate) fn timer(&mut self, key: Key) {
         let flow = if let Key::Flow(flow, _) = key { Some(flow) } else { None };
         self.call(None, flow, |policy, cx, row| policy.timer(cx, row, key))
     }
 
-    pub fn feedback(&mut self, peer: u32, feedback: Feedback) {
+    pub(crate) fn feedback(&mut self, peer: u32, feedback: Feedback) {
         self.call(Some(peer), feedback.flow, |policy, cx, row| policy.feedback(cx, row, &feedback))
     }
 
-    pub fn tick(&mut self) {
+    pub(crate) fn tick(&mut self) {
         self.call(None, None, |policy, cx, _| policy.tick(cx))
     }
 
-    pub fn wait(&mut self, span: Span) {
+    pub(crate) fn wait(&mut self, span: Span) {
         self.now += span;
     }
 }
@@ -271,11 +271,11 @@ fn routes(tier: Tier, device: u32, leaf: u32, ports: u16) -> Vec<u16> {
 }
 
 /// A full data packet of this flow from host 0 of leaf 0 to host 4 of leaf 1.
-pub fn data(flow: u32) -> Packet {
+pub(crate) fn data(flow: u32) -> Packet {
     Packet { flow: FlowKey(flow), src: 0, dst: 4, wire: 1500, payload: 1460, way: Way::ANY, ..Packet::default() }
 }
 
 /// An acknowledgement the same way.
-pub fn ack(flow: u32) -> Packet {
+pub(crate) fn ack(flow: u32) -> Packet {
     Packet { kind: Kind::Ack, wire: 40, payload: 0, ..data(flow) }
 }

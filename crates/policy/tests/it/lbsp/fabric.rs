@@ -10,7 +10,7 @@ use spinewise_policy::*;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A k-ary tree.
-pub fn tree(k: u32) -> Tree {
+pub(crate) fn tree(k: u32) -> Tree {
     let half = k / 2;
     Tree { pods: k, leaves_per_pod: half, columns: half, cores_per_column: half, hosts_per_leaf: half }
 }
@@ -43,7 +43,7 @@ impl Ports for Own<'_> {
 }
 
 /// One switch.
-pub struct Switch {
+pub(crate) struct Switch {
     pub node: Node,
     pub rows: Vec<Row>,
     pointers: Vec<u16>,
@@ -59,9 +59,9 @@ pub struct Switch {
 }
 
 /// A switch and one of its ports.
-pub type End = (u32, u16);
+pub(crate) type End = (u32, u16);
 
-pub struct Fabric {
+pub(crate) struct Fabric {
     pub tree: Tree,
     pub policy: Lbsp,
     pub switches: Vec<Switch>,
@@ -75,7 +75,7 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    pub fn new(tree: Tree, config: &Config) -> Fabric {
+    pub(crate) fn new(tree: Tree, config: &Config) -> Fabric {
         let policy = Lbsp::new(config);
         let (leaves, ids) = (tree.leaves() as usize, (0..tree.leaves()).collect());
         let switch = |number: u32| {
@@ -95,20 +95,20 @@ impl Fabric {
         Fabric { tree, policy, switches, recorded: vec![], sent: 0, waiting: vec![], ids }
     }
 
-    pub fn leaf(&self, number: u32) -> u32 {
+    pub(crate) fn leaf(&self, number: u32) -> u32 {
         number
     }
 
-    pub fn aggregation(&self, number: u32) -> u32 {
+    pub(crate) fn aggregation(&self, number: u32) -> u32 {
         self.tree.leaves() + number
     }
 
-    pub fn core(&self, number: u32) -> u32 {
+    pub(crate) fn core(&self, number: u32) -> u32 {
         self.tree.leaves() + self.tree.pods * self.tree.columns + number
     }
 
     /// The other end of a link; none of one to a host.
-    pub fn far(&self, (switch, port): End) -> Option<End> {
+    pub(crate) fn far(&self, (switch, port): End) -> Option<End> {
         let tree = &self.tree;
         let up = tree.uplink(switch, port);
         Some(match (tree.spot(switch), up) {
@@ -203,7 +203,7 @@ impl Fabric {
     }
 
     /// The link behind a port changes, both ways; what is on it is lost when it fails.
-    pub fn change(&mut self, end: End, change: Change) {
+    pub(crate) fn change(&mut self, end: End, change: Change) {
         let far = self.far(end).expect("a link between switches");
         let up = change != Change::Down;
         for (switch, port) in [end, far] {
@@ -219,7 +219,7 @@ impl Fabric {
     }
 
     /// The one direction that leaves by a port changes.
-    pub fn change_one_way(&mut self, (switch, port): End, change: Change) {
+    pub(crate) fn change_one_way(&mut self, (switch, port): End, change: Change) {
         let up = change != Change::Down;
         self.switches[switch as usize].up[usize::from(port)] = up;
         if let Some((next, at)) = self.far((switch, port)).filter(|_| !up) {
@@ -242,7 +242,7 @@ impl Fabric {
     }
 
     /// Lets all messages arrive, those of one hop at a time, as where all links are alike.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         loop {
             let mut round = Vec::new();
             for (switch, own) in (0u32..).zip(&mut self.switches) {
@@ -261,7 +261,7 @@ impl Fabric {
     }
 
     /// Lets `most` messages arrive, from links drawn at random; in order on each link.
-    pub fn settle_anyhow(&mut self, rng: &mut Rng, most: usize) {
+    pub(crate) fn settle_anyhow(&mut self, rng: &mut Rng, most: usize) {
         for _ in 0..most {
             if self.waiting.is_empty() {
                 return;
@@ -275,7 +275,7 @@ impl Fabric {
     }
 
     /// The switches and ports that a packet passes; the last port's link is dead if it ends before its leaf.
-    pub fn walk(&mut self, packet: &Packet) -> (Vec<End>, bool) {
+    pub(crate) fn walk(&mut self, packet: &Packet) -> (Vec<End>, bool) {
         let (leaf, home) = (packet.dst / self.tree.hosts_per_leaf, packet.dst % self.tree.hosts_per_leaf);
         let mut switch = packet.src / self.tree.hosts_per_leaf;
         let mut in_port = (packet.src % self.tree.hosts_per_leaf) as u16;
@@ -311,7 +311,7 @@ impl Fabric {
     }
 
     /// Links up that `count` packets from `src` to `dst` use, as `(switch, uplink)`, and how many each.
-    pub fn used(&mut self, src: u32, dst: u32, count: u32) -> BTreeMap<(u32, u32), u32> {
+    pub(crate) fn used(&mut self, src: u32, dst: u32, count: u32) -> BTreeMap<(u32, u32), u32> {
         let mut used = BTreeMap::new();
         for flow in 0..count {
             let (path, arrives) = self.walk(&packet(src, dst, flow));
@@ -326,11 +326,11 @@ impl Fabric {
     }
 
     /// All that messages have left in forwarding tables.
-    pub fn tables(&self) -> Vec<Vec<Row>> {
+    pub(crate) fn tables(&self) -> Vec<Vec<Row>> {
         self.switches.iter().map(|switch| switch.rows.clone()).collect()
     }
 
-    pub fn tick(&mut self, switch: u32) {
+    pub(crate) fn tick(&mut self, switch: u32) {
         self.call(switch, 0, &[], |policy, cx| policy.tick(cx));
     }
 }
@@ -346,7 +346,7 @@ fn shape(tree: &Tree, switch: u32) -> Shape {
 }
 
 /// A data packet of this flow.
-pub fn packet(src: u32, dst: u32, flow: u32) -> Packet {
+pub(crate) fn packet(src: u32, dst: u32, flow: u32) -> Packet {
     let hashed = Hashed::Mixed { pair: u64::from(src) << 32 | u64::from(dst), inner: flow.into(), tag: 0 };
     Packet { flow: FlowKey(flow), src, dst, wire: 1500, payload: 1460, way: Way::ANY, hashed, ..Packet::default() }
 }

@@ -40,7 +40,7 @@ impl<'a> Table<'a> {
     }
 
     /// The parameters that follow from the fabric.
-    pub fn autos(&self, preset: &Preset, place: Place<'_>) -> Result<Vec<(&'static str, Auto)>, SpecError> {
+    pub(super) fn autos(&self, preset: &Preset, place: Place<'_>) -> Result<Vec<(&'static str, Auto)>, SpecError> {
         let mut found = Vec::new();
         for param in self.entry.params {
             let Some(auto) = param.auto.filter(|_| self.is_auto(param, preset)) else { continue };
@@ -55,7 +55,7 @@ impl<'a> Table<'a> {
 
     /// The scheme: what is given goes before what follows from the fabric, that before what is `said` by preset and rules,
     /// and that before the scheme's own defaults. `named` is the key that names the scheme.
-    pub fn choose(
+    pub(super) fn choose(
         &self,
         said: &[(&'static str, Value<'static>)],
         autos: &[(&'static str, Auto)],

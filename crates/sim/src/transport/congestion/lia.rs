@@ -52,7 +52,7 @@ impl Controller for Lia {
 ///
 /// which is `cwnd_i` itself for a single subflow, exactly, and in which `cwnd_total` has cancelled out. Rounded down at
 /// each division; round-trip times count in nanoseconds.
-pub fn coupled_window(subflows: impl Iterator<Item = (u64, Span)> + Clone) -> u64 {
+pub(crate) fn coupled_window(subflows: impl Iterator<Item = (u64, Span)> + Clone) -> u64 {
     let paths =
         subflows.map(|(cwnd, rtt)| (u128::from(cwnd.clamp(1, MOST)), u128::from((rtt.0 / 1000).clamp(1, MOST))));
     // By cross-multiplication: cwnd / rtt² of one is greater than that of the other. The first of equal ones.

@@ -7,7 +7,7 @@ use spinewise_policy::Time;
 
 /// The receiving end of a flow.
 #[derive(Debug)]
-pub struct Receiving<R> {
+pub(super) struct Receiving<R> {
     /// What receives.
     pub(super) machine: R,
     timer: Timer,
@@ -26,32 +26,39 @@ struct Waiting {
 
 impl<R: Receiver> Receiving<R> {
     /// One with so many paths, of a flow of `size` bytes.
-    pub fn new(config: &R::Config, size: u64, paths: usize) -> Box<Self> {
+    pub(super) fn new(config: &R::Config, size: u64, paths: usize) -> Box<Self> {
         let further = (1..paths).map(|_| Timer::NONE).collect();
         Box::new(Receiving { machine: R::new(config, size), timer: Timer::NONE, further, waiting: None })
     }
 
     /// The timer of a path.
     #[inline(always)]
-    pub fn timer(&mut self, path: usize) -> &mut Timer {
+    pub(super) fn timer(&mut self, path: usize) -> &mut Timer {
         if path == 0 { &mut self.timer } else { &mut self.further[path - 1] }
     }
 
     /// A timer to plan for this path, or [`Time::NEVER`].
     #[inline(always)]
-    pub fn plan(&mut self, path: usize) -> Time {
+    pub(super) fn plan(&mut self, path: usize) -> Time {
         let deadline = self.machine.deadline(path);
         self.timer(path).want(deadline)
     }
 
     /// Reads what data will need, to have it in the cache.
     #[inline(always)]
-    pub fn touch(&self) -> u64 {
+    pub(super) fn touch(&self) -> u64 {
         self.timer.touch()
     }
 
     /// A packet arrives that may have to wait. What may go on now is added to `ready`.
-    pub fn hold(&mut self, rules: &Rules, now: Time, packet: Arrival, ready: &mut Vec<Arrival>, tally: &mut Tally) {
+    pub(super) fn hold(
+        &mut self,
+        rules: &Rules,
+        now: Time,
+        packet: Arrival,
+        ready: &mut Vec<Arrival>,
+        tally: &mut Tally,
+    ) {
         let none = || Box::new(Waiting { packets: Buffer::new(rules), timer: Timer::NONE });
         let packets = &mut self.waiting.get_or_insert_with(none).packets;
         if packet.syn {
@@ -62,7 +69,7 @@ impl<R: Receiver> Receiving<R> {
     }
 
     /// The planned timer of what waits fires. What may go on now is added to `ready`. Was it still wanted?
-    pub fn release(&mut self, rules: &Rules, now: Time, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool {
+    pub(super) fn release(&mut self, rules: &Rules, now: Time, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool {
         let Some(waiting) = self.waiting.as_deref_mut() else { return false };
         let is_wanted = waiting.timer.fires(now);
         if is_wanted {
@@ -72,7 +79,7 @@ impl<R: Receiver> Receiving<R> {
     }
 
     /// The timer to plan for what waits, or [`Time::NEVER`].
-    pub fn release_at(&mut self, rules: &Rules) -> Time {
+    pub(super) fn release_at(&mut self, rules: &Rules) -> Time {
         let waiting = self.waiting.as_deref_mut();
         waiting.map_or(Time::NEVER, |waiting| waiting.timer.want(waiting.packets.deadline(rules)))
     }

@@ -4,16 +4,16 @@ use spinewise_policy::Time;
 
 /// When the planned timer fires, [`Time::NEVER`] if none is planned.
 #[derive(Clone, Copy, Debug)]
-pub struct Timer(Time);
+pub(super) struct Timer(Time);
 
 impl Timer {
     /// None is planned.
-    pub const NONE: Timer = Timer(Time::NEVER);
+    pub(super) const NONE: Timer = Timer(Time::NEVER);
 
     /// The end wants to be woken at `deadline`: says when to plan that, or [`Time::NEVER`]. Lazily: a timer that fires early
     /// is planned again, so a later deadline costs nothing now.
     #[inline(always)]
-    pub fn want(&mut self, deadline: Option<Time>) -> Time {
+    pub(super) fn want(&mut self, deadline: Option<Time>) -> Time {
         match deadline {
             Some(at) if at < self.0 => {
                 self.0 = at;
@@ -24,7 +24,7 @@ impl Timer {
     }
 
     /// A planned timer fires. Is it the one that is wanted? Then none is planned any more.
-    pub fn fires(&mut self, now: Time) -> bool {
+    pub(super) fn fires(&mut self, now: Time) -> bool {
         let is_wanted = self.0 == now;
         if is_wanted {
             *self = Timer::NONE;
@@ -34,7 +34,7 @@ impl Timer {
 
     /// Reads it, to have it in the cache.
     #[inline(always)]
-    pub fn touch(self) -> u64 {
+    pub(super) fn touch(self) -> u64 {
         self.0.0
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// A segment of data, as a subflow is to take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chunk {
+pub(crate) struct Chunk {
     /// Its first data byte.
     pub data: u64,
     /// Its bytes.
@@ -15,7 +15,7 @@ pub struct Chunk {
 
 /// Which data a segment of a subflow carries (RFC 8684 §3.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mapping {
+pub(super) struct Mapping {
     /// Its first byte in the subflow.
     pub seq: u64,
     /// Its first data byte.
@@ -24,37 +24,37 @@ pub struct Mapping {
 
 /// The mappings of what is outstanding on a subflow, in the order of the subflow.
 #[derive(Clone, Debug, Default)]
-pub struct Mappings(VecDeque<Mapping>);
+pub(crate) struct Mappings(VecDeque<Mapping>);
 
 impl Mappings {
     /// The next new segment.
-    pub fn push(&mut self, seq: u64, data: u64) {
+    pub(crate) fn push(&mut self, seq: u64, data: u64) {
         debug_assert!(self.0.back().is_none_or(|last| last.seq < seq), "not in order");
         self.0.push_back(Mapping { seq, data });
     }
 
     /// The data byte of an outstanding segment.
-    pub fn data_of(&self, seq: u64) -> Option<u64> {
+    pub(crate) fn data_of(&self, seq: u64) -> Option<u64> {
         let at = self.0.binary_search_by_key(&seq, |mapping| mapping.seq).ok()?;
         Some(self.0[at].data)
     }
 
     /// Everything of the subflow below `seq` is acknowledged.
-    pub fn acked(&mut self, seq: u64) {
+    pub(crate) fn acked(&mut self, seq: u64) {
         while self.0.front().is_some_and(|first| first.seq < seq) {
             self.0.pop_front();
         }
     }
 
     /// The data bytes at which what is outstanding begins.
-    pub fn data(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn data(&self) -> impl Iterator<Item = u64> {
         self.0.iter().map(|mapping| mapping.data)
     }
 }
 
 /// The data of a connection at its sending end.
 #[derive(Clone, Debug)]
-pub struct DataSender {
+pub(crate) struct DataSender {
     size: u64,
     mss: u64,
     /// The receiver has room for so much beyond what it has acknowledged.
@@ -72,13 +72,13 @@ pub struct DataSender {
 
 impl DataSender {
     /// Of `size` bytes for `subflows`, cut into segments of `mss`; a receiver with room for `window` bytes.
-    pub fn new(size: u64, mss: u32, window: u64, subflows: usize) -> Self {
+    pub(crate) fn new(size: u64, mss: u32, window: u64, subflows: usize) -> Self {
         let distrusted = vec![BTreeSet::new(); subflows];
         DataSender { size, mss: mss.into(), window, next: 0, acked: 0, distrusted, waiting: 0, reinjections: 0 }
     }
 
     /// What subflow `subflow` would take next: a segment that another one has given up, else new data.
-    pub fn chunk_for(&self, subflow: usize) -> Option<Chunk> {
+    pub(crate) fn chunk_for(&self, subflow: usize) -> Option<Chunk> {
         let given_up = if self.waiting > 0 { self.given_up_by_others(subflow) } else { None };
         let (data, again) = given_up.map_or((self.next, false), |data| (data, true));
         (data < self.size).then(|| Chunk { data, len: self.mss.min(self.size - data), again })
@@ -90,13 +90,13 @@ impl DataSender {
     }
 
     /// Does the receiver have room for a segment? Of what has been sent before, it has.
-    pub fn fits(&self, chunk: &Chunk) -> bool {
+    pub(crate) fn fits(&self, chunk: &Chunk) -> bool {
         // RFC 8684 §3.3.4: the window stands on the Data ACK
         chunk.again || chunk.data + chunk.len <= self.acked.saturating_add(self.window)
     }
 
     /// A subflow takes this segment.
-    pub fn take(&mut self, chunk: &Chunk) {
+    pub(crate) fn take(&mut self, chunk: &Chunk) {
         if chunk.again {
             self.waiting -= self.distrusted.iter_mut().filter_map(|of| of.remove(&chunk.data).then_some(())).count();
             self.reinjections += 1;
@@ -107,7 +107,7 @@ impl DataSender {
     }
 
     /// Everything before `data` has arrived. An older acknowledgement says nothing.
-    pub fn on_ack(&mut self, data: u64) {
+    pub(crate) fn on_ack(&mut self, data: u64) {
         // RFC 8684 §3.3.2
         if data > self.acked {
             debug_assert!(data <= self.next, "acknowledges what was never sent");
@@ -123,7 +123,7 @@ impl DataSender {
 
     /// Subflow `subflow` has given up waiting for segments that begin at these bytes: another may take them (RFC 8684
     /// §3.3.6).
-    pub fn distrust(&mut self, subflow: usize, data: impl Iterator<Item = u64>) {
+    pub(crate) fn distrust(&mut self, subflow: usize, data: impl Iterator<Item = u64>) {
         // RFC 8684 §3.3.6
         if self.distrusted.len() > 1 {
             let acked = self.acked;
@@ -133,12 +133,12 @@ impl DataSender {
     }
 
     /// Has everything arrived?
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.acked == self.size
     }
 
     /// Segments that have gone on a further subflow.
-    pub fn reinjections(&self) -> u32 {
+    pub(crate) fn reinjections(&self) -> u32 {
         self.reinjections
     }
 }

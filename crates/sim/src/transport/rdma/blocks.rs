@@ -7,29 +7,29 @@ pub(super) struct Blocks(Vec<(u64, u64)>);
 impl Blocks {
     /// Is there none?
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The lowest range.
     #[inline]
-    pub fn first(&self) -> Option<(u64, u64)> {
+    pub(super) fn first(&self) -> Option<(u64, u64)> {
         self.0.first().copied()
     }
 
     /// Takes the lowest range out.
-    pub fn remove_first(&mut self) {
+    pub(super) fn remove_first(&mut self) {
         self.0.remove(0);
     }
 
     /// Is every byte of `start..end` in one range?
-    pub fn covers(&self, start: u64, end: u64) -> bool {
+    pub(super) fn covers(&self, start: u64, end: u64) -> bool {
         let at = self.0.partition_point(|block| block.1 < end);
         self.0.get(at).is_some_and(|block| block.0 <= start)
     }
 
     /// Adds `start..end`; returns how many of its bytes were not there.
-    pub fn insert(&mut self, start: u64, end: u64) -> u64 {
+    pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
         // Packets mostly come at the end of what is there.
         match self.0.last_mut() {
             Some(last) if start == last.1 => {
@@ -53,7 +53,7 @@ impl Blocks {
     }
 
     /// Forgets all bytes below `at`.
-    pub fn remove_below(&mut self, at: u64) {
+    pub(super) fn remove_below(&mut self, at: u64) {
         let gone = self.0.partition_point(|block| block.1 <= at);
         self.0.drain(..gone);
         if let Some(first) = self.0.first_mut() {

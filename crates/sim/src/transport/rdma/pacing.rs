@@ -18,20 +18,20 @@ pub(super) struct Pacing {
 
 impl Pacing {
     /// The first packet may leave at `now`.
-    pub fn new(now: Time) -> Self {
+    pub(super) fn new(now: Time) -> Self {
         Self { next: now, fraction: 0, rate: 1 }
     }
 
     /// Not before this instant.
     #[inline]
-    pub fn next(&self) -> Time {
+    pub(super) fn next(&self) -> Time {
         self.next
     }
 
     /// A packet of `bytes` on the wire leaves at `now`, at `rate` bits per second. The fraction is carried if it leaves on
     /// time; one that was late starts anew.
     #[inline]
-    pub fn sent(&mut self, now: Time, bytes: u32, rate: u64) {
+    pub(super) fn sent(&mut self, now: Time, bytes: u32, rate: u64) {
         let carried = match now == self.next {
             true if rate == self.rate => self.fraction,
             true => (u128::from(self.fraction) * u128::from(rate) / u128::from(self.rate)) as u64,
@@ -45,13 +45,13 @@ impl Pacing {
 
     /// The same on a clock of whole nanoseconds that cuts off and carries nothing.
     #[inline]
-    pub fn sent_floor_1ns(&mut self, now: Time, bytes: u32, rate: u64) {
+    pub(super) fn sent_floor_1ns(&mut self, now: Time, bytes: u32, rate: u64) {
         let ns = u64::from(bytes) * (BYTE / 1_000) / rate;
         self.next = now + Span::from_ns(ns);
     }
 
     /// The same, the nanoseconds as ns-3 works them out.
-    pub fn sent_ns3(&mut self, now: Time, bytes: u32, rate: u64) {
+    pub(super) fn sent_ns3(&mut self, now: Time, bytes: u32, rate: u64) {
         self.next = now + Span::from_ns(ns3_nanoseconds(u64::from(bytes), rate));
     }
 }

@@ -26,7 +26,7 @@ pub struct Periods {
 
 /// The packets of one flow that wait.
 #[derive(Clone, Debug)]
-pub struct Periodic<T> {
+pub(crate) struct Periodic<T> {
     /// What is before this byte has gone on, in order or not: it comes again.
     first: u64,
     /// The byte that is expected.
@@ -56,13 +56,13 @@ impl<T> Default for Periodic<T> {
 
 impl<T> Periodic<T> {
     /// A SYN arrives: it waits for a look, as a packet without data does.
-    pub fn greet(&mut self, periods: &Periods, now: Time, item: T) {
+    pub(crate) fn greet(&mut self, periods: &Periods, now: Time, item: T) {
         (self.look, self.moved, self.closed) = (now + periods.every, now, now);
         self.in_order.push(item);
     }
 
     /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in its order.
-    pub fn arrive(
+    pub(crate) fn arrive(
         &mut self,
         (rules, periods): (&Rules, &Periods),
         now: Time,
@@ -102,7 +102,13 @@ impl<T> Periodic<T> {
     }
 
     /// Adds what may go on at `now` to `ready`.
-    pub fn expire(&mut self, (rules, periods): (&Rules, &Periods), now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
+    pub(crate) fn expire(
+        &mut self,
+        (rules, periods): (&Rules, &Periods),
+        now: Time,
+        ready: &mut Vec<T>,
+        tally: &mut Tally,
+    ) {
         while !self.is_empty() && self.look <= now {
             if self.look.since(self.moved) > rules.in_order {
                 self.pass(self.look, ready);
@@ -120,7 +126,7 @@ impl<T> Periodic<T> {
     }
 
     /// When [`Self::expire`] is due, if anything waits.
-    pub fn deadline(&self) -> Option<Time> {
+    pub(crate) fn deadline(&self) -> Option<Time> {
         (!self.is_empty()).then_some(self.look)
     }
 

@@ -133,7 +133,7 @@ fn next(table: &Table, waits_for: &[Option<u32>], starts: &impl Fn(u32) -> bool,
 }
 
 /// How long the longest chain takes, with `rtt` for each send.
-pub fn longest_chain(table: &Table, rtt: Span) -> Span {
+pub(super) fn longest_chain(table: &Table, rtt: Span) -> Span {
     let mut flood = Flood::new(table, rtt);
     flood.run();
     flood.at.iter().map(|at| at[0].max(at[1])).max().unwrap_or(Span::ZERO)

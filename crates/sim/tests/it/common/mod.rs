@@ -11,32 +11,32 @@ use spinewise_sim::trace::{CHOICE_COLUMNS, HOP_COLUMNS, Trace};
 use std::sync::LazyLock;
 
 /// `spec`, in the world of most papers unless it names its preset: what tests work out by hand was worked out there.
-pub fn in_papers_world(spec: &Value) -> Value {
+pub(crate) fn in_papers_world(spec: &Value) -> Value {
     merged(&json!({"preset": "datacenter"}), spec)
 }
 
 /// Resolves a spec that must be right; without a preset, in the world of most papers.
-pub fn resolved(spec: &Value) -> Spec {
+pub(crate) fn resolved(spec: &Value) -> Spec {
     resolve(&in_papers_world(spec)).unwrap_or_else(|error| panic!("{error}\n{spec}"))
 }
 
 /// Runs a spec with a choice of engine.
-pub fn run_with(spec: &Value, tuning: Tuning) -> Outcome {
+pub(crate) fn run_with(spec: &Value, tuning: Tuning) -> Outcome {
     simulate(&resolved(spec), tuning, &mut |_| true).unwrap_or_else(|failure| panic!("{failure:?}\n{spec}"))
 }
 
 /// Runs a spec.
-pub fn run(spec: &Value) -> Outcome {
+pub(crate) fn run(spec: &Value) -> Outcome {
     run_with(spec, Tuning::default())
 }
 
 /// The event-queue engine.
-pub fn events() -> Tuning {
+pub(crate) fn events() -> Tuning {
     Tuning { engine: Some(EngineKind::Events), ..Tuning::default() }
 }
 
 /// Lays `change` over `base`, table by table.
-pub fn merged(base: &Value, change: &Value) -> Value {
+pub(crate) fn merged(base: &Value, change: &Value) -> Value {
     match (base, change) {
         (Value::Object(base), Value::Object(change)) => {
             let mut all = base.clone();
@@ -51,36 +51,36 @@ pub fn merged(base: &Value, change: &Value) -> Value {
 }
 
 /// One listed flow.
-pub fn flow(src: u32, dst: u32, size_bytes: u64, start_ns: u64) -> Value {
+pub(crate) fn flow(src: u32, dst: u32, size_bytes: u64, start_ns: u64) -> Value {
     json!({"src": src, "dst": dst, "size_bytes": size_bytes, "start_ns": start_ns})
 }
 
 /// A constant-rate source without end.
-pub fn udp(src: u32, dst: u32, rate_gbps: f64) -> Value {
+pub(crate) fn udp(src: u32, dst: u32, rate_gbps: f64) -> Value {
     json!({"kind": "udp", "src": src, "dst": dst, "schedule": [{"at_us": 0, "rate_gbps": rate_gbps}]})
 }
 
 /// What the report says of the link called `name`.
-pub fn link<'a>(outcome: &'a Outcome, name: &str) -> &'a Value {
+pub(crate) fn link<'a>(outcome: &'a Outcome, name: &str) -> &'a Value {
     let links = outcome.report["links"].as_array().expect("the report lists the links");
     links.iter().find(|link| link["name"] == name).unwrap_or_else(|| panic!("no link {name}"))
 }
 
 /// A number of that link.
-pub fn of_link(outcome: &Outcome, name: &str, what: &str) -> u64 {
+pub(crate) fn of_link(outcome: &Outcome, name: &str, what: &str) -> u64 {
     link(outcome, name)[what].as_u64().unwrap_or_else(|| panic!("no {what} of {name}"))
 }
 
 /// A number of the report's packet account.
-pub fn counter(outcome: &Outcome, fate: &str, unit: &str) -> u64 {
+pub(crate) fn counter(outcome: &Outcome, fate: &str, unit: &str) -> u64 {
     outcome.report["counters"][fate][unit].as_u64().unwrap_or_else(|| panic!("no counter {fate}.{unit}"))
 }
 
 /// A point of a series: when (ps), of what, value.
-pub type Point = (u64, String, f64);
+pub(crate) type Point = (u64, String, f64);
 
 /// The points of the series called `name`.
-pub fn series(outcome: &Outcome, name: &str) -> Vec<Point> {
+pub(crate) fn series(outcome: &Outcome, name: &str) -> Vec<Point> {
     let names = |key: &str| outcome.report[key].as_array().expect("names are listed").clone();
     let (of_series, of_entities) = (names("series_names"), names("entity_names"));
     let number = of_series.iter().position(|known| known == name).unwrap_or_else(|| panic!("no series {name}"));
@@ -98,7 +98,7 @@ pub fn series(outcome: &Outcome, name: &str) -> Vec<Point> {
 }
 
 /// Columns of the flows that hold 64-bit numbers, by name.
-pub fn flow_column(outcome: &Outcome, name: &str) -> Vec<u64> {
+pub(crate) fn flow_column(outcome: &Outcome, name: &str) -> Vec<u64> {
     let at = spinewise_sim::outcome::FLOW_COLUMNS.iter().position(|column| column.name == name);
     match &outcome.flows[at.unwrap_or_else(|| panic!("no column {name}"))] {
         Values::U64(values) => values.clone(),
@@ -109,64 +109,64 @@ pub fn flow_column(outcome: &Outcome, name: &str) -> Vec<u64> {
 }
 
 /// Sum over all flows of one number of their records.
-pub fn total(outcome: &Outcome, of: impl Fn(&spinewise_sim::flows::Record) -> u32) -> u64 {
+pub(crate) fn total(outcome: &Outcome, of: impl Fn(&spinewise_sim::flows::Record) -> u32) -> u64 {
     outcome.records.iter().map(|record| u64::from(of(record))).sum()
 }
 
 /// The wiring of a `[topology]`.
-pub fn wired(topology: &Value) -> Topology {
+pub(crate) fn wired(topology: &Value) -> Topology {
     let traffic = json!([{"kind": "flows", "list": [flow(0, 1, 1, 0)]}]);
     let spec = resolved(&json!({"topology": topology, "traffic": traffic}));
     Topology::new(&spec.topology).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs with both engines, which must agree.
-pub fn run_both(spec: &Value) -> Outcome {
+pub(crate) fn run_both(spec: &Value) -> Outcome {
     let outcome = run(spec);
     assert_eq!(outcome.hash, run_with(spec, events()).hash, "the engines disagree on {spec}");
     outcome
 }
 
 /// All schemes that run in any fabric.
-pub fn schemes_for_any_fabric() -> impl Iterator<Item = &'static spinewise_sim::bank::Entry> {
+pub(crate) fn schemes_for_any_fabric() -> impl Iterator<Item = &'static spinewise_sim::bank::Entry> {
     spinewise_sim::bank::REGISTRY.iter().filter(|entry| !entry.in_trees)
 }
 
 /// All schemes that sit at the switches of any fabric.
-pub fn switch_schemes() -> Vec<&'static str> {
+pub(crate) fn switch_schemes() -> Vec<&'static str> {
     let entries = schemes_for_any_fabric().filter(|entry| entry.site == "switch");
     entries.map(|entry| entry.name()).collect()
 }
 
 /// Fails unless every flow has arrived.
-pub fn all_finished(outcome: &Outcome) {
+pub(crate) fn all_finished(outcome: &Outcome) {
     assert_eq!(outcome.report["finished"], outcome.records.len(), "{}", outcome.report["counters"]);
 }
 
 /// A `[topology]` of kind `links`.
-pub fn graph(hosts: u32, switches: u32, links: Vec<Value>) -> Value {
+pub(crate) fn graph(hosts: u32, switches: u32, links: Vec<Value>) -> Value {
     json!({"kind": "links", "hosts": hosts, "switches": switches, "links": links})
 }
 
 /// Two hosts, each at a leaf of its own; 10 Gbps and 1 µs everywhere.
-pub fn line(spines: u32) -> Value {
+pub(crate) fn line(spines: u32) -> Value {
     json!({"leaves": 2, "spines": spines, "hosts_per_leaf": 1, "host_rate_gbps": 10, "fabric_rate_gbps": 10,
            "host_delay_ns": 1000, "fabric_delay_ns": 1000})
 }
 
 /// Packets of 1,500 bytes, 1.2 µs each, back to back from `from_us` on.
-pub fn stream(src: u32, dst: u32, packets: u32, from_us: f64) -> Value {
+pub(crate) fn stream(src: u32, dst: u32, packets: u32, from_us: f64) -> Value {
     json!({"kind": "udp", "src": src, "dst": dst, "size_bytes": packets * 1500,
            "schedule": [{"at_us": from_us, "rate_gbps": 10}]})
 }
 
 /// A 4-ary tree, 10 Gbps.
-pub fn fat_tree() -> Value {
+pub(crate) fn fat_tree() -> Value {
     json!({"kind": "fat_tree", "k": 4, "host_rate_gbps": 10, "fabric_rate_gbps": 10})
 }
 
 /// What changes at every switch.
-pub fn steps(spec: &Value) -> Vec<(u32, Time, Step)> {
+pub(crate) fn steps(spec: &Value) -> Vec<(u32, Time, Step)> {
     let spec = resolved(spec);
     let mut topology = Topology::new(&spec.topology).expect("a topology");
     let faults = Faults::new(&spec, &mut topology).expect("faults that fit");
@@ -175,7 +175,7 @@ pub fn steps(spec: &Value) -> Vec<(u32, Time, Step)> {
 }
 
 /// A column of whole numbers of a choice trace, or of its hops.
-pub fn trace_column(trace: &Trace, name: &str) -> Vec<u64> {
+pub(crate) fn trace_column(trace: &Trace, name: &str) -> Vec<u64> {
     let place = |columns: &[Column]| columns.iter().position(|column| column.name == name);
     let values = match (place(CHOICE_COLUMNS), place(HOP_COLUMNS)) {
         (Some(at), _) => &trace.rows[at],
@@ -192,7 +192,7 @@ pub fn trace_column(trace: &Trace, name: &str) -> Vec<u64> {
 }
 
 /// Runs a spec with a trace of these flows.
-pub fn traced(spec: &Value, flows: &[u32], tuning: Tuning) -> (Outcome, Trace) {
+pub(crate) fn traced(spec: &Value, flows: &[u32], tuning: Tuning) -> (Outcome, Trace) {
     let traced = spinewise_sim::trace::simulate(&resolved(spec), tuning, flows, &mut |_| true);
     traced.unwrap_or_else(|failure| panic!("{failure:?}\n{spec}"))
 }

@@ -441,7 +441,7 @@ fn metrics() -> impl Strategy<Value = Value> {
 }
 
 /// Any small network with traffic; it ends when all flows are done, or at some instant in between.
-pub fn spec(stop: Stop) -> impl Strategy<Value = Value> {
+pub(crate) fn spec(stop: Stop) -> impl Strategy<Value = Value> {
     let word = match stop {
         Stop::FlowsDone => "flows_done",
         Stop::Time => "time",
@@ -464,7 +464,7 @@ pub fn spec(stop: Stop) -> impl Strategy<Value = Value> {
 }
 
 /// What must not matter.
-pub fn tuning() -> impl Strategy<Value = Tuning> {
+pub(crate) fn tuning() -> impl Strategy<Value = Tuning> {
     (any::<bool>(), 1u64..60, any::<bool>(), any::<bool>()).prop_map(
         |(by_events, window_divisor, commit_at_start, all_hooks)| Tuning {
             engine: Some(if by_events { EngineKind::Events } else { EngineKind::Windows }),
@@ -480,7 +480,7 @@ pub fn tuning() -> impl Strategy<Value = Tuning> {
 /// refuses a fabric that writes one too: then it runs with explicit tags, over ECMP. One that waits for ECN echoes
 /// refuses transports without them: then it goes by delays. One that does not serve the fabric makes way for another,
 /// but in a fat-tree, which is made to suit it.
-pub fn made_to_fit(mut spec: Value) -> Value {
+pub(crate) fn made_to_fit(mut spec: Value) -> Value {
     let shared = spec["switch"]["model"] == "shared_buffer";
     let thousandths = spec["switch"]["buffer_bytes"].as_u64().unwrap_or_default();
     if shared {

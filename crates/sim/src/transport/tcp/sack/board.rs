@@ -67,7 +67,7 @@ pub(super) struct Board {
 
 impl Board {
     /// Of a flow of `size` bytes in segments of `mss`.
-    pub fn new(mss: u32, size: u64) -> Self {
+    pub(super) fn new(mss: u32, size: u64) -> Self {
         Board {
             segs: VecDeque::new(),
             first: 0,
@@ -87,37 +87,37 @@ impl Board {
     }
 
     /// The flow has `size` bytes now. All that has been sent are full segments, or all there is.
-    pub fn resize(&mut self, size: u64) {
+    pub(super) fn resize(&mut self, size: u64) {
         self.size = size;
     }
 
     /// Bytes thought to be on the way.
-    pub fn pipe(&self) -> u64 {
+    pub(super) fn pipe(&self) -> u64 {
         self.pipe
     }
 
     /// Segments told of beyond the cumulative acknowledgement.
-    pub fn sacked(&self) -> u64 {
+    pub(super) fn sacked(&self) -> u64 {
         self.sacked
     }
 
     /// The number of the first outstanding segment.
-    pub fn first(&self) -> u64 {
+    pub(super) fn first(&self) -> u64 {
         self.first
     }
 
     /// Outstanding segments.
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.segs.len() as u64
     }
 
     /// One past the number of the last segment sent.
-    pub fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.first + self.len()
     }
 
     /// First byte and length of a segment.
-    pub fn bytes(&self, number: u64) -> (u64, u64) {
+    pub(super) fn bytes(&self, number: u64) -> (u64, u64) {
         let seq = number * self.mss;
         (seq, self.mss.min(self.size - seq))
     }
@@ -131,7 +131,7 @@ impl Board {
     }
 
     /// Is the first outstanding segment taken as lost?
-    pub fn first_is_lost(&self) -> bool {
+    pub(super) fn first_is_lost(&self) -> bool {
         self.segs.front().is_some_and(|seg| seg.flags & LOST != 0)
     }
 
@@ -149,7 +149,7 @@ impl Board {
     }
 
     /// The next new segment is sent.
-    pub fn push(&mut self, now: Time) {
+    pub(super) fn push(&mut self, now: Time) {
         let number = self.end();
         self.segs.push_back(Seg { sent: now, before: NONE, behind: NONE, flags: 0 });
         self.pipe += self.bytes(number).1;
@@ -157,7 +157,7 @@ impl Board {
     }
 
     /// A segment is sent again.
-    pub fn again(&mut self, number: u64, now: Time) {
+    pub(super) fn again(&mut self, number: u64, now: Time) {
         self.leave(number);
         self.change(number, self.flags(number) | AGAIN | EVER_AGAIN);
         self.seg(number).sent = now;
@@ -165,7 +165,7 @@ impl Board {
     }
 
     /// The segments in `start..end` have arrived. Tells of those not known to; returns their bytes.
-    pub fn deliver(&mut self, start: u64, end: u64, mut tell: impl FnMut(Delivery)) -> u64 {
+    pub(super) fn deliver(&mut self, start: u64, end: u64, mut tell: impl FnMut(Delivery)) -> u64 {
         let from = (start.div_ceil(self.mss)).max(self.first);
         let to = if end >= self.size { self.end() } else { (end / self.mss).min(self.end()) };
         let mut bytes = 0;
@@ -185,7 +185,7 @@ impl Board {
     }
 
     /// Everything below byte `una` is acknowledged. Tells of segments not known to have arrived; returns their bytes.
-    pub fn advance(&mut self, una: u64, tell: impl FnMut(Delivery)) -> u64 {
+    pub(super) fn advance(&mut self, una: u64, tell: impl FnMut(Delivery)) -> u64 {
         let bytes = self.deliver(0, una, tell);
         while self.first < self.end() && self.bytes(self.first).0 < una {
             self.above -= u64::from(self.first >= self.edge);
@@ -199,7 +199,7 @@ impl Board {
 
     /// RFC 6675 §4, IsLost: takes as lost what `threshold` sacked segments lie above. (That so many bytes, more than
     /// `threshold - 1` full segments, are sacked says the same, for only a flow's last segment is not full.)
-    pub fn lose_overtaken(&mut self, threshold: u64) {
+    pub(super) fn lose_overtaken(&mut self, threshold: u64) {
         while threshold > 0 && self.above >= threshold {
             let flags = self.flags(self.edge);
             if flags & SACKED != 0 {
@@ -219,7 +219,7 @@ impl Board {
     }
 
     /// All transmissions of a segment are lost.
-    pub fn lose(&mut self, number: u64) {
+    pub(super) fn lose(&mut self, number: u64) {
         self.leave(number);
         self.change(number, self.flags(number) & EVER_AGAIN | LOST);
         self.note_lost(number);
@@ -227,7 +227,7 @@ impl Board {
     }
 
     /// Everything that has not arrived is lost.
-    pub fn lose_all(&mut self) {
+    pub(super) fn lose_all(&mut self) {
         for number in self.first..self.end() {
             if self.flags(number) & SACKED == 0 {
                 self.lose(number);
@@ -236,7 +236,7 @@ impl Board {
     }
 
     /// Nothing is lost after all.
-    pub fn find_all(&mut self) {
+    pub(super) fn find_all(&mut self) {
         for number in self.first..self.end() {
             let flags = self.flags(number);
             if flags & (SACKED | LOST) == LOST {
@@ -256,7 +256,7 @@ impl Board {
     }
 
     /// The first segment that is lost and has not been sent again since.
-    pub fn next_lost(&mut self) -> Option<u64> {
+    pub(super) fn next_lost(&mut self) -> Option<u64> {
         self.lost_from = self.lost_from.max(self.first);
         while self.lost_from < self.lost_to {
             if self.flags(self.lost_from) & (SACKED | LOST | AGAIN) == LOST {
@@ -268,7 +268,7 @@ impl Board {
     }
 
     /// RFC 6675 §4, NextSeg rule (3): the first segment below the highest sacked that is neither sacked nor sent again.
-    pub fn next_hole(&mut self) -> Option<u64> {
+    pub(super) fn next_hole(&mut self) -> Option<u64> {
         self.hole_from = self.hole_from.max(self.first);
         while self.hole_from < self.fack.min(self.end()) {
             if self.flags(self.hole_from) & (SACKED | AGAIN) == 0 {
@@ -280,19 +280,19 @@ impl Board {
     }
 
     /// The highest segment that has not arrived.
-    pub fn last_hole(&self) -> Option<u64> {
+    pub(super) fn last_hole(&self) -> Option<u64> {
         let at = self.segs.iter().rposition(|seg| seg.flags & SACKED == 0)?;
         Some(self.first + at as u64)
     }
 
     /// A recovery begins: what earlier ones have looked at is looked at again.
-    pub fn rewind(&mut self) {
+    pub(super) fn rewind(&mut self) {
         (self.lost_from, self.hole_from) = (self.first, self.first);
     }
 
     /// Goes through what may be on the way, least recently sent first, as long as `goes_on` with (number, sent) says so.
     /// That one may be taken out meanwhile.
-    pub fn by_time(&mut self, mut goes_on: impl FnMut(&mut Board, u64, Time) -> bool) {
+    pub(super) fn by_time(&mut self, mut goes_on: impl FnMut(&mut Board, u64, Time) -> bool) {
         let mut number = self.oldest;
         while number != NONE {
             let Seg { sent, behind, .. } = *self.seg(number);

@@ -73,7 +73,7 @@ pub(super) struct Rack {
 
 impl Rack {
     /// On a connection whose handshake took `srtt`, if there was one.
-    pub fn new(srtt: Option<Span>) -> Self {
+    pub(super) fn new(srtt: Option<Span>) -> Self {
         Rack {
             min_rtt: srtt.unwrap_or(Span::FOREVER),
             xmit: Time::ZERO,
@@ -99,24 +99,24 @@ impl Rack {
     }
 
     /// When the first of its timers expires.
-    pub fn deadline(&self) -> Time {
+    pub(super) fn deadline(&self) -> Time {
         self.reorder_at.min(self.probe_at)
     }
 
     /// Is a probe to be sent now?
-    pub fn probes(&self) -> bool {
+    pub(super) fn probes(&self) -> bool {
         self.probing
     }
 
     /// An acknowledgement arrived. Was a probe about to be sent? It is not, then.
-    pub fn begin_ack(&mut self, rtt: Span) -> bool {
+    pub(super) fn begin_ack(&mut self, rtt: Span) -> bool {
         // RFC 8985 §6.2 step 1
         self.min_rtt = self.min_rtt.min(rtt);
         std::mem::take(&mut self.probing)
     }
 
     /// RFC 8985 §6.2 steps 2 and 3, for a segment that is newly acknowledged; `echo` is the time stamp that came back.
-    pub fn on_delivery(&mut self, now: Time, echo: Time, segment: Delivery) {
+    pub(super) fn on_delivery(&mut self, now: Time, echo: Time, segment: Delivery) {
         if segment.number >= self.fack {
             self.fack = segment.number + 1;
         } else if !segment.again {
@@ -133,7 +133,7 @@ impl Rack {
     }
 
     /// A segment is sent.
-    pub fn on_send(&mut self, tcp: &TcpSender, segment: (u64, u64), retransmit: bool, now: Time) {
+    pub(super) fn on_send(&mut self, tcp: &TcpSender, segment: (u64, u64), retransmit: bool, now: Time) {
         let (seq, len) = segment;
         if std::mem::take(&mut self.probing) {
             (self.probe_end, self.probe_again, self.sampled) = (Some(tcp.snd_nxt), retransmit, false);
@@ -150,7 +150,7 @@ impl Rack {
     }
 
     /// A recovery, fast or after a timeout, is over.
-    pub fn left_recovery(&mut self) {
+    pub(super) fn left_recovery(&mut self) {
         self.left = true;
     }
 
