@@ -198,7 +198,7 @@ pub(crate) fn traced(spec: &Value, flows: &[u32], tuning: Tuning) -> (Outcome, T
 }
 
 /// The congestion controls of TCP, and of queue pairs, as the registry lists them.
-pub static CONTROLS: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
+pub(crate) static CONTROLS: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
     let described = spinewise_sim::spec::describe();
     let words = |key: &str| -> Vec<String> {
         let tables = described["spec"].as_array().into_iter().flatten();
