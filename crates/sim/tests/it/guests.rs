@@ -3,8 +3,10 @@
 //! `tests/data/own_schemes.json` has specs and what they come to. tests/python/test_own_schemes.py runs the same specs with
 //! the same schemes written in Python, and compares with the same hashes.
 
+#[allow(unreachable_pub)]
 #[path = "../../../policy/tests/it/worked_example/plb.rs"]
 mod plb;
+#[allow(unreachable_pub)]
 #[path = "../../../policy/tests/it/worked_example/power_of_two.rs"]
 mod power_of_two;
 

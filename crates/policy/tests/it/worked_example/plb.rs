@@ -40,7 +40,7 @@ crate::params! {
 
 /// Row per flow: its label, and the round under way.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Round {
+pub struct Round {
     /// None before its first packet.
     label: Option<u16>,
     /// First byte never sent.
@@ -61,7 +61,7 @@ pub(crate) struct Round {
 
 impl Round {
     /// Counts an acknowledgement. Says the marked and all bytes of a round that ends with it.
-    pub(crate) fn acknowledged(&mut self, bytes: u64, marked: bool) -> Option<(u64, u64)> {
+    pub fn acknowledged(&mut self, bytes: u64, marked: bool) -> Option<(u64, u64)> {
         if self.ends_at == 0 {
             self.ends_at = self.sent;
         }
@@ -87,7 +87,7 @@ crate::listed! {
 
 /// Another flow label for flows that see marks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plb {
+pub struct Plb {
     rehash_rounds: u32,
     idle_rehash_rounds: u32,
     /// In billionths.
@@ -154,12 +154,12 @@ impl Policy for Plb {
 
 impl Plb {
     /// Was this share of a round marked?
-    pub(crate) fn is_congested(&self, marked: u64, delivered: u64) -> bool {
+    pub fn is_congested(&self, marked: u64, delivered: u64) -> bool {
         marked * 1_000_000_000 >= self.congested_share * delivered
     }
 
     /// A round has ended. One without data says nothing.
-    pub(crate) fn count(&self, round: &mut Round, marked: u64, delivered: u64) {
+    pub fn count(&self, round: &mut Round, marked: u64, delivered: u64) {
         if delivered > 0 {
             let congested = self.is_congested(marked, delivered);
             round.congested = if congested { (round.congested + 1).min(self.rehash_rounds) } else { 0 };
@@ -167,7 +167,7 @@ impl Plb {
     }
 
     /// Have there been enough congested rounds?
-    pub(crate) fn moves(&self, round: &Round) -> bool {
+    pub fn moves(&self, round: &Round) -> bool {
         let idle = self.idle_rehash_rounds > 0 && round.acked >= round.sent;
         round.congested >= self.rehash_rounds || (idle && round.congested >= self.idle_rehash_rounds)
     }

@@ -21,14 +21,14 @@ crate::params! {
 
 /// Row per flow and direction: its last flowlet.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Flowlet {
+pub struct Flowlet {
     last: Time,
     port: Option<u16>,
 }
 
 /// The shorter of two random queues, per flowlet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PowerOfTwo {
+pub struct PowerOfTwo {
     gap: Span,
 }
 
