@@ -8,6 +8,7 @@ mod ends;
 mod nic;
 mod opening;
 mod operations;
+mod pull;
 mod resequence;
 mod scheme;
 mod turns;
@@ -22,20 +23,16 @@ use crate::link::Wires;
 use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, RETRANSMIT};
-use crate::port::{AllRules, Counters, Fifo, Pausing};
+use crate::port::{AllRules, Counters, Fifo};
 use crate::series::Counted;
 use crate::shell::{Probes, Shell};
 use crate::timers::{Timers, What};
-use crate::transport::contract::{Arrival, Data, Order, Outgoing, Sender};
+use crate::transport::contract::{Arrival, Data, Outgoing, Sender};
 use crate::world::World;
 use nic::Nic;
+use pull::Pull;
 use scheme::call;
 use spinewise_policy::{Event, Hooks, Kind, Time, Verdict, Way};
-use std::collections::VecDeque;
-use turns::Turns;
-
-/// Data priorities.
-const PRIORITIES: usize = 7;
 
 /// What a host counts for the series, since the last sample.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,16 +51,11 @@ pub struct Host {
     pub frail: Option<Box<Frail>>,
     /// When the NIC pulls again, [`Time::NEVER`] if nobody waits.
     pub wake: Time,
-    round: VecDeque<u32>,
-    /// Instead of the round, where the transport asks for turns.
-    turns: Turns,
     /// Its plan.
     pub timers: Timers,
     next_flow: u32,
     last_flow: u32,
     probes: Probes,
-    /// Probes that wait to be pulled: where data can be paused, they go by its rules.
-    parked: VecDeque<Packet>,
     tally: Tally,
     /// What its NIC had counted at the last sample.
     before: Counted,
@@ -93,22 +85,16 @@ impl Host {
         Host {
             id,
             frail: net.frail(id),
-            nic: Nic {
-                line: net.line(link),
-                pulled_until: Time::ZERO,
-                queue: net.nics_queue.then(|| Box::new(Fifo::new(net.line(link), net.rules.class(spec.rate)))),
-                pausing: Box::new([Pausing::default(); PRIORITIES]),
-                paused: false,
-                pauses: (0, 0),
+            nic: if net.nics_queue {
+                Nic::Queues(Box::new(Fifo::new(net.line(link), net.rules.class(spec.rate))))
+            } else {
+                Nic::Pulls(Pull::new(net.line(link), flows.facts.order))
             },
             wake: Time::NEVER,
-            round: VecDeque::new(),
-            turns: Turns::default(),
             timers,
             next_flow,
             last_flow,
             probes: Probes::default(),
-            parked: VecDeque::new(),
             tally: Tally::default(),
             before: Counted::default(),
             ready: Vec::new(),
@@ -117,7 +103,10 @@ impl Host {
 
     /// The end of the last pause of data, if it lies ahead.
     pub fn paused_until(&self) -> Time {
-        self.nic.pausing.iter().map(|pausing| pausing.until()).max().unwrap_or(Time::ZERO)
+        match &self.nic {
+            Nic::Pulls(pull) => pull.paused_until(),
+            Nic::Queues(_) => Time::ZERO,
+        }
     }
 
     /// Flows of this host that have started, done ones too.
@@ -132,29 +121,30 @@ impl Host {
 
     /// What its link has sent by `stop`; packets and bytes with those committed by then and not yet on the line.
     pub fn counters(&mut self, stop: Time, rules: &AllRules, wires: &mut Wires) -> Counters {
-        if let Some(queue) = &mut self.nic.queue {
-            return queue.finish(stop, rules.of(queue.class()), wires);
+        match &mut self.nic {
+            Nic::Queues(queue) => queue.finish(stop, rules.of(queue.class()), wires),
+            Nic::Pulls(pull) => {
+                let (packets, bytes) = pull.line.sent();
+                let (busy, paused) = (pull.line.busy_by(stop), pull.paused_by(stop));
+                Counters { packets, bytes, busy, paused, ..Counters::default() }
+            }
         }
-        let (packets, bytes) = self.nic.line.sent();
-        let (busy, paused) = (self.nic.line.busy_by(stop), self.paused_by(stop));
-        Counters { packets, bytes, busy, paused, ..Counters::default() }
-    }
-
-    /// For how long, in ps, and how often its data priorities have been paused by `now`.
-    fn paused_by(&self, now: Time) -> (u64, u64) {
-        let (paused, pauses) = self.nic.pauses;
-        let running: u64 = self.nic.pausing.iter().map(|pausing| pausing.running(now)).sum();
-        (paused + running, pauses)
     }
 
     /// The queue of a NIC that has one.
-    pub fn nic_queue(&self) -> Option<&Fifo> {
-        self.nic.queue.as_deref()
+    pub(crate) fn nic_queue(&self) -> Option<&Fifo> {
+        match &self.nic {
+            Nic::Queues(queue) => Some(queue),
+            Nic::Pulls(_) => None,
+        }
     }
 
     /// The line of its NIC.
-    pub fn line(&self) -> &Line {
-        self.nic.queue.as_ref().map_or(&self.nic.line, |queue| queue.line())
+    pub(crate) fn line(&self) -> &Line {
+        match &self.nic {
+            Nic::Queues(queue) => queue.line(),
+            Nic::Pulls(pull) => &pull.line,
+        }
     }
 
     /// A NIC that queues takes all that the transport gives now.
@@ -165,14 +155,12 @@ impl Host {
         }
     }
 
-    /// A flow may send: it joins the round, and the NIC pulls if it is free.
+    /// A flow may send: it joins those that wait, and the NIC pulls if it is free.
     fn ready(&mut self, w: &mut World<'_>, flow: u32) {
-        match w.flows.facts.order {
-            Order::Turns => self.join_turns(w, flow),
-            Order::Round if self.nic.queue.is_some() => self.push(w, flow),
-            Order::Round => {
-                if w.flows.enqueue(flow) {
-                    self.round.push_back(flow);
+        match &mut self.nic {
+            Nic::Queues(_) => self.push(w, flow),
+            Nic::Pulls(pull) => {
+                if pull.join(w, flow) {
                     self.set_going(w);
                 }
             }
@@ -181,86 +169,61 @@ impl Host {
 
     /// Lets the NIC pull, now or as soon as it is free.
     fn set_going(&mut self, w: &mut World<'_>) {
-        if w.now > self.nic.pulled_until || (w.now == self.nic.pulled_until && !w.net.habits.nic_ties_wait) {
+        let Nic::Pulls(pull) = &self.nic else { return };
+        let until = pull.pulled_until;
+        if w.now > until || (w.now == until && !w.net.habits.nic_ties_wait) {
             self.pull(w);
         } else {
-            self.wake = self.nic.pulled_until;
+            self.wake = until;
         }
     }
 
-    /// The NIC is free for data: builds and sends one packet.
-    pub fn pull(&mut self, w: &mut World<'_>) {
+    /// The NIC is free for data: builds and sends one packet. A probe that waits goes first; if its priority is paused,
+    /// data of others.
+    pub(crate) fn pull(&mut self, w: &mut World<'_>) {
         self.wake = Time::NEVER;
-        if !self.parked.is_empty() && self.send_probe(w) {
-            return;
+        let Nic::Pulls(pull) = &mut self.nic else { return };
+        let mut probe_from = Time::NEVER;
+        if !pull.parked.is_empty() {
+            match pull.next_probe(w.now) {
+                Ok(Some(probe)) => return self.send_probe(w, probe),
+                Ok(None) => {}
+                Err(until) => probe_from = until,
+            }
         }
-        let probe = self.wake;
-        match w.flows.facts.order {
-            Order::Turns => self.take_turn(w),
-            Order::Round => self.take_round(w),
-        }
-        if !self.parked.is_empty() {
-            let sending = self.nic.pulled_until;
-            self.wake = if sending > w.now { sending } else { self.wake.min(probe) };
-        }
-    }
-
-    /// Sends a packet of the next flow in the round.
-    #[inline]
-    fn take_round(&mut self, w: &mut World<'_>) {
-        let mut passed = 0;
-        while passed < self.round.len()
-            && let Some(flow) = self.round.pop_front()
+        self.pull_data(w);
+        if let Nic::Pulls(pull) = &self.nic
+            && !pull.parked.is_empty()
         {
-            if self.nic.paused && self.pass_over(w, flow) {
-                passed += 1;
-                continue;
-            }
-            if !w.flows.stays(flow) {
-                continue;
-            }
-            self.send_data(w, flow);
-            self.nic.pulled_until = self.nic.line.free_at();
-            if w.flows.stays(flow) {
-                self.round.push_back(flow);
-            }
-            if !self.round.is_empty() {
-                self.wake = self.nic.pulled_until;
-            }
-            return;
+            let sending = pull.pulled_until;
+            self.wake = if sending > w.now { sending } else { self.wake.min(probe_from) };
         }
     }
 
-    /// Flow control of a data priority.
-    fn pausing(&self, priority: u8) -> Pausing {
-        self.nic.pausing[usize::from(priority).min(PRIORITIES - 1)]
+    /// Sends a packet of whoever is next.
+    #[inline]
+    fn pull_data(&mut self, w: &mut World<'_>) {
+        let Nic::Pulls(pull) = &mut self.nic else { return };
+        match pull.next(w) {
+            Err(wake) => self.wake = wake,
+            Ok(flow) => {
+                self.send_data(w, flow);
+                if let Nic::Pulls(pull) = &mut self.nic
+                    && let Some(wake) = pull.sent(w, flow)
+                {
+                    self.wake = wake;
+                }
+            }
+        }
     }
 
-    /// Sends the first probe that waits, if its priority is not paused. Has it?
     #[cold]
-    fn send_probe(&mut self, w: &mut World<'_>) -> bool {
-        let Some(&probe) = self.parked.front() else { return false };
-        let pausing = self.pausing(probe.priority());
-        if pausing.is_on(w.now) {
-            self.wake = pausing.until();
-            return false;
-        }
-        self.parked.pop_front();
+    fn send_probe(&mut self, w: &mut World<'_>, probe: Packet) {
         self.commit(w, probe.into());
-        self.nic.pulled_until = self.nic.line.free_at();
-        self.wake = self.nic.pulled_until;
-        true
-    }
-
-    /// A flow whose priority is paused goes to the end of the round. Is it one?
-    #[cold]
-    fn pass_over(&mut self, w: &World<'_>, flow: u32) -> bool {
-        let pausing = self.pausing(w.flows.specs[flow as usize].priority);
-        if pausing.is_on(w.now) {
-            self.round.push_back(flow);
-            self.wake = self.wake.min(pausing.until());
+        if let Nic::Pulls(pull) = &mut self.nic {
+            pull.pulled_until = pull.line.free_at();
+            self.wake = pull.pulled_until;
         }
-        pausing.is_on(w.now)
     }
 
     #[inline(always)]
@@ -408,9 +371,9 @@ impl Host {
     /// The leaf asks this host to pause sending data, or lets it go on.
     fn obey(&mut self, w: &mut World<'_>, packet: &Packet) {
         let until = Time(w.now.0.saturating_add(packet.seq));
-        let pausing = &mut self.nic.pausing[usize::from(packet.echo).min(PRIORITIES - 1)];
-        pausing.set(w.now, until, &mut self.nic.pauses);
-        self.nic.paused = self.nic.pausing.iter().any(|pausing| pausing.is_on(w.now));
+        if let Nic::Pulls(pull) = &mut self.nic {
+            pull.pause(packet.echo, w.now, until);
+        }
         self.set_going(w);
     }
 
@@ -442,7 +405,7 @@ impl Host {
             }
         }
         let Some(interval) = w.net.series_interval else { return };
-        let link = self.nic.line.link;
+        let link = self.line().link;
         if w.net.series_links.has(&w.net.topology, link) {
             let seen = self.seen(w);
             log::write_link(&mut w.log, (w.net, w.now, interval), link, &mut self.before, seen);
@@ -452,11 +415,17 @@ impl Host {
 
     /// What its NIC has counted, and the bytes that wait there, if it has a queue.
     fn seen(&mut self, w: &mut World<'_>) -> (Counted, Option<u64>) {
-        if let Some(queue) = self.nic.queue.as_deref_mut() {
-            let counted = queue.counted(w.now, w.net.rules.of(queue.class()), &mut w.wires);
-            return (counted, Some(queue.queue(w.now, w.net.rules.of(queue.class()), &w.wires).0));
+        match &mut self.nic {
+            Nic::Queues(queue) => {
+                let rules = w.net.rules.of(queue.class());
+                let counted = queue.counted(w.now, rules, &mut w.wires);
+                (counted, Some(queue.queue(w.now, rules, &w.wires).0))
+            }
+            Nic::Pulls(pull) => {
+                let (busy, paused) = (pull.line.busy_by(w.now), pull.paused_by(w.now).0);
+                (Counted { busy, paused, ..Counted::default() }, None)
+            }
         }
-        (Counted { busy: self.nic.line.busy_by(w.now), paused: self.paused_by(w.now).0, ..Counted::default() }, None)
     }
 }
 

@@ -238,7 +238,7 @@ impl Host {
         let FlowSpec { size, dst, .. } = w.flows.specs[flow as usize];
         let paths = w.flows.numbers(flow).len();
         let hops = w.net.topology.switches_between(self.id, dst);
-        let (rate, base_rtt) = (self.nic.line.rate(w.now), w.net.base_rtt);
+        let (rate, base_rtt) = (self.line().rate(w.now), w.net.base_rtt);
         w.flows.start(&Start { now: w.now, number: flow, size, paths, rate, hops, base_rtt });
         let mut ended = false;
         if let Some((udp, _)) = w.flows.udp(flow) {

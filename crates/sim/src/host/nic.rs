@@ -1,27 +1,20 @@
 //! The network interface of a host, and how what the host makes gets on its line.
 
-use super::{Host, PRIORITIES};
-use crate::line::Line;
+use super::Host;
+use super::pull::Pull;
 use crate::packet::{BODY, InHand, Packet};
-use crate::port::{Fifo, Pausing};
+use crate::port::Fifo;
 use crate::shell::Shell;
 use crate::world::World;
-use spinewise_policy::{Kind, Time};
+use spinewise_policy::Kind;
 
-/// The network interface: a line, and what has been promised to it.
+/// The network interface, by what it does with packets.
 #[derive(Debug)]
-pub(super) struct Nic {
-    pub(super) line: Line,
-    /// End of the last data packet pulled: then the next one is.
-    pub(super) pulled_until: Time,
-    /// Instead of the line, where a NIC queues what it is given.
-    pub(super) queue: Option<Box<Fifo>>,
-    /// No data of a paused priority is pulled.
-    pub(super) pausing: Box<[Pausing; PRIORITIES]>,
-    /// Any of these lies in the future, as far as is known.
-    pub(super) paused: bool,
-    /// For how long, in ps, and how often data priorities have been paused, up to the last pause.
-    pub(super) pauses: (u64, u64),
+pub(super) enum Nic {
+    /// It asks for data when its line is free, and puts all that the host makes besides on the line behind that.
+    Pulls(Pull),
+    /// It queues what it is given, and may mark or drop it.
+    Queues(Box<Fifo>),
 }
 
 impl Host {
@@ -30,12 +23,13 @@ impl Host {
     /// fields have got there.
     #[inline(always)]
     pub(super) fn send(&mut self, w: &mut World<'_>, make: impl Fn() -> Packet) {
-        if w.edge.is_none() && self.nic.queue.is_none() {
-            let packet = make();
-            count_created(w, &packet);
-            self.put_on_line(w, packet);
-        } else {
-            self.send_tagged(w, make().into());
+        match &mut self.nic {
+            Nic::Pulls(pull) if w.edge.is_none() => {
+                let packet = make();
+                count_created(w, &packet);
+                pull.put_on_line(w, packet);
+            }
+            Nic::Pulls(_) | Nic::Queues(_) => self.send_tagged(w, make().into()),
         }
     }
 
@@ -50,43 +44,32 @@ impl Host {
     /// Puts a packet on the line behind what is committed.
     pub(super) fn commit(&mut self, w: &mut World<'_>, mut hand: InHand) {
         count_created(w, &hand.packet);
-        if self.nic.queue.is_some() {
-            self.hand_over(w, &mut hand);
-            return;
-        }
-        self.put_on_line(w, hand.packet);
-        if hand.packet.is(BODY) {
-            w.wires.push_body(self.nic.line.link, hand.body);
-        }
-    }
-
-    /// Puts a packet on the line behind what is committed; its body goes [beside it](Wires::push_body).
-    #[inline(always)]
-    fn put_on_line(&mut self, w: &mut World<'_>, packet: Packet) {
-        let line = &mut self.nic.line;
-        let start = line.free_at().max(w.now);
-        // A timestamp is written when a packet starts; a reply carries the one it echoes.
-        let stamp = if matches!(packet.kind, Kind::Data | Kind::Probe) { start } else { packet.stamp };
-        let arrives = line.send(start, u32::from(packet.wire), &mut w.wires);
-        *w.wires.slot(line.link, arrives) = Packet { at: arrives, stamp, ..packet };
-    }
-
-    /// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is that of the making.
-    #[cold]
-    fn hand_over(&mut self, w: &mut World<'_>, hand: &mut InHand) {
-        let Some(queue) = self.nic.queue.as_deref_mut() else { return };
-        let packet = &mut hand.packet;
-        if matches!(packet.kind, Kind::Data | Kind::Probe) {
-            packet.stamp = w.now;
-        }
-        let rules = w.net.rules.of(queue.class());
-        match queue.admit(w.now, u32::from(packet.wire), rules, &mut w.wires) {
-            Some(found) => queue.enqueue(w.now, hand, found, rules, &mut w.wires),
-            None => {
-                w.log.dropped.add(packet.wire);
-                if packet.of_flow() {
-                    w.flows.left(packet.flow);
+        match &mut self.nic {
+            Nic::Queues(queue) => hand_over(queue, w, &mut hand),
+            Nic::Pulls(pull) => {
+                pull.put_on_line(w, hand.packet);
+                if hand.packet.is(BODY) {
+                    w.wires.push_body(pull.line.link, hand.body);
                 }
+            }
+        }
+    }
+}
+
+/// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is that of the making.
+#[cold]
+fn hand_over(queue: &mut Fifo, w: &mut World<'_>, hand: &mut InHand) {
+    let packet = &mut hand.packet;
+    if matches!(packet.kind, Kind::Data | Kind::Probe) {
+        packet.stamp = w.now;
+    }
+    let rules = w.net.rules.of(queue.class());
+    match queue.admit(w.now, u32::from(packet.wire), rules, &mut w.wires) {
+        Some(found) => queue.enqueue(w.now, hand, found, rules, &mut w.wires),
+        None => {
+            w.log.dropped.add(packet.wire);
+            if packet.of_flow() {
+                w.flows.left(packet.flow);
             }
         }
     }

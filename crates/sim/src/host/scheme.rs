@@ -1,6 +1,7 @@
 //! A host as a scheme's [shell](Shell).
 
 use super::Host;
+use super::nic::Nic;
 use crate::address::Address;
 use crate::bank::{Bank, Call, Room};
 use crate::control::peer_of;
@@ -49,12 +50,13 @@ impl Shell for Host {
     }
 
     fn set_out_probing(&mut self, w: &mut World<'_>, probe: Packet) {
-        if w.net.is_lossless() {
-            // It takes the queue of data, so it must stop where data does: at once, not behind what was promised before.
-            self.parked.push_back(probe);
-            self.set_going(w);
-        } else {
-            self.commit(w, probe.into());
+        match &mut self.nic {
+            Nic::Pulls(pull) if w.net.is_lossless() => {
+                // It takes the queue of data, so it must stop where data does: at once, not behind what was promised before.
+                pull.parked.push_back(probe);
+                self.set_going(w);
+            }
+            Nic::Pulls(_) | Nic::Queues(_) => self.commit(w, probe.into()),
         }
     }
 

@@ -1,0 +1,195 @@
+//! A NIC that pulls: when its line is free for data it asks for one packet, so that nothing queues in the host.
+
+use super::turns::Turns;
+use crate::line::Line;
+use crate::packet::Packet;
+use crate::port::Pausing;
+use crate::transport::contract::Order;
+use crate::world::World;
+use spinewise_policy::{Kind, Time};
+use std::collections::VecDeque;
+
+/// Data priorities.
+const PRIORITIES: usize = 7;
+
+/// Who waits to send, and who is next.
+#[derive(Debug)]
+enum Waiting {
+    /// Flows stand in a round: one that has sent goes to its end.
+    Round(VecDeque<u32>),
+    /// Queue pairs take turns.
+    Turns(Turns),
+}
+
+/// A NIC that pulls: a line, what has been promised to it, and who waits for it.
+#[derive(Debug)]
+pub(super) struct Pull {
+    pub(super) line: Line,
+    waiting: Waiting,
+    /// End of the last data packet pulled: then the next one is.
+    pub(super) pulled_until: Time,
+    /// Probes that wait to be pulled: where data can be paused, they go by its rules.
+    pub(super) parked: VecDeque<Packet>,
+    /// No data of a paused priority is pulled.
+    pausing: Box<[Pausing; PRIORITIES]>,
+    /// Any of these lies in the future, as far as is known.
+    paused: bool,
+    /// For how long, in ps, and how often data priorities have been paused, up to the last pause.
+    pauses: (u64, u64),
+}
+
+impl Pull {
+    /// Onto this line, for a transport whose flows send in this order.
+    pub(super) fn new(line: Line, order: Order) -> Pull {
+        Pull {
+            line,
+            waiting: match order {
+                Order::Round => Waiting::Round(VecDeque::new()),
+                Order::Turns => Waiting::Turns(Turns::default()),
+            },
+            pulled_until: Time::ZERO,
+            parked: VecDeque::new(),
+            pausing: Box::new([Pausing::default(); PRIORITIES]),
+            paused: false,
+            pauses: (0, 0),
+        }
+    }
+
+    /// A flow may send: it waits for the line. Does it only from now on, so that the NIC is to be set going?
+    pub(super) fn join(&mut self, w: &mut World<'_>, flow: u32) -> bool {
+        match &mut self.waiting {
+            Waiting::Round(round) => {
+                let joins = w.flows.enqueue(flow);
+                if joins {
+                    round.push_back(flow);
+                }
+                joins
+            }
+            Waiting::Turns(turns) => {
+                let at = w.flows.may_send_from(flow);
+                if at != Time::NEVER {
+                    turns.join(flow, at);
+                }
+                at != Time::NEVER
+            }
+        }
+    }
+
+    /// The flow that sends next.
+    ///
+    /// # Errors
+    /// When there may be one, if there is none now.
+    #[inline]
+    pub(super) fn next(&mut self, w: &mut World<'_>) -> Result<u32, Time> {
+        match &mut self.waiting {
+            Waiting::Round(_) => self.next_in_round(w),
+            // Control goes first: what comes up before the line is free still overtakes the data.
+            Waiting::Turns(_) if self.line.free_at() > w.now => Err(self.line.free_at()),
+            Waiting::Turns(turns) => loop {
+                let (paused, pausing) = (self.paused, &self.pausing);
+                let held = |w: &World<'_>, flow: u32| if paused { held_until(pausing, w, flow) } else { Time::ZERO };
+                let flow = turns.next(w, held)?;
+                if w.flows.may_send_from(flow) != Time::NEVER {
+                    turns.take(flow);
+                    return Ok(flow);
+                }
+                turns.leave(flow);
+            },
+        }
+    }
+
+    #[inline]
+    fn next_in_round(&mut self, w: &mut World<'_>) -> Result<u32, Time> {
+        let Waiting::Round(round) = &mut self.waiting else { return Err(Time::NEVER) };
+        let (mut passed, mut wake) = (0, Time::NEVER);
+        while passed < round.len()
+            && let Some(flow) = round.pop_front()
+        {
+            if self.paused
+                && let until = held_until(&self.pausing, w, flow)
+                && until > w.now
+            {
+                // One that is paused goes to the end.
+                round.push_back(flow);
+                wake = wake.min(until);
+                passed += 1;
+            } else if w.flows.stays(flow) {
+                return Ok(flow);
+            }
+        }
+        Err(wake)
+    }
+
+    /// A packet of `flow` has been put on the line. Returns when the next is pulled, if anybody waits.
+    #[inline]
+    pub(super) fn sent(&mut self, w: &mut World<'_>, flow: u32) -> Option<Time> {
+        self.pulled_until = self.line.free_at();
+        let waits = match &mut self.waiting {
+            Waiting::Round(round) => {
+                if w.flows.stays(flow) {
+                    round.push_back(flow);
+                }
+                !round.is_empty()
+            }
+            Waiting::Turns(turns) => {
+                match w.flows.may_send_from(flow) {
+                    Time::NEVER => turns.leave(flow),
+                    at => turns.join(flow, at),
+                }
+                !turns.is_empty()
+            }
+        };
+        waits.then_some(self.pulled_until)
+    }
+
+    /// The first probe that waits, if any.
+    ///
+    /// # Errors
+    /// When its priority may send again, if it is paused.
+    #[cold]
+    pub(super) fn next_probe(&mut self, now: Time) -> Result<Option<Packet>, Time> {
+        let Some(probe) = self.parked.front() else { return Ok(None) };
+        let pausing = of_priority(&self.pausing, probe.priority());
+        if pausing.is_on(now) { Err(pausing.until()) } else { Ok(self.parked.pop_front()) }
+    }
+
+    /// Puts a packet on the line behind what is committed; its body goes [beside it](crate::link::Wires::push_body).
+    #[inline(always)]
+    pub(super) fn put_on_line(&mut self, w: &mut World<'_>, packet: Packet) {
+        let line = &mut self.line;
+        let start = line.free_at().max(w.now);
+        // A timestamp is written when a packet starts; a reply carries the one it echoes.
+        let stamp = if matches!(packet.kind, Kind::Data | Kind::Probe) { start } else { packet.stamp };
+        let arrives = line.send(start, u32::from(packet.wire), &mut w.wires);
+        *w.wires.slot(line.link, arrives) = Packet { at: arrives, stamp, ..packet };
+    }
+
+    /// The leaf asks for a pause of a priority until an instant, or lets it go on.
+    pub(super) fn pause(&mut self, priority: u16, now: Time, until: Time) {
+        let pausing = &mut self.pausing[usize::from(priority).min(PRIORITIES - 1)];
+        pausing.set(now, until, &mut self.pauses);
+        self.paused = self.pausing.iter().any(|pausing| pausing.is_on(now));
+    }
+
+    /// The end of the last pause of data.
+    pub(super) fn paused_until(&self) -> Time {
+        self.pausing.iter().map(|pausing| pausing.until()).max().unwrap_or(Time::ZERO)
+    }
+
+    /// For how long, in ps, and how often its data priorities have been paused by `now`.
+    pub(super) fn paused_by(&self, now: Time) -> (u64, u64) {
+        let (paused, pauses) = self.pauses;
+        let running: u64 = self.pausing.iter().map(|pausing| pausing.running(now)).sum();
+        (paused + running, pauses)
+    }
+}
+
+fn of_priority(pausing: &[Pausing; PRIORITIES], priority: u8) -> Pausing {
+    pausing[usize::from(priority).min(PRIORITIES - 1)]
+}
+
+/// The end of the last pause of a flow's priority.
+#[cold]
+fn held_until(pausing: &[Pausing; PRIORITIES], w: &World<'_>, flow: u32) -> Time {
+    of_priority(pausing, w.flows.specs[flow as usize].priority).until()
+}
