@@ -21,12 +21,21 @@ use crate::series::Counted;
 pub(crate) use fifo::Fifo;
 pub(crate) use held::{Drained, Released};
 pub(crate) use kept::Kept;
-pub(crate) use lanes::{Lane, Lanes, Lost, Next};
+pub(crate) use lanes::{Control, Lane, Lanes, Lost, Next};
 pub(crate) use pausing::Pausing;
 pub(crate) use rules::{AllRules, Found, Rules};
 use spinewise_policy::{Span, Time};
 
 /// What a port has done.
+/// Of a line that becomes free at this very instant: is it yet?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freed {
+    /// It is, and what waited for it has started.
+    Already,
+    /// It is not.
+    NotYet,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent or committed to be sent.
@@ -102,8 +111,8 @@ impl Port {
     }
 
     /// Bytes and packets queued at `now`, by the convention of `rules`; every transmission that starts at or before
-    /// `now` has left the queue; of control, one that starts `now` only if its line has been `freed`.
-    pub fn queue(&self, now: Time, freed: bool, rules: &Rules, wires: &Wires) -> (u64, u32) {
+    /// `now` has left the queue; of control, one that starts `now` only if its line is `freed` already.
+    pub fn queue(&self, now: Time, freed: Freed, rules: &Rules, wires: &Wires) -> (u64, u32) {
         match self {
             Port::Fifo(port) => port.queue(now, rules, wires),
             Port::Kept(port) => port.queue(now, freed, rules, wires),

@@ -15,6 +15,7 @@ use crate::host::Host;
 use crate::line::Line;
 use crate::link::Wires;
 use crate::net::Net;
+use crate::port::Freed;
 use crate::switch::Switch;
 use spinewise_policy::{Span, Time};
 
@@ -162,7 +163,7 @@ impl Samples {
         self.sent.clear();
         for (port, seen) in switch.ports.iter().zip(seen) {
             let rests = port.rests_from(at - self.interval);
-            let queue = || port.queue(at - Span(1), true, of.net.rules.of(port.class()), of.wires).0;
+            let queue = || port.queue(at - Span(1), Freed::Already, of.net.rules.of(port.class()), of.wires).0;
             self.sent.push(look_at((port.line(), rests), queue, seen, at));
             active |= !port.rests_from(at);
         }

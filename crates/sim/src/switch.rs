@@ -16,7 +16,7 @@ use crate::faults::{Frail, Step};
 use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, Tags};
-use crate::port::{Fifo, Kept, Lane, Lanes, Port};
+use crate::port::{Control, Fifo, Freed, Kept, Lane, Lanes, Port};
 use crate::series::Counted;
 use crate::shell::{Probes, Shell, take_asked};
 use crate::spec::sizing;
@@ -82,29 +82,12 @@ impl Switch {
         let topology = &net.topology;
         let node = topology.switch_node(id);
         let tier = topology.tier(id);
-        let queues = fabric.layout(id).queues;
-        let keeps = net.commit_at_start || net.shared.is_some() || queues > 0 || net.faults.keeps(id, topology);
-        let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
         let packet = net.largest_packet;
         let buffer = net.shared.as_ref().map(|shared| {
             let cables = sizing::cables(topology, node, packet, net.clock);
             Box::new(SharedBuffer::new(shared, &cables, packet))
         });
-        // Of a switch that dies, control that waits is lost.
-        let ahead = net.shared.is_some() && !net.keeps_control && !net.faults.keeps(id, topology);
-        let ports = (0..topology.ports(node))
-            .map(|port| {
-                let link = topology.out_number(node, port);
-                let spec = &topology.links[link as usize];
-                let (line, class) = (net.line(link), net.rules.class(spec.rate));
-                if !keeps {
-                    return Port::Fifo(Fifo::new(line, class));
-                }
-                let port = Kept::new(line, Lanes::new(priorities, net.shared.is_some(), queues), class);
-                let port = if net.collects_telemetry { port.with_stamps() } else { port };
-                Port::Kept(if ahead { port.with_control_ahead() } else { port })
-            })
-            .collect::<Vec<_>>();
+        let ports = ports_of(id, net, fabric.layout(id).queues);
         let mut timers = Timers::default();
         plan_ticks(&mut timers, fabric, id);
         if let Some(interval) = net.series_interval {
@@ -479,7 +462,8 @@ impl Switch {
     #[cold]
     fn look(&mut self, w: &mut World<'_>) {
         if let Some(looks) = &mut self.looks {
-            looks.look(w.now, &self.ports, self.freed > 0, w.net, &w.wires, &mut self.timers);
+            let freed = if self.freed > 0 { Freed::Already } else { Freed::NotYet };
+            looks.look(w.now, &self.ports, freed, w.net, &w.wires, &mut self.timers);
         }
     }
 
@@ -499,12 +483,36 @@ impl Switch {
         for (port, before) in self.ports.iter_mut().zip(&mut self.before) {
             if w.net.series_links.has(&w.net.topology, port.line().link) {
                 let counted = port.counted(w.now, w.net.rules.of(port.class()), &mut w.wires);
-                let queue = port.queue(w.now, true, w.net.rules.of(port.class()), &w.wires).0;
+                let queue = port.queue(w.now, Freed::Already, w.net.rules.of(port.class()), &w.wires).0;
                 log::write_link(&mut w.log, (w.net, w.now, interval), port.line().link, before, (counted, Some(queue)));
             }
         }
         self.timers.plan(w.now + interval, What::Sample);
     }
+}
+
+/// The egress ports of switch `id`, with `queues` held queues each.
+fn ports_of(id: u32, net: &Net, queues: u16) -> Vec<Port> {
+    let topology = &net.topology;
+    let node = topology.switch_node(id);
+    let keeps = net.commit_at_start || net.shared.is_some() || queues > 0 || net.faults.keeps(id, topology);
+    let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
+    let control = if net.shared.is_some() { Control::Apart } else { Control::WithData };
+    // Of a switch that dies, control that waits is lost.
+    let ahead = net.shared.is_some() && !net.keeps_control && !net.faults.keeps(id, topology);
+    (0..topology.ports(node))
+        .map(|port| {
+            let link = topology.out_number(node, port);
+            let spec = &topology.links[link as usize];
+            let (line, class) = (net.line(link), net.rules.class(spec.rate));
+            if !keeps {
+                return Port::Fifo(Fifo::new(line, class));
+            }
+            let port = Kept::new(line, Lanes::new(priorities, control, queues), class);
+            let port = if net.collects_telemetry { port.with_stamps() } else { port };
+            Port::Kept(if ahead { port.with_control_ahead() } else { port })
+        })
+        .collect()
 }
 
 /// What changes at switch `id`, and when: links that are down or slow from the start are told to a scheme that asks.

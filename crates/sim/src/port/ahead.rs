@@ -5,7 +5,7 @@
 //! is needed. Data that waits finds the line busy for longer. Only a pause frame jumps it, which happens seldom: then the
 //! control packets that have not started move back by the time the frame takes.
 
-use super::Kept;
+use super::{Freed, Kept};
 use crate::link::Wires;
 use crate::packet::{InHand, Packet};
 use spinewise_policy::{Kind, Span, Time};
@@ -32,9 +32,9 @@ impl Kept {
 
     /// Puts a pause frame on the link, behind what has started and other pause frames, before other control. One that has
     /// not started and is for the same priority is overtaken by events: the new one takes its place. Is it one more?
-    /// `freed`: what starts `now` has started.
+    /// Where the line is `freed` already, what starts `now` has started.
     #[cold]
-    pub fn commit_pause(&mut self, now: Time, freed: bool, frame: &Packet, wires: &mut Wires) -> bool {
+    pub fn commit_pause(&mut self, now: Time, freed: Freed, frame: &Packet, wires: &mut Wires) -> bool {
         let (mut behind, _) = self.ahead(now, freed, wires);
         let ring = wires.ring_mut(self.line.link);
         while behind > 0 && ring.nth_back_mut(behind - 1).kind == Kind::Pause {
@@ -57,8 +57,8 @@ impl Kept {
         true
     }
 
-    /// Control packets on the link that have not started by `now`, and their bytes. `freed`: what starts `now` has.
-    pub(super) fn ahead(&self, now: Time, freed: bool, wires: &Wires) -> (usize, u64) {
+    /// Control packets on the link that have not started by `now`, and their bytes. Where the line is `freed` already, what starts `now` has.
+    pub(super) fn ahead(&self, now: Time, freed: Freed, wires: &Wires) -> (usize, u64) {
         if !self.commits_control || self.line.free_at() <= now {
             return (0, 0);
         }
@@ -69,7 +69,7 @@ impl Kept {
             let start = self.line.left_at(packet);
             // One that found its line free before this instant started at once; one that starts as another ends waits for that.
             let waited = || last > 0 && ring.get(last - 1).at - self.line.delay() == start;
-            if start < now || (start == now && (freed || !waited())) {
+            if start < now || (start == now && (freed == Freed::Already || !waited())) {
                 return (n, bytes);
             }
             bytes += u64::from(packet.wire);
@@ -83,13 +83,13 @@ mod tests {
     use super::*;
     use crate::line::Line;
     use crate::packet::Clock;
-    use crate::port::{Lanes, Rules};
+    use crate::port::{Control, Lanes, Rules};
 
     const RATE: u64 = 8_000_000_000; // a byte a nanosecond
     const DELAY: Span = Span::from_ns(1000);
 
     fn port(clock: Clock) -> (Kept, Wires) {
-        let port = Kept::new(Line::new(clock, (RATE, DELAY), 0, None), Lanes::new(1, true, 0), 0);
+        let port = Kept::new(Line::new(clock, (RATE, DELAY), 0, None), Lanes::new(1, Control::Apart, 0), 0);
         (port.with_control_ahead(), Wires::new(vec![0], 1))
     }
 
@@ -115,12 +115,12 @@ mod tests {
         }
         let told = [(Kind::Ack, 1, 0, 2010), (Kind::Ack, 2, 0, 2070), (Kind::Ack, 3, 0, 2140)];
         assert_eq!(on_link(&wires), told);
-        assert!(port.commit_pause(now, true, &frame(7, 0), &mut wires));
-        assert!(port.commit_pause(now, true, &frame(8, 1), &mut wires));
+        assert!(port.commit_pause(now, Freed::Already, &frame(7, 0), &mut wires));
+        assert!(port.commit_pause(now, Freed::Already, &frame(8, 1), &mut wires));
         let (one, two) = ((Kind::Pause, 0, 7, 2053), (Kind::Pause, 0, 8, 2096));
         assert_eq!(on_link(&wires), [told[0], one, two, (Kind::Ack, 2, 0, 2156), (Kind::Ack, 3, 0, 2226)]);
         // A newer one for a priority takes the place of one that has not started.
-        assert!(!port.commit_pause(now, true, &frame(9, 0), &mut wires));
+        assert!(!port.commit_pause(now, Freed::Already, &frame(9, 0), &mut wires));
         let one = (Kind::Pause, 0, 9, 2053);
         assert_eq!(on_link(&wires), [told[0], one, two, (Kind::Ack, 2, 0, 2156), (Kind::Ack, 3, 0, 2226)]);
         assert_eq!(port.line.free_at(), Time::ZERO + Span::from_ns(1226));
@@ -135,11 +135,11 @@ mod tests {
         }
         let at = |ns| Time::ZERO + Span::from_ns(ns);
         for (ns, freed, queue) in [
-            (0, true, (130, 2)),
-            (1000, false, (130, 2)),
-            (1000, true, (70, 1)),
-            (1060, true, (0, 0)),
-            (2000, true, (0, 0)),
+            (0, Freed::Already, (130, 2)),
+            (1000, Freed::NotYet, (130, 2)),
+            (1000, Freed::Already, (70, 1)),
+            (1060, Freed::Already, (0, 0)),
+            (2000, Freed::Already, (0, 0)),
         ] {
             assert_eq!(port.queue(at(ns), freed, &rules, &wires), queue, "{ns} ns");
         }
@@ -149,20 +149,22 @@ mod tests {
 
     #[test]
     fn a_packet_that_starts_now_is_jumped_until_its_line_is_freed() {
-        for freed in [false, true] {
+        for freed in [Freed::NotYet, Freed::Already] {
             let (mut port, mut wires) = port(Clock::Floor1Ns);
             port.commit_control(Time::ZERO, &mut ack(1, 1000), &mut wires);
             port.commit_control(Time::ZERO, &mut ack(2, 60), &mut wires);
             let now = Time::ZERO + Span::from_ns(1000);
             assert!(port.commit_pause(now, freed, &frame(7, 0), &mut wires));
-            let kinds = [Kind::Ack, if freed { Kind::Ack } else { Kind::Pause }];
+            let kinds = [Kind::Ack, if freed == Freed::Already { Kind::Ack } else { Kind::Pause }];
             assert_eq!(on_link(&wires).iter().map(|packet| packet.0).take(2).collect::<Vec<_>>(), kinds);
         }
     }
 
     #[test]
     fn a_line_whose_packets_carry_a_remainder_keeps_its_control() {
-        let on = |rate, delay| Kept::new(Line::new(Clock::Exact, (rate, delay), 0, None), Lanes::new(1, true, 0), 0);
+        let on = |rate, delay| {
+            Kept::new(Line::new(Clock::Exact, (rate, delay), 0, None), Lanes::new(1, Control::Apart, 0), 0)
+        };
         let uneven = on(3_000_000_000, DELAY).with_control_ahead();
         assert!(!uneven.commits_control() && !port(Clock::Ns3).0.commits_control());
         let at_once = on(RATE, Span::ZERO).with_control_ahead();

@@ -1,6 +1,6 @@
 //! A port that commits at the start of transmission: its packets wait in [`Lanes`] until then.
 
-use super::{Counters, Counts, Drained, Found, Lane, Lanes, Lost, Next, Released, Rules, Waiting};
+use super::{Counters, Counts, Drained, Found, Freed, Lane, Lanes, Lost, Next, Released, Rules, Waiting};
 use crate::line::Line;
 use crate::link::Wires;
 use crate::packet::{BODY, Body, InHand, Packet};
@@ -64,9 +64,9 @@ impl Kept {
     }
 
     /// Drop-tail: may a packet of `bytes` join the queue as found at `now`? What held queues keep fills the buffer too,
-    /// though it is no part of the queue found; a packet `to_hold` does not leave by a free line, so only a port that
-    /// holds nothing must take it.
-    pub fn admit(&mut self, now: Time, bytes: u32, to_hold: bool, rules: &Rules) -> Option<Found> {
+    /// though it is no part of the queue found; a packet for held queue `into` does not leave by a free line, so only a
+    /// port that holds nothing must take it.
+    pub fn admit(&mut self, now: Time, bytes: u32, into: Option<Queue>, rules: &Rules) -> Option<Found> {
         let busy = now < self.line.free_at();
         let waiting = self.waiting;
         let queue = waiting.queue(busy, rules);
@@ -76,7 +76,7 @@ impl Kept {
             let below = waiting.packets.min(device);
             (waiting.bytes - self.lanes.bytes_of_first(below as usize), waiting.packets - below)
         };
-        let stays = busy || waiting.packets > 0 || (to_hold && held.1 > 0);
+        let stays = busy || waiting.packets > 0 || (into.is_some() && held.1 > 0);
         let found = rules.judge(queue, held, stays, bytes, above);
         if found.is_none() {
             self.counts.refuse(bytes);
@@ -258,7 +258,7 @@ impl Kept {
     }
 
     /// See [`Port::queue`](super::Port::queue).
-    pub fn queue(&self, now: Time, freed: bool, rules: &Rules, wires: &Wires) -> (u64, u32) {
+    pub fn queue(&self, now: Time, freed: Freed, rules: &Rules, wires: &Wires) -> (u64, u32) {
         let (bytes, packets) = self.waiting.queue(now < self.line.free_at(), rules);
         let (ahead, ahead_bytes) = self.ahead(now, freed, wires);
         (bytes + ahead_bytes, packets + ahead as u32)
@@ -283,7 +283,7 @@ impl Kept {
     /// See [`Port::finish`](super::Port::finish).
     pub fn finish(&mut self, stop: Time, wires: &Wires) -> Counters {
         // Of what waits only control was committed.
-        let (ahead, ahead_bytes) = self.ahead(stop - Span(1), true, wires);
+        let (ahead, ahead_bytes) = self.ahead(stop - Span(1), Freed::Already, wires);
         let (packets, bytes) = self.line.sent();
         let sent = (packets - ahead as u64, bytes - ahead_bytes);
         self.counts.close(&self.line, stop, sent, self.lanes.paused_by(stop))

@@ -48,12 +48,21 @@ pub struct Lanes {
     paused: (u64, u64),
 }
 
+/// Where control packets wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// In a queue of their own, which goes first.
+    Apart,
+    /// Among data.
+    WithData,
+}
+
 impl Lanes {
-    /// With `data` data queues, a control queue if control is `separate`, and `held` held queues.
-    pub fn new(data: usize, separate: bool, held: u16) -> Lanes {
+    /// With `data` data queues, control where it belongs, and `held` held queues.
+    pub fn new(data: usize, control: Control, held: u16) -> Lanes {
         Lanes {
             pauses: VecDeque::new(),
-            control: separate.then(Store::default),
+            control: (control == Control::Apart).then(Store::default),
             data: (0..data.max(1)).map(|_| Data::default()).collect(),
             held: Held::new(held),
             turn: 0,

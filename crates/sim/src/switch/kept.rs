@@ -5,7 +5,7 @@ use super::{MADE_HERE, Switch, count_lost, drop_packet};
 use crate::address::Address;
 use crate::net::Net;
 use crate::packet::{InHand, Packet};
-use crate::port::{Drained, Found, Kept, Lane, Lanes, Lost, Next, Port, Released};
+use crate::port::{Drained, Found, Freed, Kept, Lane, Lanes, Lost, Next, Port, Released};
 use crate::timers::What;
 use crate::world::World;
 use spinewise_policy::{Kind, Queue, Span, Time};
@@ -83,7 +83,7 @@ impl Switch {
         let bytes = u32::from(packet.wire);
         let lane = port.lanes().lane_of(packet);
         let Some(buffer) = self.buffer.as_deref_mut() else {
-            let found = port.admit(w.now, bytes, held.is_some(), w.net.rules.of(port.class()))?;
+            let found = port.admit(w.now, bytes, held, w.net.rules.of(port.class()))?;
             return Some(Admitted { lane, in_port, found });
         };
         if lane != Lane::Control {
@@ -170,8 +170,8 @@ impl Switch {
 
     /// Has the line of this port become free, if it does at this instant?
     #[inline]
-    pub(crate) fn has_freed(&self, port: u16) -> bool {
-        port < self.freed
+    pub(crate) fn freed(&self, port: u16) -> Freed {
+        if port < self.freed { Freed::Already } else { Freed::NotYet }
     }
 
     /// The line of a port may be free, or a pause may have ended.
@@ -322,7 +322,7 @@ impl Switch {
             ttl: 1,
             ..Packet::default()
         };
-        let freed = self.has_freed(port);
+        let freed = self.freed(port);
         let Some(out) = self.ports[usize::from(port)].kept_mut() else { return };
         let committed = out.commits_control();
         let more = if committed {

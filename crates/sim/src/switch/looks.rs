@@ -2,7 +2,7 @@
 
 use crate::link::Wires;
 use crate::net::Net;
-use crate::port::Port;
+use crate::port::{Freed, Port};
 use crate::timers::{Timers, What};
 use spinewise_policy::{Span, Time};
 
@@ -49,7 +49,7 @@ impl Looks {
     }
 
     /// Looks at the ports whose instant this is, and plans the next.
-    pub fn look(&mut self, now: Time, ports: &[Port], freed: bool, net: &Net, wires: &Wires, timers: &mut Timers) {
+    pub fn look(&mut self, now: Time, ports: &[Port], freed: Freed, net: &Net, wires: &Wires, timers: &mut Timers) {
         while let Some(&(at, port)) = self.planned.get(self.seen.len()) {
             if at > now {
                 timers.plan(at, What::Look);

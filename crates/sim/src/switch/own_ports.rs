@@ -16,7 +16,7 @@ pub(super) struct OwnPorts<'a> {
 
 impl OwnPorts<'_> {
     fn queue(&self, port: PortId) -> (u64, u32) {
-        let freed = self.owner.has_freed(port.0);
+        let freed = self.owner.freed(port.0);
         let port = &self.owner.ports[port.index()];
         port.queue(self.now, freed, self.net.rules.of(port.class()), self.wires)
     }
