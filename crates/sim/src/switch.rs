@@ -461,8 +461,8 @@ impl Switch {
 
     #[cold]
     fn look(&mut self, w: &mut World<'_>) {
+        let freed = self.freed(0);
         if let Some(looks) = &mut self.looks {
-            let freed = if self.freed > 0 { Freed::Already } else { Freed::NotYet };
             looks.look(w.now, &self.ports, freed, w.net, &w.wires, &mut self.timers);
         }
     }

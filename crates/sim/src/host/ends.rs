@@ -51,10 +51,10 @@ impl Host {
         let record = &mut w.flows.records[flow as usize];
         if record.fct != 0 {
             // Everything is here, and said so; the sender has missed that.
-            let anew = record.sender_fct != 0 && w.net.habits.receivers_anew;
-            let got = match anew {
-                true => w.flows.ends.on_data(w.now, (number, spec.size), data, option).0,
-                false => w.flows.ends.late(spec.size, data, option),
+            let got = if record.sender_fct != 0 && w.net.habits.receivers_anew {
+                w.flows.ends.on_data(w.now, (number, spec.size), data, option).0
+            } else {
+                w.flows.ends.late(spec.size, data, option)
             };
             record.out_of_order += u32::from(got.out_of_order);
             self.answer_all(w, number, (spec.src, &got.answers), got.told);

@@ -81,13 +81,13 @@ impl Pull {
     /// When there may be one, if there is none now.
     #[inline]
     pub(super) fn next(&mut self, w: &mut World<'_>) -> Result<u32, Time> {
+        let pausing = self.paused.then_some(&*self.pausing);
+        let held = |w: &World<'_>, flow: u32| pausing.map_or(Time::ZERO, |pausing| held_until(pausing, w, flow));
         match &mut self.waiting {
-            Waiting::Round(_) => self.next_in_round(w),
+            Waiting::Round(round) => next_in_round(round, w, held),
             // Control goes first: what comes up before the line is free still overtakes the data.
             Waiting::Turns(_) if self.line.free_at() > w.now => Err(self.line.free_at()),
             Waiting::Turns(turns) => loop {
-                let (paused, pausing) = (self.paused, &self.pausing);
-                let held = |w: &World<'_>, flow: u32| if paused { held_until(pausing, w, flow) } else { Time::ZERO };
                 let flow = turns.next(w, held)?;
                 if w.flows.may_send_from(flow) != Time::NEVER {
                     turns.take(flow);
@@ -96,28 +96,6 @@ impl Pull {
                 turns.leave(flow);
             },
         }
-    }
-
-    #[inline]
-    fn next_in_round(&mut self, w: &mut World<'_>) -> Result<u32, Time> {
-        let Waiting::Round(round) = &mut self.waiting else { return Err(Time::NEVER) };
-        let (mut passed, mut wake) = (0, Time::NEVER);
-        while passed < round.len()
-            && let Some(flow) = round.pop_front()
-        {
-            if self.paused
-                && let until = held_until(&self.pausing, w, flow)
-                && until > w.now
-            {
-                // One that is paused goes to the end.
-                round.push_back(flow);
-                wake = wake.min(until);
-                passed += 1;
-            } else if w.flows.stays(flow) {
-                return Ok(flow);
-            }
-        }
-        Err(wake)
     }
 
     /// A packet of `flow` has been put on the line. Returns when the next is pulled, if anybody waits.
@@ -149,7 +127,7 @@ impl Pull {
     #[cold]
     pub(super) fn next_probe(&mut self, now: Time) -> Result<Option<Packet>, Time> {
         let Some(probe) = self.parked.front() else { return Ok(None) };
-        let pausing = of_priority(&self.pausing, probe.priority());
+        let pausing = self.pausing[place_of(u16::from(probe.priority()))];
         if pausing.is_on(now) { Err(pausing.until()) } else { Ok(self.parked.pop_front()) }
     }
 
@@ -166,7 +144,7 @@ impl Pull {
 
     /// The leaf asks for a pause of a priority until an instant, or lets it go on.
     pub(super) fn pause(&mut self, priority: u16, now: Time, until: Time) {
-        let pausing = &mut self.pausing[usize::from(priority).min(PRIORITIES - 1)];
+        let pausing = &mut self.pausing[place_of(priority)];
         pausing.set(now, until, &mut self.pauses);
         self.paused = self.pausing.iter().any(|pausing| pausing.is_on(now));
     }
@@ -184,12 +162,39 @@ impl Pull {
     }
 }
 
-fn of_priority(pausing: &[Pausing; PRIORITIES], priority: u8) -> Pausing {
-    pausing[usize::from(priority).min(PRIORITIES - 1)]
+/// The flow of a round that sends next: one that is `held` until later goes to the end.
+///
+/// # Errors
+/// When there may be one, if there is none now.
+#[inline]
+fn next_in_round(
+    round: &mut VecDeque<u32>,
+    w: &mut World<'_>,
+    held: impl Fn(&World<'_>, u32) -> Time,
+) -> Result<u32, Time> {
+    let (mut passed, mut wake) = (0, Time::NEVER);
+    while passed < round.len()
+        && let Some(flow) = round.pop_front()
+    {
+        let until = held(w, flow);
+        if until > w.now {
+            round.push_back(flow);
+            wake = wake.min(until);
+            passed += 1;
+        } else if w.flows.stays(flow) {
+            return Ok(flow);
+        }
+    }
+    Err(wake)
+}
+
+/// Where the pauses of a priority stand.
+fn place_of(priority: u16) -> usize {
+    usize::from(priority).min(PRIORITIES - 1)
 }
 
 /// The end of the last pause of a flow's priority.
 #[cold]
 fn held_until(pausing: &[Pausing; PRIORITIES], w: &World<'_>, flow: u32) -> Time {
-    of_priority(pausing, w.flows.specs[flow as usize].priority).until()
+    pausing[place_of(u16::from(w.flows.specs[flow as usize].priority))].until()
 }

@@ -2,8 +2,8 @@
 //!
 //! Kumar et al., "Swift: Delay is simple and effective for congestion control in the datacenter", SIGCOMM 2020. The
 //! paper's own text was not at hand beyond its abstract. Algorithm 1 and the equation of the target are second-hand: as
-//! the public htsim (`swift.cpp`) and a public model for INET write them, and a summary quotes them, which agree but for
-//! constants. The least window of 0.001 packets is quoted from the paper. The other constants are those of htsim, whose
+//! the public htsim (`swift.cpp`) and a public model for INET write them, and a summary quotes them, which agree in all
+//! but constants. The least window of 0.001 packets is quoted from the paper. The other constants are those of htsim, whose
 //! authors call several of them guesses: fit the targets to the fabric.
 //!
 //! | the paper | here |
@@ -186,7 +186,7 @@ mod tests {
     }
 
     impl Flow {
-        /// Of a window of so many packets.
+        /// With a window of this many packets.
         fn of(packets: f64) -> Self {
             let config = Config::defaults();
             let swift = Swift { cwnd: packets, ..Swift::new(&config, &Start { hops: 3, ..Start::default() }) };
@@ -270,7 +270,7 @@ mod tests {
             flow.swift.on_timeout(&flow.config, n, us(200 + 1000 * u64::from(n)));
             assert_eq!(flow.swift.cwnd, cwnd, "timeout {n}");
         }
-        // One that has had no answer yet has no window to take from, but for the least one.
+        // One that has had no answer yet has only the least window to take from.
         let mut fresh = Flow::of(0.0);
         assert_eq!(fresh.swift.on_loss(&fresh.config, &fresh.window, 0, us(9)), 5 * MSS);
         fresh.swift.on_timeout(&fresh.config, 1, us(9));
