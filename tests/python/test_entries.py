@@ -161,7 +161,14 @@ def test_summaries_by_entry_are_those_of_its_flows(comparison: sw.Comparison) ->
 
 def test_tables_of_a_comparison_by_entry(comparison: sw.Comparison) -> None:
     text = plain_text(report.comparison_report(comparison))
-    for part in ("poisson: mean FCT", "poisson: 99th", "incast: FCT", "p99 [ms]", "incast 16", "reported separately; --by class"):
+    for part in (
+        "poisson: mean FCT",
+        "poisson: 99th",
+        "incast: FCT",
+        "p99 [ms]",
+        "incast 16",
+        "reported separately; --by class",
+    ):
         assert part in text, text
     assert "together" not in text.replace("throws them together", "")
     mixed = plain_text(report.comparison_report(comparison, "both"))
