@@ -1,5 +1,7 @@
-//! What switch schemes share: reordering at the last leaf, estimates of the rate of a link, and draws among ports.
+//! What switch schemes share: reordering at the last leaf, estimates of the rate of a link, levels of ports, and draws
+//! among ports.
 
+pub mod bands;
 pub mod draw;
 pub mod dre;
 pub mod reorder;

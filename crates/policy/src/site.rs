@@ -100,6 +100,30 @@ pub trait Ports {
     /// Packets queued at `port` now.
     fn queue_packets(&self, port: Port) -> u32;
 
+    /// Bytes of data queued at `port` now; control that has a queue of its own does not count.
+    fn data_bytes(&self, port: Port) -> u64 {
+        self.queue_bytes(port)
+    }
+
+    /// Bytes of data that `port` has room for: its own room, or, of a shared buffer, what one queue may take if all others
+    /// are empty. [`u64::MAX`] where nothing bounds it.
+    fn queue_room(&self, port: Port) -> u64 {
+        let _ = port;
+        u64::MAX
+    }
+
+    /// How long the link at `port` has been sending by now, all together: a counter of the port.
+    fn busy_time(&self, port: Port) -> Span {
+        let _ = port;
+        Span::ZERO
+    }
+
+    /// Has the neighbour behind `port` paused data there (IEEE 802.1Qbb)?
+    fn is_paused(&self, port: Port) -> bool {
+        let _ = port;
+        false
+    }
+
     /// Rate of the link at `port`, bits per second.
     fn rate(&self, port: Port) -> u64;
 

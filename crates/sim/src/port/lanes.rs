@@ -90,6 +90,11 @@ impl Lanes {
         }
     }
 
+    /// Bytes in all data queues, where control has a queue of its own.
+    pub fn data_apart(&self) -> Option<u64> {
+        self.control.as_ref().map(|_| self.data.iter().map(|data| data.store.bytes).sum())
+    }
+
     /// Bytes of the first `packets` that wait in the first data queue: where control is not separate, all are there.
     pub fn bytes_of_first(&self, packets: usize) -> u64 {
         self.data[0].store.packets.iter().take(packets).map(|packet| u64::from(packet.wire)).sum()

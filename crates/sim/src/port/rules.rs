@@ -71,6 +71,11 @@ impl Rules {
         self.mark_at_dequeue
     }
 
+    /// Bytes that there is room for, of packets of `mtu` bytes where they are counted.
+    pub fn room(&self, mtu: u32) -> u64 {
+        if self.max_packets == u32::MAX { self.max_bytes } else { u64::from(self.max_packets) * u64::from(mtu) }
+    }
+
     /// Drop-tail: may a packet of `bytes` join a queue of these bytes and packets, beside what is held? If it `stays` there
     /// must be room. What waits `above` as many packets as the device has is asked for only if the queue calls for it.
     #[inline(always)]

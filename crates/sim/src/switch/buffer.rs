@@ -114,14 +114,26 @@ impl SharedBuffer {
         self.spec.ingress_alpha * free as f64
     }
 
+    /// Are queues bounded by what is free? What senders are asked to pause for must not be dropped for a queue's length: that
+    /// would be too late a word.
+    #[inline]
+    fn bounds_queues(&self) -> bool {
+        !self.spec.pfc || self.spec.egress_threshold == EgressThreshold::Always
+    }
+
+    /// Bytes that a queue may hold if all others are empty: q = guaranteed + alpha (limit - (q - guaranteed)).
+    pub fn most_of_one_queue(&self) -> u64 {
+        let (limit, alpha) = (self.egress_limit as f64, self.spec.egress_alpha);
+        let shared = if self.bounds_queues() { alpha * limit / (1.0 + alpha) } else { limit };
+        self.spec.guaranteed + shared as u64
+    }
+
     /// Takes `bytes` into the buffer, for a queue that holds `queue` bytes, if there is room.
     #[inline(always)]
     pub fn admit(&mut self, came: Came, queue: u64, bytes: u64) -> bool {
         let (before, after) = (self.beyond(queue), self.beyond(queue + bytes));
         let free = self.egress_limit.saturating_sub(self.egress_used);
-        // What senders are asked to pause for must not be dropped for a queue's length: that would be too late a word.
-        let bounded = !self.spec.pfc || self.spec.egress_threshold == EgressThreshold::Always;
-        if bounded && after > 0 && after as f64 > self.spec.egress_alpha * free as f64 {
+        if self.bounds_queues() && after > 0 && after as f64 > self.spec.egress_alpha * free as f64 {
             return false;
         }
         if let Some(came) = came

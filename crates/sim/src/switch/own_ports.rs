@@ -3,6 +3,7 @@
 use super::Switch;
 use crate::link::Wires;
 use crate::net::Net;
+use crate::port::Lanes;
 use spinewise_policy::site::Ports;
 use spinewise_policy::{Port as PortId, Queue, Span, Time, Tree, Way};
 
@@ -28,6 +29,22 @@ impl Ports for OwnPorts<'_> {
     }
     fn queue_packets(&self, port: PortId) -> u32 {
         self.queue(port).1
+    }
+    fn data_bytes(&self, port: PortId) -> u64 {
+        let apart = self.owner.ports[port.index()].lanes().and_then(Lanes::data_apart);
+        apart.unwrap_or_else(|| self.queue_bytes(port))
+    }
+    fn queue_room(&self, port: PortId) -> u64 {
+        match &self.owner.buffer {
+            Some(buffer) => buffer.most_of_one_queue(),
+            None => self.net.rules.of(self.owner.ports[port.index()].class()).room(self.net.frame.mtu()),
+        }
+    }
+    fn busy_time(&self, port: PortId) -> Span {
+        self.owner.ports[port.index()].line().busy_by(self.now)
+    }
+    fn is_paused(&self, port: PortId) -> bool {
+        self.owner.ports[port.index()].lanes().is_some_and(|lanes| lanes.any_paused(self.now))
     }
     fn rate(&self, port: PortId) -> u64 {
         self.owner.ports[port.index()].line().rate(self.now)

@@ -28,6 +28,12 @@ pub(crate) struct FakePorts {
     pub components: Vec<(u64, Vec<u16>)>,
     /// This device's port on each whole path; none where an uplink says all.
     pub hops: Vec<u16>,
+    /// Bytes that each port has room for.
+    pub room: u64,
+    /// How long the link at each port has been sending; not at all at those without a number.
+    pub busy: Vec<Span>,
+    /// Ports that are paused.
+    pub paused: Vec<u16>,
 }
 
 impl Ports for FakePorts {
@@ -39,6 +45,15 @@ impl Ports for FakePorts {
     }
     fn queue_packets(&self, port: Port) -> u32 {
         self.waiting.get(port.index()).copied().unwrap_or(self.packets)
+    }
+    fn queue_room(&self, _: Port) -> u64 {
+        self.room
+    }
+    fn busy_time(&self, port: Port) -> Span {
+        self.busy.get(port.index()).copied().unwrap_or_default()
+    }
+    fn is_paused(&self, port: Port) -> bool {
+        self.paused.contains(&port.0)
     }
     fn rate(&self, port: Port) -> u64 {
         self.rates[port.index()]
@@ -153,6 +168,9 @@ where
                     lost: vec![],
                     components: vec![],
                     hops: vec![],
+                    room: 100_000,
+                    busy: vec![],
+                    paused: vec![],
                     routes: (0..4).map(|leaf| routes(tier, device, leaf, ports)).collect(),
                 },
                 leaf_of: (0..16).map(|host| host / 4).collect(),
