@@ -1,5 +1,6 @@
 //! The registry: one line per scheme. Dispatch, names, parameters, tables for people: all come from it.
 
+pub mod adaptive;
 pub mod clove;
 pub mod conga;
 pub mod conweave;
@@ -47,6 +48,7 @@ macro_rules! each_scheme {
             Hedera: $crate::schemes::hedera::Hedera,
             Wcmp: $crate::schemes::wcmp::Wcmp,
             Qdaps: $crate::schemes::qdaps::Qdaps,
+            Adaptive: $crate::schemes::adaptive::Adaptive,
             Drill: $crate::schemes::drill::Drill,
             Ttc: $crate::schemes::ttc::Ttc,
             Selb: $crate::schemes::selb::Selb,
