@@ -23,6 +23,7 @@ pub mod pdlb;
 pub mod presto;
 pub mod proportional;
 pub mod qdaps;
+pub mod round_robin;
 pub mod selb;
 pub mod sred;
 pub mod ttc;
@@ -49,6 +50,7 @@ macro_rules! each_scheme {
             Wcmp: $crate::schemes::wcmp::Wcmp,
             Qdaps: $crate::schemes::qdaps::Qdaps,
             Adaptive: $crate::schemes::adaptive::Adaptive,
+            RoundRobin: $crate::schemes::round_robin::RoundRobin,
             Drill: $crate::schemes::drill::Drill,
             Ttc: $crate::schemes::ttc::Ttc,
             Selb: $crate::schemes::selb::Selb,
