@@ -12,6 +12,7 @@ pub mod flowbender;
 pub mod flowcell;
 pub mod hedera;
 pub mod hermes;
+pub mod host_ar;
 pub mod hula;
 pub mod lbsp;
 pub mod letflow;
@@ -51,6 +52,7 @@ macro_rules! each_scheme {
             Qdaps: $crate::schemes::qdaps::Qdaps,
             Adaptive: $crate::schemes::adaptive::Adaptive,
             RoundRobin: $crate::schemes::round_robin::RoundRobin,
+            HostAr: $crate::schemes::host_ar::HostAr,
             Drill: $crate::schemes::drill::Drill,
             Ttc: $crate::schemes::ttc::Ttc,
             Selb: $crate::schemes::selb::Selb,
