@@ -17,7 +17,7 @@ PAPERS = Path(__file__).parents[2] / "python/spinewise/papers"
 
 # Words of names that mean something else, too.
 COMMON = {"packet", "scatter", "host", "switch", "linux", "datacenter", "paper", "meet", "dcqcn", "proportional"}
-COMMON |= {"ns2", "ns3"}
+COMMON |= {"ns2", "ns3", "round"}
 
 # Rooms that list them: each file in `presets` is a preset.
 HOMES = [("spec", "presets")]

@@ -27,6 +27,9 @@ SWITCH_SCHEMES = [
     "drill",
     "ttc",
     "selb",
+    "adaptive",
+    "round_robin",
+    "host_ar",
     "loopback_switch",
 ]
 HOST_SCHEMES = [
@@ -303,6 +306,9 @@ READINGS: dict[str, Table] = {
     "selb/short": {"monitor": "interval", "tau_us": 0.5, "theta": 0.05},
     "meet/best-probe": {"probe": "host", "route": "best_probe", "t_update_us": 50, "t_probe_us": 50},
     "meet/proxy-probe": {"probe": "proxy", "route": "best_probe", "t_update_us": 50, "t_probe_us": 50},
+    "adaptive/flowlets": {"unit": "flowlet", "flowlet_gap_us": 5},
+    "adaptive/pqb": {"compare": "pqb"},
+    "round_robin/leaf": {"tiers": "leaf", "reshuffle_rounds": 5},
     "qdaps/released": {"rules": "released", "reroute_above_packets": 9},
 }
 

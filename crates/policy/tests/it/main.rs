@@ -1,6 +1,7 @@
 //! Schemes behind the contract, called hook by hook without an engine. One binary, so that one is linked:
 //! `cargo test -p spinewise-policy --test it conga::` runs the tests of `conga.rs`.
 
+mod adaptive;
 mod common;
 mod conga;
 mod conweave_destination;
@@ -13,6 +14,7 @@ mod flowbender;
 mod hermes;
 mod hermes_probing;
 mod hooks;
+mod host_ar;
 mod hula;
 mod lbsp;
 mod loopback;
@@ -23,6 +25,7 @@ mod no_path;
 mod packet_scatter;
 mod qdaps;
 mod qdaps_released;
+mod round_robin;
 mod selb;
 mod selb_fabric;
 mod selb_fig4;

@@ -1,6 +1,7 @@
 //! Whole runs of the engine, against hand calculations, theory, papers and each other. One binary, so that one is linked:
 //! `cargo test -p spinewise-sim --test it engines::` runs the tests of `engines.rs`.
 
+mod adaptive;
 mod bounds;
 mod capture;
 mod collectives;

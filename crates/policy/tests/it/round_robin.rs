@@ -1,0 +1,64 @@
+//! Round robin at a switch: each round has every port once, in an order that changes.
+
+use crate::common::{Shell, data};
+use spinewise_policy::schemes::round_robin::{Config, RoundRobin, Tiers};
+use spinewise_policy::*;
+use std::collections::BTreeSet;
+
+fn switch(tier: Tier, tiers: Tiers, reshuffle_rounds: u32) -> Shell<RoundRobin> {
+    Shell::new(&Config { tiers, reshuffle_rounds }, tier, 0, 8)
+}
+
+/// The uplinks of one round.
+fn round(shell: &mut Shell<RoundRobin>) -> Vec<u16> {
+    (0..8).map(|flow| shell.pick(4, &data(flow), &mut ()).0).collect()
+}
+
+#[test]
+fn each_round_has_every_uplink_once_and_lasts_as_long_as_it_should() {
+    for (rounds, changes) in [(1, 1), (5, 5), (0, usize::MAX)] {
+        let mut shell = switch(Tier::Leaf, Tiers::All, rounds);
+        let all: Vec<Vec<u16>> = (0..40).map(|_| round(&mut shell)).collect();
+        for (n, one) in all.iter().enumerate() {
+            assert_eq!(one.iter().collect::<BTreeSet<_>>().len(), 8, "{one:?}");
+            assert_eq!(n > 0 && all[n - 1] != *one, n > 0 && n % changes == 0, "round {n} of {rounds}");
+        }
+        assert_ne!(all[0], (0..8).collect::<Vec<_>>(), "shuffled before the first packet");
+    }
+}
+
+#[test]
+fn every_order_is_as_likely() {
+    let mut first = [[0u32; 8]; 8];
+    let mut shell = switch(Tier::Leaf, Tiers::All, 1);
+    for _ in 0..8_000 {
+        for (at, uplink) in round(&mut shell).into_iter().enumerate() {
+            first[at][usize::from(uplink)] += 1;
+        }
+    }
+    assert!(first.as_flattened().iter().all(|times| times.abs_diff(1_000) < 150), "{first:?}");
+}
+
+#[test]
+fn ports_that_do_not_lead_there_are_passed_over() {
+    let mut shell = switch(Tier::Leaf, Tiers::All, 1);
+    shell.room.candidates = vec![5, 7, 10];
+    let counts = (0..3_000).fold([0u32; 3], |mut counts, _| {
+        counts[shell.pick(4, &data(1), &mut ()).index()] += 1;
+        counts
+    });
+    assert!(counts.iter().all(|count| count.abs_diff(1_000) < 120), "{counts:?}");
+    // With one candidate there is no turn to take.
+    let node = shell.node;
+    shell.room.candidates = vec![6];
+    assert_eq!((shell.pick(4, &data(1), &mut ()), shell.node), (Way(0), node));
+}
+
+#[test]
+fn other_switches_hash_if_leaves_alone_take_turns() {
+    let mut spine = switch(Tier::Aggregation, Tiers::Leaf, 5);
+    let all: BTreeSet<u16> = (0..50).map(|_| spine.pick(4, &data(1), &mut ()).0).collect();
+    assert_eq!(all.len(), 1);
+    let mut leaf = switch(Tier::Leaf, Tiers::Leaf, 5);
+    assert_eq!(round(&mut leaf).iter().collect::<BTreeSet<_>>().len(), 8);
+}
