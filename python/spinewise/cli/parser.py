@@ -11,6 +11,7 @@ from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, names, 
 from spinewise.cli.comparing import add_compare, add_reproduce, add_resilience, add_sweep, add_validate_against
 from spinewise.cli.exporting import add_export
 from spinewise.cli.imports import add_import
+from spinewise.cli.labs import add_lab
 from spinewise.cli.listing import add_completions, add_registry, add_scenarios, add_schema
 from spinewise.cli.pieces import (
     Commands,
@@ -53,6 +54,7 @@ def build_parser() -> Root:
     add_plot(commands)
     add_report(commands)
     add_resilience(commands)
+    add_lab(commands)
     add_query(commands)
     add_validate(commands)
     for kind in ("schemes", "topologies", "workloads", "transports", "presets"):

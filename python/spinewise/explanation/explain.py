@@ -17,7 +17,7 @@ from spinewise.explanation.facts import FlowFacts, flow_facts, in_short
 from spinewise.explanation.resent import Again, sent_again
 from spinewise.measures.tables import Values as Array
 from spinewise.runs import api, formats
-from spinewise.runs.result import Result
+from spinewise.runs.result import Result, refuse_linux
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,6 +107,7 @@ def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None
     """
     if flow in result.report.get("traced_flows", ()):
         return result
+    refuse_linux(result, "RUN", folder, in_short(flow_facts(result, flow)))
     try:
         again = api.run(result.spec, trace=[flow], progress=progress)
     except SpecError as error:

@@ -42,7 +42,7 @@ def flow_facts(result: Result, flow: int) -> FlowFacts:
     if flow < result.flows.num_rows:
         row = result.flows.slice(flow, 1).to_pylist()[0]
         times = {f"{name}_us": row[f"{name}_ps"] / PS_PER_US for name in ("start", "fct", "ideal_fct")}
-        facts |= cast(FlowFacts, {name: row[name] for name in FACTS} | times)
+        facts |= cast(FlowFacts, {name: row[name] for name in FACTS if name in row} | times)
         facts["traffic"] = names(result.spec["traffic"])[row["entry"]]
         facts["transport"] = result.spec["transport"]["kind"] if row["tcp"] else "udp"
     return facts

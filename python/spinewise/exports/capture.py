@@ -15,7 +15,7 @@ from spinewise.exports.told import Packet, Told
 from spinewise.measures.report import Captured
 from spinewise.replies import Fabric
 from spinewise.runs import api, formats
-from spinewise.runs.result import Result
+from spinewise.runs.result import Result, refuse_linux
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,7 @@ def captured(result: Result, at: Sequence[str] | None, folder: str, progress: Pr
     own = matching(at, result)
     if own is not None:
         return only(result, own)
+    refuse_linux(result, "RUN", folder)
     given = result.spec["metrics"].get("capture") or {}
     metrics = {**result.spec["metrics"], "capture": {**given, "at": list(at)}}
     try:

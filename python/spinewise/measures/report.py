@@ -191,6 +191,27 @@ class Operations(TypedDict):
     waited_for: list[Awaited]
 
 
+class OnLinux(TypedDict):
+    """What is known of a run that Linux made and not the simulator (docs/real-hosts.md).
+
+    `factor` is the spec's rates over those of the lab, `steered_by` who chose paths, `base_rtt_us` the median of the
+    least round trips that the flows saw, `busy_share` how busy the whole machine was, `unmeasured` what stands as zero
+    or is missing because the kernel does not tell it.
+    """
+
+    factor: int
+    kernel: str
+    congestion: str
+    steered_by: str
+    base_rtt_us: float | None
+    late_flows: int
+    start_lag_p99_us: float | None
+    busy_share: float
+    traffic_cpu_s: float
+    unmeasured: list[str]
+    notes: list[str]
+
+
 class Report(TypedDict):
     """Everything the engine tells of a run besides its tables."""
 
@@ -222,3 +243,4 @@ class Report(TypedDict):
     operations: NotRequired[list[Operations]]
     traced_flows: NotRequired[list[int]]
     captured: NotRequired[list[Captured]]
+    linux: NotRequired[OnLinux]

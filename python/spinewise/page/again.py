@@ -18,7 +18,7 @@ from spinewise.measures.classes import members
 from spinewise.measures.entries import entries_of
 from spinewise.measures.tables import numbers
 from spinewise.runs import api
-from spinewise.runs.result import Result
+from spinewise.runs.result import Result, refuse_linux
 from spinewise.shapes import Spec
 
 FRAMES = 240
@@ -69,6 +69,7 @@ def sampled(result: Result, label: str, flows: list[int], interval_us: float, pr
     Raises:
         SpecError: it cannot be made, or does not come out as it did.
     """
+    refuse_linux(result, "RESULTS", label)
     metrics = result.spec["metrics"] | {"series_interval_us": interval_us, "series_links": "all"}
     spec = {**result.spec, "metrics": metrics}
     notes = []

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinewise import core
-from spinewise.errors import nearest
+from spinewise.errors import SpecError, nearest
 from spinewise.measures import html, stats, tables, units
 from spinewise.measures.collectives import Collectives, Job
 from spinewise.measures.entries import entries_of
@@ -194,6 +194,21 @@ class Result:
         with kept.complete(folder):
             read.summary()
         return read
+
+
+def refuse_linux(result: Result, key: str, place: str, fact: str = "") -> None:
+    """Refuse to make a run of Linux once more: it would not come out as it did, and the simulator is not it.
+
+    Raises:
+        SpecError: the run was made by `spinewise lab`; `fact` is told with it.
+    """
+    if "linux" in result.report:
+        words = (
+            fact,
+            "this was measured on Linux, which keeps neither choices nor packets and is never alike twice",
+        )
+        hint = "; ".join(word for word in words if word)
+        raise SpecError(key, place, "a run of the simulator", hint)
 
 
 def job_record(rounds: Collectives, job: Job) -> dict[str, object]:

@@ -11,7 +11,7 @@ from rich.text import Text
 from spinewise.measures import units
 from spinewise.measures.entries import By
 from spinewise.measures.links import hottest
-from spinewise.measures.report import Operations, Report
+from spinewise.measures.report import OnLinux, Operations, Report
 from spinewise.measures.summary import ALL, ClassSummary, Distribution, Packets, Summary
 from spinewise.runs.result import Result
 from spinewise.show.terminal import Grid, new_table
@@ -214,7 +214,9 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     lines.extend(operations_line(told) for told in report.get("operations", []))
     lines.extend(notice.line() for notice in summary.warnings)
     lines.append(
-        f"simulated {units.duration(float(report['stop_ps']) / 1e12)} in"
+        linux_line(report["linux"], float(report["stop_ps"]) / 1e12)
+        if "linux" in report
+        else f"simulated {units.duration(float(report['stop_ps']) / 1e12)} in"
         f" {units.duration(wall, 3)} wall · {units.count(hops)} packet-hops"
         f" ({units.count(hops / wall if wall else math.nan)}/s) · {units.count(events)} events"
     )
@@ -223,6 +225,21 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
         " (the words: docs/glossary.md)"
     )
     return lines
+
+
+def linux_line(told: OnLinux, seconds: float) -> str:
+    """What is to be known of a run that Linux made."""
+    trip = told["base_rtt_us"]
+    words = [
+        f"measured on Linux {told['kernel']} for {units.duration(seconds)}",
+        f"{told['congestion']}, paths by {told['steered_by']}",
+        *([] if trip is None else [f"least round trip {trip:.0f} µs (median)"]),
+        f"the machine was busy for {units.percent(told['busy_share'])} of the time",
+        *([f"{told['late_flows']} flows waited for their connection"] if told["late_flows"] else []),
+        *told["notes"],
+        f"the kernel does not tell {', '.join(told['unmeasured'])}",
+    ]
+    return " · ".join(words)
 
 
 def operations_line(told: Operations) -> str:

@@ -1,0 +1,119 @@
+"""``spinewise lab``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+
+from spinewise.cli import streams
+from spinewise.cli.output import print_json
+from spinewise.errors import SpecError
+from spinewise.lab import build, machine, measure, show, state
+from spinewise.lab.plan import Plan, checked_name, name_of, plan_of
+from spinewise.runs.folder import new_results
+from spinewise.shapes import Spec
+from spinewise.show import run_tables, terminal
+from spinewise.specs.spec import load, resolve
+
+
+def planned(args: argparse.Namespace) -> tuple[Spec, Plan]:
+    """The resolved spec, and the lab of it."""
+    given = resolve(load(args.spec, args.set), seed=getattr(args, "seed", None))
+    return given, plan_of(given, args.name, args.factor)
+
+
+def plan(args: argparse.Namespace) -> int:
+    """Show what would be built."""
+    _, made = planned(args)
+    if args.json:
+        print_json(show.record(made))
+        return 0
+    terminal.console().print(show.plan(made))
+    return 0
+
+
+def up(args: argparse.Namespace) -> int:
+    """Build a lab."""
+    given, made = planned(args)
+    machine.looked_at()
+    with state.held(made.name):
+        lacking = build.up(given, made)
+    if args.json:
+        print_json({"name": made.name, "lacking": lacking, **show.record(made)})
+        return 0
+    out = terminal.console()
+    out.print(show.plan(made))
+    for name in lacking:
+        out.print(f"this kernel has no net.{name.replace('/', '.')}: the lab does without", markup=False)
+    out.print(f'the lab "{made.name}" is up', markup=False)
+    return 0
+
+
+def down(args: argparse.Namespace) -> int:
+    """Take a lab down."""
+    if args.name is None and args.spec is None:
+        raise SpecError("--name", "(nothing)", f"a lab: {', '.join(state.names()) or 'there is none'}")
+    name = checked_name(args.name) if args.name else name_of(resolve(load(args.spec)))
+    machine.looked_at()
+    with state.held(name):
+        gone = build.down(name)
+    if args.json:
+        print_json({"name": name, "namespaces": gone})
+    else:
+        terminal.console().print(f'the lab "{name}" is down: {gone} namespaces removed', markup=False)
+    return 0
+
+
+def status(args: argparse.Namespace) -> int:
+    """Tell of all labs."""
+    machine.looked_at()
+    found = build.status()
+    if args.json:
+        print_json([asdict(one) for one in found])
+    else:
+        terminal.console().print(show.labs(found))
+    return 0
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the flows of a spec."""
+    given, made = planned(args)
+    machine.looked_at()
+    with ExitStack() as stack:
+        simulated = measure.predicted(made)
+        folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
+        stack.enter_context(standing(given, made))
+        result = measure.run(made, simulated, lambda text: streams.complain(f"lab: {text}")).linux
+        if folder is not None:
+            result.write_files(folder)
+    if args.json:
+        print_json(result.run_record())
+        return 0
+    out = terminal.console()
+    out.print(run_tables.run_report(result, "auto"))
+    out.print(show.beside(result, simulated))
+    out.print(f"results in {args.out}" if args.out else "results not kept (--out DIR keeps them)", markup=False)
+    return 0
+
+
+@contextmanager
+def standing(given: Spec, made: Plan) -> Iterator[None]:
+    """A lab that is up and held: the one that is there, if it was built by this plan, or one for the time."""
+    with state.held(made.name):
+        kept = state.read(made.name)
+        if kept is None:
+            build.up(given, made)
+            try:
+                yield
+            finally:
+                build.remove(made.name)
+            return
+        if not build.same_fabric(kept.plan(), made):
+            hint = f"`spinewise lab down --name {made.name}` takes it down"
+            raise SpecError("--name", made.name, "a lab of the same fabric and transport", hint)
+        if kept.broken:
+            build.remove(made.name)
+            build.up(given, made)
+        yield

@@ -1,0 +1,46 @@
+"""Arguments of ``spinewise lab``."""
+
+from __future__ import annotations
+
+import argparse
+
+from spinewise.cli.arguments import Parser, whole
+from spinewise.cli.pieces import Commands, add_output, add_spec, lazily, new_command
+
+ABOUT = "Try a spec on Linux: network namespaces, kernel routes and real TCP in place of the simulator; needs root."
+DEEDS = {
+    "plan": "Show what a lab of this spec would be; needs no privilege and changes nothing.",
+    "up": "Build the lab of a spec.",
+    "run": "Carry the spec's own flows over the lab, building one for the time if there is none.",
+    "down": "Take a lab down, whole or left over.",
+    "status": "Tell which labs there are.",
+}
+
+
+def add_lab(commands: Commands) -> None:
+    """``lab`` and what it does."""
+    parser = commands.add_parser("lab", help=ABOUT, description=ABOUT, allow_abbrev=False)
+    deeds = parser.add_subparsers(required=True, metavar="DEED", parser_class=Parser)
+    for name, about in DEEDS.items():
+        deed = new_command(deeds, name, "lab", about)
+        deed.set_defaults(command=lazily("lab", name))
+        if name == "down":
+            deed.add_argument("spec", nargs="?", metavar="SPEC.toml", help="the spec whose name the lab has")
+        elif name != "status":
+            add_spec(deed)
+            add_scale(deed)
+        if name != "status":
+            deed.add_argument("--name", metavar="NAME", help="name of the lab [that of the spec]")
+        if name == "run":
+            deed.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="in place of the spec's seed")
+            add_output(deed, "run.json and a Parquet file of flows, as `spinewise run` does,")
+
+
+def add_scale(parser: argparse.ArgumentParser) -> None:
+    """How much slower than its spec a lab is."""
+    parser.add_argument(
+        "--factor",
+        type=whole(1, 100_000),
+        metavar="N",
+        help="divide rates and multiply times by N [the least of 1, 2, 5, 10, … that fits the machine]",
+    )

@@ -1,0 +1,140 @@
+"""Labs are built, taken down, and told of."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+from spinewise.errors import SpecError
+from spinewise.lab import machine, state
+from spinewise.lab.commands import OPTIONAL, building, host_route
+from spinewise.lab.fit import CONGESTION
+from spinewise.lab.plan import Plan
+from spinewise.shapes import Spec
+
+PATIENCE_S = 2.0
+
+
+@dataclass(frozen=True)
+class Status:
+    """A lab as it is found.
+
+    Attributes:
+        name: of the lab.
+        state: "up", "in use", or "left over" by a command that was killed.
+        hosts, leaves, spines: of one that is whole.
+        factor: rates of its spec over its own.
+        namespaces: how many there are.
+        processes: how many run in them.
+    """
+
+    name: str
+    state: str
+    hosts: int
+    leaves: int
+    spines: int
+    factor: int
+    namespaces: int
+    processes: int
+
+
+def up(given: Spec, plan: Plan) -> list[str]:
+    """Build a lab; `given` is the resolved spec, not at scale. What was left of a killed one of its name is removed.
+
+    Returns what the kernel lacks that a lab can do without.
+
+    Raises:
+        SpecError: it cannot be built here, or is there already.
+    """
+    found = machine.looked_at()
+    control = CONGESTION[str(plan.spec["transport"]["kind"])]
+    if control not in found.congestion:
+        raise SpecError("transport.kind", control, f"{', '.join(sorted(found.congestion))} on this kernel")
+    if state.read(plan.name) is not None:
+        hint = f"`spinewise lab down --name {plan.name}` takes it down, or give this one another --name"
+        raise SpecError("--name", plan.name, "a name that no lab has yet", hint)
+    remove(plan.name)
+    try:
+        for batch in building(plan, found.settings):
+            machine.applied(batch, None if batch.node is None else plan.namespace(batch.node))
+        state.write(state.Kept(plan.name, plan.factor, given, broken=False))
+    except BaseException:
+        remove(plan.name)
+        raise
+    return [name for name in OPTIONAL if name not in found.settings]
+
+
+def down(name: str) -> int:
+    """Take a lab down, whole or left over; how many namespaces it had.
+
+    Raises:
+        SpecError: there is none of this name.
+    """
+    found = state.namespaces(name)
+    if not found and state.read(name) is None:
+        there = ", ".join(state.names()) or "none"
+        raise SpecError("--name", name, f"a lab that is there; there are: {there}")
+    machine.looked_at()
+    remove(name)
+    return len(found)
+
+
+def remove(name: str) -> None:
+    """Whatever there is of a lab: its record first, so that what is left over is known to be."""
+    state.forget(name)
+    found = state.namespaces(name)
+    running = [pid for namespace in found for pid in processes(namespace)]
+    for pid in running:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    end = time.monotonic() + PATIENCE_S
+    while running and time.monotonic() < end and any(processes(namespace) for namespace in found):
+        time.sleep(0.02)
+    if found:
+        machine.said(["ip", "-b", "-"], "".join(f"netns del {namespace}\n" for namespace in found))
+
+
+def same_fabric(one: Plan, other: Plan) -> bool:
+    """Whether two plans build the same: nodes, cables, queues, and what routes say of the transport."""
+    return (one.edge, one.core, one.mtu) == (other.edge, other.core, other.mtu) and all(
+        host_route(one, host) == host_route(other, host) for host in one.hosts
+    )
+
+
+def processes(namespace: str) -> list[int]:
+    """The processes in a namespace."""
+    done = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False)
+    return [int(word) for word in done.stdout.split()]
+
+
+def status() -> list[Status]:
+    """All labs there are."""
+    return [one(name) for name in state.names()]
+
+
+def one(name: str) -> Status:
+    """A lab as it is found."""
+    kept = state.read(name)
+    found = state.namespaces(name)
+    running = sum(len(processes(namespace)) for namespace in found)
+    try:
+        with state.held(name):
+            busy = False
+    except SpecError:
+        busy = True
+    plan = None if kept is None else kept.plan()
+    whole = plan is not None and len(found) == len(plan.nodes)
+    return Status(
+        name=name,
+        state="in use" if busy else "up" if whole else "left over",
+        hosts=len(plan.hosts) if plan else 0,
+        leaves=len(plan.leaves) if plan else 0,
+        spines=len(plan.spines) if plan else 0,
+        factor=plan.factor if plan else 0,
+        namespaces=len(found),
+        processes=running,
+    )

@@ -1,0 +1,98 @@
+"""What a lab can build and what it cannot, said before anything is touched."""
+
+from __future__ import annotations
+
+from spinewise.errors import SpecError
+from spinewise.lab.scale import FASTEST_BPS
+from spinewise.replies import Fabric
+from spinewise.shapes import Fault, Spec, Traffic
+
+HEADERS = 40
+"""IPv4 and TCP without options."""
+LEAST_MSS, MOST_MSS = 536, 9_000
+MOST_NODES, MOST_CABLES = 64, 256
+
+CONGESTION = {"cubic": "cubic", "newreno": "reno", "reno": "reno"}
+"""The kernel's name of each transport's congestion control. Its loss recovery is always RACK with SACK."""
+RDMA = ("rdma", "dcqcn", "timely", "hpcc")
+BY_THE_CLOCK = ("poisson", "on_off", "permutation", "incast", "flows")
+"""Traffic whose flows start when the clock says so."""
+FAULTS = ("down", "flap", "rate", "black_hole")
+PLAIN = ("ecmp",)
+"""Schemes that the kernel's own forwarding is."""
+
+
+def check_spec(resolved: Spec) -> None:
+    """Refuse what no lab can build.
+
+    Raises:
+        SpecError: naming the key and what a lab takes.
+    """
+    kind = str(resolved["topology"]["kind"])
+    if kind != "leaf_spine":
+        raise SpecError("topology.kind", kind, '"leaf_spine" in a lab', "it routes over two tiers of switches")
+    check_transport(resolved)
+    for number, entry in enumerate(resolved["traffic"]):
+        check_traffic(f"traffic[{number}]", entry)
+    if resolved["switch"].get("model") != "output_queued":
+        allowed = '"output_queued" in a lab'
+        raise SpecError("switch.model", resolved["switch"].get("model"), allowed, "each port has a queue of its own")
+    for number, fault in enumerate(resolved.get("fault", [])):
+        check_fault(f"fault[{number}]", fault)
+
+
+def check_transport(resolved: Spec) -> None:
+    """Refuse what is not the TCP of Linux."""
+    transport = resolved["transport"]
+    kind = str(transport["kind"])
+    allowed = f"{', '.join(CONGESTION)} in a lab"
+    if kind in RDMA:
+        raise SpecError("transport.kind", kind, allowed, "RDMA needs NICs that do it; a lab has the kernel's TCP")
+    if kind in {"dctcp", "ecn"} or transport.get("cubic_ecn"):
+        key = "transport.cubic_ecn" if kind == "cubic" else "transport.kind"
+        raise SpecError(key, kind, allowed, "token buckets set no marks, so there would be none to react to")
+    if kind not in CONGESTION:
+        raise SpecError("transport.kind", kind, allowed, "the kernel has no such congestion control here")
+    mss = int(transport["mss_bytes"])
+    if not LEAST_MSS <= mss <= MOST_MSS:
+        raise SpecError("transport.mss_bytes", mss, f"{LEAST_MSS} to {MOST_MSS} in a lab")
+
+
+def check_traffic(key: str, entry: Traffic) -> None:
+    """Refuse flows that start when others end, and sources that are no TCP."""
+    kind, allowed = str(entry["kind"]), f"{', '.join(BY_THE_CLOCK)} in a lab"
+    if kind == "udp":
+        raise SpecError(f"{key}.kind", kind, allowed, "a lab carries TCP alone")
+    if kind not in BY_THE_CLOCK:
+        raise SpecError(f"{key}.kind", kind, allowed, "its flows wait for each other, and those of a lab for the clock")
+    if entry.get("rounds"):
+        raise SpecError(f"{key}.rounds", "true", "flows that start by the clock, in a lab")
+
+
+def check_fault(key: str, fault: Fault) -> None:
+    """Refuse faults that Linux cannot be given here."""
+    kind = str(fault["kind"])
+    if kind not in FAULTS:
+        raise SpecError(
+            f"{key}.kind", kind, f"{', '.join(FAULTS)} in a lab", "it would need netem, which labs do without"
+        )
+    share = fault.get("fraction", 1.0)
+    if kind == "black_hole" and (share != 1.0 or fault.get("pairs")):
+        raise SpecError(
+            f"{key}.fraction", share, "1 in a lab", "a black hole there swallows all that a switch forwards"
+        )
+
+
+def check_size(fabric: Fabric, factor: int) -> None:
+    """Refuse a fabric that is too large or too fast for one machine."""
+    nodes, cables = len(fabric["nodes"]), len(fabric["links"]) // 2
+    if nodes > MOST_NODES:
+        allowed = f"at most {MOST_NODES} hosts and switches in a lab"
+        raise SpecError("topology", f"{nodes} hosts and switches", allowed, "each is a network namespace")
+    if cables > MOST_CABLES:
+        raise SpecError("topology", f"{cables} cables", f"at most {MOST_CABLES} in a lab")
+    fastest = max(link["rate_bps"] for link in fabric["links"])
+    if fastest > FASTEST_BPS:
+        allowed = f"a factor that brings every link to {FASTEST_BPS / 1e6:.0f} Mbps or less"
+        hint = f"the fastest would have {fastest / 1e6:g} Mbps: two cores could not fill it packet by packet"
+        raise SpecError("--factor", factor, allowed, hint)

@@ -1,0 +1,105 @@
+"""What of a lab's needs this machine has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from spinewise.errors import SpecError
+from spinewise.lab.commands import OPTIONAL, Batch
+
+SYS = Path("/proc/sys/net")
+PROGRAMS = {"ip": "iproute2", "tc": "iproute2"}
+SETTER = 'while read -r name value; do echo "$value" > "/proc/sys/net/$name" || exit 1; done'
+TRIAL = "spinewise-trial."
+BUCKET = ("qdisc", "add", "dev", "t0", "root", "tbf", "rate", "1mbit", "burst", "4000", "limit", "9000")
+
+
+class LabError(Exception):
+    """A command failed that should not: the machine is other than it was found to be."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What was found.
+
+    Attributes:
+        settings: those of `commands.OPTIONAL` that the kernel has.
+        congestion: the congestion controls it has.
+    """
+
+    settings: frozenset[str]
+    congestion: frozenset[str]
+
+
+@cache
+def looked_at() -> Machine:
+    """What this machine has; nothing is left of the look.
+
+    Raises:
+        SpecError: something is missing, in words.
+    """
+    allowed = "a Linux machine on which this may make network namespaces"
+    for program, package in PROGRAMS.items():
+        if shutil.which(program) is None:
+            raise SpecError("lab", f"no program {program}", allowed, f"apt-get install {package}")
+    if os.geteuid() != 0:
+        raise SpecError("lab", "no privilege", allowed, "run it as root; planning (`lab plan`) needs none")
+    trial = f"{TRIAL}{os.getpid()}"
+    try:
+        tried(allowed, trial)
+    finally:
+        subprocess.run(["ip", "netns", "del", trial], capture_output=True, check=False)
+    found = (SYS / "ipv4/tcp_available_congestion_control").read_text().split()
+    return Machine(frozenset(name for name in OPTIONAL if (SYS / name).exists()), frozenset(found))
+
+
+def tried(allowed: str, trial: str) -> None:
+    """Make a namespace with a cable and a token bucket, as a lab has them."""
+    steps = (
+        (["ip", "netns", "add", trial], "this may not make network namespaces (CAP_SYS_ADMIN)"),
+        (["ip", "-n", trial, "link", "add", "t0", "type", "veth", "peer", "name", "t1"], "no veth (CONFIG_VETH)"),
+        (
+            ["tc", "-n", trial, *BUCKET],
+            "no token buckets (CONFIG_NET_SCH_TBF)",
+        ),
+        (
+            ["ip", "netns", "exec", trial, "test", "-e", "/proc/sys/net/ipv4/fib_multipath_hash_policy"],
+            "no multipath routes (CONFIG_IP_ROUTE_MULTIPATH)",
+        ),
+    )  # fmt: skip
+    for words, missing in steps:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SpecError("lab", missing, allowed, done.stderr.strip() or None)
+
+
+def applied(batch: Batch, namespace: str | None) -> None:
+    """Run a batch.
+
+    Raises:
+        LabError: a command failed.
+    """
+    if not batch.lines:
+        return
+    if batch.program == "set":
+        words = ["ip", "netns", "exec", str(namespace), "sh", "-c", SETTER]
+    else:
+        words = [batch.program, *([] if namespace is None else ["-n", namespace]), "-b", "-"]
+    said(words, "\n".join(batch.lines) + "\n")
+
+
+def said(words: list[str], given: str = "") -> str:
+    """What a command prints.
+
+    Raises:
+        LabError: it failed.
+    """
+    done = subprocess.run(words, input=given, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"{' '.join(words[:8])}: {done.stderr.strip() or f'exit {done.returncode}'}")
+    return done.stdout

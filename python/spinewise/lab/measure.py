@@ -1,0 +1,105 @@
+"""A run of a lab: the flows of a spec carried by Linux, beside the simulator's run of the same flows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from spinewise.lab import breaking, carry, counters, drawn, fit, machine, state
+from spinewise.lab.outcome import Measured, result_of
+from spinewise.lab.plan import Plan
+from spinewise.runs.result import Result
+from spinewise.shapes import Spec
+
+Tell = Callable[[str], object]
+KERNEL = "the kernel's ECMP: TCP flows keep the hash that the sending socket drew"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same flows twice."""
+
+    linux: Result
+    simulated: Result
+
+
+def predicted(plan: Plan, spec: Spec | None = None) -> Result:
+    """The simulator's run, refused where a lab could not carry it."""
+    return drawn.simulated(plan, plan.spec if spec is None else spec)
+
+
+def run(plan: Plan, simulated: Result, tell: Tell = lambda _: None) -> Pair:
+    """Carry the flows of a simulated run over a lab that is up and held.
+
+    Raises:
+        LabError: the lab is not as it was built.
+    """
+    flows = drawn.flows_of(simulated)
+    acts = [(deed.at_ns, act(plan, deed, tell)) for deed in breaking.deeds(plan)]
+    control = fit.CONGESTION[str(plan.spec["transport"]["kind"])]
+    if acts:
+        mark(plan, broken=True)
+    before, busy, begun = counters.read(plan), cpu_ticks(), time.monotonic()
+    end_ns = round(float(simulated.spec["run"]["until_us"]) * 1000)
+    carried = carry.carried(plan, flows, end_ns, control, acts)
+    counts = counters.between(before, counters.read(plan))
+    seconds = carried.ended_ns / 1e9
+    measured = Measured(
+        carried=carried,
+        counts=counts,
+        seconds=seconds,
+        busy_share=busy_since(busy),
+        congestion=control,
+        steered_by=KERNEL,
+        notes=notes(plan),
+    )
+    tell(f"took {time.monotonic() - begun:.1f} s")
+    return Pair(result_of(plan, simulated, measured), simulated)
+
+
+def act(plan: Plan, deed: breaking.Deed, tell: Tell) -> Callable[[], None]:
+    """What a fault does, when its time has come."""
+
+    def done() -> None:
+        for batch in deed.batches:
+            machine.applied(batch, None if batch.node is None else plan.namespace(batch.node))
+        tell(deed.what)
+
+    return done
+
+
+def mark(plan: Plan, *, broken: bool) -> None:
+    """Note in the lab's record whether links may be other than planned."""
+    kept = state.read(plan.name)
+    if kept is not None:
+        state.write(replace(kept, broken=broken))
+
+
+def notes(plan: Plan) -> list[str]:
+    """What in the spec Linux does otherwise."""
+    found = []
+    recovery = plan.spec["transport"].get("recovery")
+    if recovery != "rack":
+        found.append(f"the spec's loss recovery is {recovery}; Linux has RACK-TLP with SACK")
+    if plan.factor != 1:
+        found.append(f"rates are the spec's divided by {plan.factor}, times multiplied; the lab cannot delay packets")
+    if plan.spec["transport"].get("handshake"):
+        found.append("connections are opened ahead, so a flow does not wait for its handshake")
+    if plan.spec.get("fault"):
+        found.append("switches learn of a fault by carrier alone: no routing protocol runs")
+    return found
+
+
+def cpu_ticks() -> tuple[int, int]:
+    """Ticks of the whole machine: busy and all."""
+    words = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    idle = words[3] + words[4]
+    return sum(words) - idle, sum(words)
+
+
+def busy_since(before: tuple[int, int]) -> float:
+    """The share of the machine that was busy."""
+    busy, every = cpu_ticks()
+    return (busy - before[0]) / max(1, every - before[1])

@@ -1,0 +1,230 @@
+"""What a lab consists of, from a spec alone: namespaces, cables, addresses, queues. Needs no privilege.
+
+Host `j` of leaf `i` is 10.(10+i).j.2 behind 10.(10+i).j.1; cable `n` between switches has 172.16.0.0 + 2 n at its
+leaf and the next address at its spine.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from spinewise import core
+from spinewise.errors import SpecError
+from spinewise.lab import fit
+from spinewise.lab.scale import at_scale, default_factor
+from spinewise.replies import Fabric
+from spinewise.shapes import Spec
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+NAMES = "1 to 32 small letters, digits, - and _, the first a letter or digit"
+PREFIX = "spinewise-"
+TUNNEL_BYTES = 100
+"""What an edge may put around a packet: the fabric's MTU is that much above the hosts'."""
+FIRST_CABLE = ipaddress.IPv4Address("172.16.0.0")
+HOST_QUEUE_BYTES = 16_000_000
+"""A host's own queue never drops: TCP stops at its small-queue limit long before."""
+BURST_PACKETS = 2
+"""A token bucket lets so many packets pass at once: with fewer it misses its rate."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """One end of a cable.
+
+    Attributes:
+        node: whose it is, by the name the simulator has.
+        device: the interface in the node's namespace.
+        address: with the length of its prefix.
+        link: the direction that leaves here, by the name the simulator has.
+        rate_bps: what its token bucket lets pass.
+        queue_bytes: what may wait for it.
+    """
+
+    node: str
+    device: str
+    address: str
+    link: str
+    rate_bps: int
+    queue_bytes: int
+
+    @property
+    def ip(self) -> str:
+        """The address alone."""
+        return self.address.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class Cable:
+    """A cable: its lower end (host or leaf) and its upper one (leaf or spine); `up` unless the spec has it down."""
+
+    lower: Port
+    upper: Port
+    up: bool
+
+    @property
+    def ports(self) -> tuple[Port, Port]:
+        """Both ends."""
+        return self.lower, self.upper
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A lab before it is built.
+
+    Attributes:
+        name: of the lab.
+        factor: rates of the spec over rates here.
+        spec: resolved, at the scale of the lab.
+        fabric: of that spec, as the simulator builds it.
+        hosts, leaves, spines: names of nodes, in order.
+        leaf_of: the leaf of each host.
+        edge: cables of hosts, in the order of hosts.
+        core: cables between leaves and spines.
+        mtu: of the hosts' routes; that of the fabric is `fabric_mtu`.
+    """
+
+    name: str
+    factor: int
+    spec: Spec
+    fabric: Fabric
+    hosts: tuple[str, ...]
+    leaves: tuple[str, ...]
+    spines: tuple[str, ...]
+    leaf_of: dict[str, str]
+    edge: tuple[Cable, ...]
+    core: tuple[Cable, ...]
+    mtu: int
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """All nodes, hosts first."""
+        return (*self.hosts, *self.leaves, *self.spines)
+
+    @property
+    def fabric_mtu(self) -> int:
+        """MTU of every interface."""
+        return self.mtu + TUNNEL_BYTES
+
+    @cached_property
+    def ports(self) -> tuple[Port, ...]:
+        """All ports, each of which feeds a link of the simulator's."""
+        return tuple(port for cable in (*self.edge, *self.core) for port in cable.ports)
+
+    def namespace(self, node: str) -> str:
+        """The name of a node's network namespace on the machine."""
+        return f"{prefix(self.name)}{node}"
+
+    def address(self, host: int) -> str:
+        """The address of a host, by its number."""
+        return self.edge[host].lower.ip
+
+    def subnet(self, leaf: str) -> str:
+        """The prefix of all hosts of a leaf."""
+        return f"10.{10 + self.leaves.index(leaf)}.0.0/16"
+
+
+def prefix(name: str) -> str:
+    """How the names of a lab's namespaces begin. No name of a lab has a dot, so no two labs share one."""
+    return f"{PREFIX}{name}."
+
+
+def checked_name(name: str, key: str = "--name") -> str:
+    """A name of a lab.
+
+    Raises:
+        SpecError: it is none.
+    """
+    if not NAME.fullmatch(name):
+        raise SpecError(key, name, NAMES)
+    return name
+
+
+def name_of(resolved: Spec) -> str:
+    """The name a lab has unless it is given one: that of its spec, made safe."""
+    words = re.sub(r"[^a-z0-9_-]+", "-", str(resolved.get("name") or "lab").lower()).strip("-_")[:32]
+    return words or "lab"
+
+
+def plan_of(resolved: Spec, name: str | None = None, factor: int | None = None) -> Plan:
+    """The lab of a resolved spec.
+
+    Raises:
+        SpecError: the lab cannot build it; the error says why.
+    """
+    fit.check_spec(resolved)
+    fabric = core.topology(resolved)
+    chosen = default_factor(fabric) if factor is None else factor
+    spec = at_scale(resolved, chosen)
+    fabric = core.topology(spec)
+    fit.check_size(fabric, chosen)
+    tiers = {
+        tier: tuple(node["name"] for node in fabric["nodes"] if node["tier"] == tier)
+        for tier in ("host", "leaf", "spine")
+    }
+    mtu = int(spec["transport"]["mss_bytes"]) + fit.HEADERS
+    edge, trunk = cables(spec, fabric)
+    return Plan(
+        name=checked_name(name if name is not None else name_of(resolved)),
+        factor=chosen,
+        spec=spec,
+        fabric=fabric,
+        hosts=tiers["host"],
+        leaves=tiers["leaf"],
+        spines=tiers["spine"],
+        leaf_of={node["name"]: str(node["leaf"]) for node in fabric["nodes"] if node["tier"] == "host"},
+        edge=edge,
+        core=trunk,
+        mtu=mtu,
+    )
+
+
+def cables(spec: Spec, fabric: Fabric) -> tuple[tuple[Cable, ...], tuple[Cable, ...]]:
+    """The cables of hosts, and those between switches."""
+    tier = {node["name"]: node["tier"] for node in fabric["nodes"]}
+    place = {node["name"]: node["position"] for node in fabric["nodes"]}
+    back: dict[tuple[str, str], list[int]] = {}
+    for number, link in enumerate(fabric["links"]):
+        back.setdefault((link["from"], link["to"]), []).append(number)
+    edge: dict[int, Cable] = {}
+    trunk: list[Cable] = []
+    under: dict[str, int] = {}
+    for (lower, upper), numbers in back.items():
+        if (tier[lower], tier[upper]) not in {("host", "leaf"), ("leaf", "spine")}:
+            continue
+        for parallel, (there, here) in enumerate(zip(numbers, back[upper, lower], strict=True)):
+            links = fabric["links"][there], fabric["links"][here]
+            up = links[0]["up"] and links[1]["up"]
+            queues = queue_bytes(spec, links[0]["rate_bps"]), queue_bytes(spec, links[1]["rate_bps"])
+            if tier[lower] == "host":
+                # Hosts come leaf by leaf, so that the place below its leaf is how many of its hosts came before.
+                below = under[upper] = under.get(upper, -1) + 1
+                net = f"10.{10 + place[upper]}.{below}"
+                low = Port(lower, "eth0", f"{net}.2/24", links[0]["name"], links[0]["rate_bps"], HOST_QUEUE_BYTES)
+                high = Port(upper, f"h{below}", f"{net}.1/24", links[1]["name"], links[1]["rate_bps"], queues[1])
+                edge[place[lower]] = Cable(low, high, up)
+            else:
+                first = FIRST_CABLE + 2 * len(trunk)
+                which = f"p{parallel}" if parallel else ""
+                low_name, high_name = f"s{place[upper]}{which}", f"l{place[lower]}{which}"
+                low = Port(lower, low_name, f"{first}/31", links[0]["name"], links[0]["rate_bps"], queues[0])
+                high = Port(upper, high_name, f"{first + 1}/31", links[1]["name"], links[1]["rate_bps"], queues[1])
+                trunk.append(Cable(low, high, up))
+    return tuple(edge[number] for number in sorted(edge)), tuple(trunk)
+
+
+def queue_bytes(spec: Spec, rate_bps: int) -> int:
+    """What may wait at a port of a switch, as the simulator has it at that rate."""
+    switch = spec["switch"]
+    return int(float(switch["buffer_bytes"]) + float(switch["buffer_us"]) * 1e-6 * rate_bps / 8)
+
+
+def burst_bytes(mtu: int) -> int:
+    """The depth of a token bucket."""
+    return BURST_PACKETS * (mtu + ETHERNET)
+
+
+ETHERNET = 14
+"""Token buckets count the Ethernet header, and the simulator does not."""

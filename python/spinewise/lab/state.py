@@ -1,0 +1,108 @@
+"""Which labs there are: their names, their locks and what is kept of each below /run/spinewise.
+
+A lab is whole once its record is there, which is written last. Namespaces of its name without a record were left
+by a command that was killed, and are removed by the next one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from spinewise.errors import SpecError
+from spinewise.lab.plan import PREFIX, Plan, plan_of, prefix
+from spinewise.shapes import Spec
+
+ROOT = Path("/run/spinewise/labs")
+NAMESPACES = Path("/run/netns")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a lab.
+
+    Attributes:
+        name: of the lab.
+        factor: rates of the spec over rates in the lab.
+        spec: the resolved spec as it was given, not at the scale of the lab.
+        broken: a run that breaks links did not put them back.
+    """
+
+    name: str
+    factor: int
+    spec: Spec
+    broken: bool
+
+    def plan(self) -> Plan:
+        """The plan it was built by."""
+        return plan_of(self.spec, self.name, self.factor)
+
+
+def record(name: str) -> Path:
+    """Where a lab's record lies."""
+    return ROOT / f"{name}.json"
+
+
+def read(name: str) -> Kept | None:
+    """What is kept of a lab; None if it is not whole."""
+    try:
+        found = json.loads(record(name).read_text())
+        return Kept(name, int(found["factor"]), cast(Spec, found["spec"]), bool(found["broken"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write(kept: Kept) -> None:
+    """Keep what is known of a lab, in one step."""
+    partial = record(kept.name).with_suffix(".partial")
+    partial.write_text(json.dumps({"factor": kept.factor, "spec": kept.spec, "broken": kept.broken}) + "\n")
+    os.replace(partial, record(kept.name))
+
+
+def forget(name: str) -> None:
+    """Remove a lab's record: from now on it is not whole."""
+    with suppress(FileNotFoundError):
+        record(name).unlink()
+
+
+def namespaces(name: str) -> list[str]:
+    """The namespaces there are of a lab."""
+    with suppress(OSError):
+        return sorted(found for found in os.listdir(NAMESPACES) if found.startswith(prefix(name)))
+    return []
+
+
+def names() -> list[str]:
+    """All labs that have left a trace."""
+    found: set[str] = set()
+    with suppress(OSError):
+        found |= {file.stem for file in ROOT.glob("*.json")}
+    with suppress(OSError):
+        mine = [entry for entry in os.listdir(NAMESPACES) if entry.startswith(PREFIX)]
+        found |= {entry[len(PREFIX) :].partition(".")[0] for entry in mine if "." in entry[len(PREFIX) :]}
+    return sorted(found - {"trial"})
+
+
+@contextmanager
+def held(name: str) -> Iterator[None]:
+    """Be the only command that has to do with a lab; the lock goes with the process, however it ends.
+
+    Raises:
+        SpecError: another command has it.
+    """
+    ROOT.mkdir(parents=True, exist_ok=True)
+    handle = os.open(ROOT / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        hint = "another command builds, uses or takes down this lab: wait for it, or give --name"
+        raise SpecError("--name", name, "a lab that no other command is at", hint) from None
+    finally:
+        os.close(handle)
