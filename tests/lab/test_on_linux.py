@@ -94,6 +94,22 @@ def test_a_run_without_a_lab_builds_one_for_the_time(spec: Path) -> None:
     assert state.namespaces(ONE) == []
 
 
+def test_links_are_looked_at_over_time_and_a_study_keeps_both_sides(spec: Path, tmp_path: Path) -> None:
+    series = ("--set", "metrics.series_interval_us=20_000", "--set", "metrics.series_links=all")
+    spinewise_lab("study", spec, *series, "--schemes", "ecmp,wcmp", "--seeds", 1, "--out", tmp_path / "study")
+    both = spinewise.read(tmp_path / "study")
+    assert isinstance(both, spinewise.Comparison)
+    assert both.labels == ["ecmp (simulated)", "ecmp (Linux)", "wcmp (simulated)", "wcmp (Linux)"]
+    assert both.paired
+    run = spinewise.Result.read(tmp_path / "study" / str(both.at("wcmp (Linux)", None)[0].folder))
+    at, used = run.series_of("link_utilisation", "host0->leaf0")
+    assert len(at) > 5
+    assert 0.4 < used.max() <= 1.0
+    link = next(one for one in run.report["links"] if one["name"] == "host0->leaf0")
+    # What was in use over time is what was carried in all.
+    assert float((used * 0.02 * 50e6 / 8).sum()) == pytest.approx(link["bytes"], rel=0.15)
+
+
 def test_a_name_in_use_is_refused_and_the_lab_is_left_alone(spec: Path) -> None:
     spinewise_lab("up", spec)
     there = state.namespaces(ONE)

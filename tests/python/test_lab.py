@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -16,11 +17,12 @@ import pytest
 import spinewise as sw
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.lab import breaking, carry, commands, drawn, outcome, plan, scale, traffic
-from spinewise.lab.counters import Count
+from spinewise.lab import breaking, carry, commands, drawn, outcome, plan, sampler, scale, sensed, steer, study, traffic
+from spinewise.lab.sampler import Count
 from spinewise.measures.tables import numbers
 from spinewise.shapes import Spec
 from spinewise.specs.spec import resolve
+from spinewise.specs.variants import parse_list
 
 SPEC: Spec = {
     "name": "A lab",
@@ -72,13 +74,20 @@ def test_queues_are_those_of_the_spec() -> None:
 def test_routes_use_every_shortest_way_that_works() -> None:
     made = planned()
     assert lines(made, "ip", "leaf0")[-2:] == [
-        "route replace 10.11.0.0/16 nexthop via 172.16.0.1 dev s0 nexthop via 172.16.0.7 dev s1",
+        "route replace 10.11.0.0/16 nexthop via 172.16.0.1 dev s0 weight 1 nexthop via 172.16.0.7 dev s1 weight 1",
         # spine0 has no link to leaf2
-        "route replace 10.12.0.0/16 nexthop via 172.16.0.7 dev s1",
+        "route replace 10.12.0.0/16 nexthop via 172.16.0.7 dev s1 weight 1",
     ]
     assert not any("10.12.0.0/16" in line for line in lines(made, "ip", "spine0"))
     down = [line for line in lines(made, "ip", "leaf2") if "dev s0" in line and line.endswith("down")]
     assert len(down) == 1
+
+
+def test_weights_of_wcmp_are_what_each_way_can_carry() -> None:
+    made = planned(scheme={"name": "wcmp"})
+    assert lines(made, "ip", "leaf0")[-2].endswith("dev s0 weight 128 nexthop via 172.16.0.7 dev s1 weight 32")
+    # From leaf1 the slow link of leaf0 lies behind spine1.
+    assert "dev s0 weight 128 nexthop via 172.16.0.9 dev s1 weight 32" in lines(made, "ip", "leaf1")[-2]
 
 
 def test_cables_are_made_inside_and_token_buckets_have_rates_and_limits() -> None:
@@ -148,9 +157,9 @@ REDUCE = {"kind": "all_reduce", "size_bytes": 10_000}
 UDP = {"kind": "udp", "src": 0, "dst": 3, "schedule": [{"at_us": 0, "rate_gbps": 0.01}]}
 REFUSED: dict[str, tuple[dict[str, object], str, str]] = {
     "rdma": ({"preset": "conweave", "transport": {"kind": "rdma"}}, "transport.kind", "NICs"),
-    "dctcp": ({"transport": {"kind": "dctcp"}}, "transport.kind", "marks"),
+    "dctcp": ({"transport": {"kind": "dctcp"}}, "transport.kind", "DCTCP"),
+    "conga": ({"scheme": {"name": "conga"}}, "scheme.name", "switches"),
     "swift": ({"transport": {"kind": "swift"}}, "transport.kind", "congestion control"),
-    "cubic with ECN": ({"transport": {"kind": "cubic", "cubic_ecn": True}}, "transport.cubic_ecn", "marks"),
     "three tiers": ({"topology": {"kind": "fat_tree", "k": 4}}, "topology.kind", "two tiers"),
     "flows that wait": (
         {"traffic": [{"kind": "all_reduce", "size_bytes": 10_000}]},
@@ -252,7 +261,8 @@ def test_what_was_measured_becomes_results_that_are_read_and_shown(tmp_path: Pat
     simulated = drawn.simulated(made, made.spec)
     flows = drawn.flows_of(simulated)
     counts = {port.link: Count(100, 100 * 1_014, 1, 0) for port in made.ports}
-    measured = outcome.Measured(carried(flows, lost=2), counts, 0.4, 0.25, "reno", "the kernel", ("a note",))
+    came = carried(flows, lost=2)
+    measured = outcome.Measured(came, counts, {}, simulated.series, 0.4, 0.25, "reno", "the kernel", ("a note",))
     result = outcome.result_of(made, simulated, measured)
     result.write(tmp_path / "run")
     again = sw.Result.read(tmp_path / "run")
@@ -276,7 +286,7 @@ def test_a_run_of_linux_is_not_made_again_by_the_simulator(tmp_path: Path, capsy
     made = planned()
     simulated = drawn.simulated(made, made.spec)
     flows = drawn.flows_of(simulated)
-    measured = outcome.Measured(carried(flows, lost=0), {}, 0.4, 0.25, "reno", "the kernel", ())
+    measured = outcome.Measured(carried(flows, lost=0), {}, {}, simulated.series, 0.4, 0.25, "reno", "the kernel", ())
     outcome.result_of(made, simulated, measured).write(tmp_path / "run")
     assert main(["explain", str(tmp_path / "run"), "--flow", "1"]) == 2
     told = capsys.readouterr().err
@@ -353,6 +363,132 @@ def test_lab_plan_is_shown_without_privilege(tmp_path: Path, capsys: pytest.Capt
     assert len(told["namespaces"]) == 10
     assert main(["lab", "plan", "lab_slow_uplink"]) == 0
     assert "10.10.0.2/24" in capsys.readouterr().out
+
+
+def test_an_agent_is_told_its_hosts_racks_rates_and_scheme(tmp_path: Path) -> None:
+    made = planned(scheme={"name": "presto"})
+    assert made.agents
+    assert not planned().agents
+    assert plan.plan_of(resolve(deepcopy(SPEC)), steering="always").agents
+    told = steer.config(made, "host3", tmp_path)
+    assert told["host"] == 3
+    assert told["hosts"][3] == {"address": "10.11.1.2", "rack": 1}  # type: ignore[index]
+    assert told["scheme"]["name"] == "presto"  # type: ignore[index]
+    # Full packets of 1500 bytes over 100, 50, 50 and 100 Mbps take 720 us; 64 bytes back 30.72 us.
+    delays = 2 * sum(float(made.spec["topology"][key]) for key in ("host_delay_ns", "fabric_delay_ns")) / 1e3
+    assert told["told"]["base_one_way_us"] == pytest.approx(720 + delays)  # type: ignore[index]
+    assert told["told"]["base_rtt_us"] == pytest.approx(750.72 + 2 * delays)  # type: ignore[index]
+
+
+def agent(folder: Path, body: str) -> str:
+    """A program in place of the agent."""
+    program = folder / "agent"
+    program.write_text(f"#!/bin/sh\n{body}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_what_an_agent_refuses_is_refused_in_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = planned(scheme={"name": "drb"})
+    monkeypatch.setenv(steer.VARIABLE, agent(tmp_path, "echo 'no such half' >&2; exit 2"))
+    with pytest.raises(SpecError, match="no such half") as refused:
+        steer.checked(made)
+    assert refused.value.key == "scheme.name"
+    monkeypatch.setenv(steer.VARIABLE, agent(tmp_path, "exit 0"))
+    steer.checked(made)
+    monkeypatch.setenv(steer.VARIABLE, str(tmp_path / "none"))
+    with pytest.raises(SpecError, match="make agent"):
+        steer.checked(made)
+
+
+def test_ports_mark_where_the_transport_hears_it() -> None:
+    made = planned(transport={"kind": "ecn"}, switch={"ecn_threshold_bytes": 15_000, "ecn_threshold_us": 0})
+    assert made.marks
+    assert not planned().marks
+    assert "ipv4/tcp_ecn 1" in lines(made, "set", "host0")
+    assert "ipv4/tcp_ecn 2" in lines(planned(), "set", "host0")
+    ports = steer.marked_ports(made)
+    assert {above for *_, above in ports} == {15_000}
+    assert {link for _, _, link, _ in ports} == {port.link for port in made.ports if port.node not in made.hosts}
+
+
+def test_points_that_agents_record_join_the_series(tmp_path: Path) -> None:
+    made = planned(scheme={"name": "elab"})
+    simulated = drawn.simulated(made, made.spec)
+    steering = steer.Steering(agent(tmp_path, 'echo \'{"counters": {"foreign": 2}, "peers": []}\''), tmp_path, {})
+    lines_ = [
+        {"t_ns": 1_500_000, "series": "seen", "value": 12.5},
+        {"t_ns": 2_000_000, "event": "path_dead", "host": 4, "way": 1},
+    ]
+    cut = '{"t_ns": 3'
+    steering.record("host1").write_text("\n".join([*map(json.dumps, lines_), cut]))
+    found = sensed.read(made, steering, 1_000_000)
+    assert found.agents["host1"]["counters"] == {"foreign": 2}
+    assert found.agents["host1"]["met"] == [{"at_s": 0.001, "event": "path_dead", "host": 4, "way": 1}]
+    came = carried(drawn.flows_of(simulated), lost=0)
+    measured = outcome.Measured(came, {}, {}, simulated.series, 0.4, 0.2, "reno", "agents", (), {}, found)
+    result = outcome.result_of(made, simulated, measured)
+    at, values = result.series_of("elab.seen", "host1")
+    assert (at.tolist(), values.tolist()) == ([0.0005], [12.5])
+
+
+def test_netlink_attributes_are_taken_apart_and_padded() -> None:
+    basic = struct.pack("=QI", 5_000_000_000, 77)
+    queue = struct.pack("=IIIII", 3, 4_500, 9, 0, 1)
+    inner = b"".join(
+        struct.pack("=HH", 4 + len(data), kind) + data
+        for kind, data in ((sampler.STATS_BASIC, basic), (sampler.STATS_QUEUE, queue))
+    )
+    body = struct.pack("=HH", 8, sampler.TCA_KIND) + b"tbf\0" + struct.pack("=HH", 7, 99) + b"abc\0"
+    body += struct.pack("=HH", 4 + len(inner), 0x8000 | sampler.TCA_STATS2) + inner
+    told = sampler.attributes(body)
+    assert sampler.text(told[sampler.TCA_KIND]) == "tbf"
+    assert told[99] == b"abc"
+    count = sampler.count_of(sampler.attributes(told[sampler.TCA_STATS2]))
+    assert count == Count(77, 5_000_000_000, 9, 4_500)
+    assert Count(5, 10, 2, 1).since(Count(2**32 - 5, 4, 1, 8)) == Count(10, 6, 1, 1)
+
+
+def study_of(linux: dict[str, list[float]], simulated: dict[str, list[float]]) -> study.Study:
+    """A study of runs that end after these seconds, one a seed."""
+    made = planned()
+    result = drawn.simulated(made, made.spec)
+    found = study.cell(("", None, 1), result, None)
+
+    def compared(times: dict[str, list[float]], where: str) -> sw.Comparison:
+        cells = []
+        for label, seconds in times.items():
+            for seed, mean in enumerate(seconds, 1):
+                classes = [replace(one, fct_s=replace(one.fct_s, mean=mean, p99=mean)) for one in found.summary.classes]
+                summary = replace(found.summary, classes=classes)
+                cells.append(replace(found, label=f"{label} ({where})", seed=seed, summary=summary))
+        variants = parse_list(",".join(times), [])
+        return study.compared(made.spec, variants, list(range(1, len(next(iter(times.values()))) + 1)), cells, where)
+
+    return study.Study(compared(linux, study.LINUX), compared(simulated, study.SIMULATED))
+
+
+def test_a_study_tells_which_pairs_both_order_alike() -> None:
+    told = study_of(
+        {"ecmp": [4.0, 4.1, 4.2], "wcmp": [2.0, 2.1, 2.2], "rps": [1.0, 4.0, 9.0]},
+        {"ecmp": [3.0, 3.1, 3.2], "wcmp": [1.0, 1.1, 1.2], "rps": [5.0, 5.1, 5.2]},
+    )
+    order = told.orders()[0]
+    assert order.simulated == ["wcmp (simulated)", "ecmp (simulated)", "rps (simulated)"]
+    assert order.linux[0] == "wcmp (Linux)"
+    # ecmp above wcmp in both; what rps is, Linux does not tell.
+    assert (order.agreeing, order.opposed, order.linux_only, order.simulated_only, order.pairs) == (1, 0, 0, 2, 3)
+    assert told.both.labels[:2] == ["ecmp (simulated)", "ecmp (Linux)"]
+    opposed = study_of({"ecmp": [4.0, 4.1], "wcmp": [2.0, 2.1]}, {"ecmp": [1.0, 1.1], "wcmp": [2.0, 2.1]})
+    assert opposed.orders()[0].opposed == 1
+
+
+def test_the_runs_of_a_study_are_interleaved_and_each_scheme_begins_in_turn() -> None:
+    spec = deepcopy(SPEC)
+    runs = study.planned(spec, parse_list("ecmp,wcmp", []), [1, 2], study.Labs())
+    assert [(label, seed) for label, _, seed in runs] == [("ecmp", 1), ("wcmp", 1), ("wcmp", 2), ("ecmp", 2)]
+    with pytest.raises(SpecError, match="scheme conga"):
+        study.planned(spec, parse_list("ecmp,conga", []), [1], study.Labs())
 
 
 def test_two_plans_of_one_fabric_build_the_same() -> None:

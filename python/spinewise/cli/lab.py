@@ -9,19 +9,39 @@ from dataclasses import asdict
 
 from spinewise.cli import streams
 from spinewise.cli.output import print_json
+from spinewise.comparison.files import write_files
+from spinewise.comparison.plan import RUNS, seed_list
 from spinewise.errors import SpecError
 from spinewise.lab import build, machine, measure, show, state
-from spinewise.lab.plan import Plan, checked_name, name_of, plan_of
+from spinewise.lab import study as studies
+from spinewise.lab.plan import Plan, Steering, checked_name, name_of, plan_of
 from spinewise.runs.folder import new_results
+from spinewise.runs.result import write_json
 from spinewise.shapes import Spec
 from spinewise.show import run_tables, terminal
 from spinewise.specs.spec import load, resolve
+from spinewise.specs.variants import parse_list
 
 
 def planned(args: argparse.Namespace) -> tuple[Spec, Plan]:
     """The resolved spec, and the lab of it."""
     given = resolve(load(args.spec, args.set), seed=getattr(args, "seed", None))
-    return given, plan_of(given, args.name, args.factor)
+    return given, plan_of(given, args.name, args.factor, steering_of(args))
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Say what failed on the machine in a line; the exit code is 1."""
+    try:
+        yield
+    except machine.LabError as error:
+        streams.complain(f"spinewise: the lab failed: {error}")
+        raise SystemExit(1) from None
+
+
+def steering_of(args: argparse.Namespace) -> Steering:
+    """Who chooses paths."""
+    return "always" if args.agents else "needed"
 
 
 def plan(args: argparse.Namespace) -> int:
@@ -38,7 +58,7 @@ def up(args: argparse.Namespace) -> int:
     """Build a lab."""
     given, made = planned(args)
     machine.looked_at()
-    with state.held(made.name):
+    with in_words(), state.held(made.name):
         lacking = build.up(given, made)
     if args.json:
         print_json({"name": made.name, "lacking": lacking, **show.record(made)})
@@ -57,7 +77,7 @@ def down(args: argparse.Namespace) -> int:
         raise SpecError("--name", "(nothing)", f"a lab: {', '.join(state.names()) or 'there is none'}")
     name = checked_name(args.name) if args.name else name_of(resolve(load(args.spec)))
     machine.looked_at()
-    with state.held(name):
+    with in_words(), state.held(name):
         gone = build.down(name)
     if args.json:
         print_json({"name": name, "namespaces": gone})
@@ -81,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     """Carry the flows of a spec."""
     given, made = planned(args)
     machine.looked_at()
-    with ExitStack() as stack:
+    with in_words(), ExitStack() as stack:
         simulated = measure.predicted(made)
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         stack.enter_context(standing(given, made))
@@ -96,6 +116,35 @@ def run(args: argparse.Namespace) -> int:
     out.print(show.beside(result, simulated))
     out.print(f"results in {args.out}" if args.out else "results not kept (--out DIR keeps them)", markup=False)
     return 0
+
+
+def study(args: argparse.Namespace) -> int:
+    """Set schemes side by side."""
+    given = load(args.spec, args.set)
+    table = given.pop("compare", {})
+    variants = parse_list(args.schemes or table.get("schemes") or "", [])
+    seeds = seed_list(args.seeds or LEAST_SEEDS, given)
+    runs = studies.planned(given, variants, seeds, studies.Labs(args.name, args.factor, steering_of(args)))
+    machine.looked_at()
+    with in_words(), ExitStack() as stack:
+        folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
+        found = studies.conducted(runs, standing, folder, lambda text: streams.complain(f"lab: {text}"))
+        if folder is not None:
+            write_files(found.both, folder)
+            write_json(folder / "lab.json", show.study_record(found))
+            with (folder / "order.txt").open("w", encoding="utf-8") as stream:
+                terminal.paper(stream).print(show.orders(found))
+    if args.json:
+        print_json(show.study_record(found))
+        return 0
+    out = terminal.console()
+    out.print(show.orders(found))
+    if args.out:
+        out.print(f"in {args.out}: order.txt, lab.json, table.txt, fct.png, …; every run in {RUNS}/", markup=False)
+    return 0
+
+
+LEAST_SEEDS = 5
 
 
 @contextmanager

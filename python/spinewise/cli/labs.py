@@ -12,6 +12,7 @@ DEEDS = {
     "plan": "Show what a lab of this spec would be; needs no privilege and changes nothing.",
     "up": "Build the lab of a spec.",
     "run": "Carry the spec's own flows over the lab, building one for the time if there is none.",
+    "study": "Set schemes side by side on Linux and in the simulator: several seeds, all schemes in turn.",
     "down": "Take a lab down, whole or left over.",
     "status": "Tell which labs there are.",
 }
@@ -34,6 +35,10 @@ def add_lab(commands: Commands) -> None:
         if name == "run":
             deed.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="in place of the spec's seed")
             add_output(deed, "run.json and a Parquet file of flows, as `spinewise run` does,")
+        if name == "study":
+            deed.add_argument("--schemes", metavar="A,B,…", help="schemes, as `spinewise compare` takes them")
+            deed.add_argument("--seeds", type=whole(1, 1000), metavar="N", help="how many seeds [5]")
+            add_output(deed, "every run, what `spinewise compare` writes of them, and lab.json")
 
 
 def add_scale(parser: argparse.ArgumentParser) -> None:
@@ -43,4 +48,9 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
         type=whole(1, 100_000),
         metavar="N",
         help="divide rates and multiply times by N [the least of 1, 2, 5, 10, … that fits the machine]",
+    )
+    parser.add_argument(
+        "--agents",
+        action="store_true",
+        help="agents at the hosts choose paths under every scheme [only where the kernel's routes cannot]",
     )

@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from spinewise.errors import SpecError
-from spinewise.lab import machine, state
-from spinewise.lab.commands import OPTIONAL, building, host_route
+from spinewise.lab import machine, state, steer
+from spinewise.lab.commands import OPTIONAL, building, routes
 from spinewise.lab.fit import CONGESTION
 from spinewise.lab.plan import Plan
 from spinewise.shapes import Spec
@@ -54,6 +54,10 @@ def up(given: Spec, plan: Plan) -> list[str]:
     control = CONGESTION[str(plan.spec["transport"]["kind"])]
     if control not in found.congestion:
         raise SpecError("transport.kind", control, f"{', '.join(sorted(found.congestion))} on this kernel")
+    if plan.marks:
+        steer.program()
+    if plan.agents:
+        steer.checked(plan)
     if state.read(plan.name) is not None:
         hint = f"`spinewise lab down --name {plan.name}` takes it down, or give this one another --name"
         raise SpecError("--name", plan.name, "a name that no lab has yet", hint)
@@ -61,6 +65,8 @@ def up(given: Spec, plan: Plan) -> list[str]:
     try:
         for batch in building(plan, found.settings):
             machine.applied(batch, None if batch.node is None else plan.namespace(batch.node))
+        if plan.marks:
+            steer.attach_marks(plan)
         state.write(state.Kept(plan.name, plan.factor, given, broken=False))
     except BaseException:
         remove(plan.name)
@@ -100,9 +106,8 @@ def remove(name: str) -> None:
 
 def same_fabric(one: Plan, other: Plan) -> bool:
     """Whether two plans build the same: nodes, cables, queues, and what routes say of the transport."""
-    return (one.edge, one.core, one.mtu) == (other.edge, other.core, other.mtu) and all(
-        host_route(one, host) == host_route(other, host) for host in one.hosts
-    )
+    alike = (one.edge, one.core, one.mtu, one.marks) == (other.edge, other.core, other.mtu, other.marks)
+    return alike and all(list(routes(one, node)) == list(routes(other, node)) for node in one.nodes)
 
 
 def processes(namespace: str) -> list[int]:

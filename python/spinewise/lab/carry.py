@@ -49,12 +49,13 @@ class Received:
 
 @dataclass(frozen=True)
 class Carried:
-    """What came of all flows, and how long the processes were busy, by host."""
+    """What came of all flows, and how long the processes were busy, by host; time 0 is `epoch_ns` of the machine."""
 
     sent: dict[int, Sent]
     received: dict[int, Received]
     cpu_s: dict[str, float]
     ended_ns: int
+    epoch_ns: int = 0
 
 
 def carried(plan: Plan, flows: Sequence[Flow], end_ns: int, control: str, acts: Sequence[Act]) -> Carried:
@@ -170,7 +171,7 @@ def collected(plan: Plan, answers: dict[int, dict[str, object]], epoch: int) -> 
         for flow, done, missing, ooo in cast("list[list[object]]", answer["received"]):
             received[as_int(flow)] = Received(since(done, epoch), as_int(missing), as_int(ooo))
     cpu = {plan.hosts[number]: float(str(answer["cpu_s"])) for number, answer in answers.items()}
-    return Carried(sent, received, cpu, time.monotonic_ns() - epoch)
+    return Carried(sent, received, cpu, time.monotonic_ns() - epoch, epoch)
 
 
 def as_int(value: object) -> int:

@@ -61,6 +61,9 @@ def building(plan: Plan, settings: frozenset[str]) -> list[Batch]:
 def values(plan: Plan, node: str, settings: frozenset[str]) -> Iterator[str]:
     """What is set below /proc/sys/net of a node."""
     found = dict(HOST_SETTINGS if node in plan.hosts else SWITCH_SETTINGS)
+    if node in plan.hosts:
+        # 2, the kernel's default: answered, and not asked for.
+        found["ipv4/tcp_ecn"] = "1" if plan.marks else "2"
     if node in plan.hosts and TXREHASH in settings:
         # A flow keeps its path through timeouts, as under the simulator's ECMP.
         found[TXREHASH] = "0"
@@ -109,7 +112,11 @@ def routes(plan: Plan, node: str) -> Iterator[str]:
         hops = next_hops(plan, node, leaf)
         if leaf == node or not hops:
             continue
-        way = " ".join(f"nexthop via {peer.ip} dev {own.device}" for own, peer in hops)
+        weights = shares(plan, hops, leaf) if plan.spec["scheme"]["name"] == "wcmp" else [1] * len(hops)
+        way = " ".join(
+            f"nexthop via {peer.ip} dev {own.device} weight {weight}"
+            for (own, peer), weight in zip(hops, weights, strict=True)
+        )
         yield f"route replace {plan.subnet(leaf)} {way}"
 
 
@@ -129,6 +136,20 @@ def host_route(plan: Plan, host: str) -> str:
 
 INITIAL_RWND = 64
 """Segments that a receiver offers at first: more than any first window."""
+
+
+def shares(plan: Plan, hops: list[tuple[Port, Port]], leaf: str) -> list[int]:
+    """Weights of next hops by what each can carry: its own rate, or that of the next switch to the leaf if less."""
+    onward = {
+        node: sum(cable.upper.rate_bps for cable in plan.core if (cable.upper.node, cable.lower.node) == (node, leaf))
+        for node in plan.spines
+    }
+    rates = [min(own.rate_bps, onward.get(peer.node, own.rate_bps)) for own, peer in hops]
+    return [max(1, round(MOST_WEIGHT * rate / max(rates))) for rate in rates]
+
+
+MOST_WEIGHT = 128
+"""Of a next hop; the kernel takes up to 256."""
 
 
 def next_hops(plan: Plan, node: str, leaf: str) -> list[tuple[Port, Port]]:

@@ -12,14 +12,19 @@ HEADERS = 40
 LEAST_MSS, MOST_MSS = 536, 9_000
 MOST_NODES, MOST_CABLES = 64, 256
 
-CONGESTION = {"cubic": "cubic", "newreno": "reno", "reno": "reno"}
+CONGESTION = {"cubic": "cubic", "newreno": "reno", "reno": "reno", "ecn": "reno"}
 """The kernel's name of each transport's congestion control. Its loss recovery is always RACK with SACK."""
 RDMA = ("rdma", "dcqcn", "timely", "hpcc")
 BY_THE_CLOCK = ("poisson", "on_off", "permutation", "incast", "flows")
 """Traffic whose flows start when the clock says so."""
 FAULTS = ("down", "flap", "rate", "black_hole")
-PLAIN = ("ecmp",)
+PLAIN = ("ecmp", "wcmp")
 """Schemes that the kernel's own forwarding is."""
+STEERED = (
+    "presto", "drb", "letflow", "rps", "packet_scatter", "meet", "clove", "pdlb", "ag", "flowcell", "proportional",
+    "elab", "hermes", "flowbender",
+)  # fmt: skip
+"""Schemes that agents at the hosts may run; the agent says which of them it does."""
 
 
 def check_spec(resolved: Spec) -> None:
@@ -32,6 +37,7 @@ def check_spec(resolved: Spec) -> None:
     if kind != "leaf_spine":
         raise SpecError("topology.kind", kind, '"leaf_spine" in a lab', "it routes over two tiers of switches")
     check_transport(resolved)
+    check_scheme(resolved)
     for number, entry in enumerate(resolved["traffic"]):
         check_traffic(f"traffic[{number}]", entry)
     if resolved["switch"].get("model") != "output_queued":
@@ -41,6 +47,26 @@ def check_spec(resolved: Spec) -> None:
         check_fault(f"fault[{number}]", fault)
 
 
+def check_scheme(resolved: Spec) -> None:
+    """Refuse schemes that need switches of their own.
+
+    Raises:
+        SpecError: naming those that the kernel or an agent can run.
+    """
+    name = str(resolved["scheme"]["name"])
+    if name not in (*PLAIN, *STEERED):
+        allowed = f"{', '.join((*PLAIN, *STEERED))} in a lab"
+        raise SpecError(
+            "scheme.name", name, allowed, "it decides at switches, and the switches of a lab are the kernel's"
+        )
+
+
+def needs_marks(resolved: Spec) -> bool:
+    """Whether the ports of switches are to mark packets."""
+    transport = resolved["transport"]
+    return transport["kind"] == "ecn" or bool(transport.get("cubic_ecn"))
+
+
 def check_transport(resolved: Spec) -> None:
     """Refuse what is not the TCP of Linux."""
     transport = resolved["transport"]
@@ -48,9 +74,9 @@ def check_transport(resolved: Spec) -> None:
     allowed = f"{', '.join(CONGESTION)} in a lab"
     if kind in RDMA:
         raise SpecError("transport.kind", kind, allowed, "RDMA needs NICs that do it; a lab has the kernel's TCP")
-    if kind in {"dctcp", "ecn"} or transport.get("cubic_ecn"):
-        key = "transport.cubic_ecn" if kind == "cubic" else "transport.kind"
-        raise SpecError(key, kind, allowed, "token buckets set no marks, so there would be none to react to")
+    if kind == "dctcp":
+        hint = 'the kernel\'s own DCTCP is not in this list; "ecn" reacts to the same marks as to losses'
+        raise SpecError("transport.kind", kind, allowed, hint)
     if kind not in CONGESTION:
         raise SpecError("transport.kind", kind, allowed, "the kernel has no such congestion control here")
     mss = int(transport["mss_bytes"])

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spinewise.lab import breaking, carry, counters, drawn, fit, machine, state
+from spinewise.lab import breaking, carry, drawn, fit, machine, sensed, state, steer, watch
 from spinewise.lab.outcome import Measured, result_of
 from spinewise.lab.plan import Plan
+from spinewise.runs.hidden import scratch
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 
 Tell = Callable[[str], object]
+AGENTS = "agents at the hosts"
 KERNEL = "the kernel's ECMP: TCP flows keep the hash that the sending socket drew"
 
 
@@ -41,18 +44,26 @@ def run(plan: Plan, simulated: Result, tell: Tell = lambda _: None) -> Pair:
     control = fit.CONGESTION[str(plan.spec["transport"]["kind"])]
     if acts:
         mark(plan, broken=True)
-    before, busy, begun = counters.read(plan), cpu_ticks(), time.monotonic()
+    begun = time.monotonic()
     end_ns = round(float(simulated.spec["run"]["until_us"]) * 1000)
-    carried = carry.carried(plan, flows, end_ns, control, acts)
-    counts = counters.between(before, counters.read(plan))
+    with ExitStack() as stack:
+        agents = stack.enter_context(steer.steered(plan, stack.enter_context(scratch()))) if plan.agents else None
+        marks, busy = steer.marks(plan) if plan.marks else {}, cpu_ticks()
+        with watch.watching(plan) as watched:
+            carried = carry.carried(plan, flows, end_ns, control, acts)
+        seen = sensed.read(plan, agents, carried.epoch_ns) if agents else sensed.Sensed({}, [])
     seconds = carried.ended_ns / 1e9
     measured = Measured(
         carried=carried,
-        counts=counts,
+        counts=watched.counts,
+        longest=watched.longest if watch.interval_us(plan) else {},
+        series=watch.series(watched, simulated, carried.epoch_ns),
         seconds=seconds,
         busy_share=busy_since(busy),
+        marks={link: count - marks[link] for link, count in steer.marks(plan).items()} if plan.marks else {},
+        sensed=seen,
         congestion=control,
-        steered_by=KERNEL,
+        steered_by=AGENTS if plan.agents else KERNEL,
         notes=notes(plan),
     )
     tell(f"took {time.monotonic() - begun:.1f} s")

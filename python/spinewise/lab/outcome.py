@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from spinewise import core
 from spinewise.lab.carry import Carried, Received, Sent
-from spinewise.lab.counters import Count
 from spinewise.lab.plan import ETHERNET, Plan
+from spinewise.lab.sampler import Count
+from spinewise.lab.sensed import Sensed, with_points
 from spinewise.measures.report import Account, Counters, Link, OnLinux, Report, Totals
 from spinewise.measures.tables import Values, numbers
 from spinewise.runs.result import Result
@@ -37,31 +38,36 @@ class Measured:
     Attributes:
         carried: what senders and receivers saw.
         counts: what each port counted, by the name of its link.
+        longest: the longest queue that was seen at each, in bytes; empty where only begin and end were looked at.
+        series: links over time, as the simulator's table has them.
         seconds: how long it took.
         busy_share: how busy the machine was meanwhile.
         congestion: the kernel's congestion control.
         steered_by: who chose the paths.
         notes: what else is to be known.
+        marks: packets that each port marked, by link.
+        sensed: what agents told.
     """
 
     carried: Carried
     counts: Mapping[str, Count]
+    longest: Mapping[str, int]
+    series: pa.Table
     seconds: float
     busy_share: float
     congestion: str
     steered_by: str
     notes: Sequence[str]
+    marks: Mapping[str, int] = field(default_factory=dict)
+    sensed: Sensed = field(default_factory=lambda: Sensed({}, []))
 
 
 def result_of(plan: Plan, simulated: Result, measured: Measured) -> Result:
     """The result of a run on Linux; `simulated` is the simulator's of the same spec, whose flows it carried."""
     flows = flow_table(simulated.flows, measured.carried)
-    return Result(
-        spec=simulated.spec,
-        flows=flows,
-        series=simulated.series.slice(0, 0),
-        report=report_of(plan, simulated, flows, measured),
-    )
+    report = report_of(plan, simulated, flows, measured)
+    series, report["series_names"] = with_points(measured.series, report, measured.sensed, plan)
+    return Result(spec=simulated.spec, flows=flows, series=series, report=report)
 
 
 def flow_table(drawn: pa.Table, carried: Carried) -> pa.Table:
@@ -111,7 +117,7 @@ def report_of(plan: Plan, simulated: Result, flows: pa.Table, measured: Measured
     drawn = simulated.report
     stop_ps = round(measured.seconds * 1e12)
     digest = outcome_hash(flows)
-    links = [link_of(link, measured.counts.get(link["name"]), measured.seconds) for link in drawn["links"]]
+    links = [link_of(link, measured) for link in drawn["links"]]
     done = numbers(flows, "finished").astype(bool)
     report: Report = {
         "seed": drawn["seed"],
@@ -128,7 +134,7 @@ def report_of(plan: Plan, simulated: Result, flows: pa.Table, measured: Measured
         "counters": counters(plan, flows, measured.counts),
         "loads": drawn["loads"],
         "deadlock": None,
-        "series_names": [],
+        "series_names": drawn["series_names"],
         "entity_names": drawn["entity_names"],
         "samples": None,
         "balance": None,
@@ -150,8 +156,9 @@ def outcome_hash(flows: pa.Table) -> str:
     return made.hexdigest()[:16]
 
 
-def link_of(drawn: Link, count: Count | None, seconds: float) -> Link:
+def link_of(drawn: Link, measured: Measured) -> Link:
     """A link as its token bucket counted; bytes are those of IP packets, as the simulator has them."""
+    count, seconds = measured.counts.get(drawn["name"]), measured.seconds
     packets = count.packets if count else 0
     carried = max(0, count.sent_bytes - ETHERNET * packets) if count else 0
     rate = drawn.get("rate_bps", 0)
@@ -164,8 +171,8 @@ def link_of(drawn: Link, count: Count | None, seconds: float) -> Link:
         "lost": 0,
         "drops": count.drops if count else 0,
         "dropped_bytes": 0,
-        "marks": 0,
-        "longest_queue_bytes": 0,
+        "marks": measured.marks.get(drawn["name"], 0),
+        "longest_queue_bytes": measured.longest.get(drawn["name"], 0),
         "queue_bytes": None,
         "paused_ps": 0,
         "pauses": 0,
@@ -243,8 +250,9 @@ def told(plan: Plan, drawn: pa.Table, measured: Measured) -> OnLinux:
         "start_lag_p99_us": float(np.quantile(lags, 0.99)) if lags else None,
         "busy_share": measured.busy_share,
         "traffic_cpu_s": sum(measured.carried.cpu_s.values()),
-        "unmeasured": [*NOT_TOLD, *ZERO, "longest_queue_bytes"],
+        "unmeasured": [*NOT_TOLD, *ZERO, *([] if measured.longest else ["longest_queue_bytes"])],
         "notes": list(measured.notes),
+        "agents": dict(measured.sensed.agents),
     }
 
 

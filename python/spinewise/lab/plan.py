@@ -10,6 +10,7 @@ import ipaddress
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from spinewise import core
 from spinewise.errors import SpecError
@@ -18,6 +19,7 @@ from spinewise.lab.scale import at_scale, default_factor
 from spinewise.replies import Fabric
 from spinewise.shapes import Spec
 
+Steering = Literal["needed", "always"]
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 NAMES = "1 to 32 small letters, digits, - and _, the first a letter or digit"
 PREFIX = "spinewise-"
@@ -84,6 +86,8 @@ class Plan:
         edge: cables of hosts, in the order of hosts.
         core: cables between leaves and spines.
         mtu: of the hosts' routes; that of the fabric is `fabric_mtu`.
+        agents: whether agents at the hosts choose paths, and not the kernel.
+        marks: whether ports of switches mark packets.
     """
 
     name: str
@@ -97,6 +101,8 @@ class Plan:
     edge: tuple[Cable, ...]
     core: tuple[Cable, ...]
     mtu: int
+    agents: bool = False
+    marks: bool = False
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -148,8 +154,8 @@ def name_of(resolved: Spec) -> str:
     return words or "lab"
 
 
-def plan_of(resolved: Spec, name: str | None = None, factor: int | None = None) -> Plan:
-    """The lab of a resolved spec.
+def plan_of(resolved: Spec, name: str | None = None, factor: int | None = None, steering: Steering = "needed") -> Plan:
+    """The lab of a resolved spec; agents choose paths where the kernel cannot, or "always".
 
     Raises:
         SpecError: the lab cannot build it; the error says why.
@@ -178,6 +184,8 @@ def plan_of(resolved: Spec, name: str | None = None, factor: int | None = None) 
         edge=edge,
         core=trunk,
         mtu=mtu,
+        agents=steering == "always" or str(spec["scheme"]["name"]) not in fit.PLAIN,
+        marks=fit.needs_marks(spec),
     )
 
 

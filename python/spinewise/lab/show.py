@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from spinewise.comparison.cells import Comparison
 from spinewise.lab.build import Status
 from spinewise.lab.plan import Plan
+from spinewise.lab.study import Order, Study
 from spinewise.measures import units
+from spinewise.measures.plain import without_nan
 from spinewise.runs.result import Result
 
 
@@ -74,6 +78,51 @@ def labs(found: Sequence[Status]) -> RenderableType:
         numbers = (one.hosts, one.leaves, one.spines, one.factor, one.namespaces, one.processes)
         table.add_row(one.name, one.state, *(str(number) for number in numbers))
     return table
+
+
+METRIC_WORDS = {"fct_s.mean": "mean FCT", "fct_s.p99": "p99 FCT"}
+
+
+def orders(study: Study) -> RenderableType:
+    """Mean over seeds of each number with half its interval, here and there, and how far the order is the same."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Linux beside the simulator", title_justify="left")
+    table.add_column("flows, quantity")
+    table.add_column("scheme")
+    for head in ("simulated", "vs first", "Linux", "vs first"):
+        table.add_column(head, justify="right")
+    found = study.orders()
+    for one in found:
+        for place, variant in enumerate(study.linux.variants):
+            cells = [word for comparison in (study.simulated, study.linux) for word in words_of(comparison, place, one)]
+            what = f"{one.size_class}, {METRIC_WORDS[one.metric]}" if place == 0 else ""
+            last = place + 1 == len(study.linux.variants)
+            table.add_row(what, variant.label.rpartition(" (")[0], *cells, end_section=last)
+    return Group(table, *(Text(order_line(one)) for one in found))
+
+
+def words_of(comparison: Comparison, place: int, one: Order) -> tuple[str, str]:
+    """A mean over seeds with half its interval, and how far it is from that of the first scheme."""
+    label = comparison.labels[place]
+    value = comparison.interval(label, None, one.size_class, one.metric)
+    against = comparison.difference(label, None, one.size_class, one.metric)
+    changed = "" if place == 0 else f"{against.mean:+.1%} ±{against.half:.1%}"
+    return f"{units.duration(value.mean, 3)} ±{units.duration(value.half, 2)}", changed
+
+
+def order_line(one: Order) -> str:
+    """Whether Linux and the simulator order the schemes alike."""
+    return (
+        f"{one.size_class}, {METRIC_WORDS[one.metric]}: of {one.pairs} pairs both tell {one.agreeing} apart alike and"
+        f" {one.opposed} the other way round; Linux alone {one.linux_only}, the simulator alone {one.simulated_only}"
+    )
+
+
+def study_record(study: Study) -> dict[str, object]:
+    """How Linux and the simulator order the schemes, as JSON has it."""
+    rows = [row for one in (study.linux, study.simulated) for row in one.rows()]
+    found = without_nan({"orders": [asdict(one) for one in study.orders()], "rows": rows})
+    assert isinstance(found, dict)
+    return found
 
 
 def beside(linux: Result, simulated: Result) -> RenderableType:

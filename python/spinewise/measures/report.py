@@ -196,7 +196,7 @@ class OnLinux(TypedDict):
 
     `factor` is the spec's rates over those of the lab, `steered_by` who chose paths, `base_rtt_us` the median of the
     least round trips that the flows saw, `busy_share` how busy the whole machine was, `unmeasured` what stands as zero
-    or is missing because the kernel does not tell it.
+    or is missing because the kernel does not tell it, `agents` what each agent counted and met, by host.
     """
 
     factor: int
@@ -210,6 +210,7 @@ class OnLinux(TypedDict):
     traffic_cpu_s: float
     unmeasured: list[str]
     notes: list[str]
+    agents: dict[str, dict[str, object]]
 
 
 class Report(TypedDict):

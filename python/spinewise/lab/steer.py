@@ -1,0 +1,231 @@
+"""Agents at the hosts of a lab: what each is told, started before the traffic and stopped after it.
+
+What the program takes and prints is described in crates/agent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO, cast
+
+from spinewise.errors import SpecError
+from spinewise.lab import machine
+from spinewise.lab.machine import LabError
+from spinewise.lab.plan import Plan
+
+PROGRAM, VARIABLE = "spinewise-agent", "SPINEWISE_AGENT"
+BUILT = tuple(Path("target") / profile / PROGRAM for profile in ("release", "quick", "debug"))
+PATIENCE_S = 20.0
+ACK_BYTES = 64
+Json = dict[str, object]
+
+
+@dataclass
+class Steering:
+    """The agents of a run, and what they told at its end, by host."""
+
+    program: str
+    folder: Path
+    running: dict[str, subprocess.Popen[str]]
+    told: dict[str, Json] = field(default_factory=dict)
+
+    def socket(self, host: str) -> Path:
+        """Where an agent answers."""
+        return self.folder / f"{host}.sock"
+
+    def record(self, host: str) -> Path:
+        """Where an agent writes down what its scheme sees."""
+        return self.folder / f"{host}.jsonl"
+
+    def status(self, host: str) -> Json:
+        """What an agent says of itself; nothing if it does not answer."""
+        words = [self.program, "status", "--socket", str(self.socket(host))]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return cast(Json, json.loads(done.stdout)) if done.returncode == 0 else {}
+
+
+def program() -> str:
+    """The agent's program: named by the environment, on the path, or built in this checkout.
+
+    Raises:
+        SpecError: there is none.
+    """
+    named = os.environ.get(VARIABLE)
+    checkout = Path(__file__).parents[3]
+    found = [named] if named else [shutil.which(PROGRAM), *(str(checkout / place) for place in BUILT)]
+    for one in found:
+        if one is not None and os.access(one, os.X_OK):
+            return one
+    allowed = f"ecmp or wcmp, which need no agent; or a machine with {PROGRAM}"
+    hint = f"`make agent` builds it in a checkout; {VARIABLE} names another place"
+    raise SpecError("lab", named or f"no {PROGRAM}", allowed, hint)
+
+
+def config(plan: Plan, host: str, folder: Path) -> Json:
+    """What the agent of a host is told."""
+    number = plan.hosts.index(host)
+    scheme = plan.spec["scheme"]
+    one_way, trip = base_us(plan, number)
+    return {
+        "host": number,
+        "device": plan.edge[number].lower.device,
+        "hosts": [
+            {"address": plan.address(place), "rack": plan.leaves.index(plan.leaf_of[name])}
+            for place, name in enumerate(plan.hosts)
+        ],
+        "scheme": {"name": scheme["name"], "params": scheme.get("params", {})},
+        "seed": plan.spec["seed"],
+        "told": {
+            "link_mbps": plan.edge[number].lower.rate_bps / 1e6,
+            "path_mbps": max(cable.lower.rate_bps for cable in plan.core) / 1e6,
+            "base_rtt_us": trip,
+            "base_one_way_us": one_way,
+            "mss": int(plan.spec["transport"]["mss_bytes"]),
+            "mtu": plan.mtu,
+        },
+        "socket": str(folder / f"{host}.sock"),
+        "record": str(folder / f"{host}.jsonl"),
+    }
+
+
+def base_us(plan: Plan, host: int) -> tuple[float, float]:
+    """One way and round trip of a full packet between racks with no queue met, as the spec has it."""
+    links = {link["name"]: link for link in plan.fabric["links"]}
+    edge = plan.edge[host]
+    trunk = max((cable for cable in plan.core if cable.up), key=lambda cable: cable.lower.rate_bps)
+    forward = [edge.lower, trunk.lower, trunk.upper, edge.upper]
+    delays = sum(links[port.link]["delay_ps"] for port in forward) / 1e6
+    sizes = (plan.mtu, ACK_BYTES)
+    there, back = (sum(8e6 * size / port.rate_bps for port in forward) + delays for size in sizes)
+    return there, there + back
+
+
+def checked(plan: Plan) -> None:
+    """Refuse a scheme that agents cannot run, before anything is changed.
+
+    Raises:
+        SpecError: there is no agent, or it refuses.
+    """
+    found = program()
+    folder = Path(f"/tmp/spinewise-check-{os.getpid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        path = folder / "config.json"
+        path.write_text(json.dumps(config(plan, plan.hosts[0], folder)))
+        done = subprocess.run([found, "check", "--config", str(path)], capture_output=True, text=True, check=False)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if done.returncode:
+        why = done.stderr.strip() or f"exit {done.returncode}"
+        raise SpecError("scheme.name", plan.spec["scheme"]["name"], "a scheme that agents run", why)
+
+
+@contextmanager
+def steered(plan: Plan, folder: Path) -> Iterator[Steering]:
+    """An agent in every host's namespace, each with all its paths found; none is left behind.
+
+    Raises:
+        LabError: one did not come up, or paths were not found.
+    """
+    made = Steering(program(), folder, {})
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for host in plan.hosts:
+            path = folder / f"{host}.json"
+            path.write_text(json.dumps(config(plan, host, folder)))
+            inside = ["ip", "netns", "exec", plan.namespace(host)]
+            with (folder / f"{host}.log").open("w") as log:
+                made.running[host] = subprocess.Popen(
+                    [*inside, made.program, "run", "--config", str(path)],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True,
+                )  # fmt: skip
+        for host in plan.hosts:
+            wait_ready(made, host)
+        wait_tunnelled(plan, made)
+        yield made
+        made.told = {host: made.status(host) for host in plan.hosts}
+    finally:
+        stop(made.running.values())
+
+
+def wait_ready(made: Steering, host: str) -> None:
+    """Wait until an agent says that it is attached."""
+    process = made.running[host]
+    stream = cast(TextIO, process.stdout)
+    ready = select.select([stream], [], [], PATIENCE_S)[0]
+    if not ready or stream.readline().strip() != "ready":
+        with suppress(OSError):
+            why = (made.folder / f"{host}.log").read_text().strip()[-400:]
+            raise LabError(f"the agent of {host} did not come up: {why or process.poll()}")
+
+
+def wait_tunnelled(plan: Plan, made: Steering) -> None:
+    """Wait until every agent has found its paths to every host of other racks."""
+    end = time.monotonic() + PATIENCE_S
+    for number, host in enumerate(plan.hosts):
+        others = {n for n, name in enumerate(plan.hosts) if plan.leaf_of[name] != plan.leaf_of[host]}
+        while missing := others - tunnelled(made.status(host)):
+            if time.monotonic() > end:
+                names = ", ".join(plan.hosts[n] for n in sorted(missing))
+                raise LabError(f"the agent of host{number} found no paths to {names}")
+            time.sleep(0.05)
+
+
+def tunnelled(status: Json) -> set[int]:
+    """The peers to which an agent has found paths."""
+    peers = cast("list[Json]", status.get("peers", []))
+    return {int(str(peer["host"])) for peer in peers if peer.get("state") == "tunnelled"}
+
+
+def stop(processes: Iterable[subprocess.Popen[str]]) -> None:
+    """End agents, by force if they do not."""
+    found = list(processes)
+    for process in found:
+        process.send_signal(signal.SIGTERM)
+    for process in found:
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        cast(TextIO, process.stdout).close()
+
+
+def marked_ports(plan: Plan) -> list[tuple[str, str, str, int]]:
+    """Node, device, link and threshold in bytes of every port that marks, as the simulator has them."""
+    switch = plan.spec["switch"]
+    least, micros = float(switch["ecn_threshold_bytes"]), float(switch["ecn_threshold_us"])
+    return [
+        (port.node, port.device, port.link, int(least + micros * 1e-6 * port.rate_bps / 8))
+        for port in plan.ports
+        if port.node not in plan.hosts
+    ]
+
+
+def attach_marks(plan: Plan) -> None:
+    """Have every port of a switch mark packets that find too much queued."""
+    found = program()
+    for node, device, _, above in marked_ports(plan):
+        inside = ["ip", "netns", "exec", plan.namespace(node)]
+        machine.said([*inside, found, "mark", "--device", device, "--above", str(above)])
+
+
+def marks(plan: Plan) -> dict[str, int]:
+    """Packets that each port has marked, by link."""
+    found = program()
+    told: dict[str, int] = {}
+    for node, device, link, _ in marked_ports(plan):
+        inside = ["ip", "netns", "exec", plan.namespace(node)]
+        read: Mapping[str, int] = json.loads(machine.said([*inside, found, "mark", "--device", device, "--read"]))
+        told[link] = read["marked"]
+    return told

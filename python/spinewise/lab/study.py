@@ -1,0 +1,208 @@
+"""Schemes on Linux beside the same schemes in the simulator.
+
+Every seed is run under every scheme in turn, so that what the machine does besides hits all schemes alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+
+from spinewise.comparison.cells import Cell, Comparison
+from spinewise.comparison.measured import measure as measured_of
+from spinewise.comparison.plan import RUNS, run_name
+from spinewise.errors import SpecError
+from spinewise.lab import fit, measure
+from spinewise.lab.plan import Plan, Steering, plan_of
+from spinewise.measures import stats
+from spinewise.measures.summary import ALL
+from spinewise.runs.result import Result
+from spinewise.shapes import Spec
+from spinewise.specs.spec import resolve
+from spinewise.specs.variants import Variant
+
+METRICS = (("short", "fct_s.mean"), ("short", "fct_s.p99"), ("long", "fct_s.mean"), (ALL, "fct_s.mean"))
+"""What is set side by side: size classes and numbers of them."""
+Standing = Callable[[Spec, Plan], AbstractContextManager[None]]
+LINUX, SIMULATED = "Linux", "simulated"
+Key = tuple[str, float | None, int]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a study: a variant, its resolved spec, and the lab of that."""
+
+    variant: Variant
+    given: Spec
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Labs:
+    """What all labs of a study have in common: a name, if they are given one, a factor, and who chooses paths."""
+
+    name: str | None = None
+    factor: int | None = None
+    steering: Steering = "needed"
+
+
+@dataclass(frozen=True)
+class Order:
+    """How one number orders the schemes, here and there.
+
+    Attributes:
+        size_class, metric: which number.
+        linux, simulated: labels of schemes, the least first.
+        agreeing: pairs of schemes that both tell apart, the same way.
+        opposed: pairs that both tell apart, the other way round.
+        linux_only, simulated_only: pairs that one tells apart and the other does not.
+        pairs: all of them.
+    """
+
+    size_class: str
+    metric: str
+    linux: list[str]
+    simulated: list[str]
+    agreeing: int
+    opposed: int
+    linux_only: int
+    simulated_only: int
+    pairs: int
+
+
+@dataclass(frozen=True)
+class Study:
+    """The same runs on Linux and in the simulator, which stand behind the labels of schemes in brackets."""
+
+    linux: Comparison
+    simulated: Comparison
+
+    @property
+    def both(self) -> Comparison:
+        """All runs as one comparison, each scheme beside itself."""
+        here, there = self.linux, self.simulated
+        variants = [one for pair in zip(there.variants, here.variants, strict=True) for one in pair]
+        return Comparison(here.spec, variants, here.loads, here.seeds, [*there.cells, *here.cells])
+
+    def orders(self) -> list[Order]:
+        """How far both order the schemes alike."""
+        there = self.simulated.classes_of()
+        return [self.order(size_class, metric) for size_class, metric in METRICS if size_class in there]
+
+    def order(self, size_class: str, metric: str) -> Order:
+        """How one number orders them."""
+        both = (self.linux, self.simulated)
+        pairs = list(combinations(range(len(self.linux.labels)), 2))
+        signs = [tuple(sign(one, pair, size_class, metric) for one in both) for pair in pairs]
+        return Order(
+            size_class,
+            metric,
+            ranked(self.linux, size_class, metric),
+            ranked(self.simulated, size_class, metric),
+            agreeing=sum(here == there != 0 for here, there in signs),
+            opposed=sum(here == -there != 0 for here, there in signs),
+            linux_only=sum(here != 0 == there for here, there in signs),
+            simulated_only=sum(there != 0 == here for here, there in signs),
+            pairs=len(pairs),
+        )
+
+
+def ranked(comparison: Comparison, size_class: str, metric: str) -> list[str]:
+    """Labels of schemes by the mean of a number, the least first."""
+    means = {label: comparison.interval(label, None, size_class, metric).mean for label in comparison.labels}
+    return sorted(means, key=lambda label: means[label])
+
+
+def sign(comparison: Comparison, pair: tuple[int, int], size_class: str, metric: str) -> int:
+    """-1 if the first of two schemes surely has less, 1 if surely more, 0 if the interval includes both."""
+    first, second = (comparison.values(comparison.labels[one], None, size_class, metric) for one in pair)
+    found = stats.paired_difference(first, second)
+    if not found.excludes_zero:
+        return 0
+    return -1 if found.mean < 0 else 1
+
+
+def conducted(
+    runs: Mapping[Key, Run],
+    standing: Standing,
+    folder: Path | None,
+    tell: measure.Tell,
+) -> Study:
+    """Make all runs; with `folder` the results of each are written below it, in `runs`.
+
+    Raises:
+        SpecError: a lab cannot be one of them.
+        LabError: a lab is not as it was built.
+    """
+    predicted = {key: measure.predicted(run.plan) for key, run in runs.items()}
+    cells: dict[str, list[Cell]] = {LINUX: [], SIMULATED: []}
+    for key, run in runs.items():
+        label, _, seed = key
+        tell(f"{label}, seed {seed}")
+        with standing(run.given, run.plan):
+            pair = measure.run(run.plan, predicted[key], tell)
+        for where, result in ((LINUX, pair.linux), (SIMULATED, pair.simulated)):
+            cells[where].append(cell((f"{label} ({where})", None, seed), result, folder))
+    variants = list(dict.fromkeys(run.variant for run in runs.values()))
+    seeds = list(dict.fromkeys(seed for _, _, seed in runs))
+    spec = next(iter(runs.values())).plan.spec
+    return Study(*(compared(spec, variants, seeds, cells[where], where) for where in (LINUX, SIMULATED)))
+
+
+def compared(
+    spec: Spec, variants: Sequence[Variant], seeds: Sequence[int], cells: Sequence[Cell], where: str
+) -> Comparison:
+    """The runs of one kind as a comparison."""
+    own = [replace(variant, label=f"{variant.label} ({where})") for variant in variants]
+    return Comparison(spec, own, [None], sorted(seeds), list(cells))
+
+
+def planned(spec: Spec, variants: Sequence[Variant], seeds: Sequence[int], labs: Labs) -> dict[Key, Run]:
+    """Every run, seed by seed; all are refused before any is made.
+
+    Where one scheme needs agents all have them, so that what a tunnel costs hits all alike.
+
+    Raises:
+        SpecError: a lab cannot be one of them.
+    """
+    found: dict[Key, Run] = {}
+    needed = any(variant.name not in fit.PLAIN for variant in variants)
+    steering: Steering = "always" if needed else labs.steering
+    for place, seed in enumerate(seeds):
+        # Another scheme begins each round, so that none always follows the same one.
+        turn = place % len(variants)
+        for variant in (*variants[turn:], *variants[:turn]):
+            try:
+                given = resolve(variant.apply(spec), seed=seed)
+                found[variant.label, None, seed] = Run(variant, given, plan_of(given, labs.name, labs.factor, steering))
+            except SpecError as error:
+                hint = f"scheme {variant.label}" + (f"; {error.hint}" if error.hint else "")
+                raise SpecError(error.key, error.value, error.allowed, hint) from None
+    return found
+
+
+def cell(key: Key, result: Result, folder: Path | None) -> Cell:
+    """What a comparison keeps of a run, which is written below `folder`."""
+    label, load, seed = key
+    found = measured_of(result.spec, result)
+    place = f"{RUNS}/{run_name(key)}"
+    if folder is not None:
+        (folder / place).mkdir(parents=True)
+        result.write_files(folder / place)
+    return Cell(
+        label=label,
+        load=load,
+        seed=seed,
+        summary=found.summary,
+        curves=found.curves,
+        outcome_hash=result.report["outcome_hash"],
+        traffic_hash=result.report["traffic_hash"],
+        wall_seconds=result.report["wall_seconds"],
+        packet_hops=result.report["packet_hops"],
+        jobs=found.jobs,
+        min_rto_s=found.min_rto_s,
+        folder=None if folder is None else place,
+    )
