@@ -19,9 +19,9 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
-	$(shell find crates -type f \( -path '*/src/*' -o -name 'Cargo.toml' -o -name 'build.rs' \) 2>/dev/null)
+	$(shell find crates/policy crates/sim crates/py -type f \( -path '*/src/*' -o -name 'Cargo.toml' -o -name 'build.rs' \) 2>/dev/null)
 
-.PHONY: help install build quick demo demo-lbsp demo-selb test test-rust test-python test-tools test-browser test-lab fuzz site wheel check fmt lint bench docs clean tools
+.PHONY: help install build quick agent demo demo-lbsp demo-selb test test-rust test-python test-tools test-browser test-lab fuzz site wheel check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -78,6 +78,12 @@ quick: $(VENV)/.stamp-packages ## Build the engine fast, for trying a change; `m
 	@echo "building the engine (quick profile)"
 	@PIP_QUIET=1 $(BIN)/maturin develop --profile quick --skip-install --quiet
 	@touch $(CORE)
+
+agent: $(VENV)/.stamp-tools ## Build the agent for real hosts with its data path: needs clang, libelf and zlib
+	@command -v clang >/dev/null && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ] \
+	  || { echo "missing: apt-get install clang libelf-dev zlib1g-dev" >&2; exit 1; }
+	cargo build --profile quick --quiet -p spinewise-agent --features datapath
+	@echo "built: $(CARGO_TARGET_DIR)/quick/spinewise-agent"
 
 install: build ## Make .venv, install the pinned packages, build the engine
 	@echo "ready: $(BIN)/spinewise --help"

@@ -17,7 +17,12 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CRATES = {"policy": ROOT / "crates/policy/src", "sim": ROOT / "crates/sim/src", "py": ROOT / "crates/py/src"}
+CRATES = {
+    "policy": ROOT / "crates/policy/src",
+    "sim": ROOT / "crates/sim/src",
+    "py": ROOT / "crates/py/src",
+    "agent": ROOT / "crates/agent/src",
+}
 PAGE = ROOT / "ARCHITECTURE.md"
 BEGIN, END = "<!-- floors: `python tests/python/floors.py --write` -->\n", "<!-- end of floors -->\n"
 

@@ -246,6 +246,35 @@ macro_rules! bank {
                 }
             }
 
+            /// [`Policy::pick`] where no simulated packet is in hand: of a shell that has packets of its own. With a `sight`
+            /// [`Policy::sees`] comes before it.
+            #[cold]
+            pub fn pick_for(
+                &mut self,
+                call: Call<'_>,
+                packet: &Packet,
+                header: &mut [u8; 16],
+                sight: Option<&mut Sight<'_>>,
+            ) -> (Way, u32) {
+                match (&mut self.seating, sight) {
+                    $((Seating::$variant(seats), Some(sight)) => {
+                        seats.pick_and_tell(&mut self.asked, call, packet, header, sight)
+                    })*
+                    $((Seating::$variant(seats), None) => seats.pick(&mut self.asked, call, packet, header),)*
+                }
+            }
+
+            /// Lets `run` call hooks of a seat as if nobody noticed: its rows, its random stream and its timers are then again
+            /// as they were, and what the hooks asked for is forgotten.
+            #[cold]
+            pub fn rehearse<R>(&mut self, seat: u32, run: impl FnOnce(&mut Bank) -> R) -> R {
+                match &mut self.seating { $(Seating::$variant(seats) => seats.keep(seat),)* }
+                let answer = run(self);
+                match &mut self.seating { $(Seating::$variant(seats) => seats.restore(seat),)* }
+                self.asked.len = 0;
+                answer
+            }
+
             /// [`Policy::egress`].
             #[inline]
             pub fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {

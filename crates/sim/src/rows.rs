@@ -33,7 +33,7 @@ struct Aged<R> {
 }
 
 /// Flow rows of one seat. A row idle for longer than the layout allows is as if it had never been; a pinned row stays.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FlowRows<R> {
     rows: NumberMap<Aged<R>>,
     idle: Span,

@@ -37,6 +37,8 @@ pub trait Seated {
     fn pin(&mut self, seat: u32, key: FlowKey, pinned: bool);
     fn forget(&mut self, seat: u32, key: FlowKey);
     fn flow_rows(&self) -> usize;
+    fn keep(&mut self, seat: u32);
+    fn restore(&mut self, seat: u32);
 }
 
 /// [`Seated::pick`] where it is compiled into the path of a packet, which that of a guest cannot be.
@@ -215,6 +217,14 @@ where
 
     fn flow_rows(&self) -> usize {
         self.seats.iter().flatten().map(|seat| seat.flows.kept()).sum()
+    }
+
+    fn keep(&mut self, seat: u32) {
+        Seats::keep(self, seat);
+    }
+
+    fn restore(&mut self, seat: u32) {
+        Seats::restore(self, seat);
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Seats<P: Policy> {
     pub(super) seats: Vec<Option<Box<Seat<P>>>>,
     /// Actions and bytes that any layout wants room for.
     room: (usize, usize),
+    /// A seat as it was when its rehearsal began.
+    rehearsed: Option<Box<Seat<P>>>,
 }
 
 /// What seats there are: the kinds of places, and the kind of each.
@@ -86,7 +88,20 @@ where
             kinds: places.kinds.clone().into(),
             seats: places.kinds.iter().map(|_| None).collect(),
             room: (actions, bytes),
+            rehearsed: None,
         }
+    }
+
+    /// Keeps a seat as it is.
+    #[cold]
+    pub(super) fn keep(&mut self, seat: u32) {
+        self.rehearsed = self.seats[seat as usize].as_deref().map(|seat| Box::new(seat.twin()));
+    }
+
+    /// Makes a seat again what it was when it was kept.
+    #[cold]
+    pub(super) fn restore(&mut self, seat: u32) {
+        self.seats[seat as usize] = self.rehearsed.take();
     }
 
     /// The rows a device has for its peers, in the order of meeting: for tests of what a scheme remembers.
@@ -187,6 +202,23 @@ where
 }
 
 impl<P: Policy> Seat<P> {
+    /// A copy of it.
+    fn twin(&self) -> Self {
+        Seat {
+            meets: self.meets,
+            stride: self.stride,
+            node: self.node.clone(),
+            ports: self.ports.clone(),
+            flows: self.flows.clone(),
+            index: self.index.clone(),
+            ids: self.ids.clone(),
+            peers: self.peers.clone(),
+            routes: self.routes.clone(),
+            rng: self.rng,
+            armed: self.armed.clone(),
+        }
+    }
+
     pub(super) fn arm(&mut self, key: Key, at: Time) -> Option<Time> {
         if let Some(armed) = self.armed.get_mut(&key) {
             armed.at = at;

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0
+// The data path at a host: two programs for tc, one for packets that leave and one for packets that come.
+//
+// What leaves for a peer gets an outer IPv4 and UDP header, whose source port names the path, and a shim. What comes
+// loses them. Everything else passes as it is. Nothing here waits, and nothing here decides but choose.h.
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_endian.h>
+
+#include "edge.h"
+#include "choose.h"
+#include "shim.h"
+
+#define ETH 14
+#define TCP 6
+#define UDP 17
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct edge_config);
+} config SEC(".maps");
+
+/* Address of a peer, as on the wire: its number. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, EDGE_PEERS);
+    __type(key, __u32);
+    __type(value, __u32);
+} peers SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, EDGE_PEERS);
+    __type(key, __u32);
+    __type(value, struct edge_table);
+} tables SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, EDGE_PEERS);
+    __type(key, __u32);
+    __type(value, struct edge_state);
+} states SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, EDGE_PEERS);
+    __type(key, __u32);
+    __type(value, struct edge_headers);
+} headers SEC(".maps");
+
+struct flow_key {
+    __u32 peer;
+    __u32 ports;
+    __u32 protocol;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 65536);
+    __type(key, struct flow_key);
+    __type(value, struct edge_flow);
+} flows SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, EDGE_COUNTERS);
+    __type(key, __u32);
+    __type(value, __u64);
+} counters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 18);
+} events SEC(".maps");
+
+/* An index of a way that the verifier believes: the compiler, which knows it already, may not take the mask away. */
+static __always_inline __u32 bounded(__u32 way)
+{
+    asm volatile("" : "+r"(way));
+    return way & (EDGE_WAYS - 1);
+}
+
+static __always_inline void count(__u32 which, __u64 packets)
+{
+    __u64 *counter = bpf_map_lookup_elem(&counters, &which);
+
+    if (counter)
+        __sync_fetch_and_add(counter, packets);
+}
+
+static __always_inline struct edge_config *own(void)
+{
+    __u32 zero = 0;
+
+    return bpf_map_lookup_elem(&config, &zero);
+}
+
+static __always_inline __u32 ticks(__u64 ns) { return (__u32)(ns >> 8); }
+
+static __always_inline __u32 segments(const struct __sk_buff *skb) { return skb->gso_segs > 1 ? skb->gso_segs : 1; }
+
+/* What is looked at of an inner packet that leaves. */
+struct leaving {
+    struct flow_key key;
+    __u32 src;
+    __u32 dst;
+    __u32 length;  /* from its IPv4 header on */
+    __u32 headers; /* of IPv4 and TCP */
+    __u8 ecn;
+    __u8 empty; /* nothing but an acknowledgement */
+};
+
+/* Reads it; false: not for us. */
+static __always_inline int look(struct __sk_buff *skb, struct leaving *l)
+{
+    __u8 ip[EDGE_IP], l4[16];
+    __u32 at;
+
+    if (skb->protocol != bpf_htons(0x0800) || bpf_skb_load_bytes(skb, ETH, ip, sizeof(ip)) || (ip[0] >> 4) != 4)
+        return 0;
+    __builtin_memcpy(&l->src, ip + 12, 4);
+    __builtin_memcpy(&l->dst, ip + 16, 4);
+    l->ecn = ip[1] & 3;
+    l->key.peer = l->dst;
+    l->key.protocol = ip[9];
+    l->key.ports = 0;
+    l->length = skb->len - ETH;
+    l->headers = (ip[0] & 15) * 4;
+    l->empty = 0;
+    /* Fragments of one datagram are one flow without ports. */
+    if (edge_get16(ip + 6) & 0x3fff || (ip[9] != TCP && ip[9] != UDP))
+        return 1;
+    at = ETH + l->headers;
+    if (bpf_skb_load_bytes(skb, at, l4, ip[9] == TCP ? 14 : 8))
+        return 1;
+    __builtin_memcpy(&l->key.ports, l4, 4);
+    if (ip[9] == TCP) {
+        l->headers += (l4[12] >> 4) * 4;
+        l->empty = l->length <= l->headers;
+    }
+    return 1;
+}
+
+/* What has come from the peer is told in turn with what goes there. */
+static __always_inline void echo(struct edge_state *state, struct edge_shim *s)
+{
+    __u32 ways = state->received_ways, at;
+
+    s->echo_way = EDGE_WAYS;
+    if (!ways)
+        return;
+    at = bounded(state->echo_next++ % ways);
+    if (!state->received[at].packets)
+        return;
+    s->echo_way = at;
+    s->echo_packets = (__u32)state->received[at].packets;
+    s->echo_stamp = state->received[at].stamp;
+    s->echo_arrived = state->received[at].arrived;
+}
+
+/* The next header of the scheme that waits for this peer, if one does. */
+static __always_inline void take_header(__u32 peer, struct edge_state *state, struct edge_shim *s)
+{
+    struct edge_headers *waiting = bpf_map_lookup_elem(&headers, &peer);
+    __u32 tail = state->tail;
+
+    s->header_seq = 0;
+    __builtin_memset(s->header, 0, sizeof(s->header));
+    if (!waiting || (__s32)(waiting->head - tail) <= 0)
+        return;
+    state->tail = tail + 1;
+    s->header_seq = 1 + tail % 65535;
+    __builtin_memcpy(s->header, waiting->header[tail & (EDGE_HEADERS - 1)], 16);
+}
+
+static __always_inline int encapsulate(struct __sk_buff *skb, const struct edge_config *me, const struct leaving *l,
+                                       const struct edge_shim *s, __u16 from)
+{
+    __u8 room[EDGE_ROOM];
+
+    if (bpf_skb_adjust_room(skb, EDGE_ROOM, BPF_ADJ_ROOM_MAC,
+                            BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 | BPF_F_ADJ_ROOM_ENCAP_L4_UDP | BPF_F_ADJ_ROOM_FIXED_GSO))
+        return -1;
+    edge_write_outer(room, l->length + EDGE_ROOM, l->ecn, 64, 0, (const __u8 *)&l->src, (const __u8 *)&l->dst, from,
+                     bpf_ntohs(me->port));
+    edge_write_shim(room + EDGE_IP + EDGE_UDP, s);
+    /* Switches that are Linux hash by the socket's hash, not by the port, unless it is taken away. */
+    return bpf_skb_store_bytes(skb, ETH, room, sizeof(room), BPF_F_INVALIDATE_HASH);
+}
+
+/* A probe or an answer of the agent's own sets out: now, says its stamp. */
+static __always_inline int stamp_probe(struct __sk_buff *skb, const struct edge_config *me)
+{
+    __u8 p[EDGE_ROOM], stamp[4];
+
+    if (bpf_skb_load_bytes(skb, ETH, p, sizeof(p)))
+        return TC_ACT_OK;
+    if (p[0] == 0x45 && p[9] == UDP && edge_get16(p + 22) == bpf_ntohs(me->port) && edge_get16(p + 28) == EDGE_MAGIC &&
+        (p[31] & 15) == EDGE_PROBE) {
+        edge_put32(stamp, ticks(bpf_ktime_get_ns()));
+        bpf_skb_store_bytes(skb, ETH + 36, stamp, 4, BPF_F_INVALIDATE_HASH);
+    }
+    return TC_ACT_OK;
+}
+
+SEC("tc")
+int edge_out(struct __sk_buff *skb)
+{
+    struct edge_config *me = own();
+    struct edge_table *table;
+    struct edge_state *state;
+    struct edge_flow *flow, fresh = {};
+    struct edge_shim shim = {};
+    struct leaving l;
+    __u64 now = bpf_ktime_get_ns();
+    __u32 *peer, packets, unit, at, on_wire;
+    __u16 way;
+
+    if (!me || !look(skb, &l) || l.src != me->address)
+        return TC_ACT_OK;
+    peer = bpf_map_lookup_elem(&peers, &l.dst);
+    if (!peer)
+        return TC_ACT_OK;
+    /* The agents' own: probes to the tunnel's port, talk to the next. */
+    if (l.key.protocol == UDP && (l.key.ports >> 16) == me->port)
+        return stamp_probe(skb, me);
+    if (l.key.protocol == UDP && bpf_ntohs((__u16)(l.key.ports >> 16)) == bpf_ntohs(me->port) + 1)
+        return TC_ACT_OK;
+    packets = segments(skb);
+    table = bpf_map_lookup_elem(&tables, peer);
+    state = bpf_map_lookup_elem(&states, peer);
+    if (!table || !state || !table->tunnel || !table->ways) {
+        count(EDGE_SENT_PLAIN, packets);
+        return TC_ACT_OK;
+    }
+    if (now > me->beat && now - me->beat > me->lease_ns) {
+        count(EDGE_LEASE_OVER, packets);
+        return TC_ACT_OK;
+    }
+    /* What would not fit is left as it is: it would be dropped further on, without a word. */
+    on_wire = packets > 1 ? skb->gso_size + l.headers : l.length;
+    if (on_wire + EDGE_ROOM > me->mtu || l.length + EDGE_ROOM > 65535) {
+        count(EDGE_TOO_BIG, packets);
+        return TC_ACT_OK;
+    }
+    unit = !l.empty || table->picks_acks;
+    if (unit) {
+        flow = bpf_map_lookup_elem(&flows, &l.key);
+        if (!flow) {
+            bpf_map_update_elem(&flows, &l.key, &fresh, BPF_ANY);
+            flow = bpf_map_lookup_elem(&flows, &l.key);
+        }
+        way = edge_choose(table, flow ? flow : &fresh, &state->cursor, now, packets, &shim.burst);
+        __sync_fetch_and_add(&state->packets, packets);
+    } else {
+        at = edge_mix(l.key.ports, l.src ^ l.dst) & (EDGE_WAYS - 1);
+        way = table->fabric[at];
+    }
+    way = bounded(way);
+    shim.kind = EDGE_DATA;
+    shim.flags = table->hide ? EDGE_HIDE : 0;
+    shim.way = way;
+    shim.instance = me->instance;
+    shim.stamp = ticks(now);
+    echo(state, &shim);
+    take_header(*peer, state, &shim);
+    if (encapsulate(skb, me, &l, &shim, table->ports[way])) {
+        count(EDGE_NO_ROOM, packets);
+        return TC_ACT_SHOT;
+    }
+    __sync_fetch_and_add(&state->sent[way].packets, packets);
+    __sync_fetch_and_add(&state->sent[way].bytes, skb->len);
+    count(EDGE_SENT_TUNNELLED, packets);
+    return TC_ACT_OK;
+}
+
+/* Counts of own packets that the peer has got, and the delay of the newest. */
+static __always_inline void hear_echo(struct edge_state *state, const struct edge_shim *s, __u32 now)
+{
+    struct edge_echo *e = &state->echo[bounded(s->echo_way)];
+    __u32 held = s->stamp - s->echo_arrived, there_and_back = now - s->echo_stamp;
+
+    if (s->echo_way >= EDGE_WAYS)
+        return;
+    if (e->instance != s->instance || (__s32)(s->echo_packets - e->packets) > 0) {
+        e->packets = s->echo_packets;
+        e->instance = s->instance;
+    }
+    /* One sample for each packet told of; what cannot be is no sample. */
+    if (s->echo_stamp == e->last || there_and_back < held || there_and_back - held > 1u << 24)
+        return;
+    e->last = s->echo_stamp;
+    e->rtt += there_and_back - held;
+    e->one_way += s->echo_arrived - s->echo_stamp < 1u << 24 ? s->echo_arrived - s->echo_stamp : 0;
+    e->samples += 1;
+}
+
+static __always_inline void tell(__u32 peer, const struct edge_shim *s, __u16 port, __u64 now, __u8 marked)
+{
+    struct edge_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+    if (!event) {
+        count(EDGE_EVENTS_LOST, 1);
+        return;
+    }
+    event->at = now;
+    event->peer = peer;
+    event->probe = edge_get32(s->header);
+    event->rtt = ticks(now) - s->echo_stamp;
+    event->one_way = s->echo_arrived - s->echo_stamp;
+    event->way = s->way;
+    event->port = port;
+    event->header_seq = s->header_seq;
+    event->kind = s->kind;
+    event->marked = marked;
+    __builtin_memcpy(event->header, s->header, 16);
+    bpf_ringbuf_submit(event, 0);
+}
+
+/* A probe is answered here and now, on its own way back. */
+static __always_inline int answer(struct __sk_buff *skb, __u8 *p, struct edge_shim *s, __u64 now)
+{
+    __u8 mac[12], ends[8];
+
+    if (bpf_skb_load_bytes(skb, 0, mac, sizeof(mac)) || skb->len < ETH + EDGE_ROOM)
+        return TC_ACT_SHOT;
+    bpf_skb_store_bytes(skb, 0, mac + 6, 6, 0);
+    bpf_skb_store_bytes(skb, 6, mac, 6, 0);
+    s->kind = EDGE_REPLY;
+    s->flags = 0;
+    s->echo_stamp = s->stamp;
+    s->echo_arrived = ticks(now);
+    s->echo_way = s->way;
+    s->stamp = ticks(now);
+    s->header[4] = (p[1] & 3) == 3;
+    __builtin_memcpy(ends, p + 12, 8);
+    edge_write_outer(p, EDGE_ROOM, 2, 64, 0, ends + 4, ends, edge_get16(p + 20), edge_get16(p + 22));
+    edge_write_shim(p + EDGE_IP + EDGE_UDP, s);
+    bpf_skb_store_bytes(skb, ETH, p, EDGE_ROOM, BPF_F_INVALIDATE_HASH);
+    count(EDGE_PROBES_ANSWERED, 1);
+    return bpf_redirect(skb->ifindex, 0);
+}
+
+/* The packets of a burst are counted where they arrive, and timed. */
+static __always_inline void record_burst(struct edge_state *state, const struct edge_shim *s, __u16 port, __u32 packets,
+                                         __u32 bytes, __u64 now)
+{
+    struct edge_burst *b = &state->burst;
+
+    if (b->id != s->burst || b->port != port) {
+        /* One that comes after a newer one is over. */
+        if (b->id && (__u16)(s->burst - b->id) > 1024)
+            return;
+        b->first = now;
+        b->bytes = 0;
+        b->id = s->burst;
+        b->packets = 0;
+        b->way = s->way;
+        b->port = port;
+    } else {
+        b->bytes += bytes;
+    }
+    b->packets += packets;
+    b->last = now;
+}
+
+static __always_inline void receive(struct __sk_buff *skb, struct edge_state *state, const struct edge_shim *s,
+                                    const __u8 *p, __u64 now)
+{
+    struct edge_received *from = &state->received[bounded(s->way)];
+    __u32 packets = segments(skb);
+    __u16 port = edge_get16(p + 20);
+
+    if (from->port != port || from->instance != s->instance) {
+        __builtin_memset(from, 0, sizeof(*from));
+        from->port = port;
+        from->instance = s->instance;
+    }
+    __sync_fetch_and_add(&from->packets, packets);
+    __sync_fetch_and_add(&from->bytes, skb->len);
+    if ((p[1] & 3) == 3)
+        __sync_fetch_and_add(&from->marked, packets);
+    if (s->burst)
+        record_burst(state, s, port, packets, skb->len, now);
+    from->stamp = s->stamp;
+    from->arrived = ticks(now);
+    if (state->received_ways <= s->way)
+        state->received_ways = s->way + 1;
+    count(EDGE_RECEIVED, packets);
+}
+
+SEC("tc")
+int edge_in(struct __sk_buff *skb)
+{
+    struct edge_config *me = own();
+    struct edge_table *table;
+    struct edge_state *state;
+    struct edge_shim s = {};
+    __u8 p[EDGE_ROOM + EDGE_IP] = {};
+    __u64 now = bpf_ktime_get_ns();
+    __u32 *peer, address, had = EDGE_IP + EDGE_UDP;
+    int what, marked;
+
+    if (!me || skb->protocol != bpf_htons(0x0800) || bpf_skb_load_bytes(skb, ETH, p, EDGE_IP + EDGE_UDP))
+        return TC_ACT_OK;
+    __builtin_memcpy(&address, p + 16, 4);
+    if (p[9] != UDP || address != me->address)
+        return TC_ACT_OK;
+    if (!bpf_skb_load_bytes(skb, ETH, p, EDGE_ROOM + EDGE_IP))
+        had = EDGE_ROOM + EDGE_IP;
+    else if (!bpf_skb_load_bytes(skb, ETH, p, EDGE_ROOM))
+        had = EDGE_ROOM;
+    what = edge_read(p, had, skb->len - ETH, bpf_ntohs(me->port), &s);
+    if (what == EDGE_NOT_OURS)
+        return TC_ACT_OK;
+    if (what < 0) {
+        count(-what, segments(skb));
+        return TC_ACT_SHOT;
+    }
+    __builtin_memcpy(&address, p + 12, 4);
+    peer = bpf_map_lookup_elem(&peers, &address);
+    table = peer ? bpf_map_lookup_elem(&tables, peer) : 0;
+    state = peer ? bpf_map_lookup_elem(&states, peer) : 0;
+    if (!peer || !table || !state) {
+        count(EDGE_STRANGER, segments(skb));
+        return TC_ACT_SHOT;
+    }
+    if (what == EDGE_IS_PROBE)
+        return answer(skb, p, &s, now);
+    marked = (p[1] & 3) == 3;
+    if (what == EDGE_IS_REPLY) {
+        tell(*peer, &s, edge_get16(p + 20), now, s.header[4]);
+        return TC_ACT_SHOT;
+    }
+    receive(skb, state, &s, p, now);
+    hear_echo(state, &s, ticks(now));
+    if (s.header_seq && s.header_seq != state->last_header) {
+        /* A packet cut into segments has its header in each of them. */
+        state->last_header = s.header_seq;
+        tell(*peer, &s, edge_get16(p + 20), now, marked);
+    }
+    if (bpf_skb_adjust_room(skb, -EDGE_ROOM, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO)) {
+        count(EDGE_NO_ROOM, segments(skb));
+        return TC_ACT_SHOT;
+    }
+    if (marked && !(s.flags & EDGE_HIDE) && !table->hide_here)
+        bpf_skb_ecn_set_ce(skb);
+    return TC_ACT_OK;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

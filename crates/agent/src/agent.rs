@@ -1,0 +1,362 @@
+//! The loop: what has come is heard, every peer takes its step, and what the scheme wishes is done.
+
+mod deeds;
+
+use crate::Failure;
+use crate::config::Config;
+use crate::layout::Own;
+use crate::peer::{News, Peer, Stage, Step};
+use crate::plan::Plan;
+use crate::plane::Plane;
+use crate::probes::{Probe, Prober, Purpose};
+use crate::record::{Happened, Record};
+use crate::search::Search;
+use crate::slow::Slow;
+use crate::talk::{Line, Speaker, Talk};
+use crate::view::View;
+use deeds::search_probe;
+use rustix::time::{ClockId, clock_gettime};
+use spinewise_policy::{Span, Time};
+use std::collections::VecDeque;
+
+/// Agents greet each other so often, ns.
+const GREETING: u64 = 500_000_000;
+/// Before the first answer it is done so often.
+const FIRST_GREETING: u64 = 100_000_000;
+/// An agent that has not answered for this long is gone.
+const GONE: u64 = 1_600_000_000;
+/// A probe of a search is lost after this.
+const SEARCH_PATIENCE: u64 = 200_000_000;
+
+/// The time of all stamps: nanoseconds since the machine started.
+pub fn clock() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// An agent at work.
+pub struct Agent<P: Plane> {
+    /// What it was told.
+    pub config: Config,
+    /// The scheme.
+    pub slow: Slow,
+    /// The fast half.
+    pub plane: P,
+    /// Peers in other racks.
+    pub peers: Vec<Peer>,
+    /// What has happened.
+    pub record: Record,
+    /// When it began, ns.
+    pub began: u64,
+    line: Line,
+    prober: Prober,
+    own: Own,
+    tokens: f64,
+    filled: u64,
+    wanted: VecDeque<Probe>,
+}
+
+/// What an agent sends by.
+pub struct Doors {
+    /// To other agents.
+    pub line: Line,
+    /// To paths.
+    pub prober: Prober,
+}
+
+impl Doors {
+    /// Opens both.
+    ///
+    /// # Errors
+    /// No privilege, or the port is in use.
+    pub fn open(config: &Config, instance: u16) -> Result<Doors, Failure> {
+        let me = config.me().address;
+        let speaker = Speaker { host: config.host as u16, instance };
+        let refused = |error: std::io::Error| {
+            Failure::Refused(format!("port {} of {me} for talk among agents: {error}", config.port + 1))
+        };
+        let line = Line::open(me, config.port + 1, speaker).map_err(refused)?;
+        Ok(Doors { line, prober: Prober::open(me, config.port, instance)? })
+    }
+}
+
+/// What the scheme is told.
+pub fn view(config: &Config) -> View {
+    let racks: Vec<u32> = config.hosts.iter().map(|host| host.rack).collect();
+    let count = racks.iter().max().map_or(0, |rack| *rack as usize + 1);
+    let bits = |mbps: f64| (mbps * 1e6) as u64;
+    View {
+        host: config.host,
+        racks,
+        ways: vec![0; count],
+        link_rate: bits(config.told.link_mbps),
+        path_rate: bits(config.told.path_mbps),
+        base_rtt: Span::from_us_f64(config.told.base_rtt_us),
+        base_one_way: Span::from_us_f64(config.told.base_one_way_us),
+        mss: config.told.mss,
+        mtu: config.told.mtu,
+    }
+}
+
+impl<P: Plane> Agent<P> {
+    /// Sets up everything; traffic is plain until a peer has answered.
+    ///
+    /// # Errors
+    /// The fast half refuses.
+    pub fn new(config: Config, plan: Plan, mut plane: P, doors: Doors, own: Own) -> Result<Agent<P>, Failure> {
+        let slow = Slow::new(plan, view(&config), config.seed, config.discovery.most_paths);
+        let my_rack = config.me().rack;
+        let mut peers = Vec::new();
+        plane.own(&own)?;
+        for (number, host) in (0..).zip(&config.hosts) {
+            if host.rack != my_rack {
+                plane.meet(host.address.octets(), number)?;
+                peers.push(Peer::new(number, host.address));
+            }
+        }
+        let record = Record::open(config.record.as_deref())?;
+        let now = clock();
+        let Doors { line, prober } = doors;
+        let wanted = VecDeque::new();
+        Ok(Agent {
+            config,
+            slow,
+            plane,
+            peers,
+            record,
+            began: now,
+            line,
+            prober,
+            own,
+            tokens: 0.0,
+            filled: now,
+            wanted,
+        })
+    }
+
+    /// Datagrams of other agents that were refused.
+    pub fn refused(&self) -> u64 {
+        self.line.refused
+    }
+
+    /// One step of everything.
+    ///
+    /// # Errors
+    /// The fast half is gone.
+    pub fn step(&mut self) -> Result<(), Failure> {
+        let now = clock();
+        self.own.beat = now;
+        self.plane.own(&self.own)?;
+        self.hear_events(now)?;
+        self.hear_talk(now)?;
+        for (probe, by) in self.prober.collect(now) {
+            self.probe_ended(now, probe, by);
+        }
+        self.slow.catch_up(Time(now.saturating_mul(1000)));
+        for at in 0..self.peers.len() {
+            self.greet(now, at)?;
+            self.search(now, at);
+            if self.peers[at].stage == Stage::Tunnelled {
+                self.step_peer(now, at)?;
+            }
+        }
+        self.grant(now);
+        self.send_wanted(now);
+        Ok(())
+    }
+
+    fn at(&self, host: u32) -> Option<usize> {
+        self.peers.iter().position(|peer| peer.host == host)
+    }
+
+    fn hear_events(&mut self, now: u64) -> Result<(), Failure> {
+        for event in self.plane.events()? {
+            if event.kind == crate::shim::Kind::Reply as u8 {
+                if let Some((probe, by)) = self.prober.answered(&event) {
+                    self.probe_ended(now, probe, by);
+                }
+            } else if let Some(at) = self.at(event.peer) {
+                let (slow, config, plane) = (&mut self.slow, &self.config, &mut self.plane);
+                let mut step = Step { now: event.at, slow, config, plane };
+                self.peers[at].hear(&mut step, (event.header_seq, event.way, event.port), event.header);
+            }
+        }
+        Ok(())
+    }
+
+    fn hear_talk(&mut self, now: u64) -> Result<(), Failure> {
+        let hosts = self.config.hosts.clone();
+        let address_of = |host: u16| hosts.get(usize::from(host)).map(|host| host.address);
+        for (speaker, talk) in self.line.listen(address_of) {
+            let host = u32::from(speaker.host);
+            let at = self.at(host);
+            match talk {
+                Talk::Hello | Talk::Welcome => {
+                    if talk == Talk::Hello {
+                        self.say(host, &Talk::Welcome);
+                    }
+                    if let Some(at) = at {
+                        self.meet(now, at, speaker.instance)?;
+                    }
+                }
+                Talk::Bye => {
+                    if let Some(at) = at {
+                        self.lose(now, at)?;
+                    }
+                }
+                Talk::Message { class, body } => {
+                    self.slow.message(Time(now.saturating_mul(1000)), host, class, &body);
+                }
+                Talk::Headers(headers) => {
+                    let Some(at) = at else { continue };
+                    for header in headers {
+                        let (slow, config, plane) = (&mut self.slow, &self.config, &mut self.plane);
+                        let mut step = Step { now, slow, config, plane };
+                        self.peers[at].hear(&mut step, (0, 0, 0), header);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn say(&self, host: u32, talk: &Talk) {
+        self.line.say(self.config.hosts[host as usize].address, self.config.port + 1, talk);
+    }
+
+    /// An agent is there.
+    fn meet(&mut self, now: u64, at: usize, instance: u16) -> Result<(), Failure> {
+        let peer = &mut self.peers[at];
+        peer.heard = now;
+        if peer.stage == Stage::Plain || peer.instance != instance {
+            peer.instance = instance;
+            peer.leave_plain(&mut self.plane)?;
+            peer.stage = Stage::Searching;
+            peer.search_at = now;
+            let host = peer.host;
+            self.record.happened(now, Happened::PeerUp { host });
+        }
+        Ok(())
+    }
+
+    /// An agent is gone: traffic to it is plain before it stops reading the tunnel.
+    fn lose(&mut self, now: u64, at: usize) -> Result<(), Failure> {
+        let peer = &mut self.peers[at];
+        if peer.stage != Stage::Plain {
+            peer.leave_plain(&mut self.plane)?;
+            peer.search = None;
+            let host = peer.host;
+            self.record.happened(now, Happened::PeerGone { host });
+        }
+        Ok(())
+    }
+
+    fn greet(&mut self, now: u64, at: usize) -> Result<(), Failure> {
+        let peer = &self.peers[at];
+        let often = if peer.stage == Stage::Plain { FIRST_GREETING } else { GREETING };
+        if now.saturating_sub(peer.greeted) >= often {
+            let host = peer.host;
+            self.peers[at].greeted = now;
+            self.say(host, &Talk::Hello);
+        }
+        if self.peers[at].stage != Stage::Plain && now.saturating_sub(self.peers[at].heard) > GONE {
+            self.lose(now, at)?;
+        }
+        Ok(())
+    }
+
+    /// Looks for the paths to a peer, if it is time.
+    fn search(&mut self, now: u64, at: usize) {
+        let (config, by_port) = (&self.config, self.slow.plan().by_port);
+        let peer = &mut self.peers[at];
+        if peer.stage == Stage::Plain || by_port && peer.stage == Stage::Tunnelled {
+            return;
+        }
+        if by_port {
+            // The scheme looks by itself, from its first packet on.
+            peer.stage = Stage::Tunnelled;
+            return;
+        }
+        if peer.search.is_none() && now >= peer.search_at {
+            let known: Vec<u16> = peer.found.iter().map(|path| path.port).collect();
+            let seed = config.seed ^ u64::from(config.host) << 32 ^ u64::from(peer.host);
+            peer.search = Some(Search::new(&known, config.discovery.ports, config.discovery.most_hops, seed));
+        }
+        let Some(search) = &mut peer.search else { return };
+        for (port, ttl) in search.begin() {
+            self.wanted.push_back(search_probe(peer.host, peer.address, port, ttl));
+        }
+        if search.is_over() {
+            let paths = search.paths();
+            self.end_search(now, at, paths);
+        }
+    }
+
+    fn end_search(&mut self, now: u64, at: usize, paths: Vec<crate::search::Path>) {
+        /// One that has found nothing is repeated soon.
+        const SOON: u64 = 500_000_000;
+        let peer = &mut self.peers[at];
+        peer.search = None;
+        let wait = if paths.is_empty() { SOON } else { self.config.discovery.rediscover_ms * 1_000_000 };
+        peer.search_at = now + wait;
+        if paths.is_empty() {
+            return;
+        }
+        let changed = peer.settle(paths, self.config.discovery.most_paths);
+        peer.stage = Stage::Tunnelled;
+        let (host, count) = (peer.host, peer.found.len());
+        let rack = self.config.hosts[host as usize].rack as usize;
+        if changed {
+            self.record.happened(now, Happened::Paths { host, count });
+        }
+        // A rack has as many ways as lead to any of its hosts.
+        let of_rack = self.peers.iter().filter(|peer| self.config.hosts[peer.host as usize].rack as usize == rack);
+        self.slow.view.ways[rack] = of_rack.map(|peer| peer.found.len() as u16).max().unwrap_or(0);
+    }
+
+    fn step_peer(&mut self, now: u64, at: usize) -> Result<(), Failure> {
+        let (slow, config, plane) = (&mut self.slow, &self.config, &mut self.plane);
+        let news = self.peers[at].step(&mut Step { now, slow, config, plane })?;
+        let host = self.peers[at].host;
+        for news in news {
+            match news {
+                News::Path(way, turn) => self.path_turned(now, at, way, turn),
+                News::Stranded(headers) => self.say(host, &Talk::Headers(headers)),
+            }
+        }
+        let peer = &mut self.peers[at];
+        if !self.config.health.enabled {
+            return Ok(());
+        }
+        for (way, pulse) in peer.pulses.iter_mut().enumerate() {
+            if pulse.wants_probe(now, &self.config.health) {
+                let port = peer.paths.ports[way];
+                let give_up = self.config.health.silent_ms * 1_000_000;
+                let (to, address, way) = (peer.host, peer.address, way as u16);
+                let purpose = Purpose::Health;
+                self.prober.send(Probe { purpose, to, address, port, way, ttl: 0, sent: now, give_up });
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells all peers that this agent goes, and gives them time to hear it; then takes the data path off.
+    ///
+    /// # Errors
+    /// The data path could not be taken off.
+    pub fn stop(&mut self) -> Result<(), Failure> {
+        for peer in &mut self.peers {
+            peer.leave_plain(&mut self.plane)?;
+        }
+        // Said more than once, as it may be lost; who hears it sends plain packets at once.
+        for _ in 0..3 {
+            for host in 0..self.config.hosts.len() as u32 {
+                if host != self.config.host {
+                    self.say(host, &Talk::Bye);
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        self.plane.detach()
+    }
+}

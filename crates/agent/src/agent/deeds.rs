@@ -1,0 +1,131 @@
+//! What the loop does about probes, about paths that die or come back, and about the scheme's wishes.
+
+use super::{Agent, GREETING, SEARCH_PATIENCE};
+use crate::health::Turn;
+use crate::plane::Plane;
+use crate::probes::{By, Probe, Purpose};
+use crate::record::Happened;
+use crate::slow::Wish;
+use crate::talk::Talk;
+use spinewise_policy::{Device, Event, Port, Span, Time, Way};
+use std::net::Ipv4Addr;
+
+impl<P: Plane> Agent<P> {
+    pub(super) fn path_turned(&mut self, now: u64, at: usize, way: usize, turn: Turn) {
+        let host = self.peers[at].host;
+        let happened = match turn {
+            Turn::Died => Happened::PathDead { host, way },
+            Turn::Back => Happened::PathBack { host, way },
+        };
+        self.record.happened(now, happened);
+        self.peers[at].mark_dead();
+        // Routes may have changed: ports are looked at anew.
+        self.peers[at].search_at = self.peers[at].search_at.min(now + GREETING);
+    }
+
+    /// A probe was answered, or not.
+    pub(super) fn probe_ended(&mut self, now: u64, probe: Probe, by: By) {
+        let Some(at) = self.at(probe.to) else { return };
+        match probe.purpose {
+            Purpose::Scheme => {
+                let event = event_of(probe, by, now);
+                self.slow.learnt(Time(now * 1000), probe.to, Way(probe.way), event);
+            }
+            Purpose::Search => {
+                let peer = &mut self.peers[at];
+                let Some(search) = &mut peer.search else { return };
+                let next = match by {
+                    By::Host { .. } => {
+                        search.through(probe.port);
+                        None
+                    }
+                    By::Switch(address) => search.hop(probe.port, address),
+                    By::Nobody => search.silent(probe.port),
+                };
+                let next = next.map(|(port, ttl)| search_probe(peer.host, peer.address, port, ttl));
+                self.wanted.extend(next);
+            }
+            Purpose::Health => {
+                let way = usize::from(probe.way);
+                let Some(pulse) = self.peers[at].pulses.get_mut(way) else { return };
+                let turn = match by {
+                    By::Host { .. } => pulse.answered(probe.sent),
+                    By::Switch(_) | By::Nobody => pulse.lost(),
+                };
+                if let Some(turn) = turn {
+                    self.path_turned(now, at, way, turn);
+                }
+            }
+        }
+    }
+
+    /// Does what the scheme wishes.
+    pub(super) fn grant(&mut self, now: u64) {
+        for wish in self.slow.wishes() {
+            match wish {
+                Wish::Send { to, class, body } => {
+                    for host in to {
+                        self.say(host, &Talk::Message { class, body: body.clone() });
+                    }
+                }
+                Wish::Probe { to, way, ttl, give_up } => {
+                    let Some(at) = self.at(to) else { continue };
+                    let peer = &self.peers[at];
+                    let port = if self.slow.plan().by_port {
+                        way.0
+                    } else {
+                        let Some(&port) = peer.paths.ports.get(way.index()) else { continue };
+                        port
+                    };
+                    let (address, give_up) = (peer.address, (give_up.0 / 1000).max(self.config.step_us * 2_000));
+                    let (purpose, way) = (Purpose::Scheme, way.0);
+                    let probe = Probe { purpose, to, address, port, way, ttl, sent: now, give_up };
+                    // Those that switches answer are paced as those of a search are.
+                    if ttl > 0 { self.wanted.push_back(probe) } else { self.prober.send(probe) }
+                }
+                Wish::Record { series, value } => self.record.point(now, series, value),
+            }
+        }
+    }
+
+    /// Probes that switches answer go no faster than they may answer (net.ipv4.icmp_msgs_per_sec).
+    pub(super) fn send_wanted(&mut self, now: u64) {
+        /// At once.
+        const BURST: f64 = 16.0;
+        let rate = f64::from(self.config.discovery.probes_per_s);
+        self.tokens = (self.tokens + (now - self.filled) as f64 * 1e-9 * rate).min(BURST);
+        self.filled = now;
+        while self.tokens >= 1.0 {
+            let Some(probe) = self.wanted.pop_front() else { break };
+            self.tokens -= 1.0;
+            self.prober.send(Probe { sent: now, ..probe });
+        }
+    }
+}
+
+pub(super) fn search_probe(to: u32, address: Ipv4Addr, port: u16, ttl: u8) -> Probe {
+    Probe { purpose: Purpose::Search, to, address, port, way: 0, ttl, sent: 0, give_up: SEARCH_PATIENCE }
+}
+
+/// The end of a scheme's probe, as it is told.
+fn event_of(probe: Probe, by: By, now: u64) -> Event {
+    let since = now.saturating_sub(probe.sent);
+    match by {
+        By::Host { rtt, one_way, marked } => Event::ProbeReply {
+            rtt: Span::from_ns(rtt),
+            one_way: Span::from_ns(one_way),
+            marked,
+            by: Device::Host(probe.to),
+            port: Port(0),
+        },
+        // As traceroute has it, a switch is known by the address of its interface.
+        By::Switch(address) => Event::ProbeReply {
+            rtt: Span::from_ns(since),
+            one_way: Span::from_ns(since / 2),
+            marked: false,
+            by: Device::Switch(u32::from(address)),
+            port: Port(0),
+        },
+        By::Nobody => Event::ProbeLost,
+    }
+}

@@ -1,0 +1,262 @@
+//! The fast half in the kernel: `bpf/edge.bpf.c` and `bpf/mark.bpf.c`, loaded and attached by libbpf.
+//!
+//! libbpf rather than aya: the marker calls a kernel function (`bpf_cast_to_kern_ctx`) to read the real queue, which
+//! aya cannot link. Programs are tc filters under a handle and a priority of their own: a new agent replaces those of
+//! the one before in one step, and those of an agent that was killed go on until their lease is over.
+
+use crate::Failure;
+use crate::layout::{COUNTERS, Event, Headers, Own, State, Table};
+use crate::plane::Plane;
+use bytemuck::Zeroable;
+use libbpf_rs::{
+    MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, RingBuffer, RingBufferBuilder, TC_EGRESS,
+    TC_INGRESS, TcHook, TcHookBuilder,
+};
+use std::cell::RefCell;
+use std::os::fd::AsFd;
+use std::rc::Rc;
+
+static EDGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/edge.o"));
+static MARK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mark.o"));
+
+/// Of our filters.
+const HANDLE: u32 = 0x5357;
+/// The edge comes first, the marker after all others.
+const EDGE_PRIORITY: u32 = 11;
+const MARK_PRIORITY: u32 = 49_000;
+
+fn failed(what: &str) -> impl Fn(libbpf_rs::Error) -> Failure + '_ {
+    move |error| Failure::Failed(format!("{what}: {error}"))
+}
+
+fn load(object: &[u8]) -> Result<Object, Failure> {
+    // Its words are for developers of it; errors come back as values.
+    libbpf_rs::set_print(None);
+    let refused = |error: libbpf_rs::Error| {
+        Failure::Refused(format!(
+            "the kernel does not take the program: {error:#} (it needs CAP_BPF, CAP_NET_ADMIN and Linux 6.2 or newer)"
+        ))
+    };
+    ObjectBuilder::default().open_memory(object).map_err(refused)?.load().map_err(refused)
+}
+
+fn map(object: &Object, name: &str) -> Result<MapHandle, Failure> {
+    let found = object.maps().find(|map| map.name() == name);
+    let found = found.ok_or_else(|| Failure::Failed(format!("the program has no map {name}")))?;
+    MapHandle::try_from(&found).map_err(failed(name))
+}
+
+fn hook(object: &Object, program: &str, index: u32, (egress, priority): (Way, u32)) -> Result<TcHook, Failure> {
+    let found = object.progs().find(|found| found.name() == program);
+    let found = found.ok_or_else(|| Failure::Failed(format!("there is no program {program}")))?;
+    let mut builder = TcHookBuilder::new(found.as_fd());
+    builder.ifindex(index as i32).replace(true).handle(HANDLE).priority(priority);
+    Ok(builder.hook(match egress {
+        Way::Out => TC_EGRESS,
+        Way::In => TC_INGRESS,
+    }))
+}
+
+/// Which way packets go through a device.
+#[derive(Clone, Copy)]
+enum Way {
+    Out,
+    In,
+}
+
+/// The number of a device.
+///
+/// # Errors
+/// There is none of this name.
+pub fn device(name: &str) -> Result<u32, Failure> {
+    let text = std::fs::read_to_string(format!("/sys/class/net/{name}/ifindex"));
+    let number = text.ok().and_then(|text| text.trim().parse().ok());
+    number.ok_or_else(|| Failure::Refused(format!("there is no device {name:?} in this network namespace")))
+}
+
+/// The edge of a host.
+pub struct Datapath {
+    object: Object,
+    index: u32,
+    hooks: Option<(TcHook, TcHook)>,
+    config: MapHandle,
+    peers: MapHandle,
+    tables: MapHandle,
+    states: MapHandle,
+    headers: MapHandle,
+    counters: MapHandle,
+    ring: RingBuffer<'static>,
+    arrived: Rc<RefCell<Vec<Event>>>,
+}
+
+impl Datapath {
+    /// Loads the programs; nothing is attached yet.
+    ///
+    /// # Errors
+    /// The device or the kernel has it not.
+    pub fn load(device_name: &str) -> Result<Datapath, Failure> {
+        let index = device(device_name)?;
+        let object = load(EDGE)?;
+        let arrived = Rc::new(RefCell::new(Vec::new()));
+        let events = map(&object, "events")?;
+        let sink = arrived.clone();
+        let mut builder = RingBufferBuilder::new();
+        builder
+            .add(&events, move |bytes| {
+                if let Some(event) = bytes.get(..size_of::<Event>()) {
+                    sink.borrow_mut().push(bytemuck::pod_read_unaligned(event));
+                }
+                0
+            })
+            .map_err(failed("events"))?;
+        let ring = builder.build().map_err(failed("events"))?;
+        Ok(Datapath {
+            config: map(&object, "config")?,
+            peers: map(&object, "peers")?,
+            tables: map(&object, "tables")?,
+            states: map(&object, "states")?,
+            headers: map(&object, "headers")?,
+            counters: map(&object, "counters")?,
+            object,
+            index,
+            hooks: None,
+            ring,
+            arrived,
+        })
+    }
+
+    /// Attaches both programs; those of an agent before are replaced.
+    ///
+    /// # Errors
+    /// The kernel does not let it.
+    pub fn attach(&mut self) -> Result<(), Failure> {
+        let refused = |error: libbpf_rs::Error| Failure::Refused(format!("the program cannot be attached: {error:#}"));
+        // Who reads packets must be there before anybody sends them.
+        let mut inside = hook(&self.object, "edge_in", self.index, (Way::In, EDGE_PRIORITY))?;
+        let mut outside = hook(&self.object, "edge_out", self.index, (Way::Out, EDGE_PRIORITY))?;
+        inside.create().map_err(refused)?;
+        inside.attach().map_err(refused)?;
+        outside.attach().map_err(refused)?;
+        self.hooks = Some((inside, outside));
+        Ok(())
+    }
+
+    /// Runs a program on bytes, without a device: its answer, and what became of the bytes. For tests.
+    ///
+    /// # Errors
+    /// The kernel does not let it.
+    pub fn test_run(&mut self, program: &str, bytes: &[u8]) -> Result<(u32, Vec<u8>), Failure> {
+        let found = self.object.progs_mut().find(|found| found.name() == program);
+        let found = found.ok_or_else(|| Failure::Failed(format!("there is no program {program}")))?;
+        let mut out = vec![0; bytes.len() + 256];
+        let input = ProgramInput { data_in: Some(bytes), data_out: Some(&mut out), ..ProgramInput::default() };
+        let output = found.test_run(input).map_err(failed("a run of the program"))?;
+        Ok((output.return_value, output.data.map(|data| data.to_vec()).unwrap_or_default()))
+    }
+}
+
+fn put(map: &MapHandle, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+    map.update(key, value, MapFlags::ANY).map_err(failed("a table of the data path"))
+}
+
+impl Plane for Datapath {
+    fn own(&mut self, own: &Own) -> Result<(), Failure> {
+        put(&self.config, &0u32.to_ne_bytes(), bytemuck::bytes_of(own))
+    }
+
+    fn meet(&mut self, address: [u8; 4], number: u32) -> Result<(), Failure> {
+        put(&self.peers, &address, &number.to_ne_bytes())
+    }
+
+    fn publish(&mut self, number: u32, table: &Table) -> Result<(), Failure> {
+        put(&self.tables, &number.to_ne_bytes(), bytemuck::bytes_of(table))
+    }
+
+    fn offer(&mut self, number: u32, headers: &Headers) -> Result<(), Failure> {
+        put(&self.headers, &number.to_ne_bytes(), bytemuck::bytes_of(headers))
+    }
+
+    fn state(&self, number: u32) -> Result<State, Failure> {
+        let found = self.states.lookup(&number.to_ne_bytes(), MapFlags::ANY).map_err(failed("states"))?;
+        Ok(found.map_or(State::zeroed(), |bytes| bytemuck::pod_read_unaligned(&bytes)))
+    }
+
+    fn counters(&self) -> Result<[u64; COUNTERS.len()], Failure> {
+        let mut counts = [0; COUNTERS.len()];
+        for (which, count) in (0u32..).zip(&mut counts) {
+            let found = self.counters.lookup(&which.to_ne_bytes(), MapFlags::ANY).map_err(failed("counters"))?;
+            *count = found.map_or(0, |bytes| bytemuck::pod_read_unaligned(&bytes));
+        }
+        Ok(counts)
+    }
+
+    fn events(&mut self) -> Result<Vec<Event>, Failure> {
+        self.ring.consume().map_err(failed("events"))?;
+        Ok(std::mem::take(&mut *self.arrived.borrow_mut()))
+    }
+
+    fn detach(&mut self) -> Result<(), Failure> {
+        let Some((mut inside, mut outside)) = self.hooks.take() else { return Ok(()) };
+        // Who sends by the tunnel goes before who reads it.
+        outside.detach().map_err(failed("detaching"))?;
+        inside.detach().map_err(failed("detaching"))
+    }
+}
+
+/// What a marker has counted: packets that passed, those it marked, and the longest queue in bytes.
+pub type Marked = (u64, u64, u32);
+
+/// The marker of a switch's port.
+pub struct Marker;
+
+impl Marker {
+    /// Attaches it for good: it stays when this program ends.
+    ///
+    /// # Errors
+    /// The device or the kernel has it not.
+    pub fn attach(device_name: &str, above: u32) -> Result<(), Failure> {
+        let index = device(device_name)?;
+        let object = load(MARK)?;
+        let state = map(&object, "mark_state")?;
+        let mut value = [0u8; 24];
+        value[16..20].copy_from_slice(&above.to_ne_bytes());
+        put(&state, &0u32.to_ne_bytes(), &value)?;
+        let refused = |error: libbpf_rs::Error| Failure::Refused(format!("the marker cannot be attached: {error:#}"));
+        let mut hook = hook(&object, "edge_mark", index, (Way::Out, MARK_PRIORITY))?;
+        hook.create().map_err(refused)?;
+        hook.attach().map_err(refused)?;
+        Ok(())
+    }
+
+    fn attached(index: u32) -> Result<(TcHook, u32), Failure> {
+        let object = load(MARK)?;
+        let mut hook = hook(&object, "edge_mark", index, (Way::Out, MARK_PRIORITY))?;
+        let program = hook.query().map_err(|_| Failure::Refused("there is no marker at this device".to_owned()))?;
+        Ok((hook, program))
+    }
+
+    /// Takes it off.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn detach(device_name: &str) -> Result<(), Failure> {
+        let (mut hook, _) = Marker::attached(device(device_name)?)?;
+        hook.detach().map_err(failed("detaching"))
+    }
+
+    /// What it has counted.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn read(device_name: &str) -> Result<Marked, Failure> {
+        let (_, program) = Marker::attached(device(device_name)?)?;
+        let gone = || Failure::Failed("the marker's table is gone".to_owned());
+        let info = libbpf_rs::query::ProgInfoIter::default().find(|info| info.id == program).ok_or_else(gone)?;
+        let id = *info.map_ids.first().ok_or_else(gone)?;
+        let state = MapHandle::from_map_id(id).map_err(failed("the marker's table"))?;
+        let bytes = state.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(failed("the marker's table"))?;
+        let bytes = bytes.filter(|bytes| bytes.len() == 24).ok_or_else(gone)?;
+        let long = |at: usize| bytemuck::pod_read_unaligned::<u64>(&bytes[at..at + 8]);
+        Ok((long(0), long(8), bytemuck::pod_read_unaligned(&bytes[20..24])))
+    }
+}

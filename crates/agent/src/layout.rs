@@ -1,0 +1,274 @@
+//! The tables that the data path and the agent share, as `bpf/edge.h` has them.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Most paths to one peer.
+pub const WAYS: usize = 64;
+/// Decisions published at a time.
+pub const SLOTS: usize = 256;
+/// Most peers.
+pub const PEERS: usize = 1024;
+/// Headers of the scheme that may wait to be sent to one peer.
+pub const HEADERS: usize = 64;
+/// In a slot: its packet is of the burst.
+pub const BURST: u16 = 0x8000;
+
+/// What moves as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Unit {
+    /// Every packet by itself.
+    Packet = 0,
+    /// Flowcells.
+    Cell = 1,
+    /// Flowlets.
+    Flowlet = 2,
+}
+
+/// Where the next unit of a flow goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Then {
+    /// By the next slot.
+    Turn = 0,
+    /// By the way after its own.
+    After = 1,
+    /// By its own while that is one to be kept.
+    Keep = 2,
+}
+
+/// `struct edge_table`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Table {
+    /// A longer idle time opens a flowlet, nanoseconds.
+    pub gap_ns: u64,
+    /// Ways that are alive, a bit each.
+    pub open: u64,
+    /// Ways on which a flow stays though a flowlet opens.
+    pub keep: u64,
+    /// A full flowcell.
+    pub cell_packets: u32,
+    /// The cursor at publication.
+    pub base: u32,
+    /// A [`Unit`].
+    pub unit: u8,
+    /// A [`Then`].
+    pub then: u8,
+    /// Are packets without payload units like others?
+    pub picks_acks: u8,
+    /// 0: traffic is left plain.
+    pub tunnel: u8,
+    /// The peer hides marks of this traffic from its transport.
+    pub hide: u8,
+    /// Marks of traffic from this peer are hidden here.
+    pub hide_here: u8,
+    /// Number of ways.
+    pub ways: u16,
+    /// Number of the burst that slots with [`BURST`] are of.
+    pub burst: u16,
+    /// Nothing.
+    pub spare: [u16; 3],
+    /// Ways of the next units.
+    pub slots: [u16; SLOTS],
+    /// The way after a way.
+    pub after: [u16; WAYS],
+    /// Ways of what the scheme leaves to the fabric.
+    pub fabric: [u16; WAYS],
+    /// Source port of each way.
+    pub ports: [u16; WAYS],
+}
+
+/// `struct edge_flow`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Flow {
+    /// When its last packet left.
+    pub last: u64,
+    /// Packets of this unit.
+    pub sent: u32,
+    /// Its way.
+    pub way: u16,
+    /// Has there been a packet?
+    pub seen: u16,
+}
+
+/// `struct edge_sent`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Sent {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, outer headers included.
+    pub bytes: u64,
+}
+
+/// `struct edge_received`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Received {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, outer headers included.
+    pub bytes: u64,
+    /// Packets that were marked.
+    pub marked: u64,
+    /// When the newest was sent.
+    pub stamp: u32,
+    /// When it came.
+    pub arrived: u32,
+    /// The port it came by.
+    pub port: u16,
+    /// Life of the agent that sent it.
+    pub instance: u16,
+    /// Nothing.
+    pub spare: u32,
+}
+
+/// `struct edge_echo`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Echo {
+    /// Round trips, sum over samples, in 256 ns.
+    pub rtt: u64,
+    /// Ways there, the same, by clocks in step.
+    pub one_way: u64,
+    /// Samples.
+    pub samples: u32,
+    /// Packets the peer has got, as last told.
+    pub packets: u32,
+    /// Stamp of the last sample.
+    pub last: u32,
+    /// Life of the agent that told.
+    pub instance: u16,
+    /// Nothing.
+    pub spare: u16,
+}
+
+/// `struct edge_burst`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Burst {
+    /// When its first packet came, ns.
+    pub first: u64,
+    /// When its last one did.
+    pub last: u64,
+    /// Bytes of all but the first.
+    pub bytes: u32,
+    /// Its number.
+    pub id: u16,
+    /// Packets.
+    pub packets: u16,
+    /// Its way.
+    pub way: u16,
+    /// Its port.
+    pub port: u16,
+    /// Nothing.
+    pub spare: u32,
+}
+
+/// `struct edge_state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct State {
+    /// Units opened.
+    pub cursor: u32,
+    /// Packets of units.
+    pub packets: u32,
+    /// Headers of the scheme sent.
+    pub tail: u32,
+    /// Whose turn it is to be told of.
+    pub echo_next: u32,
+    /// One more than the highest way by which something has come.
+    pub received_ways: u32,
+    /// Number of the last header that has come.
+    pub last_header: u32,
+    /// The newest burst that has come.
+    pub burst: Burst,
+    /// By way.
+    pub sent: [Sent; WAYS],
+    /// By the peer's way.
+    pub received: [Received; WAYS],
+    /// By way.
+    pub echo: [Echo; WAYS],
+}
+
+/// `struct edge_headers`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Headers {
+    /// One more than the last.
+    pub head: u32,
+    /// Nothing.
+    pub spare: u32,
+    /// By number, modulo their count.
+    pub header: [[u8; 16]; HEADERS],
+}
+
+/// `struct edge_config`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Own {
+    /// When the agent was last alive, ns.
+    pub beat: u64,
+    /// For how long its tables hold, ns.
+    pub lease_ns: u64,
+    /// Own address, bytes as on the wire.
+    pub address: [u8; 4],
+    /// Port of the tunnel, bytes as on the wire.
+    pub port: [u8; 2],
+    /// Which life of the agent.
+    pub instance: u16,
+    /// Of the device.
+    pub mtu: u32,
+    /// Nothing.
+    pub spare: u32,
+}
+
+/// `struct edge_event`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Event {
+    /// When, ns.
+    pub at: u64,
+    /// Which peer.
+    pub peer: u32,
+    /// Number of an answered probe.
+    pub probe: u32,
+    /// Its round trip, in 256 ns.
+    pub rtt: u32,
+    /// Its way there.
+    pub one_way: u32,
+    /// Way.
+    pub way: u16,
+    /// Port.
+    pub port: u16,
+    /// Number of the header.
+    pub header_seq: u16,
+    /// 0: a header of the scheme has come; 2: a probe was answered.
+    pub kind: u8,
+    /// The packet, or the probe on its way there, was marked.
+    pub marked: u8,
+    /// The header.
+    pub header: [u8; 16],
+}
+
+/// What became of packets, in the order of `enum edge_counter`.
+pub const COUNTERS: [&str; 13] = [
+    "sent_plain",
+    "sent_tunnelled",
+    "received_tunnelled",
+    "too_big",
+    "lease_over",
+    "no_room",
+    "probes_answered",
+    "short",
+    "foreign",
+    "other_version",
+    "malformed",
+    "stranger",
+    "events_lost",
+];
+
+/// One tick of a stamp, ns.
+pub const TICK_NS: u64 = 256;

@@ -1,0 +1,52 @@
+//! The schemes of Spinewise on real hosts.
+//!
+//! A daemon seats a scheme of `spinewise-policy` at this host and publishes its decisions to a data path in eBPF, which
+//! sends each packet of the kernel's own TCP to a peer by a tunnel whose UDP source port names the path. What the peer's
+//! data path counts comes back in the tunnel's shim, and is told to the scheme.
+//!
+//! ```text
+//! config.rs, plan.rs   what is asked for           slow.rs     the scheme, its rows, rehearsals and replays
+//! layout.rs, shim.rs   what both halves agree on    plane.rs    what the fast half offers; datapath.rs: the kernel's
+//! talk.rs              agents among themselves      probes.rs   probes, paths.rs: which port takes which path
+//! health.rs            dead paths                   agent.rs    the loop that ties them; status.rs what it tells
+//! ```
+
+pub mod agent;
+pub mod config;
+#[cfg(feature = "datapath")]
+pub mod datapath;
+pub mod health;
+pub mod layout;
+pub mod peer;
+pub mod plan;
+pub mod plane;
+pub mod probes;
+pub mod record;
+pub mod search;
+pub mod shim;
+pub mod slow;
+pub mod status;
+pub mod table;
+pub mod talk;
+pub mod view;
+
+use std::fmt;
+
+/// Why the agent does not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// It was refused before anything was changed.
+    Refused(String),
+    /// It failed while running.
+    Failed(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refused(words) | Failure::Failed(words) => f.write_str(words),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

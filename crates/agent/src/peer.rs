@@ -1,0 +1,310 @@
+//! One peer: what the data path has counted of it since the last step is told to the scheme, and what the scheme would
+//! decide next is published.
+
+mod tell;
+
+use crate::Failure;
+use crate::config;
+use crate::health::{Pulse, Turn};
+use crate::layout::{HEADERS, Headers, State, Table, WAYS};
+use crate::plane::Plane;
+use crate::search::{Path, Search};
+use crate::slow::Slow;
+use crate::table::{Manners, Paths, table};
+use bytemuck::Zeroable;
+use spinewise_policy::{Time, Way};
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+
+/// How far it has come with a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// No agent has answered there: traffic is plain.
+    Plain,
+    /// One has: its paths are looked for, and traffic is plain.
+    Searching,
+    /// Traffic goes by the tunnel.
+    Tunnelled,
+}
+
+impl Stage {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Plain => "plain",
+            Stage::Searching => "searching",
+            Stage::Tunnelled => "tunnelled",
+        }
+    }
+}
+
+/// A peer in another rack.
+pub struct Peer {
+    /// Its number.
+    pub host: u32,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// How far it has come.
+    pub stage: Stage,
+    /// Which life of its agent.
+    pub instance: u16,
+    /// When its agent was last heard, ns.
+    pub heard: u64,
+    /// When it was last greeted.
+    pub greeted: u64,
+    /// The search for its paths that is under way.
+    pub search: Option<Search>,
+    /// When the next one is due.
+    pub search_at: u64,
+    /// Its paths, as found.
+    pub found: Vec<Path>,
+    /// Its paths, as the data path numbers them.
+    pub paths: Paths,
+    /// What was last counted.
+    pub state: State,
+    /// What was last published.
+    pub table: Table,
+    /// By path: is it alive?
+    pub pulses: Vec<Pulse>,
+    /// Mean delays of the last samples by path, ns: there and back, and there.
+    pub delays: Vec<(u64, u64)>,
+    /// When traffic to it last left.
+    active_at: u64,
+    active: bool,
+    manners: Manners,
+    published: u64,
+    waiting: VecDeque<[u8; 16]>,
+    headers: Headers,
+    /// The ring of headers has not moved since.
+    stuck_since: u64,
+    last_tail: u32,
+    recent: VecDeque<u16>,
+    burst_told: u16,
+    /// By way: packets that came with a header, and have been told of with it.
+    carried: Vec<u64>,
+}
+
+/// A step of a peer: what it has to do with.
+pub struct Step<'a> {
+    /// Now, ns.
+    pub now: u64,
+    /// The scheme.
+    pub slow: &'a mut Slow,
+    /// The fast half.
+    pub plane: &'a mut dyn Plane,
+    /// What is told.
+    pub config: &'a config::Config,
+}
+
+impl Step<'_> {
+    /// Now, as schemes have it.
+    pub fn time(&self) -> Time {
+        Time(self.now.saturating_mul(1000))
+    }
+}
+
+/// What a step has led to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum News {
+    /// A path has died or is back.
+    Path(usize, Turn),
+    /// Headers that found no packet to go with.
+    Stranded(Vec<[u8; 16]>),
+}
+
+impl Peer {
+    /// A peer of which nothing is known.
+    pub fn new(host: u32, address: Ipv4Addr) -> Peer {
+        Peer {
+            host,
+            address,
+            stage: Stage::Plain,
+            instance: 0,
+            heard: 0,
+            greeted: 0,
+            search: None,
+            search_at: 0,
+            found: Vec::new(),
+            paths: Paths::default(),
+            state: State::zeroed(),
+            table: Table::zeroed(),
+            pulses: Vec::new(),
+            delays: vec![(0, 0); WAYS],
+            active_at: 0,
+            active: false,
+            manners: Manners::default(),
+            published: 0,
+            waiting: VecDeque::new(),
+            headers: Headers::zeroed(),
+            stuck_since: 0,
+            last_tail: 0,
+            recent: VecDeque::new(),
+            burst_told: 0,
+            carried: vec![0; WAYS],
+        }
+    }
+
+    /// Its paths are these now. Are they others than before?
+    pub fn settle(&mut self, found: Vec<Path>, most: u16) -> bool {
+        let found: Vec<Path> = found.into_iter().take(usize::from(most)).collect();
+        let changed = found != self.found;
+        if changed {
+            self.paths = Paths::of(found.iter().map(|path| path.port).collect());
+            self.pulses = vec![Pulse::default(); found.len()];
+            self.found = found;
+        }
+        changed
+    }
+
+    /// The name by which the scheme knows a way of this host's.
+    pub fn name(&self, slow: &Slow, number: usize) -> Way {
+        if slow.plan().by_port { Way(self.paths.ports[number]) } else { Way(number as u16) }
+    }
+
+    /// A header of the scheme has come with a packet, which has a number, or alone (0). One that comes twice is heard once:
+    /// a packet cut into segments has its header in each of them.
+    pub fn hear(&mut self, step: &mut Step<'_>, (number, way, port): (u16, u16, u16), header: [u8; 16]) {
+        /// So many numbers are remembered.
+        const RECENT: usize = 256;
+        if number > 0 {
+            if self.recent.contains(&number) {
+                return;
+            }
+            if self.recent.len() == RECENT {
+                self.recent.pop_front();
+            }
+            self.recent.push_back(number);
+            self.carried[usize::from(way) % WAYS] += 1;
+        }
+        let way = if step.slow.plan().by_port { Way(port) } else { Way(way) };
+        step.slow.heard(step.time(), self.host, way, header);
+    }
+
+    /// One step.
+    ///
+    /// # Errors
+    /// The fast half is gone.
+    pub fn step(&mut self, step: &mut Step<'_>) -> Result<Vec<News>, Failure> {
+        let state = step.plane.state(self.host)?;
+        let mut news = Vec::new();
+        let before = std::mem::replace(&mut self.state, state);
+        self.tell_arrivals(step, &before);
+        self.tell_delays(step, &before);
+        self.tell_activity(step, &before);
+        let (units, packets) = (state.cursor.wrapping_sub(before.cursor), state.packets.wrapping_sub(before.packets));
+        if packets > 0 {
+            let headers = step.slow.sent(step.time(), self.host, units, packets);
+            self.waiting.extend(headers);
+        }
+        news.extend(self.offer(step)?);
+        if step.config.health.enabled && !step.slow.plan().by_port {
+            self.feel(step, &mut news);
+        }
+        self.publish(step, packets > 0)?;
+        Ok(news)
+    }
+
+    /// Headers go with packets; if none leave, they are stranded.
+    fn offer(&mut self, step: &mut Step<'_>) -> Result<Option<News>, Failure> {
+        let (tail, head) = (self.state.tail, self.headers.head);
+        let patience = (2 * step.config.step_us * 1_000).max(step.slow.view.base_rtt.0 / 1000);
+        if head == tail && self.waiting.is_empty() {
+            self.stuck_since = step.now;
+            return Ok(None);
+        }
+        if self.last_tail != tail {
+            (self.last_tail, self.stuck_since) = (tail, step.now);
+        }
+        let held = head.wrapping_sub(tail);
+        if held > HEADERS as u32 {
+            // It has gone on to one that was taken back.
+            self.headers.head = tail;
+            return Ok(None);
+        }
+        if step.now - self.stuck_since > patience {
+            let in_ring = (tail..head).map(|number| self.headers.header[number as usize % HEADERS]);
+            let stranded = in_ring.chain(self.waiting.drain(..)).collect();
+            self.headers.head = tail;
+            self.stuck_since = step.now;
+            step.plane.offer(self.host, &self.headers)?;
+            return Ok(Some(News::Stranded(stranded)));
+        }
+        let room = (HEADERS as u32).saturating_sub(held) as usize;
+        let fresh = self.waiting.len().min(room);
+        for header in self.waiting.drain(..fresh) {
+            self.headers.header[self.headers.head as usize % HEADERS] = header;
+            self.headers.head = self.headers.head.wrapping_add(1);
+        }
+        if fresh > 0 {
+            step.plane.offer(self.host, &self.headers)?;
+        }
+        Ok(None)
+    }
+
+    /// Which paths are alive?
+    fn feel(&mut self, step: &Step<'_>, news: &mut Vec<News>) {
+        for (number, pulse) in self.pulses.iter_mut().enumerate().take(WAYS) {
+            let (sent, confirmed) = (self.state.sent[number].packets, self.state.echo[number].packets);
+            let turn = pulse.look(step.now, sent, confirmed, &step.config.health);
+            news.extend(turn.map(|turn| News::Path(number, turn)));
+        }
+        self.mark_dead();
+    }
+
+    /// What pulses say is what the table goes by.
+    pub fn mark_dead(&mut self) {
+        let dead = self.pulses.iter().enumerate().filter(|(_, pulse)| pulse.is_dead());
+        let dead = dead.fold(0u64, |bits, (number, _)| bits | 1 << (number & 63));
+        self.paths.alive = Paths::of(self.paths.ports.clone()).alive & !dead;
+    }
+
+    /// The next decisions, if something may have changed.
+    fn publish(&mut self, step: &mut Step<'_>, busy: bool) -> Result<(), Failure> {
+        /// What is idle is published anew so often.
+        const IDLE_NS: u64 = 20_000_000;
+        let stale = step.now - self.published > IDLE_NS;
+        let alive = self.table.open & !self.paths.alive != 0;
+        if self.stage != Stage::Tunnelled || !(busy || stale || alive) {
+            return Ok(());
+        }
+        let now = step.time();
+        let said = step.slow.rehearse(now, self.host);
+        if step.slow.plan().by_port {
+            let ways: Vec<Way> = said.offered.iter().copied().chain(said.slots.iter().map(|slot| slot.0)).collect();
+            self.paths.follow(&ways);
+        }
+        if busy || stale {
+            self.manners.hide = step.slow.hides(now, self.host);
+        }
+        self.manners.picks_acks = step.slow.picks_acks();
+        let base = self.state.cursor;
+        let next = table(step.slow.plan(), &said, &self.paths, self.manners, (base, step.slow.view.mss));
+        self.published = step.now;
+        if next != self.table {
+            self.table = next;
+            step.plane.publish(self.host, &next)?;
+        }
+        Ok(())
+    }
+
+    /// From now on traffic to it is plain.
+    ///
+    /// # Errors
+    /// The fast half is gone.
+    pub fn leave_plain(&mut self, plane: &mut dyn Plane) -> Result<(), Failure> {
+        self.stage = Stage::Plain;
+        self.table = Table::zeroed();
+        plane.publish(self.host, &self.table)
+    }
+
+    /// Shares of the next units that go by each path.
+    pub fn weights(&self) -> Vec<f64> {
+        let mut counts = vec![0u32; self.paths.ports.len()];
+        for slot in self.table.slots.iter().filter(|_| self.table.tunnel > 0) {
+            if let Some(count) = counts.get_mut(usize::from(slot & 63)) {
+                *count += 1;
+            }
+        }
+        counts.into_iter().map(|count| f64::from(count) / self.table.slots.len() as f64).collect()
+    }
+}

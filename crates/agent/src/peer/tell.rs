@@ -1,0 +1,103 @@
+//! What the data path has counted since the last step, as the hooks of a scheme are told it.
+
+use super::{Peer, Step};
+use crate::layout::{State, TICK_NS, WAYS};
+use bytemuck::Zeroable;
+use spinewise_policy::{Event, Span, Time, Way};
+
+/// Packets after which a burst need not be waited for any longer.
+const FULL_BURST: u16 = 10;
+
+impl Peer {
+    /// Packets that have come.
+    pub(super) fn tell_arrivals(&mut self, step: &mut Step<'_>, before: &State) {
+        /// No more of one way at a time.
+        const MOST: u64 = 4096;
+        let (now, by_port) = (step.time(), step.slow.plan().by_port);
+        let mut hides = None;
+        for (number, came) in self.state.received.iter().enumerate() {
+            let old = before.received[number];
+            let same = old.port == came.port && old.instance == came.instance && old.packets <= came.packets;
+            let old = if same { old } else { Zeroable::zeroed() };
+            let packets = (came.packets - old.packets).min(MOST);
+            if packets == 0 {
+                continue;
+            }
+            let wire = ((came.bytes - old.bytes) / (came.packets - old.packets)) as u32;
+            let marked = (came.marked - old.marked).min(packets);
+            let way = if by_port { Way(came.port) } else { Way(number as u16) };
+            // ELAB counts a packet when it reads its header.
+            let told = std::mem::take(&mut self.carried[number]).min(packets);
+            let untold = if by_port { packets - told } else { packets };
+            for place in 0..untold {
+                let ce = place + marked >= untold;
+                let masked = step.slow.arrived(now, self.host, way, (wire, ce), 0);
+                hides = if ce { Some(masked) } else { hides };
+            }
+        }
+        self.tell_burst(step, before);
+        if let Some(hides) = hides {
+            self.manners.hide_here = hides;
+        }
+    }
+
+    /// A burst that has come whole, or to which nothing was added for a while: its first packet, and all others as one.
+    fn tell_burst(&mut self, step: &mut Step<'_>, before: &State) {
+        let burst = self.state.burst;
+        let rtt = step.slow.view.base_rtt.0 / 1000;
+        let over = |at: u64| at.saturating_sub(burst.last) > rtt;
+        let was_over = self.burst_told == burst.id;
+        if burst.id == 0 || was_over || burst.packets < 2 || (before.burst == burst && !over(step.now)) {
+            return;
+        }
+        if !over(step.now) && burst.packets < FULL_BURST {
+            return;
+        }
+        self.burst_told = burst.id;
+        let way = Way(burst.port);
+        for (at, bytes) in [(burst.first, 0), (burst.last, burst.bytes)] {
+            step.slow.arrived(Time(at.saturating_mul(1000)), self.host, way, (bytes, false), burst.id);
+        }
+    }
+
+    /// Delays of own packets, as the peer has echoed them.
+    pub(super) fn tell_delays(&mut self, step: &mut Step<'_>, before: &State) {
+        /// No more of one way at a time.
+        const MOST: u32 = 64;
+        for number in 0..self.paths.ports.len().min(WAYS) {
+            let (old, new) = (before.echo[number], self.state.echo[number]);
+            let samples = new.samples.wrapping_sub(old.samples);
+            if samples == 0 {
+                continue;
+            }
+            let mean = |new: u64, old: u64| new.wrapping_sub(old) / u64::from(samples) * TICK_NS;
+            let (rtt, one_way) = (mean(new.rtt, old.rtt), mean(new.one_way, old.one_way));
+            self.delays[number] = (rtt, one_way);
+            let bytes = u64::from(step.slow.view.mss);
+            let event = Event::Ack { bytes, rtt: Span::from_ns(rtt), one_way: Span::from_ns(one_way), marked: false };
+            let name = self.name(step.slow, number);
+            for _ in 0..samples.min(MOST) {
+                step.slow.learnt(step.time(), self.host, name, event);
+            }
+        }
+    }
+
+    /// Schemes ask whether flows are active: traffic is one flow, which ends when nothing has left for a while.
+    pub(super) fn tell_activity(&mut self, step: &mut Step<'_>, before: &State) {
+        /// At least for so long.
+        const IDLE_NS: u64 = 20_000_000;
+        /// A flow of no known size.
+        const SIZE: u64 = 1 << 20;
+        let now = step.time();
+        if self.state.packets != before.packets {
+            self.active_at = step.now;
+            if !self.active {
+                self.active = true;
+                step.slow.learnt(now, self.host, Way::ANY, Event::FlowStart { size: SIZE });
+            }
+        } else if self.active && step.now - self.active_at > IDLE_NS.max(step.slow.view.base_rtt.0 / 100) {
+            self.active = false;
+            step.slow.learnt(now, self.host, Way::ANY, Event::FlowEnd);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What has happened, for whoever asks, and, if a file is given, for later.
+
+use crate::Failure;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// A peer's agent has answered.
+    PeerUp {
+        /// Which.
+        host: u32,
+    },
+    /// It has gone, or answers no more.
+    PeerGone {
+        /// Which.
+        host: u32,
+    },
+    /// The paths to a peer are others than before.
+    Paths {
+        /// To which.
+        host: u32,
+        /// How many.
+        count: usize,
+    },
+    /// A path has died.
+    PathDead {
+        /// To which host.
+        host: u32,
+        /// Which.
+        way: usize,
+    },
+    /// A path is back.
+    PathBack {
+        /// To which host.
+        host: u32,
+        /// Which.
+        way: usize,
+    },
+}
+
+impl Happened {
+    fn told(self, at: (&str, Value)) -> Value {
+        let (what, mut told) = match self {
+            Happened::PeerUp { host } => ("peer_up", json!({ "host": host })),
+            Happened::PeerGone { host } => ("peer_gone", json!({ "host": host })),
+            Happened::Paths { host, count } => ("paths", json!({ "host": host, "count": count })),
+            Happened::PathDead { host, way } => ("path_dead", json!({ "host": host, "way": way })),
+            Happened::PathBack { host, way } => ("path_back", json!({ "host": host, "way": way })),
+        };
+        let key = if at.0 == "t_ns" { "event" } else { "what" };
+        told[at.0] = at.1;
+        told[key] = what.into();
+        told
+    }
+}
+
+/// The record.
+pub struct Record {
+    file: Option<BufWriter<File>>,
+    events: VecDeque<(u64, Happened)>,
+    flushed: u64,
+}
+
+impl Record {
+    /// To this file, if one is given.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn open(path: Option<&Path>) -> Result<Record, Failure> {
+        let file = path.map(File::create).transpose();
+        let file = file.map_err(|error| Failure::Refused(format!("record: {error}")))?.map(BufWriter::new);
+        Ok(Record { file, events: VecDeque::new(), flushed: 0 })
+    }
+
+    /// Something has happened.
+    pub fn happened(&mut self, now: u64, what: Happened) {
+        /// So many are kept.
+        const KEPT: usize = 1000;
+        if self.events.len() == KEPT {
+            self.events.pop_front();
+        }
+        self.events.push_back((now, what));
+        self.line(now, &what.told(("t_ns", now.into())));
+    }
+
+    /// A point of a series of the scheme.
+    pub fn point(&mut self, now: u64, series: &str, value: f64) {
+        self.line(now, &json!({ "t_ns": now, "series": series, "value": value }));
+    }
+
+    fn line(&mut self, now: u64, line: &Value) {
+        /// A reader waits no longer.
+        const SECOND: u64 = 1_000_000_000;
+        let Some(file) = &mut self.file else { return };
+        let flush = now.saturating_sub(self.flushed) > SECOND;
+        let written = writeln!(file, "{line}").and_then(|()| if flush { file.flush() } else { Ok(()) });
+        if flush {
+            self.flushed = now;
+        }
+        // A full disk ends the record, not the traffic.
+        if written.is_err() {
+            self.file = None;
+        }
+    }
+
+    /// What has happened since `began`, newest last.
+    pub fn told(&self, began: u64) -> Vec<Value> {
+        let seconds = |at: u64| (at.saturating_sub(began) / 1_000) as f64 / 1e6;
+        self.events.iter().map(|&(at, what)| what.told(("t_s", seconds(at).into()))).collect()
+    }
+}

@@ -1,0 +1,200 @@
+//! Which source port takes which path to a peer: a search, as traceroute does it with a fixed flow (Paris traceroute).
+//!
+//! Ports are traced a few at a time, each by a probe with TTL 2, then 3, and so on until the peer itself answers; the
+//! first hop is the same for all, as a host has one way out. A search ends when one path more would have been missed
+//! with a probability of [`MISSED`] only, all being as likely (the stopping rule of Multipath Detection, Augustin et
+//! al., 2007), or when as many ports have been traced as are allowed.
+
+use spinewise_policy::Rng;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// Probability of a path that is not found.
+pub const MISSED: f64 = 0.001;
+
+/// Ports traced at a time.
+const AT_ONCE: usize = 8;
+
+/// A hop that does not answer is asked again so many times.
+const TRIES: u8 = 3;
+
+/// Ports are drawn from here up (RFC 6335: the dynamic range), except the last, which stands for none in ELAB.
+const FIRST_PORT: u16 = 0xc000;
+
+/// A path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Path {
+    /// Switches on it beyond the first, 0.0.0.0 for one that does not answer.
+    pub hops: Vec<Ipv4Addr>,
+    /// A source port that takes it.
+    pub port: u16,
+}
+
+/// A port on its way.
+#[derive(Clone, Debug, Default)]
+struct Trace {
+    hops: Vec<Ipv4Addr>,
+    tries: u8,
+}
+
+/// A search for the paths to one peer.
+#[derive(Clone, Debug)]
+pub struct Search {
+    under_way: BTreeMap<u16, Trace>,
+    waiting: Vec<u16>,
+    found: Vec<Path>,
+    traced: u32,
+    most_ports: u32,
+    most_hops: u8,
+    rng: Rng,
+}
+
+/// A probe that a search wants: source port and TTL.
+pub type Wanted = (u16, u8);
+
+impl Search {
+    /// Begins with ports that are in use.
+    pub fn new(known: &[u16], most_ports: u32, most_hops: u8, seed: u64) -> Search {
+        Search {
+            under_way: BTreeMap::new(),
+            waiting: known.to_vec(),
+            found: Vec::new(),
+            traced: 0,
+            most_ports,
+            most_hops,
+            rng: Rng::stream(seed, "search", 0),
+        }
+    }
+
+    /// Ports that are to be sent on their way now.
+    pub fn begin(&mut self) -> Vec<Wanted> {
+        let mut wanted = Vec::new();
+        while self.under_way.len() < AT_ONCE && !self.is_enough() {
+            let port = self.waiting.pop().unwrap_or_else(|| FIRST_PORT + self.rng.below(0x3fff) as u16);
+            if !self.under_way.contains_key(&port) && !self.found.iter().any(|path| path.port == port) {
+                self.under_way.insert(port, Trace::default());
+                wanted.push((port, 2));
+            }
+            self.traced += 1;
+        }
+        wanted
+    }
+
+    fn is_enough(&self) -> bool {
+        let needed = ports_needed(self.paths().len()).min(self.most_ports);
+        self.traced >= needed && self.waiting.is_empty()
+    }
+
+    /// Is it over?
+    pub fn is_over(&self) -> bool {
+        self.under_way.is_empty() && self.is_enough()
+    }
+
+    /// A switch has answered. What is to be probed next?
+    pub fn hop(&mut self, port: u16, by: Ipv4Addr) -> Option<Wanted> {
+        let trace = self.under_way.get_mut(&port)?;
+        trace.hops.push(by);
+        trace.tries = 0;
+        let ttl = trace.hops.len() as u8 + 2;
+        if ttl > self.most_hops {
+            self.under_way.remove(&port);
+            return None;
+        }
+        Some((port, ttl))
+    }
+
+    /// The peer itself has answered: the port is through.
+    pub fn through(&mut self, port: u16) {
+        if let Some(trace) = self.under_way.remove(&port) {
+            self.found.push(Path { hops: trace.hops, port });
+        }
+    }
+
+    /// Nobody has answered in time. What is to be probed next?
+    pub fn silent(&mut self, port: u16) -> Option<Wanted> {
+        let trace = self.under_way.get_mut(&port)?;
+        trace.tries += 1;
+        if trace.tries < TRIES {
+            return Some((port, trace.hops.len() as u8 + 2));
+        }
+        self.hop(port, Ipv4Addr::UNSPECIFIED)
+    }
+
+    /// The paths that were found, in an order that is the same for all hosts of a rack; each by its lowest port.
+    pub fn paths(&self) -> Vec<Path> {
+        let mut found = self.found.clone();
+        found.sort();
+        found.dedup_by(|later, first| later.hops == first.hops);
+        found
+    }
+}
+
+/// Ports to trace, if so many paths have been found, before it may be taken for granted that there are no more.
+pub fn ports_needed(paths: usize) -> u32 {
+    let paths = paths.max(1) as f64;
+    ((MISSED / (paths + 1.0)).ln() / (paths / (paths + 1.0)).ln()).ceil() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fabric of `spines`, where a port goes by port modulo their number; hop 3 is the far leaf.
+    fn run(spines: u16, silent_leaf: bool) -> Search {
+        let mut search = Search::new(&[], 4096, 8, 7);
+        for _ in 0..10_000 {
+            let mut wanted = search.begin();
+            while let Some((port, ttl)) = wanted.pop() {
+                let next = match ttl {
+                    2 => search.hop(port, Ipv4Addr::new(10, 0, 0, (port % spines) as u8)),
+                    3 if silent_leaf => search.silent(port),
+                    3 => search.hop(port, Ipv4Addr::new(10, 1, 0, 1)),
+                    _ => {
+                        search.through(port);
+                        None
+                    }
+                };
+                wanted.extend(next);
+            }
+            if search.is_over() {
+                break;
+            }
+        }
+        search
+    }
+
+    #[test]
+    fn all_paths_are_found_in_one_order() {
+        for spines in [1, 2, 4, 8, 16] {
+            for silent in [false, true] {
+                let paths = run(spines, silent).paths();
+                let hops: Vec<u8> = paths.iter().map(|path| path.hops[0].octets()[3]).collect();
+                assert_eq!(hops, (0..spines as u8).collect::<Vec<_>>(), "{spines} spines");
+                assert!(paths.iter().all(|path| u16::from(path.hops[0].octets()[3]) == path.port % spines));
+            }
+        }
+    }
+
+    #[test]
+    fn the_stopping_rule_is_that_of_multipath_detection() {
+        // One path more than k is missed by n ports with probability (k + 1) (k / (k + 1))^n.
+        for paths in 1..20 {
+            let missed = |ports: u32| (paths as f64 + 1.0) * (paths as f64 / (paths as f64 + 1.0)).powi(ports as i32);
+            let needed = ports_needed(paths);
+            assert!(missed(needed) <= MISSED * 1.000_001 && missed(needed - 1) > MISSED, "{paths}: {needed}");
+        }
+    }
+
+    #[test]
+    fn a_port_that_never_arrives_is_none() {
+        let mut search = Search::new(&[50_000], 1, 5, 7);
+        let mut wanted = search.begin();
+        let mut probes = 0;
+        while let Some((port, _)) = wanted.pop() {
+            wanted.extend(search.silent(port));
+            probes += 1;
+        }
+        assert!(search.is_over() && search.paths().is_empty());
+        assert_eq!(probes, 4 * u32::from(TRIES), "hops 2 to 5");
+    }
+}

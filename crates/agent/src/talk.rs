@@ -1,0 +1,139 @@
+//! What agents tell each other by plain UDP, beside the tunnel: that they are there, and what their schemes say.
+//!
+//! ```text
+//! "SWTK" | version (1) | kind (1) | host (2) | instance (2) | 2 bytes of no meaning | body
+//! ```
+
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+
+/// Of the format.
+const VERSION: u8 = 1;
+const MAGIC: [u8; 4] = *b"SWTK";
+const HEAD: usize = 12;
+/// A header of the scheme.
+const ENTRY: usize = 16;
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Talk {
+    /// An agent is here. Is there one there?
+    Hello,
+    /// There is.
+    Welcome,
+    /// This agent goes: traffic to it must be plain.
+    Bye,
+    /// A message of the scheme.
+    Message {
+        /// Its class.
+        class: u8,
+        /// Its body.
+        body: Vec<u8>,
+    },
+    /// Headers of the scheme that found no packet to go with.
+    Headers(Vec<[u8; 16]>),
+}
+
+/// Who says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speaker {
+    /// Its number.
+    pub host: u16,
+    /// Which life of its agent.
+    pub instance: u16,
+}
+
+impl Talk {
+    /// As bytes.
+    pub fn write(&self, from: Speaker) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        let kind = match self {
+            Talk::Hello => 1,
+            Talk::Welcome => 2,
+            Talk::Bye => 3,
+            Talk::Message { .. } => 4,
+            Talk::Headers(_) => 5,
+        };
+        bytes.extend([VERSION, kind]);
+        bytes.extend(from.host.to_be_bytes());
+        bytes.extend(from.instance.to_be_bytes());
+        bytes.extend([0, 0]);
+        match self {
+            Talk::Hello | Talk::Welcome | Talk::Bye => {}
+            Talk::Message { class, body } => {
+                bytes.push(*class);
+                bytes.extend(body);
+            }
+            Talk::Headers(headers) => {
+                for header in headers {
+                    bytes.extend(header);
+                }
+            }
+        }
+        bytes
+    }
+
+    /// Of bytes, which are not to be believed.
+    pub fn read(bytes: &[u8]) -> Option<(Speaker, Talk)> {
+        let (head, body) = bytes.split_first_chunk::<HEAD>()?;
+        if head[..4] != MAGIC || head[4] != VERSION {
+            return None;
+        }
+        let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let talk = match head[5] {
+            1 => Talk::Hello,
+            2 => Talk::Welcome,
+            3 => Talk::Bye,
+            4 => {
+                let (class, body) = body.split_first()?;
+                Talk::Message { class: *class, body: body.to_vec() }
+            }
+            5 if body.len().is_multiple_of(ENTRY) => {
+                Talk::Headers(body.chunks_exact(ENTRY).filter_map(|entry| entry.try_into().ok()).collect())
+            }
+            _ => return None,
+        };
+        Some((Speaker { host: word(6), instance: word(8) }, talk))
+    }
+}
+
+/// The socket of it.
+pub struct Line {
+    socket: UdpSocket,
+    me: Speaker,
+    /// Datagrams that were no talk, or not from whom they said.
+    pub refused: u64,
+}
+
+impl Line {
+    /// At this address and port.
+    ///
+    /// # Errors
+    /// It is in use, or the address is not this host's.
+    pub fn open(address: Ipv4Addr, port: u16, me: Speaker) -> std::io::Result<Line> {
+        let socket = UdpSocket::bind(SocketAddrV4::new(address, port))?;
+        socket.set_nonblocking(true)?;
+        Ok(Line { socket, me, refused: 0 })
+    }
+
+    /// Says something. What cannot be sent now is lost, as on any network.
+    pub fn say(&self, to: Ipv4Addr, port: u16, talk: &Talk) {
+        let _lost = self.socket.send_to(&talk.write(self.me), SocketAddrV4::new(to, port));
+    }
+
+    /// What has been said since; `address_of` tells a host's address.
+    pub fn listen(&mut self, address_of: impl Fn(u16) -> Option<Ipv4Addr>) -> Vec<(Speaker, Talk)> {
+        /// No more at a time.
+        const MOST: usize = 512;
+        let mut heard = Vec::new();
+        let mut room = [0; 65_536];
+        while heard.len() < MOST {
+            let Ok((length, from)) = self.socket.recv_from(&mut room) else { break };
+            let read = Talk::read(&room[..length]);
+            match read.filter(|(speaker, _)| address_of(speaker.host).is_some_and(|address| address == from.ip())) {
+                Some(talk) => heard.push(talk),
+                None => self.refused += 1,
+            }
+        }
+        heard
+    }
+}

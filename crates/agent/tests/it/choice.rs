@@ -1,0 +1,173 @@
+//! The fast half is kept equal to `Policy::pick`: on the same packets the C of the data path, with the table that a
+//! rehearsal made, goes the ways that the scheme itself goes, packet by packet.
+
+use crate::native;
+use spinewise_agent::config::Scheme;
+use spinewise_agent::layout::{Flow, SLOTS, Unit};
+use spinewise_agent::plan::{Plan, plan};
+use spinewise_agent::slow::Slow;
+use spinewise_agent::table::{Manners, Paths, table};
+use spinewise_agent::view::View;
+use spinewise_policy::Peers;
+use spinewise_policy::{FlowKey, HostView, Packet, Rng, Shape, Span, Tier, Time, Way};
+use spinewise_sim::bank::{Bank, Call, NO_PEER, Places, Room};
+
+const RACKS: [u32; 4] = [0, 0, 1, 1];
+const TO: u32 = 2;
+
+fn view(ways: u16) -> View {
+    View {
+        host: 0,
+        racks: RACKS.to_vec(),
+        ways: vec![0, ways],
+        link_rate: 200_000_000,
+        path_rate: 200_000_000,
+        base_rtt: Span::from_us(500),
+        base_one_way: Span::from_us(250),
+        mss: 1448,
+        mtu: 1500,
+    }
+}
+
+/// The scheme as the simulator seats it, on its own.
+struct Oracle {
+    bank: Bank,
+    ways: [u16; 2],
+}
+
+impl Oracle {
+    fn new(plan: &Plan, ways: u16, seed: u64) -> Oracle {
+        let shape = Shape { tier: Tier::Host, hosts: 4, leaves: 2, ports: 0, ways: 16 };
+        let places = Places { shapes: vec![shape], kinds: vec![0; 4] };
+        Oracle { bank: plan.chosen.seat(&places, seed, false), ways: [0, ways] }
+    }
+
+    fn pick(&mut self, now: u64, flow: u32) -> Way {
+        let view = HostView {
+            host: 0,
+            leaf: 0,
+            leaf_of: &RACKS,
+            ways: &self.ways,
+            link_rate: 200_000_000,
+            path_rate: 200_000_000,
+            base_rtt: Span::from_us(500),
+            base_one_way: Span::from_us(250),
+            mss: 1448,
+            mtu: 1500,
+            ..HostView::default()
+        };
+        let peer = match self.bank.peers(0) {
+            Peers::None => NO_PEER,
+            Peers::Hosts => TO,
+            Peers::Leaves => RACKS[TO as usize],
+        };
+        let call = Call { seat: 0, now: Time(now * 1000), room: Room::Host(view), peer };
+        let packet = Packet {
+            flow: FlowKey::data(flow),
+            src: 0,
+            dst: TO,
+            wire: 1500,
+            payload: 1448,
+            way: Way::ANY,
+            ..Packet::default()
+        };
+        let (way, _) = self.bank.pick_for(call, &packet, &mut [0; 16], None);
+        let asked = self.bank.asked();
+        self.bank.give_back(asked);
+        way
+    }
+}
+
+/// Packets of a few flows: bursts, and idle times around the flowlet gap.
+fn packets(count: usize, seed: u64) -> Vec<(u64, u32)> {
+    let mut rng = Rng::stream(seed, "packets", 0);
+    let mut now = 1_000_000u64;
+    let mut flow = 0;
+    (0..count)
+        .map(|_| {
+            match rng.below(40) {
+                0 => now += 400_000 + u64::from(rng.below(300_000)),
+                1..=9 => now += u64::from(rng.below(60_000)),
+                _ => now += 3_000,
+            }
+            if rng.below(3) == 0 {
+                flow = rng.below(12);
+            }
+            (now, flow)
+        })
+        .collect()
+}
+
+fn scheme(name: &str, params: &str) -> Plan {
+    let params = serde_json::from_str(params).expect("JSON");
+    plan(&Scheme { name: name.to_owned(), params }).expect("runs at hosts")
+}
+
+/// Runs both on the same packets, and returns how many units were opened.
+fn compare(plan: &Plan, ways: u16, seed: u64) -> u32 {
+    let mut slow = Slow::new(plan.clone(), view(ways), seed, 16);
+    let mut oracle = Oracle::new(plan, ways, seed);
+    let mut paths = Paths::of((0..ways).map(|way| 50_000 + way).collect());
+    if plan.by_port {
+        paths = Paths::default();
+    }
+    let (mut flows, mut cursor, mut packets_of_units) = ([Flow::default(); 12], 0u32, 0u32);
+    let mut published = None;
+    let mut told = (0, 0);
+    for (place, (now, flow)) in packets(4_000, seed).into_iter().enumerate() {
+        // What was sent is told, and the next decisions are published, now and then, and before the slots run out.
+        if place % 50 == 0 || cursor - told.0 > SLOTS as u32 - 2 {
+            let at = Time(now * 1000);
+            slow.sent(at, TO, cursor - told.0, packets_of_units - told.1);
+            told = (cursor, packets_of_units);
+            let said = slow.rehearse(at, TO);
+            if plan.by_port {
+                paths.follow(&said.offered);
+            }
+            published = Some(table(plan, &said, &paths, Manners::default(), (cursor, 1448)));
+        }
+        let table = published.as_ref().expect("published at first");
+        let (way, _) = native::choose(table, &mut flows[flow as usize], &mut cursor, now, 1);
+        packets_of_units += 1;
+        let expected = oracle.pick(now, flow);
+        let expected = paths.number(plan, expected).expect("a known way");
+        assert_eq!(usize::from(way), expected, "{} packet {place} at {now} ns, flow {flow}", plan.asked);
+    }
+    cursor
+}
+
+#[test]
+fn flows_packets_and_flowcells_go_as_the_scheme_says() {
+    for seed in 0..5 {
+        for ways in [2, 4, 7] {
+            assert_eq!(compare(&scheme("ecmp", "{}"), ways, seed), 12, "one unit a flow");
+            assert_eq!(compare(&scheme("packet_scatter", "{}"), ways, seed), 4_000, "one unit a packet");
+            compare(&scheme("flowcell", r#"{"packets": 7, "dispatch": "random"}"#), ways, seed);
+            compare(&scheme("flowcell", r#"{"packets": 7, "dispatch": "round_robin"}"#), ways, seed);
+            compare(&scheme("presto", r#"{"flowcell_packets": 10}"#), ways, seed);
+            compare(&scheme("presto", r#"{"count": "bytes", "flowcell_bytes": 14480}"#), ways, seed);
+            compare(&scheme("pdlb", r#"{"initial_packets": 9}"#), ways, seed);
+        }
+    }
+}
+
+#[test]
+fn flowlets_go_as_the_scheme_says() {
+    for seed in 0..5 {
+        for ways in [2, 4, 7] {
+            for name in ["letflow", "clove", "meet"] {
+                let units = compare(&scheme(name, r#"{"flowlet_gap_us": 500}"#), ways, seed);
+                // MEET's flows stay where they are while nothing is known of the paths.
+                assert!(units > 12 || name == "meet" && units == 12, "{name}: {units} flowlets");
+            }
+            compare(&scheme("meet", r#"{"tie": "random"}"#), ways, seed);
+            compare(&scheme("clove", r#"{"choice": "weighted_random"}"#), ways, seed);
+        }
+    }
+}
+
+#[test]
+fn elab_goes_as_it_says_before_it_has_found_more_than_one_path() {
+    assert_eq!(scheme("elab", "{}").unit, Unit::Packet);
+    compare(&scheme("elab", "{}"), 4, 1);
+}

@@ -1,0 +1,47 @@
+//! What an agent is told is read strictly, and refused in words.
+
+use spinewise_agent::config::Config;
+use spinewise_agent::plan::plan;
+
+const GOOD: &str = r#"{
+  "host": 0, "device": "eth0", "socket": "/tmp/x.sock",
+  "hosts": [{"address": "10.0.0.1", "rack": 0}, {"address": "10.0.1.1", "rack": 1}],
+  "scheme": {"name": "presto", "params": {"flowcell_packets": 10}},
+  "told": {"link_mbps": 200, "path_mbps": 200, "base_rtt_us": 500, "base_one_way_us": 250, "mss": 1448, "mtu": 1500}
+}"#;
+
+fn refused(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from));
+    let changed = GOOD.replace(from, to);
+    match Config::parse(&changed) {
+        Err(words) => words,
+        Ok(config) => plan(&config.scheme).expect_err("refused"),
+    }
+}
+
+#[test]
+fn a_good_one_is_read() {
+    let config = Config::parse(GOOD).expect("good");
+    let plan = plan(&config.scheme).expect("presto runs at hosts");
+    assert_eq!((config.port, plan.moves, plan.chosen.name()), (0xe1ab, "flowcell", "presto"));
+}
+
+#[test]
+fn what_is_wrong_is_named_with_what_is_allowed() {
+    for (from, to, words) in [
+        (r#""host": 0"#, r#""host": 7"#, "host = 7: must be 0 to 1"),
+        (r#""host": 0"#, r#""hots": 0"#, "unknown field `hots`"),
+        ("10.0.1.1", "10.0.0.1", "hosts[0] has it already"),
+        ("10.0.1.1", "10.0.0.300", "invalid IPv4 address"),
+        (r#""mtu": 1500"#, r#""mtu": 10"#, "told.mtu = 10: must be 1448 to"),
+        ("eth0", "a-device-with-a-long-name", "device ="),
+        ("flowcell_packets\": 10", "flowcell_packets\": 0", "flowcell_packets = 0: must be a whole number from 1 to"),
+        ("flowcell_packets", "cells", "presto has flowcell_packets"),
+        ("flowcell_packets\": 10", "order\": \"strided\"", "\"ascending\" only"),
+        (r#""presto", "params": {"flowcell_packets": 10}"#, r#""conga""#, "agents run ecmp"),
+        ("presto", "prestissimo", "must be one of ecmp"),
+    ] {
+        let said = refused(from, to);
+        assert!(said.contains(words), "{said}");
+    }
+}

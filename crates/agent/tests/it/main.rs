@@ -1,0 +1,6 @@
+//! Tests of the agent that need neither privileges nor a kernel of their own.
+
+mod choice;
+mod codec;
+mod config;
+mod native;
