@@ -11,8 +11,8 @@ use crate::view::View;
 use spinewise_policy::out::Action;
 use spinewise_policy::schemes::{clove, elab};
 use spinewise_policy::{
-    Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Message, Packet, Peers, Phase, Shape, Sight, Span,
-    Tier, Time, To, Way, Wire,
+    Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Message, Packet, Peers, Phase, Shape, Sight, Span, Tier, Time,
+    To, Way, Wire,
 };
 use spinewise_sim::bank::{Bank, Call, Fired, NO_PEER, Places, Room};
 use std::collections::{BTreeMap, BTreeSet};
