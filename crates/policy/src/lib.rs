@@ -203,6 +203,13 @@ pub trait Policy: Sized {
         Self::HOOKS
     }
 
+    /// Whose row a packet or event of this flow and direction is lent. A scheme whose ends of a connection send by what they
+    /// receive has one row for both directions: `FlowKey(key.0 & !1)`.
+    #[inline(always)]
+    fn row_of(key: FlowKey) -> FlowKey {
+        key
+    }
+
     /// What a seat at this place needs.
     fn layout(&self, shape: &Shape) -> Layout {
         let _ = shape;

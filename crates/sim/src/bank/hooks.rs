@@ -99,7 +99,7 @@ where
     #[cold]
     fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey) {
         if let Some(seat) = &mut self.seats[seat as usize] {
-            seat.flows.copy(from.0, to.0);
+            seat.flows.copy(P::row_of(from).0, P::row_of(to).0);
         }
     }
 
@@ -199,19 +199,20 @@ where
         if seat.armed.remove(&key).is_some()
             && let Key::Flow(flow, _) = key
         {
-            seat.flows.unpin(flow.0);
+            seat.flows.unpin(P::row_of(flow).0);
         }
     }
 
     fn pin(&mut self, seat: u32, key: FlowKey, pinned: bool) {
         if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
-            if pinned { seat.flows.pin(key.0) } else { seat.flows.unpin(key.0) }
+            let key = P::row_of(key).0;
+            if pinned { seat.flows.pin(key) } else { seat.flows.unpin(key) }
         }
     }
 
     fn forget(&mut self, seat: u32, key: FlowKey) {
         if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
-            seat.flows.forget(key.0);
+            seat.flows.forget(P::row_of(key).0);
         }
     }
 

@@ -181,7 +181,7 @@ where
         let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { unreachable!("seat taken above") };
         let stride = seat.stride;
         let current = if seat.meets && call.peer != NO_PEER { seat.meet(call.peer) } else { 0 };
-        let flow = match key {
+        let flow = match key.map(P::row_of) {
             Some(key) if listed => Some(seat.flows.row(key.0, call.now)),
             Some(key) => seat.flows.known(key.0),
             None => None,
@@ -229,7 +229,7 @@ impl<P: Policy> Seat<P> {
         }
         self.armed.insert(key, Armed { at, planned: at });
         if let Key::Flow(flow, _) = key {
-            self.flows.pin(flow.0);
+            self.flows.pin(P::row_of(flow).0);
         }
         Some(at)
     }

@@ -222,6 +222,7 @@ where
             (0..all).for_each(|id| _ = self.meet(Some(id)));
         }
         let current = self.meet(peer);
+        let flow = flow.map(P::row_of);
         let mut row = flow.map(|key| self.flows.get(&key).cloned().unwrap_or_default());
         let mut cx = Cx {
             now: self.now,
