@@ -21,6 +21,7 @@ pub mod luopan;
 pub mod meet;
 pub mod packet_scatter;
 pub mod pdlb;
+pub mod plb;
 pub mod presto;
 pub mod proportional;
 pub mod qdaps;
@@ -65,6 +66,7 @@ macro_rules! each_scheme {
             Elab: $crate::schemes::elab::Elab,
             Hermes: $crate::schemes::hermes::Hermes,
             FlowBender: $crate::schemes::flowbender::FlowBender,
+            Plb: $crate::schemes::plb::Plb,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,
             LoopbackSwitch: $crate::schemes::loopback::LoopbackSwitch,
         }
