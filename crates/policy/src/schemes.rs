@@ -29,6 +29,7 @@ pub mod round_robin;
 pub mod selb;
 pub mod sred;
 pub mod ttc;
+pub mod txrehash;
 pub mod wcmp;
 
 /// Calls `$callback! { Variant: path, … }` with every scheme.
@@ -67,6 +68,7 @@ macro_rules! each_scheme {
             Hermes: $crate::schemes::hermes::Hermes,
             FlowBender: $crate::schemes::flowbender::FlowBender,
             Plb: $crate::schemes::plb::Plb,
+            Txrehash: $crate::schemes::txrehash::Txrehash,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,
             LoopbackSwitch: $crate::schemes::loopback::LoopbackSwitch,
         }
