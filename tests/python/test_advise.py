@@ -356,7 +356,7 @@ duration_us = 1000
         (["--aim", "bus bandwidth of web"], ("--aim", "no traffic entry here has it", "")),
         (["--aim", "p99 FCT of huge flows of web"], ("--aim", "a size class: short, long, all", "")),
         (["--aim", "mean FCT", "--aim", "mean FCT of web"], ("--aim", "aims that differ", "")),
-        (["--schemes", "plb"], ("--schemes", "ecmp, packet_scatter", "")),
+        (["--schemes", "falcon"], ("--schemes", "ecmp, packet_scatter", "")),
         (["--schemes", "ecmp"], ("--schemes", "what leaves a scheme besides ecmp", "")),
         (["--budget", "5"], ("--budget", "a time with its unit", "")),
         (["--budget", "0.01s"], ("--budget", "runs to see each of", "")),

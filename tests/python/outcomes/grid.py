@@ -44,6 +44,8 @@ HOST_SCHEMES = [
     "elab",
     "hermes",
     "flowbender",
+    "plb",
+    "txrehash",
     "loopback_host",
 ]
 SCHEMES = [*SWITCH_SCHEMES, *HOST_SCHEMES]
@@ -293,9 +295,9 @@ SWITCHES: dict[str, Table] = {
 
 # Which host schemes take which tag.
 TAGS: dict[str, list[str]] = {
-    "explicit": [scheme for scheme in HOST_SCHEMES if scheme != "elab"],
+    "explicit": [scheme for scheme in HOST_SCHEMES if scheme not in ("elab", "plb", "txrehash")],
     "outer": [scheme for scheme in HOST_SCHEMES if scheme not in ("meet", "proportional", "hermes")],
-    "inner": ["presto", "drb", "flowcell", "flowbender"],
+    "inner": ["presto", "drb", "flowcell", "flowbender", "plb"],
 }
 
 # Readings of a paper's text that are not the default.
@@ -309,6 +311,8 @@ READINGS: dict[str, Table] = {
     "adaptive/flowlets": {"unit": "flowlet", "flowlet_gap_us": 5},
     "adaptive/pqb": {"compare": "pqb"},
     "round_robin/leaf": {"tiers": "leaf", "reshuffle_rounds": 5},
+    "plb/soon": {"rehash_rounds": 2, "idle_rehash_rounds": 1, "cong_thresh": 20, "suspend_rto_us": 50},
+    "txrehash/same-segment": {"receiver": "same_segment"},
     "qdaps/released": {"rules": "released", "reroute_above_packets": 9},
 }
 

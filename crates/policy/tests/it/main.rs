@@ -23,6 +23,7 @@ mod meet;
 mod meet_best_probe;
 mod no_path;
 mod packet_scatter;
+mod plb;
 mod qdaps;
 mod qdaps_released;
 mod round_robin;
@@ -33,6 +34,7 @@ mod selb_monitor;
 mod spread;
 mod sred;
 mod ttc;
+mod txrehash;
 mod worked_example;
 
 // In its own place the file of the worked example finds these at the root of the policy crate.

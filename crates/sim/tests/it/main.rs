@@ -33,6 +33,7 @@ mod held_queues;
 mod hermes_preset;
 mod hula;
 mod ideal;
+mod labels;
 mod lbsp;
 mod lbsp_faults;
 mod links;
