@@ -41,6 +41,8 @@ def in_words() -> Iterator[None]:
 
 def steering_of(args: argparse.Namespace) -> Steering:
     """Who chooses paths."""
+    if args.health:
+        return "watched"
     return "always" if args.agents else "needed"
 
 

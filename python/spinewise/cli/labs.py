@@ -54,3 +54,8 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="agents at the hosts choose paths under every scheme [only where the kernel's routes cannot]",
     )
+    parser.add_argument(
+        "--health",
+        action="store_true",
+        help="agents choose paths and watch them: one that is silent for longer than full queues last gets no traffic",
+    )

@@ -15,8 +15,9 @@ SWITCH_SETTINGS = {
     "ipv4/conf/default/ignore_routes_with_linkdown": "1",
     "ipv4/fib_multipath_hash_policy": "1",
     "ipv4/icmp_ratelimit": "0",
+    "ipv4/icmp_errors_use_inbound_ifaddr": "1",
 }
-"""Addresses and ports choose the path; probes are all answered."""
+"""Addresses and ports choose the path; a probe that ends here is answered in the name of the port by which it came."""
 HOST_SETTINGS = {
     "ipv4/conf/all/rp_filter": "0",
     "ipv4/conf/default/rp_filter": "0",
@@ -29,7 +30,9 @@ HOST_SETTINGS = {
 """No flow learns from those before it, and none waits for the receiver's window."""
 HASH_SEED = "ipv4/fib_multipath_hash_seed"
 TXREHASH = "core/txrehash"
-OPTIONAL = (HASH_SEED, TXREHASH)
+ANSWERS = {"ipv4/icmp_msgs_per_sec": "1000000", "ipv4/icmp_msgs_burst": "100000"}
+"""Probes that end on the way are all answered, however many hosts look for their paths at once."""
+OPTIONAL = (HASH_SEED, TXREHASH, *ANSWERS)
 """Settings that older kernels lack; a lab does without them, and says so."""
 
 
@@ -64,6 +67,7 @@ def values(plan: Plan, node: str, settings: frozenset[str]) -> Iterator[str]:
     if node in plan.hosts:
         # 2, the kernel's default: answered, and not asked for.
         found["ipv4/tcp_ecn"] = "1" if plan.marks else "2"
+    found |= {name: value for name, value in ANSWERS.items() if name in settings}
     if node in plan.hosts and TXREHASH in settings:
         # A flow keeps its path through timeouts, as under the simulator's ECMP.
         found[TXREHASH] = "0"

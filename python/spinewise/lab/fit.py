@@ -91,8 +91,9 @@ def check_traffic(key: str, entry: Traffic) -> None:
         raise SpecError(f"{key}.kind", kind, allowed, "a lab carries TCP alone")
     if kind not in BY_THE_CLOCK:
         raise SpecError(f"{key}.kind", kind, allowed, "its flows wait for each other, and those of a lab for the clock")
-    if entry.get("rounds"):
-        raise SpecError(f"{key}.rounds", "true", "flows that start by the clock, in a lab")
+    rounds = entry.get("rounds", 1)
+    if rounds != 1:
+        raise SpecError(f"{key}.rounds", rounds, "1 in a lab", "its flows would wait for each other")
 
 
 def check_fault(key: str, fault: Fault) -> None:

@@ -7,6 +7,7 @@ leaf and the next address at its spine.
 from __future__ import annotations
 
 import ipaddress
+import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,8 @@ from spinewise.lab.scale import at_scale, default_factor
 from spinewise.replies import Fabric
 from spinewise.shapes import Spec
 
-Steering = Literal["needed", "always"]
+Steering = Literal["needed", "always", "watched"]
+"""When agents choose paths: where the kernel cannot; under every scheme; and if so, whether they watch their paths."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 NAMES = "1 to 32 small letters, digits, - and _, the first a letter or digit"
 PREFIX = "spinewise-"
@@ -88,6 +90,7 @@ class Plan:
         mtu: of the hosts' routes; that of the fabric is `fabric_mtu`.
         agents: whether agents at the hosts choose paths, and not the kernel.
         marks: whether ports of switches mark packets.
+        silent_ms: how long a path may say nothing before agents take it for dead; 0: they do not watch their paths.
     """
 
     name: str
@@ -103,6 +106,7 @@ class Plan:
     mtu: int
     agents: bool = False
     marks: bool = False
+    silent_ms: int = 0
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -155,7 +159,7 @@ def name_of(resolved: Spec) -> str:
 
 
 def plan_of(resolved: Spec, name: str | None = None, factor: int | None = None, steering: Steering = "needed") -> Plan:
-    """The lab of a resolved spec; agents choose paths where the kernel cannot, or "always".
+    """The lab of a resolved spec.
 
     Raises:
         SpecError: the lab cannot build it; the error says why.
@@ -184,9 +188,17 @@ def plan_of(resolved: Spec, name: str | None = None, factor: int | None = None, 
         edge=edge,
         core=trunk,
         mtu=mtu,
-        agents=steering == "always" or str(spec["scheme"]["name"]) not in fit.PLAIN,
+        agents=steering != "needed" or str(spec["scheme"]["name"]) not in fit.PLAIN,
         marks=fit.needs_marks(spec),
+        silent_ms=longest_queueing_ms(edge, trunk) if steering == "watched" else 0,
     )
+
+
+def longest_queueing_ms(edge: tuple[Cable, ...], trunk: tuple[Cable, ...]) -> int:
+    """How long news of a path may take through full queues, there and back: what says nothing longer is dead."""
+    between = max(8e3 * port.queue_bytes / port.rate_bps for cable in trunk for port in cable.ports)
+    down = max(8e3 * cable.upper.queue_bytes / cable.upper.rate_bps for cable in edge)
+    return math.ceil(2 * (between + down))
 
 
 def cables(spec: Spec, fabric: Fabric) -> tuple[tuple[Cable, ...], tuple[Cable, ...]]:

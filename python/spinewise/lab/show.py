@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -97,7 +98,26 @@ def orders(study: Study) -> RenderableType:
             what = f"{one.size_class}, {METRIC_WORDS[one.metric]}" if place == 0 else ""
             last = place + 1 == len(study.linux.variants)
             table.add_row(what, variant.label.rpartition(" (")[0], *cells, end_section=last)
-    return Group(table, *(Text(order_line(one)) for one in found))
+    return Group(table, *(Text(order_line(one)) for one in found), *([holes(study)] if study.holes else []))
+
+
+def holes(study: Study) -> RenderableType:
+    """What a black hole came to: when traffic had left it, and what got through meanwhile."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="The black hole", title_justify="left")
+    table.add_column("scheme")
+    for head in ("left it after, simulated", "Linux", "never", "goodput kept, simulated", "Linux"):
+        table.add_column(head, justify="right")
+    for there, here in zip(study.simulated.labels, study.linux.labels, strict=True):
+        left = [study.hole(label, "left_s") for label in (there, here)]
+        kept = [study.hole(label, "kept") for label in (there, here)]
+        never = [sum(math.isinf(one.left_s) for one in study.holes[label]) for label in (there, here)]
+        table.add_row(
+            here.rpartition(" (")[0],
+            *(f"{units.duration(one.mean, 3)} ±{units.duration(one.half, 2)}" if one.n else "never" for one in left),
+            f"{never[0]}, {never[1]}",
+            *(f"{one.mean:.1%} ±{one.half:.1%}" for one in kept),
+        )
+    return table
 
 
 def words_of(comparison: Comparison, place: int, one: Order) -> tuple[str, str]:
@@ -120,7 +140,8 @@ def order_line(one: Order) -> str:
 def study_record(study: Study) -> dict[str, object]:
     """How Linux and the simulator order the schemes, as JSON has it."""
     rows = [row for one in (study.linux, study.simulated) for row in one.rows()]
-    found = without_nan({"orders": [asdict(one) for one in study.orders()], "rows": rows})
+    told = {label: [asdict(one) for one in found] for label, found in study.holes.items()}
+    found = without_nan({"orders": [asdict(one) for one in study.orders()], "rows": rows, "holes": told})
     assert isinstance(found, dict)
     return found
 

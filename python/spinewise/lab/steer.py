@@ -93,6 +93,7 @@ def config(plan: Plan, host: str, folder: Path) -> Json:
             "mss": int(plan.spec["transport"]["mss_bytes"]),
             "mtu": plan.mtu,
         },
+        "health": {"enabled": True, "silent_ms": plan.silent_ms} if plan.silent_ms else {"enabled": False},
         "socket": str(folder / f"{host}.sock"),
         "record": str(folder / f"{host}.jsonl"),
     }

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from math import isfinite
 from pathlib import Path
+from typing import Literal
 
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.measured import measure as measured_of
 from spinewise.comparison.plan import RUNS, run_name
 from spinewise.errors import SpecError
 from spinewise.lab import fit, measure
+from spinewise.lab.holes import Hole, hole_of
 from spinewise.lab.plan import Plan, Steering, plan_of
 from spinewise.measures import stats
 from spinewise.measures.summary import ALL
@@ -79,6 +82,12 @@ class Study:
 
     linux: Comparison
     simulated: Comparison
+    holes: Mapping[str, Sequence[Hole]] = field(default_factory=dict)
+    """What a black hole came to, by label, one a seed; empty where the spec has none."""
+
+    def hole(self, label: str, what: Literal["left_s", "kept"]) -> stats.Interval:
+        """A number of black holes over seeds, as far as it is finite."""
+        return stats.t_interval([value for one in self.holes[label] if isfinite(value := getattr(one, what))])
 
     @property
     def both(self) -> Comparison:
@@ -139,17 +148,23 @@ def conducted(
     """
     predicted = {key: measure.predicted(run.plan) for key, run in runs.items()}
     cells: dict[str, list[Cell]] = {LINUX: [], SIMULATED: []}
+    found: dict[str, list[Hole]] = {}
     for key, run in runs.items():
         label, _, seed = key
         tell(f"{label}, seed {seed}")
         with standing(run.given, run.plan):
             pair = measure.run(run.plan, predicted[key], tell)
         for where, result in ((LINUX, pair.linux), (SIMULATED, pair.simulated)):
-            cells[where].append(cell((f"{label} ({where})", None, seed), result, folder))
+            own = f"{label} ({where})"
+            cells[where].append(cell((own, None, seed), result, folder))
+            hole = hole_of(run.plan, result)
+            if hole is not None:
+                found.setdefault(own, []).append(hole)
     variants = list(dict.fromkeys(run.variant for run in runs.values()))
     seeds = list(dict.fromkeys(seed for _, _, seed in runs))
     spec = next(iter(runs.values())).plan.spec
-    return Study(*(compared(spec, variants, seeds, cells[where], where) for where in (LINUX, SIMULATED)))
+    sides = [compared(spec, variants, seeds, cells[where], where) for where in (LINUX, SIMULATED)]
+    return Study(sides[0], sides[1], found)
 
 
 def compared(

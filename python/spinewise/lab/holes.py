@@ -1,0 +1,61 @@
+"""What a black hole costs: when traffic has left it, and what gets through meanwhile."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spinewise.lab.plan import Plan
+from spinewise.measures.summary import PS_PER_SECOND
+from spinewise.runs.result import Result
+
+QUIET = 0.02
+"""Traffic has left a spine when no link to it is in use for more than this share: probes are no traffic."""
+BEFORE_S = 2.0
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Hole:
+    """What a black hole came to in one run.
+
+    Attributes:
+        left_s: from its beginning until no link to the spine was in use any more; infinite if that never was while it
+            lasted.
+        kept: goodput while it lasted, as a share of that in the two seconds before.
+    """
+
+    left_s: float
+    kept: float
+
+
+def hole_of(plan: Plan, result: Result) -> Hole | None:
+    """What the first black hole of a run came to; None where a spec has none that begins, or no series of links."""
+    holes = [fault for fault in plan.fabric["faults"] if fault["kind"] == "black_hole" and fault["switch"]]
+    if not holes or "link_utilisation" not in result.report["series_names"]:
+        return None
+    (begin_ps, end_ps), *_ = holes[0]["intervals"]
+    begin = (begin_ps or 0) / PS_PER_SECOND
+    end = min(result.report["stop_ps"], end_ps or result.report["stop_ps"]) / PS_PER_SECOND
+    into = [cable.lower.link for cable in plan.core if cable.upper.node == holes[0]["switch"]]
+    down = [(cable.upper.link, cable.upper.rate_bps) for cable in plan.edge]
+    last = begin
+    for link in into:
+        at, used = result.series_of("link_utilisation", link)
+        busy = at[(at > begin) & (at <= end) & (used > QUIET)]
+        last = max(last, float(busy.max()) if len(busy) else begin)
+    step = float(plan.spec["metrics"].get("series_interval_us", 0)) / 1e6
+    left = math.inf if last > end - step else last - begin
+    carried = [(result.series_of("link_utilisation", link), rate) for link, rate in down]
+    before = sum(mean_between(at, used, begin - BEFORE_S, begin) * rate for (at, used), rate in carried)
+    during = sum(mean_between(at, used, begin, end) * rate for (at, used), rate in carried)
+    return Hole(left, during / before if before else math.nan)
+
+
+def mean_between(at: Floats, values: Floats, begin: float, end: float) -> float:
+    """The mean of the samples of a stretch of time."""
+    inside = values[(at > begin) & (at <= end)]
+    return float(inside.mean()) if len(inside) else math.nan
