@@ -411,9 +411,10 @@ int edge_in(struct __sk_buff *skb)
     __builtin_memcpy(&address, p + 16, 4);
     if (p[9] != UDP || address != me->address)
         return TC_ACT_OK;
-    if (!bpf_skb_load_bytes(skb, ETH, p, EDGE_ROOM + EDGE_IP))
+    /* Only what is there is asked for: in vain, it would blank what has been read. */
+    if (skb->len >= ETH + EDGE_ROOM + EDGE_IP && !bpf_skb_load_bytes(skb, ETH, p, EDGE_ROOM + EDGE_IP))
         had = EDGE_ROOM + EDGE_IP;
-    else if (!bpf_skb_load_bytes(skb, ETH, p, EDGE_ROOM))
+    else if (skb->len >= ETH + EDGE_ROOM && !bpf_skb_load_bytes(skb, ETH, p, EDGE_ROOM))
         had = EDGE_ROOM;
     what = edge_read(p, had, skb->len - ETH, bpf_ntohs(me->port), &s);
     if (what == EDGE_NOT_OURS)

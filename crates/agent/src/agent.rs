@@ -4,7 +4,7 @@ mod deeds;
 
 use crate::Failure;
 use crate::config::Config;
-use crate::layout::Own;
+use crate::layout::{Event, Own};
 use crate::peer::{News, Peer, Stage, Step};
 use crate::plan::Plan;
 use crate::plane::Plane;
@@ -147,7 +147,12 @@ impl<P: Plane> Agent<P> {
         let now = clock();
         self.own.beat = now;
         self.plane.own(&self.own)?;
-        self.hear_events(now)?;
+        let events = self.plane.events()?;
+        for peer in self.peers.iter_mut().filter(|peer| peer.stage == Stage::Tunnelled) {
+            let (slow, config, plane) = (&mut self.slow, &self.config, &mut self.plane);
+            peer.account(&mut Step { now, slow, config, plane })?;
+        }
+        self.hear_events(now, &events);
         self.hear_talk(now)?;
         for (probe, by) in self.prober.collect(now) {
             self.probe_ended(now, probe, by);
@@ -169,10 +174,10 @@ impl<P: Plane> Agent<P> {
         self.peers.iter().position(|peer| peer.host == host)
     }
 
-    fn hear_events(&mut self, now: u64) -> Result<(), Failure> {
-        for event in self.plane.events()? {
+    fn hear_events(&mut self, now: u64, events: &[Event]) {
+        for event in events {
             if event.kind == crate::shim::Kind::Reply as u8 {
-                if let Some((probe, by)) = self.prober.answered(&event) {
+                if let Some((probe, by)) = self.prober.answered(event) {
                     self.probe_ended(now, probe, by);
                 }
             } else if let Some(at) = self.at(event.peer) {
@@ -181,7 +186,6 @@ impl<P: Plane> Agent<P> {
                 self.peers[at].hear(&mut step, (event.header_seq, event.way, event.port), event.header);
             }
         }
-        Ok(())
     }
 
     fn hear_talk(&mut self, now: u64) -> Result<(), Failure> {

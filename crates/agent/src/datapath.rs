@@ -8,6 +8,7 @@ use crate::Failure;
 use crate::layout::{COUNTERS, Event, Headers, Own, State, Table};
 use crate::plane::Plane;
 use bytemuck::Zeroable;
+use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{
     MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, RingBuffer, RingBufferBuilder, TC_EGRESS,
     TC_INGRESS, TcHook, TcHookBuilder,
@@ -251,7 +252,8 @@ impl Marker {
     pub fn read(device_name: &str) -> Result<Marked, Failure> {
         let (_, program) = Marker::attached(device(device_name)?)?;
         let gone = || Failure::Failed("the marker's table is gone".to_owned());
-        let info = libbpf_rs::query::ProgInfoIter::default().find(|info| info.id == program).ok_or_else(gone)?;
+        let options = ProgInfoQueryOptions::default().include_map_ids(true);
+        let info = ProgInfoIter::with_query_opts(options).find(|info| info.id == program).ok_or_else(gone)?;
         let id = *info.map_ids.first().ok_or_else(gone)?;
         let state = MapHandle::from_map_id(id).map_err(failed("the marker's table"))?;
         let bytes = state.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(failed("the marker's table"))?;

@@ -62,6 +62,8 @@ pub struct Peer {
     pub paths: Paths,
     /// What was last counted.
     pub state: State,
+    /// What had been counted a step earlier.
+    before: State,
     /// What was last published.
     pub table: Table,
     /// By path: is it alive?
@@ -127,6 +129,7 @@ impl Peer {
             found: Vec::new(),
             paths: Paths::default(),
             state: State::zeroed(),
+            before: State::zeroed(),
             table: Table::zeroed(),
             pulses: Vec::new(),
             delays: vec![(0, 0); WAYS],
@@ -180,27 +183,42 @@ impl Peer {
         step.slow.heard(step.time(), self.host, way, header);
     }
 
-    /// One step.
+    /// The first half of a step: what has been sent is told. It comes before whatever has come back is heard, or the scheme
+    /// would hear of packets that it has not sent.
+    ///
+    /// # Errors
+    /// The fast half is gone.
+    pub fn account(&mut self, step: &mut Step<'_>) -> Result<(), Failure> {
+        self.before = std::mem::replace(&mut self.state, step.plane.state(self.host)?);
+        let (old, new) = (&self.before, &self.state);
+        let (units, packets) = (new.cursor.wrapping_sub(old.cursor), new.packets.wrapping_sub(old.packets));
+        if packets > 0 {
+            let sum =
+                |state: &State| state.sent.iter().fold((0, 0), |sum, one| (sum.0 + one.packets, sum.1 + one.bytes));
+            let (old, new) = (sum(old), sum(new));
+            let wire = (new.1 - old.1).checked_div(new.0 - old.0).unwrap_or(0) as u32;
+            let headers = step.slow.sent(step.time(), self.host, (units, packets), wire);
+            self.waiting.extend(headers);
+        }
+        Ok(())
+    }
+
+    /// The second half: what has come is told, and the next decisions are published.
     ///
     /// # Errors
     /// The fast half is gone.
     pub fn step(&mut self, step: &mut Step<'_>) -> Result<Vec<News>, Failure> {
-        let state = step.plane.state(self.host)?;
         let mut news = Vec::new();
-        let before = std::mem::replace(&mut self.state, state);
+        let before = self.before;
+        let busy = self.state.packets != before.packets;
         self.tell_arrivals(step, &before);
         self.tell_delays(step, &before);
         self.tell_activity(step, &before);
-        let (units, packets) = (state.cursor.wrapping_sub(before.cursor), state.packets.wrapping_sub(before.packets));
-        if packets > 0 {
-            let headers = step.slow.sent(step.time(), self.host, units, packets);
-            self.waiting.extend(headers);
-        }
         news.extend(self.offer(step)?);
         if step.config.health.enabled && !step.slow.plan().by_port {
             self.feel(step, &mut news);
         }
-        self.publish(step, packets > 0)?;
+        self.publish(step, busy)?;
         Ok(news)
     }
 

@@ -255,14 +255,14 @@ impl Slow {
         Rehearsed { slots, size, offered: names[..many].to_vec(), dead: bits("dead"), best: bits("best") }
     }
 
-    /// So many units, of so many packets in all, were sent to a host. Answers with the headers that go back with them.
-    pub fn sent(&mut self, now: Time, to: u32, units: u32, packets: u32) -> Vec<[u8; 16]> {
+    /// So many units, of so many packets in all, each of `wire` bytes, were sent to a host. Answers with the headers that go back with them.
+    pub fn sent(&mut self, now: Time, to: u32, (units, packets): (u32, u32), wire: u32) -> Vec<[u8; 16]> {
         /// No more packets are replayed at a time.
         const MOST: u32 = 4096;
         let mut headers = Vec::new();
         let opening = if self.plan.unit == Unit::Packet { packets } else { units }.min(MOST);
         for _ in 0..opening {
-            let packet = self.packet(to);
+            let packet = Packet { wire, ..self.packet(to) };
             self.send(now, packet, &mut headers);
             if let Some((before, _)) = self.carriers.insert(to, (packet.flow, now)) {
                 self.bank.forget(self.view.host, before);

@@ -2,81 +2,12 @@
 //! rehearsal made, goes the ways that the scheme itself goes, packet by packet.
 
 use crate::native;
-use spinewise_agent::config::Scheme;
+use crate::oracle::{Oracle, TO, scheme, view};
 use spinewise_agent::layout::{Flow, SLOTS, Unit};
-use spinewise_agent::plan::{Plan, plan};
+use spinewise_agent::plan::Plan;
 use spinewise_agent::slow::Slow;
 use spinewise_agent::table::{Manners, Paths, table};
-use spinewise_agent::view::View;
-use spinewise_policy::Peers;
-use spinewise_policy::{FlowKey, HostView, Packet, Rng, Shape, Span, Tier, Time, Way};
-use spinewise_sim::bank::{Bank, Call, NO_PEER, Places, Room};
-
-const RACKS: [u32; 4] = [0, 0, 1, 1];
-const TO: u32 = 2;
-
-fn view(ways: u16) -> View {
-    View {
-        host: 0,
-        racks: RACKS.to_vec(),
-        ways: vec![0, ways],
-        link_rate: 200_000_000,
-        path_rate: 200_000_000,
-        base_rtt: Span::from_us(500),
-        base_one_way: Span::from_us(250),
-        mss: 1448,
-        mtu: 1500,
-    }
-}
-
-/// The scheme as the simulator seats it, on its own.
-struct Oracle {
-    bank: Bank,
-    ways: [u16; 2],
-}
-
-impl Oracle {
-    fn new(plan: &Plan, ways: u16, seed: u64) -> Oracle {
-        let shape = Shape { tier: Tier::Host, hosts: 4, leaves: 2, ports: 0, ways: 16 };
-        let places = Places { shapes: vec![shape], kinds: vec![0; 4] };
-        Oracle { bank: plan.chosen.seat(&places, seed, false), ways: [0, ways] }
-    }
-
-    fn pick(&mut self, now: u64, flow: u32) -> Way {
-        let view = HostView {
-            host: 0,
-            leaf: 0,
-            leaf_of: &RACKS,
-            ways: &self.ways,
-            link_rate: 200_000_000,
-            path_rate: 200_000_000,
-            base_rtt: Span::from_us(500),
-            base_one_way: Span::from_us(250),
-            mss: 1448,
-            mtu: 1500,
-            ..HostView::default()
-        };
-        let peer = match self.bank.peers(0) {
-            Peers::None => NO_PEER,
-            Peers::Hosts => TO,
-            Peers::Leaves => RACKS[TO as usize],
-        };
-        let call = Call { seat: 0, now: Time(now * 1000), room: Room::Host(view), peer };
-        let packet = Packet {
-            flow: FlowKey::data(flow),
-            src: 0,
-            dst: TO,
-            wire: 1500,
-            payload: 1448,
-            way: Way::ANY,
-            ..Packet::default()
-        };
-        let (way, _) = self.bank.pick_for(call, &packet, &mut [0; 16], None);
-        let asked = self.bank.asked();
-        self.bank.give_back(asked);
-        way
-    }
-}
+use spinewise_policy::{Rng, Time};
 
 /// Packets of a few flows: bursts, and idle times around the flowlet gap.
 fn packets(count: usize, seed: u64) -> Vec<(u64, u32)> {
@@ -98,11 +29,6 @@ fn packets(count: usize, seed: u64) -> Vec<(u64, u32)> {
         .collect()
 }
 
-fn scheme(name: &str, params: &str) -> Plan {
-    let params = serde_json::from_str(params).expect("JSON");
-    plan(&Scheme { name: name.to_owned(), params }).expect("runs at hosts")
-}
-
 /// Runs both on the same packets, and returns how many units were opened.
 fn compare(plan: &Plan, ways: u16, seed: u64) -> u32 {
     let mut slow = Slow::new(plan.clone(), view(ways), seed, 16);
@@ -118,7 +44,7 @@ fn compare(plan: &Plan, ways: u16, seed: u64) -> u32 {
         // What was sent is told, and the next decisions are published, now and then, and before the slots run out.
         if place % 50 == 0 || cursor - told.0 > SLOTS as u32 - 2 {
             let at = Time(now * 1000);
-            slow.sent(at, TO, cursor - told.0, packets_of_units - told.1);
+            slow.sent(at, TO, (cursor - told.0, packets_of_units - told.1), 1500);
             told = (cursor, packets_of_units);
             let said = slow.rehearse(at, TO);
             if plan.by_port {

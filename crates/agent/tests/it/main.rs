@@ -4,3 +4,4 @@ mod choice;
 mod codec;
 mod config;
 mod native;
+mod oracle;

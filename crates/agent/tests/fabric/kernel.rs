@@ -1,0 +1,173 @@
+//! The programs as the kernel runs them, on bytes, without a device (BPF_PROG_TEST_RUN).
+
+use crate::oracle::{Oracle, TO, scheme, view};
+use spinewise_agent::datapath::Datapath;
+use spinewise_agent::layout::{COUNTERS, Own, SLOTS};
+use spinewise_agent::plane::Plane;
+use spinewise_agent::shim::{Kind, Outer, ROOM, Read, Refused, Shim};
+use spinewise_agent::slow::Slow;
+use spinewise_agent::table::{Manners, Paths, table};
+use spinewise_policy::{Rng, Time};
+
+const PORT: u16 = 57_771;
+const ME: [u8; 4] = [10, 10, 0, 2];
+const PEER: [u8; 4] = [10, 11, 0, 2];
+const ETH: usize = 14;
+
+/// Answers of tc programs.
+const OK: u32 = 0;
+const SHOT: u32 = 2;
+const REDIRECT: u32 = 7;
+
+fn loaded() -> Datapath {
+    let mut plane = Datapath::load("lo").expect("root may load it");
+    let own = Own {
+        beat: u64::MAX / 2,
+        lease_ns: 1 << 60,
+        address: ME,
+        port: PORT.to_be_bytes(),
+        instance: 1,
+        mtu: 9000,
+        spare: 0,
+    };
+    plane.own(&own).expect("a table");
+    plane.meet(PEER, TO).expect("a table");
+    plane
+}
+
+fn framed(packet: &[u8]) -> Vec<u8> {
+    let mut frame = vec![2; 12];
+    frame.extend([8, 0]);
+    frame.extend(packet);
+    frame
+}
+
+/// An IPv4 packet with a TCP segment.
+fn inner(src: [u8; 4], dst: [u8; 4], port: u16, payload: usize) -> Vec<u8> {
+    let mut packet = vec![0x45, 0];
+    packet.extend(((40 + payload) as u16).to_be_bytes());
+    packet.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
+    packet.extend(src);
+    packet.extend(dst);
+    packet.extend(port.to_be_bytes());
+    packet.extend([0x13, 0x89, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0x10, 1, 0, 0, 0, 0, 0]);
+    packet.resize(40 + payload, 9);
+    packet
+}
+
+fn spoiled(rng: &mut Rng, round: u32) -> Vec<u8> {
+    let inside = inner(PEER, ME, 4000, 8);
+    let shim = Shim {
+        kind: if round % 8 == 7 { 1 } else { 0 },
+        way: rng.below(64) as u16,
+        echo_way: rng.below(65) as u16,
+        instance: 3,
+        ..Shim::default()
+    };
+    let outer = Outer {
+        src: PEER,
+        dst: ME,
+        from: 50_000,
+        to: PORT,
+        length: (ROOM + inside.len()) as u16,
+        ecn: 2,
+        ttl: 60,
+        id: 0,
+    };
+    let mut bytes = shim.write(&outer).to_vec();
+    bytes.extend(inside);
+    match round % 4 {
+        // The outer header stays, or most would not be for this host at all.
+        0 => bytes[24..].iter_mut().for_each(|byte| *byte = rng.bits() as u8),
+        1 => bytes.truncate(20 + rng.below(bytes.len() as u32 - 20) as usize),
+        2 => bytes[20 + rng.below(90) as usize] = rng.bits() as u8,
+        _ => bytes[rng.below(100) as usize] = rng.bits() as u8,
+    }
+    bytes
+}
+
+#[test]
+fn a_million_malformed_packets_neither_crash_nor_go_astray_and_all_are_counted() {
+    let mut plane = loaded();
+    let mut rng = Rng::stream(5, "kernel fuzz", 0);
+    let mut expected = [0u64; COUNTERS.len()];
+    for round in 0..1_000_000u32 {
+        let bytes = spoiled(&mut rng, round);
+        let (answer, out) = plane.test_run("edge_in", &framed(&bytes)).expect("it runs");
+        let (read, _) = Shim::read(&bytes, bytes.len(), PORT);
+        let mine = bytes.len() >= 28 && bytes[16..20] == ME && bytes[9] == 17;
+        let known = bytes.len() >= 16 && bytes[12..16] == PEER;
+        let (verdict, counter) = match read {
+            _ if !mine => (OK, None),
+            Read::NotOurs => (OK, None),
+            Read::Refused(Refused::Short) => (SHOT, Some(7)),
+            Read::Refused(Refused::Foreign) => (SHOT, Some(8)),
+            Read::Refused(Refused::OtherVersion) => (SHOT, Some(9)),
+            Read::Refused(Refused::Malformed) => (SHOT, Some(10)),
+            Read::Ours(_) if !known => (SHOT, Some(11)),
+            Read::Ours(Kind::Data) => (OK, Some(2)),
+            Read::Ours(Kind::Probe) => (REDIRECT, Some(6)),
+            Read::Ours(Kind::Reply) => (SHOT, None),
+        };
+        assert_eq!(answer, verdict, "{read:?}: {bytes:02x?}");
+        if let Some(counter) = counter {
+            expected[counter] += 1;
+        }
+        if answer == OK && read == Read::Ours(Kind::Data) && mine {
+            // What comes out is what was inside, and between the same two hosts.
+            assert_eq!(out[ETH..], bytes[ROOM..], "{bytes:02x?}");
+            assert_eq!((&out[ETH + 12..ETH + 16], &out[ETH + 16..ETH + 20]), (&PEER[..], &ME[..]));
+        }
+    }
+    let mut counted = plane.counters().expect("counters");
+    // Answers to probes that nobody sent are told to the agent, which knows that; there is no room for all of them.
+    counted[12] = 0;
+    assert_eq!(counted, expected);
+    assert!([2, 7, 8, 9, 10].iter().all(|&which| expected[which] > 1_000), "{expected:?}");
+}
+
+#[test]
+fn the_kernel_goes_the_ways_that_pick_goes() {
+    for (name, params) in [
+        ("ecmp", "{}"),
+        ("packet_scatter", "{}"),
+        ("flowcell", r#"{"packets": 7, "dispatch": "random"}"#),
+        ("flowcell", r#"{"packets": 7, "dispatch": "round_robin"}"#),
+        ("presto", r#"{"flowcell_packets": 10}"#),
+        ("pdlb", r#"{"initial_packets": 9}"#),
+        // No gap between these packets opens a flowlet.
+        ("clove", r#"{"flowlet_gap_us": 1e9}"#),
+        ("meet", r#"{"flowlet_gap_us": 1e9}"#),
+        ("letflow", r#"{"flowlet_gap_us": 1e9}"#),
+    ] {
+        let plan = scheme(name, params);
+        let mut plane = loaded();
+        let mut slow = Slow::new(plan.clone(), view(4), 11, 16);
+        let mut oracle = Oracle::new(&plan, 4, 11);
+        let paths = Paths::of(vec![50_000, 51_000, 52_000, 53_000]);
+        let mut rng = Rng::stream(11, "packets", 0);
+        let (mut told, now) = ((0, 0), 1_000_000_000u64);
+        for place in 0..2_000u32 {
+            let state = plane.state(TO).expect("a table");
+            if place % 100 == 0 || state.cursor - told.0 > SLOTS as u32 - 2 {
+                let at = Time(now * 1000);
+                slow.sent(at, TO, (state.cursor - told.0, state.packets - told.1), 1500);
+                told = (state.cursor, state.packets);
+                let said = slow.rehearse(at, TO);
+                let next = table(&plan, &said, &paths, Manners::default(), (state.cursor, 1448));
+                plane.publish(TO, &next).expect("a table");
+            }
+            let flow = rng.below(12);
+            let packet = inner(ME, PEER, 4000 + flow as u16, 100);
+            let (answer, out) = plane.test_run("edge_out", &framed(&packet)).expect("it runs");
+            assert_eq!(answer, OK);
+            let (read, shim) = Shim::read(&out[ETH..], out.len() - ETH, PORT);
+            assert_eq!(read, Read::Ours(Kind::Data), "{name}: {out:02x?}");
+            assert_eq!(out[ETH + ROOM..], packet[..], "the packet itself is untouched");
+            let expected = usize::from(oracle.pick(now, flow).0);
+            assert_eq!(usize::from(shim.way), expected, "{name}, packet {place}, flow {flow}");
+            let port = u16::from_be_bytes([out[ETH + 20], out[ETH + 21]]);
+            assert_eq!(port, paths.ports[expected], "the source port names the path");
+        }
+    }
+}
