@@ -21,7 +21,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find crates/policy crates/sim crates/py -type f \( -path '*/src/*' -o -name 'Cargo.toml' -o -name 'build.rs' \) 2>/dev/null)
 
-.PHONY: help install build quick agent demo demo-lbsp demo-selb test test-rust test-python test-tools test-browser test-lab fuzz site wheel check fmt lint bench docs clean tools
+.PHONY: help install build quick agent demo demo-lbsp demo-selb test test-rust test-python test-tools test-browser test-lab test-agent fuzz site wheel check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -141,6 +141,10 @@ test-browser: build ## Pages of `report` in headless Chromium: needs chromium an
 test-lab: build ## Labs of network namespaces on this machine: needs root
 	@unshare --net true 2>/dev/null || { echo "missing: the privilege to make network namespaces (root)" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/lab
+
+test-agent: agent ## The agent between network namespaces and in the kernel: needs root
+	@unshare --net true 2>/dev/null || { echo "missing: the privilege to make network namespaces (root)" >&2; exit 1; }
+	cargo test --quiet -p spinewise-agent --features datapath --test fabric -- --test-threads=1
 
 fuzz: build ## N specs at random (20000), each refused in words or run: make fuzz N=1000 SEED=2
 	PYTHONPATH=tests/python $(BIN)/python -m fuzz --specs $(N) --seed $(SEED) --jobs $(JOBS) --keep $(OUT)/fuzz

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import metadata
 
 from spinewise.cli.advising import add_advise
+from spinewise.cli.agents import add_agent
 from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, names, place, positive, whole
 from spinewise.cli.comparing import add_compare, add_reproduce, add_resilience, add_sweep, add_validate_against
 from spinewise.cli.exporting import add_export
@@ -55,6 +56,7 @@ def build_parser() -> Root:
     add_report(commands)
     add_resilience(commands)
     add_lab(commands)
+    add_agent(commands)
     add_query(commands)
     add_validate(commands)
     for kind in ("schemes", "topologies", "workloads", "transports", "presets"):

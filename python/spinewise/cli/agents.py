@@ -1,0 +1,29 @@
+"""Arguments of ``spinewise agent``."""
+
+from __future__ import annotations
+
+from spinewise.cli.arguments import Parser
+from spinewise.cli.pieces import Commands, lazily, new_command
+
+ABOUT = "Run a scheme at this Linux host, or ask the agent that does; `spinewise-agent` has the same commands."
+DEEDS = {
+    "run": ("Run a scheme at this host until SIGTERM; needs root.", "config"),
+    "check": ("Read a config and say what would run; changes nothing.", "config"),
+    "status": ("Print what a running agent tells of itself, as JSON.", "socket"),
+    "metrics": ("Print its counters as text for Prometheus.", "socket"),
+}
+HELP = {
+    "config": ("FILE.json", "what the agent is told: see docs/real-hosts.md"),
+    "socket": ("PATH", "where the agent answers: `socket` of its config"),
+}
+
+
+def add_agent(commands: Commands) -> None:
+    """``agent`` and what it does."""
+    parser = commands.add_parser("agent", help=ABOUT, description=ABOUT, allow_abbrev=False)
+    deeds = parser.add_subparsers(required=True, metavar="DEED", parser_class=Parser)
+    for name, (about, option) in DEEDS.items():
+        deed = new_command(deeds, name, "agent", about)
+        deed.set_defaults(command=lazily("agent"), deed=name, option=option)
+        metavar, text = HELP[option]
+        deed.add_argument(f"--{option}", required=True, metavar=metavar, help=text)
