@@ -140,7 +140,9 @@ test-browser: build ## Pages of `report` in headless Chromium: needs chromium an
 
 test-lab: build ## Labs of network namespaces on this machine: needs root
 	@unshare --net true 2>/dev/null || { echo "missing: the privilege to make network namespaces (root)" >&2; exit 1; }
-	$(BIN)/python -m pytest tests/lab
+	$(BIN)/python -m pytest tests/lab/test_on_linux.py
+	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory agent && $(BIN)/python -m pytest tests/lab/test_agents.py; \
+	else echo "NOTE: no clang, so there is no agent, and its tests do not run" >&2; fi
 
 test-agent: agent ## The agent between network namespaces and in the kernel: needs root
 	@unshare --net true 2>/dev/null || { echo "missing: the privilege to make network namespaces (root)" >&2; exit 1; }

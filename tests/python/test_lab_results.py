@@ -26,6 +26,7 @@ from spinewise.lab import (
     outcome,
     plan,
     sampler,
+    seen,
     sensed,
     steer,
     study,
@@ -280,6 +281,26 @@ def test_a_study_tells_which_pairs_both_order_alike() -> None:
     assert told.both.labels[:2] == ["ecmp (simulated)", "ecmp (Linux)"]
     opposed = study_of({"ecmp": [4.0, 4.1], "wcmp": [2.0, 2.1]}, {"ecmp": [1.0, 1.1], "wcmp": [2.0, 2.1]})
     assert opposed.orders()[0].opposed == 1
+
+
+def test_what_a_scheme_saw_stands_beside_the_paths_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = planned(scheme={"name": "elab", "params": {"record_rates": True}}, metrics={"series_interval_us": 50_000})
+    assert {(one.source, one.target, one.spine, one.rate_bps) for one in seen.paths(made)} >= {
+        ("leaf0", "leaf1", "spine1", 12_500_000),
+        ("leaf1", "leaf0", "spine0", 50_000_000),
+        ("leaf2", "leaf1", "spine1", 50_000_000),
+    }
+    assert not any({one.source, one.target} & {"leaf2"} and one.spine == "spine0" for one in seen.paths(made))
+    result = sw.run(made.spec)
+    result.write(tmp_path / "run")
+    found = {(one.series, one.host): one for one in seen.seen(result)}
+    rate = found["elab.b0", "host0"]
+    assert rate.values > 0
+    assert 0 < rate.p10 <= rate.p50 <= rate.p90
+    assert main(["lab", "sensed", str(tmp_path / "run")]) == 0
+    assert "12.5 Mbps" in capsys.readouterr().out
 
 
 def test_a_black_hole_is_left_when_its_links_are_quiet_and_goodput_is_that_of_the_hosts_links() -> None:

@@ -12,11 +12,11 @@ from spinewise.cli.output import print_json
 from spinewise.comparison.files import write_files
 from spinewise.comparison.plan import RUNS, seed_list
 from spinewise.errors import SpecError
-from spinewise.lab import build, machine, measure, show, state
+from spinewise.lab import build, machine, measure, seen, show, state
 from spinewise.lab import study as studies
 from spinewise.lab.plan import Plan, Steering, checked_name, name_of, plan_of
 from spinewise.runs.folder import new_results
-from spinewise.runs.result import write_json
+from spinewise.runs.result import Result, write_json
 from spinewise.shapes import Spec
 from spinewise.show import run_tables, terminal
 from spinewise.specs.spec import load, resolve
@@ -147,6 +147,19 @@ def study(args: argparse.Namespace) -> int:
 
 
 LEAST_SEEDS = 5
+
+
+def sensed(args: argparse.Namespace) -> int:
+    """Tell what the scheme of a run saw."""
+    result = Result.read(args.run)
+    found, ways = seen.seen(result), seen.paths(plan_of(result.spec, "run"))
+    if args.json:
+        print_json({"seen": [asdict(one) for one in found], "paths": [asdict(one) for one in ways]})
+    elif not found:
+        raise SpecError("RUN", args.run, "a run whose scheme records what it sees, with metrics.series_interval_us")
+    else:
+        terminal.console().print(show.sensed(found, ways))
+    return 0
 
 
 @contextmanager

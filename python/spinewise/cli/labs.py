@@ -13,6 +13,7 @@ DEEDS = {
     "up": "Build the lab of a spec.",
     "run": "Carry the spec's own flows over the lab, building one for the time if there is none.",
     "study": "Set schemes side by side on Linux and in the simulator: several seeds, all schemes in turn.",
+    "sensed": "Tell what the scheme of a run saw at each host, beside the fabric as it is; of Linux or simulated.",
     "down": "Take a lab down, whole or left over.",
     "status": "Tell which labs there are.",
 }
@@ -25,12 +26,14 @@ def add_lab(commands: Commands) -> None:
     for name, about in DEEDS.items():
         deed = new_command(deeds, name, "lab", about)
         deed.set_defaults(command=lazily("lab", name))
-        if name == "down":
+        if name == "sensed":
+            deed.add_argument("run", metavar="RUN", help="the folder of a run")
+        elif name == "down":
             deed.add_argument("spec", nargs="?", metavar="SPEC.toml", help="the spec whose name the lab has")
         elif name != "status":
             add_spec(deed)
             add_scale(deed)
-        if name != "status":
+        if name not in {"status", "sensed"}:
             deed.add_argument("--name", metavar="NAME", help="name of the lab [that of the spec]")
         if name == "run":
             deed.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="in place of the spec's seed")

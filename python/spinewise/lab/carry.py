@@ -19,7 +19,7 @@ from spinewise.lab.machine import LabError
 from spinewise.lab.plan import Plan
 
 AHEAD_NS = 400_000_000
-"""How long before its start a flow's connection is opened."""
+"""How long before its start a flow's connection is opened, where the spec has no handshake."""
 LEAD_NS = 600_000_000
 """From the word to go until time zero."""
 PATIENCE_S = 10.0
@@ -101,7 +101,7 @@ def orders(plan: Plan, flows: Sequence[Flow], number: int, control: str) -> dict
     return {
         "address": plan.address(number),
         "congestion": control,
-        "ahead_ns": AHEAD_NS,
+        "ahead_ns": 0 if plan.spec["transport"].get("handshake") else AHEAD_NS,
         "sends": [
             [flow.number, plan.address(flow.target), flow.port, flow.size, flow.start_ns]
             for flow in flows

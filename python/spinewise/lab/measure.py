@@ -96,8 +96,6 @@ def notes(plan: Plan) -> list[str]:
         found.append(f"the spec's loss recovery is {recovery}; Linux has RACK-TLP with SACK")
     if plan.factor != 1:
         found.append(f"rates are the spec's divided by {plan.factor}, times multiplied; the lab cannot delay packets")
-    if plan.spec["transport"].get("handshake"):
-        found.append("connections are opened ahead, so a flow does not wait for its handshake")
     if plan.spec.get("fault"):
         found.append("switches learn of a fault by carrier alone: no routing protocol runs")
     return found

@@ -14,6 +14,7 @@ from rich.text import Text
 from spinewise.comparison.cells import Comparison
 from spinewise.lab.build import Status
 from spinewise.lab.plan import Plan
+from spinewise.lab.seen import Path, Seen
 from spinewise.lab.study import Order, Study
 from spinewise.measures import units
 from spinewise.measures.plain import without_nan
@@ -79,6 +80,26 @@ def labs(found: Sequence[Status]) -> RenderableType:
         numbers = (one.hosts, one.leaves, one.spines, one.factor, one.namespaces, one.processes)
         table.add_row(one.name, one.state, *(str(number) for number in numbers))
     return table
+
+
+def sensed(found: Sequence[Seen], ways: Sequence[Path]) -> RenderableType:
+    """What a scheme saw at each host, and the truth."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("series", "host"):
+        table.add_column(head)
+    for head in ("values", "p10", "median", "p90"):
+        table.add_column(head, justify="right")
+    for one in found:
+        table.add_row(
+            one.series, one.host, f"{one.values:,}", *(units.digits(value, 4) for value in (one.p10, one.p50, one.p90))
+        )
+    truth = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Paths as they are", title_justify="left")
+    for head in ("from", "to", "over"):
+        truth.add_column(head)
+    truth.add_column("slowest link", justify="right")
+    for way in ways:
+        truth.add_row(way.source, way.target, way.spine, f"{units.count(way.rate_bps)}bps")
+    return Group(table, truth)
 
 
 METRIC_WORDS = {"fct_s.mean": "mean FCT", "fct_s.p99": "p99 FCT"}

@@ -4,9 +4,9 @@ It uses nothing but the standard library and starts in a few hundredths of a sec
 of JSON on its standard input, what came of it leaves as one line on its standard output; it ends when its flows have,
 at the end of the run, or when its input is closed.
 
-A flow has a connection of its own, opened some time ahead, so that a flow starts with a fresh window and no
-handshake, as in the simulator. Its number is known by its two addresses and the sender's port. The payload is zeros,
-and the receiver has the kernel discard it.
+A flow has a connection of its own. It is opened some time ahead, so that the flow starts with a fresh window and no
+handshake, or as the flow starts, as the spec has it. A flow is known by its two addresses and the sender's port. The
+payload is zeros, and the receiver has the kernel discard it.
 """
 
 from __future__ import annotations
@@ -157,7 +157,9 @@ class Host:
 
     def start(self, flow: Outgoing) -> None:
         """A flow has all of it to send."""
-        flow.started, flow.began_ns, flow.late = True, time.monotonic_ns(), not flow.connected
+        # Without time ahead the connection is part of the flow, as with a handshake in the spec.
+        flow.started, flow.began_ns = True, time.monotonic_ns()
+        flow.late = not flow.connected and self.ahead_ns > 0
         if flow.connected:
             self.send(flow)
 
