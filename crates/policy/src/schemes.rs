@@ -1,6 +1,7 @@
 //! The registry: one line per scheme. Dispatch, names, parameters, tables for people: all come from it.
 
 pub mod adaptive;
+pub mod ars;
 pub mod clove;
 pub mod conga;
 pub mod conweave;
@@ -55,6 +56,7 @@ macro_rules! each_scheme {
             Adaptive: $crate::schemes::adaptive::Adaptive,
             RoundRobin: $crate::schemes::round_robin::RoundRobin,
             HostAr: $crate::schemes::host_ar::HostAr,
+            Ars: $crate::schemes::ars::Ars,
             Drill: $crate::schemes::drill::Drill,
             Ttc: $crate::schemes::ttc::Ttc,
             Selb: $crate::schemes::selb::Selb,
