@@ -26,6 +26,7 @@ pub mod plb;
 pub mod presto;
 pub mod proportional;
 pub mod qdaps;
+pub mod resilient;
 pub mod round_robin;
 pub mod selb;
 pub mod sred;
@@ -57,6 +58,7 @@ macro_rules! each_scheme {
             RoundRobin: $crate::schemes::round_robin::RoundRobin,
             HostAr: $crate::schemes::host_ar::HostAr,
             Ars: $crate::schemes::ars::Ars,
+            Resilient: $crate::schemes::resilient::Resilient,
             Drill: $crate::schemes::drill::Drill,
             Ttc: $crate::schemes::ttc::Ttc,
             Selb: $crate::schemes::selb::Selb,

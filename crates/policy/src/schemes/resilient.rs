@@ -1,0 +1,120 @@
+//! Resilient hashing: a hash gives a bucket, and buckets belong to members. Where a member goes, its buckets alone move.
+//!
+//! SONiC's fine-grained ECMP and the resilient hashing of switch vendors, from memory. Plain ECMP spreads all flows anew over
+//! the members that are left.
+//!
+//! | rule | function |
+//! |---|---|
+//! | a hash of the header gives one of B buckets; they are dealt to the members in turn | `pick` |
+//! | buckets of a member that is gone are spread over those that are left | [`moved`] |
+//! | a member that comes back has its buckets back | [`Members`] |
+//!
+//! | our word | SONiC's |
+//! |---|---|
+//! | `buckets` | bucket size of a fine-grained next hop group |
+//! | member | next hop |
+//!
+//! Departures:
+//! - A switch learns the members towards a leaf as its routes show them. One that is first seen later takes buckets of all
+//!   others, as does every new member.
+//! - Buckets move at once. Linux (`ip nexthop ... type resilient`) waits until they have been idle.
+
+use crate::{
+    AtSwitch, Aware, Compared, Cx, Decides, Layout, Needs, Packet, Peers, Policy, Sees, Shape, Sheet, Way, hash,
+};
+
+crate::params! {
+    /// Its parameters.
+    Config {
+        /// Buckets B of each group (SONiC: a power of two from 64 to 4096).
+        buckets: u32 = 512, Allowed::Integer { min: 2.0, max: 65_536.0 };
+    }
+}
+
+/// Most ports that are told apart.
+const MOST: usize = 1024;
+
+/// Row per leaf: the ports that have ever led there, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    ports: [u64; MOST / 64],
+}
+
+impl Members {
+    fn learn(&mut self, port: u16) {
+        if let Some(word) = self.ports.get_mut(usize::from(port) / 64) {
+            *word |= 1 << (port % 64);
+        }
+    }
+
+    fn len(&self) -> u32 {
+        self.ports.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// The `n`-th member, by number.
+    fn nth(&self, n: u32) -> Option<u16> {
+        let mut left = n;
+        for (at, &word) in (0u16..).zip(&self.ports) {
+            let here = word.count_ones();
+            if left < here {
+                let word = (0..left).fold(word, |word, _| word & (word - 1));
+                return Some(at * 64 + word.trailing_zeros() as u16);
+            }
+            left -= here;
+        }
+        None
+    }
+}
+
+/// The way of a bucket whose member is gone, among so many that are left: the same as long as they are.
+fn moved(bucket: u32, salt: u64, left: u32) -> u32 {
+    hash::spread(hash::mix2(salt, u64::from(bucket)), left)
+}
+
+/// Buckets that stay.
+#[derive(Clone, Copy, Debug)]
+pub struct Resilient {
+    buckets: u32,
+}
+
+impl Policy for Resilient {
+    const SHEET: Sheet = Sheet {
+        name: "resilient",
+        summary: "hashes each packet to a bucket; when an uplink goes, only flows of its buckets move",
+        source: "SONiC fine-grained ECMP; switch vendors",
+        unit: "flow",
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &[],
+            state: "a table of buckets per group, at every switch",
+            needs: Needs::Nothing,
+            order: "a flow stays on its path",
+            pick: "O(n), to find its port in the group",
+            update: "–",
+        }),
+        sees: Sees { decides: Decides::Hashes, ..Sees::NOTHING },
+        ..Sheet::AT_SWITCH
+    };
+    type Site = AtSwitch;
+    type Config = Config;
+    crate::rows! { peer: Members }
+
+    fn new(config: &Config) -> Self {
+        Resilient { buckets: config.buckets }
+    }
+
+    fn layout(&self, _: &Shape) -> Layout {
+        Layout { peers: Peers::Leaves, ..Layout::default() }
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), packet: &Packet, _: &mut ()) -> Way {
+        let candidates = cx.view.candidates;
+        let members = cx.peers.current().0;
+        candidates.iter().for_each(|&port| members.learn(port));
+        let bucket = packet.spread(cx.view.salt, self.buckets);
+        let member = members.nth(bucket % members.len().max(1));
+        let way = member.and_then(|member| candidates.iter().position(|&port| port == member));
+        Way(way.unwrap_or_else(|| moved(bucket, cx.view.salt, candidates.len() as u32) as usize) as u16)
+    }
+}
