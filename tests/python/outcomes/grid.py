@@ -30,6 +30,8 @@ SWITCH_SCHEMES = [
     "adaptive",
     "round_robin",
     "host_ar",
+    "ars",
+    "resilient",
     "loopback_switch",
 ]
 HOST_SCHEMES = [
@@ -311,6 +313,10 @@ READINGS: dict[str, Table] = {
     "adaptive/flowlets": {"unit": "flowlet", "flowlet_gap_us": 5},
     "adaptive/pqb": {"compare": "pqb"},
     "round_robin/leaf": {"tiers": "leaf", "reshuffle_rounds": 5},
+    "ars/packets": {"mode": "per_packet_quality", "sampling_us": 2},
+    "ars/random": {"mode": "flowlet_random", "idle_time_us": 5, "max_flows": 4},
+    "ars/fixed": {"mode": "fixed", "sampling_us": 5, "current": True},
+    "resilient/few": {"buckets": 5},
     "plb/soon": {"rehash_rounds": 2, "idle_rehash_rounds": 1, "cong_thresh": 20, "suspend_rto_us": 50},
     "txrehash/same-segment": {"receiver": "same_segment"},
     "qdaps/released": {"rules": "released", "reroute_above_packets": 9},

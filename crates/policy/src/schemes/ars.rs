@@ -311,7 +311,7 @@ impl Ars {
         let past = (past * self.bands / 1_000_000).min(last);
         let future = (1..self.bands).take_while(|&band| future >= (self.future_min * 256) << (band - 1)).count() as u64;
         let [a, b] = self.weights;
-        (if a + b == 0 { 0 } else { (a * past + b * future) / (a + b) }) as u8
+        (a * past + b * future).checked_div(a + b).unwrap_or(0) as u8
     }
 
     /// One of the best members, drawn; any, if quality does not count.

@@ -2,6 +2,7 @@
 //! `cargo test -p spinewise-policy --test it conga::` runs the tests of `conga.rs`.
 
 mod adaptive;
+mod ars;
 mod common;
 mod conga;
 mod conweave_destination;
@@ -26,6 +27,7 @@ mod packet_scatter;
 mod plb;
 mod qdaps;
 mod qdaps_released;
+mod resilient;
 mod round_robin;
 mod selb;
 mod selb_fabric;

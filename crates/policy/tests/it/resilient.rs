@@ -1,0 +1,41 @@
+//! Resilient hashing at a leaf with eight uplinks: what moves when members go and come back.
+
+use crate::common::{Shell, data};
+use spinewise_policy::schemes::resilient::{Config, Resilient};
+use spinewise_policy::*;
+
+/// The ports of 4,000 flows.
+fn ports(shell: &mut Shell<Resilient>) -> Vec<u16> {
+    let candidates = shell.room.candidates.clone();
+    let packet = |pair: u64| Packet { hashed: Hashed::Mixed { pair, inner: 0, tag: 0 }, ..data(1) };
+    (0..4_000).map(|pair| shell.pick(1, &packet(pair), &mut ()).index()).map(|way| candidates[way]).collect()
+}
+
+#[test]
+fn only_flows_of_the_member_that_is_gone_move_and_they_come_back() {
+    let mut shell: Shell<Resilient> = Shell::new(&Config::default(), Tier::Leaf, 0, 8);
+    let all = ports(&mut shell);
+    let of = |ports: &[u16], port: u16| ports.iter().filter(|p| **p == port).count();
+    assert!((4..12).all(|port| of(&all, port).abs_diff(500) < 100));
+    for gone in [vec![6], vec![6, 9]] {
+        shell.room.candidates = (4..12).filter(|port| !gone.contains(port)).collect();
+        let left = ports(&mut shell);
+        assert!(all.iter().zip(&left).all(|(before, after)| gone.contains(before) || before == after));
+        // What has moved is spread over all that are left.
+        let moved: Vec<u16> =
+            all.iter().zip(&left).filter(|(before, _)| gone.contains(before)).map(|(_, after)| *after).collect();
+        let fair = moved.len() / shell.room.candidates.len();
+        assert!(shell.room.candidates.iter().all(|&port| of(&moved, port) > fair / 3), "{moved:?}");
+    }
+    shell.room.candidates = (4..12).collect();
+    assert_eq!(ports(&mut shell), all);
+}
+
+#[test]
+fn with_two_buckets_two_members_carry_all() {
+    let mut shell: Shell<Resilient> = Shell::new(&Config { buckets: 2 }, Tier::Leaf, 0, 8);
+    let mut used = ports(&mut shell);
+    used.sort_unstable();
+    used.dedup();
+    assert_eq!(used, [4, 5]);
+}
