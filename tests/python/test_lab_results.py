@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import socket
 import struct
 import subprocess
@@ -329,6 +330,11 @@ def test_the_runs_of_a_study_are_interleaved_and_each_scheme_begins_in_turn() ->
     spec = deepcopy(SPEC)
     runs = study.planned(spec, parse_list("ecmp,wcmp", []), [1, 2], study.Labs())
     assert [(label, seed) for label, _, seed in runs] == [("ecmp", 1), ("wcmp", 1), ("wcmp", 2), ("ecmp", 2)]
+    assert not any(run.plan.agents for run in runs.values())
+    both = study.planned(spec, parse_list("ecmp,presto", []), [1], study.Labs())
+    assert [(run.plan.agents, run.plan.silent_ms) for run in both.values()] == [(True, 0)] * 2
+    watched = study.planned(spec, parse_list("ecmp,presto", []), [1], study.Labs(steering="watched"))
+    assert all(run.plan.silent_ms > 0 for run in watched.values())
     with pytest.raises(SpecError, match="scheme conga"):
         study.planned(spec, parse_list("ecmp,conga", []), [1], study.Labs())
 
@@ -341,3 +347,16 @@ def test_two_plans_of_one_fabric_build_the_same() -> None:
     assert same_fabric(made, other)
     assert not same_fabric(made, planned(switch={"buffer_bytes": 3_000}))
     assert not same_fabric(made, replace(made, mtu=9_000))
+
+
+KEPT = sorted((Path(__file__).parents[2] / "docs/real-hosts").glob("*/order.txt"))
+
+
+def test_the_tables_of_the_page_are_the_kept_ones() -> None:
+    page = (Path(__file__).parents[2] / "docs/real-hosts.md").read_text()
+    shown = re.findall(r"<!-- kept: (\w+) -->\n```text\n(.*?)```", page, re.DOTALL)
+    assert dict(shown) == {file.parent.name: file.read_text() for file in KEPT}
+    assert len(shown) >= 2
+    for file in KEPT:
+        record = json.loads((file.parent / "lab.json").read_text())
+        assert all(row["seeds"] >= 5 for row in record["rows"] if row["mean"] is not None)

@@ -113,6 +113,8 @@ def orders(study: Study) -> RenderableType:
     for head in ("simulated", "vs first", "Linux", "vs first"):
         table.add_column(head, justify="right")
     found = study.orders()
+    if not found:
+        return Group(holes(study)) if study.holes else Text("no flow has finished")
     for one in found:
         for place, variant in enumerate(study.linux.variants):
             cells = [word for comparison in (study.simulated, study.linux) for word in words_of(comparison, place, one)]
@@ -161,8 +163,12 @@ def order_line(one: Order) -> str:
 def study_record(study: Study) -> dict[str, object]:
     """How Linux and the simulator order the schemes, as JSON has it."""
     rows = [row for one in (study.linux, study.simulated) for row in one.rows()]
-    told = {label: [asdict(one) for one in found] for label, found in study.holes.items()}
-    found = without_nan({"orders": [asdict(one) for one in study.orders()], "rows": rows, "holes": told})
+    sides = (study.linux, study.simulated)
+    facts = {label: one.facts(label).flat() for one in sides for label in one.labels}
+    fabrics = {label: [asdict(one) for one in ran] for label, ran in study.fabrics.items()}
+    found = without_nan(
+        {"orders": [asdict(one) for one in study.orders()], "rows": rows, "facts": facts, "fabrics": fabrics}
+    )
     assert isinstance(found, dict)
     return found
 

@@ -22,6 +22,7 @@ from spinewise.errors import SpecError
 from spinewise.lab import machine
 from spinewise.lab.machine import LabError
 from spinewise.lab.plan import Plan
+from spinewise.lab.traffic import PRIORITY
 
 PROGRAM, VARIABLE = "spinewise-agent", "SPINEWISE_AGENT"
 BUILT = tuple(Path("target") / profile / PROGRAM for profile in ("release", "quick", "debug"))
@@ -147,7 +148,7 @@ def steered(plan: Plan, folder: Path) -> Iterator[Steering]:
             inside = ["ip", "netns", "exec", plan.namespace(host)]
             with (folder / f"{host}.log").open("w") as log:
                 made.running[host] = subprocess.Popen(
-                    [*inside, made.program, "run", "--config", str(path)],
+                    [*inside, "nice", "-n", str(PRIORITY), made.program, "run", "--config", str(path)],
                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True,
                 )  # fmt: skip
         for host in plan.hosts:

@@ -77,13 +77,44 @@ class Order:
 
 
 @dataclass(frozen=True)
+class Fabric:
+    """What happened in the fabric of one run.
+
+    Attributes:
+        carried: bytes that each link between switches carried.
+        hole: what a black hole came to; None where the spec has none.
+        busy_share, start_lag_p99_us: of the machine, and how late flows began; None of a simulated run.
+    """
+
+    carried: dict[str, int]
+    hole: Hole | None
+    busy_share: float | None
+    start_lag_p99_us: float | None
+
+    @classmethod
+    def of(cls, plan: Plan, result: Result) -> Fabric:
+        """From a run."""
+        carried = {link["name"]: link["bytes"] for link in result.report["links"] if link["fabric"]}
+        on = result.report.get("linux")
+        return cls(
+            carried, hole_of(plan, result), on["busy_share"] if on else None, on["start_lag_p99_us"] if on else None
+        )
+
+
+@dataclass(frozen=True)
 class Study:
     """The same runs on Linux and in the simulator, which stand behind the labels of schemes in brackets."""
 
     linux: Comparison
     simulated: Comparison
-    holes: Mapping[str, Sequence[Hole]] = field(default_factory=dict)
-    """What a black hole came to, by label, one a seed; empty where the spec has none."""
+    fabrics: Mapping[str, Sequence[Fabric]] = field(default_factory=dict)
+    """What happened in the fabric, by label, in the order of the runs."""
+
+    @property
+    def holes(self) -> dict[str, list[Hole]]:
+        """What a black hole came to, by label; empty where the spec has none."""
+        found = {label: [one.hole for one in ran if one.hole is not None] for label, ran in self.fabrics.items()}
+        return {label: holes for label, holes in found.items() if holes}
 
     def hole(self, label: str, what: Literal["left_s", "kept"]) -> stats.Interval:
         """A number of black holes over seeds, as far as it is finite."""
@@ -97,9 +128,16 @@ class Study:
         return Comparison(here.spec, variants, here.loads, here.seeds, [*there.cells, *here.cells])
 
     def orders(self) -> list[Order]:
-        """How far both order the schemes alike."""
+        """How far both order the schemes alike, by each number that every scheme has."""
         there = self.simulated.classes_of()
-        return [self.order(size_class, metric) for size_class, metric in METRICS if size_class in there]
+        found = [self.order(size_class, metric) for size_class, metric in METRICS if size_class in there]
+        return [one for one in found if self.known(one.size_class, one.metric)]
+
+    def known(self, size_class: str, metric: str) -> bool:
+        """Whether every run has this number: flows of the class have finished in it."""
+        both = (self.linux, self.simulated)
+        values = (one.values(label, None, size_class, metric) for one in both for label in one.labels)
+        return all(isfinite(value) for found in values for value in found)
 
     def order(self, size_class: str, metric: str) -> Order:
         """How one number orders them."""
@@ -148,7 +186,7 @@ def conducted(
     """
     predicted = {key: measure.predicted(run.plan) for key, run in runs.items()}
     cells: dict[str, list[Cell]] = {LINUX: [], SIMULATED: []}
-    found: dict[str, list[Hole]] = {}
+    fabrics: dict[str, list[Fabric]] = {}
     for key, run in runs.items():
         label, _, seed = key
         tell(f"{label}, seed {seed}")
@@ -157,14 +195,12 @@ def conducted(
         for where, result in ((LINUX, pair.linux), (SIMULATED, pair.simulated)):
             own = f"{label} ({where})"
             cells[where].append(cell((own, None, seed), result, folder))
-            hole = hole_of(run.plan, result)
-            if hole is not None:
-                found.setdefault(own, []).append(hole)
+            fabrics.setdefault(own, []).append(Fabric.of(run.plan, result))
     variants = list(dict.fromkeys(run.variant for run in runs.values()))
     seeds = list(dict.fromkeys(seed for _, _, seed in runs))
     spec = next(iter(runs.values())).plan.spec
     sides = [compared(spec, variants, seeds, cells[where], where) for where in (LINUX, SIMULATED)]
-    return Study(sides[0], sides[1], found)
+    return Study(sides[0], sides[1], fabrics)
 
 
 def compared(
@@ -185,7 +221,7 @@ def planned(spec: Spec, variants: Sequence[Variant], seeds: Sequence[int], labs:
     """
     found: dict[Key, Run] = {}
     needed = any(variant.name not in fit.PLAIN for variant in variants)
-    steering: Steering = "always" if needed else labs.steering
+    steering: Steering = "always" if needed and labs.steering == "needed" else labs.steering
     for place, seed in enumerate(seeds):
         # Another scheme begins each round, so that none always follows the same one.
         turn = place % len(variants)
