@@ -75,6 +75,7 @@ def test_switches_hash_ports_each_with_a_seed_of_its_own_and_hosts_keep_their_ha
     assert len(seeds) == len(made.leaves) + len(made.spines)
     assert all(values[node]["ipv4/fib_multipath_hash_policy"] == "1" for node in made.leaves)
     assert all(values[node][commands.TXREHASH] == "0" for node in made.hosts)
+    assert f"{commands.TXREHASH} 1" in lines(planned(scheme={"name": "txrehash"}), "set", "host0")
     other = plan.plan_of(resolve(deepcopy(SPEC) | {"scheme": {"name": "ecmp", "hash_salt": 7}}))
     assert commands.hash_seed(other, "leaf0") != commands.hash_seed(made, "leaf0")
     none = [line for b in commands.building(made, frozenset()) if b.program == "set" for line in b.lines]

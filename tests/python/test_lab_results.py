@@ -346,6 +346,8 @@ def test_two_plans_of_one_fabric_build_the_same() -> None:
     other = planned(traffic=[{"kind": "permutation", "size_bytes": 1_000}])
     assert same_fabric(made, other)
     assert not same_fabric(made, planned(switch={"buffer_bytes": 3_000}))
+    assert not same_fabric(made, planned(scheme={"name": "txrehash"}))
+    assert same_fabric(made, planned(seed=9))
     assert not same_fabric(made, replace(made, mtu=9_000))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from spinewise.errors import SpecError
 from spinewise.lab import machine, state, steer
-from spinewise.lab.commands import OPTIONAL, building, routes
+from spinewise.lab.commands import HASH_SEED, OPTIONAL, building, routes, values
 from spinewise.lab.fit import CONGESTION
 from spinewise.lab.plan import Plan
 from spinewise.shapes import Spec
@@ -105,9 +105,15 @@ def remove(name: str) -> None:
 
 
 def same_fabric(one: Plan, other: Plan) -> bool:
-    """Whether two plans build the same: nodes, cables, queues, and what routes say of the transport."""
-    alike = (one.edge, one.core, one.mtu, one.marks) == (other.edge, other.core, other.mtu, other.marks)
-    return alike and all(list(routes(one, node)) == list(routes(other, node)) for node in one.nodes)
+    """Whether two plans build the same: nodes, cables, queues, routes and settings. A seed of hashes may be another."""
+    if (one.edge, one.core, one.mtu, one.marks) != (other.edge, other.core, other.mtu, other.marks):
+        return False
+    settings = frozenset(OPTIONAL) - {HASH_SEED}
+    return all(
+        list(routes(one, node)) == list(routes(other, node))
+        and list(values(one, node, settings)) == list(values(other, node, settings))
+        for node in one.nodes
+    )
 
 
 def processes(namespace: str) -> list[int]:

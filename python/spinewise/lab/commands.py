@@ -69,8 +69,8 @@ def values(plan: Plan, node: str, settings: frozenset[str]) -> Iterator[str]:
         found["ipv4/tcp_ecn"] = "1" if plan.marks else "2"
     found |= {name: value for name, value in ANSWERS.items() if name in settings}
     if node in plan.hosts and TXREHASH in settings:
-        # A flow keeps its path through timeouts, as under the simulator's ECMP.
-        found[TXREHASH] = "0"
+        # A flow keeps its path through timeouts, as under the simulator's ECMP, unless this is the scheme.
+        found[TXREHASH] = "1" if plan.spec["scheme"]["name"] == "txrehash" else "0"
     if node not in plan.hosts and HASH_SEED in settings:
         found[HASH_SEED] = str(hash_seed(plan, node))
     return (f"{name} {value}" for name, value in found.items())

@@ -18,8 +18,8 @@ RDMA = ("rdma", "dcqcn", "timely", "hpcc")
 BY_THE_CLOCK = ("poisson", "on_off", "permutation", "incast", "flows")
 """Traffic whose flows start when the clock says so."""
 FAULTS = ("down", "flap", "rate", "black_hole")
-PLAIN = ("ecmp", "wcmp")
-"""Schemes that the kernel's own forwarding is."""
+PLAIN = ("ecmp", "wcmp", "txrehash")
+"""Schemes that the kernel itself is: multipath routes, with weights, and sockets that draw another hash at timeouts."""
 STEERED = (
     "presto", "drb", "letflow", "rps", "packet_scatter", "meet", "clove", "pdlb", "ag", "flowcell", "proportional",
     "elab", "hermes", "flowbender",

@@ -17,7 +17,7 @@ from spinewise.shapes import Spec
 
 Tell = Callable[[str], object]
 AGENTS = "agents at the hosts"
-KERNEL = "the kernel's ECMP: TCP flows keep the hash that the sending socket drew"
+KERNEL = "the kernel's ECMP, by the hash that the sending socket drew"
 
 
 @dataclass(frozen=True)
