@@ -17,11 +17,14 @@ def command(args: argparse.Namespace) -> int:
     if end < begin:
         raise SpecError("--to", args.end_us, f"no less than --from, {begin:g}")
     result = Result.read(args.run)
+    measured = explain.on_linux(result, args.flow)
     with bars() as bar:
         result = explain.traced(result, args.flow, args.run, RunProgress(bar, f"flow {args.flow}"))
     told = explain.story(result, args.flow, lambda move: begin <= move.time_us <= end)
     if args.json:
-        print_json(told.as_dict())
+        print_json(told.as_dict() | ({} if measured is None else {"on_linux": measured}))
     else:
+        if measured is not None:
+            print(measured, end="\n\n")
         print(story.tell(told, everything=args.all))
     return 0

@@ -17,7 +17,7 @@ from spinewise.explanation.facts import FlowFacts, flow_facts, in_short
 from spinewise.explanation.resent import Again, sent_again
 from spinewise.measures.tables import Values as Array
 from spinewise.runs import api, formats
-from spinewise.runs.result import Result, refuse_linux
+from spinewise.runs.result import Result
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,14 +100,13 @@ class Story:
 
 
 def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None = None) -> Result:
-    """`result` with a trace of `flow`: its own, or that of the same run once more.
+    """`result` with a trace of `flow`: its own, or that of the same run once more; of one on Linux, the simulator's.
 
     Raises:
         SpecError: the flow cannot be traced, or the run does not come out as it did.
     """
     if flow in result.report.get("traced_flows", ()):
         return result
-    refuse_linux(result, "RUN", folder, in_short(flow_facts(result, flow)))
     try:
         again = api.run(result.spec, trace=[flow], progress=progress)
     except SpecError as error:
@@ -116,6 +115,8 @@ def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None
             hint = "; ".join(text for text in (error.hint, in_short(flow_facts(result, flow))) if text)
             raise SpecError("--flow", error.value, error.allowed, hint) from None
         raise error.with_file(f"{folder}/{formats.RUN.record}") from None
+    if "linux" in result.report:
+        return again
     old, new = (each.report["outcome_hash"] for each in (result, again))
     if old != new:
         made, now = result.report.get("version", "another version"), core.version()
@@ -126,6 +127,16 @@ def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None
         )
         raise SpecError("outcome_hash", f"{new}, run once more", f"{old}, as when it was made", why, file=folder)
     return again
+
+
+def on_linux(result: Result, flow: int) -> str | None:
+    """What became of a flow on Linux, which does not tell its choices; None of a run of the simulator."""
+    if "linux" not in result.report:
+        return None
+    return (
+        f"On Linux {in_short(flow_facts(result, flow))}. Linux keeps no choices: what follows is the simulator's run of"
+        " the same flows, in which the scheme may have chosen otherwise."
+    )
 
 
 def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: True) -> Story:
