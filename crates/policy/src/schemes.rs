@@ -14,6 +14,7 @@ pub mod flowcell;
 pub mod hedera;
 pub mod hermes;
 pub mod host_ar;
+pub mod host_flowlet;
 pub mod hula;
 pub mod lbsp;
 pub mod letflow;
@@ -73,6 +74,7 @@ macro_rules! each_scheme {
             FlowBender: $crate::schemes::flowbender::FlowBender,
             Plb: $crate::schemes::plb::Plb,
             Txrehash: $crate::schemes::txrehash::Txrehash,
+            HostFlowlet: $crate::schemes::host_flowlet::HostFlowlet,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,
             LoopbackSwitch: $crate::schemes::loopback::LoopbackSwitch,
         }

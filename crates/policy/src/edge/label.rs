@@ -73,6 +73,11 @@ impl Label {
         sight.offer(Way(self.before));
     }
 
+    /// Takes this one.
+    pub fn become_number(&mut self, number: u16) {
+        (self.before, self.value) = (self.value, number);
+    }
+
     /// As a number.
     pub fn number(&self) -> u16 {
         self.value
