@@ -13,6 +13,7 @@ pub mod flowbender;
 pub mod flowcell;
 pub mod hedera;
 pub mod hermes;
+pub mod hopper;
 pub mod host_ar;
 pub mod host_flowlet;
 pub mod hula;
@@ -75,6 +76,7 @@ macro_rules! each_scheme {
             Plb: $crate::schemes::plb::Plb,
             Txrehash: $crate::schemes::txrehash::Txrehash,
             HostFlowlet: $crate::schemes::host_flowlet::HostFlowlet,
+            Hopper: $crate::schemes::hopper::Hopper,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,
             LoopbackSwitch: $crate::schemes::loopback::LoopbackSwitch,
         }
