@@ -48,6 +48,8 @@ HOST_SCHEMES = [
     "flowbender",
     "plb",
     "txrehash",
+    "host_flowlet",
+    "hopper",
     "loopback_host",
 ]
 SCHEMES = [*SWITCH_SCHEMES, *HOST_SCHEMES]
@@ -295,9 +297,12 @@ SWITCHES: dict[str, Table] = {
 }
 
 
+# Host schemes whose tags are numbers for switches to hash.
+DRAWN = ("elab", "plb", "txrehash", "host_flowlet", "hopper")
+
 # Which host schemes take which tag.
 TAGS: dict[str, list[str]] = {
-    "explicit": [scheme for scheme in HOST_SCHEMES if scheme not in ("elab", "plb", "txrehash")],
+    "explicit": [scheme for scheme in HOST_SCHEMES if scheme not in DRAWN],
     "outer": [scheme for scheme in HOST_SCHEMES if scheme not in ("meet", "proportional", "hermes")],
     "inner": ["presto", "drb", "flowcell", "flowbender", "plb"],
 }
@@ -317,6 +322,8 @@ READINGS: dict[str, Table] = {
     "ars/random": {"mode": "flowlet_random", "idle_time_us": 5, "max_flows": 4},
     "ars/fixed": {"mode": "fixed", "sampling_us": 5, "current": True},
     "resilient/few": {"buckets": 5},
+    "host_flowlet/short": {"gap_rtts": 0.1, "hold_us": 20},
+    "hopper/eager": {"congested_rtts": 1, "gain": 1, "probes": 4, "rtt_weight": 1, "delay_differences": 0},
     "plb/soon": {"rehash_rounds": 2, "idle_rehash_rounds": 1, "cong_thresh": 20, "suspend_rto_us": 50},
     "txrehash/same-segment": {"receiver": "same_segment"},
     "qdaps/released": {"rules": "released", "reroute_above_packets": 9},

@@ -53,6 +53,25 @@ fn plb_parts_two_flows_that_share_a_link() {
     assert_eq!(points(&run(&unmarked), "plb", "plb_rehash"), 0);
 }
 
+#[test]
+fn hopper_leaves_a_slow_path_for_one_that_probes_found() {
+    let flows: Vec<Value> = (0..4).map(|host| flow(host, 4 + host, 8_000_000)).collect();
+    let slow = json!({"topology": {"override": [{"spine": 1, "rate_gbps": 1}]}});
+    let spec = |gain: f64| merged(&fabric(json!({"name": "hopper", "params": {"gain": gain}}), 4, &flows), &slow);
+    // A gain that no probe has leaves each flow where its first label led.
+    let seed = (1..40).find(|&seed| {
+        let stays = run(&merged(&spec(0.0), &json!({"seed": seed})));
+        of_link(&stays, "leaf0->spine1", "packets") > 5_000
+    });
+    let with = |gain: f64| merged(&spec(gain), &json!({"seed": seed.expect("one of them")}));
+    let (stays, hops) = (run(&with(0.0)), run_both(&with(0.8)));
+    all_finished(&hops);
+    assert_eq!(points(&stays, "hopper", "hopped"), 0);
+    assert!(points(&hops, "hopper", "hopped") > 0);
+    let fct = |outcome: &Outcome| outcome.records.iter().map(|record| record.fct).max().unwrap_or(0);
+    assert!(fct(&hops) * 2 < fct(&stays), "{} against {}", fct(&hops), fct(&stays));
+}
+
 /// A link that loses all it is given, of which nobody hears.
 fn dead(ends: [&str; 2], direction: &str, at_us: u32) -> Value {
     json!({"fault": [{"kind": "down", "ends": ends, "at_us": at_us, "direction": direction}],
