@@ -82,8 +82,8 @@ pub struct Layout {
     pub components: bool,
     /// At hosts: is [`Policy::pick`] called for acknowledgements too? Otherwise the fabric's own scheme spreads them.
     pub picks_acks: bool,
-    /// At hosts: are tags source ports of a tunnel, any number of 16 bits, for switches to hash? Then the spec reads them
-    /// so unless told otherwise, and refuses to take them for paths.
+    /// At hosts: are tags flow labels or source ports of a tunnel, any number of 16 bits, for switches to hash? Then the spec
+    /// reads them so unless told otherwise, and refuses to take them for paths.
     pub draws_tags: bool,
 }
 

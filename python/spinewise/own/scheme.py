@@ -61,7 +61,7 @@ class Layout:
         path_rates: ask to be told the rate of each path.
         components: ask to be told which paths are alike.
         picks_acks: at hosts, `pick` is called for acknowledgements too.
-        draws_tags: at hosts, tags are source ports of a tunnel, for switches to hash.
+        draws_tags: at hosts, tags are flow labels or source ports, for switches to hash.
     """
 
     peers: Literal["hosts", "leaves"] | None = None

@@ -71,6 +71,11 @@ pub(super) fn check_tree(
     Err(error.unserved_if(set.get(param).is_none_or(Json::is_null)))
 }
 
+/// The hashed tags that fit a scheme with rows per path for these peers: an inner tag is another path for each flow.
+fn hashed_tags(rows: &Peers) -> &'static str {
+    if matches!(rows, Peers::Hosts) { "\"outer\"" } else { "\"outer\" or \"inner\"" }
+}
+
 /// A path tag must mean the same path to everything that shares a row (per peer and path) of the scheme.
 pub(super) fn check_tag(
     reader: &Reader<'_>,
@@ -82,8 +87,10 @@ pub(super) fn check_tag(
     let (name, layout) = (chosen.name(), chosen.layout(&shape));
     let rows = rows(chosen, &shape);
     if tag == PathTag::Explicit && layout.draws_tags {
-        let hint = format!("{name} looks for source ports of a tunnel by which hashing switches reach every path");
-        return Err(reader.refuse("path_tag", "\"outer\"").hint(hint));
+        let hint = format!(
+            "tags of {name} are flow labels or source ports, which switches hash; they are no numbers of paths"
+        );
+        return Err(reader.refuse("path_tag", hashed_tags(&rows)).hint(hint));
     }
     if !fabric.tags_name_paths() {
         let hint = format!(
@@ -96,8 +103,7 @@ pub(super) fn check_tag(
                 return Err(error.hint(hint).unserved_if(true));
             }
             (_, PathTag::Explicit) => {
-                let tags = if matches!(rows, Peers::Hosts) { "\"outer\"" } else { "\"outer\" or \"inner\"" };
-                let error = reader.refuse("path_tag", format!("{tags} in this graph"));
+                let error = reader.refuse("path_tag", format!("{} in this graph", hashed_tags(&rows)));
                 return Err(error.hint(hint).unserved_if(reader.given("path_tag").is_none()));
             }
             _ => {}
