@@ -108,7 +108,9 @@ site: build ## The documentation as a site, in site/
 wheel: $(VENV)/.stamp-packages ## The wheel and the source distribution it is built from, in dist/, tried in an empty environment
 	@# Files of a source distribution are old by their dates: what was compiled before would pass for theirs.
 	rm -rf dist target/wheel
-	CARGO_TARGET_DIR=$(CURDIR)/target/wheel $(BIN)/maturin build --release --locked --sdist --out dist
+	@# The lock also has what the agent uses, which a source distribution leaves out: cargo drops that, and no more.
+	cargo metadata --locked --format-version 1 >/dev/null
+	CARGO_TARGET_DIR=$(CURDIR)/target/wheel $(BIN)/maturin build --release --sdist --out dist
 	rm -rf target/wheel
 	tests/wheel.sh dist
 
