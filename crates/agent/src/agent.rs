@@ -212,11 +212,8 @@ impl<P: Plane> Agent<P> {
                     self.slow.message(Time(now.saturating_mul(1000)), host, class, &body);
                 }
                 Talk::Headers(headers) => {
-                    let Some(at) = at else { continue };
-                    for header in headers {
-                        let (slow, config, plane) = (&mut self.slow, &self.config, &mut self.plane);
-                        let mut step = Step { now, slow, config, plane };
-                        self.peers[at].hear(&mut step, (0, 0, 0), header);
+                    for header in headers.into_iter().filter(|_| at.is_some()) {
+                        self.slow.heard_alone(Time(now.saturating_mul(1000)), host, header);
                     }
                 }
             }

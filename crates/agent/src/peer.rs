@@ -164,21 +164,19 @@ impl Peer {
         if slow.plan().by_port { Way(self.paths.ports[number]) } else { Way(number as u16) }
     }
 
-    /// A header of the scheme has come with a packet, which has a number, or alone (0). One that comes twice is heard once:
-    /// a packet cut into segments has its header in each of them.
+    /// A header of the scheme has come with a packet. One that comes twice is heard once: a packet that is cut into
+    /// segments has its header in each of them.
     pub fn hear(&mut self, step: &mut Step<'_>, (number, way, port): (u16, u16, u16), header: [u8; 16]) {
         /// So many numbers are remembered.
         const RECENT: usize = 256;
-        if number > 0 {
-            if self.recent.contains(&number) {
-                return;
-            }
-            if self.recent.len() == RECENT {
-                self.recent.pop_front();
-            }
-            self.recent.push_back(number);
-            self.carried[usize::from(way) % WAYS] += 1;
+        if self.recent.contains(&number) {
+            return;
         }
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(number);
+        self.carried[usize::from(way) % WAYS] += 1;
         let way = if step.slow.plan().by_port { Way(port) } else { Way(way) };
         step.slow.heard(step.time(), self.host, way, header);
     }

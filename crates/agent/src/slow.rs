@@ -334,6 +334,22 @@ impl Slow {
         self.ingress(now, from, way, Kind::Ack, (self.view.mtu, false), header)
     }
 
+    /// A header of the scheme has come that found no packet to go with.
+    pub fn heard_alone(&mut self, now: Time, from: u32, header: [u8; 16]) {
+        /// ELAB's class of messages that are info headers, one after the other.
+        const FEEDBACK: u8 = 0;
+        if !self.plan.by_port {
+            self.ingress(now, from, Way::ANY, Kind::Ack, (self.view.mtu, false), header);
+            return;
+        }
+        // ELAB counts what brings a header as a packet of its path, and this is none.
+        let mut body = [0; 16];
+        let info = elab::header::Header::get(&header).info;
+        if let Ok(length) = info.encode(&mut body) {
+            self.message(now, from, FEEDBACK, &body[..length]);
+        }
+    }
+
     /// Would it keep the echo of marks from the transport now?
     pub fn hides(&mut self, now: Time, from: u32) -> bool {
         let header = self.blank();
