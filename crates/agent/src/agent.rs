@@ -23,8 +23,10 @@ use std::collections::VecDeque;
 const GREETING: u64 = 500_000_000;
 /// Before the first answer it is done so often.
 const FIRST_GREETING: u64 = 100_000_000;
-/// An agent that has not answered for this long is gone.
+/// An agent that has not answered for this long is gone, unless its data path has.
 const GONE: u64 = 1_600_000_000;
+/// It is gone, too, if its data path has answered but nobody has told that one anything for this long.
+const LONG_GONE: u64 = 10_000_000_000;
 /// A probe of a search is lost after this.
 const SEARCH_PATIENCE: u64 = 200_000_000;
 
@@ -260,7 +262,9 @@ impl<P: Plane> Agent<P> {
             self.peers[at].greeted = now;
             self.say(host, &Talk::Hello);
         }
-        if self.peers[at].stage != Stage::Plain && now.saturating_sub(self.peers[at].heard) > GONE {
+        let Peer { heard, reached, stage, .. } = self.peers[at];
+        let gone = now.saturating_sub(heard.max(reached)) > GONE || now.saturating_sub(heard) > LONG_GONE;
+        if stage != Stage::Plain && gone {
             self.lose(now, at)?;
         }
         Ok(())
@@ -303,6 +307,7 @@ impl<P: Plane> Agent<P> {
         if paths.is_empty() {
             return;
         }
+        let known = !peer.found.is_empty();
         let changed = peer.settle(paths, self.config.discovery.most_paths);
         peer.stage = Stage::Tunnelled;
         let (host, count) = (peer.host, peer.found.len());
@@ -313,6 +318,10 @@ impl<P: Plane> Agent<P> {
         // A rack has as many ways as lead to any of its hosts.
         let of_rack = self.peers.iter().filter(|peer| self.config.hosts[peer.host as usize].rack as usize == rack);
         self.slow.view.ways[rack] = of_rack.map(|peer| peer.found.len() as u16).max().unwrap_or(0);
+        if changed && known {
+            self.slow.begin_anew(Time(now.saturating_mul(1000)));
+            self.peers.iter_mut().for_each(Peer::forgotten);
+        }
     }
 
     fn step_peer(&mut self, now: u64, at: usize) -> Result<(), Failure> {

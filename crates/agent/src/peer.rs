@@ -50,6 +50,8 @@ pub struct Peer {
     pub instance: u16,
     /// When its agent was last heard, ns.
     pub heard: u64,
+    /// When its data path last answered a probe, ns.
+    pub reached: u64,
     /// When it was last greeted.
     pub greeted: u64,
     /// The search for its paths that is under way.
@@ -123,6 +125,7 @@ impl Peer {
             stage: Stage::Plain,
             instance: 0,
             heard: 0,
+            reached: 0,
             greeted: 0,
             search: None,
             search_at: 0,
@@ -145,6 +148,12 @@ impl Peer {
             burst_told: 0,
             carried: vec![0; WAYS],
         }
+    }
+
+    /// The scheme has forgotten it.
+    pub fn forgotten(&mut self) {
+        self.active = false;
+        self.waiting.clear();
     }
 
     /// Its paths are these now. Are they others than before?

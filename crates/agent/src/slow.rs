@@ -5,6 +5,10 @@
 //! `pick` for what was sent, `ingress` for what has come, `feedback` for what was measured. As both ask the same rows, the
 //! replay goes the ways that were rehearsed.
 
+mod said;
+
+pub use said::{Rehearsed, Wish};
+
 use crate::layout::{SLOTS, Unit, WAYS};
 use crate::plan::Plan;
 use crate::view::View;
@@ -16,53 +20,6 @@ use spinewise_policy::{
 };
 use spinewise_sim::bank::{Bank, Call, Fired, NO_PEER, Places, Room};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a hook wants done.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Wish {
-    /// A message to these hosts.
-    Send {
-        /// To whom.
-        to: Vec<u32>,
-        /// The scheme's class.
-        class: u8,
-        /// Its body.
-        body: Vec<u8>,
-    },
-    /// A probe.
-    Probe {
-        /// To whom.
-        to: u32,
-        /// On this way.
-        way: Way,
-        /// The n-th switch answers; 0: the host.
-        ttl: u8,
-        /// Lost after this.
-        give_up: Span,
-    },
-    /// A point of a series.
-    Record {
-        /// Its name.
-        series: &'static str,
-        /// Value.
-        value: f64,
-    },
-}
-
-/// What `pick` would answer now.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rehearsed {
-    /// Ways of the next units, and the number of the burst that each is of, or 0.
-    pub slots: Vec<(Way, u16)>,
-    /// Size of a unit: packets of a flowcell, or the gap of flowlets in µs; not a number if it has none.
-    pub size: f64,
-    /// Ways that the scheme offers.
-    pub offered: Vec<Way>,
-    /// Those it holds to be dead, by their places there.
-    pub dead: u64,
-    /// Those it calls best, by their places there.
-    pub best: u64,
-}
 
 /// A scheme at this host.
 pub struct Slow {
@@ -79,17 +36,22 @@ pub struct Slow {
     /// The gap that opens a flowlet, if there is one.
     gap: Span,
     masked: bool,
+    seed: u64,
+    most_paths: u16,
+}
+
+/// A bank with the scheme seated at every host, so that each has the random stream it has in the simulator; only this
+/// host's seat is ever taken.
+fn seated(plan: &Plan, view: &View, seed: u64, most_paths: u16) -> Bank {
+    let (hosts, leaves) = (view.racks.len(), view.ways.len() as u32);
+    let shape = Shape { tier: Tier::Host, hosts: hosts as u32, leaves, ports: 0, ways: most_paths };
+    plan.chosen.seat(&Places { shapes: vec![shape], kinds: vec![0; hosts] }, seed, false)
 }
 
 impl Slow {
     /// The scheme takes its seat at this host.
     pub fn new(plan: Plan, view: View, seed: u64, most_paths: u16) -> Slow {
-        let racks = view.ways.len() as u32;
-        let shape =
-            Shape { tier: Tier::Host, hosts: view.racks.len() as u32, leaves: racks, ports: 0, ways: most_paths };
-        // Seats are by the number of the host, so that each has the random stream it has in the simulator.
-        let places = Places { shapes: vec![shape], kinds: vec![0; view.racks.len()] };
-        let bank = plan.chosen.seat(&places, seed, false);
+        let bank = seated(&plan, &view, seed, most_paths);
         let mut slow = Slow {
             bank,
             plan,
@@ -101,9 +63,21 @@ impl Slow {
             carriers: BTreeMap::new(),
             gap: Span::ZERO,
             masked: false,
+            seed,
+            most_paths,
         };
         slow.next_tick = slow.first_tick();
         slow
+    }
+
+    /// The scheme takes its seat anew: paths have other numbers now, and what it knew was of others. In the simulator they
+    /// never change in a run, so schemes do not expect it.
+    pub fn begin_anew(&mut self, now: Time) {
+        self.bank = seated(&self.plan, &self.view, self.seed, self.most_paths);
+        self.timers.clear();
+        self.carriers.clear();
+        let first = self.first_tick();
+        self.next_tick = if first == Time::NEVER { first } else { now + first.since(Time::ZERO) };
     }
 
     /// The plan it runs by.

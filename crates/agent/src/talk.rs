@@ -4,6 +4,7 @@
 //! "SWTK" | version (1) | kind (1) | host (2) | instance (2) | 2 bytes of no meaning | body
 //! ```
 
+use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 
 /// Of the format.
@@ -12,6 +13,8 @@ const MAGIC: [u8; 4] = *b"SWTK";
 const HEAD: usize = 12;
 /// A header of the scheme.
 const ENTRY: usize = 16;
+/// Ports that what is said goes by; a prime, so that peers in turn are not always told by the same.
+const MOUTHS: usize = 7;
 
 /// What is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,9 +99,12 @@ impl Talk {
     }
 }
 
-/// The socket of it.
+/// The sockets of it.
 pub struct Line {
     socket: UdpSocket,
+    /// What is said goes by one port after the other, so that no single dead path silences an agent.
+    mouths: Vec<UdpSocket>,
+    next: Cell<usize>,
     me: Speaker,
     /// Datagrams that were no talk, or not from whom they said.
     pub refused: u64,
@@ -112,12 +118,20 @@ impl Line {
     pub fn open(address: Ipv4Addr, port: u16, me: Speaker) -> std::io::Result<Line> {
         let socket = UdpSocket::bind(SocketAddrV4::new(address, port))?;
         socket.set_nonblocking(true)?;
-        Ok(Line { socket, me, refused: 0 })
+        let mouth = |_| {
+            let mouth = UdpSocket::bind(SocketAddrV4::new(address, 0))?;
+            mouth.set_nonblocking(true)?;
+            Ok(mouth)
+        };
+        let mouths = (0..MOUTHS).map(mouth).collect::<std::io::Result<_>>()?;
+        Ok(Line { socket, mouths, next: Cell::new(0), me, refused: 0 })
     }
 
     /// Says something. What cannot be sent now is lost, as on any network.
     pub fn say(&self, to: Ipv4Addr, port: u16, talk: &Talk) {
-        let _lost = self.socket.send_to(&talk.write(self.me), SocketAddrV4::new(to, port));
+        let next = self.next.get();
+        self.next.set((next + 1) % self.mouths.len());
+        let _lost = self.mouths[next].send_to(&talk.write(self.me), SocketAddrV4::new(to, port));
     }
 
     /// What has been said since; `address_of` tells a host's address.

@@ -35,10 +35,7 @@ impl<P: Plane> Agent<P> {
                 let peer = &mut self.peers[at];
                 let Some(search) = &mut peer.search else { return };
                 let next = match by {
-                    By::Host { .. } => {
-                        search.through(probe.port);
-                        None
-                    }
+                    By::Host { .. } => search.through(probe.port),
                     By::Switch(address) => search.hop(probe.port, address),
                     By::Nobody => search.silent(probe.port),
                 };
@@ -47,6 +44,9 @@ impl<P: Plane> Agent<P> {
             }
             Purpose::Health => {
                 let way = usize::from(probe.way);
+                if by != By::Nobody {
+                    self.peers[at].reached = now;
+                }
                 let Some(pulse) = self.peers[at].pulses.get_mut(way) else { return };
                 let turn = match by {
                     By::Host { .. } => pulse.answered(probe.sent),

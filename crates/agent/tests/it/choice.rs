@@ -7,7 +7,7 @@ use spinewise_agent::layout::{Flow, SLOTS, Unit};
 use spinewise_agent::plan::Plan;
 use spinewise_agent::slow::Slow;
 use spinewise_agent::table::{Manners, Paths, table};
-use spinewise_policy::{Rng, Time};
+use spinewise_policy::{Event, Rng, Span, Time, Way};
 
 /// Packets of a few flows: bursts, and idle times around the flowlet gap.
 fn packets(count: usize, seed: u64) -> Vec<(u64, u32)> {
@@ -96,4 +96,29 @@ fn flowlets_go_as_the_scheme_says() {
 fn elab_goes_as_it_says_before_it_has_found_more_than_one_path() {
     assert_eq!(scheme("elab", "{}").unit, Unit::Packet);
     compare(&scheme("elab", "{}"), 4, 1);
+}
+
+#[test]
+fn paths_may_become_fewer_and_others() {
+    for name in ["ecmp", "letflow", "flowcell", "presto", "pdlb", "clove", "meet"] {
+        let plan = scheme(name, "{}");
+        let mut slow = Slow::new(plan.clone(), view(9), 3, 16);
+        for (step, ways) in [9, 2, 16, 1, 4].into_iter().enumerate() {
+            let now = Time((step as u64 + 1) * 1_000_000_000_000);
+            slow.view.ways[1] = ways;
+            slow.begin_anew(now);
+            slow.learnt(now, TO, Way::ANY, Event::FlowStart { size: 1 << 20 });
+            slow.catch_up(now + Span::from_ms(10));
+            for way in 0..ways {
+                let rtt = Span::from_us(400 + 50 * u64::from(way));
+                slow.learnt(now, TO, Way(way), Event::Ack { bytes: 1448, rtt, one_way: rtt, marked: false });
+            }
+            slow.catch_up(now + Span::from_ms(20));
+            let paths = Paths::of((0..ways).map(|way| 50_000 + way).collect());
+            slow.sent(now + Span::from_ms(21), TO, (5, 50), 1500);
+            let said = slow.rehearse(now + Span::from_ms(22), TO);
+            let table = table(&plan, &said, &paths, Manners::default(), (0, 1448));
+            assert!(table.slots.iter().all(|&way| way < ways), "{name}, {ways} ways");
+        }
+    }
 }

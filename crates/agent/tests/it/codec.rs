@@ -2,7 +2,9 @@
 
 use crate::native;
 use spinewise_agent::layout;
+use spinewise_agent::probes::exceeded;
 use spinewise_agent::shim::{Kind, Outer, ROOM, Read, Refused, Shim};
+use spinewise_agent::talk::{Speaker, Talk};
 use spinewise_policy::Rng;
 
 const PORT: u16 = 57_771;
@@ -138,4 +140,54 @@ fn a_million_malformed_packets_are_read_alike_by_both() {
         }
     }
     assert!(seen.iter().all(|&count| count > 100), "every verdict occurs: {seen:?}");
+}
+
+#[test]
+fn talk_is_read_as_it_was_written_and_noise_is_not() {
+    let speaker = Speaker { host: 513, instance: 77 };
+    let talks = [
+        Talk::Hello,
+        Talk::Welcome,
+        Talk::Bye,
+        Talk::Message { class: 2, body: vec![1, 2, 3] },
+        Talk::Headers(vec![[5; 16], [6; 16]]),
+    ];
+    for talk in &talks {
+        let bytes = talk.write(speaker);
+        assert_eq!(Talk::read(&bytes), Some((speaker, talk.clone())));
+        for length in 0..12 {
+            assert_eq!(Talk::read(&bytes[..length]), None, "cut short");
+        }
+        for (at, value) in [(0, b'X'), (4, 9), (5, 0), (5, 6)] {
+            let mut spoiled = bytes.clone();
+            spoiled[at] = value;
+            assert_eq!(Talk::read(&spoiled), None, "byte {at}");
+        }
+    }
+    let mut cut = talks[4].write(speaker);
+    cut.pop();
+    assert_eq!(Talk::read(&cut), None, "half a header");
+    let mut rng = Rng::stream(3, "noise", 0);
+    for _ in 0..100_000 {
+        let noise: Vec<u8> = (0..rng.below(64)).map(|_| rng.bits() as u8).collect();
+        assert_eq!(Talk::read(&noise), None);
+    }
+}
+
+#[test]
+fn time_exceeded_is_read_and_nothing_else() {
+    // A router at 10.1.2.3 tells 10.0.0.1 of a UDP packet, number 0x1234, to 10.9.9.9 from port 50000 to 57771 (RFC 792).
+    let mut packet = vec![0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 1, 2, 3, 10, 0, 0, 1, 11, 0, 0, 0, 0, 0, 0, 0];
+    packet.extend([0x45, 0, 0, 76, 0x12, 0x34, 0x40, 0, 1, 17, 0, 0, 10, 0, 0, 1, 10, 9, 9, 9]);
+    packet.extend([0xc3, 0x50, 0xe1, 0xab, 0, 56, 0, 0]);
+    let expected = ([10, 1, 2, 3].into(), 0x1234, [10, 9, 9, 9].into(), (50_000, PORT));
+    assert_eq!(exceeded(&packet), Some(expected));
+    for length in 0..packet.len() - 4 {
+        assert_eq!(exceeded(&packet[..length]), None, "cut to {length}");
+    }
+    for (at, value) in [(20, 3), (21, 1), (28 + 9, 6), (0, 0x41), (28, 0x42)] {
+        let mut other = packet.clone();
+        other[at] = value;
+        assert_eq!(exceeded(&other), None, "byte {at}");
+    }
 }

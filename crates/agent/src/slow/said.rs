@@ -1,0 +1,50 @@
+//! What a scheme says: what it wishes, and what it would choose.
+
+use spinewise_policy::{Span, Way};
+
+/// What a hook wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wish {
+    /// A message to these hosts.
+    Send {
+        /// To whom.
+        to: Vec<u32>,
+        /// The scheme's class.
+        class: u8,
+        /// Its body.
+        body: Vec<u8>,
+    },
+    /// A probe.
+    Probe {
+        /// To whom.
+        to: u32,
+        /// On this way.
+        way: Way,
+        /// The n-th switch answers; 0: the host.
+        ttl: u8,
+        /// Lost after this.
+        give_up: Span,
+    },
+    /// A point of a series.
+    Record {
+        /// Its name.
+        series: &'static str,
+        /// Value.
+        value: f64,
+    },
+}
+
+/// What `pick` would answer now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rehearsed {
+    /// Ways of the next units, and the number of the burst that each is of, or 0.
+    pub slots: Vec<(Way, u16)>,
+    /// Size of a unit: packets of a flowcell, or the gap of flowlets in µs; not a number if it has none.
+    pub size: f64,
+    /// Ways that the scheme offers.
+    pub offered: Vec<Way>,
+    /// Those it holds to be dead, by their places there.
+    pub dead: u64,
+    /// Those it calls best, by their places there.
+    pub best: u64,
+}
