@@ -232,6 +232,8 @@ def test_points_that_agents_record_join_the_series(tmp_path: Path) -> None:
     came = carried(drawn.flows_of(simulated), lost=0)
     measured = outcome.Measured(came, {}, {}, simulated.series, 0.4, 0.2, "reno", "agents", (), {}, found)
     result = outcome.result_of(made, simulated, measured)
+    assert study.Fabric.of(made, result).dead_at_s == [0.001]
+    assert study.Fabric.of(made, simulated).dead_at_s == []
     at, values = result.series_of("elab.seen", "host1")
     assert (at.tolist(), values.tolist()) == ([0.0005], [12.5])
 

@@ -21,6 +21,7 @@ from spinewise.lab import fit, measure
 from spinewise.lab.holes import Hole, hole_of
 from spinewise.lab.plan import Plan, Steering, plan_of
 from spinewise.measures import stats
+from spinewise.measures.report import OnLinux
 from spinewise.measures.summary import ALL
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
@@ -84,12 +85,14 @@ class Fabric:
         carried: bytes that each link between switches carried.
         hole: what a black hole came to; None where the spec has none.
         busy_share, start_lag_p99_us: of the machine, and how late flows began; None of a simulated run.
+        dead_at_s: when agents that watch their paths took one for dead, in seconds of the run.
     """
 
     carried: dict[str, int]
     hole: Hole | None
     busy_share: float | None
     start_lag_p99_us: float | None
+    dead_at_s: list[float]
 
     @classmethod
     def of(cls, plan: Plan, result: Result) -> Fabric:
@@ -97,8 +100,22 @@ class Fabric:
         carried = {link["name"]: link["bytes"] for link in result.report["links"] if link["fabric"]}
         on = result.report.get("linux")
         return cls(
-            carried, hole_of(plan, result), on["busy_share"] if on else None, on["start_lag_p99_us"] if on else None
+            carried=carried,
+            hole=hole_of(plan, result),
+            busy_share=on["busy_share"] if on else None,
+            start_lag_p99_us=on["start_lag_p99_us"] if on else None,
+            dead_at_s=dead_at_s(on) if on else [],
         )
+
+
+def dead_at_s(on: OnLinux) -> list[float]:
+    """When agents took a path for dead."""
+    found: list[float] = []
+    for told in on["agents"].values():
+        met = told.get("met")
+        events = met if isinstance(met, list) else []
+        found += [float(event["at_s"]) for event in events if event.get("event") == "path_dead"]
+    return sorted(found)
 
 
 @dataclass(frozen=True)
