@@ -292,7 +292,14 @@ impl<P: Plane> Agent<P> {
             self.wanted.push_back(search_probe(peer.host, peer.address, port, ttl));
         }
         if search.is_over() {
-            let paths = search.paths();
+            let mut paths = search.paths_beside(&peer.found);
+            // A dead path is still probed, and comes back as what it was.
+            let lost =
+                peer.dead_paths().filter(|dead| !paths.iter().any(|path| path.hops == dead.hops)).collect::<Vec<_>>();
+            if !paths.is_empty() {
+                paths.extend(lost);
+                paths.sort();
+            }
             self.end_search(now, at, paths);
         }
     }

@@ -150,6 +150,12 @@ impl Peer {
         }
     }
 
+    /// Paths that are held to be dead.
+    pub fn dead_paths(&self) -> impl Iterator<Item = Path> {
+        let dead = self.found.iter().zip(&self.pulses).filter(|(_, pulse)| pulse.is_dead());
+        dead.map(|(path, _)| path.clone())
+    }
+
     /// The scheme has forgotten it.
     pub fn forgotten(&mut self) {
         self.active = false;

@@ -140,6 +140,15 @@ impl Search {
         Some((port, 0))
     }
 
+    /// The paths that were found; one that is known keeps its port if that still takes it.
+    pub fn paths_beside(&self, known: &[Path]) -> Vec<Path> {
+        let keeps = |path: Path| {
+            let same = known.iter().find(|old| old.hops == path.hops && self.found.contains(old));
+            same.cloned().unwrap_or(path)
+        };
+        self.paths().into_iter().map(keeps).collect()
+    }
+
     /// The paths that were found, in an order that is the same for all hosts of a rack; each by its lowest port.
     pub fn paths(&self) -> Vec<Path> {
         let mut found = self.found.clone();
@@ -190,6 +199,18 @@ mod tests {
                 assert!(paths.iter().all(|path| u16::from(path.hops[0].octets()[3]) == path.port % spines));
             }
         }
+    }
+
+    #[test]
+    fn a_known_path_keeps_its_port() {
+        let search = run(4, false);
+        let mut known = search.paths();
+        let higher = search.found.iter().filter(|path| path.hops == known[2].hops).max().expect("several").clone();
+        assert!(higher.port > known[2].port);
+        known[2] = higher;
+        known[3].port = 7;
+        let paths = search.paths_beside(&known);
+        assert_eq!((&paths[..3], &paths[3]), (&known[..3], &search.paths()[3]));
     }
 
     #[test]

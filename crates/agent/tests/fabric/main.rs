@@ -118,6 +118,9 @@ fn a_black_hole_is_left_and_found_again() {
     wait_until("its path is dead", || events("path_dead") == 1);
     let before = stream.received();
     wait_until("traffic flows by the others", || stream.received() > before + 5_000_000);
+    // Paths are looked for anew meanwhile; a dead one is not forgotten.
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(by_way(&agents[0].status(), "sent_packets").len(), 4);
     rig.black_hole(2, false);
     wait_until("its path is back", || events("path_back") == 1);
     let (sent, received) = stream.end();
