@@ -76,6 +76,11 @@ pub enum Allowed {
         /// Most.
         max: f64,
     },
+    /// A power of two.
+    PowerOfTwo {
+        /// Most.
+        max: f64,
+    },
     /// True or false.
     Bool,
     /// One of these words.
@@ -144,6 +149,9 @@ pub fn is_allowed(value: Value<'_>, allowed: Allowed) -> bool {
     match (value, allowed) {
         (Value::Number(n), Allowed::Number { min, max }) => n >= min && n <= max,
         (Value::Number(n), Allowed::Integer { min, max }) => n >= min && n <= max && n as i64 as f64 == n,
+        (Value::Number(n), Allowed::PowerOfTwo { max }) => {
+            n >= 1.0 && n <= max && n as u64 as f64 == n && (n as u64).is_power_of_two()
+        }
         (Value::Bool(_), Allowed::Bool) => true,
         (Value::Word(w), Allowed::Words(words)) => words.contains(&w),
         _ => false,

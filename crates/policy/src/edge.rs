@@ -1,9 +1,10 @@
-//! What host schemes share: flow labels, flowcells, turns by weight, sums over acknowledgements; and for those that measure as a rack,
-//! which paths to probe, and tables cut into packets.
+//! What host schemes share: flow labels, entropy values, flowcells, turns by weight, sums over acknowledgements; and for
+//! those that measure as a rack, which paths to probe, and tables cut into packets.
 
 pub mod acks;
 pub mod cells;
 pub mod delay;
+pub mod entropy;
 pub mod label;
 pub mod pieces;
 pub mod rack;

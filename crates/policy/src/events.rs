@@ -37,6 +37,13 @@ pub enum Event {
         /// come (RFC 3168, section 6.1.3), so one mark shows on the acknowledgements of about a round trip.
         marked: bool,
     },
+    /// A packet sent on `way` has lost its payload to a full queue, and will be sent again.
+    Trimmed {
+        /// The queue was that of the destination: no other path would have helped.
+        last_hop: bool,
+        /// The packet had been marked before.
+        marked: bool,
+    },
     /// A segment sent on `way` is taken as lost and sent again.
     Retransmit,
     /// The retransmission timer expired; `way` is that of the oldest outstanding segment.

@@ -2,6 +2,7 @@
 
 pub mod adaptive;
 pub mod ars;
+pub mod bitmap;
 pub mod clove;
 pub mod conga;
 pub mod conweave;
@@ -22,12 +23,15 @@ pub mod letflow;
 pub mod loopback;
 pub mod luopan;
 pub mod meet;
+pub mod oblivious;
 pub mod packet_scatter;
 pub mod pdlb;
 pub mod plb;
 pub mod presto;
 pub mod proportional;
 pub mod qdaps;
+pub mod reps;
+pub mod reps_fifo;
 pub mod resilient;
 pub mod round_robin;
 pub mod selb;
@@ -77,6 +81,11 @@ macro_rules! each_scheme {
             Txrehash: $crate::schemes::txrehash::Txrehash,
             HostFlowlet: $crate::schemes::host_flowlet::HostFlowlet,
             Hopper: $crate::schemes::hopper::Hopper,
+            Oblivious: $crate::schemes::oblivious::Oblivious,
+            Bitmap: $crate::schemes::bitmap::Bitmap,
+            Reps: $crate::schemes::reps::Reps,
+            RepsFifo: $crate::schemes::reps_fifo::Fifo,
+            UetMixed: $crate::schemes::reps_fifo::Mixed,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,
             LoopbackSwitch: $crate::schemes::loopback::LoopbackSwitch,
         }

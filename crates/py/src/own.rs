@@ -155,7 +155,7 @@ fn kept(value: Value<'_>, allowed: Allowed) -> Option<Value<'static>> {
         Value::Bool(given) => Some(Value::Bool(given)),
         Value::Word(given) => match allowed {
             Allowed::Words(words) => words.iter().find(|word| **word == given).map(|word| Value::Word(word)),
-            Allowed::Number { .. } | Allowed::Integer { .. } | Allowed::Bool => None,
+            Allowed::Number { .. } | Allowed::Integer { .. } | Allowed::PowerOfTwo { .. } | Allowed::Bool => None,
         },
     }
 }
@@ -193,7 +193,7 @@ impl OfClass {
         let values = PyDict::new(py);
         for (param, value) in self.class.params.iter().zip(&self.values) {
             match (value, param.allowed) {
-                (Value::Number(number), Allowed::Integer { .. }) => values.set_item(param.name, *number as i64)?,
+                (Value::Number(number), Allowed::Integer { .. } | Allowed::PowerOfTwo { .. }) => values.set_item(param.name, *number as i64)?,
                 (Value::Number(number), _) => values.set_item(param.name, number)?,
                 (Value::Bool(given), _) => values.set_item(param.name, given)?,
                 (Value::Word(word), _) => values.set_item(param.name, word)?,

@@ -22,7 +22,7 @@ use crate::line::Line;
 use crate::link::Wires;
 use crate::log;
 use crate::net::Net;
-use crate::packet::{InHand, Packet, RETRANSMIT};
+use crate::packet::{BARE, InHand, Packet, RETRANSMIT, URGENT};
 use crate::port::{AllRules, Counters, Fifo};
 use crate::series::Counted;
 use crate::shell::{Probes, Shell};
@@ -88,7 +88,8 @@ impl Host {
             nic: if net.nics_queue {
                 Nic::Queues(Box::new(Fifo::new(net.line(link), net.rules.class(spec.rate))))
             } else {
-                Nic::Pulls(Pull::new(net.line(link), flows.facts.order))
+                let pull = Pull::new(net.line(link), flows.facts.order);
+                Nic::Pulls(if edge.is_some() { pull.tagged() } else { pull })
             },
             wake: Time::NEVER,
             timers,
@@ -191,7 +192,15 @@ impl Host {
                 Err(until) => probe_from = until,
             }
         }
+        if pull.control_goes() {
+            return self.send_control(w);
+        }
         self.pull_data(w);
+        if let Nic::Pulls(pull) = &self.nic
+            && pull.control.as_ref().is_some_and(|control| control.waits())
+        {
+            return self.pull_control(w);
+        }
         if let Nic::Pulls(pull) = &self.nic
             && !pull.parked.is_empty()
         {
@@ -215,6 +224,25 @@ impl Host {
                 }
             }
         }
+    }
+
+    /// Data has had its turn: control goes now, if there was none, or next.
+    fn pull_control(&mut self, w: &mut World<'_>) {
+        let Nic::Pulls(pull) = &self.nic else { return };
+        match pull.line.free_at() {
+            sending if sending > w.now => self.wake = sending,
+            _ => self.send_control(w),
+        }
+    }
+
+    /// Sends the control that waits first.
+    fn send_control(&mut self, w: &mut World<'_>) {
+        let Nic::Pulls(pull) = &mut self.nic else { return };
+        if let Some(hand) = pull.control.as_mut().and_then(|control| control.next()) {
+            pull.put_whole(w, hand);
+        }
+        pull.pulled_until = pull.line.free_at();
+        self.wake = pull.pulled_until;
     }
 
     #[cold]
@@ -266,6 +294,12 @@ impl Host {
                 let packet = data_packet(ends, number, priority, &data);
                 self.send_tagged(w, InHand::with_body(packet, option));
                 self.has_sent(w, (number, timer));
+            }
+            Outgoing::Request { seq, wire, option } => {
+                let data = Data { seq, len: 0, wire, flags: BARE | URGENT };
+                let packet = data_packet(ends, flow, priority, &data);
+                self.send_tagged(w, if option.is_empty() { packet.into() } else { InHand::with_body(packet, option) });
+                self.plan_timer(flow, timer);
             }
             Outgoing::Greeting { path, wire, flags, follows } => {
                 let number = number_of(w, path);

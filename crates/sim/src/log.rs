@@ -97,6 +97,8 @@ pub struct Log {
     pub lost: Account,
     /// Packets of these that a switch held when it died.
     pub lost_in_switches: u64,
+    /// Packets that were trimmed, once for each time, and the bytes that they lost by it.
+    pub trimmed: Account,
     /// Taken by a scheme on the way.
     pub consumed: Account,
     /// Of the created: probes and their replies.

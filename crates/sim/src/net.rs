@@ -8,7 +8,7 @@ use crate::port::AllRules;
 use crate::series::Recorded;
 use crate::spec::{
     AckPaths, Follow, Habits, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
-    sizing,
+    TrimmingSpec, sizing,
 };
 use crate::timers::Class;
 use crate::topology::{Components, Topology};
@@ -43,6 +43,8 @@ pub struct Net {
     pub acks_by_ecmp: bool,
     /// The buffer that ports of a switch share, if they do.
     pub shared: Option<SharedBufferSpec>,
+    /// How ports trim packets, if they do.
+    pub trimming: Option<TrimmingSpec>,
     /// Bytes of the largest packet on the wire.
     pub largest_packet: u64,
     /// Do schemes' headers take bytes on the wire?
@@ -121,13 +123,17 @@ impl Net {
             acks_by_ecmp: spec.scheme.acks == AckPaths::Ecmp,
             shared: match &spec.switch {
                 SwitchSpec::SharedBuffer(shared) => Some(shared.clone()),
-                SwitchSpec::OutputQueued(_) => None,
+                SwitchSpec::OutputQueued(_) | SwitchSpec::Trimming(_) => None,
+            },
+            trimming: match &spec.switch {
+                SwitchSpec::Trimming(trimming) => Some(trimming.clone()),
+                SwitchSpec::OutputQueued(_) | SwitchSpec::SharedBuffer(_) => None,
             },
             largest_packet: sizing::largest_packet(spec),
             charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
-                && !spec.transport.takes_turns(),
+                && !spec.transport.pulls(),
             collects_telemetry: spec.transport.collects_telemetry(),
             keeps_control: spec.run.follow != Follow::Nothing,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.

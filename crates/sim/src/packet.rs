@@ -25,6 +25,13 @@ pub(crate) const SYN: u8 = NACK;
 /// On an acknowledgement in hand: the host's scheme hides the echo of marks from the transport.
 pub(crate) const MASKED: u8 = 128;
 
+/// On data of Ultra Ethernet: its receiver is to answer at once.
+pub(crate) const URGENT: u8 = CNP;
+/// On data: it has no payload, because a switch has trimmed it or because it is a request.
+pub(crate) const BARE: u8 = ECE;
+/// On data that was trimmed: at the port of its destination.
+pub(crate) const LAST_HOP: u8 = MASKED;
+
 /// "No flow" in [`Packet::flow`] of a message.
 pub(crate) const NO_FLOW: u32 = u32::MAX;
 
@@ -85,7 +92,11 @@ impl Packet {
     /// Does it go before data where a fabric separates them?
     #[inline]
     pub fn is_control(&self) -> bool {
-        matches!(self.kind, Kind::Ack | Kind::ProbeReply | Kind::Message | Kind::Pause)
+        match self.kind {
+            Kind::Data => self.is(BARE),
+            Kind::Ack | Kind::ProbeReply | Kind::Message | Kind::Pause => true,
+            Kind::Probe => false,
+        }
     }
 
     /// Its data priority.

@@ -13,6 +13,7 @@ mod lanes;
 mod pausing;
 mod rules;
 mod store;
+mod trimming;
 
 use crate::line::Line;
 use crate::link::Wires;
@@ -24,6 +25,7 @@ pub(crate) use kept::Kept;
 pub(crate) use lanes::{Control, Lane, Lanes, Lost, Next};
 pub(crate) use pausing::Pausing;
 pub(crate) use rules::{AllRules, Found, Rules};
+pub(crate) use trimming::{Cut, Room, TrimRules, Trimmed};
 use spinewise_policy::{Span, Time};
 
 /// What a port has done.
@@ -54,6 +56,8 @@ pub struct Counters {
     pub longest_queue: u64,
     /// For how long, in ps, and how often its data queues were paused by priority flow control.
     pub paused: (u64, u64),
+    /// Packets that were trimmed here, and headers of such that found no room.
+    pub trimmed: (u64, u64),
 }
 
 /// An egress port: two cache lines.
@@ -265,6 +269,7 @@ impl Counts {
             busy: line.busy_by(stop),
             longest_queue: self.longest_queue,
             paused,
+            trimmed: (0, 0),
         }
     }
 

@@ -101,6 +101,13 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
+    /// Takes the last.
+    pub fn pop_back(&mut self) -> Option<T> {
+        let last = self.len().checked_sub(1)?;
+        self.len -= 1;
+        Some(self.slots[self.slot(last)])
+    }
+
     /// Drops all; the room stays.
     #[inline]
     pub fn clear(&mut self) {

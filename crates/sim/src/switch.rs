@@ -342,7 +342,7 @@ impl Switch {
     /// Queues a packet at a port that leads to a switch, and lets the scheme look at it before.
     #[inline(always)]
     fn show_and_queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
-        let Some(admitted) = self.admit(w, (in_port, out), &hand.packet) else {
+        let Some(admitted) = self.admit(w, (in_port, out), hand) else {
             drop_packet(w, &hand.packet);
             return;
         };
@@ -358,14 +358,14 @@ impl Switch {
 
     /// Is there room for a packet?
     #[inline(always)]
-    fn admit(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), packet: &Packet) -> Option<Admitted> {
+    fn admit(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) -> Option<Admitted> {
         match &mut self.ports[usize::from(out)] {
             Port::Fifo(port) => {
                 let rules = w.net.rules.of(port.class());
-                let found = port.admit(w.now, u32::from(packet.wire), rules, &mut w.wires)?;
+                let found = port.admit(w.now, u32::from(hand.packet.wire), rules, &mut w.wires)?;
                 Some(Admitted { lane: Lane::Data(0), in_port, found })
             }
-            Port::Kept(_) => self.admit_kept(w, (in_port, out), None, packet),
+            Port::Kept(_) => self.admit_kept(w, (in_port, out), None, hand),
         }
     }
 
@@ -495,9 +495,9 @@ impl Switch {
 fn ports_of(id: u32, net: &Net, queues: u16) -> Vec<Port> {
     let topology = &net.topology;
     let node = topology.switch_node(id);
-    let keeps = net.commit_at_start || net.shared.is_some() || queues > 0 || net.faults.keeps(id, topology);
+    let keeps = net.commit_at_start || net.shared.is_some() || net.trimming.is_some() || queues > 0 || net.faults.keeps(id, topology);
     let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
-    let control = if net.shared.is_some() { Control::Apart } else { Control::WithData };
+    let control = if net.shared.is_some() || net.trimming.is_some() { Control::Apart } else { Control::WithData };
     // Of a switch that dies, control that waits is lost.
     let ahead = net.shared.is_some() && !net.keeps_control && !net.faults.keeps(id, topology);
     (0..topology.ports(node))
@@ -510,6 +510,10 @@ fn ports_of(id: u32, net: &Net, queues: u16) -> Vec<Port> {
             }
             let port = Kept::new(line, Lanes::new(priorities, control, queues), class);
             let port = if net.collects_telemetry { port.with_stamps() } else { port };
+            let port = match &net.trimming {
+                Some(trimming) => port.with_trimming(trimming.rules_of(spec, topology.as_switch(spec.to.0).is_none())),
+                None => port,
+            };
             Port::Kept(if ahead { port.with_control_ahead() } else { port })
         })
         .collect()

@@ -138,6 +138,7 @@ fn event_name<'py>(py: Python<'py>, event: &Event) -> &'py Bound<'py, PyString> 
         Event::FlowStart { .. } => intern!(py, "flow_start"),
         Event::FlowEnd => intern!(py, "flow_end"),
         Event::Ack { .. } => intern!(py, "ack"),
+        Event::Trimmed { .. } => intern!(py, "trimmed"),
         Event::Retransmit => intern!(py, "retransmit"),
         Event::Timeout => intern!(py, "timeout"),
         Event::ProbeReply { .. } => intern!(py, "probe_reply"),
@@ -152,7 +153,7 @@ fn only<R>(what: &str, of: &str) -> PyResult<R> {
 
 #[pymethods]
 impl Learnt {
-    /// "flow_start", "flow_end", "ack", "retransmit", "timeout", "probe_reply" or "probe_lost".
+    /// "flow_start", "flow_end", "ack", "trimmed", "retransmit", "timeout", "probe_reply" or "probe_lost".
     #[getter]
     fn event<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         feedback(|feedback| Ok(event_name(py, &feedback.event).clone()))
@@ -203,8 +204,16 @@ impl Learnt {
     #[getter]
     fn marked(&self) -> PyResult<bool> {
         feedback(|feedback| match feedback.event {
-            Event::Ack { marked, .. } | Event::ProbeReply { marked, .. } => Ok(marked),
-            _ => only("marked", "ack or probe_reply"),
+            Event::Ack { marked, .. } | Event::ProbeReply { marked, .. } | Event::Trimmed { marked, .. } => Ok(marked),
+            _ => only("marked", "ack, trimmed or probe_reply"),
+        })
+    }
+    /// Of a trimmed packet: it lost its payload at the port of its destination.
+    #[getter]
+    fn last_hop(&self) -> PyResult<bool> {
+        feedback(|feedback| match feedback.event {
+            Event::Trimmed { last_hop, .. } => Ok(last_hop),
+            _ => only("last_hop", "trimmed"),
         })
     }
     /// Who answered a probe: ("host", n) or ("switch", n).

@@ -3,10 +3,10 @@
 
 use super::Host;
 use crate::address::Address;
-use crate::packet::{BODY, CE, CNP, CWR, ECE, InHand, MASKED, NACK, Packet, RETRANSMIT, SYN};
+use crate::packet::{BARE, BODY, CE, CNP, CWR, ECE, InHand, LAST_HOP, MASKED, NACK, Packet, RETRANSMIT, SYN, URGENT};
 use crate::shell::Shell;
 use crate::timers::What;
-use crate::transport::contract::{Answer, Arrival, Start, Told};
+use crate::transport::contract::{Answer, Arrival, Start, Told, TrimmedAt};
 use crate::transport::{Expired, Heard};
 use crate::workload::{FlowSpec, Upon};
 use crate::world::World;
@@ -21,7 +21,7 @@ impl Host {
         let number = packet.flow;
         w.flows.left(number);
         w.log.arrived += 1;
-        if packet.payload == 0 {
+        if packet.payload == 0 && !packet.is(BARE) {
             return self.receive_greeting(w, packet);
         }
         let (flow, _) = w.flows.flow_of(number);
@@ -144,7 +144,10 @@ impl Host {
     #[cold]
     fn send_answer(&mut self, w: &mut World<'_>, number: u32, (dst, answer): (u32, &Answer), told: Option<Told>) {
         let wire = w.net.frame.ack_bytes as u16 + told.as_ref().map_or(0, |told| told.wire);
-        let packet = answer_packet((self.id, dst), number, wire, answer);
+        let mut packet = answer_packet((self.id, dst), number, wire, answer);
+        if w.flows.facts.returns_tags {
+            packet.way = Way(packet.echo);
+        }
         let hand = match told {
             None => packet.into(),
             Some(told) => InHand::with_body(packet, told.body),
@@ -161,6 +164,7 @@ impl Host {
             Heard::Nothing => return,
             Heard::Opened => return self.ready(w, w.flows.flow_of(number).0),
             Heard::Acked { acked, may_send, timer } => (acked, may_send, timer),
+            Heard::Trimmed(at, timer) => return self.hear_of_trim(w, packet, (at, timer)),
         };
         self.tally.dupack3 += u64::from(acked.dupack3);
         self.tell_of_ack(w, packet, acked.newly_acked);
@@ -172,6 +176,15 @@ impl Host {
         if may_send {
             self.ready(w, flow);
         }
+    }
+
+    /// A packet was trimmed on its way. It may leave again before the scheme hears of its path.
+    #[cold]
+    fn hear_of_trim(&mut self, w: &mut World<'_>, packet: &Packet, (at, timer): (TrimmedAt, Time)) {
+        self.plan_timer(packet.flow, timer);
+        self.ready(w, w.flows.flow_of(packet.flow).0);
+        let event = Event::Trimmed { last_hop: at == TrimmedAt::LastHop, marked: packet.is(ECE) };
+        self.tell(w, packet.src, (Way(packet.echo), Some(FlowKey::data(packet.flow))), event);
     }
 
     /// Tells the scheme of an acknowledgement of so many new bytes.
@@ -239,7 +252,7 @@ impl Host {
         let paths = w.flows.numbers(flow).len();
         let hops = w.net.topology.switches_between(self.id, dst);
         let (rate, base_rtt) = (self.line().rate(w.now), w.net.base_rtt);
-        w.flows.start(&Start { now: w.now, number: flow, size, paths, rate, hops, base_rtt });
+        w.flows.start(&Start { now: w.now, number: flow, size, paths, rate, hops, base_rtt, frame: w.net.frame });
         let mut ended = false;
         if let Some((udp, _)) = w.flows.udp(flow) {
             match udp.machine.next_due() {
@@ -328,6 +341,12 @@ pub(super) fn arrival(packet: &Packet, now: Time) -> Arrival {
         stamp: packet.stamp,
         retransmit: packet.is(RETRANSMIT),
         syn: packet.is(SYN),
+        urgent: packet.is(URGENT),
+        trimmed: match packet.is(BARE) && packet.payload > 0 {
+            true if packet.is(LAST_HOP) => Some(TrimmedAt::LastHop),
+            true => Some(TrimmedAt::Inside),
+            false => None,
+        },
         tag: tag_of(now, packet.stamp, packet.way),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Host;
 use super::pull::Pull;
-use crate::packet::{BODY, InHand, Packet};
+use crate::packet::{InHand, Packet};
 use crate::port::Fifo;
 use crate::shell::Shell;
 use crate::world::World;
@@ -24,7 +24,7 @@ impl Host {
     #[inline(always)]
     pub(super) fn send(&mut self, w: &mut World<'_>, make: impl Fn() -> Packet) {
         match &mut self.nic {
-            Nic::Pulls(pull) if w.edge.is_none() => {
+            Nic::Pulls(pull) if pull.is_plain => {
                 let packet = make();
                 count_created(w, &packet);
                 pull.put_on_line(w, packet);
@@ -46,12 +46,13 @@ impl Host {
         count_created(w, &hand.packet);
         match &mut self.nic {
             Nic::Queues(queue) => hand_over(queue, w, &mut hand),
-            Nic::Pulls(pull) => {
-                pull.put_on_line(w, hand.packet);
-                if hand.packet.is(BODY) {
-                    w.wires.push_body(pull.line.link, hand.body);
+            Nic::Pulls(pull) => match &mut pull.control {
+                Some(control) if hand.packet.is_control() => {
+                    control.join(hand);
+                    self.set_going(w);
                 }
-            }
+                Some(_) | None => pull.put_whole(w, hand),
+            },
         }
     }
 }

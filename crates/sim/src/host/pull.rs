@@ -2,7 +2,7 @@
 
 use super::turns::Turns;
 use crate::line::Line;
-use crate::packet::Packet;
+use crate::packet::{BODY, InHand, Packet};
 use crate::port::Pausing;
 use crate::transport::contract::Order;
 use crate::world::World;
@@ -21,11 +21,53 @@ enum Waiting {
     Turns(Turns),
 }
 
+/// Answers and other control that wait for the line beside data (Ultra Ethernet): ten of them go for one packet of data
+/// (the NIC of uet-htsim).
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    waiting: VecDeque<InHand>,
+    /// Turns since data had its last, while both waited.
+    turn: u8,
+}
+
+/// Turns of control, while both wait, before data has one.
+const TURNS_OF_CONTROL: u8 = 10;
+
+impl Control {
+    /// It joins those that wait.
+    pub(super) fn join(&mut self, hand: InHand) {
+        self.waiting.push_back(hand);
+    }
+
+    /// Is it control's turn, where data waits or does not?
+    fn goes(&mut self, data_waits: bool) -> bool {
+        if self.waiting.is_empty() || !data_waits {
+            return !self.waiting.is_empty();
+        }
+        self.turn = if self.turn == TURNS_OF_CONTROL { 0 } else { self.turn + 1 };
+        self.turn > 0
+    }
+
+    /// The first that waits.
+    pub(super) fn next(&mut self) -> Option<InHand> {
+        self.waiting.pop_front()
+    }
+
+    /// Does any wait?
+    pub(super) fn waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+}
+
 /// A NIC that pulls: a line, what has been promised to it, and who waits for it.
 #[derive(Debug)]
 pub(super) struct Pull {
     pub(super) line: Line,
     waiting: Waiting,
+    /// Control that waits for the line, where it does not go behind what is promised at once.
+    pub(super) control: Option<Box<Control>>,
+    /// Packets that hosts make go straight on the line: no scheme tags them, and nothing waits.
+    pub(super) is_plain: bool,
     /// End of the last data packet pulled: then the next one is.
     pub(super) pulled_until: Time,
     /// Probes that wait to be pulled: where data can be paused, they go by its rules.
@@ -39,12 +81,20 @@ pub(super) struct Pull {
 }
 
 impl Pull {
+    /// The same where a scheme tags what leaves.
+    pub(super) fn tagged(self) -> Pull {
+        Pull { is_plain: false, ..self }
+    }
+
     /// Onto this line, for a transport whose flows send in this order.
     pub(super) fn new(line: Line, order: Order) -> Pull {
+        let control = (order == Order::RoundWithControl).then(Box::default);
         Pull {
             line,
+            is_plain: control.is_none(),
+            control,
             waiting: match order {
-                Order::Round => Waiting::Round(VecDeque::new()),
+                Order::Round | Order::RoundWithControl => Waiting::Round(VecDeque::new()),
                 Order::Turns => Waiting::Turns(Turns::default()),
             },
             pulled_until: Time::ZERO,
@@ -129,6 +179,25 @@ impl Pull {
         let Some(probe) = self.parked.front() else { return Ok(None) };
         let pausing = self.pausing[place_of(u16::from(probe.priority()))];
         if pausing.is_on(now) { Err(pausing.until()) } else { Ok(self.parked.pop_front()) }
+    }
+
+    /// Is it the turn of control, of a NIC where that waits for the line?
+    #[inline]
+    pub(super) fn control_goes(&mut self) -> bool {
+        let Some(control) = &mut self.control else { return false };
+        let data_waits = match &self.waiting {
+            Waiting::Round(round) => !round.is_empty(),
+            Waiting::Turns(turns) => !turns.is_empty(),
+        };
+        control.goes(data_waits)
+    }
+
+    /// Puts a packet and its body on the line behind what is committed.
+    pub(super) fn put_whole(&mut self, w: &mut World<'_>, hand: InHand) {
+        self.put_on_line(w, hand.packet);
+        if hand.packet.is(BODY) {
+            w.wires.push_body(self.line.link, hand.body);
+        }
     }
 
     /// Puts a packet on the line behind what is committed; its body goes [beside it](crate::link::Wires::push_body).

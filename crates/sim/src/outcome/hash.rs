@@ -25,7 +25,7 @@ pub(super) fn outcome_hash(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> 
         }
         match sim.world.flows.facts.protocol {
             Protocol::Tcp => {}
-            Protocol::Roce => add(pair(record.nacks, record.cnps)),
+            Protocol::Roce | Protocol::Uet => add(pair(record.nacks, record.cnps)),
         }
     }
     if !sim.world.flows.gates.is_empty() {
@@ -45,6 +45,9 @@ pub(super) fn outcome_hash(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> 
         for x in [c.packets, c.bytes, c.drops, c.dropped_bytes, c.marks, c.busy.0, c.longest_queue] {
             add(x);
         }
+    }
+    if sim.net.trimming.is_some() {
+        links.iter().for_each(|link| add(hash::mix2(link.counters.trimmed.0, link.counters.trimmed.1)));
     }
     if !sim.net.faults.is_empty() {
         links.iter().for_each(|link| add(link.lost));

@@ -49,7 +49,7 @@ columns! {
         lost: bool, "", "outbound: the link loses it (faults)" => row.lost;
         kind: Word8, "", "data (a handshake and a closing too), ack, probe, probe_reply, message, pause"
             => Word8(row.packet.kind as u8);
-        protocol: Word8, "", "of the flow: udp, tcp or rdma; null: no flow" => row.protocol;
+        protocol: Word8, "", "of the flow: udp, tcp, rdma or uet; null: no flow" => row.protocol;
         flow: u32, "", "number of the flow; 4294967295: none" => row.flow;
         subflow: u16, "", "which subflow of MPTCP, from 1; 0: none" => row.subflow;
         size_bytes: u64, "bytes", "payload of the flow; 0: no flow, or without end" => row.size;

@@ -13,8 +13,8 @@ use spinewise_policy::{FlowKey, Kind, Queue, Span, Time};
 #[repr(C)] // The line lies in one line of the cache, at the same place in both kinds of ports.
 pub struct Kept {
     pub(super) line: Line,
-    lanes: Box<Lanes>,
-    waiting: Waiting,
+    pub(super) lanes: Box<Lanes>,
+    pub(super) waiting: Waiting,
     /// It serves any packet at once from then on, if nothing waits: its one data queue is not paused.
     open_from: Time,
     pub(super) counts: Counts,
@@ -286,7 +286,8 @@ impl Kept {
         let (ahead, ahead_bytes) = self.ahead(stop - Span(1), Freed::Already, wires);
         let (packets, bytes) = self.line.sent();
         let sent = (packets - ahead as u64, bytes - ahead_bytes);
-        self.counts.close(&self.line, stop, sent, self.lanes.paused_by(stop))
+        let counted = self.counts.close(&self.line, stop, sent, self.lanes.paused_by(stop));
+        Counters { trimmed: self.trimmed(), ..counted }
     }
 
     /// See [`Port::counted`](super::Port::counted).

@@ -7,6 +7,7 @@
 use super::Pausing;
 use super::held::{Drained, Held, Released};
 use super::store::Store;
+use super::trimming::Trimming;
 use crate::packet::{Body, InHand, Packet};
 use spinewise_policy::{Queue, Time};
 use std::collections::VecDeque;
@@ -46,6 +47,8 @@ pub struct Lanes {
     pub armed: Time,
     /// For how long data queues have been paused, all together, in ps; and how often.
     paused: (u64, u64),
+    /// If data without room is trimmed.
+    pub(super) trimming: Option<Trimming>,
 }
 
 /// Where control packets wait.
@@ -68,6 +71,7 @@ impl Lanes {
             turn: 0,
             armed: Time::NEVER,
             paused: (0, 0),
+            trimming: None,
         }
     }
 
@@ -118,6 +122,11 @@ impl Lanes {
             (_, Some(control)) => control.push(hand, in_port),
             (_, None) => self.data[0].store.push(hand, in_port),
         }
+    }
+
+    /// Takes the packet that was queued last in the last data queue, and the port it came by.
+    pub fn take_last(&mut self) -> Option<(InHand, u16)> {
+        self.data.last_mut()?.store.pop_last()
     }
 
     /// Queues a pause frame before everything else. One that still waits for the same priority is overtaken by events:

@@ -41,6 +41,15 @@ impl Store {
         if slot.is(BODY) { self.bodies.pop_front() } else { None }
     }
 
+    /// Takes the last packet, and the port it came by.
+    #[cold]
+    pub(super) fn pop_last(&mut self) -> Option<(InHand, u16)> {
+        let packet = self.packets.pop_back()?;
+        self.bytes -= u64::from(packet.wire);
+        let body = if packet.is(BODY) { self.bodies.pop_back() } else { None };
+        Some((InHand { packet, body }, packet.came_by()))
+    }
+
     /// Moves all packets to the end of another queue.
     pub(super) fn move_to(&mut self, other: &mut Store) {
         other.bytes += std::mem::take(&mut self.bytes);

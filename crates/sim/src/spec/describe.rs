@@ -14,14 +14,14 @@ use super::presets::{DEFAULT, PRESETS, Preset};
 use super::run::RunKeys;
 use super::schema;
 use super::scheme::{self, SchemeKeys};
-use super::switch::{self, SharedKeys, SwitchKeys};
+use super::switch::{self, SharedKeys, SwitchKeys, TrimmingKeys};
 use super::traffic::{self, CarriedKeys, EntryKeys, FlowKeys, StepKeys};
 use crate::bank::{Entry, REGISTRY};
 use crate::keys::{AUTO, Default, Key, one_of, unit_of};
 use crate::topology::spec::{self as topology, FatTreeOverrideKeys, LinkKeys, OverrideKeys, RouteKeys};
-use crate::transport::congestion::rate;
+use crate::transport::congestion::{delivery, rate};
 use crate::transport::congestion::window::Kind as Control;
-use crate::transport::{RdmaConfig, TcpConfig};
+use crate::transport::{RdmaConfig, TcpConfig, UetConfig};
 use crate::workload::builtins;
 
 /// A table of a spec.
@@ -48,6 +48,16 @@ fn of_tcp(preset: &Preset) -> Map<String, Value> {
 /// Of RDMA, and which kind of transport it has.
 fn of_rdma(preset: &Preset) -> Map<String, Value> {
     of_this_preset("kind", preset.transport.rdma(), preset.transport.values())
+}
+
+/// Of Ultra Ethernet, and which kind of transport it has.
+fn of_uet(preset: &Preset) -> Map<String, Value> {
+    of_this_preset("kind", preset.transport.uet(), preset.transport.values())
+}
+
+/// Of queues that trim, and which model of a switch it has.
+fn of_trimming(preset: &Preset) -> Map<String, Value> {
+    of_this_preset("model", switch::of_model(switch::TRIMMING, preset, preset.switch()), preset.switch())
 }
 
 /// Of output queues, and which model of a switch it has.
@@ -110,6 +120,12 @@ fn fabric_tables() -> Vec<Table> {
              priority flow control. Control packets go first.",
             SharedKeys::KEYS,
             of_shared,
+        ),
+        with(
+            "[switch] model = \"trimming\"",
+            "Two queues at each output: data without room loses its payload, and its header goes on before all data.",
+            TrimmingKeys::KEYS,
+            of_trimming,
         ),
         with(
             "[scheme]",
@@ -180,6 +196,13 @@ fn transport_tables() -> Vec<Table> {
     let about = "The queue pairs of RNICs, one per flow; the same for all flows of a run.";
     tables.push(table("[transport] kind = \"rdma\"".into(), about, RdmaConfig::KEYS, of_rdma));
     tables.extend(rates);
+    let deliveries = delivery::Kind::ALL.iter().map(|kind| {
+        let header = format!("[transport] congestion_control = \"{}\"", kind.name());
+        table(header, "What this congestion control of Ultra Ethernet has besides.", kind.keys(), of_uet as Says)
+    });
+    let about = "Connections of Ultra Ethernet, one per flow; the same for all flows of a run.";
+    tables.push(table("[transport] kind = \"uet\"".into(), about, UetConfig::KEYS, of_uet));
+    tables.extend(deliveries.filter(|table| !table.keys.is_empty()));
     tables
 }
 
@@ -254,7 +277,7 @@ fn describe_scheme(entry: &Entry) -> Value {
     let params = entry.params.iter().map(|param| {
         let kind = match param.allowed {
             Allowed::Number { .. } => "number",
-            Allowed::Integer { .. } => "integer",
+            Allowed::Integer { .. } | Allowed::PowerOfTwo { .. } => "integer",
             Allowed::Bool => "boolean",
             Allowed::Words(_) => "string",
         };

@@ -48,7 +48,7 @@ pub use run::{EngineKind, Follow, RunSpec, Stop};
 pub use scheme::{AckPaths, HashKind, HeaderBytes, PathTag, SchemeSpec, comparable_schemes};
 pub use switch::{
     EcnAt, EgressThreshold, HeadroomUse, Limit, Nics, OutputQueued, PauseRenewal, PortKind, QueueCounts,
-    SharedBufferSpec, SwitchSpec, at_rate,
+    SharedBufferSpec, SwitchSpec, TrimmingSpec, at_rate,
 };
 pub use traffic::{Traffic, TrafficEntry, UdpFlow, workload_error};
 pub use warning::Warning;
@@ -270,6 +270,7 @@ fn check_room(switch: &SwitchSpec, transport: &TransportSpec) -> Result<(), Spec
             Limit::Line { .. } | Limit::Packets(_) => packet,
         },
         SwitchSpec::SharedBuffer(shared) => shared.buffer,
+        SwitchSpec::Trimming(trimming) => trimming.buffer,
     };
     if room >= packet {
         return Ok(());

@@ -8,6 +8,7 @@ mod linux;
 mod ns2_pdlb;
 mod ns3_hermes;
 mod selb;
+mod uet_htsim;
 
 use serde_json::{Map, Value};
 
@@ -29,6 +30,7 @@ pub(crate) const PRESETS: &[Preset] = &[
     selb::PRESET,
     conweave_ns3::PRESET,
     dcqcn_paper::PRESET,
+    uet_htsim::PRESET,
 ];
 
 /// The preset of a spec that names none.
@@ -108,6 +110,8 @@ enum Switch {
     Fitting(Keys),
     /// A shared buffer.
     Shared(Keys),
+    /// Queues that trim.
+    Trimming(Keys),
 }
 
 /// What a host sends at once at most: a segment of 64 KB that its NIC cuts into packets. DCTCP, section 3.5, has bursts of
@@ -139,7 +143,7 @@ impl Preset {
     /// What it says of `[switch]`.
     pub(super) fn switch(&self) -> Map<String, Value> {
         match self.switch {
-            Switch::Queues(keys) | Switch::Fitting(keys) | Switch::Shared(keys) => keys(),
+            Switch::Queues(keys) | Switch::Fitting(keys) | Switch::Shared(keys) | Switch::Trimming(keys) => keys(),
         }
     }
 
@@ -158,12 +162,26 @@ impl Preset {
     pub(super) fn queues(&self) -> Map<String, Value> {
         match self.switch {
             Switch::Queues(keys) | Switch::Fitting(keys) => keys(),
-            Switch::Shared(_) => queues(250_000, 97_500),
+            Switch::Shared(_) | Switch::Trimming(_) => queues(250_000, 97_500),
+        }
+    }
+
+    /// What it says of queues that trim, or what preset uet-htsim does.
+    pub(super) fn trimming(&self) -> Map<String, Value> {
+        match self.switch {
+            Switch::Trimming(keys) => keys(),
+            Switch::Queues(_) | Switch::Fitting(_) | Switch::Shared(_) => trimming(),
         }
     }
 
     /// What it says of `[switch]` under a transport: IRN is there to do without priority flow control.
     pub(super) fn switch_under(&self, transport: &TransportSpec) -> Map<String, Value> {
+        if matches!(transport, TransportSpec::Uet(_)) {
+            return self.trimming();
+        }
+        if matches!(self.switch, Switch::Trimming(_)) {
+            return self.queues();
+        }
         let lossless = matches!((&self.switch, transport), (Switch::Fitting(_), TransportSpec::Rdma(_)));
         let mut switch = if lossless { self.shared() } else { self.switch() };
         if matches!(transport, TransportSpec::Rdma(rdma) if rdma.recovery == Recovery::Irn)
@@ -218,6 +236,20 @@ fn shared_buffer() -> Map<String, Value> {
         ("ecn_min_bytes", 100_000.into()),
         ("ecn_max_bytes", 400_000.into()),
         ("ecn_max_probability", 0.2.into()),
+    ])
+}
+
+/// Queues that trim, sized by the fabric.
+fn trimming() -> Map<String, Value> {
+    table([
+        ("model", "trimming".into()),
+        ("buffer_bytes", AUTO.into()),
+        ("trim", true.into()),
+        ("trimmed_bytes", 64.into()),
+        ("ecn_min_bytes", AUTO.into()),
+        ("ecn_max_bytes", AUTO.into()),
+        ("ecn_max_probability", 1.0.into()),
+        ("mark_last_hop", true.into()),
     ])
 }
 

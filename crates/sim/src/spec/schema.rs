@@ -31,6 +31,10 @@ pub(super) fn of_param(allowed: Allowed, fits: bool) -> Value {
     let schema = match allowed {
         Allowed::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
         Allowed::Integer { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        Allowed::PowerOfTwo { max } => {
+            let powers: Vec<u64> = (0..).map(|n| 1 << n).take_while(|&power| power as f64 <= max).collect();
+            json!({"enum": powers})
+        }
         Allowed::Bool => json!({"type": "boolean"}),
         Allowed::Words(words) => json!({"enum": words}),
     };

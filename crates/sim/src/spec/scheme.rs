@@ -311,6 +311,7 @@ pub(crate) fn allowed(allowed: Allowed) -> String {
     match allowed {
         Allowed::Number { min, max } => format!("a number from {min} to {max}"),
         Allowed::Integer { min, max } => format!("a whole number from {min} to {max}"),
+        Allowed::PowerOfTwo { max } => format!("a power of two from 1 to {max}"),
         Allowed::Bool => "true or false".into(),
         Allowed::Words(words) => one_of(words.iter().copied()),
     }

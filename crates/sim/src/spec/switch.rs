@@ -1,6 +1,7 @@
 //! `[switch]`: what a switch does with packets that must wait: output queues, or one shared buffer.
 
 mod shared;
+mod trimming;
 
 use serde_json::{Map, Value};
 
@@ -12,6 +13,8 @@ use crate::topology::Fabric;
 use crate::topology::TopologySpec;
 use crate::transport::TransportSpec;
 pub(crate) use shared::SharedKeys;
+pub(crate) use trimming::TrimmingKeys;
+pub use trimming::TrimmingSpec;
 pub use shared::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
 
 const MOST_PACKETS: u64 = u32::MAX as u64;
@@ -113,6 +116,8 @@ pub enum SwitchSpec {
     OutputQueued(OutputQueued),
     /// One buffer for all ports, with or without priority flow control.
     SharedBuffer(SharedBufferSpec),
+    /// Queues at each output that trim.
+    Trimming(TrimmingSpec),
 }
 
 /// The output queues.
@@ -139,16 +144,20 @@ pub struct OutputQueued {
 enum Model {
     OutputQueued,
     SharedBuffer,
+    Trimming,
 }
 
 impl Model {
-    const WORDS: &'static [&'static str] = &["output_queued", "shared_buffer"];
+    const WORDS: &'static [&'static str] = &["output_queued", "shared_buffer", "trimming"];
 }
 
 /// Output queues, by their word.
 pub(crate) const OUTPUT_QUEUED: &str = Model::WORDS[Model::OutputQueued as usize];
 /// A shared buffer, by its word.
 pub(crate) const SHARED_BUFFER: &str = Model::WORDS[Model::SharedBuffer as usize];
+
+/// Queues that trim, by their word.
+pub(crate) const TRIMMING: &str = Model::WORDS[Model::Trimming as usize];
 
 /// Where switches stand.
 #[derive(Clone, Copy)]
@@ -165,6 +174,8 @@ pub(crate) fn of_model(model: &str, preset: &Preset, switch: Map<String, Value>)
         switch
     } else if model == SHARED_BUFFER {
         preset.shared()
+    } else if model == TRIMMING {
+        preset.trimming()
     } else {
         preset.queues()
     }
@@ -181,6 +192,7 @@ pub(crate) fn read(
     let word = given.get("model").filter(|value| !value.is_null()).or_else(|| switch.get("model"));
     let model = match word.and_then(Value::as_str) {
         Some("shared_buffer") => Model::SharedBuffer,
+        Some("trimming") => Model::Trimming,
         _ => Model::OutputQueued,
     };
     let switch = of_model(Model::WORDS[model as usize], preset, switch);
@@ -188,6 +200,9 @@ pub(crate) fn read(
         Model::OutputQueued => read_output_queued(given, switch, place, autos),
         Model::SharedBuffer => {
             shared::read(given, switch, place, autos).map(|(spec, told)| (SwitchSpec::SharedBuffer(spec), told))
+        }
+        Model::Trimming => {
+            trimming::read(given, switch, place, autos).map(|(spec, told)| (SwitchSpec::Trimming(spec), told))
         }
     }
 }
@@ -230,6 +245,7 @@ impl SwitchSpec {
     pub(crate) fn marked_from(&self, topology: &TopologySpec) -> Result<u64, SpecError> {
         Ok(match self {
             SwitchSpec::SharedBuffer(shared) => shared.ramp.min,
+            SwitchSpec::Trimming(trimming) => trimming.ramp.min,
             SwitchSpec::OutputQueued(queues) => match queues.ecn_threshold {
                 None => 0,
                 Some(Limit::Bytes(bytes)) => bytes,

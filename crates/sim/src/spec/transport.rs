@@ -5,14 +5,15 @@ use serde_json::{Map, Value};
 use crate::keys::{AUTO, Auto, Autos, Default, Key, Reader, SpecError, one_of, tenths};
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
-use crate::transport::config::{OptionBytes, RDMA, Recovery, Resequencing};
-use crate::transport::congestion::rate;
+use crate::transport::config::{OptionBytes, RDMA, Recovery, Resequencing, UET};
+use crate::transport::congestion::{delivery, rate};
 use crate::transport::congestion::window::Kind as Control;
 use crate::transport::options::Options;
 use crate::transport::rdma::Recovery as RdmaRecovery;
-use crate::transport::{Frame, RdmaConfig, TcpConfig, TransportSpec};
+use crate::transport::{Frame, RdmaConfig, TcpConfig, TransportSpec, UetConfig};
 
 pub(crate) mod rdma;
+pub(crate) mod uet;
 
 /// Subflows of MPTCP where none are given (Raiciu et al., SIGCOMM 2011).
 const SUBFLOWS: u32 = 8;
@@ -25,6 +26,8 @@ pub(crate) enum TransportPreset {
     Fitting(fn() -> TcpConfig),
     /// RDMA. Where a kind of TCP is given, that of preset datacenter stands in.
     Rdma(fn(RdmaRecovery) -> RdmaConfig, Window),
+    /// Connections of Ultra Ethernet. Where a kind of TCP is given, that of preset datacenter stands in; for RDMA, SELB's.
+    Uet(fn() -> UetConfig),
 }
 
 /// Whose bandwidth-delay product IRN's window is.
@@ -37,6 +40,15 @@ pub(crate) enum Window {
 }
 
 impl TransportPreset {
+    /// What it speaks of.
+    fn family(self) -> Family {
+        match self {
+            TransportPreset::Tcp(_) | TransportPreset::Fitting(_) => Family::Tcp,
+            TransportPreset::Rdma(..) => Family::Rdma,
+            TransportPreset::Uet(_) => Family::Uet,
+        }
+    }
+
     /// The values of `[transport]`, as a spec has them that gives none.
     pub(super) fn values(self) -> Map<String, Value> {
         match self {
@@ -49,6 +61,7 @@ impl TransportPreset {
                 values
             }
             TransportPreset::Rdma(rdma, _) => rdma::values(&rdma(RdmaRecovery::GoBackN)),
+            TransportPreset::Uet(uet) => uet::values(&uet()),
         }
     }
 
@@ -56,17 +69,27 @@ impl TransportPreset {
     pub(super) fn tcp(self) -> Map<String, Value> {
         match self {
             TransportPreset::Tcp(_) | TransportPreset::Fitting(_) => self.values(),
-            TransportPreset::Rdma(..) => values(&TcpConfig::datacenter()),
+            TransportPreset::Rdma(..) | TransportPreset::Uet(_) => values(&TcpConfig::datacenter()),
         }
     }
 
     /// The same where RDMA is given.
     pub(super) fn rdma(self) -> Map<String, Value> {
         match self {
-            TransportPreset::Tcp(_) | TransportPreset::Fitting(_) => {
+            TransportPreset::Tcp(_) | TransportPreset::Fitting(_) | TransportPreset::Uet(_) => {
                 rdma::values(&RdmaConfig::selb(RdmaRecovery::GoBackN))
             }
             TransportPreset::Rdma(..) => self.values(),
+        }
+    }
+
+    /// The same where Ultra Ethernet is given.
+    pub(super) fn uet(self) -> Map<String, Value> {
+        match self {
+            TransportPreset::Tcp(_) | TransportPreset::Fitting(_) | TransportPreset::Rdma(..) => {
+                uet::values(&UetConfig::uet_htsim())
+            }
+            TransportPreset::Uet(_) => self.values(),
         }
     }
 
@@ -74,7 +97,7 @@ impl TransportPreset {
     fn queue_pairs(self, recovery: RdmaRecovery) -> (RdmaConfig, Window) {
         match self {
             TransportPreset::Tcp(_) => (RdmaConfig::selb(recovery), Window::Printed),
-            TransportPreset::Fitting(_) => (RdmaConfig::selb(recovery), Window::Fits),
+            TransportPreset::Fitting(_) | TransportPreset::Uet(_) => (RdmaConfig::selb(recovery), Window::Fits),
             TransportPreset::Rdma(rdma, window) => (rdma(recovery), window),
         }
     }
@@ -95,39 +118,66 @@ pub(crate) fn read(
     topology: &TopologySpec,
     autos: &mut Vec<Auto>,
 ) -> Result<(TransportSpec, Value), SpecError> {
-    let is_rdma = match given.get("kind") {
-        None | Some(Value::Null) => matches!(preset, TransportPreset::Rdma(..)),
-        Some(kind) => kind == RDMA,
+    let family = match given.get("kind") {
+        None | Some(Value::Null) => preset.family(),
+        Some(kind) => FAMILIES.iter().copied().find(|family| kind == family.kinds()[0]).unwrap_or(Family::Tcp),
     };
-    check_family(given, is_rdma)?;
-    Ok(if is_rdma {
-        wrap(TransportSpec::Rdma, rdma::read(given, preset, topology, autos)?)
-    } else {
-        wrap(TransportSpec::Tcp, read_tcp(given, preset.tcp(), topology, autos)?)
+    check_family(given, family)?;
+    Ok(match family {
+        Family::Tcp => wrap(TransportSpec::Tcp, read_tcp(given, preset.tcp(), topology, autos)?),
+        Family::Rdma => wrap(TransportSpec::Rdma, rdma::read(given, preset, topology, autos)?),
+        Family::Uet => wrap(TransportSpec::Uet, uet::read(given, preset, topology, autos)?),
     })
+}
+
+/// Transports that share a table of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Tcp,
+    Rdma,
+    Uet,
+}
+
+/// All of them.
+const FAMILIES: [Family; 3] = [Family::Tcp, Family::Rdma, Family::Uet];
+
+impl Family {
+    /// The words of `kind`.
+    fn kinds(self) -> &'static [&'static str] {
+        match self {
+            Family::Tcp => Control::NAMES,
+            Family::Rdma => &[RDMA],
+            Family::Uet => &[UET],
+        }
+    }
+
+    /// The names of its keys: its own, and those of its congestion controls.
+    fn keys(self) -> Vec<&'static str> {
+        match self {
+            Family::Tcp => controllers(Control::ALL.iter().map(|kind| kind.keys()), TcpConfig::KEYS),
+            Family::Rdma => controllers(rate::Kind::ALL.iter().map(|kind| kind.keys()), RdmaConfig::KEYS),
+            Family::Uet => controllers(delivery::Kind::ALL.iter().map(|kind| kind.keys()), UetConfig::KEYS),
+        }
+    }
 }
 
 fn wrap<C>(kind: fn(C) -> TransportSpec, (config, told): (C, Value)) -> (TransportSpec, Value) {
     (kind(config), told)
 }
 
-/// Refuses a key of TCP beside RDMA, and the reverse.
-fn check_family(given: &Map<String, Value>, is_rdma: bool) -> Result<(), SpecError> {
-    let tcp = || controllers(Control::ALL.iter().map(|kind| kind.keys()), TcpConfig::KEYS);
-    let rdma = || controllers(rate::Kind::ALL.iter().map(|kind| kind.keys()), RdmaConfig::KEYS);
-    let (mine, other, kinds, others) = match is_rdma {
-        true => (rdma(), tcp(), &[RDMA][..], Control::NAMES),
-        false => (tcp(), rdma(), Control::NAMES, &[RDMA][..]),
-    };
-    let foreign = |name: &str| other.contains(&name) && !mine.contains(&name);
-    match given.iter().find(|(name, _)| foreign(name)) {
-        None => Ok(()),
-        Some((name, value)) => {
-            let [mine, others] = [kinds, others].map(|kinds| one_of(kinds.iter().copied()));
+/// Refuses a key of another family.
+fn check_family(given: &Map<String, Value>, family: Family) -> Result<(), SpecError> {
+    let mine = family.keys();
+    for (name, value) in given.iter().filter(|(name, _)| !mine.contains(&name.as_str())) {
+        let owners = FAMILIES.iter().filter(|other| other.keys().contains(&name.as_str()));
+        let kinds: Vec<&str> = owners.flat_map(|owner| owner.kinds()).copied().collect();
+        if !kinds.is_empty() {
+            let (mine, others) = (one_of(family.kinds().iter().copied()), one_of(kinds));
             let allowed = format!("no such key with transport.kind = {mine}; {name} is a key of kind = {others}");
-            Err(SpecError::new(format!("transport.{name}"), value, allowed))
+            return Err(SpecError::new(format!("transport.{name}"), value, allowed));
         }
     }
+    Ok(())
 }
 
 /// The names of a family's keys: its own, and those of its congestion controls.

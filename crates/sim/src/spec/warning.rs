@@ -123,7 +123,7 @@ fn about_series(spec: &Spec, found: &mut Vec<Warning>) {
 fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
     let TransportSpec::Rdma(rdma) = &spec.transport else { return };
     let drops = match &spec.switch {
-        SwitchSpec::OutputQueued(_) => true,
+        SwitchSpec::OutputQueued(_) | SwitchSpec::Trimming(_) => true,
         SwitchSpec::SharedBuffer(shared) => !shared.pfc,
     };
     if drops && rdma.recovery == Recovery::GoBackN {
@@ -139,7 +139,7 @@ fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
 fn least_rto(spec: &Spec) -> Option<Span> {
     match &spec.transport {
         TransportSpec::Tcp(tcp) if tcp.rto_tick == Span::ZERO => Some(tcp.min_rto),
-        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => None,
+        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) | TransportSpec::Uet(_) => None,
     }
 }
 

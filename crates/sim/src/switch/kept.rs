@@ -5,7 +5,7 @@ use super::{MADE_HERE, Switch, count_lost, drop_packet};
 use crate::address::Address;
 use crate::net::Net;
 use crate::packet::{InHand, Packet};
-use crate::port::{Drained, Found, Freed, Kept, Lane, Lanes, Lost, Next, Port, Released};
+use crate::port::{Drained, Found, Freed, Kept, Lane, Lanes, Lost, Next, Port, Released, Room, Trimmed};
 use crate::timers::What;
 use crate::world::World;
 use spinewise_policy::{Kind, Queue, Span, Time};
@@ -48,6 +48,14 @@ pub(super) fn goes_at_once(
         return true;
     }
     let free = may_start(w.net, w.now, port.line().free_at());
+    if port.trims() {
+        let passes = free && port.passes(w.now);
+        if passes {
+            port.note_start(port.lanes().lane_of(&hand.packet), u32::from(hand.packet.wire));
+            port.pass(w.now, hand, w.net.rules.of(port.class()), &mut w.wires);
+        }
+        return passes;
+    }
     let (true, Some(buffer)) = (free && port.passes(w.now), buffer) else { return false };
     // Most packets start at once and leave the shared buffer as it was: they need no queue and no account. There is one
     // data queue, and control has its own.
@@ -60,11 +68,25 @@ pub(super) fn goes_at_once(
     passes
 }
 
+/// Trims a packet and notes it. Does its header wait now?
+fn trim(w: &mut World<'_>, port: &mut Kept, hand: &mut InHand) -> bool {
+    match port.trim(w.now, hand) {
+        Trimmed::By(cut) => {
+            w.log.trimmed.add(cut);
+            true
+        }
+        Trimmed::Dropped => {
+            port.refuse(u32::from(hand.packet.wire));
+            false
+        }
+    }
+}
+
 impl Switch {
     /// Queues a packet that does not start at once, or drops it.
     #[inline(never)]
     pub(super) fn queue_up(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) {
-        match self.admit_kept(w, (in_port, out), None, &hand.packet) {
+        match self.admit_kept(w, (in_port, out), None, hand) {
             Some(admitted) => self.keep(w, out, hand, admitted),
             None => drop_packet(w, &hand.packet),
         }
@@ -77,11 +99,14 @@ impl Switch {
         w: &mut World<'_>,
         (in_port, out): (u16, u16),
         held: Option<Queue>,
-        packet: &Packet,
+        hand: &mut InHand,
     ) -> Option<Admitted> {
         let port = self.ports[usize::from(out)].kept_mut()?;
-        let bytes = u32::from(packet.wire);
-        let lane = port.lanes().lane_of(packet);
+        if port.trims() {
+            return self.admit_or_trim(w, (in_port, out), hand);
+        }
+        let bytes = u32::from(hand.packet.wire);
+        let lane = port.lanes().lane_of(&hand.packet);
         let Some(buffer) = self.buffer.as_deref_mut() else {
             let found = port.admit(w.now, bytes, held, w.net.rules.of(port.class()))?;
             return Some(Admitted { lane, in_port, found });
@@ -95,6 +120,44 @@ impl Switch {
             }
         }
         Some(Admitted { lane, in_port, found: Found::default() })
+    }
+
+    /// Is there room for a packet at a port that trims? If not, a coin says whether it loses its payload, or the one that
+    /// was queued last does.
+    fn admit_or_trim(
+        &mut self,
+        w: &mut World<'_>,
+        (in_port, out): (u16, u16),
+        hand: &mut InHand,
+    ) -> Option<Admitted> {
+        let port = self.ports[usize::from(out)].kept_mut()?;
+        let lane = port.lanes().lane_of(&hand.packet);
+        port.note_queue(port.lanes().bytes(lane));
+        let admitted = |lane| Some(Admitted { lane, in_port, found: Found::default() });
+        if port.room(w.now, lane, u32::from(hand.packet.wire)) == Room::Fits {
+            return admitted(lane);
+        }
+        if lane == Lane::Control {
+            port.refuse(u32::from(hand.packet.wire));
+            return None;
+        }
+        let last = if self.dice.roll(out) < 0.5 { port.take_last() } else { None };
+        match last {
+            Some((mut last, came_by)) => {
+                if trim(w, port, &mut last) {
+                    port.keep(Lane::Control, &mut last, came_by, Found::default());
+                } else {
+                    drop_packet(w, &last.packet);
+                }
+                // One less waits, and there is room for one of its size at most.
+                if port.room(w.now, lane, u32::from(hand.packet.wire)) == Room::Fits {
+                    return admitted(lane);
+                }
+                if trim(w, port, hand) { admitted(Lane::Control) } else { None }
+            }
+            None if trim(w, port, hand) => admitted(Lane::Control),
+            None => None,
+        }
     }
 
     /// Queues an admitted packet.
@@ -138,11 +201,15 @@ impl Switch {
         if taken && let Some(owner) = owner {
             w.fabric.pin(self.id, owner);
         }
-        let admitted = self.admit_kept(w, (in_port, out), Some(queue), &hand.packet);
-        let Some(Admitted { lane, found, .. }) = admitted else {
+        let admitted = self.admit_kept(w, (in_port, out), Some(queue), hand);
+        let Some(admitted @ Admitted { lane, found, .. }) = admitted else {
             drop_packet(w, &hand.packet);
             return;
         };
+        if lane == Lane::Control {
+            // Trimmed: its header waits for nobody.
+            return self.keep(w, out, hand, admitted);
+        }
         if let Some(port) = self.ports[usize::from(out)].kept_mut() {
             port.hold(queue, hand, in_port, found);
         }
@@ -236,7 +303,9 @@ impl Switch {
             resumes = buffer.leave(came, left, u64::from(wire), w.now);
             marks = buffer.marks(left, || self.dice.roll(out));
         }
+        port.settle(&mut w.wires, || self.dice.roll(out));
         port.send_next(w.now, next, marks, w.net.rules.of(port.class()), &mut w.wires);
+        port.note_start(lane, wire);
         if port.lanes().drains() {
             while let Some(drained) = self.drained(out, lane) {
                 self.tell_drained(w, out, drained);

@@ -53,16 +53,19 @@ words! {
 }
 
 const MOST: u64 = u32::MAX as u64;
-/// The kind that is not TCP.
+/// Kinds that are not TCP.
 pub(crate) const RDMA: &str = "rdma";
+/// See [`RDMA`].
+pub(crate) const UET: &str = "uet";
 /// All words of `[transport] kind`, TCP first.
 pub(crate) const KINDS: &[&str] = &{
-    let mut kinds = [RDMA; window::Kind::NAMES.len() + 1];
+    let mut kinds = [RDMA; window::Kind::NAMES.len() + 2];
     let mut n = 0;
     while n < window::Kind::NAMES.len() {
         kinds[n] = window::Kind::NAMES[n];
         n += 1;
     }
+    kinds[n + 1] = UET;
     kinds
 };
 

@@ -16,8 +16,10 @@
 //! | a packet has left: when may the next of the window? | [`Controller::gap`] |
 //! | a packet of a queue pair leaves | [`Controller::on_send`] |
 //! | an answer echoes what ports on the way have told (INT) | [`Controller::on_telemetry`] |
+//! | a packet was trimmed | [`Controller::on_trim`] |
 //!
-//! A family is what one transport can be driven by: windows drive TCP, rates drive queue pairs. Each controller is one
+//! A family is what one transport can be driven by: windows drive TCP, rates drive queue pairs, and windows in bytes on the
+//! wire drive the connections of Ultra Ethernet. Each controller is one
 //! file with its keys and one line below. Of a family the registry makes `Kind` (which one, by name), `Settings` (the
 //! parameters of each) and `Control` (the state of the one that runs: an enum in place, so a flow's row holds it and an
 //! acknowledgement costs no pointer).
@@ -33,7 +35,10 @@ pub(crate) mod dctcp;
 mod ecn;
 mod hpcc;
 pub(crate) mod lia;
+pub(crate) mod nscc;
+mod per_mark;
 mod reno;
+mod steady;
 pub(crate) mod swift;
 pub(crate) mod timely;
 
@@ -76,6 +81,29 @@ pub struct Acked {
     pub rtt: Span,
     /// See `rtt`.
     pub srtt: Span,
+}
+
+impl Acked {
+    /// Bytes under way.
+    #[inline]
+    pub fn flight(&self) -> u64 {
+        self.next.saturating_sub(self.cumulative)
+    }
+}
+
+/// A packet of a connection that has lost its payload on the way.
+#[derive(Clone, Copy, Debug)]
+pub struct Trimmed {
+    /// When its NACK arrived.
+    pub now: Time,
+    /// Its bytes on the wire when it was sent.
+    pub bytes: u64,
+    /// Bytes under way, its own included.
+    pub flight: u64,
+    /// From its sending to the NACK.
+    pub rtt: Span,
+    /// Its receiver paces its senders and lost it at its own port: their windows need not shrink for that.
+    pub excused: bool,
 }
 
 /// What is done about marks of the network (ECN).
@@ -127,6 +155,9 @@ pub trait Controller: Clone + std::fmt::Debug {
 
     /// A mark calls for a smaller window, or a lower rate.
     fn on_mark(&mut self, _: &Self::Config, _: &mut Window, _: Time) {}
+
+    /// A switch has cut the payload off a packet, as the receiver says.
+    fn on_trim(&mut self, _: &Self::Config, _: &mut Window, _: &Trimmed) {}
 
     /// A loss, with `flight` bytes under way: the new slow-start threshold (RFC 5681 eq. 4).
     fn on_loss(&mut self, _: &Self::Config, _: &Window, flight: u64, _: Time) -> u64 {
@@ -289,6 +320,11 @@ macro_rules! controllers {
                     match self { $( Control::$variant(control) => control.on_loss(&settings.$name, window, flight, now), )+ }
                 }
 
+                /// See [`Controller::on_trim`].
+                pub(crate) fn on_trim(&mut self, settings: &Settings, window: &mut Window, trimmed: &Trimmed) {
+                    match self { $( Control::$variant(control) => control.on_trim(&settings.$name, window, trimmed), )+ }
+                }
+
                 /// See [`Controller::on_timeout`].
                 pub(crate) fn on_timeout(&mut self, settings: &Settings, in_a_row: u32, now: Time) {
                     match self { $( Control::$variant(control) => control.on_timeout(&settings.$name, in_a_row, now), )+ }
@@ -349,6 +385,18 @@ controllers! {
         dcqcn: Dcqcn(dcqcn::Dcqcn) = &dcqcn::ABOUT;
         timely: Timely(timely::Timely) = &timely::ABOUT;
         hpcc: Hpcc(hpcc::Hpcc) = &hpcc::ABOUT;
+    }
+}
+
+controllers! {
+    /// Windows in bytes on the wire: the congestion controls of Ultra Ethernet's connections. `[transport]
+    /// congestion_control` names them.
+    delivery {
+        nscc: Nscc(nscc::Nscc) = &nscc::ABOUT;
+        dctcp_per_mark: DctcpPerMark(per_mark::PerMark<3>) = &per_mark::THIRD;
+        mprdma: MpRdma(per_mark::PerMark<4>) = &per_mark::QUARTER;
+        constant: Constant(steady::Constant) = &steady::CONSTANT;
+        none: None(steady::Unbounded) = &steady::NONE;
     }
 }
 

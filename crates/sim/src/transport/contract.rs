@@ -44,6 +44,8 @@ pub struct Facts {
     pub closing: Option<u16>,
     /// Receivers hold data back below it.
     pub resequences: bool,
+    /// An answer returns with the path tag of the packet that it answers.
+    pub returns_tags: bool,
     /// Its windows begin small and double each round trip.
     pub starts_slowly: bool,
     /// Packets in order that one acknowledgement answers.
@@ -59,6 +61,8 @@ pub enum Order {
     Round,
     /// In turns by number; one that its pacing holds back keeps its place.
     Turns,
+    /// In a round, and answers wait for the line as data does: ten of them go for one packet of data.
+    RoundWithControl,
 }
 
 /// What packets are on the wire.
@@ -68,6 +72,8 @@ pub enum Protocol {
     Tcp,
     /// RoCEv2.
     Roce,
+    /// Ultra Ethernet's packet delivery, over UDP.
+    Uet,
 }
 
 /// A flow that starts.
@@ -87,6 +93,8 @@ pub struct Start {
     pub hops: u32,
     /// The round trip of a full packet and its answer on the longest path of the empty fabric.
     pub base_rtt: Span,
+    /// The sizes of packets.
+    pub frame: Frame,
 }
 
 #[cfg(test)]
@@ -187,6 +195,15 @@ pub enum Outgoing {
     Data(Data),
     /// Data on one path of several, with its option.
     OnPath(usize, Data, Box<[u8]>),
+    /// A packet without payload that asks for an answer, of this many bytes on the wire, from this byte on.
+    Request {
+        /// See above.
+        seq: u64,
+        /// Bytes on the wire.
+        wire: u16,
+        /// With its option, empty if none.
+        option: Box<[u8]>,
+    },
     /// A packet of a handshake.
     Greeting {
         /// On this path.
@@ -209,7 +226,7 @@ pub struct Data {
     pub len: u16,
     /// Its bytes on the wire.
     pub wire: u16,
-    /// `ECT`, `RETRANSMIT`, `CWR`, as packets have them.
+    /// `ECT`, `RETRANSMIT`, `CWR`, `URGENT`, as packets have them.
     pub flags: u8,
 }
 
@@ -230,8 +247,21 @@ pub struct Arrival {
     pub retransmit: bool,
     /// It opens a connection.
     pub syn: bool,
+    /// Its receiver is to answer at once.
+    pub urgent: bool,
+    /// A switch has cut its payload off, and where.
+    pub trimmed: Option<TrimmedAt>,
     /// Anything the caller wants echoed.
     pub tag: u32,
+}
+
+/// Where a packet lost its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrimmedAt {
+    /// At the port of its destination.
+    LastHop,
+    /// Before that.
+    Inside,
 }
 
 impl Arrival {
@@ -307,10 +337,12 @@ pub struct Received {
 pub enum Answered {
     /// Nothing: it is not for what is there now.
     Ignored,
-    /// The path it came on is open now.
+    /// The path it came on is open now, or credit has come: more may be sent.
     Opened,
     /// It says how far data has arrived.
     Acked(Acked),
+    /// A packet was trimmed, and will be sent again.
+    Trimmed(TrimmedAt),
 }
 
 /// See [`Answered::Acked`].

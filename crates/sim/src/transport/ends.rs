@@ -4,7 +4,7 @@
 //! of their own, above those of all flows, those of one flow in a row.
 
 use super::contract::{Acked, Answer, Answered, Arrival, Counts, Facts, Outgoing, Received, Receiver, Sender};
-use super::contract::{Start, Told, Transport};
+use super::contract::{Start, Told, Transport, TrimmedAt};
 use super::resequencer::Tally;
 use receiving::Receiving;
 pub(crate) use sending::{Lane, Sending};
@@ -43,6 +43,8 @@ pub enum Heard {
         /// A timer to plan, or [`Time::NEVER`].
         timer: Time,
     },
+    /// A packet was trimmed there, and will be sent again. A timer to plan, or [`Time::NEVER`].
+    Trimmed(TrimmedAt, Time),
 }
 
 /// What the timer of a sender led to.
@@ -136,7 +138,7 @@ impl<T: Transport> EndsOf<T> {
         let sending = self.senders[flow as usize].as_deref_mut()?;
         let next = sending.machine.next(&self.config, now)?;
         let path = match next {
-            Outgoing::Data(_) => 0,
+            Outgoing::Data(_) | Outgoing::Request { .. } => 0,
             Outgoing::OnPath(path, ..) | Outgoing::Greeting { path, .. } => path,
         };
         let timer = sending.plan(path);
@@ -157,6 +159,7 @@ impl<T: Transport> EndsOf<T> {
             Answered::Ignored => return Heard::Nothing,
             Answered::Opened => return Heard::Opened,
             Answered::Acked(acked) => acked,
+            Answered::Trimmed(at) => return Heard::Trimmed(at, sending.plan(path)),
         };
         sending.lane(path).forget(answer.cumulative);
         if acked.done {

@@ -28,7 +28,8 @@
 //! | `mptcp.rs` | [`mptcp`]: what a connection of subflows needs: data sequence numbers, coupling, options |
 //! | `options.rs` | the options of MPTCP: their bytes, and what travels in them |
 //! | `udp.rs` | [`UdpSender`]: constant bit rates by a schedule |
-//! | `rdma.rs` | [`RdmaSender`] and [`RdmaReceiver`]: the queue pairs of an RNIC |
+//! | `rdma.rs` | [`rdma::RdmaSender`] and [`rdma::RdmaReceiver`]: the queue pairs of an RNIC |
+//! | `uet.rs` | [`uet`]: connections of Ultra Ethernet, which take any order |
 //!
 //! Left out on purpose: the closing of a connection, limited transmit without SACK (RFC 3042) and flow
 //! control. A flow is a known number of bytes in one direction.
@@ -53,6 +54,7 @@ pub(crate) mod sack;
 pub(crate) mod stream;
 pub(crate) mod tcp;
 pub(crate) mod udp;
+pub(crate) mod uet;
 
 pub(crate) use config::TcpConfig;
 pub(crate) use congestion::window::Kind;
@@ -66,6 +68,7 @@ pub(crate) use registry::Ends;
 pub(crate) use sack::Sack;
 pub(crate) use tcp::{Segment, TcpSender};
 pub(crate) use udp::{Paced, UdpConfig};
+pub(crate) use uet::UetConfig;
 
 /// The transport of all flows of a run but UDP, as a spec says it.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,10 +77,12 @@ pub enum TransportSpec {
     Tcp(TcpConfig),
     /// The queue pairs of RNICs.
     Rdma(RdmaConfig),
+    /// Connections of Ultra Ethernet.
+    Uet(UetConfig),
 }
 
 /// The sizes of packets, bytes, whatever the transport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// Payload of a full data packet.
     pub mss: u32,
@@ -99,16 +104,16 @@ impl TransportSpec {
     /// Do ports write into its packets what they find?
     pub fn collects_telemetry(&self) -> bool {
         match self {
-            TransportSpec::Tcp(_) => false,
+            TransportSpec::Tcp(_) | TransportSpec::Uet(_) => false,
             TransportSpec::Rdma(rdma) => rdma.kind.collects_telemetry(),
         }
     }
 
-    /// Do its flows take turns at the NIC, which asks when each may send?
-    pub fn takes_turns(&self) -> bool {
+    /// Is its NIC one that asks its flows for packets in any case?
+    pub fn pulls(&self) -> bool {
         match self {
             TransportSpec::Tcp(tcp) => tcp.paces(),
-            TransportSpec::Rdma(_) => true,
+            TransportSpec::Rdma(_) | TransportSpec::Uet(_) => true,
         }
     }
 
@@ -119,6 +124,7 @@ impl TransportSpec {
                 let options = tcp.options();
                 Frame { mss: tcp.mss, header: tcp.header + options.data, ack_bytes: tcp.ack_bytes + options.ack }
             }
+            TransportSpec::Uet(uet) => Frame { mss: uet.mss, header: uet.header, ack_bytes: uet.ack_bytes },
             TransportSpec::Rdma(rdma) => Frame { mss: rdma.mss, header: rdma.header, ack_bytes: rdma.ack_bytes },
         }
     }

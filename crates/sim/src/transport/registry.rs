@@ -8,6 +8,7 @@ use super::rdma::QueuePair;
 use super::resequencer::Tally;
 use super::tcp::TcpSender;
 use super::tcp::sack::SackSender;
+use super::uet::Connection;
 use super::{TcpConfig, TransportSpec};
 use spinewise_policy::{Time, hash};
 
@@ -19,6 +20,7 @@ macro_rules! each_transport {
             PacedPlain: PacedPlain,
             PacedSelective: PacedSelective,
             QueuePair: QueuePair,
+            Connection: Connection,
             Multipath: Multipath<TcpSender>,
             SelectiveMultipath: Multipath<SackSender>,
         }
@@ -41,6 +43,7 @@ impl Ends {
                 }
             }
             TransportSpec::Rdma(config) => Ends::QueuePair(EndsOf::new(config.clone(), flows, paths)),
+            TransportSpec::Uet(config) => Ends::Connection(EndsOf::new(config.clone(), flows, paths)),
         }
     }
 }

@@ -29,7 +29,7 @@ fn numbers() -> impl Iterator<Item = (&'static str, &'static Param, f64, f64, bo
         entry.params.iter().filter_map(|param| match param.allowed {
             Allowed::Number { min, max } => Some((entry.name(), param, min, max, false)),
             Allowed::Integer { min, max } => Some((entry.name(), param, min, max, true)),
-            Allowed::Bool | Allowed::Words(_) => None,
+            Allowed::PowerOfTwo { .. } | Allowed::Bool | Allowed::Words(_) => None,
         })
     })
 }

@@ -280,6 +280,7 @@ impl LoopbackHost {
                 witness.check(flow.size == Some(flow.acked), Rule::FlowLife, out);
                 flow.ended = true;
             }
+            Event::Trimmed { .. } => witness.check(flow.size.is_some() && !flow.ended, Rule::FlowLife, out),
             Event::Retransmit => witness.add(Count::Retransmit),
             Event::Timeout => witness.add(Count::Timeout),
             Event::ProbeReply { .. } | Event::ProbeLost => witness.check(false, Rule::FlowRow, out),

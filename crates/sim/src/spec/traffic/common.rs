@@ -80,7 +80,7 @@ pub(super) fn read_carried(
     let keys = CarriedKeys::read(reader)?;
     let most = match transport {
         TransportSpec::Tcp(tcp) => tcp.subflows,
-        TransportSpec::Rdma(_) => 1,
+        TransportSpec::Rdma(_) | TransportSpec::Uet(_) => 1,
     };
     if keys.subflows.is_some_and(|given| given > most) {
         return Err(reader.refuse("subflows", format!("from 1 to {most}, which is transport.subflows")));

@@ -27,6 +27,7 @@ impl Transport for QueuePair {
             opens: false,
             closing: None,
             resequences: false,
+            returns_tags: false,
             starts_slowly: false,
             answers_every: 1,
             patience: config.rto.min(config.rto_low).min(config.rto_high),

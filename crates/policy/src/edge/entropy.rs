@@ -1,0 +1,144 @@
+//! Entropy values: a number in the header that switches hash, so that the sender of a packet chooses its path without
+//! knowing which. Each scheme says which value the next packet has, and learns what became of values.
+//!
+//! The verdicts, and the walk over all values, are those of uet-htsim (`uec_mp.h`, `uec_mp.cpp` at 40ccb05), as a description
+//! of that code has them. A value is the UDP source port of a packet, 16 bits.
+
+use crate::{Event, Kind, Layout, Packet, Rng};
+
+/// Most values that a scheme spreads over.
+pub const MOST: f64 = 32_768.0;
+
+/// What an answer says of the value of the packet it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The packet arrived unmarked.
+    Good,
+    /// It was marked.
+    Marked,
+    /// It was trimmed inside the fabric.
+    Trimmed,
+    /// It was waited for in vain.
+    Lost,
+}
+
+impl Verdict {
+    /// What an event says of a value, if anything. A packet trimmed at the port of its destination has met nothing worse than
+    /// its mark tells: no other path would have helped.
+    #[inline]
+    pub const fn of(event: &Event) -> Option<Verdict> {
+        match event {
+            Event::Ack { marked: true, .. } | Event::Trimmed { last_hop: true, marked: true } => Some(Verdict::Marked),
+            Event::Ack { marked: false, .. } | Event::Trimmed { last_hop: true, marked: false } => Some(Verdict::Good),
+            Event::Trimmed { last_hop: false, .. } => Some(Verdict::Trimmed),
+            Event::Timeout => Some(Verdict::Lost),
+            Event::FlowStart { .. } | Event::FlowEnd | Event::Retransmit => None,
+            Event::ProbeReply { .. } | Event::ProbeLost => None,
+        }
+    }
+}
+
+/// Is it a packet that has a value of its own? Answers return by the value of what they answer.
+#[inline]
+pub const fn chooses(packet: &Packet) -> bool {
+    matches!(packet.kind, Kind::Data)
+}
+
+/// What a host needs to write entropy values.
+pub fn layout() -> Layout {
+    Layout { draws_tags: true, ..Layout::default() }
+}
+
+/// A walk over a power of two of values: each once a round, in an order that is drawn anew for each round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    step: u16,
+    mask: u16,
+    /// Bits above, the same for all packets of a flow.
+    above: u16,
+    begun: bool,
+}
+
+impl Walk {
+    /// Draws where it begins, once.
+    #[inline]
+    pub fn begin(&mut self, values: u16, rng: &mut Rng) {
+        if !self.begun {
+            // All bits at once would be no value at all.
+            let blocks = u32::from(u16::MAX) / u32::from(values);
+            *self = Walk { step: 0, mask: draw(values, rng), above: rng.below(blocks.max(1)) as u16 * values, begun: true };
+        }
+    }
+
+    /// The value that is next, of `values`, without the bits above.
+    #[inline]
+    pub const fn next(&self, values: u16) -> u16 {
+        (self.step ^ self.mask) & (values - 1)
+    }
+
+    /// The same with the bits above.
+    #[inline]
+    pub const fn whole(&self, values: u16) -> u16 {
+        self.above | self.next(values)
+    }
+
+    /// The value that is next by number, from the one that was drawn first, and goes on.
+    #[inline]
+    pub fn count_up(&mut self, values: u16) -> u16 {
+        let value = self.above | (self.mask.wrapping_add(self.step) & (values - 1));
+        self.step = self.step.wrapping_add(1);
+        value
+    }
+
+    /// Goes on to the one after.
+    #[inline]
+    pub fn go_on(&mut self, values: u16, rng: &mut Rng) {
+        self.step += 1;
+        if self.step == values {
+            (self.step, self.mask) = (0, draw(values, rng));
+        }
+    }
+}
+
+/// Any of `values`, all alike.
+#[inline]
+pub fn draw(values: u16, rng: &mut Rng) -> u16 {
+    rng.below(u32::from(values)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_has_each_value_once_and_the_next_another_order() {
+        let (mut rng, mut walk) = (Rng::stream(1, "test", 0), Walk::default());
+        walk.begin(16, &mut rng);
+        let mut round = || {
+            let mut seen = [0u8; 16];
+            let mut order = [0u16; 16];
+            for slot in &mut order {
+                *slot = walk.next(16);
+                seen[usize::from(*slot)] += 1;
+                assert_eq!(walk.whole(16) & 15, *slot);
+                walk.go_on(16, &mut rng);
+            }
+            assert_eq!(seen, [1; 16]);
+            order
+        };
+        let orders = [round(), round(), round()];
+        assert!(orders[0] != orders[1] || orders[1] != orders[2]);
+    }
+
+    #[test]
+    fn no_value_is_that_of_no_choice() {
+        let mut rng = Rng::stream(2, "test", 0);
+        for values in [1, 2, 128, 32_768] {
+            for _ in 0..200 {
+                let mut walk = Walk::default();
+                walk.begin(values, &mut rng);
+                assert!(walk.above < u16::MAX - (values - 1) && walk.above % values == 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Oblivious spraying: every packet has the next entropy value, whatever happened to others.
+//!
+//! What Ultra Ethernet and the study of REPS compare with. Site: the sending host. Two kinds, both of public code, known here
+//! by descriptions of it: the walk of uet-htsim (`uec_mp.cpp`, UecMpOblivious), in which each value comes once a round, and the
+//! plain draw of the REPS artifact. Many fixed values in turn, without another order in each round ("MP" there), are the third,
+//! and values that count up ("incremental") the fourth.
+//!
+//! | rule | function |
+//! |---|---|
+//! | counter and mask, drawn anew each round | [`entropy::Walk`] |
+//! | order = "drawn": any value | [`entropy::draw`] |
+
+use crate::edge::entropy::{self, Walk};
+use crate::{
+    AtHost, Aware, Compared, Cx, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape, Sheet, Sight, Way,
+};
+
+crate::choice! {
+    /// In which order values come.
+    Order {
+        /// Each once a round, in an order that is drawn anew for each round.
+        Rounds = "rounds",
+        /// Any value, all alike.
+        Drawn = "drawn",
+        /// By number, from one that is drawn for each flow.
+        Ascending = "ascending",
+    }
+}
+
+crate::params! {
+    /// The parameters of oblivious spraying.
+    Config {
+        /// Entropy values, a power of two (uet-htsim: 64; its recorded runs: 128).
+        values: u32 = 128, Allowed::PowerOfTwo { max: crate::edge::entropy::MOST };
+        /// In which order they come: in rounds (uet-htsim), drawn (the REPS artifact's "oblivious"), or ascending (its "MP",
+        /// with few values, and its "incremental").
+        order: Order = Order::Rounds, Allowed::Words(Order::WORDS);
+    }
+}
+
+/// Every packet its own value.
+#[derive(Clone, Copy, Debug)]
+pub struct Oblivious {
+    values: u16,
+    order: Order,
+}
+
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        Next = Rule::Chooses("every packet: the next entropy value"),
+    }
+}
+
+impl Policy for Oblivious {
+    const SHEET: Sheet = Sheet {
+        name: "oblivious",
+        summary: "every packet has another entropy value, whatever became of those before",
+        source: "uet-htsim (uec_mp.cpp), second-hand",
+        unit: "packet",
+        three_tiers: "switches hash the value at every tier",
+        compared: Some(Compared {
+            aware: Aware::No,
+            senses: &[],
+            state: "a counter per flow, at the host",
+            needs: Needs::Hosts,
+            order: "nothing",
+            pick: "O(1)",
+            update: "–",
+        }),
+        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
+        ..Sheet::AT_HOST
+    };
+    type Site = AtHost;
+    type Config = Config;
+    crate::rows! { flow: Walk }
+
+    fn new(config: &Config) -> Self {
+        Oblivious { values: config.values as u16, order: config.order }
+    }
+
+    fn layout(&self, _: &Shape) -> Layout {
+        entropy::layout()
+    }
+
+    fn sees(&self, _: &Cx<'_, Self>, _: &Walk, _: &Packet, sight: &mut Sight<'_>) {
+        sight.rule(Why::Next);
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, walk: &mut Walk, packet: &Packet, _: &mut ()) -> Way {
+        if !entropy::chooses(packet) {
+            return Way::ANY;
+        }
+        walk.begin(self.values, cx.rng);
+        match self.order {
+            Order::Rounds => {
+                let value = walk.whole(self.values);
+                walk.go_on(self.values, cx.rng);
+                Way(value)
+            }
+            Order::Drawn => Way(entropy::draw(self.values, cx.rng)),
+            Order::Ascending => Way(walk.count_up(self.values)),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! REPS as it was first: a queue of the entropy values that came through, without freezing; and the mix of it with the
+//! [bitmap](super::bitmap) that uet-htsim runs by default.
+//!
+//! Source: descriptions of UecMpRepsLegacy and UecMpMixed in uet-htsim (`uec_mp.cpp`). Site: the sending host.
+//!
+//! | rule | function |
+//! |---|---|
+//! | good news: the value joins the queue | [`Queue::add`] |
+//! | the first packets count 1, 2, 3, … up to a window or all values | [`Fifo::counts_up`] |
+//! | then the head of the queue, or any value | [`Queue::take`] |
+//! | mixed: the head of the queue, or the bitmap's choice | [`Mixed`] |
+//!
+//! The queue has no bound there. Here it keeps the last 512 values, more than a window has packets at 400 Gbps.
+
+use super::bitmap::{self, Penalties};
+use crate::edge::entropy::{self, Verdict};
+use crate::{
+    AtHost, Aware, Compared, Cx, Feedback, HostView, Hooks, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape,
+    Sheet, Sight, Way,
+};
+
+/// Values that a queue keeps.
+const ROOM: usize = 512;
+
+/// The values that came through, first in, first out.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    values: [u16; ROOM],
+    head: u16,
+    len: u16,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Queue { values: [0; ROOM], head: 0, len: 0 }
+    }
+}
+
+impl Queue {
+    /// A value came through.
+    fn add(&mut self, value: u16) {
+        if usize::from(self.len) == ROOM {
+            self.take();
+        }
+        self.values[(usize::from(self.head) + usize::from(self.len)) % ROOM] = value;
+        self.len += 1;
+    }
+
+    /// The value that has waited longest.
+    fn take(&mut self) -> Option<u16> {
+        self.len = self.len.checked_sub(1)?;
+        let value = self.values[usize::from(self.head)];
+        self.head = (self.head + 1) % ROOM as u16;
+        Some(value)
+    }
+}
+
+crate::params! {
+    /// The parameters of the first REPS.
+    Config {
+        /// Entropy values (uet-htsim: 64; its recorded runs: 128).
+        values: u32 = 128, Allowed::Integer { min: 1.0, max: 65_535.0 };
+        /// The first window, in bandwidth-delay products: its packets count up (uet-htsim: 1.5).
+        first_window_bdp: f64 = 1.5, Allowed::Number { min: 0.0, max: 1000.0 };
+    }
+}
+
+/// A queue of values.
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo {
+    values: u32,
+    /// In thousandths.
+    first_window: u64,
+}
+
+crate::listed! {
+    /// Why a packet gets its way.
+    enum Why: Rule {
+        First = Rule::Chooses("one of the flow's first window: the next entropy value by number"),
+        Recycled = Rule::Chooses("the entropy value that has waited longest of those that came through"),
+        Other = Rule::Chooses("no value waits that came through: another one"),
+    }
+}
+
+impl Fifo {
+    /// Does this packet belong to the first window?
+    fn counts_up(&self, view: &HostView<'_>, packet: &Packet) -> Option<u16> {
+        let nth = packet.seq / u64::from(view.mss.max(1));
+        let bdp = u128::from(view.base_rtt.0) * u128::from(view.link_rate) / 8_000_000_000_000;
+        let window = bdp as u64 * self.first_window / 1000 / u64::from(view.mss.max(1));
+        let first = !packet.retransmit && nth < window.min(u64::from(self.values));
+        first.then(|| ((nth + 1) % u64::from(self.values)) as u16)
+    }
+}
+
+impl Policy for Fifo {
+    const SHEET: Sheet = Sheet {
+        name: "reps_fifo",
+        summary: "every packet reuses the entropy value that has waited longest of those that came through unmarked",
+        source: "uet-htsim (uec_mp.cpp, its legacy REPS), second-hand",
+        unit: "packet",
+        three_tiers: "switches hash the value at every tier",
+        compared: Some(Compared {
+            aware: Aware::Paths,
+            senses: &["ECN marks"],
+            state: "a queue of values per flow, at the host",
+            needs: Needs::Hosts,
+            order: "nothing",
+            pick: "O(1)",
+            update: "O(1) per ACK",
+        }),
+        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
+        ..Sheet::AT_HOST
+    };
+    const HOOKS: Hooks = Hooks::FEEDBACK;
+    type Site = AtHost;
+    type Config = Config;
+    crate::rows! { flow: Queue }
+
+    fn new(config: &Config) -> Self {
+        Fifo { values: config.values, first_window: (config.first_window_bdp * 1000.0 + 0.5) as u64 }
+    }
+
+    fn layout(&self, _: &Shape) -> Layout {
+        entropy::layout()
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, queue: &Queue, packet: &Packet, sight: &mut Sight<'_>) {
+        sight.rule(match self.counts_up(&cx.view, packet) {
+            Some(_) => Why::First,
+            None if queue.len > 0 => Why::Recycled,
+            None => Why::Other,
+        });
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, queue: &mut Queue, packet: &Packet, _: &mut ()) -> Way {
+        if !entropy::chooses(packet) {
+            return Way::ANY;
+        }
+        let first = self.counts_up(&cx.view, packet);
+        Way(first.or_else(|| queue.take()).unwrap_or_else(|| cx.rng.below(self.values) as u16))
+    }
+
+    fn feedback(&self, _: &mut Cx<'_, Self>, queue: Option<&mut Queue>, feedback: &Feedback) {
+        if let (Some(queue), Some(Verdict::Good)) = (queue, Verdict::of(&feedback.event))
+            && feedback.way != Way::ANY
+        {
+            queue.add(feedback.way.0);
+        }
+    }
+}
+
+/// The queue and the bitmap together.
+#[derive(Clone, Copy, Debug)]
+pub struct Mixed {
+    values: u16,
+    timeout_blames: bitmap::Blames,
+}
+
+/// Row per flow of [`Mixed`].
+#[derive(Clone, Debug, Default)]
+pub struct Both {
+    queue: Queue,
+    penalties: Penalties,
+}
+
+impl Policy for Mixed {
+    const SHEET: Sheet = Sheet {
+        name: "uet_mixed",
+        summary: "every packet reuses an entropy value that came through, or takes the next one without a penalty",
+        source: "uet-htsim (uec_mp.cpp, its default), second-hand",
+        unit: "packet",
+        three_tiers: "switches hash the value at every tier",
+        compared: Some(Compared {
+            aware: Aware::Paths,
+            senses: &["ECN marks", "trimmed packets", "timeouts"],
+            state: "a queue of values and a penalty per value, for each flow, at the host",
+            needs: Needs::Hosts,
+            order: "nothing",
+            pick: "O(n)",
+            update: "O(1) per ACK",
+        }),
+        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
+        ..Sheet::AT_HOST
+    };
+    const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);
+    type Site = AtHost;
+    type Config = bitmap::Config;
+    crate::rows! { flow: Both }
+
+    fn new(config: &bitmap::Config) -> Self {
+        Mixed { values: config.values as u16, timeout_blames: config.timeout_blames }
+    }
+
+    fn layout(&self, _: &Shape) -> Layout {
+        entropy::layout()
+    }
+
+    fn sees(&self, _: &Cx<'_, Self>, flow: &Both, _: &Packet, sight: &mut Sight<'_>) {
+        sight.rule(if flow.queue.len > 0 { Why::Recycled } else { Why::Other });
+    }
+
+    #[inline]
+    fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Both, packet: &Packet, _: &mut ()) -> Way {
+        if !entropy::chooses(packet) {
+            return Way::ANY;
+        }
+        Way(flow.queue.take().unwrap_or_else(|| flow.penalties.choose(self.values, cx.rng)))
+    }
+
+    fn feedback(&self, _: &mut Cx<'_, Self>, flow: Option<&mut Both>, feedback: &Feedback) {
+        let (Some(flow), Some(verdict)) = (flow, Verdict::of(&feedback.event)) else { return };
+        flow.penalties.blame(self.values, self.timeout_blames.blamed(feedback.way.0, verdict), verdict);
+        if verdict == Verdict::Good && feedback.way != Way::ANY {
+            flow.queue.add(feedback.way.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_is_one_and_keeps_the_last_of_many() {
+        let mut queue = Queue::default();
+        (0..600).for_each(|value| queue.add(value));
+        assert_eq!((queue.len, queue.take()), (512, Some(88)));
+        assert!((89..600).all(|value| queue.take() == Some(value)) && queue.take().is_none());
+    }
+}

@@ -1,0 +1,13 @@
+//! Preset uet-htsim: the reference simulator of Ultra Ethernet.
+
+use super::{Preset, Switch, TransportPreset, trimming};
+use crate::transport::UetConfig;
+
+pub(super) const PRESET: Preset = Preset {
+    name: "uet-htsim",
+    doc: "Ultra Ethernet as its reference simulator has it: trimming switches, NSCC, packets in any order",
+    source: "ultraethernet/uet-htsim 40ccb05: main_uec.cpp, uec.cpp, compositequeue.cpp, as a description of them has it",
+    switch: Switch::Trimming(trimming),
+    transport: TransportPreset::Uet(UetConfig::uet_htsim),
+    ..Preset::TCP
+};

@@ -1,0 +1,57 @@
+//! `[transport] kind = "uet"`: the parameters of connections of Ultra Ethernet.
+
+use serde_json::{Map, Value};
+
+use super::TransportPreset;
+use crate::keys::{AUTO, Auto, Autos, Reader, SpecError};
+use crate::topology::{Fabric, TopologySpec};
+use crate::transport::congestion::delivery::Kind as Control;
+use crate::transport::congestion::nscc::bdp;
+use crate::transport::{Frame, UetConfig};
+
+/// The values of `[transport]` that make this configuration: what a preset says, which leaves the timeout to the fabric.
+pub(crate) fn values(config: &UetConfig) -> Map<String, Value> {
+    let mut values = config.values();
+    values.insert("rto_us".into(), AUTO.into());
+    values.into_iter().chain(config.control.values(config.kind)).collect()
+}
+
+/// What `auto` stands for.
+fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, SpecError> {
+    if !reader.wants_auto() {
+        return Ok(Autos::new());
+    }
+    let bytes = |name| reader.wanted(name).and_then(Value::as_u64).unwrap_or(0) as u32;
+    let frame = Frame { mss: bytes("mss_bytes"), header: bytes("header_bytes"), ack_bytes: bytes("ack_bytes") };
+    let fabric = Fabric::of(topology)?;
+    let (rate, mtu) = (fabric.fabric_rate(), u64::from(frame.mtu()));
+    let packets = (bdp(fabric.base_rtt(frame), rate) as u64).div_ceil(mtu).max(1);
+    // Whole nanoseconds, so that it is said as it is.
+    let ns = 15_000 + 6 * packets * mtu * 8_000_000_000 / rate;
+    let how = format!("15 us and six times what a queue of {packets} packets takes (uet-htsim)");
+    Ok(vec![("rto_us", (ns as f64 / 1e3).into(), how)])
+}
+
+/// Reads `[transport]` with `kind = "uet"`.
+pub(super) fn read(
+    given: &Map<String, Value>,
+    preset: TransportPreset,
+    topology: &TopologySpec,
+    autos: &mut Vec<Auto>,
+) -> Result<(UetConfig, Value), SpecError> {
+    let defaults = preset.uet();
+    let named = given.get("congestion_control").or_else(|| defaults.get("congestion_control")).and_then(Value::as_str);
+    let kind = Control::ALL.iter().copied().find(|kind| Some(kind.name()) == named).unwrap_or(Control::Nscc);
+    let all = Control::ALL.iter().map(|kind| (kind.name(), kind.keys()));
+    super::check_own(given, ("congestion_control", kind.name()), all)?;
+    let [reader, own] = Reader::split("transport", [UetConfig::KEYS, kind.keys()], given)?;
+    let (reader, mut own) = (reader.with_defaults(defaults.clone()), own.with_defaults(defaults));
+    let worked_out = uet_autos(&reader, topology)?;
+    let mut reader = reader.with_autos(worked_out);
+    let mut config = UetConfig::read(&mut reader)?;
+    autos.extend(reader.worked_out());
+    config.control.read(kind, &mut own)?;
+    let mut told = reader.told();
+    told.extend(own.told());
+    Ok((config, told.into()))
+}

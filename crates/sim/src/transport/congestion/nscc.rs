@@ -1,0 +1,275 @@
+//! NSCC: the sender's congestion control of Ultra Ethernet, a window that marks and queueing delay move together.
+//!
+//! The rules, their order and their constants are those of the reference simulator of Ultra Ethernet (ultraethernet/uet-htsim,
+//! `htsim/sim/uec.cpp` at 40ccb05), from a description of that code and from reading a later version of it. The text of the
+//! Ultra Ethernet specification 1.0 was not at hand.
+//!
+//! | mark | queueing delay | what follows |
+//! |---|---|---|
+//! | no | target or more | fair increase: [`Nscc::rises`] |
+//! | no | less | proportional increase, or a fast one where there is no queue: [`Nscc::rises`], [`Nscc::is_fast`] |
+//! | yes | target or more | multiplicative decrease by the average delay, once a round trip: [`Nscc::falls`] |
+//! | yes | less | nothing: another path is what helps, and that is the load balancer's |
+//!
+//! Much loss or delay sets the window to what has been delivered in a round trip (*quick adapt*, [`Nscc::adapts`]).
+//! Increases are summed and take effect every 8 packets or network round trip ([`Nscc::settles`]).
+//!
+//! Windows are whole bytes: each step cuts its fraction off, as that code does.
+
+use super::{About, Acked, Controller, Start, Trimmed, Window};
+use crate::keys::{Default, Kind, keys};
+use spinewise_policy::time::{Span, Time};
+
+/// What people read of it.
+pub(super) const ABOUT: About = About {
+    about: "Ultra Ethernet's sender: a window moved by marks and queueing delay together",
+    source: "uet-htsim (uec.cpp), second-hand for the specification",
+};
+
+keys! {
+    /// The parameters of NSCC.
+    #[derive(PartialEq)]
+    Config {
+        /// Target queueing delay, in round trips of the empty network (uet-htsim: 0.75, and 1 where nothing is trimmed).
+        target as "nscc_target_rtts": f64, Kind::Positive { max: 100.0 }, Default::Number(0.75);
+        /// gamma: how far the window falls with the delay.
+        gamma as "nscc_gamma": f64, Kind::Positive { max: 1.0 }, Default::Number(0.8);
+        /// Weight of a new sample in the average delay.
+        weight as "nscc_delay_weight": f64, Kind::Positive { max: 1.0 }, Default::Number(0.0125);
+        /// Quick adapt sets the window to what was delivered in a period if that is less than the largest window
+        /// divided by two to this power.
+        gate as "nscc_quick_adapt_gate": u32, Kind::Integer { min: 0, max: 30 }, Default::Number(3.0);
+        /// The base round trip falls with that of trimmed packets, which is shorter: their headers overtake queues. So does
+        /// the largest window (a trap of uet-htsim, which has it on).
+        trims_tell_rtt as "nscc_base_rtt_from_trims": bool, Kind::Bool, Default::Bool(true);
+    }
+}
+
+/// The reference network: 100 Gbps and 12 us make 150,000 bytes.
+const REFERENCE_BDP: f64 = 150_000.0;
+const REFERENCE_RTT: f64 = 12e6;
+/// A queueing delay below this is none, ps.
+const NO_QUEUE: u64 = 1_000_000;
+
+/// The window of one connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Nscc {
+    /// Bits per second.
+    rate: u64,
+    /// Round trip of the empty network, and the least that this connection has seen.
+    network_rtt: Span,
+    base_rtt: Span,
+    /// Target queueing delay, ps.
+    target: u64,
+    /// Average queueing delay, ps.
+    average: u64,
+    /// Bytes: of a full packet on the wire, and of its payload; and the largest window.
+    mtu: i64,
+    mss: f64,
+    most: i64,
+    /// How the network compares with the reference.
+    scale: f64,
+    /// Increases that have not taken effect, in bytes times bytes of window; and bytes delivered since the last did.
+    increase: i64,
+    delivered: i64,
+    adjusted_at: Time,
+    fell_at: Time,
+    /// Bytes delivered without a queue; the window grows fast.
+    idle: i64,
+    fast: bool,
+    /// Quick adapt: bytes delivered in this period, its end, and whether a packet was trimmed since the last.
+    achieved: i64,
+    period_end: Time,
+    trimmed: bool,
+    /// Bytes that have come in since the last quick adapt, of those whose marks are old news.
+    ignored: i64,
+    to_ignore: i64,
+}
+
+impl Controller for Nscc {
+    type Config = Config;
+
+    fn new(config: &Config, start: &Start) -> Self {
+        let bdp = bdp(start.base_rtt, start.rate);
+        let mtu = i64::from(start.frame.mtu());
+        Nscc {
+            rate: start.rate,
+            network_rtt: start.base_rtt,
+            base_rtt: start.base_rtt,
+            target: (start.base_rtt.0 as f64 * config.target) as u64,
+            average: 0,
+            mtu,
+            mss: f64::from(start.frame.mss),
+            most: window_of(bdp),
+            scale: bdp as f64 / REFERENCE_BDP,
+            increase: 0,
+            delivered: 0,
+            adjusted_at: Time::ZERO,
+            fell_at: Time::ZERO,
+            idle: 0,
+            fast: false,
+            achieved: 0,
+            period_end: Time::ZERO,
+            trimmed: false,
+            ignored: 0,
+            to_ignore: 0,
+        }
+    }
+
+    fn open(&mut self, _: &Config, window: &mut Window, _: u64) {
+        window.cwnd = self.most as u64;
+    }
+
+    fn marks(_: &Config) -> super::Marks {
+        super::Marks::Counted
+    }
+
+    fn on_ack(&mut self, config: &Config, window: &mut Window, ack: &Acked) {
+        let bytes = ack.bytes as i64;
+        self.achieved += bytes;
+        self.delivered += bytes;
+        self.ignored += bytes;
+        let delay = match ack.rtt {
+            Span::ZERO => self.average,
+            rtt => {
+                self.learn(rtt);
+                self.average_in(config, rtt.0 - self.base_rtt.0, ack.marked);
+                rtt.0 - self.base_rtt.0
+            }
+        };
+        if self.adapts(config, window, (ack.now, ack.flight()), ack.marked, delay) {
+            return;
+        }
+        match (ack.marked, delay >= self.target) {
+            (false, true) => self.rises(5.0 * self.mss * self.scale * bytes as f64),
+            (false, false) if self.is_fast(window, bytes, delay) => {}
+            (false, false) => self.rises(self.alpha() * bytes as f64 * (self.target - delay) as f64),
+            (true, true) => self.falls(config, window, ack.now),
+            (true, false) => {}
+        }
+        self.bound(window);
+        self.settles(window, ack.now);
+        self.bound(window);
+    }
+
+    fn on_trim(&mut self, config: &Config, window: &mut Window, trim: &Trimmed) {
+        if config.trims_tell_rtt {
+            self.learn(trim.rtt);
+        }
+        self.ignored += trim.bytes as i64;
+        self.average_in(config, self.network_rtt.0, true);
+        self.trimmed = true;
+        if !self.adapts(config, window, (trim.now, trim.flight), true, 0) && !trim.excused {
+            window.cwnd = window.cwnd.saturating_sub(trim.bytes);
+            self.bound(window);
+        }
+    }
+}
+
+impl Nscc {
+    /// A round trip of `rtt`: the least so far is that of an empty path.
+    fn learn(&mut self, rtt: Span) {
+        if rtt < self.base_rtt {
+            self.base_rtt = rtt;
+            self.most = window_of((rtt.0 as f64 / 1e6 * self.rate as f64 / 8e6) as i64);
+        }
+    }
+
+    fn average_in(&mut self, config: &Config, delay: u64, marked: bool) {
+        let weight = config.weight;
+        let sample = match !marked && delay > self.target {
+            true => weight * self.base_rtt.0 as f64 * 0.25,
+            false => weight * delay as f64,
+        };
+        self.average = (sample + (1.0 - weight) * self.average as f64) as u64;
+    }
+
+    /// Quick adapt: has the window become what was delivered, or is this the echo of what was before?
+    fn adapts(
+        &mut self,
+        config: &Config,
+        window: &mut Window,
+        (now, flight): (Time, u64),
+        marked: bool,
+        delay: u64,
+    ) -> bool {
+        let mut done = self.ignored < self.to_ignore && marked;
+        if !done && now > self.period_end {
+            let much = self.trimmed || delay > 4 * self.target;
+            if self.period_end != Time::ZERO && much && self.achieved < self.most >> config.gate {
+                window.cwnd = self.achieved.max(self.mtu) as u64;
+                (self.to_ignore, self.ignored, self.trimmed) = (flight as i64, 0, false);
+                done = true;
+            }
+            self.achieved = 0;
+            self.period_end = now + self.base_rtt + Span(self.target);
+        }
+        if done {
+            (self.increase, self.delivered) = (0, 0);
+        }
+        done
+    }
+
+    /// Bytes of window and byte delivered, for each ps that the delay is below the target.
+    fn alpha(&self) -> f64 {
+        4.0 * self.mss * self.scale * (self.target as f64 / REFERENCE_RTT) / self.target as f64
+    }
+
+    fn rises(&mut self, by: f64) {
+        self.increase = (self.increase as f64 + by) as i64;
+    }
+
+    /// Without a queue for a window: does the window grow at once?
+    fn is_fast(&mut self, window: &mut Window, bytes: i64, delay: u64) -> bool {
+        self.fast = if delay < NO_QUEUE {
+            self.idle += bytes;
+            self.fast || self.idle > window.cwnd as i64
+        } else {
+            self.idle = 0;
+            false
+        };
+        if self.fast {
+            window.cwnd = (window.cwnd as f64 + bytes as f64 * (0.25 * self.scale)) as u64;
+        }
+        self.fast
+    }
+
+    fn falls(&mut self, config: &Config, window: &mut Window, now: Time) {
+        (self.fast, self.idle) = (false, 0);
+        if self.average > self.target && now.since(self.fell_at) > self.base_rtt {
+            let excess = (self.average - self.target) as f64;
+            let factor = (1.0 - config.gamma * excess / self.average as f64).max(0.5);
+            window.cwnd = (window.cwnd as f64 * factor) as u64;
+            window.cwnd = window.cwnd.max(self.mtu as u64);
+            self.fell_at = now;
+        }
+    }
+
+    /// What has been summed takes effect, if it is time.
+    fn settles(&mut self, window: &mut Window, now: Time) {
+        let passed = now.since(self.adjusted_at);
+        if self.delivered <= 8 * self.mtu && passed <= self.network_rtt {
+            return;
+        }
+        window.cwnd += (self.increase / window.cwnd as i64) as u64;
+        if passed >= self.network_rtt {
+            window.cwnd = (window.cwnd as f64 + 0.15 * self.mss * self.scale) as u64;
+            self.adjusted_at = now;
+        }
+        (self.increase, self.delivered) = (0, 0);
+    }
+
+    fn bound(&self, window: &mut Window) {
+        window.cwnd = window.cwnd.max(self.mtu as u64).min(self.most as u64);
+    }
+}
+
+/// The bandwidth-delay product, whole bytes.
+pub(crate) fn bdp(rtt: Span, rate: u64) -> i64 {
+    (rtt.0 as f64 / 1e12 * (rate / 8) as f64) as i64
+}
+
+/// The largest window over a path of this bandwidth-delay product.
+pub(crate) fn window_of(bdp: i64) -> i64 {
+    (1.5 * bdp as f64) as i64
+}

@@ -1,0 +1,56 @@
+//! The small congestion controls that studies of packet spraying use: a packet more in a round trip without marks, a
+//! share of each marked packet less.
+//!
+//! From a summary of uet-htsim's "dctcp" and of the REPS artifact's "mprdma" (`uec.cpp`); neither is DCTCP or MP-RDMA as
+//! their papers have them.
+
+use super::{About, Acked, Controller, NoKeys, Start, Trimmed, Window, nscc};
+
+/// What people read of the one that takes a third of a marked packet.
+pub(super) const THIRD: About = About {
+    about: "a packet more each round trip, a third of each marked packet less",
+    source: "uet-htsim (uec.cpp, its dctcp), second-hand",
+};
+
+/// What people read of the one that takes a quarter.
+pub(super) const QUARTER: About = About {
+    about: "a packet more each round trip, a quarter of each marked packet less",
+    source: "the REPS artifact (uec.cpp, its mprdma), second-hand",
+};
+
+/// A window that falls by one `PART`th of what was marked.
+#[derive(Clone, Copy, Debug)]
+pub struct PerMark<const PART: u64> {
+    mtu: u64,
+    most: u64,
+}
+
+impl<const PART: u64> Controller for PerMark<PART> {
+    type Config = NoKeys;
+
+    fn new(_: &NoKeys, start: &Start) -> Self {
+        let most = nscc::window_of(nscc::bdp(start.base_rtt, start.rate)) as u64;
+        PerMark { mtu: u64::from(start.frame.mtu()), most }
+    }
+
+    fn open(&mut self, _: &NoKeys, window: &mut Window, _: u64) {
+        window.cwnd = self.most;
+    }
+
+    fn marks(_: &NoKeys) -> super::Marks {
+        super::Marks::Counted
+    }
+
+    fn on_ack(&mut self, _: &NoKeys, window: &mut Window, ack: &Acked) {
+        window.cwnd = match ack.marked {
+            // uet-htsim has no bound here, the artifact has that of the first window.
+            false if PART == 3 => window.cwnd + ack.bytes * self.mtu / window.cwnd,
+            false => (window.cwnd + ack.bytes * self.mtu / window.cwnd).min(self.most),
+            true => window.cwnd.saturating_sub(ack.bytes / PART).max(self.mtu),
+        };
+    }
+
+    fn on_trim(&mut self, _: &NoKeys, window: &mut Window, trim: &Trimmed) {
+        window.cwnd = window.cwnd.saturating_sub(trim.bytes).max(self.mtu);
+    }
+}

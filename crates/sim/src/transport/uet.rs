@@ -1,0 +1,94 @@
+//! Connections of Ultra Ethernet: packets of a flow arrive in any order and on any path, and answers tell which are here.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `uet/config.rs` | [`UetConfig`] and its presets |
+//! | `uet/sender.rs` | [`UetSender`]: windows, retransmissions, the timeout |
+//! | `uet/records.rs` | what a sender knows of each packet under way |
+//! | `uet/receiver.rs` | [`UetReceiver`]: which packets are here, and when to say so |
+//! | `uet/told.rs` | what answers carry |
+//! | `uet/ends.rs` | [`Connection`]: both ends as the contract of transports has them |
+//!
+//! The rules are those of the reference simulator of Ultra Ethernet (ultraethernet/uet-htsim, `htsim/sim/uec.cpp` at
+//! 40ccb05), from a description of that code and from reading a later version of it. The text of the specification (UET
+//! 1.0) was not at hand. Packets count from 0 (PSN): packet `n` begins at byte `n` times the payload of a full packet.
+//!
+//! Left out: messages within a connection, the receiver's penalty on windows (always none in that code), and the set-up of
+//! connections, which costs nothing there either.
+
+pub(crate) mod config;
+mod ends;
+mod receiver;
+mod records;
+mod sender;
+mod told;
+
+pub(crate) use config::UetConfig;
+pub(crate) use ends::Connection;
+pub(crate) use receiver::UetReceiver;
+pub(crate) use sender::UetSender;
+
+/// Which packet of a flow.
+pub(crate) type Psn = u32;
+
+/// A flow as its ends cut it: packets of `mss` bytes of payload each but the last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    /// Bytes of the flow.
+    pub size: u64,
+    /// Payload of a full packet.
+    pub mss: u32,
+    /// What each has on the wire besides.
+    pub header: u32,
+}
+
+impl Cut {
+    /// A flow of `size` bytes under `config`.
+    pub(crate) fn of(size: u64, config: &UetConfig) -> Cut {
+        Cut { size, mss: config.mss, header: config.header }
+    }
+
+    /// How many packets it has.
+    #[inline]
+    pub(crate) fn packets(&self) -> Psn {
+        self.size.div_ceil(u64::from(self.mss)) as Psn
+    }
+
+    /// The packet that begins at byte `seq`.
+    #[inline]
+    pub(crate) fn psn(&self, seq: u64) -> Psn {
+        (seq / u64::from(self.mss)) as Psn
+    }
+
+    /// How many packets end at byte `seq`.
+    #[inline]
+    pub(crate) fn packets_by(&self, seq: u64) -> Psn {
+        if seq >= self.size { self.packets() } else { self.psn(seq) }
+    }
+
+    /// The first byte of a packet; of one past the last, the size.
+    #[inline]
+    pub(crate) fn seq(&self, psn: Psn) -> u64 {
+        (u64::from(psn) * u64::from(self.mss)).min(self.size)
+    }
+
+    /// Payload of a packet.
+    #[inline]
+    pub(crate) fn len(&self, psn: Psn) -> u32 {
+        (self.size - self.seq(psn)).min(u64::from(self.mss)) as u32
+    }
+
+    /// Its bytes on the wire.
+    #[inline]
+    pub(crate) fn wire(&self, psn: Psn) -> u32 {
+        self.len(psn) + self.header
+    }
+
+    /// Bytes on the wire of all packets from `psn` on.
+    pub(crate) fn wire_from(&self, psn: Psn) -> u64 {
+        self.size - self.seq(psn) + u64::from(self.header) * u64::from(self.packets() - psn)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! The parameters of connections of Ultra Ethernet, shared by all of a run, and their presets.
+
+use crate::keys::{Default, Kind, Unit, Zero, keys, words};
+use crate::transport::config::KINDS;
+use crate::transport::congestion::delivery::{self, Settings};
+use spinewise_policy::time::Span;
+
+words! {
+    /// The kind of transport that these keys are of.
+    Family {
+        /// Connections of Ultra Ethernet.
+        Uet = "uet",
+    }
+}
+
+keys! {
+    /// The parameters of a connection of Ultra Ethernet, at both ends, as the keys of `[transport] kind = "uet"` have them.
+    /// Immutable during a run.
+    #[derive(PartialEq)]
+    UetConfig {
+        /// The transport: Ultra Ethernet's packet delivery, in any order.
+        family as "kind": Family, Kind::Words(KINDS), Default::Preset;
+        /// The sender's congestion control: NSCC, or another one that the reference lists.
+        kind as "congestion_control": delivery::Kind, Kind::Words(delivery::Kind::NAMES), Default::Preset;
+        /// Payload of a full packet.
+        mss as "mss_bytes": u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
+        /// Bytes of a data packet on the wire besides its payload.
+        header as "header_bytes": u32, Kind::Integer { min: 1, max: 512 }, Default::Preset;
+        /// Bytes of an answer on the wire.
+        ack_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
+        /// A receiver answers once it has taken this many bytes on the wire since the last answer; 1 answers each packet.
+        /// Marks, duplicates, the first packet, and packets that ask for it are answered at once.
+        ack_every_bytes: u32, Kind::Integer { min: 1, max: 16_777_216 }, Default::Preset;
+        /// Retransmission timeout, for the packet that has been under way longest.
+        rto as "rto_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
+        also {
+            /// The parameters of each congestion control.
+            control: Settings = Settings::default();
+        }
+    }
+}
+
+impl UetConfig {
+    /// The reference simulator's numbers (uet-htsim, `main_uec.cpp` and `uec.cpp`). A spec has the timeout of its own
+    /// fabric: the one here is that of a leaf-spine at 100 Gbps with links of 1 us.
+    pub fn uet_htsim() -> Self {
+        Self {
+            family: Family::Uet,
+            kind: delivery::Kind::Nscc,
+            mss: 4086,
+            header: 64,
+            ack_bytes: 64,
+            ack_every_bytes: 16_384,
+            rto: Span::from_ns(72_768),
+            control: Settings::default(),
+        }
+    }
+}

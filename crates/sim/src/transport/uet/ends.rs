@@ -1,0 +1,101 @@
+//! Both ends of a connection of Ultra Ethernet as the contract of transports has them.
+
+use super::{UetConfig, UetReceiver, UetSender};
+use crate::transport::Frame;
+use crate::transport::contract::{
+    Answer, Answered, Arrival, Counts, Facts, Order, Outgoing, Protocol, Received, Receiver, Sender, Start, Transport,
+};
+use spinewise_policy::time::Time;
+
+/// Connections of Ultra Ethernet.
+#[derive(Debug)]
+pub struct Connection;
+
+impl Transport for Connection {
+    type Config = UetConfig;
+    type Sender = UetSender;
+    type Receiver = UetReceiver;
+
+    fn facts(config: &UetConfig) -> Facts {
+        let mtu = config.mss + config.header;
+        Facts {
+            frame: Frame { mss: config.mss, header: config.header, ack_bytes: config.ack_bytes },
+            order: Order::RoundWithControl,
+            protocol: Protocol::Uet,
+            opens: false,
+            closing: None,
+            resequences: false,
+            returns_tags: true,
+            starts_slowly: false,
+            answers_every: config.ack_every_bytes.div_ceil(mtu),
+            patience: config.rto,
+        }
+    }
+}
+
+impl Sender for UetSender {
+    type Config = UetConfig;
+
+    fn new(config: &UetConfig, start: &Start) -> Self {
+        UetSender::new(config, start)
+    }
+
+    #[inline]
+    fn may_send_from(&self, _: &UetConfig) -> Time {
+        if self.may_send() { Time::ZERO } else { Time::NEVER }
+    }
+
+    #[inline]
+    fn next(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
+        self.next(config, now)
+    }
+
+    #[inline]
+    fn on_answer<'a>(
+        &mut self,
+        config: &UetConfig,
+        now: Time,
+        _: usize,
+        answer: &Answer,
+        option: impl FnOnce() -> &'a [u8],
+    ) -> Answered {
+        self.on_answer(config, now, answer, option())
+    }
+
+    #[inline]
+    fn deadline(&self, _: usize) -> Option<Time> {
+        self.deadline()
+    }
+
+    fn on_timeout(&mut self, config: &UetConfig, now: Time, _: usize) -> Option<u64> {
+        self.on_timeout(config, now)
+    }
+
+    fn account(&self, counts: &mut Counts) {
+        self.account(counts);
+    }
+}
+
+impl Receiver for UetReceiver {
+    type Config = UetConfig;
+
+    fn new(config: &UetConfig, size: u64) -> Self {
+        UetReceiver::new(config, size)
+    }
+
+    #[inline]
+    fn on_data<'a>(
+        &mut self,
+        config: &UetConfig,
+        _: Time,
+        _: usize,
+        data: &Arrival,
+        _: impl FnOnce() -> &'a [u8],
+    ) -> Received {
+        self.on_data(config, data)
+    }
+
+    fn late<'a>(config: &UetConfig, size: u64, data: &Arrival, _: impl FnOnce() -> &'a [u8]) -> Received {
+        UetReceiver::full(config, size).on_data(config, data)
+    }
+}

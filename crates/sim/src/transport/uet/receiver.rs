@@ -1,0 +1,147 @@
+//! The receiving end of a connection of Ultra Ethernet: it takes packets in any order.
+
+use super::told::Sack;
+use super::{Cut, Psn, UetConfig};
+use crate::transport::contract::{Answer, Arrival, Received, Told, TrimmedAt};
+
+/// Packets that an answer tells of beside the cumulative number.
+const BITS: u32 = 64;
+
+/// The state of a receiving end.
+#[derive(Clone, Debug)]
+pub struct UetReceiver {
+    cut: Cut,
+    packets: Psn,
+    /// The first packet that is not here.
+    expected: Psn,
+    /// One bit for each packet: here or not.
+    here: Box<[u64]>,
+    /// One past the last packet that is here.
+    highest: Psn,
+    /// Packets here that wait for one before them.
+    waiting: u32,
+    /// Bytes on the wire, each packet once.
+    received: u64,
+    /// Bytes on the wire since the last answer.
+    unanswered: u32,
+    /// An answer was asked for, and is due again when nothing waits any more.
+    owes: bool,
+}
+
+impl UetReceiver {
+    pub(super) fn new(config: &UetConfig, size: u64) -> Self {
+        let cut = Cut::of(size, config);
+        let packets = cut.packets();
+        let words = (packets as usize).div_ceil(64) + 2;
+        UetReceiver {
+            cut,
+            packets,
+            expected: 0,
+            here: vec![0; words].into(),
+            highest: 0,
+            waiting: 0,
+            received: 0,
+            unanswered: 0,
+            owes: false,
+        }
+    }
+
+    /// One that has everything.
+    pub(super) fn full(config: &UetConfig, size: u64) -> Self {
+        let cut = Cut::of(size, config);
+        let packets = cut.packets();
+        UetReceiver {
+            expected: packets,
+            highest: packets,
+            received: cut.wire_from(0),
+            ..UetReceiver::new(config, size)
+        }
+    }
+
+    fn is_here(&self, psn: Psn) -> bool {
+        psn < self.expected || self.here[psn as usize / 64] >> (psn % 64) & 1 == 1
+    }
+
+    /// The 64 bits from `psn` on.
+    fn bits_from(&self, psn: Psn) -> u64 {
+        let (word, shift) = (psn as usize / 64, psn % 64);
+        let Some(low) = self.here.get(word) else { return 0 };
+        let high = self.here.get(word + 1).map_or(0, |high| if shift == 0 { 0 } else { high << (64 - shift) });
+        low >> shift | high
+    }
+
+    pub(super) fn on_data(&mut self, config: &UetConfig, data: &Arrival) -> Received {
+        let psn = self.cut.psn(data.seq);
+        match data.trimmed {
+            Some(at) => self.on_trimmed(data, psn, at),
+            None if data.len == 0 => self.answer(data, self.expected, self.base(psn)),
+            None => self.on_payload(config, data, psn),
+        }
+    }
+
+    fn on_payload(&mut self, config: &UetConfig, data: &Arrival, psn: Psn) -> Received {
+        let wire = self.cut.wire(psn);
+        self.unanswered += wire;
+        if self.is_here(psn) {
+            self.unanswered = 0;
+            let base = if data.ce { psn } else { self.base(psn) };
+            return Received { out_of_order: self.highest > psn + 1, ..self.answer(data, psn, base) };
+        }
+        let first = self.received == 0;
+        self.received += u64::from(wire);
+        self.owes |= data.urgent;
+        let out_of_order = self.highest > psn + 1;
+        self.take(psn);
+        let drained = self.waiting == 0 && self.owes && psn < self.expected;
+        self.owes &= !drained;
+        let due = self.unanswered >= config.ack_every_bytes;
+        let mut got = if data.ce || due || first || data.urgent || drained {
+            self.unanswered = 0;
+            let base = if data.ce || data.urgent { psn } else { self.base(psn) };
+            self.answer(data, psn, base)
+        } else {
+            Received::default()
+        };
+        (got.out_of_order, got.new_bytes) = (out_of_order, u64::from(self.cut.len(psn)));
+        got.completed = self.expected == self.packets;
+        got
+    }
+
+    /// A packet is here that was not.
+    fn take(&mut self, psn: Psn) {
+        self.here[psn as usize / 64] |= 1 << (psn % 64);
+        self.highest = self.highest.max(psn + 1);
+        if psn != self.expected {
+            self.waiting += 1;
+            return;
+        }
+        let before = self.expected;
+        while self.expected < self.packets && self.here[self.expected as usize / 64] >> (self.expected % 64) & 1 == 1 {
+            self.expected += 1;
+        }
+        self.waiting -= self.expected - before - 1;
+    }
+
+    fn on_trimmed(&self, data: &Arrival, psn: Psn, at: TrimmedAt) -> Received {
+        if self.is_here(psn) {
+            return self.answer(&Arrival { ce: false, ..*data }, psn, self.base(psn));
+        }
+        let nack = Answer { nack_or_syn: true, cnp: at == TrimmedAt::LastHop, ..Answer::to(data, data.seq) };
+        let told = Some(Told { body: Box::default(), wire: 0 });
+        Received { answers: [Some(nack), None], told, ..Received::default() }
+    }
+
+    /// The first packet that the bits of an answer stand for that `psn` makes.
+    fn base(&self, psn: Psn) -> Psn {
+        psn.saturating_sub(BITS - 1).max(self.expected + 1)
+    }
+
+    fn answer(&self, data: &Arrival, psn: Psn, base: Psn) -> Received {
+        let sack = Sack { psn, base, bits: self.bits_from(base), received: self.received, waiting: self.waiting };
+        Received {
+            answers: [Some(Answer::to(data, self.cut.seq(self.expected))), None],
+            told: Some(Told { body: sack.put(), wire: 0 }),
+            ..Received::default()
+        }
+    }
+}

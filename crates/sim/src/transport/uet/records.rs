@@ -1,0 +1,128 @@
+//! What a sender knows of its packets between their first sending and their acknowledgement.
+
+use super::Psn;
+use spinewise_policy::time::Time;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Where a packet is, as far as its sender knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Under way.
+    Flying,
+    /// Waits to be sent again.
+    Queued,
+    /// It has arrived.
+    Arrived,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    sent: Time,
+    /// How often it was sent again.
+    again: u8,
+    state: State,
+}
+
+/// The packets from the first that has not been acknowledged with all before it, to the last that was sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records {
+    base: Psn,
+    records: VecDeque<Record>,
+    /// Those that wait to be sent again.
+    queued: BTreeSet<Psn>,
+    /// In the order of sending; entries of packets that have arrived or were sent again since are out of date.
+    order: VecDeque<(Time, Psn)>,
+}
+
+impl Records {
+    fn record(&mut self, psn: Psn) -> Option<&mut Record> {
+        self.records.get_mut(psn.checked_sub(self.base)? as usize)
+    }
+
+    /// The next new packet.
+    #[inline]
+    pub(super) fn next(&self) -> Psn {
+        self.base + self.records.len() as Psn
+    }
+
+    /// The first packet to be sent again.
+    #[inline]
+    pub(super) fn first_queued(&self) -> Option<Psn> {
+        self.queued.first().copied()
+    }
+
+    /// How many are to be sent again.
+    pub(super) fn queued(&self) -> impl Iterator<Item = Psn> {
+        self.queued.iter().copied()
+    }
+
+    /// A packet is sent: the next new one, or one that waited to be sent again.
+    pub(super) fn send(&mut self, psn: Psn, now: Time) {
+        self.order.push_back((now, psn));
+        if psn == self.next() {
+            self.records.push_back(Record { sent: now, again: 0, state: State::Flying });
+            return;
+        }
+        self.queued.remove(&psn);
+        if let Some(record) = self.record(psn) {
+            *record = Record { sent: now, again: record.again.saturating_add(1), state: State::Flying };
+        }
+    }
+
+    /// When a packet was sent that is under way, if an answer to it that says whether it had been sent again tells its
+    /// round trip.
+    pub(super) fn timed(&mut self, psn: Psn, again: bool) -> Option<Time> {
+        let record = self.record(psn).filter(|record| record.state == State::Flying)?;
+        (record.again == u8::from(again)).then_some(record.sent)
+    }
+
+    /// When a packet was sent that is under way.
+    pub(super) fn flying(&mut self, psn: Psn) -> Option<Time> {
+        self.record(psn).filter(|record| record.state == State::Flying).map(|record| record.sent)
+    }
+
+    /// A packet that is under way waits to be sent again.
+    pub(super) fn queue(&mut self, psn: Psn) {
+        if let Some(record) = self.record(psn)
+            && record.state == State::Flying
+        {
+            record.state = State::Queued;
+            self.queued.insert(psn);
+        }
+    }
+
+    /// A packet has arrived. Did it wait to be sent again?
+    pub(super) fn arrived(&mut self, psn: Psn) -> bool {
+        let Some(record) = self.record(psn) else { return false };
+        let was_queued = std::mem::replace(&mut record.state, State::Arrived) == State::Queued;
+        if was_queued {
+            self.queued.remove(&psn);
+        }
+        was_queued
+    }
+
+    /// All packets before `psn` have arrived. Says which of them waited to be sent again.
+    pub(super) fn all_arrived(&mut self, psn: Psn, mut was_queued: impl FnMut(Psn)) {
+        while self.base < psn
+            && let Some(record) = self.records.pop_front()
+        {
+            if record.state == State::Queued {
+                self.queued.remove(&self.base);
+                was_queued(self.base);
+            }
+            self.base += 1;
+        }
+    }
+
+    /// The packet that has been under way longest, and since when.
+    #[inline]
+    pub(super) fn oldest(&mut self) -> Option<(Time, Psn)> {
+        while let Some(&(sent, psn)) = self.order.front() {
+            if self.flying(psn) == Some(sent) {
+                return Some((sent, psn));
+            }
+            self.order.pop_front();
+        }
+        None
+    }
+}

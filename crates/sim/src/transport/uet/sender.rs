@@ -1,0 +1,208 @@
+//! The sending end of a connection of Ultra Ethernet.
+
+use super::records::Records;
+use super::told::Sack;
+use super::{Cut, Psn, UetConfig};
+use crate::packet::{ECT, RETRANSMIT, URGENT};
+use crate::transport::congestion::delivery::Control;
+use crate::transport::congestion::{Acked as Delivered, Trimmed, Window};
+use crate::transport::contract::{Acked, Answer, Answered, Counts, Data, Outgoing, Start, TrimmedAt};
+use spinewise_policy::time::{Span, Time};
+
+/// The state of a sending end.
+#[derive(Clone, Debug)]
+pub struct UetSender {
+    cut: Cut,
+    packets: Psn,
+    network_rtt: Span,
+    window: Window,
+    control: Control,
+    records: Records,
+    /// Bytes on the wire under way, by what the receiver has counted. Less than none while it is put right.
+    flight: i64,
+    /// Bytes on the wire that the receiver has counted.
+    received: u64,
+    /// The first packet that the receiver has not, as far as it has said.
+    expected: Psn,
+    /// When the timer of the oldest packet expires.
+    deadline: Option<Time>,
+    /// A request is to be sent; and when the last one was.
+    asks: bool,
+    asked: Option<Time>,
+    counts: Counts,
+}
+
+impl UetSender {
+    pub(super) fn new(config: &UetConfig, start: &Start) -> Self {
+        let mut window = Window { cwnd: 0, ssthresh: u64::MAX };
+        let mut control = Control::new(config.kind, &config.control, start);
+        control.open(&config.control, &mut window, u64::from(config.mss));
+        let cut = Cut::of(start.size, config);
+        UetSender {
+            cut,
+            packets: cut.packets(),
+            network_rtt: start.base_rtt,
+            window,
+            control,
+            records: Records::default(),
+            flight: 0,
+            received: 0,
+            expected: 0,
+            deadline: None,
+            asks: false,
+            asked: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The packet that goes next: what is to be sent again first, the lowest of it.
+    #[inline]
+    fn upcoming(&self) -> Option<Psn> {
+        let new = || Some(self.records.next()).filter(|&psn| psn < self.packets);
+        self.records.first_queued().or_else(new)
+    }
+
+    /// Does the window have room for a packet of `wire` bytes?
+    #[inline]
+    fn has_room(&self, wire: u32) -> bool {
+        self.window.cwnd as i64 >= self.flight + i64::from(wire)
+    }
+
+    pub(super) fn may_send(&self) -> bool {
+        self.asks || self.upcoming().is_some_and(|psn| self.has_room(self.cut.wire(psn)))
+    }
+
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    pub(super) fn next(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
+        if self.asks {
+            self.asks = false;
+            self.asked = Some(now);
+            let seq = self.cut.seq(self.expected);
+            return Some(Outgoing::Request { seq, wire: config.header as u16, option: Box::default() });
+        }
+        let psn = self.upcoming()?;
+        let again = psn < self.records.next();
+        let wire = self.cut.wire(psn);
+        self.records.send(psn, now);
+        self.flight += i64::from(wire);
+        self.counts.packets += 1;
+        self.counts.retransmits += u32::from(again);
+        if self.deadline.is_none() {
+            self.deadline = Some(now + config.rto);
+        }
+        // The last packet, or the last for now: nothing after it would call for an answer.
+        let last = self.records.next() == self.packets;
+        let urgent = again || last || self.flight + i64::from(wire) >= self.window.cwnd as i64;
+        let flag = |flag: u8, on: bool| if on { flag } else { 0 };
+        Some(Outgoing::Data(Data {
+            seq: self.cut.seq(psn),
+            len: self.cut.len(psn) as u16,
+            wire: wire as u16,
+            flags: ECT | flag(RETRANSMIT, again) | flag(URGENT, urgent),
+        }))
+    }
+
+    pub(super) fn on_answer(&mut self, config: &UetConfig, now: Time, answer: &Answer, option: &[u8]) -> Answered {
+        if answer.nack_or_syn {
+            return self.on_trimmed(config, now, answer);
+        }
+        match Sack::get(option) {
+            Some(sack) => self.on_sack(config, now, answer, &sack),
+            None => Answered::Ignored,
+        }
+    }
+
+    fn on_sack(&mut self, config: &UetConfig, now: Time, answer: &Answer, sack: &Sack) -> Answered {
+        let new = sack.received.saturating_sub(self.received);
+        self.received += new;
+        self.flight -= new as i64;
+        let sent = self.records.timed(sack.psn, answer.echo_retransmit);
+        let rtt = sent.map_or(Span::ZERO, |sent| now.since(sent));
+        let newly_acked = self.arrive(self.cut.packets_by(answer.cumulative), sack);
+        let (flight, received) = (self.flight.max(0) as u64, self.received);
+        let delivered = Delivered {
+            now,
+            bytes: new,
+            cumulative: received,
+            next: received + flight,
+            marked: answer.ece,
+            recovering: false,
+            mss: u64::from(config.mss),
+            rtt,
+            srtt: rtt,
+        };
+        self.control.on_ack(&config.control, &mut self.window, &delivered);
+        self.watch(config);
+        Answered::Acked(Acked { newly_acked, dupack3: false, done: self.expected == self.packets })
+    }
+
+    /// What an answer says to be there is there. Returns the bytes of payload that it acknowledges in order and for the
+    /// first time.
+    fn arrive(&mut self, expected: Psn, sack: &Sack) -> u64 {
+        let before = self.cut.seq(self.expected);
+        let (cut, flight) = (self.cut, &mut self.flight);
+        // What waited to be sent again was taken for lost, and off what is under way.
+        self.records.all_arrived(expected, |psn| *flight += i64::from(cut.wire(psn)));
+        self.expected = self.expected.max(expected);
+        let mut bits = sack.bits;
+        while bits != 0 {
+            let psn = sack.base + bits.trailing_zeros();
+            if self.records.arrived(psn) {
+                self.flight += i64::from(self.cut.wire(psn));
+            }
+            bits &= bits - 1;
+        }
+        self.cut.seq(self.expected) - before
+    }
+
+    fn on_trimmed(&mut self, config: &UetConfig, now: Time, answer: &Answer) -> Answered {
+        let psn = self.cut.psn(answer.cumulative);
+        let Some(sent) = self.records.flying(psn) else { return Answered::Ignored };
+        self.counts.nacks += 1;
+        let wire = self.cut.wire(psn);
+        let at = if answer.cnp { TrimmedAt::LastHop } else { TrimmedAt::Inside };
+        let trimmed = Trimmed {
+            now,
+            bytes: u64::from(wire),
+            flight: self.flight.max(0) as u64,
+            rtt: now.since(sent),
+            excused: false,
+        };
+        self.control.on_trim(&config.control, &mut self.window, &trimmed);
+        self.records.queue(psn);
+        self.flight -= i64::from(wire);
+        self.watch(config);
+        Answered::Trimmed(at)
+    }
+
+    /// The oldest packet under way has been so for too long: it alone is taken for lost. Returns its first byte.
+    pub(super) fn on_timeout(&mut self, config: &UetConfig, now: Time) -> Option<u64> {
+        let (_, psn) = self.records.oldest()?;
+        self.counts.timeouts += 1;
+        let wire = self.cut.wire(psn);
+        self.records.queue(psn);
+        self.flight -= i64::from(wire);
+        let mtu = u64::from(config.mss + config.header);
+        self.window.cwnd = self.window.cwnd.saturating_sub(u64::from(wire)).max(mtu);
+        self.watch(config);
+        // What cannot be sent now is at least asked for, once a round trip.
+        let recently = self.asked.is_some_and(|asked| now.since(asked) < self.network_rtt);
+        self.asks = !recently && !self.has_room(wire);
+        Some(self.cut.seq(psn))
+    }
+
+    /// Sets the timer of the oldest packet.
+    fn watch(&mut self, config: &UetConfig) {
+        self.deadline = self.records.oldest().map(|(sent, _)| sent + config.rto);
+    }
+
+    pub(super) fn account(&self, counts: &mut Counts) {
+        counts.packets += self.counts.packets;
+        counts.retransmits += self.counts.retransmits;
+        counts.timeouts += self.counts.timeouts;
+        counts.nacks += self.counts.nacks;
+    }
+}

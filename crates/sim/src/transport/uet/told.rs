@@ -1,0 +1,70 @@
+//! What answers of Ultra Ethernet carry besides what every answer has.
+
+use super::Psn;
+
+/// A selective acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sack {
+    /// The packet that made it.
+    pub psn: Psn,
+    /// The packet that the lowest bit stands for.
+    pub base: Psn,
+    /// Which packets from there on are here.
+    pub bits: u64,
+    /// Bytes on the wire that have been received, each packet once.
+    pub received: u64,
+    /// Packets that are here and wait for one before them.
+    pub waiting: u32,
+}
+
+/// Bytes of a [`Sack`].
+const SACK: usize = 28;
+
+impl Sack {
+    /// As it travels.
+    pub(super) fn put(&self) -> Box<[u8]> {
+        let mut bytes = [0; SACK];
+        bytes[..4].copy_from_slice(&self.psn.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.base.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.bits.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.received.to_le_bytes());
+        bytes[24..].copy_from_slice(&self.waiting.to_le_bytes());
+        Box::new(bytes)
+    }
+
+    /// What [`Sack::put`] wrote; none in bytes of another length.
+    #[inline]
+    pub(super) fn get(bytes: &[u8]) -> Option<Sack> {
+        let bytes: &[u8; SACK] = bytes.try_into().ok()?;
+        let (psn, rest) = bytes.split_first_chunk()?;
+        let (base, rest) = rest.split_first_chunk()?;
+        let (bits, rest) = rest.split_first_chunk()?;
+        let (received, rest) = rest.split_first_chunk()?;
+        Some(Sack {
+            psn: u32::from_le_bytes(*psn),
+            base: u32::from_le_bytes(*base),
+            bits: u64::from_le_bytes(*bits),
+            received: u64::from_le_bytes(*received),
+            waiting: u32::from_le_bytes(rest.try_into().ok()?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(psn: u32, base: u32, bits: u64, received: u64, waiting: u32) {
+            let sack = Sack { psn, base, bits, received, waiting };
+            prop_assert_eq!(Sack::get(&sack.put()), Some(sack));
+        }
+
+        #[test]
+        fn other_bytes_are_none(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            prop_assert_eq!(Sack::get(&bytes).is_some(), bytes.len() == SACK);
+        }
+    }
+}
