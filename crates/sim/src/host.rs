@@ -7,6 +7,7 @@
 mod ends;
 mod nic;
 mod opening;
+mod pacer;
 mod operations;
 mod pull;
 mod resequence;
@@ -30,6 +31,7 @@ use crate::timers::{Timers, What};
 use crate::transport::contract::{Arrival, Data, Outgoing, Sender};
 use crate::world::World;
 use nic::Nic;
+use pacer::Pacer;
 use pull::Pull;
 use scheme::call;
 use spinewise_policy::{Event, Hooks, Kind, Time, Verdict, Way};
@@ -59,6 +61,8 @@ pub struct Host {
     tally: Tally,
     /// What its NIC had counted at the last sample.
     before: Counted,
+    /// Grants credit to its senders, where receivers pace.
+    pacer: Option<Box<Pacer>>,
     /// Room for data that is passed on to its transport.
     ready: Vec<Arrival>,
 }
@@ -82,6 +86,7 @@ impl Host {
         if let Some(interval) = net.series_interval {
             timers.plan(Time::ZERO + interval, What::Sample);
         }
+        let pacer = Pacer::new(id, net, flows.facts.credit, spec.rate, &mut timers).map(Box::new);
         Host {
             id,
             frail: net.frail(id),
@@ -98,6 +103,7 @@ impl Host {
             probes: Probes::default(),
             tally: Tally::default(),
             before: Counted::default(),
+            pacer,
             ready: Vec::new(),
         }
     }
@@ -216,6 +222,9 @@ impl Host {
         match pull.next(w) {
             Err(wake) => self.wake = wake,
             Ok(flow) => {
+                if self.pacer.is_some() {
+                    w.flows.ends.share(flow, pull.waiting() + 1);
+                }
                 self.send_data(w, flow);
                 if let Nic::Pulls(pull) = &mut self.nic
                     && let Some(wake) = pull.sent(w, flow)
@@ -424,6 +433,8 @@ impl Host {
             What::DelayedAck(flow) => self.delayed_ack(w, flow),
             What::Resequence(flow) => self.waited(w, flow),
             What::Pace(flow) => self.pace(w, flow),
+            What::Credit => self.grant(w),
+            What::Adapt => self.adapt(w),
             What::ProbeLost(probe) => self.probe_lost(w, probe),
             What::Scheme(key) => self.scheme_timer(w, key),
             What::Tick => self.tick(w),

@@ -454,7 +454,7 @@ impl Switch {
             What::Sample => self.sample(w),
             What::Look => self.look(w),
             What::FlowStart | What::Gate(_) | What::Operation(_) | What::Landed(_) | What::Retransmit(_) => {}
-            What::DelayedAck(_) | What::Resequence(_) | What::Pace(_) => {}
+            What::DelayedAck(_) | What::Resequence(_) | What::Pace(_) | What::Credit | What::Adapt => {}
             What::TransmitDone(_) | What::LateTransmitDone(_) => {}
         }
     }

@@ -50,6 +50,10 @@ pub enum What {
     Retransmit(u32),
     /// Delayed-ACK timer of a flow.
     DelayedAck(u32),
+    /// A receiver that paces its senders grants credit.
+    Credit,
+    /// It looks how its senders fare.
+    Adapt,
     /// Data of a flow that waits below TCP may be passed on.
     Resequence(u32),
     /// A paced packet of a flow is due.
@@ -104,8 +108,10 @@ impl Entry {
             What::Scheme(Key::Node(n)) => (14, u64::from(n)),
             What::RenewPause(port, priority) => (15, u64::from(port) << 8 | u64::from(priority)),
             What::Resequence(flow) => (16, u64::from(flow)),
-            What::Tick => (17, 0),
-            What::Sample => (18, 0),
+            What::Credit => (17, 0),
+            What::Adapt => (18, 0),
+            What::Tick => (19, 0),
+            What::Sample => (20, 0),
         };
         Entry(u128::from(at.0) << 64 | u128::from(rank << SUBJECT | subject))
     }
@@ -127,8 +133,8 @@ impl Entry {
             1 => Class::TransmitDone,
             2 => Class::Look,
             3 => Class::LateTransmitDone,
-            17 => Class::Tick,
-            18.. => Class::Sample,
+            19 => Class::Tick,
+            20.. => Class::Sample,
             _ => Class::Timer,
         }
     }
@@ -154,7 +160,9 @@ impl Entry {
             14 => What::Scheme(Key::Node(subject as u8)),
             15 => What::RenewPause((subject >> 8) as u16, subject as u8),
             16 => What::Resequence(subject as u32),
-            17 => What::Tick,
+            17 => What::Credit,
+            18 => What::Adapt,
+            19 => What::Tick,
             _ => What::Sample,
         }
     }
@@ -307,7 +315,7 @@ impl Soon {
 mod tests {
     use super::*;
 
-    const IN_ORDER: [(What, Class); 19] = [
+    const IN_ORDER: [(What, Class); 21] = [
         (What::LinkChange(u32::MAX), Class::LinkChange),
         (What::TransmitDone(u16::MAX), Class::TransmitDone),
         (What::Look, Class::Look),
@@ -325,6 +333,8 @@ mod tests {
         (What::Scheme(Key::Node(200)), Class::Timer),
         (What::RenewPause(u16::MAX, 7), Class::Timer),
         (What::Resequence(u32::MAX), Class::Timer),
+        (What::Credit, Class::Timer),
+        (What::Adapt, Class::Timer),
         (What::Tick, Class::Tick),
         (What::Sample, Class::Sample),
     ];

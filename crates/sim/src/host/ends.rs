@@ -60,6 +60,9 @@ impl Host {
             self.answer_all(w, number, (spec.src, &got.answers), got.told);
             return;
         }
+        if let Some(pacer) = &mut self.pacer {
+            pacer.note(data);
+        }
         let (got, timer) = w.flows.ends.on_data(w.now, (number, spec.size), data, option);
         record.out_of_order += u32::from(got.out_of_order);
         record.received += got.new_bytes;
@@ -68,6 +71,9 @@ impl Host {
             record.fct = w.now.since(spec.start).0;
         }
         self.answer_all(w, number, (spec.src, &got.answers), got.told);
+        if got.asks {
+            self.ask_for_credit(w, number);
+        }
         if got.completed {
             self.forget(w, flow);
             self.completed(w, flow, Upon::Received);
@@ -142,7 +148,7 @@ impl Host {
 
     /// Sends an answer, with an option perhaps.
     #[cold]
-    fn send_answer(&mut self, w: &mut World<'_>, number: u32, (dst, answer): (u32, &Answer), told: Option<Told>) {
+    pub(super) fn send_answer(&mut self, w: &mut World<'_>, number: u32, (dst, answer): (u32, &Answer), told: Option<Told>) {
         let wire = w.net.frame.ack_bytes as u16 + told.as_ref().map_or(0, |told| told.wire);
         let mut packet = answer_packet((self.id, dst), number, wire, answer);
         if w.flows.facts.returns_tags {
@@ -367,7 +373,7 @@ fn answer_of(packet: &Packet) -> Answer {
 
 /// An answer as it is sent.
 #[inline(always)]
-fn answer_packet((src, dst): (u32, u32), flow: u32, wire: u16, answer: &Answer) -> Packet {
+pub(super) fn answer_packet((src, dst): (u32, u32), flow: u32, wire: u16, answer: &Answer) -> Packet {
     let flag = |flag: u8, on: bool| if on { flag } else { 0 };
     Packet {
         stamp: answer.echo,

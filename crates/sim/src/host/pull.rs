@@ -181,6 +181,14 @@ impl Pull {
         if pausing.is_on(now) { Err(pausing.until()) } else { Ok(self.parked.pop_front()) }
     }
 
+    /// How many wait for the line.
+    pub(super) fn waiting(&self) -> usize {
+        match &self.waiting {
+            Waiting::Round(round) => round.len(),
+            Waiting::Turns(turns) => turns.len(),
+        }
+    }
+
     /// Is it the turn of control, of a NIC where that waits for the line?
     #[inline]
     pub(super) fn control_goes(&mut self) -> bool {

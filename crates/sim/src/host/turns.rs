@@ -47,6 +47,11 @@ impl Turns {
         self.last = flow;
     }
 
+    /// How many have something to send.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Nobody has anything to send.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()

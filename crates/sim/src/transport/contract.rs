@@ -44,6 +44,8 @@ pub struct Facts {
     pub closing: Option<u16>,
     /// Receivers hold data back below it.
     pub resequences: bool,
+    /// How receivers pace their senders, if they do.
+    pub credit: Option<CreditPacing>,
     /// An answer returns with the path tag of the packet that it answers.
     pub returns_tags: bool,
     /// Its windows begin small and double each round trip.
@@ -52,6 +54,50 @@ pub struct Facts {
     pub answers_every: u32,
     /// It sends no packet again, of which it has heard nothing, within this time.
     pub patience: Span,
+}
+
+/// How the receivers of a host pace their senders: by packets that grant credit, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct CreditPacing {
+    /// The share of the host's rate that is granted.
+    pub share: f64,
+    /// The least part of that, where receivers heed the fabric; 1: they do not.
+    pub least: f64,
+}
+
+/// Does a sender ask for credit, or is it given some because nobody else does?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// It asks.
+    Yes,
+    /// It does not.
+    No,
+}
+
+/// Where a receiver stands after it has granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// Behind the others whose senders ask.
+    Asks,
+    /// Behind those whose senders do not.
+    Idles,
+    /// Nowhere.
+    Leaves,
+}
+
+/// A packet that grants credit.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// It, as an answer to nothing.
+    pub answer: Answer,
+    /// What it carries.
+    pub told: Told,
+    /// Its own entropy value.
+    pub value: u16,
+    /// Quanta of 256 bytes that it grants.
+    pub quanta: u64,
+    /// Where its receiver stands now.
+    pub after: After,
 }
 
 /// In which order the flows of a host send.
@@ -135,6 +181,9 @@ pub trait Sender: Sized {
         option: impl FnOnce() -> &'a [u8],
     ) -> Answered;
 
+    /// So many flows of its host wait for the NIC, itself included. Asked of transports whose receivers pace.
+    fn share(&mut self, _waiting: usize) {}
+
     /// When its timer of this path expires, if it runs.
     fn deadline(&self, path: usize) -> Option<Time>;
 
@@ -179,6 +228,11 @@ pub trait Receiver: Sized {
 
     /// That timer has expired: what to answer.
     fn on_timeout(&mut self, _config: &Self::Config, _now: Time, _path: usize) -> Option<(Answer, Option<Told>)> {
+        None
+    }
+
+    /// It is its turn to grant its sender credit.
+    fn grant(&mut self, _config: &Self::Config, _asks: Asks) -> Option<Grant> {
         None
     }
 
@@ -330,6 +384,8 @@ pub struct Received {
     pub completed: bool,
     /// Bytes that were not here before.
     pub new_bytes: u64,
+    /// Its sender is to be granted credit from now on.
+    pub asks: bool,
 }
 
 /// What an answer brought about at its sender.

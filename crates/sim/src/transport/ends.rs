@@ -3,7 +3,9 @@
 //! What is said here of a *number* holds for a flow with one path and for a path of one with several: those have numbers
 //! of their own, above those of all flows, those of one flow in a row.
 
-use super::contract::{Acked, Answer, Answered, Arrival, Counts, Facts, Outgoing, Received, Receiver, Sender};
+use super::contract::{
+    Acked, Answer, Answered, Arrival, Asks, Counts, Facts, Grant, Outgoing, Received, Receiver, Sender,
+};
 use super::contract::{Start, Told, Transport, TrimmedAt};
 use super::resequencer::Tally;
 use receiving::Receiving;
@@ -220,6 +222,18 @@ impl<T: Transport> EndsOf<T> {
             receiving.plan(path)
         };
         (got, timer)
+    }
+
+    /// [`Sender::share`].
+    pub fn share(&mut self, flow: u32, waiting: usize) {
+        if let Some(sending) = self.senders[flow as usize].as_deref_mut() {
+            sending.machine.share(waiting);
+        }
+    }
+
+    /// [`Receiver::grant`]; none without a receiver.
+    pub fn grant(&mut self, flow: u32, asks: Asks) -> Option<Grant> {
+        self.receivers[flow as usize].as_deref_mut()?.machine.grant(&self.config, asks)
     }
 
     /// [`Receiver::late`].

@@ -1,6 +1,6 @@
 //! What transports there are. One line here is all that a transport needs to be known; `ends.rs` does the rest.
 
-use super::contract::{Answer, Arrival, Counts, Facts, Outgoing, Received, Start, Told};
+use super::contract::{Answer, Arrival, Asks, Counts, Facts, Grant, Outgoing, Received, Start, Told};
 use super::ends::{EndsOf, Expired, Heard, Lane};
 use super::mptcp::Multipath;
 use super::one_path::{PacedPlain, PacedSelective, Plain, Selective};
@@ -157,6 +157,16 @@ macro_rules! ends {
                 option: impl FnOnce() -> &'a [u8],
             ) -> (Received, Time) {
                 match self { $(Ends::$variant(ends) => ends.on_data(now, flow, data, option),)* }
+            }
+
+            /// [`EndsOf::share`].
+            pub fn share(&mut self, flow: u32, waiting: usize) {
+                match self { $(Ends::$variant(ends) => ends.share(flow, waiting),)* }
+            }
+
+            /// [`EndsOf::grant`].
+            pub fn grant(&mut self, flow: u32, asks: Asks) -> Option<Grant> {
+                match self { $(Ends::$variant(ends) => ends.grant(flow, asks),)* }
             }
 
             /// [`EndsOf::late`].

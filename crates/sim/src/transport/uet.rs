@@ -6,6 +6,7 @@
 //! | `uet/sender.rs` | [`UetSender`]: windows, retransmissions, the timeout |
 //! | `uet/records.rs` | what a sender knows of each packet under way |
 //! | `uet/receiver.rs` | [`UetReceiver`]: which packets are here, and when to say so |
+//! | `uet/credit.rs` | what receivers grant (RCCC) |
 //! | `uet/told.rs` | what answers carry |
 //! | `uet/ends.rs` | [`Connection`]: both ends as the contract of transports has them |
 //!
@@ -17,6 +18,7 @@
 //! connections, which costs nothing there either.
 
 pub(crate) mod config;
+mod credit;
 mod ends;
 mod receiver;
 mod records;

@@ -4,16 +4,26 @@ use serde_json::{Map, Value};
 
 use super::TransportPreset;
 use crate::keys::{AUTO, Auto, Autos, Reader, SpecError};
-use crate::topology::{Fabric, TopologySpec};
+use crate::topology::{Fabric, Topology, TopologySpec};
 use crate::transport::congestion::delivery::Kind as Control;
-use crate::transport::congestion::nscc::bdp;
+use crate::transport::congestion::nscc::{bdp, window_of};
 use crate::transport::{Frame, UetConfig};
 
 /// The values of `[transport]` that make this configuration: what a preset says, which leaves the timeout to the fabric.
 pub(crate) fn values(config: &UetConfig) -> Map<String, Value> {
     let mut values = config.values();
     values.insert("rto_us".into(), AUTO.into());
+    values.insert("pull_least".into(), AUTO.into());
     values.into_iter().chain(config.control.values(config.kind)).collect()
+}
+
+/// How many times the hosts of a leaf could send what its uplinks carry.
+fn oversubscription(topology: &TopologySpec) -> Result<f64, SpecError> {
+    let built = Topology::new(topology)?;
+    let (_, up, _) = built.leaf_rates();
+    let hosts: f64 = f64::from(built.hosts) * built.host_rate() as f64;
+    let core: f64 = up.iter().map(|&rate| rate as f64).sum();
+    Ok(if core > 0.0 { hosts / core } else { 1.0 })
 }
 
 /// What `auto` stands for.
@@ -29,7 +39,14 @@ fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
     // Whole nanoseconds, so that it is said as it is.
     let ns = 15_000 + 6 * packets * mtu * 8_000_000_000 / rate;
     let how = format!("15 us and six times what a queue of {packets} packets takes (uet-htsim)");
-    Ok(vec![("rto_us", (ns as f64 / 1e3).into(), how)])
+    // Cores that are slower than all hosts together: receivers must not grant as if they were not.
+    let ratio = oversubscription(topology)?;
+    let window = reader.wanted("congestion_control") != Some(&Value::from(Control::None.name()));
+    let (least, why) = match ratio > 1.0 && !window {
+        true => (0.9 / ratio, format!("0.9 of what a core with {ratio:.2} times too little leaves each host (uet-htsim)")),
+        false => (1.0, "nothing to heed: the core is as fast as the hosts, or senders have windows".into()),
+    };
+    Ok(vec![("rto_us", (ns as f64 / 1e3).into(), how), ("pull_least", least.into(), why)])
 }
 
 /// Reads `[transport]` with `kind = "uet"`.
@@ -51,6 +68,12 @@ pub(super) fn read(
     let mut config = UetConfig::read(&mut reader)?;
     autos.extend(reader.worked_out());
     config.control.read(kind, &mut own)?;
+    if kind == Control::None && !config.receiver_credit {
+        return Err(reader.refuse("receiver_credit", "true with transport.congestion_control = \"none\": something must pace"));
+    }
+    let fabric = Fabric::of(topology)?;
+    let frame = Frame { mss: config.mss, header: config.header, ack_bytes: config.ack_bytes };
+    config.most_window = window_of(bdp(fabric.base_rtt(frame), fabric.host_rate()));
     let mut told = reader.told();
     told.extend(own.told());
     Ok((config, told.into()))

@@ -27,6 +27,7 @@ impl Transport for QueuePair {
             opens: false,
             closing: None,
             resequences: false,
+            credit: None,
             returns_tags: false,
             starts_slowly: false,
             answers_every: 1,

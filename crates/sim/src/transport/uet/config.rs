@@ -33,7 +33,17 @@ keys! {
         ack_every_bytes: u32, Kind::Integer { min: 1, max: 16_777_216 }, Default::Preset;
         /// Retransmission timeout, for the packet that has been under way longest.
         rto as "rto_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
+        /// Do receivers pace their senders by credit (RCCC)? A sender that has no window (congestion_control = "none") needs it.
+        receiver_credit: bool, Kind::Bool, Default::Bool(false);
+        /// What a packet that grants credit grants.
+        pull_bytes: u32, Kind::Integer { min: 256, max: 16_777_216 }, Default::Number(16_384.0);
+        /// The share of a host's rate that its receivers grant.
+        pull_share: f64, Kind::Positive { max: 1.0 }, Default::Number(0.99);
+        /// Least part of that share where receivers heed marks and trims inside the fabric; 1: they do not.
+        pull_least: f64, Kind::Auto(&Kind::Positive { max: 1.0 }), Default::Preset;
         also {
+            /// The largest window, bytes: one and a half bandwidth-delay products of the fabric.
+            most_window: i64 = 175_284;
             /// The parameters of each congestion control.
             control: Settings = Settings::default();
         }
@@ -52,6 +62,11 @@ impl UetConfig {
             ack_bytes: 64,
             ack_every_bytes: 16_384,
             rto: Span::from_ns(72_768),
+            receiver_credit: false,
+            pull_bytes: 16_384,
+            pull_share: 0.99,
+            pull_least: 1.0,
+            most_window: 175_284,
             control: Settings::default(),
         }
     }

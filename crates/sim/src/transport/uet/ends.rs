@@ -3,7 +3,8 @@
 use super::{UetConfig, UetReceiver, UetSender};
 use crate::transport::Frame;
 use crate::transport::contract::{
-    Answer, Answered, Arrival, Counts, Facts, Order, Outgoing, Protocol, Received, Receiver, Sender, Start, Transport,
+    Answer, Answered, Arrival, Asks, Counts, CreditPacing, Facts, Grant, Order, Outgoing, Protocol, Received, Receiver,
+    Sender, Start, Transport,
 };
 use spinewise_policy::time::Time;
 
@@ -25,6 +26,7 @@ impl Transport for Connection {
             opens: false,
             closing: None,
             resequences: false,
+            credit: config.receiver_credit.then_some(CreditPacing { share: config.pull_share, least: config.pull_least }),
             returns_tags: true,
             starts_slowly: false,
             answers_every: config.ack_every_bytes.div_ceil(mtu),
@@ -62,6 +64,10 @@ impl Sender for UetSender {
         self.on_answer(config, now, answer, option())
     }
 
+    fn share(&mut self, waiting: usize) {
+        self.share(waiting);
+    }
+
     #[inline]
     fn deadline(&self, _: usize) -> Option<Time> {
         self.deadline()
@@ -90,12 +96,16 @@ impl Receiver for UetReceiver {
         _: Time,
         _: usize,
         data: &Arrival,
-        _: impl FnOnce() -> &'a [u8],
+        option: impl FnOnce() -> &'a [u8],
     ) -> Received {
-        self.on_data(config, data)
+        self.on_data(config, data, option)
+    }
+
+    fn grant(&mut self, config: &UetConfig, asks: Asks) -> Option<Grant> {
+        self.grant(config, asks)
     }
 
     fn late<'a>(config: &UetConfig, size: u64, data: &Arrival, _: impl FnOnce() -> &'a [u8]) -> Received {
-        UetReceiver::full(config, size).on_data(config, data)
+        UetReceiver::full(config, size).on_data(config, data, || &[])
     }
 }

@@ -1,8 +1,9 @@
 //! The receiving end of a connection of Ultra Ethernet: it takes packets in any order.
 
-use super::told::Sack;
+use super::credit::Account;
+use super::told::{Sack, get_quanta, put_quanta};
 use super::{Cut, Psn, UetConfig};
-use crate::transport::contract::{Answer, Arrival, Received, Told, TrimmedAt};
+use crate::transport::contract::{Answer, Arrival, Asks, Grant, Received, Told, TrimmedAt};
 
 /// Packets that an answer tells of beside the cumulative number.
 const BITS: u32 = 64;
@@ -26,6 +27,8 @@ pub struct UetReceiver {
     unanswered: u32,
     /// An answer was asked for, and is due again when nothing waits any more.
     owes: bool,
+    /// Where receivers pace.
+    credit: Option<Account>,
 }
 
 impl UetReceiver {
@@ -43,6 +46,7 @@ impl UetReceiver {
             received: 0,
             unanswered: 0,
             owes: false,
+            credit: config.receiver_credit.then(Account::new),
         }
     }
 
@@ -70,8 +74,31 @@ impl UetReceiver {
         low >> shift | high
     }
 
-    pub(super) fn on_data(&mut self, config: &UetConfig, data: &Arrival) -> Received {
+    pub(super) fn on_data<'a>(
+        &mut self,
+        config: &UetConfig,
+        data: &Arrival,
+        option: impl FnOnce() -> &'a [u8],
+    ) -> Received {
         let psn = self.cut.psn(data.seq);
+        // A trimmed packet that is here already asks for nothing.
+        let stale = data.trimmed.is_some() && self.is_here(psn);
+        let again = (data.trimmed.is_some() || data.len == 0) && !stale;
+        let asks = match &mut self.credit {
+            Some(credit) if !stale => credit.hear(get_quanta(option()), again),
+            Some(_) | None => false,
+        };
+        Received { asks, ..self.take_in(config, data, psn) }
+    }
+
+    /// Its turn to grant.
+    pub(super) fn grant(&mut self, config: &UetConfig, asks: Asks) -> Option<Grant> {
+        let (quanta, granted, value, after) = self.credit.as_mut()?.grant(config, asks);
+        let told = Told { body: put_quanta(granted), wire: 0 };
+        Some(Grant { answer: Answer::default(), told, value, quanta, after })
+    }
+
+    fn take_in(&mut self, config: &UetConfig, data: &Arrival, psn: Psn) -> Received {
         match data.trimmed {
             Some(at) => self.on_trimmed(data, psn, at),
             None if data.len == 0 => self.answer(data, self.expected, self.base(psn)),

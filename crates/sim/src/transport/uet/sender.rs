@@ -1,10 +1,11 @@
 //! The sending end of a connection of Ultra Ethernet.
 
+use super::credit::{Allowance, Backlog};
 use super::records::Records;
-use super::told::Sack;
+use super::told::{Sack, get_quanta, put_quanta};
 use super::{Cut, Psn, UetConfig};
 use crate::packet::{ECT, RETRANSMIT, URGENT};
-use crate::transport::congestion::delivery::Control;
+use crate::transport::congestion::delivery::{self, Control};
 use crate::transport::congestion::{Acked as Delivered, Trimmed, Window};
 use crate::transport::contract::{Acked, Answer, Answered, Counts, Data, Outgoing, Start, TrimmedAt};
 use spinewise_policy::time::{Span, Time};
@@ -26,6 +27,9 @@ pub struct UetSender {
     expected: Psn,
     /// When the timer of the oldest packet expires.
     deadline: Option<Time>,
+    /// Where receivers pace: what it may send; and flows that share the NIC with it.
+    credit: Option<Allowance>,
+    sharing: i64,
     /// A request is to be sent; and when the last one was.
     asks: bool,
     asked: Option<Time>,
@@ -49,6 +53,8 @@ impl UetSender {
             received: 0,
             expected: 0,
             deadline: None,
+            credit: config.receiver_credit.then(|| Allowance::new(config.most_window)),
+            sharing: 0,
             asks: false,
             asked: None,
             counts: Counts::default(),
@@ -69,7 +75,26 @@ impl UetSender {
     }
 
     pub(super) fn may_send(&self) -> bool {
-        self.asks || self.upcoming().is_some_and(|psn| self.has_room(self.cut.wire(psn)))
+        let granted = self.credit.as_ref().is_none_or(Allowance::may_send);
+        self.asks || granted && self.upcoming().is_some_and(|psn| self.has_room(self.cut.wire(psn)))
+    }
+
+    /// So many flows of its host wait for the NIC.
+    pub(super) fn share(&mut self, waiting: usize) {
+        self.sharing = waiting as i64;
+    }
+
+    /// Up to where it wants to be granted.
+    fn target(&mut self, config: &UetConfig) -> Option<u64> {
+        let has_window = config.kind != delivery::Kind::None;
+        let left = Backlog {
+            new: self.cut.wire_from(self.records.next()) as i64,
+            again: self.records.queued().map(|psn| i64::from(self.cut.wire(psn))).sum(),
+            window: has_window.then_some(self.window.cwnd as i64),
+            mtu: i64::from(config.mss + config.header),
+            sharing: self.sharing,
+        };
+        Some(self.credit.as_mut()?.set_target(&left))
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
@@ -81,13 +106,18 @@ impl UetSender {
             self.asks = false;
             self.asked = Some(now);
             let seq = self.cut.seq(self.expected);
-            return Some(Outgoing::Request { seq, wire: config.header as u16, option: Box::default() });
+            let option = self.credit.as_ref().map_or(Box::default(), |credit| put_quanta(credit.target()));
+            return Some(Outgoing::Request { seq, wire: config.header as u16, option });
         }
         let psn = self.upcoming()?;
         let again = psn < self.records.next();
         let wire = self.cut.wire(psn);
         self.records.send(psn, now);
         self.flight += i64::from(wire);
+        if let Some(credit) = &mut self.credit {
+            credit.spend(wire);
+        }
+        let broke = self.credit.as_ref().is_some_and(|credit| !credit.may_send());
         self.counts.packets += 1;
         self.counts.retransmits += u32::from(again);
         if self.deadline.is_none() {
@@ -95,27 +125,36 @@ impl UetSender {
         }
         // The last packet, or the last for now: nothing after it would call for an answer.
         let last = self.records.next() == self.packets;
-        let urgent = again || last || self.flight + i64::from(wire) >= self.window.cwnd as i64;
+        let urgent = again || last || broke || self.flight + i64::from(wire) >= self.window.cwnd as i64;
         let flag = |flag: u8, on: bool| if on { flag } else { 0 };
-        Some(Outgoing::Data(Data {
+        let data = Data {
             seq: self.cut.seq(psn),
             len: self.cut.len(psn) as u16,
             wire: wire as u16,
             flags: ECT | flag(RETRANSMIT, again) | flag(URGENT, urgent),
-        }))
+        };
+        Some(match self.target(config) {
+            None => Outgoing::Data(data),
+            Some(target) => Outgoing::OnPath(0, data, put_quanta(target)),
+        })
     }
 
     pub(super) fn on_answer(&mut self, config: &UetConfig, now: Time, answer: &Answer, option: &[u8]) -> Answered {
         if answer.nack_or_syn {
             return self.on_trimmed(config, now, answer);
         }
-        match Sack::get(option) {
-            Some(sack) => self.on_sack(config, now, answer, &sack),
-            None => Answered::Ignored,
+        match (Sack::get(option), get_quanta(option), &mut self.credit) {
+            (Some(sack), ..) => self.on_sack(config, now, answer, &sack),
+            (None, Some(granted), Some(credit)) => {
+                credit.take(granted);
+                Answered::Opened
+            }
+            (None, ..) => Answered::Ignored,
         }
     }
 
     fn on_sack(&mut self, config: &UetConfig, now: Time, answer: &Answer, sack: &Sack) -> Answered {
+        self.hear();
         let new = sack.received.saturating_sub(self.received);
         self.received += new;
         self.flight -= new as i64;
@@ -137,6 +176,13 @@ impl UetSender {
         self.control.on_ack(&config.control, &mut self.window, &delivered);
         self.watch(config);
         Answered::Acked(Acked { newly_acked, dupack3: false, done: self.expected == self.packets })
+    }
+
+    /// The receiver has been heard of.
+    fn hear(&mut self) {
+        if let Some(credit) = &mut self.credit {
+            credit.hear();
+        }
     }
 
     /// What an answer says to be there is there. Returns the bytes of payload that it acknowledges in order and for the
@@ -169,9 +215,10 @@ impl UetSender {
             bytes: u64::from(wire),
             flight: self.flight.max(0) as u64,
             rtt: now.since(sent),
-            excused: false,
+            excused: self.credit.is_some() && at == TrimmedAt::LastHop,
         };
         self.control.on_trim(&config.control, &mut self.window, &trimmed);
+        self.hear();
         self.records.queue(psn);
         self.flight -= i64::from(wire);
         self.watch(config);
@@ -183,6 +230,10 @@ impl UetSender {
         let (_, psn) = self.records.oldest()?;
         self.counts.timeouts += 1;
         let wire = self.cut.wire(psn);
+        let others_wait = self.records.first_queued().is_some();
+        if others_wait {
+            self.hear();
+        }
         self.records.queue(psn);
         self.flight -= i64::from(wire);
         let mtu = u64::from(config.mss + config.header);
@@ -190,7 +241,8 @@ impl UetSender {
         self.watch(config);
         // What cannot be sent now is at least asked for, once a round trip.
         let recently = self.asked.is_some_and(|asked| now.since(asked) < self.network_rtt);
-        self.asks = !recently && !self.has_room(wire);
+        let must_wait = !self.may_send() || others_wait && self.credit.is_some();
+        self.asks = !recently && must_wait;
         Some(self.cut.seq(psn))
     }
 

@@ -50,6 +50,16 @@ impl Sack {
     }
 }
 
+/// A number of quanta as it travels: what a sender wants, or what it is granted.
+pub(super) fn put_quanta(quanta: u64) -> Box<[u8]> {
+    Box::new(quanta.to_le_bytes())
+}
+
+/// What [`put_quanta`] wrote; none in bytes of another length.
+pub(super) fn get_quanta(bytes: &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
