@@ -193,7 +193,9 @@ impl OfClass {
         let values = PyDict::new(py);
         for (param, value) in self.class.params.iter().zip(&self.values) {
             match (value, param.allowed) {
-                (Value::Number(number), Allowed::Integer { .. } | Allowed::PowerOfTwo { .. }) => values.set_item(param.name, *number as i64)?,
+                (Value::Number(number), Allowed::Integer { .. } | Allowed::PowerOfTwo { .. }) => {
+                    values.set_item(param.name, *number as i64)?
+                }
                 (Value::Number(number), _) => values.set_item(param.name, number)?,
                 (Value::Bool(given), _) => values.set_item(param.name, given)?,
                 (Value::Word(word), _) => values.set_item(param.name, word)?,

@@ -7,8 +7,8 @@
 mod ends;
 mod nic;
 mod opening;
-mod pacer;
 mod operations;
+mod pacer;
 mod pull;
 mod resequence;
 mod scheme;

@@ -25,8 +25,8 @@ pub(crate) use kept::Kept;
 pub(crate) use lanes::{Control, Lane, Lanes, Lost, Next};
 pub(crate) use pausing::Pausing;
 pub(crate) use rules::{AllRules, Found, Rules};
-pub(crate) use trimming::{Cut, Room, TrimRules, Trimmed};
 use spinewise_policy::{Span, Time};
+pub(crate) use trimming::{Cut, Room, TrimRules, Trimmed};
 
 /// What a port has done.
 /// Of a line that becomes free at this very instant: is it yet?

@@ -495,7 +495,11 @@ impl Switch {
 fn ports_of(id: u32, net: &Net, queues: u16) -> Vec<Port> {
     let topology = &net.topology;
     let node = topology.switch_node(id);
-    let keeps = net.commit_at_start || net.shared.is_some() || net.trimming.is_some() || queues > 0 || net.faults.keeps(id, topology);
+    let keeps = net.commit_at_start
+        || net.shared.is_some()
+        || net.trimming.is_some()
+        || queues > 0
+        || net.faults.keeps(id, topology);
     let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
     let control = if net.shared.is_some() || net.trimming.is_some() { Control::Apart } else { Control::WithData };
     // Of a switch that dies, control that waits is lost.

@@ -35,6 +35,8 @@ class Counters(TypedDict):
     scheme_header_bytes: int
     unroutable: int
     resequencing: NotRequired[Resequencing]
+    trimmed: NotRequired[Account]
+    headers_lost: NotRequired[int]
 
 
 class Resequencing(TypedDict):

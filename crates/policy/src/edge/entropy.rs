@@ -66,7 +66,8 @@ impl Walk {
         if !self.begun {
             // All bits at once would be no value at all.
             let blocks = u32::from(u16::MAX) / u32::from(values);
-            *self = Walk { step: 0, mask: draw(values, rng), above: rng.below(blocks.max(1)) as u16 * values, begun: true };
+            *self =
+                Walk { step: 0, mask: draw(values, rng), above: rng.below(blocks.max(1)) as u16 * values, begun: true };
         }
     }
 

@@ -44,7 +44,7 @@ crate::params! {
 }
 
 /// Row per flow: penalties of its values, four bits each, and the walk over them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Penalties {
     walk: Walk,
     bits: [u8; MOST / 2],
@@ -188,7 +188,8 @@ mod tests {
     #[test]
     fn penalties_add_up_to_fifteen() {
         let mut flow = Penalties::default();
-        for (verdict, penalty) in [(Verdict::Good, 0), (Verdict::Marked, 1), (Verdict::Trimmed, 5), (Verdict::Lost, 15)] {
+        for (verdict, penalty) in [(Verdict::Good, 0), (Verdict::Marked, 1), (Verdict::Trimmed, 5), (Verdict::Lost, 15)]
+        {
             flow.blame(8, 13, verdict);
             assert_eq!((flow.of(5), flow.of(4)), (penalty, 0), "value 13 of 8 is value 5");
         }

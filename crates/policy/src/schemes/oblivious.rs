@@ -11,9 +11,7 @@
 //! | order = "drawn": any value | [`entropy::draw`] |
 
 use crate::edge::entropy::{self, Walk};
-use crate::{
-    AtHost, Aware, Compared, Cx, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape, Sheet, Sight, Way,
-};
+use crate::{AtHost, Aware, Compared, Cx, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape, Sheet, Sight, Way};
 
 crate::choice! {
     /// In which order values come.

@@ -15,7 +15,7 @@
 use super::bitmap::{self, Penalties};
 use crate::edge::entropy::{self, Verdict};
 use crate::{
-    AtHost, Aware, Compared, Cx, Feedback, HostView, Hooks, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape,
+    AtHost, Aware, Compared, Cx, Feedback, Hooks, HostView, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape,
     Sheet, Sight, Way,
 };
 
@@ -23,7 +23,7 @@ use crate::{
 const ROOM: usize = 512;
 
 /// The values that came through, first in, first out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Queue {
     values: [u16; ROOM],
     head: u16,
@@ -159,7 +159,7 @@ pub struct Mixed {
 }
 
 /// Row per flow of [`Mixed`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Both {
     queue: Queue,
     penalties: Penalties,

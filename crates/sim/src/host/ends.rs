@@ -148,7 +148,13 @@ impl Host {
 
     /// Sends an answer, with an option perhaps.
     #[cold]
-    pub(super) fn send_answer(&mut self, w: &mut World<'_>, number: u32, (dst, answer): (u32, &Answer), told: Option<Told>) {
+    pub(super) fn send_answer(
+        &mut self,
+        w: &mut World<'_>,
+        number: u32,
+        (dst, answer): (u32, &Answer),
+        told: Option<Told>,
+    ) {
         let wire = w.net.frame.ack_bytes as u16 + told.as_ref().map_or(0, |told| told.wire);
         let mut packet = answer_packet((self.id, dst), number, wire, answer);
         if w.flows.facts.returns_tags {

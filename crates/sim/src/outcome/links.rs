@@ -49,7 +49,7 @@ pub(super) fn told(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> Value {
 fn link_told(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> Value {
     let (topology, c) = (&sim.net.topology, &link.counters);
     let (queue_bytes, use_max) = sampled(sim, link, stop);
-    json!({
+    let mut told = json!({
         "name": topology.link_name(link.number),
         "fabric": topology.joins_switches(link.number),
         "rate_bps": topology.links[link.number as usize].rate,
@@ -65,7 +65,11 @@ fn link_told(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> Value {
         "pauses": c.paused.1,
         "utilisation": if stop == Time::ZERO { 0.0 } else { c.busy.0 as f64 / stop.0 as f64 },
         "use_max": use_max,
-    })
+    });
+    if sim.net.trimming.is_some() {
+        (told["trimmed"], told["headers_lost"]) = (c.trimmed.0.into(), c.trimmed.1.into());
+    }
+    told
 }
 
 /// Bytes that waited for a link, and its greatest use in an interval. Null where nothing was sampled; a NIC that makes

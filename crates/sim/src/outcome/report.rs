@@ -24,7 +24,7 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
     let account = |a: crate::log::Account| json!({ "packets": a.packets, "bytes": a.bytes });
     let most = sim.switches.iter().filter_map(|switch| switch.buffer.as_deref()).map(SharedBuffer::most);
     let finished = sim.world.flows.records.iter().filter(|r| r.fct != 0).count();
-    json!({
+    let mut told = json!({
         "seed": sim.net.seed,
         "stop_ps": stop.0,
         "events": log.events,
@@ -62,7 +62,12 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
         "samples": links::samples(sim, stop),
         "balance": links::balance(sim, stop),
         "links": links::told(sim, links, stop),
-    })
+    });
+    if sim.net.trimming.is_some() {
+        told["counters"]["trimmed"] = account(log.trimmed);
+        told["counters"]["headers_lost"] = links.iter().map(|link| link.counters.trimmed.1).sum::<u64>().into();
+    }
+    told
 }
 
 /// Which flows have not arrived in full and have hosts that are cut off from each other when the run ends.

@@ -19,8 +19,8 @@ use super::traffic::{self, CarriedKeys, EntryKeys, FlowKeys, StepKeys};
 use crate::bank::{Entry, REGISTRY};
 use crate::keys::{AUTO, Default, Key, one_of, unit_of};
 use crate::topology::spec::{self as topology, FatTreeOverrideKeys, LinkKeys, OverrideKeys, RouteKeys};
-use crate::transport::congestion::{delivery, rate};
 use crate::transport::congestion::window::Kind as Control;
+use crate::transport::congestion::{delivery, rate};
 use crate::transport::{RdmaConfig, TcpConfig, UetConfig};
 use crate::workload::builtins;
 

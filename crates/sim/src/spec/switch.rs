@@ -13,9 +13,9 @@ use crate::topology::Fabric;
 use crate::topology::TopologySpec;
 use crate::transport::TransportSpec;
 pub(crate) use shared::SharedKeys;
+pub use shared::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
 pub(crate) use trimming::TrimmingKeys;
 pub use trimming::TrimmingSpec;
-pub use shared::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
 
 const MOST_PACKETS: u64 = u32::MAX as u64;
 

@@ -19,7 +19,7 @@ use spinewise_policy::{Span, Time};
 use super::*;
 use crate::bank::REGISTRY;
 use crate::transport::TcpConfig;
-use crate::transport::congestion::{rate, window};
+use crate::transport::congestion::{delivery, rate, window};
 use crate::workload::{OnOff, Pairs, Workload};
 
 /// The path of a table of a send and its receive, written once.
@@ -162,7 +162,7 @@ fn udp() -> Value {
 fn tcp(spec: &Spec) -> &TcpConfig {
     match &spec.transport {
         TransportSpec::Tcp(tcp) => tcp,
-        TransportSpec::Rdma(rdma) => panic!("{rdma:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -232,7 +232,12 @@ fn controls() -> Vec<(String, &'static [crate::keys::Key], Value)> {
         let transport = json!({"kind": "rdma", "congestion_control": name});
         (format!("[transport] congestion_control = \"{name}\""), kind.keys(), transport)
     });
-    windows.chain(rates).collect()
+    let deliveries = delivery::Kind::ALL.iter().map(|kind| {
+        let name = kind.name();
+        let transport = json!({"kind": "uet", "congestion_control": name, "receiver_credit": true});
+        (format!("[transport] congestion_control = \"{name}\""), kind.keys(), transport)
+    });
+    windows.chain(rates).chain(deliveries).collect()
 }
 
 /// The table that declares a key of `[transport]` that is a congestion control's.
@@ -262,6 +267,7 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
                 format!("[topology] kind = {}", value.get("kind").unwrap_or(&json!("leaf_spine")))
             }
             ("top level", "transport") if value["kind"] == "rdma" => "[transport] kind = \"rdma\"".into(),
+            ("top level", "transport") if value["kind"] == "uet" => "[transport] kind = \"uet\"".into(),
             ("top level", "transport") => tcp_table(),
             ("top level", "fault") => "[[fault]]".into(),
             (_, "list") => "entries of list, [[traffic]] kind = \"flows\"".into(),
@@ -315,6 +321,20 @@ fn every_declared_key_is_accepted_and_documented() {
         given(&spec, "top level", &mut accepted);
         resolved(spec);
     }
+    let uet = json!({
+        "transport": {
+            "kind": "uet", "congestion_control": "nscc", "mss_bytes": 4000, "header_bytes": 60, "ack_bytes": 60,
+            "ack_every_bytes": 1, "rto_us": 100, "receiver_credit": true, "pull_bytes": 8192, "pull_share": 0.5,
+            "pull_least": 0.25,
+        },
+        "switch": {
+            "model": "trimming", "buffer_bytes": 100_000, "control_bytes": 9_000, "trim": true, "trimmed_bytes": 60,
+            "ecn_min_bytes": 1000, "ecn_max_bytes": 2000, "ecn_max_probability": 0.1, "mark_last_hop": false,
+        },
+        "traffic": udp(),
+    });
+    given(&uet, "top level", &mut accepted);
+    resolved(uet);
     // With the digests that the first reading finds.
     spec["traffic"] = resolved(spec.clone()).resolved["traffic"].clone();
     given(&spec, "top level", &mut accepted);
@@ -439,6 +459,6 @@ fn a_changed_file_is_noticed() {
 fn queues(spec: &Spec) -> &OutputQueued {
     match &spec.switch {
         SwitchSpec::OutputQueued(queues) => queues,
-        SwitchSpec::SharedBuffer(_) => panic!("a shared buffer where output queues were asked for"),
+        other => panic!("output queues were asked for: {other:?}"),
     }
 }

@@ -6,8 +6,8 @@ use crate::keys::{AUTO, Auto, Autos, Default, Key, Reader, SpecError, one_of, te
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
 use crate::transport::config::{OptionBytes, RDMA, Recovery, Resequencing, UET};
-use crate::transport::congestion::{delivery, rate};
 use crate::transport::congestion::window::Kind as Control;
+use crate::transport::congestion::{delivery, rate};
 use crate::transport::options::Options;
 use crate::transport::rdma::Recovery as RdmaRecovery;
 use crate::transport::{Frame, RdmaConfig, TcpConfig, TransportSpec, UetConfig};

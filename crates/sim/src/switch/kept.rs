@@ -124,12 +124,7 @@ impl Switch {
 
     /// Is there room for a packet at a port that trims? If not, a coin says whether it loses its payload, or the one that
     /// was queued last does.
-    fn admit_or_trim(
-        &mut self,
-        w: &mut World<'_>,
-        (in_port, out): (u16, u16),
-        hand: &mut InHand,
-    ) -> Option<Admitted> {
+    fn admit_or_trim(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) -> Option<Admitted> {
         let port = self.ports[usize::from(out)].kept_mut()?;
         let lane = port.lanes().lane_of(&hand.packet);
         port.note_queue(port.lanes().bytes(lane));

@@ -61,7 +61,7 @@ pub(super) fn facts(config: &TcpConfig) -> Facts {
         closing: config.fin.then_some(config.ack_bytes as u16),
         resequences: config.held_back().is_some(),
         credit: None,
-            returns_tags: false,
+        returns_tags: false,
         starts_slowly: true,
         answers_every: config.delayed_ack.max(1),
         patience: config.min_rto.min(config.initial_rto).min(config.max_rto),

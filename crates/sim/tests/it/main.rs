@@ -58,6 +58,7 @@ mod topology;
 mod trace;
 mod trace_faults;
 mod ttc;
+mod uet;
 
 // In their own place the files of the worked examples find these at the root of the policy crate.
 pub use spinewise_policy::{

@@ -29,7 +29,7 @@ fn schemes(site: &str) -> String {
 /// `said`, in which what the registry of congestion controls lists stands as TCP and KINDS.
 pub(super) fn without_kinds(said: &str) -> String {
     let names = crate::transport::congestion::window::Kind::NAMES.iter().copied();
-    let kinds = crate::keys::one_of(names.clone().chain(["rdma"]));
+    let kinds = crate::keys::one_of(names.clone().chain(["rdma", "uet"]));
     said.replace(&kinds, "KINDS").replace(&crate::keys::one_of(names), "TCP")
 }
 
@@ -66,7 +66,7 @@ fn top_level() {
         ),
         (
             json!({"preset": "ns2"}),
-            "preset = \"ns2\": expected \"linux\", \"datacenter\", \"ns2-pdlb\", \"ns3-hermes\", \"selb\", \"conweave-ns3\" or \"dcqcn-paper\"; did you mean \"ns2-pdlb\"?",
+            "preset = \"ns2\": expected \"linux\", \"datacenter\", \"ns2-pdlb\", \"ns3-hermes\", \"selb\", \"conweave-ns3\", \"dcqcn-paper\" or \"uet-htsim\"; did you mean \"ns2-pdlb\"?",
         ),
         (json!({"switch": 3}), "switch = 3: expected a table [switch]"),
         (json!({"traffic": []}), "traffic = []: expected from 1 to 256 [[traffic]] tables"),

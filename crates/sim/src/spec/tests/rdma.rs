@@ -27,7 +27,7 @@ pub(super) fn everything() -> Value {
 fn rdma(spec: &Value) -> RdmaConfig {
     match resolved(spec.clone()).transport {
         TransportSpec::Rdma(rdma) => rdma,
-        TransportSpec::Tcp(tcp) => panic!("{tcp:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -102,7 +102,7 @@ fn what_is_refused() {
         (
             "datacenter",
             json!({"rto_us": 5}),
-            "transport.rto_us = 5: expected no such key with transport.kind = TCP; rto_us is a key of kind = \"rdma\"",
+            "transport.rto_us = 5: expected no such key with transport.kind = TCP; rto_us is a key of kind = \"rdma\" or \"uet\"",
         ),
         (
             "selb",

@@ -43,7 +43,9 @@ fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
     let ratio = oversubscription(topology)?;
     let window = reader.wanted("congestion_control") != Some(&Value::from(Control::None.name()));
     let (least, why) = match ratio > 1.0 && !window {
-        true => (0.9 / ratio, format!("0.9 of what a core with {ratio:.2} times too little leaves each host (uet-htsim)")),
+        true => {
+            (0.9 / ratio, format!("0.9 of what a core with {ratio:.2} times too little leaves each host (uet-htsim)"))
+        }
         false => (1.0, "nothing to heed: the core is as fast as the hosts, or senders have windows".into()),
     };
     Ok(vec![("rto_us", (ns as f64 / 1e3).into(), how), ("pull_least", least.into(), why)])
@@ -69,7 +71,9 @@ pub(super) fn read(
     autos.extend(reader.worked_out());
     config.control.read(kind, &mut own)?;
     if kind == Control::None && !config.receiver_credit {
-        return Err(reader.refuse("receiver_credit", "true with transport.congestion_control = \"none\": something must pace"));
+        return Err(
+            reader.refuse("receiver_credit", "true with transport.congestion_control = \"none\": something must pace")
+        );
     }
     let fabric = Fabric::of(topology)?;
     let frame = Frame { mss: config.mss, header: config.header, ack_bytes: config.ack_bytes };

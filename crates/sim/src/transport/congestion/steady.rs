@@ -3,8 +3,10 @@
 use super::{About, Controller, NoKeys, Start, Window, nscc};
 
 /// What people read of the constant window.
-pub(super) const CONSTANT: About =
-    About { about: "a window of one and a half bandwidth-delay products, whatever happens", source: "uet-htsim (uec.cpp)" };
+pub(super) const CONSTANT: About = About {
+    about: "a window of one and a half bandwidth-delay products, whatever happens",
+    source: "uet-htsim (uec.cpp)",
+};
 
 /// What people read of no window.
 pub(super) const NONE: About =

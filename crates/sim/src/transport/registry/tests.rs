@@ -2,9 +2,13 @@
 //! double.
 
 use super::*;
+use crate::packet::{RETRANSMIT, URGENT};
 use crate::transport::RdmaConfig;
+use crate::transport::UetConfig;
 use crate::transport::config::Recovery;
-use crate::transport::congestion::{rate, window};
+use crate::transport::congestion::{delivery, rate, window};
+use crate::transport::contract::Data;
+use crate::transport::contract::{After, TrimmedAt};
 use crate::transport::rdma;
 use spinewise_policy::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +26,7 @@ enum Event {
     Answer(u32, Answer, Box<[u8]>),
     Retransmit(u32),
     Delayed(u32),
+    Grant(Asks),
     Pull,
 }
 
@@ -68,6 +73,8 @@ impl Flow {
     fn send(&mut self, number: u32, mut data: Arrival, option: &[u8]) {
         for at in self.arrivals() {
             data.ce = self.draw(20) == 0;
+            let trims = self.ends.facts().returns_tags && self.wire.lost > 0 && self.draw(20) == 0;
+            data.trimmed = trims.then_some(if data.ce { TrimmedAt::LastHop } else { TrimmedAt::Inside });
             self.plan(at, Event::Data(number, data, option.into()));
         }
     }
@@ -93,13 +100,16 @@ impl Flow {
             let stamp = self.now;
             let number = match next {
                 Outgoing::Data(data) => {
-                    self.send(0, Arrival { seq: data.seq, len: data.len.into(), stamp, ..Arrival::default() }, &[]);
+                    self.send(0, arrival(&data, stamp), &[]);
                     0
                 }
                 Outgoing::OnPath(path, data, option) => {
-                    let data = Arrival { seq: data.seq, len: data.len.into(), stamp, ..Arrival::default() };
-                    self.send(self.number(path), data, &option);
+                    self.send(self.number(path), arrival(&data, stamp), &option);
                     self.number(path)
+                }
+                Outgoing::Request { seq, option, .. } => {
+                    self.send(0, Arrival { seq, stamp, urgent: true, ..Arrival::default() }, &option);
+                    0
                 }
                 Outgoing::Greeting { path, flags, .. } => {
                     let syn = flags & crate::packet::SYN != 0;
@@ -112,7 +122,7 @@ impl Flow {
     }
 
     fn arrive(&mut self, number: u32, data: &Arrival, option: &[u8]) {
-        if data.len == 0 {
+        if data.len == 0 && !data.urgent {
             if data.syn || number > 1 {
                 assert!(self.ends.welcome(number, data) > 0);
                 let answer = Answer { echo: data.stamp, nack_or_syn: data.syn, ..Answer::default() };
@@ -124,6 +134,9 @@ impl Flow {
             true => (self.ends.late(self.size, data, || option), Time::NEVER),
             false => self.ends.on_data(self.now, (number, self.size), data, || option),
         };
+        if got.asks {
+            self.plan(self.now, Event::Grant(Asks::Yes));
+        }
         self.new_bytes += got.new_bytes;
         assert!(!(self.is_through && got.completed), "completed twice");
         self.is_through |= got.completed;
@@ -137,6 +150,7 @@ impl Flow {
             Event::Data(number, data, option) => self.arrive(number, &data, &option),
             Event::Answer(number, answer, option) => match self.ends.on_answer(self.now, number, &answer, || &option) {
                 Heard::Nothing | Heard::Opened => {}
+                Heard::Trimmed(_, timer) => self.plan(timer, Event::Retransmit(number)),
                 Heard::Acked { acked, .. } if acked.done => return true,
                 Heard::Acked { timer, .. } => self.plan(timer, Event::Retransmit(number)),
             },
@@ -151,6 +165,17 @@ impl Flow {
                 }
                 self.plan(timer, Event::Delayed(number));
             }
+            Event::Grant(asks) => {
+                if let Some(grant) = self.ends.grant(0, asks) {
+                    self.answer(0, grant.answer, Some(&grant.told));
+                    let again = self.now + Span::from_us(1 + grant.quanta / 64);
+                    match grant.after {
+                        After::Asks => self.plan(again, Event::Grant(Asks::Yes)),
+                        After::Idles => self.plan(again, Event::Grant(Asks::No)),
+                        After::Leaves => {}
+                    }
+                }
+            }
             Event::Pull => {}
         }
         self.pull();
@@ -162,7 +187,7 @@ impl Flow {
 fn finishes(transport: &TransportSpec, size: u64, seed: u64, wire: Wire) -> Counts {
     let paths = match transport {
         TransportSpec::Tcp(config) if config.mptcp() => config.subflows,
-        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => 0,
+        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) | TransportSpec::Uet(_) => 0,
     };
     let mut flow = Flow {
         ends: Ends::new(transport, seed, 1, paths as usize),
@@ -177,7 +202,8 @@ fn finishes(transport: &TransportSpec, size: u64, seed: u64, wire: Wire) -> Coun
         new_bytes: 0,
         is_through: false,
     };
-    let start = Start { paths: paths.max(1) as usize, rate: 10_000_000_000, ..Start::sized(size) };
+    let (frame, base_rtt) = (transport.frame(), Span::from_us(40));
+    let start = Start { paths: paths.max(1) as usize, rate: 10_000_000_000, frame, base_rtt, ..Start::sized(size) };
     flow.ends.start(&start);
     flow.pull();
     for _ in 0..2_000_000 {
@@ -215,7 +241,28 @@ fn transports() -> Vec<TransportSpec> {
             all.extend(presets.map(|preset| TransportSpec::Rdma(RdmaConfig { kind, ..preset })));
         }
     }
+    for &kind in delivery::Kind::ALL {
+        for receiver_credit in [false, true] {
+            if receiver_credit || kind != delivery::Kind::None {
+                all.push(TransportSpec::Uet(UetConfig { kind, receiver_credit, ..UetConfig::uet_htsim() }));
+            }
+        }
+    }
     all
+}
+
+/// A packet of data as it arrives.
+fn arrival(data: &Data, stamp: Time) -> Arrival {
+    let is = |flag: u8| data.flags & flag != 0;
+    Arrival {
+        seq: data.seq,
+        len: data.len.into(),
+        stamp,
+        // What queue pairs and TCP have at these places they do not read on arrival here.
+        urgent: is(URGENT),
+        retransmit: is(RETRANSMIT),
+        ..Arrival::default()
+    }
 }
 
 #[test]

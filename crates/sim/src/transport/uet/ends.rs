@@ -26,7 +26,9 @@ impl Transport for Connection {
             opens: false,
             closing: None,
             resequences: false,
-            credit: config.receiver_credit.then_some(CreditPacing { share: config.pull_share, least: config.pull_least }),
+            credit: config
+                .receiver_credit
+                .then_some(CreditPacing { share: config.pull_share, least: config.pull_least }),
             returns_tags: true,
             starts_slowly: false,
             answers_every: config.ack_every_bytes.div_ceil(mtu),

@@ -198,14 +198,14 @@ pub(crate) fn traced(spec: &Value, flows: &[u32], tuning: Tuning) -> (Outcome, T
 }
 
 /// The congestion controls of TCP, and of queue pairs, as the registry lists them.
-pub(crate) static CONTROLS: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
+pub(crate) static CONTROLS: LazyLock<[Vec<String>; 3]> = LazyLock::new(|| {
     let described = spinewise_sim::spec::describe();
-    let words = |key: &str| -> Vec<String> {
-        let tables = described["spec"].as_array().into_iter().flatten();
-        let mut rdma = tables.filter(|table| table["name"] == "[transport] kind = \"rdma\"");
-        let keys = rdma.next().and_then(|table| table["params"].as_array()).into_iter().flatten();
+    let words = |kind: &str, key: &str| -> Vec<String> {
+        let header = format!("[transport] kind = \"{kind}\"");
+        let mut tables = described["spec"].as_array().into_iter().flatten().filter(|table| table["name"] == header);
+        let keys = tables.next().and_then(|table| table["params"].as_array()).into_iter().flatten();
         let words = keys.filter(|one| one["name"] == key).flat_map(|one| one["schema"]["enum"].as_array()).flatten();
-        words.filter_map(Value::as_str).filter(|&word| word != "rdma").map(String::from).collect()
+        words.filter_map(Value::as_str).filter(|word| !["rdma", "uet"].contains(word)).map(String::from).collect()
     };
-    [words("kind"), words("congestion_control")]
+    [words("rdma", "kind"), words("rdma", "congestion_control"), words("uet", "congestion_control")]
 });

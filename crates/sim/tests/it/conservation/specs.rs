@@ -204,7 +204,35 @@ fn fat_tree() -> impl Strategy<Value = (u32, Value)> {
 }
 
 fn switch() -> impl Strategy<Value = Value> {
-    prop_oneof![3 => output_queues().boxed(), 1 => shared_buffer().boxed()]
+    prop_oneof![3 => output_queues().boxed(), 1 => shared_buffer().boxed(), 2 => trimming().boxed()]
+}
+
+/// Queues that trim, or only drop; some with little room for headers.
+fn trimming() -> impl Strategy<Value = Value> {
+    let sizes = (9_100u32..200_000, prop_oneof![3 => Just(None), 1 => (64u32..20_000).prop_map(Some)], 20u32..300);
+    let marks = (0u32..40_000, 0u32..80_000, 0.0f64..1.0, any::<bool>());
+    (sizes, marks, prop::bool::weighted(0.8)).prop_map(|((buffer, control, left), (min, more, most, last), trim)| {
+        let mut switch = json!({
+            "model": "trimming", "buffer_bytes": buffer, "trim": trim, "trimmed_bytes": left, "ecn_min_bytes": min,
+            "ecn_max_bytes": min + more, "ecn_max_probability": most, "mark_last_hop": last,
+        });
+        if let Some(control) = control {
+            switch["control_bytes"] = json!(control);
+        }
+        switch
+    })
+}
+
+/// Ultra Ethernet, with every congestion control, with and without credit.
+fn uet() -> impl Strategy<Value = Value> {
+    let frame = (select(&[400u32, 1000, 4086, 4086, 9000][..]), 1u32..80, 1u32..100);
+    let rest = (select(&[1u32, 4_000, 16_384][..]), 30u32..2_000, any::<bool>(), select(&[1.0, 0.2][..]));
+    (frame, rest, select(&CONTROLS[2][..])).prop_map(|((mss, header, ack), (every, rto, credit, least), control)| {
+        json!({
+            "kind": "uet", "congestion_control": control, "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack,
+            "ack_every_bytes": every, "rto_us": rto, "receiver_credit": credit || control == "none", "pull_least": least,
+        })
+    })
 }
 
 /// One buffer for all ports. Its size is in thousandths of the least that the fabric allows: see [`made_to_fit`].
@@ -263,7 +291,7 @@ fn transport() -> impl Strategy<Value = Value> {
         }
         crate::common::merged(&tcp, &resequencing)
     });
-    prop_oneof![2 => tcp, 1 => rdma()]
+    prop_oneof![4 => tcp, 2 => rdma(), 3 => uet()]
 }
 
 /// Receivers that hold data back below TCP: each second one, some data in order too, some with little room.
@@ -454,7 +482,11 @@ pub(crate) fn spec(stop: Stop) -> impl Strategy<Value = Value> {
     (topology().prop_flat_map(|(hosts, topology)| (Just(topology), prop::collection::vec(entry(hosts), 1..4))), rest)
         .prop_map(move |((topology, traffic), (switch, transport, scheme, metrics, until_us, grid_ns, seed))| {
             // RDMA means a shared buffer on hosts of today, and keys of output queues are refused then.
-            let today = seed % 3 == 0 && transport["kind"] != "rdma";
+            let today = seed % 3 == 0 && transport["kind"] != "rdma" && transport["kind"] != "uet";
+            let mut switch = switch;
+            if switch["model"].is_null() {
+                switch["model"] = json!("output_queued");
+            }
             json!({
                 "preset": if today { "linux" } else { "datacenter" },
                 "seed": seed, "topology": topology, "switch": switch, "transport": transport, "scheme": scheme,

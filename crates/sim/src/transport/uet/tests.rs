@@ -1,0 +1,153 @@
+//! Both ends of a connection, packet by packet.
+
+use super::*;
+use crate::packet::{RETRANSMIT, URGENT};
+use crate::transport::Frame;
+use crate::transport::congestion::delivery;
+use crate::transport::contract::{
+    After, Answer, Answered, Arrival, Asks, Outgoing, Receiver, Sender, Start, TrimmedAt,
+};
+use spinewise_policy::time::{Span, Time};
+
+const WIRE: u64 = 4_150;
+/// Of the fabric that the preset's timeout is made for: eight links of 1 us, there and back.
+const RTT: Span = Span(9_348_480);
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+/// A sender of so many full packets.
+fn sender(config: &UetConfig, packets: u64) -> UetSender {
+    let frame = Frame { mss: config.mss, header: config.header, ack_bytes: config.ack_bytes };
+    let size = packets * u64::from(config.mss);
+    UetSender::new(config, &Start { size, rate: 100_000_000_000, base_rtt: RTT, frame, ..Start::default() })
+}
+
+/// Sends one packet: its number and flags.
+fn send(sender: &mut UetSender, config: &UetConfig, now: Time) -> Option<(Psn, u8)> {
+    (sender.may_send_from(config) != Time::NEVER).then_some(())?;
+    match Sender::next(sender, config, now)? {
+        Outgoing::Data(data) | Outgoing::OnPath(_, data, _) => {
+            Some(((data.seq / u64::from(config.mss)) as Psn, data.flags))
+        }
+        other => panic!("no data: {other:?}"),
+    }
+}
+
+/// Packet `psn` arrives; the answer with its option, if there is one.
+fn arrive(receiver: &mut UetReceiver, config: &UetConfig, psn: u64, data: Arrival) -> Option<(Answer, Box<[u8]>)> {
+    let mss = u64::from(config.mss);
+    let data = Arrival { seq: psn * mss, len: config.mss, ..data };
+    let got = Receiver::on_data(receiver, config, Time::ZERO, 0, &data, || &[]);
+    Some((got.answers[0]?, got.told.map_or(Box::default(), |told| told.body)))
+}
+
+fn receiver(config: &UetConfig, packets: u64) -> UetReceiver {
+    Receiver::new(config, packets * u64::from(config.mss))
+}
+
+#[test]
+fn a_window_is_one_and_a_half_bandwidth_delay_products() {
+    let config = UetConfig::uet_htsim();
+    let mut sender = sender(&config, 100);
+    let sent: Vec<(Psn, u8)> = std::iter::from_fn(|| send(&mut sender, &config, us(1))).collect();
+    // 175,284 bytes are 42 packets. The last of them asks for an answer, for another would reach the window.
+    assert_eq!(sent.len(), 42);
+    assert!(sent.iter().take(41).all(|&(_, flags)| flags & URGENT == 0) && sent[41].1 & URGENT != 0);
+    assert_eq!(sender.deadline(), Some(us(1) + config.rto));
+}
+
+#[test]
+fn a_receiver_answers_every_fourth_packet_and_what_cannot_wait() {
+    let config = UetConfig::uet_htsim();
+    let mut receiver = receiver(&config, 40);
+    let mut answered = |psn, data| arrive(&mut receiver, &config, psn, data).is_some();
+    let plain = Arrival::default();
+    assert!(answered(0, plain), "the first");
+    assert_eq!([1, 2, 3, 4, 5].map(|psn| answered(psn, plain)), [false, false, false, true, false]);
+    assert!(answered(6, Arrival { ce: true, ..plain }), "marked");
+    assert!(answered(7, Arrival { urgent: true, ..plain }), "asked for");
+    assert!(answered(7, plain), "a duplicate");
+    // One that asks and waits for another is answered at once, and again when nothing waits any more.
+    assert!(answered(9, Arrival { urgent: true, ..plain }) && answered(8, plain) && !answered(10, plain));
+}
+
+#[test]
+fn an_answer_tells_what_has_arrived_beyond_a_gap() {
+    let config = UetConfig { ack_every_bytes: 1, kind: delivery::Kind::Constant, ..UetConfig::uet_htsim() };
+    let (mut sender, mut receiver) = (sender(&config, 100), receiver(&config, 100));
+    while send(&mut sender, &config, us(0)).is_some() {}
+    // Packet 0 is late; those up to 3 are here.
+    for psn in [1, 2, 3] {
+        let (answer, told) = arrive(&mut receiver, &config, psn, Arrival::default()).expect("each is answered");
+        assert_eq!(answer.cumulative, 0);
+        let Answered::Acked(acked) = Sender::on_answer(&mut sender, &config, us(10), 0, &answer, || &told) else {
+            panic!("it says what arrived");
+        };
+        assert_eq!((acked.newly_acked, acked.done), (0, false));
+    }
+    // Three packets more may go, and the timer is that of packet 0, which alone is sent again when it expires.
+    assert_eq!(std::iter::from_fn(|| send(&mut sender, &config, us(10))).count(), 3);
+    assert_eq!(sender.deadline(), Some(us(0) + config.rto));
+    assert_eq!(Sender::on_timeout(&mut sender, &config, us(0) + config.rto, 0), Some(0));
+    // The window has shrunk by it: nothing may go, so a request asks for an answer, which makes room.
+    let asks = Sender::next(&mut sender, &config, us(80));
+    assert!(matches!(asks, Some(Outgoing::Request { seq: 0, wire: 64, .. })), "{asks:?}");
+    assert_eq!(send(&mut sender, &config, us(80)), None);
+    let (answer, told) = arrive(&mut receiver, &config, 4, Arrival::default()).expect("each is answered");
+    Sender::on_answer(&mut sender, &config, us(81), 0, &answer, || &told);
+    let (psn, flags) = send(&mut sender, &config, us(81)).expect("there is room for it");
+    assert_eq!((psn, flags & RETRANSMIT != 0, flags & URGENT != 0), (0, true, true));
+}
+
+#[test]
+fn a_trimmed_packet_goes_first_and_again() {
+    let config = UetConfig::uet_htsim();
+    let (mut sender, mut receiver) = (sender(&config, 100), receiver(&config, 100));
+    while send(&mut sender, &config, us(0)).is_some() {}
+    let trimmed = Arrival { trimmed: Some(TrimmedAt::LastHop), ce: true, ..Arrival::default() };
+    let (nack, told) = arrive(&mut receiver, &config, 5, trimmed).expect("a NACK");
+    assert!(nack.nack_or_syn && nack.cnp && nack.ece && told.is_empty());
+    let heard = Sender::on_answer(&mut sender, &config, us(10), 0, &nack, || &told);
+    assert!(matches!(heard, Answered::Trimmed(TrimmedAt::LastHop)), "{heard:?}");
+    // The window has shrunk by the packet, and what is under way too: it takes an answer before it goes again.
+    assert_eq!(send(&mut sender, &config, us(10)).map(|(psn, _)| psn), None);
+    let (answer, told) = arrive(&mut receiver, &config, 0, Arrival::default()).expect("the first");
+    Sender::on_answer(&mut sender, &config, us(11), 0, &answer, || &told);
+    assert_eq!(send(&mut sender, &config, us(11)).map(|(psn, _)| psn), Some(5));
+    let again = Sender::on_answer(&mut sender, &config, us(12), 0, &Answer { cumulative: 0, ..nack }, || &[]);
+    assert!(matches!(again, Answered::Ignored), "packet 0 is here: {again:?}");
+}
+
+#[test]
+fn credit_is_granted_up_to_what_is_asked_for_and_then_unasked() {
+    let config = UetConfig { kind: delivery::Kind::None, receiver_credit: true, ..UetConfig::uet_htsim() };
+    let (mut sender, mut receiver) = (sender(&config, 60), receiver(&config, 60));
+    // One and a half bandwidth-delay products go unasked; one packet may overdraw.
+    let sent = std::iter::from_fn(|| send(&mut sender, &config, us(0))).count() as u64;
+    assert_eq!(sent, 175_284 / WIRE + 1);
+    let mut granted = Vec::new();
+    let asks = |data: &Arrival, option: &[u8], receiver: &mut UetReceiver| {
+        Receiver::on_data(receiver, &config, us(5), 0, data, || option).asks
+    };
+    let data = Arrival { seq: 0, len: config.mss, ..Arrival::default() };
+    // 18 packets are left; the sender asks for them when the first window is spent.
+    let target = 100_000_000 + 18 * WIRE.div_ceil(256);
+    assert!(asks(&data, &target.to_le_bytes(), &mut receiver));
+    assert!(!asks(&Arrival { seq: 4086, ..data }, &target.to_le_bytes(), &mut receiver), "it is being served");
+    for _ in 0..5 {
+        let grant = Receiver::grant(&mut receiver, &config, Asks::Yes).expect("it has credit");
+        granted.push((grant.quanta, grant.after));
+    }
+    assert_eq!(granted[..4], [(64, After::Asks); 4]);
+    assert_eq!(granted[4], (18 * 17 - 4 * 64, After::Idles));
+    let unasked = Receiver::grant(&mut receiver, &config, Asks::No).expect("it has credit");
+    assert_eq!((unasked.quanta, unasked.after), (64, After::Idles));
+    let heard = Sender::on_answer(&mut sender, &config, us(9), 0, &unasked.answer, || &unasked.told.body);
+    assert!(matches!(heard, Answered::Opened));
+    // What was overdrawn is paid back first.
+    let paid = (18 * 17 + 64) * 256 - (sent * WIRE - 175_284);
+    let more = std::iter::from_fn(|| send(&mut sender, &config, us(9))).count() as u64;
+    assert_eq!(more, paid.div_ceil(WIRE).min(60 - sent));
+}

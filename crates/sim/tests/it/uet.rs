@@ -1,0 +1,153 @@
+//! Ultra Ethernet end to end: closed forms of the reference simulator, trimming, entropy values, credit.
+
+use crate::common::{counter, flow, flow_column, merged, run};
+use serde_json::{Value, json};
+use spinewise_sim::outcome::Outcome;
+use spinewise_sim::spec::resolve;
+
+/// The leaf-spine of 128 hosts that uet-htsim's recorded runs have, at 100 Gbps and 1 us a link.
+fn leaf_spine(gbps: u32) -> Value {
+    json!({"kind": "leaf_spine", "leaves": 8, "spines": 16, "hosts_per_leaf": 16, "host_rate_gbps": gbps,
+           "fabric_rate_gbps": gbps, "host_delay_ns": 1000, "fabric_delay_ns": 1000})
+}
+
+/// Their fat-tree of 256 hosts.
+fn fat_tree(gbps: u32) -> Value {
+    json!({"kind": "fat_tree", "pods": 8, "leaves_per_pod": 4, "aggregations_per_pod": 8, "cores_per_aggregation": 4,
+           "hosts_per_leaf": 8, "host_rate_gbps": gbps, "fabric_rate_gbps": gbps, "core_rate_gbps": gbps,
+           "host_delay_ns": 1000, "fabric_delay_ns": 1000, "core_delay_ns": 1000})
+}
+
+fn spec(topology: Value, scheme: &str, flows: &[(u32, u32, u64)], more: Value) -> Value {
+    let list: Vec<Value> = flows.iter().map(|&(src, dst, bytes)| flow(src, dst, bytes, 0)).collect();
+    let base = json!({
+        "preset": "uet-htsim", "topology": topology, "scheme": {"name": scheme},
+        "traffic": [{"kind": "flows", "list": list}], "run": {"until_us": 20_000},
+    });
+    merged(&base, &more)
+}
+
+fn fct(outcome: &Outcome) -> Vec<u64> {
+    flow_column(outcome, "sender_fct_ps")
+}
+
+/// The closed form of an idle path with `links` links: the flow's bytes once, a full packet on each further link, the
+/// answer, and all delays.
+fn alone(size: u64, links: u64, gbps: u64) -> u64 {
+    let ps = |bytes: u64| bytes * 8_000 / gbps;
+    let wire = size + 64 * size.div_ceil(4086);
+    ps(wire) + 2 * links * 1_000_000 + (links - 1) * ps(4150) + links * ps(64)
+}
+
+#[test]
+fn a_flow_alone_takes_the_closed_form_to_the_picosecond() {
+    let cases = [
+        (leaf_spine(100), 4, 100, 127, 171_525_280),
+        (fat_tree(100), 6, 100, 250, 176_199_520),
+        (leaf_spine(400), 4, 400, 127, 48_881_320),
+        (fat_tree(400), 6, 400, 250, 53_049_880),
+    ];
+    for (topology, links, gbps, dst, recorded) in cases {
+        assert_eq!(alone(2_000_000, links, gbps), recorded);
+        for scheme in ["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "ecmp", "rps"] {
+            let outcome = run(&spec(topology.clone(), scheme, &[(1, dst, 2_000_000)], json!({})));
+            assert_eq!(fct(&outcome), [recorded], "{scheme}");
+            // One answer for four packets, the first and the last besides.
+            assert_eq!(counter(&outcome, "acks", "packets"), 124, "{scheme}");
+        }
+    }
+}
+
+#[test]
+fn credit_alone_paces_a_flow_at_ninety_nine_percent() {
+    let credit = json!({"transport": {"congestion_control": "none", "receiver_credit": true}});
+    let outcome = run(&spec(leaf_spine(100), "oblivious", &[(1, 120, 2_000_000)], credit));
+    // Recorded: 172.619 us.
+    assert_eq!(fct(&outcome)[0] / 1_000, 172_619);
+}
+
+/// Sixteen hosts send to one, and one more to its neighbour.
+fn incast() -> Vec<(u32, u32, u64)> {
+    (0..16).map(|n| (16 + 7 * n, 3, 1_000_000)).chain([(127, 5, 1_000_000)]).collect()
+}
+
+#[test]
+fn an_incast_is_trimmed_at_the_last_hop_and_nothing_is_lost() {
+    for credit in [false, true] {
+        let more = json!({"transport": {"receiver_credit": credit}, "switch": {"mark_last_hop": !credit}});
+        let outcome = run(&spec(leaf_spine(100), "oblivious", &incast(), more));
+        let trimmed = counter(&outcome, "trimmed", "packets");
+        assert!(trimmed > 100, "{trimmed}");
+        assert_eq!(
+            (counter(&outcome, "dropped", "packets"), &outcome.report["counters"]["headers_lost"]),
+            (0, &json!(0))
+        );
+        assert_eq!(flow_column(&outcome, "nacks").iter().sum::<u64>(), trimmed, "each is told of");
+        let at = |link: &Value| link["name"] == "leaf0->host3";
+        let links = outcome.report["links"].as_array().expect("links");
+        let there = links.iter().find(|&link| at(link)).expect("its port")["trimmed"].as_u64().expect("a count");
+        assert!(there * 10 > trimmed * 9, "{there} of {trimmed}");
+        // Sixteen megabytes and their headers on one link, and little more.
+        let slowest = fct(&outcome)[..16].iter().copied().max().expect("flows");
+        let bound = 16 * alone(1_000_000, 1, 100);
+        assert!((bound..bound + bound / 20).contains(&slowest), "{slowest} {bound}");
+    }
+}
+
+#[test]
+fn what_has_no_room_for_its_header_is_lost_and_sent_again() {
+    let more = json!({"switch": {"buffer_bytes": 8_300, "control_bytes": 128}});
+    let outcome = run(&spec(leaf_spine(100), "oblivious", &incast(), more));
+    assert!(outcome.report["counters"]["headers_lost"].as_u64() > Some(0));
+    assert!(flow_column(&outcome, "timeouts").iter().sum::<u64>() > 0);
+    assert!(flow_column(&outcome, "finished").iter().all(|&finished| finished == 1));
+}
+
+#[test]
+fn no_value_leaves_its_flow() {
+    // Two flows of one pair: each has its own row, so neither reuses what came through for the other. With one value both
+    // are hashed alike, with many they use all paths.
+    let flows = [(0, 127, 400_000), (0, 127, 400_000)];
+    let uplinks = |values: u32| {
+        let more = json!({"scheme": {"params": {"values": values}}});
+        let outcome = run(&spec(leaf_spine(100), "oblivious", &flows, more));
+        let links = outcome.report["links"].as_array().expect("links").clone();
+        let used = |link: &&Value| {
+            link["name"].as_str().is_some_and(|name| name.starts_with("leaf0->spine"))
+                && link["packets"].as_u64() > Some(0)
+        };
+        links.iter().filter(used).count()
+    };
+    assert_eq!((uplinks(1), uplinks(1024)), (1, 16));
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let refused =
+        |more: Value| resolve(&spec(leaf_spine(100), "oblivious", &[(0, 20, 1)], more)).unwrap_err().to_string();
+    for (more, said) in [
+        (
+            json!({"transport": {"congestion_control": "none"}}),
+            "transport.receiver_credit = false: expected true with transport.congestion_control = \"none\"",
+        ),
+        (
+            json!({"scheme": {"params": {"values": 100}}}),
+            "scheme.params.values = 100: expected a power of two from 1 to 32768",
+        ),
+        (
+            json!({"switch": {"ecn_min_bytes": 9, "ecn_max_bytes": 8}}),
+            "switch.ecn_max_bytes = 8: expected ecn_min_bytes or more",
+        ),
+        (
+            json!({"transport": {"rto_low_us": 5}}),
+            "transport.rto_low_us = 5: expected no such key with transport.kind = \"uet\"",
+        ),
+        (
+            json!({"switch": {"trimmed_bytes": 1_500}, "transport": {"mss_bytes": 400}}),
+            "switch.trimmed_bytes = 1500: expected no more",
+        ),
+    ] {
+        let message = refused(more);
+        assert!(message.starts_with(said), "{message}");
+    }
+}
