@@ -146,6 +146,15 @@ impl Host {
         }
     }
 
+    /// What it has made that waits for its line.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        let control = match &self.nic {
+            Nic::Pulls(pull) => pull.control.as_deref(),
+            Nic::Queues(_) => None,
+        };
+        control.into_iter().flat_map(|control| control.packets())
+    }
+
     /// The line of its NIC.
     pub(crate) fn line(&self) -> &Line {
         match &self.nic {

@@ -14,8 +14,8 @@
 
 use crate::edge::entropy::{self, Verdict, Walk};
 use crate::{
-    AtHost, Aware, Compared, Cx, Feedback, Hooks, Layout, Listed, Needs, Packet, Policy, Rng, Rule, Sees, Shape, Sheet,
-    Sight, Way,
+    AtHost, Aware, Compared, Cx, Decides, Feedback, Hooks, Layout, Listed, Needs, Packet, Policy, Rng, Rule, Sees,
+    Shape, Sheet, Sight, Way,
 };
 
 /// Most values: each has four bits in the row of a flow.
@@ -129,7 +129,7 @@ impl Policy for Bitmap {
             pick: "O(n)",
             update: "O(1) per ACK",
         }),
-        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, decides: Decides::Hashes, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);

@@ -11,7 +11,9 @@
 //! | order = "drawn": any value | [`entropy::draw`] |
 
 use crate::edge::entropy::{self, Walk};
-use crate::{AtHost, Aware, Compared, Cx, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape, Sheet, Sight, Way};
+use crate::{
+    AtHost, Aware, Compared, Cx, Decides, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape, Sheet, Sight, Way,
+};
 
 crate::choice! {
     /// In which order values come.
@@ -66,7 +68,7 @@ impl Policy for Oblivious {
             pick: "O(1)",
             update: "–",
         }),
-        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, decides: Decides::Hashes, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     type Site = AtHost;

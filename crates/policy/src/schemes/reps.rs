@@ -17,8 +17,8 @@
 
 use crate::edge::entropy::{self, Verdict};
 use crate::{
-    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Layout, Listed, Needs, Packet, Policy, Quantity, Rng, Rule,
-    Sees, Shape, Sheet, Sight, Span, Time, Way, sees::quantity,
+    AtHost, Aware, Compared, Cx, Decides, Event, Feedback, Hooks, Layout, Listed, Needs, Packet, Policy, Quantity, Rng,
+    Rule, Sees, Shape, Sheet, Sight, Span, Time, Way, sees::quantity,
 };
 
 /// Values that a flow remembers.
@@ -169,7 +169,7 @@ impl Policy for Reps {
             pick: "O(1)",
             update: "O(1) per ACK",
         }),
-        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, decides: Decides::Hashes, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);

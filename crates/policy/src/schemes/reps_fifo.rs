@@ -15,8 +15,8 @@
 use super::bitmap::{self, Penalties};
 use crate::edge::entropy::{self, Verdict};
 use crate::{
-    AtHost, Aware, Compared, Cx, Feedback, Hooks, HostView, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape,
-    Sheet, Sight, Way,
+    AtHost, Aware, Compared, Cx, Decides, Feedback, Hooks, HostView, Layout, Listed, Needs, Packet, Policy, Rule, Sees,
+    Shape, Sheet, Sight, Way,
 };
 
 /// Values that a queue keeps.
@@ -109,7 +109,7 @@ impl Policy for Fifo {
             pick: "O(1)",
             update: "O(1) per ACK",
         }),
-        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, decides: Decides::Hashes, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK;
@@ -181,7 +181,7 @@ impl Policy for Mixed {
             pick: "O(n)",
             update: "O(1) per ACK",
         }),
-        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, decides: Decides::Hashes, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);

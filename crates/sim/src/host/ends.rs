@@ -26,8 +26,9 @@ impl Host {
         }
         let (flow, _) = w.flows.flow_of(number);
         let record = &mut w.flows.records[flow as usize];
-        record.arrived += 1;
-        record.marks += u32::from(packet.is(CE));
+        // What has no payload is a header or a request, and no data.
+        record.arrived += u32::from(!packet.is(BARE));
+        record.marks += u32::from(packet.is(CE) && !packet.is(BARE));
         if !w.flows.is_tcp(number) {
             self.receive_udp(w, packet);
         } else if w.flows.facts.resequences {

@@ -53,6 +53,11 @@ impl Control {
         self.waiting.pop_front()
     }
 
+    /// All that wait.
+    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.waiting.iter().map(|hand| &hand.packet)
+    }
+
     /// Does any wait?
     pub(super) fn waits(&self) -> bool {
         !self.waiting.is_empty()

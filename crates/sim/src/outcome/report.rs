@@ -4,6 +4,7 @@ use super::links::{self, LinkAccount};
 use super::series;
 use crate::deadlock;
 use crate::engine::Sim;
+use crate::host::Host;
 use crate::packet::Packet;
 use crate::switch::SharedBuffer;
 use crate::workload::load::Loads;
@@ -94,6 +95,7 @@ fn in_network(sim: &Sim<'_>) -> crate::log::Account {
     let mut account = crate::log::Account::default();
     let mut add = |packet: &Packet| account.add(packet.wire - u16::from(packet.fabric_header));
     sim.world.wires.in_flight().for_each(&mut add);
+    sim.hosts.iter().flat_map(Host::waiting).for_each(&mut add);
     sim.switches
         .iter()
         .flat_map(|switch| &switch.ports)

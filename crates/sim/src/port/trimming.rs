@@ -7,9 +7,9 @@
 
 use super::{Kept, Lane};
 use crate::link::Wires;
-use crate::packet::{BARE, InHand, LAST_HOP};
+use crate::packet::{BARE, ECT, InHand, LAST_HOP};
 use crate::ramp::Ramp;
-use spinewise_policy::Time;
+use spinewise_policy::{Kind, Time};
 
 /// What becomes of packets without room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,13 @@ impl Kept {
         let Some(Trimming { rules, .. }) = &self.lanes.trimming else { return Trimmed::Dropped };
         let (Cut::To(bytes), last_hop) = (rules.cut, rules.last_hop) else { return Trimmed::Dropped };
         let packet = &mut hand.packet;
-        let bytes = packet.wire.min(bytes);
+        // UDP flows beside a transport do not say that they may be trimmed.
+        if packet.kind != Kind::Data || !packet.is(ECT) {
+            return Trimmed::Dropped;
+        }
+        // A scheme's header goes with the payload.
+        let whole = packet.wire - u16::from(packet.fabric_header);
+        let bytes = whole.min(bytes);
         let lost = self.room(now, Lane::Control, u32::from(bytes)) == Room::Full;
         let Some(trimming) = &mut self.lanes.trimming else { return Trimmed::Dropped };
         trimming.trimmed += 1;
@@ -126,7 +132,7 @@ impl Kept {
             trimming.headers_lost += 1;
             return Trimmed::Dropped;
         }
-        let cut = packet.wire - u16::from(packet.fabric_header) - bytes;
+        let cut = whole - bytes;
         packet.wire = bytes;
         packet.fabric_header = 0;
         packet.flags |= if last_hop { BARE | LAST_HOP } else { BARE };

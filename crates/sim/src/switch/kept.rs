@@ -251,6 +251,8 @@ impl Switch {
         if port.armed() == w.now {
             port.arm(Time::NEVER);
             if free <= w.now {
+                // Whatever waits has waited since before the last packet was through: it counts for its mark.
+                port.settle(&mut w.wires, || self.dice.roll(out));
                 self.start(w, out);
             }
             self.plan_start(w, out);
@@ -298,7 +300,6 @@ impl Switch {
             resumes = buffer.leave(came, left, u64::from(wire), w.now);
             marks = buffer.marks(left, || self.dice.roll(out));
         }
-        port.settle(&mut w.wires, || self.dice.roll(out));
         port.send_next(w.now, next, marks, w.net.rules.of(port.class()), &mut w.wires);
         port.note_start(lane, wire);
         if port.lanes().drains() {

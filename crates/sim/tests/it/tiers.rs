@@ -74,6 +74,9 @@ fn each_scheme_finishes_or_says_that_it_cannot() {
         .filter(|e| e.0 == "host" && !draw.contains(&e.1))
         .map(|e| e.1)
         .collect();
+    let own = ["elab", "oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed"];
+    let hosts_with_tags: Vec<&str> =
+        REGISTRY.iter().filter(|e| e.site == "host" && !own.contains(&e.name())).map(|e| e.name()).collect();
     for (what, hosts, topology) in fabrics() {
         let mut refused = refusing(&topology, hosts);
         refused.retain(|&name| name != "lbsp");

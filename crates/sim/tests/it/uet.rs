@@ -89,7 +89,7 @@ fn an_incast_is_trimmed_at_the_last_hop_and_nothing_is_lost() {
         assert!(there * 10 > trimmed * 9, "{there} of {trimmed}");
         // Sixteen megabytes and their headers on one link, and little more.
         let slowest = fct(&outcome)[..16].iter().copied().max().expect("flows");
-        let bound = 16 * alone(1_000_000, 1, 100);
+        let bound = 16 * (1_000_000 + 64 * 245) * 80;
         assert!((bound..bound + bound / 20).contains(&slowest), "{slowest} {bound}");
     }
 }
@@ -105,8 +105,8 @@ fn what_has_no_room_for_its_header_is_lost_and_sent_again() {
 
 #[test]
 fn no_value_leaves_its_flow() {
-    // Two flows of one pair: each has its own row, so neither reuses what came through for the other. With one value both
-    // are hashed alike, with many they use all paths.
+    // Two flows of one pair: each has its own row and its own bits above the values. With one value each keeps to one
+    // path, with many they use all.
     let flows = [(0, 127, 400_000), (0, 127, 400_000)];
     let uplinks = |values: u32| {
         let more = json!({"scheme": {"params": {"values": values}}});
@@ -118,7 +118,7 @@ fn no_value_leaves_its_flow() {
         };
         links.iter().filter(used).count()
     };
-    assert_eq!((uplinks(1), uplinks(1024)), (1, 16));
+    assert!(uplinks(1) <= 2 && uplinks(1024) == 16, "{} {}", uplinks(1), uplinks(1024));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::keys::{Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecError, 
 use crate::port::{Cut, TrimRules};
 use crate::ramp::Ramp;
 use crate::topology::{Fabric, LinkSpec};
+use crate::transport::TransportSpec;
 use crate::transport::congestion::nscc::bdp;
 
 keys! {
@@ -20,7 +21,8 @@ keys! {
         /// Room of its control queue: headers of trimmed packets, answers, and whatever else carries no data.
         control_bytes: Option<u64>, Kind::Integer { min: 1, max: LARGEST_EXACT },
             Default::Nothing("twice buffer_bytes");
-        /// Is data without room trimmed? Otherwise it is dropped.
+        /// Is data without room trimmed? Otherwise it is dropped, as is that of transports which know no trimming: all but
+        /// Ultra Ethernet.
         trim: bool, Kind::Bool, Default::Preset;
         /// What is left of a trimmed packet.
         trimmed_bytes: u32, Kind::Integer { min: 1, max: 1_500 }, Default::Preset;
@@ -107,7 +109,12 @@ pub(super) fn read(
     let spec = TrimmingSpec {
         buffer: keys.buffer_bytes,
         control: keys.control_bytes.unwrap_or(2 * keys.buffer_bytes),
-        cut: if keys.trim { Cut::To(keys.trimmed_bytes as u16) } else { Cut::Off },
+        // Only Ultra Ethernet knows what a header without payload means; its packets say that they may be trimmed.
+        cut: if keys.trim && matches!(place.transport, TransportSpec::Uet(_)) {
+            Cut::To(keys.trimmed_bytes as u16)
+        } else {
+            Cut::Off
+        },
         ramp: Ramp { min: keys.ecn_min_bytes, max: keys.ecn_max_bytes, probability: keys.ecn_max_probability },
         mark_last_hop: keys.mark_last_hop,
     };
