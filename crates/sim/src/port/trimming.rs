@@ -110,7 +110,9 @@ impl Kept {
                 (self.lanes.bytes(lane) + on_line(trimming.control), trimming.rules.control_room)
             }
         };
-        if held + u64::from(wire) > room { Room::Full } else { Room::Fits }
+        // A free line takes any packet.
+        let free = !sending && self.waiting.packets == 0 && held == 0;
+        if !free && held + u64::from(wire) > room { Room::Full } else { Room::Fits }
     }
 
     /// Trims the packet in hand, which then waits as control if there is room.
