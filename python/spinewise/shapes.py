@@ -160,8 +160,13 @@ class Transport(TypedDict, total=False):
     swift_min_window: float
     swift_retx_reset: int
     congestion_control: str
+    ack_every_bytes: int
+    rto_us: float | str
+    receiver_credit: bool
+    pull_bytes: int
+    pull_share: float
+    pull_least: float | str
     nack_interval_us: float
-    rto_us: float
     rto_low_us: float
     rto_high_us: float
     rto_low_packets: int
@@ -193,6 +198,11 @@ class Transport(TypedDict, total=False):
     hpcc_increase_gbps: float
     hpcc_base_rtt_us: float
     hpcc_min_rate_gbps: float
+    nscc_target_rtts: float
+    nscc_gamma: float
+    nscc_delay_weight: float
+    nscc_quick_adapt_gate: int
+    nscc_base_rtt_from_trims: bool
 
 
 _Source = TypedDict("_Source", {"class": str}, total=False)

@@ -251,6 +251,7 @@ fn words(allowed: Allowed) -> String {
     match allowed {
         Allowed::Number { min, max } => format!("a number from {min} to {max}"),
         Allowed::Integer { min, max } => format!("a whole number from {min} to {max}"),
+        Allowed::PowerOfTwo { max } => format!("a power of two from 1 to {max}"),
         Allowed::Bool => "true or false".to_owned(),
         Allowed::Words(words) => format!("one of {}", words.join(", ")),
     }

@@ -46,6 +46,7 @@ mod timers;
 pub mod topology;
 pub mod trace;
 mod transport;
+mod trimming;
 pub mod warden;
 pub mod workload;
 mod world;

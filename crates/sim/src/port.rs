@@ -26,7 +26,7 @@ pub(crate) use lanes::{Control, Lane, Lanes, Lost, Next};
 pub(crate) use pausing::Pausing;
 pub(crate) use rules::{AllRules, Found, Rules};
 use spinewise_policy::{Span, Time};
-pub(crate) use trimming::{Cut, Room, TrimRules, Trimmed};
+pub(crate) use trimming::{Room, Trimmed};
 
 /// What a port has done.
 /// Of a line that becomes free at this very instant: is it yet?

@@ -259,7 +259,12 @@ impl Policy for Hopper {
                 flow.asks = false;
             }
             (
-                Event::FlowStart { .. } | Event::Retransmit | Event::Timeout | Event::Ack { .. } | Event::FlowEnd,
+                Event::FlowStart { .. }
+                | Event::Trimmed { .. }
+                | Event::Retransmit
+                | Event::Timeout
+                | Event::Ack { .. }
+                | Event::FlowEnd,
                 _,
                 _,
             ) => {}

@@ -277,6 +277,7 @@ impl Policy for Plb {
             }
             Event::FlowStart { .. }
             | Event::FlowEnd
+            | Event::Trimmed { .. }
             | Event::Timeout
             | Event::Retransmit
             | Event::ProbeReply { .. }

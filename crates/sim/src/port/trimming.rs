@@ -8,32 +8,8 @@
 use super::{Kept, Lane};
 use crate::link::Wires;
 use crate::packet::{BARE, ECT, InHand, LAST_HOP};
-use crate::ramp::Ramp;
+use crate::trimming::{Cut, TrimRules};
 use spinewise_policy::{Kind, Time};
-
-/// What becomes of packets without room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// Their headers, of this many bytes, go on as control.
-    To(u16),
-    /// They are dropped.
-    Off,
-}
-
-/// The rules of a port that trims.
-#[derive(Clone, Copy, Debug)]
-pub struct TrimRules {
-    /// Room for data, bytes, the packet in transmission included.
-    pub room: u64,
-    /// Room for control, likewise.
-    pub control_room: u64,
-    /// Marks by the data that is left behind; none marks nothing.
-    pub ramp: Option<Ramp>,
-    /// What becomes of packets without room.
-    pub cut: Cut,
-    /// The port leads to a host.
-    pub last_hop: bool,
-}
 
 /// A port that trims.
 #[derive(Debug)]
@@ -113,6 +89,13 @@ impl Kept {
         // A free line takes any packet.
         let free = !sending && self.waiting.packets == 0 && held == 0;
         if !free && held + u64::from(wire) > room { Room::Full } else { Room::Fits }
+    }
+
+    /// Bytes of data and of control, what is on the line included, and the room for data, where it trims.
+    pub fn occupancy(&self, now: Time) -> Option<(u64, u64)> {
+        let trimming = self.lanes.trimming.as_ref()?;
+        let sending = if now < self.line.free_at() { trimming.data + trimming.control } else { 0 };
+        Some((self.waiting.bytes + self.lanes.held_in_all().0 + u64::from(sending), trimming.rules.room))
     }
 
     /// Trims the packet in hand, which then waits as control if there is room.

@@ -411,7 +411,23 @@ fn transports() -> Vec<Value> {
         "use": "[transport] kind = \"rdma\"",
         "params": params(RdmaConfig::KEYS, of_rdma),
     });
-    tcp.chain([rdma]).chain(rates).chain([udp]).collect()
+    let uet = json!({
+        "name": "uet",
+        "about": "connections of Ultra Ethernet, whose packets arrive in any order",
+        "source": "uet-htsim (uec.cpp), second-hand for the specification",
+        "use": "[transport] kind = \"uet\"",
+        "params": params(UetConfig::KEYS, of_uet),
+    });
+    let deliveries = delivery::Kind::ALL.iter().map(|control| {
+        json!({
+            "name": control.name(),
+            "about": control.about().about,
+            "source": control.about().source,
+            "use": format!("[transport] kind = \"uet\", congestion_control = \"{}\"", control.name()),
+            "params": params(control.keys(), of_uet),
+        })
+    });
+    tcp.chain([rdma]).chain(rates).chain([uet]).chain(deliveries).chain([udp]).collect()
 }
 
 fn presets() -> Vec<Value> {

@@ -31,10 +31,19 @@ impl Ports for OwnPorts<'_> {
         self.queue(port).1
     }
     fn data_bytes(&self, port: PortId) -> u64 {
-        let apart = self.owner.ports[port.index()].lanes().and_then(Lanes::data_apart);
+        let own = &self.owner.ports[port.index()];
+        // Headers of trimmed packets are data that did not fit.
+        if let Some((bytes, _)) = own.kept().and_then(|kept| kept.occupancy(self.now)) {
+            return bytes;
+        }
+        let apart = own.lanes().and_then(Lanes::data_apart);
         apart.unwrap_or_else(|| self.queue_bytes(port))
     }
     fn queue_room(&self, port: PortId) -> u64 {
+        let own = &self.owner.ports[port.index()];
+        if let Some((_, room)) = own.kept().and_then(|kept| kept.occupancy(self.now)) {
+            return room;
+        }
         match &self.owner.buffer {
             Some(buffer) => buffer.most_of_one_queue(),
             None => self.net.rules.of(self.owner.ports[port.index()].class()).room(self.net.frame.mtu()),

@@ -67,16 +67,14 @@ fn refusing(topology: &Value, hosts: u32) -> Vec<&'static str> {
 #[test]
 fn each_scheme_finishes_or_says_that_it_cannot() {
     // Tags name no whole paths on a ring. What draws its own, and what sits at switches, can do without.
-    let draw = ["elab", "plb", "txrehash", "host_flowlet", "hopper"];
+    let entropy = ["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed"];
+    let draw = [&["elab", "plb", "txrehash", "host_flowlet", "hopper"], &entropy[..]].concat();
     let hosts_with_tags: Vec<&str> = REGISTRY
         .iter()
         .map(|e| (e.site, e.name()))
         .filter(|e| e.0 == "host" && !draw.contains(&e.1))
         .map(|e| e.1)
         .collect();
-    let own = ["elab", "oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed"];
-    let hosts_with_tags: Vec<&str> =
-        REGISTRY.iter().filter(|e| e.site == "host" && !own.contains(&e.name())).map(|e| e.name()).collect();
     for (what, hosts, topology) in fabrics() {
         let mut refused = refusing(&topology, hosts);
         refused.retain(|&name| name != "lbsp");

@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use super::Place;
 use crate::keys::{Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecError, keys};
-use crate::port::{Cut, TrimRules};
 use crate::ramp::Ramp;
 use crate::topology::{Fabric, LinkSpec};
 use crate::transport::TransportSpec;
 use crate::transport::congestion::nscc::bdp;
+use crate::trimming::{Cut, TrimRules};
 
 keys! {
     /// `[switch]` that trims.
