@@ -6,6 +6,7 @@ pub mod cells;
 pub mod delay;
 pub mod entropy;
 pub mod label;
+pub mod penalties;
 pub mod pieces;
 pub mod rack;
 pub mod rounds;

@@ -12,8 +12,8 @@
 //!
 //! The queue has no bound there. Here it keeps the last 512 values, more than a window has packets at 400 Gbps.
 
-use super::bitmap::{self, Penalties};
 use crate::edge::entropy::{self, Verdict};
+use crate::edge::penalties::{Blames, Penalties};
 use crate::{
     AtHost, Aware, Compared, Cx, Decides, Feedback, Hooks, HostView, Layout, Listed, Needs, Packet, Policy, Rule, Sees,
     Shape, Sheet, Sight, Way,
@@ -151,11 +151,21 @@ impl Policy for Fifo {
     }
 }
 
+crate::params! {
+    /// The parameters of the mix.
+    MixedConfig {
+        /// Entropy values, a power of two (uet-htsim: 64; its recorded runs: 128).
+        values: u32 = 128, Allowed::PowerOfTwo { max: 1_024.0 };
+        /// Whom a timeout blames: the value of the packet that was waited for, or the first one, as in uet-htsim.
+        timeout_blames: Blames = Blames::Value, Allowed::Words(Blames::WORDS);
+    }
+}
+
 /// The queue and the bitmap together.
 #[derive(Clone, Copy, Debug)]
 pub struct Mixed {
     values: u16,
-    timeout_blames: bitmap::Blames,
+    timeout_blames: Blames,
 }
 
 /// Row per flow of [`Mixed`].
@@ -186,10 +196,10 @@ impl Policy for Mixed {
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);
     type Site = AtHost;
-    type Config = bitmap::Config;
+    type Config = MixedConfig;
     crate::rows! { flow: Both }
 
-    fn new(config: &bitmap::Config) -> Self {
+    fn new(config: &MixedConfig) -> Self {
         Mixed { values: config.values as u16, timeout_blames: config.timeout_blames }
     }
 
