@@ -105,10 +105,14 @@ class Switch(TypedDict, total=False):
     ecn_min_bytes: int | str
     ecn_max_bytes: int | str
     ecn_max_probability: float
+    control_bytes: int
+    trim: bool
+    trimmed_bytes: int
+    mark_last_hop: bool
 
 
 class Transport(TypedDict, total=False):
-    """The transport: TCP or RDMA."""
+    """The transport: TCP, RDMA or Ultra Ethernet."""
 
     kind: str
     recovery: str
@@ -160,13 +164,8 @@ class Transport(TypedDict, total=False):
     swift_min_window: float
     swift_retx_reset: int
     congestion_control: str
-    ack_every_bytes: int
-    rto_us: float | str
-    receiver_credit: bool
-    pull_bytes: int
-    pull_share: float
-    pull_least: float | str
     nack_interval_us: float
+    rto_us: float | str
     rto_low_us: float
     rto_high_us: float
     rto_low_packets: int
@@ -198,6 +197,11 @@ class Transport(TypedDict, total=False):
     hpcc_increase_gbps: float
     hpcc_base_rtt_us: float
     hpcc_min_rate_gbps: float
+    ack_every_bytes: int
+    receiver_credit: bool
+    pull_bytes: int
+    pull_share: float
+    pull_least: float | str
     nscc_target_rtts: float
     nscc_gamma: float
     nscc_delay_weight: float

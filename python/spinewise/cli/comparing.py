@@ -137,7 +137,8 @@ def add_reproduce(commands: Commands) -> None:
 def add_validate_against(commands: Commands) -> None:
     """``validate-against``."""
     about = (
-        "Run again what the ns-3 codes of ConWeave and Hermes have run, and compare; exit code 1 when a case disagrees."
+        "Run again what the ns-3 codes of ConWeave and Hermes, or uet-htsim, have run, and compare; exit code 1 when a"
+        " case disagrees."
     )
     parser = commands.add_parser("validate-against", help=about, description=about, allow_abbrev=False)
     parser.set_defaults(command=lazily("validate_against"), parser=parser)
@@ -145,7 +146,8 @@ def add_validate_against(commands: Commands) -> None:
         "folder",
         metavar="DIR",
         nargs="?",
-        help="holds <traffic><load>-<lossless|irn>-<scheme>.csv.gz or dctcp-<scheme>-<sym|asym>.csv.gz, or is one",
+        help="holds <traffic><load>-<lossless|irn>-<scheme>.csv.gz or dctcp-<scheme>-<sym|asym>.csv.gz, or is one; or"
+        " holds cases.jsonl of uet-htsim",
     )
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="write the comparison as JSON [standard output]"

@@ -11,6 +11,10 @@ from rich.console import RenderableType
 
 from spinewise.agreement import comparison, replay
 from spinewise.agreement.show import replay_lines, show, show_replays, verdict_line
+from spinewise.agreement.uet import comparison as uet
+from spinewise.agreement.uet import recorded
+from spinewise.agreement.uet.show import show as show_uet
+from spinewise.agreement.uet.show import verdict_line as uet_verdict
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.measures.summary import without_nan
@@ -25,6 +29,8 @@ def command(args: argparse.Namespace) -> int:
     """Compare recorded cases with our runs; exit code 1 when one disagrees."""
     folder, destination = places(args.folder, args.json)
     patterns = [part.strip() for part in (args.cases or "").split(",") if part.strip()]
+    if (Path(folder) / recorded.CASES).is_file():
+        return against_uet(folder, patterns, destination, args)
     if args.follow:
         for option, value in (("--sidecars", args.sidecars), ("--topology", args.topology)):
             if value is not None:
@@ -42,6 +48,28 @@ def command(args: argparse.Namespace) -> int:
     lines = [verdict_line(agreement) for agreement in found]
     tell([agreement.as_dict() for agreement in found], show(found, len(planned.salts)), lines, destination)
     return EXIT_DISAGREES if any(agreement.problems for agreement in found) else 0
+
+
+def against_uet(folder: str, patterns: list[str], destination: str | None, args: argparse.Namespace) -> int:
+    """Compare recorded cases of uet-htsim; exit code 1 when one disagrees."""
+    for option, value in (
+        ("--sidecars", args.sidecars),
+        ("--topology", args.topology),
+        ("--follow", args.follow or None),
+        ("--without-rerouting", args.without_rerouting or None),
+    ):
+        if value is not None:
+            raise SpecError(option, value, f"no such option with {recorded.CASES}, the cases of uet-htsim")
+    cases, notes = recorded.find(folder, patterns)
+    for note in notes:
+        progress.say(note)
+    with bars() as bar:
+        monitor = BatchProgress(bar, len(cases) * args.salts, "validate-against")
+        found = uet.compare(cases, args.salts, args.jobs, monitor)
+    tell(
+        [one.as_dict() for one in found], show_uet(found, args.salts), [uet_verdict(one) for one in found], destination
+    )
+    return EXIT_DISAGREES if any(one.problems for one in found) else 0
 
 
 def follow(folder: str, patterns: list[str], destination: str | None, *, rerouting: bool) -> int:

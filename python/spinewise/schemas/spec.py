@@ -151,23 +151,32 @@ def links() -> dict[str, Schema]:
 
 def switch() -> Schema:
     """[switch]: what it is without `model` depends on preset and transport."""
-    kinds = [Kind((model,), keys(f'[switch] model = "{model}"')) for model in ("output_queued", "shared_buffer")]
+    models = ("output_queued", "shared_buffer", "trimming")
+    kinds = [Kind((model,), keys(f'[switch] model = "{model}"')) for model in models]
     return by_kind("model", kinds, "What a switch does with packets that must wait.", undecided=kinds)
 
 
 def transport() -> Schema:
-    """[transport]: TCP or RDMA; which of them without `kind` depends on the preset."""
+    """[transport]: TCP, RDMA or Ultra Ethernet; which of them without `kind` depends on the preset."""
     tables = [name for name in entries("spec") if name.startswith("[transport]")]
     of_tcp = next(name for name in tables if name.startswith('[transport] kind = "dctcp", '))
-    tcp, rdma = keys(of_tcp), keys('[transport] kind = "rdma"')
+    of_others = {kind: f'[transport] kind = "{kind}"' for kind in ("rdma", "uet")}
+    tcp, others = keys(of_tcp), {kind: keys(name) for kind, name in of_others.items()}
     kinds = tuple(cast("list[str]", tcp["kind"]["enum"]))
     for name in tables:  # the keys of congestion controls
         if name.startswith("[transport] congestion_control"):
-            rdma |= keys(name)
-        elif name not in (of_tcp, '[transport] kind = "rdma"'):
+            owner = next(own for own in others.values() if name.split('"')[1] in cast("list[str]", controls(own)))
+            owner |= keys(name)
+        elif name not in (of_tcp, *of_others.values()):
             tcp |= keys(name)
-    made = [Kind(tuple(kind for kind in kinds if kind != "rdma"), tcp), Kind(("rdma",), rdma)]
-    return by_kind("kind", made, "The transport: TCP or RDMA.", undecided=made)
+    made = [Kind(tuple(kind for kind in kinds if kind not in others), tcp)]
+    made += [Kind((kind,), own) for kind, own in others.items()]
+    return by_kind("kind", made, "The transport: TCP, RDMA or Ultra Ethernet.", undecided=made)
+
+
+def controls(own: dict[str, Schema]) -> Json:
+    """The names of the congestion controls of a transport."""
+    return own["congestion_control"]["enum"]
 
 
 def traffic() -> Schema:

@@ -1,13 +1,14 @@
 //! Round robin at switches: each packet to the next uplink of a list that is shuffled anew from time to time.
 //!
 //! The rules of htsim's `ecmp_rr` and `rr_ecmp` (uet-htsim, `fat_tree_switch.cpp`). Their second form has leaves take turns
-//! and all other switches hash: `tiers = "leaf"` with `reshuffle_rounds = 5`.
+//! and all other switches hash: `tiers = "leaf"` with `reshuffle_rounds = 5` and `least_bytes = 0`.
 //!
 //! | rule | function |
 //! |---|---|
 //! | the next port of the list, whichever flow the packet is of | [`RoundRobin::next`] |
 //! | the list is shuffled before the first packet, and after so many rounds | [`shuffle`] |
 //! | with `tiers = "leaf"` other switches hash | `pick` |
+//! | `ecmp_rr` hashes packets below 128 bytes, headers and answers (`_size < 128`) | `least_bytes` |
 //!
 //! | our word | htsim's |
 //! |---|---|
@@ -41,6 +42,8 @@ crate::params! {
         tiers: Tiers = Tiers::All, Allowed::Words(Tiers::WORDS);
         /// The list is shuffled after this many rounds; 0: never (htsim: 1 for ecmp_rr, 5 for rr_ecmp).
         reshuffle_rounds: u32 = 1, Allowed::Integer { min: 0.0, max: 60_000.0 };
+        /// Smaller packets are hashed and take no turn (htsim: 128 for ecmp_rr, 0 for rr_ecmp).
+        least_bytes: u32 = 128, Allowed::Integer { min: 0.0, max: 65_535.0 };
     }
 }
 
@@ -66,13 +69,14 @@ pub struct Turn {
 pub struct RoundRobin {
     tiers: Tiers,
     reshuffle: u16,
+    least: u32,
 }
 
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
         Turn = Rule::Chooses("the next uplink in turn that leads there"),
-        Hashed = Rule::Keeps("this switch does not take turns: by a hash of the header"),
+        Hashed = Rule::Keeps("this switch does not take turns, or the packet is small: by a hash of the header"),
     }
 }
 
@@ -99,11 +103,11 @@ impl Policy for RoundRobin {
     crate::rows! { port: Place, node: Turn }
 
     fn new(config: &Config) -> Self {
-        RoundRobin { tiers: config.tiers, reshuffle: config.reshuffle_rounds as u16 }
+        RoundRobin { tiers: config.tiers, reshuffle: config.reshuffle_rounds as u16, least: config.least_bytes }
     }
 
-    fn sees(&self, cx: &Cx<'_, Self>, _: &(), _: &Packet, sight: &mut Sight<'_>) {
-        sight.rule(if self.takes_turns(&cx.view) { Why::Turn } else { Why::Hashed });
+    fn sees(&self, cx: &Cx<'_, Self>, _: &(), packet: &Packet, sight: &mut Sight<'_>) {
+        sight.rule(if self.takes_turns(&cx.view, packet) { Why::Turn } else { Why::Hashed });
     }
 
     #[inline]
@@ -112,7 +116,7 @@ impl Policy for RoundRobin {
         if candidates.len() == 1 {
             return Way(0);
         }
-        if !self.takes_turns(&cx.view) {
+        if !self.takes_turns(&cx.view, packet) {
             return Way(packet.spread(cx.view.salt, candidates.len() as u32) as u16);
         }
         if cx.node.len == 0 {
@@ -131,8 +135,8 @@ impl Policy for RoundRobin {
 
 impl RoundRobin {
     #[inline]
-    fn takes_turns(&self, view: &SwitchView<'_>) -> bool {
-        self.tiers == Tiers::All || view.tier == Tier::Leaf
+    fn takes_turns(&self, view: &SwitchView<'_>, packet: &Packet) -> bool {
+        packet.wire >= self.least && (self.tiers == Tiers::All || view.tier == Tier::Leaf)
     }
 
     /// The next port of the list.

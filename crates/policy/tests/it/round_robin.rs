@@ -6,7 +6,7 @@ use spinewise_policy::*;
 use std::collections::BTreeSet;
 
 fn switch(tier: Tier, tiers: Tiers, reshuffle_rounds: u32) -> Shell<RoundRobin> {
-    Shell::new(&Config { tiers, reshuffle_rounds }, tier, 0, 8)
+    Shell::new(&Config { tiers, reshuffle_rounds, least_bytes: 128 }, tier, 0, 8)
 }
 
 /// The uplinks of one round.
@@ -61,4 +61,15 @@ fn other_switches_hash_if_leaves_alone_take_turns() {
     assert_eq!(all.len(), 1);
     let mut leaf = switch(Tier::Leaf, Tiers::Leaf, 5);
     assert_eq!(round(&mut leaf).iter().collect::<BTreeSet<_>>().len(), 8);
+}
+
+#[test]
+fn small_packets_are_hashed_and_take_no_turn() {
+    let mut shell = switch(Tier::Leaf, Tiers::All, 1);
+    let small = Packet { wire: 127, ..data(1) };
+    let before = shell.node;
+    let all: BTreeSet<u16> = (0..50).map(|_| shell.pick(4, &small, &mut ()).0).collect();
+    assert_eq!((all.len(), shell.node), (1, before));
+    shell.pick(4, &Packet { wire: 128, ..small }, &mut ());
+    assert_ne!(shell.node, before);
 }

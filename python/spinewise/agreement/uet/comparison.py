@@ -1,0 +1,175 @@
+"""Runs cases of uet-htsim over our own seeds and compares distributions.
+
+The bounds were set before any run: the mean within 1 %, the 99th percentile within 3 %, the largest within 6 %, and
+|z| at most 3; packets sent again within 15 %, or 10 of them; all flows finished. A relative bound counts where the
+spread of their own seeds is below a third of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from spinewise.agreement.uet.recorded import UetCase
+from spinewise.agreement.uet.setting import spec_of
+from spinewise.measures.tables import numbers
+from spinewise.runs.hidden import scratch
+from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
+from spinewise.runs.result import Result
+
+STATISTICS = ("mean", "p50", "p99", "max")
+BOUNDS = {"mean": 0.01, "p99": 0.03, "max": 0.06}
+MOST_Z = 3.0
+AGAIN_WITHIN, AGAIN_FEW = 0.15, 10
+# Where all seeds agree to a nanosecond, there is no spread to measure in.
+SAME_US = 1e-3
+PS_PER_US = 1e6
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One statistic over seeds, microseconds.
+
+    Attributes:
+        theirs: mean over their seeds.
+        theirs_sd: standard deviation over them; NaN for one seed.
+        ours: mean over ours.
+        ours_sd: standard deviation over ours.
+    """
+
+    theirs: float
+    theirs_sd: float
+    ours: float
+    ours_sd: float
+    seeds: tuple[int, int]
+
+    @property
+    def relative(self) -> float:
+        """(ours - theirs) / theirs."""
+        return self.ours / self.theirs - 1.0
+
+    @property
+    def z(self) -> float:
+        """The distance of the two means in standard errors."""
+        difference = self.ours - self.theirs
+        if abs(difference) < SAME_US:
+            return 0.0
+        # One recorded run is taken to spread as ours do.
+        own = self.ours_sd if math.isnan(self.theirs_sd) else self.theirs_sd
+        error = math.hypot(own / math.sqrt(self.seeds[0]), self.ours_sd / math.sqrt(self.seeds[1]))
+        return difference / error if error > 0.0 else math.copysign(math.inf, difference)
+
+
+@dataclass(frozen=True)
+class UetAgreement:
+    """A case compared.
+
+    Attributes:
+        case: its name.
+        flows: how many it has.
+        finished: how many finished, in the run where fewest did.
+        statistics: of completion times, by name.
+        again: packets sent again, theirs and ours, means over seeds.
+        problems: why it does not agree; none if it does.
+    """
+
+    case: str
+    flows: int
+    finished: int
+    statistics: dict[str, Compared]
+    again: tuple[float, float]
+    problems: list[str]
+
+    def as_dict(self) -> dict[str, object]:
+        """The record in the JSON list."""
+        rows = {
+            name: {"theirs_us": one.theirs, "ours_us": one.ours, "relative": one.relative, "z": one.z}
+            for name, one in self.statistics.items()
+        }
+        return {
+            "case": self.case, "flows": self.flows, "finished": self.finished, "retransmits": list(self.again),
+            "statistics": rows, "verdict": "fail" if self.problems else "pass", "problems": self.problems,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one run of ours came to: statistics of completion times (us), flows finished, packets sent again."""
+
+    statistics: Floats
+    finished: int
+    again: int
+
+
+def statistics(fct_ps: npt.ArrayLike) -> Floats:
+    """`STATISTICS` of completion times, microseconds; percentiles are observed values (nearest rank)."""
+    times = np.sort(np.asarray(fct_ps, dtype=np.float64)) / PS_PER_US
+    rank = [math.ceil(times.size * share) - 1 for share in (0.5, 0.99)]
+    return np.array([times.mean(), times[rank[0]], times[rank[1]], times[-1]])
+
+
+def compare(cases: Sequence[UetCase], seeds: int, jobs: int | None, monitor: Monitor) -> list[UetAgreement]:
+    """Run each case over seeds 1, 2, … and judge it.
+
+    Raises:
+        SpecError: a case that cannot be built here; before anything runs.
+    """
+    with scratch() as folder:
+        tasks = [
+            resolved_case(
+                case, spec_of(case, seed, Path(folder) / f"{case.name}.csv"), seed, f"{case.name}, seed {seed}"
+            )
+            for case in cases
+            for seed in range(1, seeds + 1)
+        ]
+        samples = run_all(tasks, sample, jobs=jobs, monitor=monitor)
+    by_case: dict[str, list[Sample]] = {case.name: [] for case in cases}
+    for task, one in zip(tasks, samples, strict=True):
+        by_case[task.key.name].append(one)
+    return [judged(case, by_case[case.name]) for case in cases]
+
+
+def sample(_: Case[UetCase], result: Result) -> Sample:
+    """What a run came to."""
+    fct = numbers(result.flows, "sender_fct_ps").astype(np.float64)
+    fct = fct[fct > 0]
+    again = int(numbers(result.flows, "retransmits").sum())
+    return Sample(statistics(fct) if fct.size else np.full(len(STATISTICS), np.nan), int(fct.size), again)
+
+
+def judged(case: UetCase, samples: list[Sample]) -> UetAgreement:
+    """One case from its samples."""
+    recorded = [case.times(seed) for seed in case.seeds]
+    theirs = np.stack([statistics(times.fct_ps) for times in recorded])
+    ours = np.stack([one.statistics for one in samples])
+    table = {}
+    for at, name in enumerate(STATISTICS):
+        spread = float(theirs[:, at].std(ddof=1)) if len(recorded) > 1 else math.nan
+        means = float(theirs[:, at].mean()), float(ours[:, at].mean())
+        seeds = len(recorded), len(samples)
+        table[name] = Compared(means[0], spread, means[1], float(ours[:, at].std(ddof=1)), seeds)
+    again = float(np.mean([times.retransmits for times in recorded])), float(np.mean([one.again for one in samples]))
+    flows, finished = len(recorded[0].fct_ps), min(one.finished for one in samples)
+    return UetAgreement(case.name, flows, finished, table, again, problems(flows, finished, table, again))
+
+
+def problems(flows: int, finished: int, table: dict[str, Compared], again: tuple[float, float]) -> list[str]:
+    """Why a case does not agree; nothing when it does."""
+    found = [] if finished == flows else [f"{flows - finished} of {flows} flows did not finish"]
+    for name, one in table.items():
+        bound = BOUNDS.get(name)
+        steady = bound is not None and not one.theirs_sd / one.theirs > bound / 3
+        if bound is not None and steady and abs(one.relative) > bound:
+            found.append(f"{name} {100 * one.relative:+.1f} % off (at most {100 * bound:g} %)")
+        if abs(one.z) > MOST_Z:
+            found.append(f"{name}: z = {one.z:+.1f} (at most ±{MOST_Z:g})")
+    if abs(again[1] - again[0]) > max(AGAIN_WITHIN * again[0], AGAIN_FEW):
+        found.append(f"{again[1]:.0f} packets sent again, theirs {again[0]:.0f} (within {100 * AGAIN_WITHIN:g} %)")
+    return found

@@ -1,0 +1,144 @@
+"""Cases of uet-htsim: ``cases.jsonl`` with one line a case and seed, ``flows/<case>.s<seed>.csv.gz``, ``inputs/``.
+
+A line names the program's options. Each must be known: one that is passed over would be another run.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from spinewise.errors import SpecError, nearest
+
+CASES = "cases.jsonl"
+COLUMNS = ("flow", "src", "dst", "size_bytes", "start_ps", "fct_ps", "new", "rtx", "acks", "nacks", "pulls", "rts")
+# Options that take a value (or several), and flags.
+VALUED = (
+    "topo", "tm", "load_balancing_algo", "paths", "sack_threshold", "sender_cc_algo", "q", "ecn", "failed", "strat",
+    "ar_granularity", "ar_method", "linkspeed", "end", "seed",
+)  # fmt: skip
+FLAGS = (
+    "sender_cc_only",
+    "receiver_cc_only",
+    "sender_cc",
+    "receiver_cc",
+    "disable_trim",
+    "force_disable_oversubscribed_cc",
+)
+# Known, and not modelled here.
+LEFT_OUT = {"sleek": "SLEEK, the recovery of losses without trimming, is not modelled"}
+
+
+@dataclass(frozen=True)
+class Times:
+    """What one recorded run came to.
+
+    Attributes:
+        fct_ps: completion times at the senders, one a flow.
+        retransmits: packets sent again, over all flows.
+    """
+
+    fct_ps: list[int]
+    retransmits: int
+
+
+@dataclass(frozen=True)
+class UetCase:
+    """A case: one setting, recorded over seeds.
+
+    Attributes:
+        name: topology.traffic.lb.cc, and a variant perhaps.
+        folder: where the cases lie.
+        options: of the program, by name without the dash.
+        topo: the topology file; None for the program's own fat-tree of 1,024 hosts.
+        matrix: the connection matrix.
+        seeds: recorded.
+    """
+
+    name: str
+    folder: Path
+    options: Mapping[str, Sequence[str]]
+    topo: str | None
+    matrix: str
+    seeds: list[int]
+
+    def option(self, name: str, default: str) -> str:
+        """The value of an option."""
+        return self.options[name][0] if self.options.get(name) else default
+
+    def times(self, seed: int) -> Times:
+        """What was recorded at a seed.
+
+        Raises:
+            SpecError: the file is not there, or is another.
+        """
+        path = self.folder / "flows" / f"{self.name}.s{seed}.csv.gz"
+        try:
+            with gzip.open(path, "rt", newline="") as text:
+                rows = csv.DictReader(text)
+                if tuple(rows.fieldnames or ()) != COLUMNS:
+                    raise SpecError("line 1", ",".join(rows.fieldnames or ()), ",".join(COLUMNS), file=str(path))
+                found = [(int(row["fct_ps"]), int(row["rtx"])) for row in rows]
+        except (OSError, EOFError, UnicodeDecodeError, zlib.error, ValueError, TypeError) as error:
+            allowed = "the flows of a recorded run, a gzip file of CSV text"
+            raise SpecError("(whole file)", path, allowed, str(error), file=str(path)) from None
+        return Times([fct for fct, _ in found], sum(again for _, again in found))
+
+
+def find(folder: str | Path, patterns: Sequence[str] = ()) -> tuple[list[UetCase], list[str]]:
+    """The cases of a folder that fit any pattern (all, without one), and what was left out and why.
+
+    Raises:
+        SpecError: a line that is no case, an option that is not known, or no case that fits.
+    """
+    path = Path(folder) / CASES
+    by_name: dict[str, UetCase] = {}
+    notes: dict[str, str] = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        name, seed, case = read_line(line, number, path)
+        if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
+            continue
+        why = [LEFT_OUT[option] for option in case.options if option in LEFT_OUT]
+        if why or name.startswith("det."):
+            notes[name] = f"{name}: left out, {why[0] if why else 'its paths are pinned, which only a test does'}"
+            continue
+        by_name.setdefault(name, case).seeds.append(seed)
+    if not by_name:
+        raise SpecError("--cases", ",".join(patterns) or "*", f"a pattern that fits a case of {path}")
+    return list(by_name.values()), list(notes.values())
+
+
+def read_line(line: str, number: int, path: Path) -> tuple[str, int, UetCase]:
+    """A case from its line: its name, the seed, and the rest."""
+    try:
+        told = json.loads(line)
+        name, options, seed, matrix = (told[key] for key in ("case", "options", "seed", "cm"))
+        known = options_of(options)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        allowed = 'a JSON object with "case", "options", "seed" and "cm", as this Spinewise reads them'
+        raise SpecError(f"line {number}", line[:60], allowed, str(error), file=str(path)) from None
+    for option in known:
+        if option not in VALUED and option not in FLAGS and option not in LEFT_OUT:
+            allowed = ", ".join((*VALUED, *FLAGS))
+            raise SpecError(
+                f"line {number}, options", f"-{option}", allowed, nearest(option, VALUED + FLAGS), file=str(path)
+            )
+    return name, int(seed), UetCase(name, path.parent, known, told.get("topo"), matrix, [])
+
+
+def options_of(text: str) -> dict[str, list[str]]:
+    """The options of a command line, each with its values."""
+    found: dict[str, list[str]] = {}
+    values: list[str] = []
+    for word in text.split():
+        if word.startswith("-"):
+            values = found.setdefault(word[1:], [])
+        else:
+            values.append(word)
+    return found

@@ -1,0 +1,158 @@
+"""The spec of a case of uet-htsim: what its options mean here."""
+
+from __future__ import annotations
+
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+from typing import cast
+
+from spinewise.agreement.uet.recorded import UetCase
+from spinewise.errors import SpecError
+from spinewise.interop import htsim_cm, htsim_topo
+from spinewise.interop.htsim_cm import Reading
+from spinewise.shapes import Override, Scheme, Spec, Switch, Topology, Transport
+
+PRESET = "uet-htsim"
+MTU_BYTES, HEADER_BYTES = 4_150, 64
+# A link of a degraded switch, and the time of a run, as in the program's runs.
+SLOWER, UNTIL_US = 4, 20_000
+# The program's own fat-tree, where no topology is given.
+K16: Topology = {
+    "kind": "fat_tree", "pods": 16, "leaves_per_pod": 8, "aggregations_per_pod": 8, "cores_per_aggregation": 8,
+    "hosts_per_leaf": 8, "host_rate_gbps": 100, "fabric_rate_gbps": 100, "core_rate_gbps": 100,
+    "host_delay_ns": 1000, "fabric_delay_ns": 1000, "core_delay_ns": 1000,
+}  # fmt: skip
+LOAD_BALANCERS = {
+    "oblivious": "oblivious",
+    "bitmap": "bitmap",
+    "reps": "reps",
+    "reps_legacy": "reps_fifo",
+    "mixed": "uet_mixed",
+}
+SENDERS = {"nscc": "nscc", "dctcp": "dctcp_per_mark", "constant": "constant"}
+USUAL_PATHS = "64"
+
+
+def spec_of(case: UetCase, seed: int, flow_file: Path) -> Spec:
+    """The spec of a case at a seed; its flows are written into `flow_file`.
+
+    Raises:
+        SpecError: an option whose value is not known, or a file of the case that cannot be read.
+    """
+    topology = topology_of(case)
+    flows = htsim_cm.read(case.folder / "inputs" / case.matrix, Reading(start_unit="us"))
+    flow_file.write_text(flows.csv())
+    return {
+        "name": case.name,
+        "seed": seed,
+        "preset": PRESET,
+        "topology": topology,
+        "transport": transport_of(case, topology),
+        "switch": switch_of(case, topology),
+        "scheme": scheme_of(case),
+        "traffic": [{"kind": "dag" if hasattr(flows, "operations") else "flows", "file": str(flow_file)}],
+        "run": {"until_us": UNTIL_US},
+    }
+
+
+def topology_of(case: UetCase) -> Topology:
+    """The fabric, with its degraded links."""
+    topology = K16.copy()
+    if case.topo is not None:
+        found = htsim_topo.read(case.folder / "inputs" / case.topo)
+        topology = cast(Topology, tomllib.loads(found.fabric.toml())["topology"])
+    degraded = int(case.option("failed", "0"))
+    if degraded:
+        topology["override"] = slower(topology, degraded)
+    return topology
+
+
+def slower(topology: Topology, count: int) -> list[Override]:
+    """The first spines at a quarter of their speed; in three tiers the first links from cores downwards."""
+    rate = float(topology["host_rate_gbps"]) / SLOWER
+    if topology["kind"] == "leaf_spine":
+        return [{"spine": spine, "rate_gbps": rate} for spine in range(count)]
+    columns, cores = int(topology["aggregations_per_pod"]), int(topology["cores_per_aggregation"])
+    pairs = [(agg, link) for agg in range(columns * int(topology["pods"])) for link in range(cores)]
+    # Link l of aggregation switch g is slow if l + g * (aggregation switches of a pod) is below the count.
+    slow = [(agg, link) for agg, link in pairs if link + agg * columns < count]
+    return [
+        {"aggregation": agg, "core": agg % columns * cores + link, "rate_gbps": rate, "direction": "down"}
+        for agg, link in slow
+    ]
+
+
+def packets_of(case: UetCase, topology: Topology) -> tuple[int, int]:
+    """Bandwidth-delay product in packets, and the data queue of a port in packets."""
+    links = 4 if topology["kind"] == "leaf_spine" else 6
+    gbps = Fraction(str(topology["host_rate_gbps"]))
+    rtt_ns = 2 * links * 1000 + links * (MTU_BYTES + HEADER_BYTES) * 8 / gbps
+    product = -(-int(rtt_ns * gbps / 8) // MTU_BYTES)
+    usual = product if "disable_trim" not in case.options else 5 * product
+    return product, int(case.option("q", str(usual)))
+
+
+def transport_of(case: UetCase, topology: Topology) -> Transport:
+    """``[transport]``."""
+    _, queue = packets_of(case, topology)
+    rate = float(topology["host_rate_gbps"])
+    transport: Transport = {
+        "kind": "uet",
+        "ack_every_bytes": int(case.option("sack_threshold", "16384")),
+        "rto_us": 15 + 6 * queue * MTU_BYTES * 8 / rate / 1000,
+    }
+    receiver_only = "receiver_cc_only" in case.options
+    algorithm = case.option("sender_cc_algo", "nscc")
+    if algorithm not in SENDERS:
+        raise SpecError("-sender_cc_algo", algorithm, ", ".join(SENDERS), file=case.name)
+    transport["congestion_control"] = "none" if receiver_only else SENDERS[algorithm]
+    if transport["congestion_control"] == "nscc" and "disable_trim" in case.options:
+        transport["nscc_target_rtts"] = 1.0
+    if receiver_only or "receiver_cc" in case.options:
+        transport["receiver_credit"] = True
+    if "force_disable_oversubscribed_cc" in case.options:
+        transport["pull_least"] = 1.0
+    return transport
+
+
+def switch_of(case: UetCase, topology: Topology) -> Switch:
+    """``[switch]``."""
+    _, queue = packets_of(case, topology)
+    switch: Switch = {
+        "model": "trimming",
+        "buffer_bytes": queue * MTU_BYTES,
+        "trim": "disable_trim" not in case.options,
+        "mark_last_hop": not {"receiver_cc_only", "receiver_cc"} & set(case.options),
+    }
+    if "ecn" in case.options:
+        low, high = (int(packets) * MTU_BYTES for packets in case.options["ecn"])
+        switch["ecn_min_bytes"], switch["ecn_max_bytes"] = low, high
+    return switch
+
+
+def scheme_of(case: UetCase) -> Scheme:
+    """``[scheme]``: what switches do if they choose, else how hosts choose entropy values."""
+    strategy = case.option("strat", "")
+    paths = case.option("paths", USUAL_PATHS)
+    if strategy == "ecmp_ar":
+        flowlets = case.option("ar_granularity", "packet") == "flow"
+        return {"name": "adaptive", "params": {"unit": "flowlet"} if flowlets else {}}
+    if strategy == "ecmp_rr":
+        return {"name": "round_robin"}
+    if strategy == "rr_ecmp":
+        return {"name": "round_robin", "params": {"tiers": "leaf", "reshuffle_rounds": 5, "least_bytes": 0}}
+    if strategy not in ("", "ecmp", "ecmp_host", "ecmp_host_ar"):
+        allowed = "ecmp, ecmp_host, ecmp_host_ar, ecmp_ar, ecmp_rr, rr_ecmp"
+        raise SpecError("-strat", strategy, allowed, file=case.name)
+    fabric: Scheme = {"fabric": "host_ar"} if strategy == "ecmp_host_ar" else {}
+    if paths == "1":
+        return {"name": "ecmp"}
+    balancer = case.option("load_balancing_algo", "mixed")
+    if balancer not in LOAD_BALANCERS:
+        raise SpecError("-load_balancing_algo", balancer, ", ".join(LOAD_BALANCERS), file=case.name)
+    name = LOAD_BALANCERS[balancer]
+    params: dict[str, str | float | bool] = {"values": int(paths)}
+    if name in ("bitmap", "uet_mixed"):
+        params["timeout_blames"] = "first"
+    return {**fabric, "name": name, "params": params}

@@ -1,0 +1,149 @@
+"""``validate-against`` with cases of uet-htsim: what is read, what is refused, and one flow to the picosecond."""
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from spinewise.agreement.uet import comparison, recorded
+from spinewise.agreement.uet.comparison import Compared, problems
+from spinewise.agreement.uet.setting import spec_of
+from spinewise.cli import main as spinewise
+from spinewise.errors import SpecError
+from spinewise.runs.jobs import Silent
+
+TOPO = """Nodes 8
+Tiers 2
+Podsize 8
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 4
+Radix_Up 4
+Downlink_Latency_ns 1000
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 2
+Downlink_Latency_ns 1000
+"""
+SIZE = 200_000
+OPTIONS = "-topo a.topo -tm a.cm -load_balancing_algo oblivious -paths 16 -sender_cc_only -end 20000 -seed 1"
+
+
+def alone_ps(size: int) -> int:
+    """The closed form of an idle path with four links at 100 Gbps and 1 us each."""
+    wire = size + 64 * -(-size // 4086)
+    return wire * 80 + 8 * 1_000_000 + 3 * 4150 * 80 + 4 * 64 * 80
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one case of one flow, recorded at two seeds."""
+    (tmp_path / "inputs").mkdir()
+    (tmp_path / "flows").mkdir()
+    (tmp_path / "inputs" / "a.topo").write_text(TOPO)
+    (tmp_path / "inputs" / "a.cm").write_text(f"Nodes 8\nConnections 1\n1->6 id 1 start 0 size {SIZE}\n")
+    lines = []
+    for seed in (1, 2):
+        told = {"case": "small.one.obl.nscc", "topo": "a.topo", "cm": "a.cm", "options": OPTIONS, "seed": seed}
+        lines.append(json.dumps(told))
+        with gzip.open(tmp_path / "flows" / f"small.one.obl.nscc.s{seed}.csv.gz", "wt", newline="") as text:
+            writer = csv.writer(text)
+            writer.writerow(recorded.COLUMNS)
+            writer.writerow([1, 1, 6, SIZE, 0, alone_ps(SIZE), 49, 0, 14, 0, 0, 0])
+    (tmp_path / recorded.CASES).write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_one_flow_takes_the_closed_form(folder: Path) -> None:
+    cases, notes = recorded.find(folder)
+    assert (notes, cases[0].seeds) == ([], [1, 2])
+    (found,) = comparison.compare(cases, 2, 1, Silent())
+    assert (found.problems, found.finished) == ([], 1)
+    # Microseconds, exact to the picosecond.
+    assert round(found.statistics["mean"].ours * 1e6) == alone_ps(SIZE)
+
+
+def test_the_command_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert spinewise(["validate-against", str(folder), "--salts", "2", "--jobs", "1"]) == 0
+    assert "1 of 1 cases agree" in capsys.readouterr().out
+
+
+def with_options(folder: Path, options: str, name: str = "small.one.obl.nscc") -> Path:
+    told = {"case": name, "topo": "a.topo", "cm": "a.cm", "options": options, "seed": 1}
+    (folder / recorded.CASES).write_text(json.dumps(told) + "\n")
+    return folder
+
+
+def test_options_become_keys(folder: Path) -> None:
+    options = "-load_balancing_algo reps -paths 64 -sack_threshold 4000 -receiver_cc_only -q 50 -ecn 5 9"
+    more = "-failed 1 -disable_trim -seed 1"
+    ((case,), _) = recorded.find(with_options(folder, f"-topo a.topo -tm a.cm {options} {more}"))
+    spec = spec_of(case, 3, folder / "flows.csv")
+    assert spec["transport"]["ack_every_bytes"] == 4000
+    assert (spec["transport"]["congestion_control"], spec["transport"]["receiver_credit"]) == ("none", True)
+    # 15 us, and six times what 50 packets of 4,150 bytes take.
+    assert spec["transport"]["rto_us"] == pytest.approx(15 + 6 * 50 * 4150 * 8e-5)
+    assert spec["switch"]["buffer_bytes"] == 50 * 4150
+    assert (spec["switch"]["ecn_min_bytes"], spec["switch"]["ecn_max_bytes"]) == (5 * 4150, 9 * 4150)
+    assert (spec["switch"]["trim"], spec["switch"]["mark_last_hop"]) == (False, False)
+    assert spec["topology"]["override"] == [{"spine": 0, "rate_gbps": 25.0}]
+    assert spec["scheme"] == {"name": "reps", "params": {"values": 64}}
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "said"),
+    [
+        ("{}", "line 1", 'a JSON object with "case"'),
+        ("no json", "line 1", 'a JSON object with "case"'),
+        (
+            json.dumps({"case": "x", "options": "-paths 4 -pfc", "seed": 1, "cm": "a.cm"}),
+            "line 1, options",
+            "load_balancing_algo",
+        ),
+    ],
+)
+def test_another_version_is_refused_before_anything_runs(folder: Path, line: str, key: str, said: str) -> None:
+    (folder / recorded.CASES).write_text(line + "\n")
+    with pytest.raises(SpecError) as caught:
+        recorded.find(folder)
+    assert caught.value.key == key
+    assert said in caught.value.allowed
+
+
+def test_what_is_not_modelled_is_said(folder: Path) -> None:
+    told = (folder / recorded.CASES).read_text()
+    more = {"case": "b", "topo": "a.topo", "cm": "a.cm", "options": f"{OPTIONS} -sleek", "seed": 1}
+    (folder / recorded.CASES).write_text(told + json.dumps(more) + "\n")
+    cases, notes = recorded.find(folder)
+    assert [case.name for case in cases] == ["small.one.obl.nscc"]
+    assert notes == ["b: left out, SLEEK, the recovery of losses without trimming, is not modelled"]
+
+
+def test_each_bound_can_fail() -> None:
+    near = Compared(100.0, 0.2, 100.1, 0.2, (5, 8))
+    table = {"mean": near, "p50": near, "p99": near, "max": near}
+    assert problems(3, 3, table, (100.0, 110.0)) == []
+    assert problems(3, 2, table, (0.0, 0.0)) == ["1 of 3 flows did not finish"]
+    far = Compared(100.0, 0.2, 102.0, 9.0, (5, 8))
+    assert problems(3, 3, table | {"mean": far}, (0.0, 0.0)) == ["mean +2.0 % off (at most 1 %)"]
+    # Where their own seeds spread as much, only z counts.
+    wide = Compared(100.0, 5.0, 102.0, 5.0, (5, 8))
+    assert problems(3, 3, table | {"mean": wide}, (0.0, 0.0)) == []
+    assert problems(3, 3, table | {"p50": Compared(100.0, 0.1, 101.0, 0.1, (5, 8))}, (0.0, 0.0)) != []
+    assert problems(3, 3, table, (100.0, 130.0)) == ["130 packets sent again, theirs 100 (within 15 %)"]
+
+
+VALIDATION = Path(__file__).parents[3] / "shared" / "validation" / "uet"
+
+
+def test_recorded_single_flows_are_equal_to_the_picosecond() -> None:
+    """The closed forms as uet-htsim ran them, where the recorded cases are at hand."""
+    if not (VALIDATION / recorded.CASES).is_file():
+        return
+    cases, _ = recorded.find(VALIDATION, ["*.one128.*", "*.one256.*"])
+    assert len(cases) >= 4
+    for found in comparison.compare(cases, 2, 1, Silent()):
+        assert found.problems == [], found.case
+        assert abs(found.statistics["max"].ours - found.statistics["max"].theirs) < 1e-6, found.case
