@@ -76,7 +76,8 @@ crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
         Turn = Rule::Chooses("the next uplink in turn that leads there"),
-        Hashed = Rule::Keeps("this switch does not take turns, or the packet is small: by a hash of the header"),
+        Small = Rule::Chooses("small packets take no turn: by a hash of the header"),
+        Hashed = Rule::Keeps("this switch does not take turns: by a hash of the header"),
     }
 }
 
@@ -107,7 +108,11 @@ impl Policy for RoundRobin {
     }
 
     fn sees(&self, cx: &Cx<'_, Self>, _: &(), packet: &Packet, sight: &mut Sight<'_>) {
-        sight.rule(if self.takes_turns(&cx.view, packet) { Why::Turn } else { Why::Hashed });
+        sight.rule(match (self.has_turns(&cx.view), packet.wire >= self.least) {
+            (true, true) => Why::Turn,
+            (true, false) => Why::Small,
+            (false, _) => Why::Hashed,
+        });
     }
 
     #[inline]
@@ -116,7 +121,7 @@ impl Policy for RoundRobin {
         if candidates.len() == 1 {
             return Way(0);
         }
-        if !self.takes_turns(&cx.view, packet) {
+        if packet.wire < self.least || !self.has_turns(&cx.view) {
             return Way(packet.spread(cx.view.salt, candidates.len() as u32) as u16);
         }
         if cx.node.len == 0 {
@@ -135,8 +140,8 @@ impl Policy for RoundRobin {
 
 impl RoundRobin {
     #[inline]
-    fn takes_turns(&self, view: &SwitchView<'_>, packet: &Packet) -> bool {
-        packet.wire >= self.least && (self.tiers == Tiers::All || view.tier == Tier::Leaf)
+    fn has_turns(&self, view: &SwitchView<'_>) -> bool {
+        self.tiers == Tiers::All || view.tier == Tier::Leaf
     }
 
     /// The next port of the list.

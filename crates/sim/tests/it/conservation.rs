@@ -197,7 +197,7 @@ fn much_happens_in_these_specs() {
     }
     println!("{seen:?}");
     for (what, times) in seen {
-        assert!(times * 33 > runs, "{what}: in {times} of {runs} runs");
+        assert!(times * 50 > runs, "{what}: in {times} of {runs} runs");
     }
 }
 
