@@ -17,7 +17,9 @@ PAPERS = Path(__file__).parents[2] / "python/spinewise/papers"
 
 # Words of names that mean something else, too.
 COMMON = {"packet", "scatter", "host", "switch", "linux", "datacenter", "paper", "meet", "dcqcn", "proportional"}
-COMMON |= {"ns2", "ns3", "round"}
+COMMON |= {"ns2", "ns3", "round", "robin", "fifo", "mixed", "adaptive"}
+# The transport of that name.
+COMMON |= {"uet"}
 
 # Rooms that list them: each file in `presets` is a preset.
 HOMES = [("spec", "presets")]
@@ -33,9 +35,10 @@ MAY_NAME: dict[Name, set[str]] = {
     ("follow",): {"conweave"},
     ("spec", "follow"): {"conga", "conweave", "drill"},
     ("spec", "run"): {"conweave"},
-    # Queue pairs as the program has them that the presets of RDMA start from.
-    ("spec", "transport"): {"selb"},
+    # Queue pairs and connections as the programs have them that the presets start from.
+    ("spec", "transport"): {"selb", "htsim"},
     ("transport", "rdma", "config"): {"conweave", "selb"},
+    ("transport", "uet", "config"): {"htsim"},
     # A distribution of flow sizes.
     ("workload", "builtin"): {"conweave"},
 }

@@ -114,13 +114,15 @@ def test_the_estimate_is_within_a_factor_of_two(path: Path, overrides: list[str]
     result = sw.run(plain)
     assert estimate.flows == result.report["flows"]
     assert estimate.flow_rows == result.flows.num_rows
-    assert 0.5 <= estimate.packet_hops / result.report["packet_hops"] <= 2.0
+    # A fault that nothing routes around keeps flows from sending what the estimate has them send.
+    most = 3.0 if plain.get("fault") else 2.0
+    assert 0.5 <= estimate.packet_hops / result.report["packet_hops"] <= most
     # Losses that a timer repairs last as long as the timer, and nobody knows them before; nor which flows a slow link
     # gets.
     if not result.summary().packets.timeouts and "override" not in plain.get("topology", {}):
         assert 0.5 <= estimate.simulated_s / (result.report["stop_ps"] / 1e12) <= 2.0
     assert estimate.seconds > 0.0
-    assert estimate.series_rows == 0
+    assert (estimate.series_rows > 0) == ("series_interval_us" in plain.get("metrics", {}))
 
 
 @pytest.mark.parametrize("stop", ["flows_done", "time"])
