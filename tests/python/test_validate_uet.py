@@ -112,13 +112,21 @@ def test_another_version_is_refused_before_anything_runs(folder: Path, line: str
     assert said in caught.value.allowed
 
 
-def test_what_is_not_modelled_is_said(folder: Path) -> None:
+def test_what_is_left_out_is_said(folder: Path) -> None:
     told = (folder / recorded.CASES).read_text()
-    more = {"case": "b", "topo": "a.topo", "cm": "a.cm", "options": f"{OPTIONS} -sleek", "seed": 1}
+    more = {"case": "det.b", "topo": "a.topo", "cm": "a.cm", "options": OPTIONS, "seed": 1}
     (folder / recorded.CASES).write_text(told + json.dumps(more) + "\n")
     cases, notes = recorded.find(folder)
     assert [case.name for case in cases] == ["small.one.obl.nscc"]
-    assert notes == ["b: left out, SLEEK, the recovery of losses without trimming, is not modelled"]
+    assert notes == ["det.b: left out, its paths are pinned, which only a test does"]
+
+
+def test_options_become_keys_of_the_spec(folder: Path) -> None:
+    line = json.loads((folder / recorded.CASES).read_text().splitlines()[0])
+    (folder / recorded.CASES).write_text(json.dumps(line | {"options": f"{OPTIONS} -disable_trim -sleek"}) + "\n")
+    (case,), _ = recorded.find(folder)
+    spec = spec_of(case, 1, folder / "flows.csv")
+    assert (spec["transport"]["recovery"], spec["switch"]["trim"]) == ("sleek", False)
 
 
 def test_each_bound_can_fail() -> None:

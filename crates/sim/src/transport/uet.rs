@@ -5,6 +5,7 @@
 //! | `uet/config.rs` | [`UetConfig`] and its presets |
 //! | `uet/sender.rs` | [`UetSender`]: windows, retransmissions, the timeout |
 //! | `uet/records.rs` | what a sender knows of each packet under way |
+//! | `uet/sleek.rs` | losses without trimming (SLEEK) |
 //! | `uet/receiver.rs` | [`UetReceiver`]: which packets are here, and when to say so |
 //! | `uet/credit.rs` | what receivers grant (RCCC) |
 //! | `uet/told.rs` | what answers carry |
@@ -23,6 +24,7 @@ mod ends;
 mod receiver;
 mod records;
 mod sender;
+mod sleek;
 mod told;
 
 pub(crate) use config::UetConfig;

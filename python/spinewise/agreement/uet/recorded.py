@@ -30,9 +30,8 @@ FLAGS = (
     "receiver_cc",
     "disable_trim",
     "force_disable_oversubscribed_cc",
+    "sleek",
 )
-# Known, and not modelled here.
-LEFT_OUT = {"sleek": "SLEEK, the recovery of losses without trimming, is not modelled"}
 
 
 @dataclass(frozen=True)
@@ -104,9 +103,8 @@ def find(folder: str | Path, patterns: Sequence[str] = ()) -> tuple[list[UetCase
         name, seed, case = read_line(line, number, path)
         if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
             continue
-        why = [LEFT_OUT[option] for option in case.options if option in LEFT_OUT]
-        if why or name.startswith("det."):
-            notes[name] = f"{name}: left out, {why[0] if why else 'its paths are pinned, which only a test does'}"
+        if name.startswith("det."):
+            notes[name] = f"{name}: left out, its paths are pinned, which only a test does"
             continue
         by_name.setdefault(name, case).seeds.append(seed)
     if not by_name:
@@ -124,7 +122,7 @@ def read_line(line: str, number: int, path: Path) -> tuple[str, int, UetCase]:
         allowed = 'a JSON object with "case", "options", "seed" and "cm", as this Spinewise reads them'
         raise SpecError(f"line {number}", line[:60], allowed, str(error), file=str(path)) from None
     for option in known:
-        if option not in VALUED and option not in FLAGS and option not in LEFT_OUT:
+        if option not in VALUED and option not in FLAGS:
             allowed = ", ".join((*VALUED, *FLAGS))
             raise SpecError(
                 f"line {number}, options", f"-{option}", allowed, nearest(option, VALUED + FLAGS), file=str(path)

@@ -111,6 +111,8 @@ def transport_of(case: UetCase, topology: Topology) -> Transport:
         transport["nscc_target_rtts"] = 1.0
     if receiver_only or "receiver_cc" in case.options:
         transport["receiver_credit"] = True
+    if "sleek" in case.options and not receiver_only:
+        transport["recovery"] = "sleek"
     if "force_disable_oversubscribed_cc" in case.options:
         transport["pull_least"] = 1.0
     return transport

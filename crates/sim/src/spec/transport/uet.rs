@@ -7,6 +7,7 @@ use crate::keys::{AUTO, Auto, Autos, Reader, SpecError};
 use crate::topology::{Fabric, Topology, TopologySpec};
 use crate::transport::congestion::delivery::Kind as Control;
 use crate::transport::congestion::nscc::{bdp, window_of};
+use crate::transport::uet::config::Recovery;
 use crate::transport::{Frame, UetConfig};
 
 /// The values of `[transport]` that make this configuration: what a preset says, which leaves the timeout to the fabric.
@@ -73,6 +74,11 @@ pub(super) fn read(
     if kind == Control::None && !config.receiver_credit {
         return Err(
             reader.refuse("receiver_credit", "true with transport.congestion_control = \"none\": something must pace")
+        );
+    }
+    if kind == Control::None && config.recovery == Recovery::Sleek {
+        return Err(
+            reader.refuse("recovery", "timeout with transport.congestion_control = \"none\": SLEEK needs a window")
         );
     }
     let fabric = Fabric::of(topology)?;

@@ -6,6 +6,16 @@ use crate::transport::congestion::delivery::{self, Settings};
 use spinewise_policy::time::Span;
 
 words! {
+    /// How a sender finds losses of which no trimmed packet tells.
+    Recovery {
+        /// By the timeout alone.
+        Timeout = "timeout",
+        /// By packets out of order and by probes, too (SLEEK).
+        Sleek = "sleek",
+    }
+}
+
+words! {
     /// The kind of transport that these keys are of.
     Family {
         /// Connections of Ultra Ethernet.
@@ -33,6 +43,9 @@ keys! {
         ack_every_bytes: u32, Kind::Integer { min: 1, max: 16_777_216 }, Default::Preset;
         /// Retransmission timeout, for the packet that has been under way longest.
         rto as "rto_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
+        /// How a sender finds losses of which no trimmed packet tells: by the timeout, or by SLEEK (uet-htsim's `-sleek`), for
+        /// fabrics that do not trim. It needs a window.
+        recovery: Recovery, Kind::Words(Recovery::WORDS), Default::Word("timeout");
         /// Do receivers pace their senders by credit (RCCC)? A sender that has no window (congestion_control = "none") needs it.
         receiver_credit: bool, Kind::Bool, Default::Bool(false);
         /// What a packet that grants credit grants.
@@ -62,6 +75,7 @@ impl UetConfig {
             ack_bytes: 64,
             ack_every_bytes: 16_384,
             rto: Span::from_ns(72_768),
+            recovery: Recovery::Timeout,
             receiver_credit: false,
             pull_bytes: 16_384,
             pull_share: 0.99,

@@ -1,7 +1,7 @@
 //! The receiving end of a connection of Ultra Ethernet: it takes packets in any order.
 
 use super::credit::Account;
-use super::told::{Sack, get_quanta, put_quanta};
+use super::told::{Sack, get_probe, get_quanta, put_quanta};
 use super::{Cut, Psn, UetConfig};
 use crate::transport::contract::{Answer, Arrival, Asks, Grant, Received, Told, TrimmedAt};
 
@@ -83,12 +83,15 @@ impl UetReceiver {
         let psn = self.cut.psn(data.seq);
         // A trimmed packet that is here already asks for nothing.
         let stale = data.trimmed.is_some() && self.is_here(psn);
-        let again = (data.trimmed.is_some() || data.len == 0) && !stale;
+        let is_bare = data.trimmed.is_none() && data.len == 0;
+        let option = if is_bare || self.credit.is_some() { option() } else { &[] };
+        let probe = get_probe(option).filter(|_| is_bare).unwrap_or(0);
+        let again = (data.trimmed.is_some() || is_bare && probe == 0) && !stale;
         let asks = match &mut self.credit {
-            Some(credit) if !stale => credit.hear(get_quanta(option()), again),
+            Some(credit) if !stale => credit.hear(get_quanta(option), again),
             Some(_) | None => false,
         };
-        Received { asks, ..self.take_in(config, data, psn) }
+        Received { asks, ..self.take_in(config, data, (psn, probe)) }
     }
 
     /// Its turn to grant.
@@ -98,10 +101,10 @@ impl UetReceiver {
         Some(Grant { answer: Answer::default(), told, value, quanta, after })
     }
 
-    fn take_in(&mut self, config: &UetConfig, data: &Arrival, psn: Psn) -> Received {
+    fn take_in(&mut self, config: &UetConfig, data: &Arrival, (psn, probe): (Psn, u32)) -> Received {
         match data.trimmed {
             Some(at) => self.on_trimmed(data, psn, at),
-            None if data.len == 0 => self.answer(data, self.expected, self.base(psn)),
+            None if data.len == 0 => self.tell(data, Sack { probe, ..self.sack(self.expected, self.base(psn)) }),
             None => self.on_payload(config, data, psn),
         }
     }
@@ -164,7 +167,16 @@ impl UetReceiver {
     }
 
     fn answer(&self, data: &Arrival, psn: Psn, base: Psn) -> Received {
-        let sack = Sack { psn, base, bits: self.bits_from(base), received: self.received, waiting: self.waiting };
+        self.tell(data, self.sack(psn, base))
+    }
+
+    /// What is here, in bits from `base` on; packet `psn` is why it is told.
+    fn sack(&self, psn: Psn, base: Psn) -> Sack {
+        let (bits, received, waiting) = (self.bits_from(base), self.received, self.waiting);
+        Sack { psn, base, bits, received, waiting, probe: 0 }
+    }
+
+    fn tell(&self, data: &Arrival, sack: Sack) -> Received {
         Received {
             answers: [Some(Answer::to(data, self.cut.seq(self.expected))), None],
             told: Some(Told { body: sack.put(), wire: 0 }),

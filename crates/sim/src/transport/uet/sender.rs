@@ -1,8 +1,10 @@
 //! The sending end of a connection of Ultra Ethernet.
 
+use super::config::Recovery;
 use super::credit::{Allowance, Backlog};
 use super::records::Records;
-use super::told::{Sack, get_quanta, put_quanta};
+use super::sleek::{Known, Sleek};
+use super::told::{Sack, get_quanta, put_probe, put_quanta};
 use super::{Cut, Psn, UetConfig};
 use crate::packet::{ECT, RETRANSMIT, URGENT};
 use crate::transport::congestion::delivery::{self, Control};
@@ -33,6 +35,8 @@ pub struct UetSender {
     /// A request is to be sent; and when the last one was.
     asks: bool,
     asked: Option<Time>,
+    /// Where losses are found without trimming.
+    sleek: Option<Box<Sleek>>,
     counts: Counts,
 }
 
@@ -42,6 +46,7 @@ impl UetSender {
         let mut control = Control::new(config.kind, &config.control, start);
         control.open(&config.control, &mut window, u64::from(config.mss));
         let cut = Cut::of(start.size, config);
+        let sleek = || Box::new(Sleek::new(start.rate, start.base_rtt, config.control.nscc.target));
         UetSender {
             cut,
             packets: cut.packets(),
@@ -57,6 +62,7 @@ impl UetSender {
             sharing: 0,
             asks: false,
             asked: None,
+            sleek: (config.recovery == Recovery::Sleek).then(sleek),
             counts: Counts::default(),
         }
     }
@@ -75,8 +81,17 @@ impl UetSender {
     }
 
     pub(super) fn may_send(&self) -> bool {
+        if self.asks || self.sleek.as_ref().is_some_and(|sleek| sleek.is_due()) {
+            return true;
+        }
         let granted = self.credit.as_ref().is_none_or(Allowance::may_send);
-        self.asks || granted && self.upcoming().is_some_and(|psn| self.has_room(self.cut.wire(psn)))
+        granted && self.upcoming().is_some_and(|psn| self.has_room(self.cut.wire(psn)) || self.recovers(psn))
+    }
+
+    /// Does this packet go whatever is under way?
+    #[inline]
+    fn recovers(&self, psn: Psn) -> bool {
+        psn < self.records.next() && self.sleek.as_ref().is_some_and(|sleek| sleek.recovers())
     }
 
     /// So many flows of its host wait for the NIC.
@@ -98,10 +113,15 @@ impl UetSender {
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
-        self.deadline
+        let probe = self.sleek.as_ref().and_then(|sleek| sleek.deadline());
+        [self.deadline, probe].into_iter().flatten().min()
     }
 
     pub(super) fn next(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
+        if let Some(sleek) = self.sleek.as_mut().filter(|sleek| sleek.is_due()) {
+            let (seq, option) = (self.cut.seq(self.expected), put_probe(sleek.send(now)));
+            return Some(Outgoing::Request { seq, wire: config.header as u16, option });
+        }
         if self.asks {
             self.asks = false;
             self.asked = Some(now);
@@ -158,8 +178,7 @@ impl UetSender {
         let new = sack.received.saturating_sub(self.received);
         self.received += new;
         self.flight -= new as i64;
-        let sent = self.records.timed(sack.psn, answer.echo_retransmit);
-        let rtt = sent.map_or(Span::ZERO, |sent| now.since(sent));
+        let rtt = self.round_trip(now, answer, sack).unwrap_or(Span::ZERO);
         let newly_acked = self.arrive(self.cut.packets_by(answer.cumulative), sack);
         let (flight, received) = (self.flight.max(0) as u64, self.received);
         let delivered = Delivered {
@@ -174,8 +193,45 @@ impl UetSender {
             srtt: rtt,
         };
         self.control.on_ack(&config.control, &mut self.window, &delivered);
+        self.recover(config, (now, rtt), sack);
         self.watch(config);
         Answered::Acked(Acked { newly_acked, dupack3: false, done: self.expected == self.packets })
+    }
+
+    /// The round trip of what made an answer, if that tells one.
+    fn round_trip(&mut self, now: Time, answer: &Answer, sack: &Sack) -> Option<Span> {
+        if sack.probe != 0 {
+            return self.sleek.as_ref()?.round_trip(sack.probe, now);
+        }
+        let rtt = now.since(self.records.timed(sack.psn, answer.echo_retransmit)?);
+        if let Some(sleek) = &mut self.sleek {
+            sleek.learn(rtt);
+        }
+        Some(rtt)
+    }
+
+    /// What SLEEK takes for lost waits to be sent again.
+    fn recover(&mut self, config: &UetConfig, (now, rtt): (Time, Span), sack: &Sack) {
+        let Some(sleek) = &mut self.sleek else { return };
+        let known = Known {
+            waiting: sack.waiting,
+            expected: self.expected,
+            next: self.records.next(),
+            cwnd: self.window.cwnd,
+            mss: u64::from(config.mss),
+            queued: self.records.first_queued().is_some(),
+        };
+        sleek.hear(now, &known, known.next < self.packets);
+        if sack.probe != 0 && rtt != Span::ZERO {
+            sleek.judge(rtt, &known);
+        }
+        for psn in sleek.lost(&known) {
+            if self.records.flying(psn).is_some() {
+                self.records.queue(psn);
+                self.flight -= i64::from(self.cut.wire(psn));
+                sleek.takes(psn);
+            }
+        }
     }
 
     /// The receiver has been heard of.
@@ -225,8 +281,15 @@ impl UetSender {
         Answered::Trimmed(at)
     }
 
-    /// The oldest packet under way has been so for too long: it alone is taken for lost. Returns its first byte.
+    /// A probe falls due; or the oldest packet under way has been so for too long: it alone is taken for lost. Returns its
+    /// first byte.
     pub(super) fn on_timeout(&mut self, config: &UetConfig, now: Time) -> Option<u64> {
+        if let Some(sleek) = &mut self.sleek {
+            sleek.expire(now);
+        }
+        if self.deadline.is_none_or(|at| at > now) {
+            return None;
+        }
         let (_, psn) = self.records.oldest()?;
         self.counts.timeouts += 1;
         let wire = self.cut.wire(psn);

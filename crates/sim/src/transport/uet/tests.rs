@@ -151,3 +151,62 @@ fn credit_is_granted_up_to_what_is_asked_for_and_then_unasked() {
     let more = std::iter::from_fn(|| send(&mut sender, &config, us(9))).count() as u64;
     assert_eq!(more, paid.div_ceil(WIRE).min(60 - sent));
 }
+
+/// Hands the sender the answer of `receiver` to packet `psn`.
+fn answer(sender: &mut UetSender, receiver: &mut UetReceiver, config: &UetConfig, (psn, now): (u64, Time)) {
+    let (answer, told) = arrive(receiver, config, psn, Arrival::default()).expect("each is answered");
+    Sender::on_answer(sender, config, now, 0, &answer, || &told);
+}
+
+fn sleek() -> UetConfig {
+    let recovery = config::Recovery::Sleek;
+    UetConfig { ack_every_bytes: 1, kind: delivery::Kind::Constant, recovery, ..UetConfig::uet_htsim() }
+}
+
+#[test]
+fn much_out_of_order_is_a_loss_and_what_is_lost_goes_at_once() {
+    let config = sleek();
+    let (mut sender, mut receiver) = (sender(&config, 100), receiver(&config, 100));
+    while send(&mut sender, &config, us(0)).is_some() {}
+    // 1.5 windows of payload are cut to the largest window, 175,284 bytes: 42 packets. Packet 0 is lost.
+    for psn in 1..42 {
+        answer(&mut sender, &mut receiver, &config, (psn, us(10)));
+        let (new, flags) = send(&mut sender, &config, us(10)).expect("the window moves on");
+        assert_eq!((u64::from(new), flags & RETRANSMIT), (41 + psn, 0));
+    }
+    answer(&mut sender, &mut receiver, &config, (42, us(10)));
+    let (psn, flags) = send(&mut sender, &config, us(10)).expect("whatever is under way");
+    assert_eq!((psn, flags & RETRANSMIT != 0), (0, true));
+    // Once: the next answer does not send it again, but those that were sent before recovery began and are not here.
+    answer(&mut sender, &mut receiver, &config, (43, us(11)));
+    assert!(send(&mut sender, &config, us(11)).is_some_and(|(psn, _)| psn != 0));
+}
+
+#[test]
+fn a_probe_that_finds_no_queue_tells_of_a_loss() {
+    let config = sleek();
+    let (mut sender, mut receiver) = (sender(&config, 3), receiver(&config, 3));
+    while send(&mut sender, &config, us(0)).is_some() {}
+    answer(&mut sender, &mut receiver, &config, (0, us(10)));
+    // Nothing new is left: the probe goes after a round trip and the target, and the next one five round trips later.
+    let at = us(10) + RTT + Span(RTT.0 * 3 / 4);
+    assert_eq!(sender.deadline(), Some(at));
+    assert_eq!(Sender::on_timeout(&mut sender, &config, at, 0), None);
+    assert_eq!(sender.deadline(), Some((at + RTT * 5).min(us(0) + config.rto)));
+    let Some(Outgoing::Request { seq, wire: 64, option }) = Sender::next(&mut sender, &config, at) else {
+        panic!("a probe");
+    };
+    assert_eq!(send(&mut sender, &config, at), None);
+    let bare = Arrival { seq, urgent: true, ..Arrival::default() };
+    let got = Receiver::on_data(&mut receiver, &config, at, 0, &bare, || &option);
+    let (reply, told) = (got.answers[0].expect("probes are answered"), got.told.expect("with what is here").body);
+    // Slow, it tells of a queue, in which the packets may wait; fast, of their loss.
+    let slow = at + RTT * 2;
+    let mut other = sender.clone();
+    Sender::on_answer(&mut other, &config, slow, 0, &reply, || &told);
+    assert_eq!(send(&mut other, &config, slow), None);
+    let fast = at + RTT;
+    Sender::on_answer(&mut sender, &config, fast, 0, &reply, || &told);
+    let again: Vec<_> = std::iter::from_fn(|| send(&mut sender, &config, fast)).map(|(psn, _)| psn).collect();
+    assert_eq!(again, [1, 2]);
+}

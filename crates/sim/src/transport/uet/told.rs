@@ -15,10 +15,12 @@ pub(super) struct Sack {
     pub received: u64,
     /// Packets that are here and wait for one before them.
     pub waiting: u32,
+    /// The probe that it answers; 0: none.
+    pub probe: u32,
 }
 
 /// Bytes of a [`Sack`].
-const SACK: usize = 28;
+const SACK: usize = 32;
 
 impl Sack {
     /// As it travels.
@@ -28,7 +30,8 @@ impl Sack {
         bytes[4..8].copy_from_slice(&self.base.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.bits.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.received.to_le_bytes());
-        bytes[24..].copy_from_slice(&self.waiting.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.waiting.to_le_bytes());
+        bytes[28..].copy_from_slice(&self.probe.to_le_bytes());
         Box::new(bytes)
     }
 
@@ -40,12 +43,14 @@ impl Sack {
         let (base, rest) = rest.split_first_chunk()?;
         let (bits, rest) = rest.split_first_chunk()?;
         let (received, rest) = rest.split_first_chunk()?;
+        let (waiting, rest) = rest.split_first_chunk()?;
         Some(Sack {
             psn: u32::from_le_bytes(*psn),
             base: u32::from_le_bytes(*base),
             bits: u64::from_le_bytes(*bits),
             received: u64::from_le_bytes(*received),
-            waiting: u32::from_le_bytes(rest.try_into().ok()?),
+            waiting: u32::from_le_bytes(*waiting),
+            probe: u32::from_le_bytes(rest.try_into().ok()?),
         })
     }
 }
@@ -60,6 +65,16 @@ pub(super) fn get_quanta(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
+/// The number of a probe as it travels.
+pub(super) fn put_probe(number: u32) -> Box<[u8]> {
+    Box::new(number.to_le_bytes())
+}
+
+/// What [`put_probe`] wrote; none in bytes of another length.
+pub(super) fn get_probe(bytes: &[u8]) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,8 +82,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(psn: u32, base: u32, bits: u64, received: u64, waiting: u32) {
-            let sack = Sack { psn, base, bits, received, waiting };
+        fn what_is_written_is_read(psn: u32, base: u32, bits: u64, received: u64, waiting: u32, probe: u32) {
+            let sack = Sack { psn, base, bits, received, waiting, probe };
             prop_assert_eq!(Sack::get(&sack.put()), Some(sack));
         }
 

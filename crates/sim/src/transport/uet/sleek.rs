@@ -1,0 +1,160 @@
+//! SLEEK: how a sender finds losses where nothing is trimmed, long before the timeout.
+//!
+//! | sign of a loss | function |
+//! |---|---|
+//! | so many packets have arrived and wait for one before them that reordering cannot be why | [`Sleek::lost`] |
+//! | nothing is heard; a probe is answered, and finds next to no queue in which packets could still wait | [`Sleek::judge`] |
+//!
+//! Then all that is not acknowledged, within a window of the first that is missing, is sent again once, whatever is
+//! under way. Recovery ends when all that had been sent at its begin has arrived.
+//!
+//! The rules and numbers are those of the reference simulator (`runSleek`, `sendProbe` and `processAck` in `uec.cpp`). One
+//! departure: the answer to a probe that is not the latest says nothing here; there it stands for the average delay.
+
+use super::Psn;
+use crate::transport::congestion::nscc::{bdp, window_of};
+use spinewise_policy::time::{Span, Time};
+use std::ops::Range;
+
+/// Packets out of order that are a loss at the least, and in windows.
+const LEAST: u64 = 5;
+const WINDOWS: f64 = 1.5;
+/// When a probe goes without an answer, in round trips: with data that was never sent, and after another probe.
+const FIRST: u64 = 3;
+const NEXT: u64 = 5;
+
+/// What a sender knows at an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// Packets at the receiver that wait for one before them.
+    pub waiting: u32,
+    /// The first packet that the receiver has not, and the next new one.
+    pub expected: Psn,
+    /// See `expected`.
+    pub next: Psn,
+    /// The window, bytes, and the payload of a full packet.
+    pub cwnd: u64,
+    /// See `cwnd`.
+    pub mss: u64,
+    /// Some wait to be sent again.
+    pub queued: bool,
+}
+
+/// What is kept for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sleek {
+    /// Bits per second.
+    rate: u64,
+    /// The least round trip so far, and the queueing delay below which nothing is held up.
+    base_rtt: Span,
+    target: Span,
+    /// It is under way, until all before `until` have arrived. All before `again` have been sent again.
+    recovering: bool,
+    until: Psn,
+    again: Psn,
+    /// When the next probe falls due; one waits to be sent.
+    probe_at: Option<Time>,
+    due: bool,
+    /// The latest probe and when it was sent.
+    probe: u32,
+    probed: Time,
+}
+
+impl Sleek {
+    /// Of a flow over an empty network with this round trip; NSCC's target is so many of them.
+    pub(super) fn new(rate: u64, network_rtt: Span, target_rtts: f64) -> Self {
+        Sleek {
+            rate,
+            base_rtt: network_rtt,
+            target: Span((network_rtt.0 as f64 * target_rtts) as u64),
+            recovering: false,
+            until: 0,
+            again: 0,
+            probe_at: None,
+            due: false,
+            probe: 0,
+            probed: Time::ZERO,
+        }
+    }
+
+    /// Does what is to be sent again go whatever is under way?
+    #[inline]
+    pub(super) fn recovers(&self) -> bool {
+        self.recovering
+    }
+
+    /// When a probe falls due.
+    #[inline]
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.probe_at
+    }
+
+    /// Is one to be sent?
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// A probe falls due at `now`, if one does; and another, should it stay without an answer.
+    pub(super) fn expire(&mut self, now: Time) {
+        if self.probe_at.is_some_and(|at| at <= now) {
+            self.due = true;
+            self.probe_at = Some(now + self.base_rtt * NEXT);
+        }
+    }
+
+    /// The number of the probe that is sent now.
+    pub(super) fn send(&mut self, now: Time) -> u32 {
+        self.due = false;
+        self.probe += 1;
+        self.probed = now;
+        self.probe
+    }
+
+    /// The round trip of a probe, no less than that of a full packet; none of one that is not the latest.
+    pub(super) fn round_trip(&self, probe: u32, now: Time) -> Option<Span> {
+        (probe == self.probe).then(|| now.since(self.probed).max(self.base_rtt))
+    }
+
+    /// A packet took this long to be answered.
+    pub(super) fn learn(&mut self, rtt: Span) {
+        self.base_rtt = self.base_rtt.min(rtt);
+    }
+
+    /// Something has been heard. The next probe is that long from now, as data waits that was never sent, or only for its
+    /// answer.
+    pub(super) fn hear(&mut self, now: Time, known: &Known, has_new: bool) {
+        self.probe_at = match (has_new, known.expected < known.next) {
+            (true, _) => Some(now + self.base_rtt * FIRST),
+            (false, true) => Some(now + self.base_rtt + self.target),
+            (false, false) => None,
+        };
+    }
+
+    /// The latest probe has been answered after a round trip of `rtt`.
+    pub(super) fn judge(&mut self, rtt: Span, known: &Known) {
+        if rtt < self.base_rtt + self.target {
+            (self.recovering, self.until, self.again) = (true, known.next, known.expected);
+        }
+    }
+
+    /// The packets among which those are that are lost, unless they have arrived or wait to be sent again already.
+    pub(super) fn lost(&mut self, known: &Known) -> Range<Psn> {
+        self.recovering &= known.expected < self.until;
+        let most = window_of(bdp(self.base_rtt, self.rate)) as u64;
+        let much = ((WINDOWS * known.cwnd as f64) as u64).min(most).max(LEAST * known.mss) / known.mss;
+        if u64::from(known.waiting) < much && !self.recovering {
+            return 0..0;
+        }
+        if !self.recovering && !known.queued {
+            (self.recovering, self.until) = (true, known.next);
+        }
+        let window = known.expected.saturating_add((known.cwnd / known.mss) as Psn);
+        self.again.max(known.expected)..self.until.min(window)
+    }
+
+    /// A packet is sent again for it.
+    pub(super) fn takes(&mut self, psn: Psn) {
+        self.again = psn + 1;
+    }
+}
