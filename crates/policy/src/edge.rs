@@ -2,6 +2,7 @@
 //! those that measure as a rack, which paths to probe, and tables cut into packets.
 
 pub mod acks;
+pub mod asked;
 pub mod cells;
 pub mod delay;
 pub mod entropy;

@@ -23,6 +23,7 @@ pub mod letflow;
 pub mod loopback;
 pub mod luopan;
 pub mod meet;
+pub mod mrc;
 pub mod oblivious;
 pub mod packet_scatter;
 pub mod pdlb;
@@ -86,6 +87,7 @@ macro_rules! each_scheme {
             Reps: $crate::schemes::reps::Reps,
             RepsFifo: $crate::schemes::reps_fifo::Fifo,
             UetMixed: $crate::schemes::reps_fifo::Mixed,
+            Mrc: $crate::schemes::mrc::Mrc,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,
             LoopbackSwitch: $crate::schemes::loopback::LoopbackSwitch,
         }

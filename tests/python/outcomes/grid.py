@@ -191,6 +191,21 @@ CONTROLS: dict[str, Table] = {
     "cubic-ecn": _tcp("cubic", "newreno", cubic_ecn=True, cubic_c=1e9),
 }
 
+# Ultra Ethernet, and the schemes whose ground it is.
+UET: dict[str, Table] = {
+    "uet": {"preset": "uet-htsim", "transport": {"kind": "uet", "recovery": "timeout"}},
+    "uet-credit": {
+        "preset": "uet-htsim",
+        "transport": {"kind": "uet", "recovery": "timeout", "receiver_credit": True},
+    },
+    "uet-sleek": {
+        "preset": "uet-htsim",
+        "transport": {"kind": "uet", "recovery": "sleek"},
+        "switch": {"trim": False},
+    },
+}
+ENTROPY_SCHEMES = ["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc"]
+
 # ---- traffic ------------------------------------------------------------------------------------------------------
 
 POISSON: Table = {
@@ -324,6 +339,12 @@ READINGS: dict[str, Table] = {
     "resilient/few": {"buckets": 5},
     "host_flowlet/short": {"gap_rtts": 0.1, "hold_us": 20},
     "hopper/eager": {"congested_rtts": 1, "gain": 1, "probes": 4, "rtt_weight": 1, "delay_differences": 0},
+    "bitmap/first": {"values": 8, "timeout_blames": "first"},
+    "mrc/planes": {"values": 8, "planes": 4, "backups": 1, "denied_planes": 1, "probe_period_us": 20, "probes": 1},
+    "mrc/few": {"values": 4, "backups": 0, "denied_values": 1, "probes_to_return": 2},
+    "oblivious/drawn": {"values": 4, "order": "drawn"},
+    "oblivious/ascending": {"values": 2, "order": "ascending"},
+    "reps/eager": {"values": 16, "freezing": "idle_timeout", "frozen_us": 50, "explore": 3, "uses": 2},
     "plb/soon": {"rehash_rounds": 2, "idle_rehash_rounds": 1, "cong_thresh": 20, "suspend_rto_us": 50},
     "txrehash/same-segment": {"receiver": "same_segment"},
     "qdaps/released": {"rules": "released", "reroute_above_packets": 9},
@@ -341,7 +362,7 @@ def _spec(world: str, fabric: Table, scheme: Table, traffic: list[Table], *chang
         "run": {"stop": "flows_done", "until_us": 20_000, "grid_ns": 10_000, "engine": "windows"},
         "metrics": {"series_interval_us": 0},
     }
-    return merged(base, {**WORLDS, **CONTROLS}[world], *changes)
+    return merged(base, {**WORLDS, **CONTROLS, **UET}[world], *changes)
 
 
 def grid() -> Iterator[tuple[str, Table]]:
@@ -372,6 +393,7 @@ def grid() -> Iterator[tuple[str, Table]]:
     for world in CONTROLS:
         for scheme in FEW:
             yield f"control/{world}/{scheme}", _spec(world, FABRICS["uneven"], _in_world(scheme, world), mix)
+    yield from _entropy(mix)
 
 
 def _in_fabric(scheme: str, fabric: str) -> Table:
@@ -409,10 +431,22 @@ def _options(mix: list[Table]) -> Iterator[tuple[str, Table]]:
     yield from _engines(mix)
 
 
+def _entropy(mix: list[Table]) -> Iterator[tuple[str, Table]]:
+    for scheme in (*ENTROPY_SCHEMES, "ecmp", "rps", "plb", "hopper", "host_flowlet"):
+        for world in UET:
+            yield f"entropy/{world}/{scheme}", _spec(world, FABRICS["uneven"], {"name": scheme}, mix)
+        yield f"entropy/tree/{scheme}", _spec("uet", FABRICS["broken-tree"], {"name": scheme}, mix)
+        yield f"entropy/rack/{scheme}", _spec("rack", FABRICS["uneven"], {"name": scheme}, mix)
+        for fault in ("for-good", "loss"):
+            change: Table = {"fault": list(FAULTS[fault]), "detection": DETECTION["never"]}
+            yield f"entropy/{fault}/{scheme}", _spec("uet", EVEN, {"name": scheme}, mix, change)
+
+
 def _readings(mix: list[Table]) -> Iterator[tuple[str, Table]]:
     for reading, params in READINGS.items():
         told: Table = {"name": reading.split("/")[0], "params": params}
-        for world in ("rack", "selb", "irn"):
+        worlds = ("uet", "uet-sleek") if reading.split("/")[0] in ENTROPY_SCHEMES else ("rack", "selb", "irn")
+        for world in worlds:
             yield f"reading/{reading}/{world}", _spec(world, FABRICS["uneven"], told, mix)
 
 

@@ -21,6 +21,7 @@
 //! - A host has room for eight probes under way to each other host. A flow that finds none waits for its next epoch.
 //! - A timeout moves no flow. Acknowledgements are left to the switches.
 
+use crate::edge::asked::Asked;
 use crate::edge::label::Label;
 use crate::sees::{quantity, us};
 use crate::{
@@ -53,67 +54,8 @@ crate::params! {
 /// Probes under way to one host.
 const ROOM: usize = 8;
 
-/// A probe: whose it is, where it went, and what came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Probe {
-    flow: FlowKey,
-    label: u16,
-    answer: Answer,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
-    Awaited,
-    Came(Span),
-    Lost,
-}
-
-/// Row per other host: the probes to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
-    probes: [Option<Probe>; ROOM],
-}
-
-impl Asked {
-    /// What came of the probe to `label`.
-    fn answered(&mut self, label: u16, answer: Answer) {
-        let waits = |probe: &&mut Probe| probe.label == label && probe.answer == Answer::Awaited;
-        if let Some(probe) = self.probes.iter_mut().flatten().find(waits) {
-            probe.answer = answer;
-        }
-    }
-
-    fn room(&self) -> usize {
-        self.probes.iter().filter(|probe| probe.is_none()).count()
-    }
-
-    fn add(&mut self, probe: Probe) {
-        if let Some(free) = self.probes.iter_mut().find(|probe| probe.is_none()) {
-            *free = Some(probe);
-        }
-    }
-
-    /// Takes the probes of a flow out, once none is awaited. Says the best answer, if there is one.
-    fn take(&mut self, flow: FlowKey) -> Option<Option<(u16, Span)>> {
-        let of_flow = |probe: &&Probe| probe.flow == flow;
-        let mut own = self.probes.iter().flatten().filter(of_flow).peekable();
-        own.peek()?;
-        if own.any(|probe| probe.answer == Answer::Awaited) {
-            return None;
-        }
-        let mut best = None;
-        for slot in &mut self.probes {
-            let Some(probe) = slot.filter(|probe| probe.flow == flow) else { continue };
-            if let Answer::Came(rtt) = probe.answer
-                && best.is_none_or(|(_, least)| rtt < least)
-            {
-                best = Some((probe.label, rtt));
-            }
-            *slot = None;
-        }
-        Some(best)
-    }
-}
+/// Row per other host: the probes to it, and their round trips; none: lost.
+type Probes = Asked<Option<Span>, ROOM>;
 
 /// Row per flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -186,7 +128,7 @@ impl Policy for Hopper {
     const HOOKS: Hooks = Hooks::FEEDBACK;
     type Site = AtHost;
     type Config = Config;
-    crate::rows! { flow: Flow, peer: Asked }
+    crate::rows! { flow: Flow, peer: Probes }
 
     fn new(config: &Config) -> Self {
         let parts = |value: f64| (value * 1024.0 + 0.5) as u64;
@@ -240,22 +182,16 @@ impl Policy for Hopper {
             (Event::ProbeReply { rtt, .. }, _, _) => {
                 let more = u64::from(cx.view.mtu.saturating_sub(self.probe_bytes)) * 8;
                 let more = Span((u128::from(more) * 1_000_000_000_000 / u128::from(cx.view.path_rate.max(1))) as u64);
-                cx.peers.current().0.answered(feedback.way.0, Answer::Came(rtt + more));
+                cx.peers.current().0.answered(feedback.way.0, Some(rtt + more));
             }
-            (Event::ProbeLost, _, _) => cx.peers.current().0.answered(feedback.way.0, Answer::Lost),
+            (Event::ProbeLost, _, _) => cx.peers.current().0.answered(feedback.way.0, None),
             (Event::Ack { rtt, .. }, Some(flow), Some(key)) if feedback.way.0 == flow.label.number() => {
                 flow.hears(rtt, self.weight);
                 self.decides(cx, flow, key);
                 self.epoch(cx, flow, key);
             }
             (Event::FlowEnd, Some(flow), Some(key)) if flow.asks => {
-                cx.peers
-                    .current()
-                    .0
-                    .probes
-                    .iter_mut()
-                    .filter(|probe| probe.is_some_and(|p| p.flow == key))
-                    .for_each(|slot| *slot = None);
+                cx.peers.current().0.forget(key);
                 flow.asks = false;
             }
             (
@@ -302,15 +238,19 @@ impl Hopper {
         let dst = cx.peers.ids[cx.peers.current];
         for _ in 0..self.probes {
             let label = another(flow.label, cx.peers.current().0, cx.rng);
-            cx.peers.current().0.add(Probe { flow: key, label, answer: Answer::Awaited });
+            cx.peers.current().0.add(key, label);
             cx.out.probe(To::Host(dst), Way(label), self.probe_bytes, 0, self.give_up);
         }
     }
 
     /// Have all probes been answered? Then the flow may move.
     fn decides(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, key: FlowKey) {
-        let Some(best) = cx.peers.current().0.take(key) else { return };
+        let asked = cx.peers.current().0;
+        if !flow.asks || asked.awaits(key) {
+            return;
+        }
         flow.asks = false;
+        let best = best(asked, key);
         if let Some((label, rtt)) = best
             && rtt < part(flow.average, self.gain)
         {
@@ -320,13 +260,25 @@ impl Hopper {
     }
 }
 
+/// Takes the probes of a flow, all of which are answered. Says the best answer, if there is one; of equals the first.
+fn best(asked: &mut Probes, flow: FlowKey) -> Option<(u16, Span)> {
+    let mut best = None;
+    while let Some((label, answer)) = asked.take(flow) {
+        best = match (best, answer) {
+            (None, Some(rtt)) => Some((label, rtt)),
+            (Some((_, least)), Some(rtt)) if rtt < least => Some((label, rtt)),
+            (best, _) => best,
+        };
+    }
+    best
+}
+
 /// Any label that is neither the flow's nor probed.
-fn another(own: Label, asked: &Asked, rng: &mut Rng) -> u16 {
+fn another(own: Label, asked: &Probes, rng: &mut Rng) -> u16 {
     let mut drawn = Label::default();
     loop {
         drawn.rethink(rng);
-        let known = asked.probes.iter().flatten().any(|probe| probe.label == drawn.number());
-        if drawn.number() != own.number() && !known {
+        if drawn.number() != own.number() && !asked.has(drawn.number()) {
             return drawn.number();
         }
     }

@@ -175,8 +175,8 @@ fn rows_are_small() {
                 "node" => 4096,
                 "peer" => 512,
                 _ if test_only => 192,
-                // What REPS and the bitmap keep of each flow are queues of values, and penalties of a thousand of them.
-                "flow" if ["bitmap", "reps_fifo", "uet_mixed"].contains(&scheme.name) => 1600,
+                // What these keep of each flow are queues of values, penalties of a thousand, or states of hundreds.
+                "flow" if ["bitmap", "mrc", "reps_fifo", "uet_mixed"].contains(&scheme.name) => 1600,
                 // ELAB's has a line of the sender's table and one of the receiver's.
                 "route" => 104,
                 _ => 64,

@@ -24,6 +24,7 @@ mod loopback;
 mod luopan;
 mod meet;
 mod meet_best_probe;
+mod mrc;
 mod no_path;
 mod packet_scatter;
 mod plb;

@@ -67,8 +67,7 @@ fn refusing(topology: &Value, hosts: u32) -> Vec<&'static str> {
 #[test]
 fn each_scheme_finishes_or_says_that_it_cannot() {
     // Tags name no whole paths on a ring. What draws its own, and what sits at switches, can do without.
-    let entropy = ["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed"];
-    let draw = [&["elab", "plb", "txrehash", "host_flowlet", "hopper"], &entropy[..]].concat();
+    let draw = [&["elab", "plb", "txrehash", "host_flowlet", "hopper"], crate::uet::ENTROPY].concat();
     let hosts_with_tags: Vec<&str> = REGISTRY
         .iter()
         .map(|e| (e.site, e.name()))

@@ -1,6 +1,6 @@
 //! Ultra Ethernet end to end: closed forms of the reference simulator, trimming, entropy values, credit.
 
-use crate::common::{counter, flow, flow_column, merged, run};
+use crate::common::{all_finished, counter, flow, flow_column, merged, run, run_both};
 use serde_json::{Value, json};
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::spec::resolve;
@@ -17,6 +17,9 @@ fn fat_tree(gbps: u32) -> Value {
            "hosts_per_leaf": 8, "host_rate_gbps": gbps, "fabric_rate_gbps": gbps, "core_rate_gbps": gbps,
            "host_delay_ns": 1000, "fabric_delay_ns": 1000, "core_delay_ns": 1000})
 }
+
+/// The schemes over entropy values.
+pub(crate) const ENTROPY: &[&str] = &["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc"];
 
 fn spec(topology: Value, scheme: &str, flows: &[(u32, u32, u64)], more: Value) -> Value {
     let list: Vec<Value> = flows.iter().map(|&(src, dst, bytes)| flow(src, dst, bytes, 0)).collect();
@@ -49,7 +52,7 @@ fn a_flow_alone_takes_the_closed_form_to_the_picosecond() {
     ];
     for (topology, links, gbps, dst, recorded) in cases {
         assert_eq!(alone(2_000_000, links, gbps), recorded);
-        for scheme in ["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "ecmp", "rps"] {
+        for scheme in ENTROPY.iter().chain(&["ecmp", "rps"]) {
             let outcome = run(&spec(topology.clone(), scheme, &[(1, dst, 2_000_000)], json!({})));
             assert_eq!(fct(&outcome), [recorded], "{scheme}");
             // One answer for four packets, the first and the last besides.
@@ -101,6 +104,23 @@ fn what_has_no_room_for_its_header_is_lost_and_sent_again() {
     assert!(outcome.report["counters"]["headers_lost"].as_u64() > Some(0));
     assert!(flow_column(&outcome, "timeouts").iter().sum::<u64>() > 0);
     assert!(flow_column(&outcome, "finished").iter().all(|&finished| finished == 1));
+}
+
+#[test]
+fn flows_go_round_a_link_that_dies_in_silence_and_one_that_loses() {
+    let flows: Vec<(u32, u32, u64)> = (0..8).map(|n| (n, 64 + n, 400_000)).collect();
+    let quiet = json!({"detection": {"mode": "never"}});
+    for fault in [
+        json!({"kind": "down", "ends": ["leaf0", "spine3"], "at_us": 10}),
+        json!({"kind": "loss", "ends": ["leaf0", "spine3"], "at_us": 0, "probability": 0.1}),
+    ] {
+        for scheme in ENTROPY {
+            let more = merged(&quiet, &json!({"fault": [fault]}));
+            let outcome = run_both(&spec(leaf_spine(100), scheme, &flows, more));
+            all_finished(&outcome);
+            assert!(flow_column(&outcome, "timeouts").iter().sum::<u64>() > 0, "{scheme}: {fault}");
+        }
+    }
 }
 
 #[test]
