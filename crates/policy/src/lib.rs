@@ -177,6 +177,9 @@ pub trait Policy: Sized {
     /// are those of the whole tree, whatever links are down: it goes round these by itself, and what it sends to a dead
     /// link is lost.
     const IN_TREES: bool = false;
+    /// At switches: does it send data where a hash of the header says, so that a value which a host wrote there
+    /// ([`Layout::draws_tags`]) chooses the path? Under other schemes such a value would do nothing.
+    const HASHES: bool = false;
     /// Where it sits: [`AtHost`] or [`AtSwitch`].
     type Site: Site;
     /// Its parameters, with the paper's defaults.
@@ -241,6 +244,12 @@ pub trait Policy: Sized {
 
     /// A parameter that has it wait for ECN echoes before it acts, and what it may be where the transport has none.
     fn wants_ecn(&self) -> Option<(&'static str, config::Allowed)> {
+        None
+    }
+
+    /// A parameter that takes a timeout for what it may not be where packets are dropped and not trimmed, and what it may be
+    /// there.
+    fn wants_trimming(&self) -> Option<(&'static str, config::Allowed)> {
         None
     }
 

@@ -120,6 +120,7 @@ impl Class {
             header: self.header,
             keeps_ways: self.keeps_ways,
             in_trees: false,
+            hashes: false,
             source: Some(self.source),
             choose: Box::leak(Box::new(|given: &Given<'_>| self.choose(given))),
         }

@@ -453,8 +453,10 @@ def _readings(mix: list[Table]) -> Iterator[tuple[str, Table]]:
 def _engines(mix: list[Table]) -> Iterator[tuple[str, Table]]:
     for tag, schemes in TAGS.items():
         for scheme in schemes:
-            told: Table = {"name": scheme, "path_tag": tag, "fabric": "drill"}
-            yield f"tag/{tag}/{scheme}", _spec("dctcp", EVEN, told, mix)
+            # Drawn numbers are refused under switches that do not hash them.
+            name, fabric = (f"hashed/{tag}", "resilient") if scheme in DRAWN else (tag, "drill")
+            told: Table = {"name": scheme, "path_tag": tag, "fabric": fabric}
+            yield f"tag/{name}/{scheme}", _spec("dctcp", EVEN, told, mix)
     short = [merged(POISSON, {"duration_us": 150})]
     for scheme in ("ecmp", "letflow", "conga", "drill", "conweave"):
         for recovery in ("conweave-ns3", "conweave-irn"):

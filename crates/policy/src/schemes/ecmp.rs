@@ -35,6 +35,7 @@ impl Policy for Ecmp {
         sees: Sees { decides: Decides::HashesEvenly, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
+    const HASHES: bool = true;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! {}

@@ -188,6 +188,7 @@ impl Policy for Hedera {
         ..Sheet::AT_SWITCH
     };
     const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TIMER).and(Hooks::TICK);
+    const HASHES: bool = true;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { flow: Flow, route: Slot, node: Node }

@@ -83,6 +83,7 @@ impl Policy for HostAr {
         sees: Sees { rules: Why::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
+    const HASHES: bool = true;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { port: Levels }

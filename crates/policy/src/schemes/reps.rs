@@ -18,7 +18,7 @@
 use crate::edge::entropy::{self, Verdict};
 use crate::{
     AtHost, Aware, Compared, Cx, Decides, Event, Feedback, Hooks, Layout, Listed, Needs, Packet, Policy, Quantity, Rng,
-    Rule, Sees, Shape, Sheet, Sight, Span, Time, Way, sees::quantity,
+    Rule, Sees, Shape, Sheet, Sight, Span, Time, Way, config::Allowed, sees::quantity,
 };
 
 /// Values that a flow remembers.
@@ -41,8 +41,8 @@ crate::params! {
     Config {
         /// Entropy values (uet-htsim: 64, its recorded runs 128; the paper's: 65,535).
         values: u32 = 128, Allowed::Integer { min: 1.0, max: 65_535.0 };
-        /// What freezes: a timeout, which needs trimming to mean a failure; a timeout without queues (the REPS artifact); or
-        /// nothing.
+        /// What freezes: a timeout, which means a failure only where packets without room are trimmed; a timeout without queues
+        /// (the REPS artifact), the rule where they are dropped, and there the only one; or nothing.
         freezing: Freezing = Freezing::Timeout, Allowed::Words(Freezing::WORDS);
         /// How long it stays frozen at least (uet-htsim: 10 ms).
         frozen_us: f64 = 10_000.0, Allowed::Number { min: 0.0, max: 1e9 };
@@ -189,6 +189,11 @@ impl Policy for Reps {
 
     fn layout(&self, _: &Shape) -> Layout {
         entropy::layout()
+    }
+
+    fn wants_trimming(&self) -> Option<(&'static str, Allowed)> {
+        let waits = self.freezing != Freezing::IdleTimeout;
+        waits.then_some(("freezing", Allowed::Words(&["idle_timeout"])))
     }
 
     fn sees(&self, _: &Cx<'_, Self>, ring: &Ring, _: &Packet, sight: &mut Sight<'_>) {

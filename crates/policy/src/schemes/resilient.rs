@@ -95,6 +95,7 @@ impl Policy for Resilient {
         sees: Sees { decides: Decides::Hashes, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
+    const HASHES: bool = true;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { peer: Members }

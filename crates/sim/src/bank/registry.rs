@@ -50,6 +50,8 @@ pub struct Entry {
     pub keeps_ways: bool,
     /// Does it work in fat-trees alone, and go round dead links by itself?
     pub in_trees: bool,
+    /// Does it send data where a hash of the header says?
+    pub hashes: bool,
     /// Of a guest that is no type of this program: where its code lies.
     pub source: Option<Source>,
     /// Makes it.
@@ -66,6 +68,7 @@ impl Entry {
             header: size_of::<P::Header>() > 0,
             keeps_ways: size_of::<P::Route>() > 0,
             in_trees: P::IN_TREES,
+            hashes: P::HASHES,
             source: None,
             choose,
         }
@@ -132,6 +135,10 @@ pub trait Choice: Send + Sync {
     }
     /// [`Policy::wants_ecn`].
     fn wants_ecn(&self) -> Option<(&'static str, Allowed)> {
+        None
+    }
+    /// [`Policy::wants_trimming`].
+    fn wants_trimming(&self) -> Option<(&'static str, Allowed)> {
         None
     }
     /// Seats at these places.
@@ -250,6 +257,10 @@ where
 
     fn wants_ecn(&self) -> Option<(&'static str, Allowed)> {
         self.policy.wants_ecn()
+    }
+
+    fn wants_trimming(&self) -> Option<(&'static str, Allowed)> {
+        self.policy.wants_trimming()
     }
 
     fn seat(&self, places: &Places, seed: u64, all_hooks: bool) -> Bank {

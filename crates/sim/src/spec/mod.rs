@@ -187,6 +187,7 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     let (scheme, told) = scheme::read(&keys.scheme, place, (preset, &rules, guests), &mut autos)?;
     reader.set_resolved("scheme", told);
     scheme::check_ecn(&scheme, &transport)?;
+    scheme::check_trimming(&scheme, (&switch, &transport), &keys.scheme)?;
     let (traffic, told) = traffic::read(&keys.traffic, &topology, &transport)?;
     reader.set_resolved("traffic", told);
     let faults = read_faults(&keys, &mut reader, &topology, &switch)?;

@@ -8,11 +8,13 @@ use serde_json::{Map, Value as Json};
 use spinewise_policy::config::Allowed;
 use spinewise_policy::{Facts, Peers, Shape, Tier, Value};
 
-use fit::{check_fit, check_tag, check_tree, shape};
+pub(super) use fit::shape;
+use fit::{check_fit, check_hashed, check_tag, check_tree};
 use params::Table;
 
 use super::follow::Rules;
 use super::presets::Preset;
+use super::switch::SwitchSpec;
 use crate::bank::{Chosen, Entry, REGISTRY};
 use crate::keys::{Auto, Default, Kind, Reader, SpecError, keys, one_of, tidy, words};
 use crate::topology::Fabric;
@@ -198,6 +200,7 @@ pub(crate) fn read(
         reader.set_resolved("fabric", under.into());
         let under = find(&reader, "fabric", under, known, |entry| entry.site == "switch" && !entry.in_trees)?;
         check_headers(&reader, entry, under)?;
+        check_hashed(&reader, &chosen, under, fabric)?;
         let under = of(&mut reader, "fabric_params", under, &keys.fabric_params.unwrap_or_default())?;
         (path_tag, Some(chosen), under)
     } else {
@@ -296,6 +299,27 @@ pub(crate) fn check_ecn(scheme: &SchemeSpec, transport: &TransportSpec) -> Resul
         }
         _ => Ok(()),
     }
+}
+
+/// A scheme that takes a timeout for a failure needs switches that trim: elsewhere it tells of congestion as well.
+pub(crate) fn check_trimming(
+    scheme: &SchemeSpec,
+    (switch, transport): (&SwitchSpec, &TransportSpec),
+    given: &Map<String, Json>,
+) -> Result<(), SpecError> {
+    let chosen = scheme.chosen();
+    let Some((name, range)) = chosen.wants_trimming().filter(|_| !switch.trims()) else { return Ok(()) };
+    let path = format!("scheme.params.{name}");
+    let allowed = format!("{} where switches do not trim", allowed(range));
+    let how = match transport {
+        TransportSpec::Uet(_) => "switch.model = \"trimming\" and switch.trim = true",
+        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => {
+            "transport.kind = \"uet\" and switch.model = \"trimming\"; no other transport knows trimmed packets"
+        }
+    };
+    let hint = format!("a timeout of {} may be congestion there, and no failure; to trim, set {how}", chosen.name());
+    let asked = given.get("params").and_then(|params| params.get(name)).is_some_and(|value| !value.is_null());
+    Err(SpecError::new(path, &value_of(chosen, name), allowed).hint(hint).unserved_if(!asked))
 }
 
 fn param_refused(path: &str, value: &Json, range: Allowed) -> SpecError {

@@ -12,6 +12,7 @@ use crate::keys::{Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecError, 
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
 use crate::transport::TransportSpec;
+use crate::trimming::Cut;
 pub(crate) use shared::SharedKeys;
 pub use shared::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
 pub(crate) use trimming::TrimmingKeys;
@@ -238,6 +239,11 @@ fn queue_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecError
 }
 
 impl SwitchSpec {
+    /// Does data without room lose its payload alone, and go on as a header?
+    pub(crate) fn trims(&self) -> bool {
+        matches!(self, SwitchSpec::Trimming(TrimmingSpec { cut: Cut::To(_), .. }))
+    }
+
     /// The queue of a port from which packets are marked, bytes, on the fabric's links; 0: none are.
     ///
     /// # Errors

@@ -1,9 +1,10 @@
 //! What is allowed, and may still not be what was meant: said before a run and in its report.
 
 use serde_json::{Value, json};
-use spinewise_policy::{Span, Time};
+use spinewise_policy::{Span, Tier, Time};
 
 use super::fault::{Effect, Fault};
+use super::scheme::{HashKind, shape};
 use super::traffic::{Traffic, TrafficEntry};
 use super::{Spec, SwitchSpec};
 use crate::transport::TransportSpec;
@@ -44,6 +45,7 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     }
     about_series(spec, &mut found);
     about_drops(spec, &mut found);
+    about_values(spec, &mut found);
     found
 }
 
@@ -132,6 +134,19 @@ fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
                     for fabrics that drop.";
         let key = if matches!(spec.switch, SwitchSpec::OutputQueued(_)) { "switch.model" } else { "switch.pfc" };
         found.push(Warning::of("rdma_drops", key, text));
+    }
+}
+
+/// The hash of the public ns-3 code of ConWeave takes addresses and ports alone.
+fn about_values(spec: &Spec, found: &mut Vec<Warning>) {
+    let Some(edge) = &spec.scheme.edge else { return };
+    if spec.scheme.hash == HashKind::Murmur3 && edge.layout(&shape(Tier::Host, &spec.topology)).draws_tags {
+        let text = format!(
+            "Switches hash addresses and ports alone, so the values that {} writes into headers choose no path: it acts as \
+             ECMP does. scheme.hash = \"mix\" hashes them.",
+            edge.name()
+        );
+        found.push(Warning::of("values_not_hashed", "scheme.hash", text));
     }
 }
 

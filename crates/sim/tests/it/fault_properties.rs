@@ -88,12 +88,12 @@ fn broken() -> impl Strategy<Value = Value> {
     ]);
     (faults, detection, ports, transport, 0u64..1000).prop_map(
         |((topology, faults, scheme), detection, switch, transport, seed)| {
-            json!({
+            crate::common::without_trimming(&json!({
                 "seed": seed, "topology": topology, "scheme": {"name": scheme}, "fault": faults, "detection": detection,
                 "switch": switch, "transport": transport, "run": {"until_us": 60_000},
                 "traffic": [{"kind": "permutation", "size_bytes": 300_000},
                             {"kind": "poisson", "cdf": "vl2", "load": 0.3, "max_flows": 10, "duration_us": 1000}],
-            })
+            }))
         },
     )
 }

@@ -1,6 +1,6 @@
 //! Bad input to schemes: every parameter of the registry at its ends, one beyond, and of the wrong kind.
 
-use crate::common::run;
+use crate::common::{run, without_trimming};
 use serde_json::{Value, json};
 use spinewise_policy::config::{Allowed, Param};
 use spinewise_sim::bank::REGISTRY;
@@ -14,12 +14,12 @@ fn spec(scheme: &str, param: &str, value: Value) -> Value {
         true => json!({"kind": "fat_tree", "k": 4, "host_delay_ns": 1000, "fabric_delay_ns": 1000}),
         false => json!({"leaves": 3, "spines": 2, "hosts_per_leaf": 2, "host_delay_ns": 1000, "fabric_delay_ns": 1000}),
     };
-    json!({
+    without_trimming(&json!({
         "topology": topology,
         "scheme": {"name": scheme, "params": {param: value}},
         "traffic": [{"kind": "flows", "list": [flow(0, 2, 1), flow(1, 4, 100_000), flow(3, 0, 40_000)]}],
         "run": {"until_us": 1_000_000},
-    })
+    }))
 }
 
 /// All parameters that are numbers: scheme, parameter, least, most, and is it whole? Not those of the test schemes,

@@ -157,4 +157,7 @@ def scheme_of(case: UetCase) -> Scheme:
     params: dict[str, str | float | bool] = {"values": int(paths)}
     if name in ("bitmap", "uet_mixed"):
         params["timeout_blames"] = "first"
+    if name == "reps" and "disable_trim" in case.options:
+        # The program freezes at any timeout and aborts without trimming: a run of it that was recorded met none.
+        params["freezing"] = "idle_timeout"
     return {**fabric, "name": name, "params": params}

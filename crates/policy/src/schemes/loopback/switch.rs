@@ -132,6 +132,7 @@ impl Policy for LoopbackSwitch {
         .and(Hooks::TICK)
         .and(Hooks::LINK)
         .and(Hooks::DRAINED);
+    const HASHES: bool = true;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { flow: Flow, peer: Option<u32>, route: Route, port: Held, node: Node, header: Stamp }

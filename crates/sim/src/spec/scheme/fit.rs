@@ -5,12 +5,12 @@ use spinewise_policy::config::Allowed;
 use spinewise_policy::{Peers, Shape, Tier, Uneven};
 
 use super::{PathTag, json, param_refused, rows, value_of};
-use crate::bank::Chosen;
+use crate::bank::{Chosen, Entry, REGISTRY};
 use crate::keys::{Reader, SpecError, one_of};
 use crate::topology::{TopologySpec, Wiring};
 
 /// A place of this fabric, as far as a spec knows it.
-pub(super) fn shape(tier: Tier, fabric: &TopologySpec) -> Shape {
+pub(in crate::spec) fn shape(tier: Tier, fabric: &TopologySpec) -> Shape {
     Shape { tier, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() }
 }
 
@@ -123,4 +123,23 @@ pub(super) fn check_tag(
             .hint(format!("{name} keeps state per host and path, and an inner tag is another path for each flow"))),
         _ => Ok(()),
     }
+}
+
+/// Values that a host draws choose paths under switches that hash them, and do nothing under others.
+pub(super) fn check_hashed(
+    reader: &Reader<'_>,
+    chosen: &Chosen,
+    under: &Entry,
+    fabric: &TopologySpec,
+) -> Result<(), SpecError> {
+    if under.hashes || !chosen.layout(&shape(Tier::Host, fabric)).draws_tags {
+        return Ok(());
+    }
+    let hashing = REGISTRY.iter().filter(|entry| entry.hashes).map(Entry::name);
+    let hint = format!(
+        "{} sends data by no hash of its header: what {} writes there would choose no path",
+        under.name(),
+        chosen.name()
+    );
+    Err(reader.refuse("fabric", one_of(hashing)).hint(hint))
 }

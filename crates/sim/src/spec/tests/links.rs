@@ -211,7 +211,9 @@ fn host_schemes_in_deep_graphs() {
         let links = json!([[0, 3, 1, 1], [1, 4, 1, 1], [2, 5, 1, 1], [3, 4, 1, 1], [4, 5, 1, 1]]);
         let topology = json!({"kind": "links", "hosts": 3, "switches": 3, "links": links});
         let traffic = json!([{"kind": "permutation", "size_bytes": 1}]);
-        resolve(&json!({"topology": topology, "scheme": scheme, "traffic": traffic})).map_err(|error| error.to_string())
+        let preset = if scheme["name"] == "reps" { "uet-htsim" } else { "linux" };
+        let spec = json!({"preset": preset, "topology": topology, "scheme": scheme, "traffic": traffic});
+        resolve(&spec).map_err(|error| error.to_string())
     };
     let why = |name: &str| {
         format!(

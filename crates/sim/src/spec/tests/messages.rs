@@ -1,6 +1,7 @@
 //! What people read when a spec is refused, word by word.
 
 mod buffers;
+mod entropy;
 mod steps;
 
 use serde_json::{Value, json};

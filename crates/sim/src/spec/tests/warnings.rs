@@ -43,6 +43,19 @@ fn go_back_n_over_queues_that_drop_is_told() {
 }
 
 #[test]
+fn values_that_switches_do_not_hash_are_told() {
+    let of = |scheme: Value| {
+        warned(
+            json!({"preset": "conweave-ns3", "scheme": scheme, "traffic": [{"kind": "permutation", "size_bytes": 1_000}]}),
+        )
+    };
+    let said = vec![("values_not_hashed", "scheme.hash".to_owned())];
+    assert_eq!(of(json!({"name": "plb"})), said);
+    assert_eq!(of(json!({"name": "plb", "hash": "mix"})), []);
+    assert_eq!(of(json!({"name": "presto"})), [], "its tags are paths by name");
+}
+
+#[test]
 fn a_flap_without_an_end_and_one_in_step_with_timeouts_are_told() {
     let (no_end, in_step) = ("flap_without_end", "flap_in_step_with_timeout");
     let (until, period) = ("fault[0].until_us".to_owned(), "fault[0].period_us".to_owned());

@@ -12,7 +12,19 @@ use std::sync::LazyLock;
 
 /// `spec`, in the world of most papers unless it names its preset: what tests work out by hand was worked out there.
 pub(crate) fn in_papers_world(spec: &Value) -> Value {
-    merged(&json!({"preset": "datacenter"}), spec)
+    if spec["preset"].is_null() {
+        merged(&json!({"preset": "datacenter"}), &without_trimming(spec))
+    } else {
+        spec.clone()
+    }
+}
+
+/// `spec` for switches that do not trim: REPS has one rule for them, which is not its default.
+pub(crate) fn without_trimming(spec: &Value) -> Value {
+    match spec["scheme"]["name"] == "reps" {
+        true => merged(&json!({"scheme": {"params": {"freezing": "idle_timeout"}}}), spec),
+        false => spec.clone(),
+    }
 }
 
 /// Resolves a spec that must be right; without a preset, in the world of most papers.

@@ -512,7 +512,8 @@ pub(crate) fn tuning() -> impl Strategy<Value = Tuning> {
 }
 
 /// A scheme whose rows need one meaning of a tag for all hosts refuses the others, and one with a header of its own
-/// refuses a fabric that writes one too: then it runs with explicit tags, over ECMP. One that waits for ECN echoes
+/// refuses a fabric that writes one too, and one that draws values refuses a fabric that does not hash them: then it runs
+/// with explicit tags, over ECMP. One that waits for ECN echoes
 /// refuses transports without them: then it goes by delays. One that does not serve the fabric makes way for another,
 /// but in a fat-tree, which is made to suit it.
 pub(crate) fn made_to_fit(mut spec: Value) -> Value {
@@ -527,6 +528,9 @@ pub(crate) fn made_to_fit(mut spec: Value) -> Value {
     }
     if resolve(&spec).is_err_and(|error| error.key.starts_with("topology.override")) {
         spec["topology"]["override"].as_array_mut().expect("overrides").pop();
+    }
+    if spec["switch"]["trim"] != true || spec["transport"]["kind"] != "uet" {
+        spec = crate::common::without_trimming(&spec);
     }
     if spec["topology"]["kind"] == "fat_tree" && resolve(&spec).is_err_and(|error| error.unserved) {
         // Links up that make two groups.
