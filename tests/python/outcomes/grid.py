@@ -433,10 +433,13 @@ def _options(mix: list[Table]) -> Iterator[tuple[str, Table]]:
 
 def _entropy(mix: list[Table]) -> Iterator[tuple[str, Table]]:
     for scheme in (*ENTROPY_SCHEMES, "ecmp", "rps", "plb", "hopper", "host_flowlet"):
-        for world in UET:
-            yield f"entropy/{world}/{scheme}", _spec(world, FABRICS["uneven"], {"name": scheme}, mix)
+        for world in (*UET, "rack"):
+            # Where switches do not trim, REPS has one rule, which is not its default.
+            idle = scheme == "reps" and world in ("uet-sleek", "rack")
+            told: Table = {"name": scheme, "params": {"freezing": "idle_timeout"}} if idle else {"name": scheme}
+            name = f"entropy/{world}/{scheme}" + ("/idle" if idle else "")
+            yield name, _spec(world, FABRICS["uneven"], told, mix)
         yield f"entropy/tree/{scheme}", _spec("uet", FABRICS["broken-tree"], {"name": scheme}, mix)
-        yield f"entropy/rack/{scheme}", _spec("rack", FABRICS["uneven"], {"name": scheme}, mix)
         for fault in ("for-good", "loss"):
             change: Table = {"fault": list(FAULTS[fault]), "detection": DETECTION["never"]}
             yield f"entropy/{fault}/{scheme}", _spec("uet", EVEN, {"name": scheme}, mix, change)
