@@ -4,12 +4,14 @@
 //! * [`events`]: one global heap of the next arrival of each link and the next plan of each node. Slower and simpler;
 //!   the oracle of the other, and the engine for links without delay.
 //!
-//! A third, [`planned`], follows ns-3 in the order of events too, and so has other results.
+//! Two more follow a program in the order of events too, and so have other results: [`planned`] ns-3, [`htsim`] htsim.
 //!
 //! All stop on a time grid that stands in the spec, never at an engine's own boundary.
 
 pub mod events;
+pub mod htsim;
 pub mod planned;
+mod plans;
 pub mod windows;
 
 use crate::deadlock;

@@ -7,8 +7,8 @@ use crate::packet::{Clock, Hashing, Tags};
 use crate::port::AllRules;
 use crate::series::Recorded;
 use crate::spec::{
-    AckPaths, Follow, Habits, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
-    TrimmingSpec, sizing,
+    AckPaths, EngineKind, Follow, Habits, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec,
+    SwitchSpec, TrimmingSpec, sizing,
 };
 use crate::timers::Class;
 use crate::topology::{Components, Topology};
@@ -35,6 +35,7 @@ pub struct Net {
     pub clock: Clock,
     /// What nodes do otherwise where a program is followed event by event.
     pub habits: Habits,
+    arrivals_first: bool,
     /// Of flows that share the row of a flowlet, all but the first, and the first; by the keys of their data.
     pub shared_rows: BTreeMap<u32, FlowKey>,
     /// What switches hash.
@@ -90,6 +91,7 @@ impl Net {
     pub fn new(spec: &Spec, topology: Topology, ports: Vec<u32>) -> Net {
         let frame = spec.transport.frame();
         let clock = spec.rules.clock(spec.topology.clock());
+        let follows_htsim = spec.run.engine == EngineKind::Htsim;
         let path = &topology.nominal_path;
         let there = |bytes: u32| -> u64 {
             path.iter().map(|&(rate, delay)| delay.0 + clock.tx_time(u64::from(bytes), rate)).sum()
@@ -109,7 +111,8 @@ impl Net {
             rules,
             frame,
             clock,
-            habits: spec.rules.habits,
+            habits: Habits { nic_ties_wait: spec.rules.habits.nic_ties_wait || follows_htsim, ..spec.rules.habits },
+            arrivals_first: clock != Clock::Exact || follows_htsim,
             shared_rows: BTreeMap::new(),
             hashing: Hashing {
                 tags: match spec.scheme.path_tag {
@@ -184,10 +187,11 @@ impl Net {
     }
 
     /// At one instant, do arrivals go before ends of transmissions? They do in ns-3, on whose coarse clock that matters:
-    /// it takes events of one instant in the order of planning, and arrivals are planned a propagation delay ahead.
+    /// it takes events of one instant in the order of planning, and arrivals are planned a propagation delay ahead. In the
+    /// order of htsim they may.
     #[inline]
     pub fn arrivals_first(&self) -> bool {
-        self.clock != Clock::Exact
+        self.arrivals_first
     }
 
     /// With ports that keep their packets until transmission starts, control too.

@@ -202,7 +202,7 @@ pub enum Tags {
 pub(crate) type Body = Box<[u8]>;
 
 /// The packet in hand: off one link and not yet on the next.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct InHand {
     /// The packet.
     pub packet: Packet,

@@ -2,7 +2,7 @@
 
 use crate::bank::{Bank, Places};
 use crate::capture::Taps;
-use crate::engine::{Limits, Sim, events, planned, windows};
+use crate::engine::{Limits, Sim, events, htsim, planned, windows};
 use crate::faults::Faults;
 use crate::flows::{Flows, Listed, Reroutes, Ties, Waits};
 use crate::host::Host;
@@ -103,7 +103,8 @@ impl Setup {
         let subflows = subflows(spec, list.len())?;
         let ends = Ends::new(&spec.transport, spec.seed, list.len(), subflows as usize);
         // Where switches hash ports, queue pairs have them in the order in which flows are listed.
-        let ties = if spec.scheme.hash == HashKind::Murmur3 { Ties::AsListed } else { Ties::ByHosts };
+        let as_listed = spec.scheme.hash == HashKind::Murmur3 || spec.run.engine == EngineKind::Htsim;
+        let ties = if as_listed { Ties::AsListed } else { Ties::ByHosts };
         let flows = Flows::new(list, waits, topology.hosts, ties, ends);
         let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));
         let net = Net::new(spec, topology, flows.ports());
@@ -154,12 +155,15 @@ impl<'n> Sim<'n> {
         if spec.run.follow != Follow::Nothing {
             return planned::run(self, watch);
         }
+        if spec.run.engine == EngineKind::Htsim {
+            return htsim::run(self, watch);
+        }
         let lookahead = self.net.topology.shortest_delay();
         let window = Span(spec.run.window.map_or(lookahead, |window| window.min(lookahead)).0.min(MOST_WINDOW));
         let window = Span((window.0 / tuning.window_divisor.max(1)).max(1));
         let events = match tuning.engine.unwrap_or(spec.run.engine) {
             EngineKind::Events => true,
-            EngineKind::Windows | EngineKind::Auto => lookahead == Span::ZERO,
+            EngineKind::Windows | EngineKind::Auto | EngineKind::Htsim => lookahead == Span::ZERO,
         };
         let window = self.world.flows.operations.least_delay().map_or(window, |least| window.min(least));
         // A window must be short enough for what happens by the clock not to fill it for ever.

@@ -11,14 +11,14 @@
 //! another queue pair is ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc). What it neither answers nor needs
 //! makes it look for nothing (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return early).
 
-use super::{Grid, Sim, WATCH_EVERY};
+use super::Sim;
+use super::plans::{self, FIRST, Plans};
 use crate::operations::News;
 use crate::packet::Packet;
 use crate::timers::What;
 use crate::warden::{Interrupted, Watch};
 use spinewise_policy::{Kind, Time};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 /// What is planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,34 +50,8 @@ struct Sent {
     busy: bool,
 }
 
-/// Plans by instant and number.
-struct Plans {
-    heap: BinaryHeap<Reverse<(Time, u64, Event)>>,
-    next: u64,
-}
-
-impl Plans {
-    fn number(&mut self) -> u64 {
-        self.next += 1;
-        self.next
-    }
-
-    fn plan(&mut self, at: Time, event: Event) {
-        let number = self.number();
-        self.plan_as(number, at, event);
-    }
-
-    /// Plans something that has its number already.
-    fn plan_as(&mut self, number: u64, at: Time, event: Event) {
-        self.heap.push(Reverse((at, number, event)));
-    }
-}
-
-/// Numbers below are those of flows, in the order of the flow list.
-const FIRST: u64 = 1 << 32;
-
 struct Run {
-    plans: Plans,
+    plans: Plans<Event>,
     sent: Vec<Sent>,
     /// Links out of each node.
     outs: Vec<Vec<u32>>,
@@ -92,28 +66,22 @@ struct Run {
 ///
 /// # Errors
 /// [`Interrupted`] if `watch` says so.
-pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
+pub fn run(sim: &mut Sim<'_>, watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
     let nodes = sim.net.topology.nodes();
     (0..nodes).for_each(|node| this.list(sim, node, Time::ZERO, false));
-    let mut grid = Grid::new(sim);
-    let mut count = 0u64;
-    loop {
-        let now = this.plans.heap.peek().map_or(Time::NEVER, |event| event.0.0);
-        if grid.is_due(now) {
-            sim.publish();
-        }
-        if let Some(stop) = grid.over(now, sim) {
-            sim.sample_until(stop);
-            return Ok(stop);
-        }
-        sim.sample_until(now);
-        let Some(Reverse((_, number, event))) = this.plans.heap.pop() else { return Ok(sim.limits.until) };
-        this.happen(sim, now, number, event);
-        count += 1;
-        if count.is_multiple_of(WATCH_EVERY) {
-            sim.may_go_on(now, &mut watch)?;
-        }
+    plans::run(&mut this, sim, watch)
+}
+
+impl plans::Order for Run {
+    type Event = Event;
+
+    fn plans(&mut self) -> &mut Plans<Event> {
+        &mut self.plans
+    }
+
+    fn happen(&mut self, sim: &mut Sim<'_>, now: Time, number: u64, event: Event) {
+        self.happen(sim, now, number, event);
     }
 }
 
@@ -122,7 +90,7 @@ impl Run {
         let topology = &sim.net.topology;
         let outs = |node| (0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect();
         Run {
-            plans: Plans { heap: BinaryHeap::new(), next: FIRST },
+            plans: Plans::default(),
             sent: vec![Sent::default(); topology.links.len()],
             outs: (0..topology.nodes()).map(outs).collect(),
             looks: vec![Time::NEVER; topology.hosts as usize],

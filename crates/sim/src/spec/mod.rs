@@ -195,6 +195,7 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
         follow::check(&topology, (&switch, &transport), scheme.name(), faults.as_ref())?;
         rules.set(&mut transport, &mut switch);
     }
+    run::check_engine(run.engine, (&switch, &transport), faults.as_ref())?;
     let (metrics, told) = metrics::read(&keys.metrics)?;
     reader.set_resolved("metrics", told);
     let resolved = reader.finish();

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value};
 use spinewise_policy::{Span, Time};
 
+use super::fault::FaultSpec;
+use super::switch::SwitchSpec;
 use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys, words};
+use crate::transport::TransportSpec;
 
 keys! {
     /// `[run]`.
@@ -15,7 +18,9 @@ keys! {
         until_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10_000_000.0);
         /// The grid of instants at which a run can stop and at which what spans nodes is read.
         grid_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Refused), Default::Number(10_000.0);
-        /// Windows of time node by node, one event queue (the same results), or whichever suits the fabric.
+        /// Windows of time node by node, one event queue (the same results), or whichever suits the fabric. "htsim" is one
+        /// event queue in htsim's order of what falls on one instant, for transport.kind = "uet": its runs agree with that
+        /// program's where all else does.
         engine: EngineKind, Kind::Words(EngineKind::WORDS), Default::Word("auto");
         /// Length of a time window, at most the shortest link delay; 0 = that delay. The results are the same.
         window_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
@@ -44,6 +49,8 @@ words! {
         Windows = "windows",
         /// One event queue.
         Events = "events",
+        /// One event queue in the order of htsim.
+        Htsim = "htsim",
     }
 }
 
@@ -102,4 +109,20 @@ pub(crate) fn read(given: &Map<String, Value>, shortest: Span) -> Result<(RunSpe
         follow,
     };
     Ok((run, reader.finish()))
+}
+
+/// The order of htsim is that of what it simulates: Ultra Ethernet over ports that trim, none of which fails.
+pub(super) fn check_engine(
+    engine: EngineKind,
+    (switch, transport): (&SwitchSpec, &TransportSpec),
+    faults: Option<&FaultSpec>,
+) -> Result<(), SpecError> {
+    let fits =
+        matches!(transport, TransportSpec::Uet(_)) && matches!(switch, SwitchSpec::Trimming(_)) && faults.is_none();
+    if engine != EngineKind::Htsim || fits {
+        return Ok(());
+    }
+    let allowed = "\"htsim\" with transport.kind = \"uet\", switch.model = \"trimming\" and no [[fault]]; else \"auto\", \
+                   \"windows\" or \"events\"";
+    Err(SpecError::new("run.engine", &engine.word().into(), allowed))
 }

@@ -1,0 +1,229 @@
+//! The order of htsim: what falls on one instant is done in the order in which it was planned.
+//!
+//! As [`planned`](super::planned) has the order of ns-3, which plans otherwise. In htsim each thing that acts has at most one
+//! event planned (`eventlist.cpp`, `pipe.cpp`, `compositequeue.cpp`, `fat_tree_switch.cpp`, `uec.cpp`). A pipe plans its next
+//! arrival as the one before it has arrived. What arrives at a switch passes through it, without delay but behind all else
+//! that is planned for that instant, one packet after the other. A NIC plans to be free before the port behind it plans the
+//! end of the same transmission.
+
+use super::Sim;
+use super::plans::{self, Plans};
+use crate::operations::News;
+use crate::packet::InHand;
+use crate::timers::What;
+use crate::warden::{Interrupted, Watch};
+use spinewise_policy::Time;
+use std::collections::VecDeque;
+
+/// What is planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The first packet on its way along a link arrives.
+    Arrival(u32),
+    /// The first packet inside a switch gets to its port.
+    Through(u32),
+    /// A transmission on a link ends.
+    End(u32),
+    /// The NIC of a host is free.
+    Free(u32),
+    /// What a node planned for itself.
+    Plan(u32, What),
+}
+
+/// What has been put on a link.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sent {
+    /// Packets in its ring whose transmission has ended.
+    flying: usize,
+    /// A transmission is on; its end is planned.
+    busy: bool,
+    /// Its port waits for that end.
+    wanted: bool,
+}
+
+struct Run {
+    plans: Plans<Event>,
+    sent: Vec<Sent>,
+    /// Links out of each node.
+    outs: Vec<Vec<u32>>,
+    /// For each host: its NIC sends.
+    sending: Vec<bool>,
+    /// For each host: packets in the ring of its link that its NIC has sent.
+    known: Vec<usize>,
+    /// For each switch: packets inside, with the links they came by.
+    inside: Vec<VecDeque<(u32, InHand)>>,
+}
+
+/// Runs to the end. Returns the instant it stopped at.
+///
+/// # Errors
+/// [`Interrupted`] if `watch` says so.
+pub fn run(sim: &mut Sim<'_>, watch: Watch<'_>) -> Result<Time, Interrupted> {
+    let mut this = Run::new(sim);
+    (0..sim.net.topology.nodes()).for_each(|node| this.list(sim, node, Time::ZERO));
+    plans::run(&mut this, sim, watch)
+}
+
+impl plans::Order for Run {
+    type Event = Event;
+
+    fn plans(&mut self) -> &mut Plans<Event> {
+        &mut self.plans
+    }
+
+    fn happen(&mut self, sim: &mut Sim<'_>, now: Time, _: u64, event: Event) {
+        match event {
+            Event::Arrival(link) => self.arrive(sim, link, now),
+            Event::Through(switch) => self.pass(sim, switch, now),
+            Event::End(link) => self.end(sim, link, now),
+            Event::Free(host) => {
+                self.sending[host as usize] = false;
+                sim.pull(host, now);
+                self.list(sim, host, now);
+            }
+            Event::Plan(node, what) => {
+                sim.fire(node, now, what);
+                self.list(sim, node, now);
+            }
+        }
+        for News { host, at, operation } in std::mem::take(&mut sim.world.flows.operations.news) {
+            self.plans.plan(at, Event::Plan(host, What::Landed(operation)));
+        }
+    }
+}
+
+impl Run {
+    fn new(sim: &Sim<'_>) -> Run {
+        let topology = &sim.net.topology;
+        let outs = |node| (0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect();
+        Run {
+            plans: Plans::default(),
+            sent: vec![Sent::default(); topology.links.len()],
+            outs: (0..topology.nodes()).map(outs).collect(),
+            sending: vec![false; topology.hosts as usize],
+            known: vec![0; topology.hosts as usize],
+            inside: vec![VecDeque::new(); topology.switches() as usize],
+        }
+    }
+
+    /// A packet arrives: at a host, or in a switch.
+    fn arrive(&mut self, sim: &mut Sim<'_>, link: u32, now: Time) {
+        let mut hand = sim.take_off(link, now);
+        self.sent[link as usize].flying -= 1;
+        let from = sim.net.topology.links[link as usize].from.0;
+        if from < sim.net.topology.hosts {
+            self.known[from as usize] -= 1;
+        }
+        let node = sim.world.wires.to[link as usize];
+        if node < sim.net.topology.hosts {
+            sim.arrive(node, link, now, &mut hand);
+            self.list(sim, node, now);
+        } else {
+            let switch = sim.net.topology.switch_number(node);
+            let inside = &mut self.inside[switch as usize];
+            inside.push_back((link, hand));
+            if inside.len() == 1 {
+                self.plans.plan(now, Event::Through(switch));
+            }
+        }
+        if self.sent[link as usize].flying > 0 {
+            self.plans.plan(sim.world.wires.ring(link).get(0).at, Event::Arrival(link));
+        }
+    }
+
+    /// A packet gets to its port.
+    fn pass(&mut self, sim: &mut Sim<'_>, switch: u32, now: Time) {
+        let Some((link, mut hand)) = self.inside[switch as usize].pop_front() else { return };
+        let node = sim.net.topology.switch_node(switch);
+        sim.arrive(node, link, now, &mut hand);
+        self.list(sim, node, now);
+        if !self.inside[switch as usize].is_empty() {
+            self.plans.plan(now, Event::Through(switch));
+        }
+    }
+
+    /// A transmission ends: the packet is on its way, and the next one starts.
+    fn end(&mut self, sim: &mut Sim<'_>, link: u32, now: Time) {
+        let sent = &mut self.sent[link as usize];
+        sent.busy = false;
+        sent.flying += 1;
+        if sent.flying == 1 {
+            self.plans.plan(sim.world.wires.ring(link).get(0).at, Event::Arrival(link));
+        }
+        let (node, port) = sim.net.topology.links[link as usize].from;
+        if std::mem::take(&mut self.sent[link as usize].wanted) {
+            sim.fire(node, now, What::LateTransmitDone(port));
+            self.list(sim, node, now);
+        } else {
+            self.begin(sim, link);
+        }
+    }
+
+    /// The packet starts that was put on a link behind those that are on their way, if there is one.
+    fn begin(&mut self, sim: &Sim<'_>, link: u32) {
+        let (ring, sent) = (sim.world.wires.ring(link), &mut self.sent[link as usize]);
+        if !sent.busy && ring.len() > sent.flying {
+            sent.busy = true;
+            let ends = ring.get(sent.flying).at - sim.line(link).delay();
+            self.plans.plan(ends, Event::End(link));
+        }
+    }
+
+    /// Lists what `node` has sent and planned.
+    fn list(&mut self, sim: &mut Sim<'_>, node: u32, now: Time) {
+        if node < sim.net.topology.hosts {
+            self.list_host(sim, node, now);
+        } else {
+            self.list_switch(sim, node, now);
+        }
+    }
+
+    /// A NIC that has reason to send does so, unless it does already.
+    fn list_host(&mut self, sim: &mut Sim<'_>, host: u32, now: Time) {
+        if sim.hosts[host as usize].wake <= now && !self.sending[host as usize] {
+            sim.pull(host, now);
+        }
+        let link = self.outs[host as usize][0];
+        let sent = sim.world.wires.ring(link).len();
+        if sent > self.known[host as usize] {
+            self.known[host as usize] = sent;
+            self.sending[host as usize] = true;
+            self.plans.plan(sim.line(link).free_at(), Event::Free(host));
+        }
+        self.begin(sim, link);
+        while let Some((at, what)) = sim.hosts[host as usize].timers.pop() {
+            match (what, sim.next_flow(host)) {
+                // All flows are planned before anything has happened, in their order.
+                (What::FlowStart, Some(flow)) => self.plans.plan_as(u64::from(flow), at, Event::Plan(host, what)),
+                _ => self.plans.plan(at.max(now), Event::Plan(host, what)),
+            }
+        }
+    }
+
+    /// Lists what a switch has sent and planned. The end of a transmission that a port waits for is planned already; if it
+    /// has been, the port goes on at once.
+    fn list_switch(&mut self, sim: &mut Sim<'_>, node: u32, now: Time) {
+        let switch = sim.net.topology.switch_number(node) as usize;
+        self.begin_all(sim, node);
+        while let Some((at, what)) = sim.switches[switch].timers.pop() {
+            let (What::TransmitDone(port) | What::LateTransmitDone(port)) = what else {
+                self.plans.plan(at, Event::Plan(node, what));
+                continue;
+            };
+            let sent = &mut self.sent[self.outs[node as usize][usize::from(port)] as usize];
+            if sent.busy {
+                sent.wanted = true;
+            } else {
+                sim.fire(node, now, what);
+                self.begin_all(sim, node);
+            }
+        }
+    }
+
+    /// What has been put on the links out of a node starts.
+    fn begin_all(&mut self, sim: &Sim<'_>, node: u32) {
+        for port in 0..self.outs[node as usize].len() {
+            self.begin(sim, self.outs[node as usize][port]);
+        }
+    }
+}
