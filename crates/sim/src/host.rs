@@ -53,6 +53,8 @@ pub struct Host {
     pub frail: Option<Box<Frail>>,
     /// When the NIC pulls again, [`Time::NEVER`] if nobody waits.
     pub wake: Time,
+    /// The end of its last transmission has happened, where that has a place among what falls on the same instant.
+    pub is_freed: bool,
     /// Its plan.
     pub timers: Timers,
     next_flow: u32,
@@ -97,6 +99,7 @@ impl Host {
                 Nic::Pulls(if edge.is_some() { pull.tagged() } else { pull })
             },
             wake: Time::NEVER,
+            is_freed: false,
             timers,
             next_flow,
             last_flow,
@@ -187,7 +190,7 @@ impl Host {
     fn set_going(&mut self, w: &mut World<'_>) {
         let Nic::Pulls(pull) = &self.nic else { return };
         let until = pull.pulled_until;
-        if w.now > until || (w.now == until && !w.net.habits.nic_ties_wait) {
+        if w.now > until || (w.now == until && (self.is_freed || !w.net.habits.nic_ties_wait)) {
             self.pull(w);
         } else {
             self.wake = until;

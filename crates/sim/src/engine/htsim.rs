@@ -3,8 +3,8 @@
 //! As [`planned`](super::planned) has the order of ns-3, which plans otherwise. In htsim each thing that acts has at most one
 //! event planned (`eventlist.cpp`, `pipe.cpp`, `compositequeue.cpp`, `fat_tree_switch.cpp`, `uec.cpp`). A pipe plans its next
 //! arrival as the one before it has arrived. What arrives at a switch passes through it, without delay but behind all else
-//! that is planned for that instant, one packet after the other. A NIC plans to be free before the port behind it plans the
-//! end of the same transmission.
+//! that is planned for that instant, one packet after the other. A host's NIC and the port behind it each plan the end of a
+//! transmission: of data the port first, of control the NIC.
 
 use super::Sim;
 use super::plans::{self, Plans};
@@ -46,8 +46,6 @@ struct Run {
     sent: Vec<Sent>,
     /// Links out of each node.
     outs: Vec<Vec<u32>>,
-    /// For each host: its NIC sends.
-    sending: Vec<bool>,
     /// For each host: packets in the ring of its link that its NIC has sent.
     known: Vec<usize>,
     /// For each switch: packets inside, with the links they came by.
@@ -60,6 +58,7 @@ struct Run {
 /// [`Interrupted`] if `watch` says so.
 pub fn run(sim: &mut Sim<'_>, watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
+    sim.hosts.iter_mut().for_each(|host| host.is_freed = true);
     (0..sim.net.topology.nodes()).for_each(|node| this.list(sim, node, Time::ZERO));
     plans::run(&mut this, sim, watch)
 }
@@ -77,7 +76,7 @@ impl plans::Order for Run {
             Event::Through(switch) => self.pass(sim, switch, now),
             Event::End(link) => self.end(sim, link, now),
             Event::Free(host) => {
-                self.sending[host as usize] = false;
+                sim.hosts[host as usize].is_freed = true;
                 sim.pull(host, now);
                 self.list(sim, host, now);
             }
@@ -100,7 +99,6 @@ impl Run {
             plans: Plans::default(),
             sent: vec![Sent::default(); topology.links.len()],
             outs: (0..topology.nodes()).map(outs).collect(),
-            sending: vec![false; topology.hosts as usize],
             known: vec![0; topology.hosts as usize],
             inside: vec![VecDeque::new(); topology.switches() as usize],
         }
@@ -178,19 +176,18 @@ impl Run {
         }
     }
 
-    /// A NIC that has reason to send does so, unless it does already.
+    /// Lists what a host has sent and planned.
     fn list_host(&mut self, sim: &mut Sim<'_>, host: u32, now: Time) {
-        if sim.hosts[host as usize].wake <= now && !self.sending[host as usize] {
-            sim.pull(host, now);
-        }
         let link = self.outs[host as usize][0];
         let sent = sim.world.wires.ring(link).len();
-        if sent > self.known[host as usize] {
-            self.known[host as usize] = sent;
-            self.sending[host as usize] = true;
+        if sent > std::mem::replace(&mut self.known[host as usize], sent) {
+            sim.hosts[host as usize].is_freed = false;
+            if !sim.world.wires.ring(link).get(sent - 1).is_control() {
+                self.begin(sim, link);
+            }
             self.plans.plan(sim.line(link).free_at(), Event::Free(host));
+            self.begin(sim, link);
         }
-        self.begin(sim, link);
         while let Some((at, what)) = sim.hosts[host as usize].timers.pop() {
             match (what, sim.next_flow(host)) {
                 // All flows are planned before anything has happened, in their order.
