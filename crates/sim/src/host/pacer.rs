@@ -132,7 +132,6 @@ impl Host {
     /// The sender of this flow is to be granted credit.
     pub(super) fn ask_for_credit(&mut self, w: &World<'_>, flow: u32) {
         let Some(pacer) = &mut self.pacer else { return };
-        pacer.idle.retain(|&other| other != flow);
         pacer.asking.push_back(flow);
         if !pacer.runs {
             pacer.runs = true;
