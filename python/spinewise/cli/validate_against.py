@@ -12,7 +12,8 @@ from rich.console import RenderableType
 from spinewise.agreement import comparison, replay
 from spinewise.agreement.show import replay_lines, show, show_replays, verdict_line
 from spinewise.agreement.uet import comparison as uet
-from spinewise.agreement.uet import recorded
+from spinewise.agreement.uet import pinned, recorded
+from spinewise.agreement.uet.show import pinned_verdict
 from spinewise.agreement.uet.show import show as show_uet
 from spinewise.agreement.uet.show import verdict_line as uet_verdict
 from spinewise.cli.output import print_json
@@ -60,16 +61,17 @@ def against_uet(folder: str, patterns: list[str], destination: str | None, args:
     ):
         if value is not None:
             raise SpecError(option, value, f"no such option with {recorded.CASES}, the cases of uet-htsim")
-    cases, notes = recorded.find(folder, patterns)
-    for note in notes:
-        progress.say(note)
+    cases = recorded.find(folder, patterns)
+    hashed = [case for case in cases if not case.pins]
     with bars() as bar:
-        monitor = BatchProgress(bar, len(cases) * args.salts, "validate-against")
-        found = uet.compare(cases, args.salts, args.jobs, monitor)
-    tell(
-        [one.as_dict() for one in found], show_uet(found, args.salts), [uet_verdict(one) for one in found], destination
-    )
-    return EXIT_DISAGREES if any(one.problems for one in found) else 0
+        monitor = BatchProgress(bar, len(hashed) * args.salts, "validate-against")
+        found = uet.compare(hashed, args.salts, args.jobs, monitor)
+    replayed = list(pinned.replays([case for case in cases if case.pins]))
+    lines = [*map(uet_verdict, found), *map(pinned_verdict, replayed)]
+    records = [*(one.as_dict() for one in found), *(one.as_dict() for one in replayed)]
+    failed = any(one.problems for one in found) or any(one.problems for one in replayed)
+    tell(records, show_uet(found, replayed, args.salts), lines, destination)
+    return EXIT_DISAGREES if failed else 0
 
 
 def follow(folder: str, patterns: list[str], destination: str | None, *, rerouting: bool) -> int:

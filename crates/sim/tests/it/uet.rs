@@ -171,3 +171,30 @@ fn what_does_not_go_together_is_refused() {
         assert!(message.starts_with(said), "{message}");
     }
 }
+
+#[test]
+fn the_order_of_htsim_is_another_order_of_the_same_things() {
+    let order = json!({"run": {"engine": "htsim"}});
+    let alone = |more: Value| run(&spec(leaf_spine(100), "oblivious", &[(1, 127, 2_000_000)], more));
+    assert_eq!(fct(&alone(order.clone())), fct(&alone(json!({}))), "nothing falls on one instant");
+    for credit in [json!({}), json!({"transport": {"congestion_control": "none", "receiver_credit": true}})] {
+        let outcome = run(&spec(leaf_spine(100), "oblivious", &incast(), merged(&order, &credit)));
+        assert!(fct(&outcome).iter().all(|&time| time > 0));
+        let count = |of: &str| counter(&outcome, of, "packets");
+        assert_eq!(count("created"), count("delivered") + count("in_network_at_stop"), "nothing is lost");
+        assert!(count("trimmed") > 0);
+    }
+}
+
+#[test]
+fn the_order_of_htsim_is_refused_elsewhere() {
+    let refused = |more: Value| {
+        let spec = merged(&spec(leaf_spine(100), "ecmp", &[(1, 20, 1_000)], json!({})), &more);
+        resolve(&merged(&spec, &json!({"run": {"engine": "htsim"}}))).expect_err("it does not fit").to_string()
+    };
+    let fault = json!({"fault": [{"ends": ["leaf0", "spine3"], "at_us": 1.0, "kind": "down"}]});
+    for more in [fault, json!({"preset": "datacenter"})] {
+        let said = refused(more);
+        assert!(said.contains("run.engine") && said.contains("transport.kind = \"uet\""), "{said}");
+    }
+}

@@ -17,6 +17,8 @@ from pathlib import Path
 from spinewise.errors import SpecError, nearest
 
 CASES = "cases.jsonl"
+# What the names of cases begin with whose paths were recorded.
+PINNED = "det."
 COLUMNS = ("flow", "src", "dst", "size_bytes", "start_ps", "fct_ps", "new", "rtx", "acks", "nacks", "pulls", "rts")
 # Options that take a value (or several), and flags.
 VALUED = (
@@ -39,10 +41,14 @@ class Times:
     """What one recorded run came to.
 
     Attributes:
-        fct_ps: completion times at the senders, one a flow.
+        flows: numbers of the flows, as they are listed; the rest is in that order.
+        start_ps: when each began.
+        fct_ps: completion times at the senders.
         retransmits: packets sent again, over all flows.
     """
 
+    flows: list[int]
+    start_ps: list[int]
     fct_ps: list[int]
     retransmits: int
 
@@ -71,6 +77,16 @@ class UetCase:
         """The value of an option."""
         return self.options[name][0] if self.options.get(name) else default
 
+    @property
+    def pins(self) -> bool:
+        """Were the paths of its flows recorded?"""
+        return self.name.startswith(PINNED)
+
+    @property
+    def receiver_paces(self) -> bool:
+        """Do receivers grant credit?"""
+        return not {"receiver_cc_only", "receiver_cc"}.isdisjoint(self.options)
+
     def times(self, seed: int) -> Times:
         """What was recorded at a seed.
 
@@ -83,33 +99,31 @@ class UetCase:
                 rows = csv.DictReader(text)
                 if tuple(rows.fieldnames or ()) != COLUMNS:
                     raise SpecError("line 1", ",".join(rows.fieldnames or ()), ",".join(COLUMNS), file=str(path))
-                found = [(int(row["fct_ps"]), int(row["rtx"])) for row in rows]
+                names = ("flow", "start_ps", "fct_ps", "rtx")
+                found = [[int(row[name]) for name in names] for row in rows]
         except (OSError, EOFError, UnicodeDecodeError, zlib.error, ValueError, TypeError) as error:
             allowed = "the flows of a recorded run, a gzip file of CSV text"
             raise SpecError("(whole file)", path, allowed, str(error), file=str(path)) from None
-        return Times([fct for fct, _ in found], sum(again for _, again in found))
+        flows, starts, times, again = ([row[at] for row in found] for at in range(len(names)))
+        return Times(flows, starts, times, sum(again))
 
 
-def find(folder: str | Path, patterns: Sequence[str] = ()) -> tuple[list[UetCase], list[str]]:
-    """The cases of a folder that fit any pattern (all, without one), and what was left out and why.
+def find(folder: str | Path, patterns: Sequence[str] = ()) -> list[UetCase]:
+    """The cases of a folder that fit any pattern (all, without one).
 
     Raises:
         SpecError: a line that is no case, an option that is not known, or no case that fits.
     """
     path = Path(folder) / CASES
     by_name: dict[str, UetCase] = {}
-    notes: dict[str, str] = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         name, seed, case = read_line(line, number, path)
         if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
             continue
-        if name.startswith("det."):
-            notes[name] = f"{name}: left out, its paths are pinned, which only a test does"
-            continue
         by_name.setdefault(name, case).seeds.append(seed)
     if not by_name:
         raise SpecError("--cases", ",".join(patterns) or "*", f"a pattern that fits a case of {path}")
-    return list(by_name.values()), list(notes.values())
+    return list(by_name.values())
 
 
 def read_line(line: str, number: int, path: Path) -> tuple[str, int, UetCase]:

@@ -109,7 +109,7 @@ def transport_of(case: UetCase, topology: Topology) -> Transport:
     transport["congestion_control"] = "none" if receiver_only else SENDERS[algorithm]
     if transport["congestion_control"] == "nscc" and "disable_trim" in case.options:
         transport["nscc_target_rtts"] = 1.0
-    if receiver_only or "receiver_cc" in case.options:
+    if case.receiver_paces:
         transport["receiver_credit"] = True
     if "sleek" in case.options and not receiver_only:
         transport["recovery"] = "sleek"
@@ -125,7 +125,7 @@ def switch_of(case: UetCase, topology: Topology) -> Switch:
         "model": "trimming",
         "buffer_bytes": queue * MTU_BYTES,
         "trim": "disable_trim" not in case.options,
-        "mark_last_hop": not {"receiver_cc_only", "receiver_cc"} & set(case.options),
+        "mark_last_hop": not case.receiver_paces,
     }
     if "ecn" in case.options:
         low, high = (int(packets) * MTU_BYTES for packets in case.options["ecn"])

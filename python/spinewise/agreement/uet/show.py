@@ -8,22 +8,36 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from spinewise.agreement.uet.comparison import Compared, UetAgreement
+from spinewise.agreement.uet.pinned import PinnedAgreement
 from spinewise.measures import units
 from spinewise.show.terminal import new_table
 
 
-def show(found: Sequence[UetAgreement], seeds: int) -> RenderableType:
-    """A row a case, and a verdict on each."""
-    columns = ["flows", "mean", "p99", "max", "sent again"]
-    table = new_table("completion times at the sender: ours, against theirs (z)", ["case"], columns)
-    for one in found:
-        cells = [cell(one.statistics[name]) for name in ("mean", "p99", "max")]
-        table.line(one.case, f"{one.finished}/{one.flows}", *cells, f"{one.again[1]:.0f} / {one.again[0]:.0f}")
-    failed = sum(bool(one.problems) for one in found)
-    lines = [verdict_line(one) for one in found]
-    lines.append(f"{len(found) - failed} of {len(found)} cases agree")
-    lines.append(f"us; ours is the mean of {seeds} seeds; z is the distance of the two means in standard errors")
-    return Group(table, Text("\n".join(lines)))
+def show(found: Sequence[UetAgreement], replayed: Sequence[PinnedAgreement], seeds: int) -> RenderableType:
+    """A row a case, a row a run on recorded paths, and a verdict on each."""
+    parts: list[RenderableType] = []
+    if found:
+        columns = ["flows", "mean", "p99", "max", "sent again"]
+        table = new_table("completion times at the sender: ours, against theirs (z)", ["case"], columns)
+        for one in found:
+            cells = [cell(one.statistics[name]) for name in ("mean", "p99", "max")]
+            table.line(
+                one.case, f"{one.finished}/{one.flows}", *cells, f"{one.again.ours:.0f} / {one.again.theirs:.0f}"
+            )
+        parts.append(table)
+    if replayed:
+        columns = ["seed", "flows", "equal", "largest difference", "mean"]
+        table = new_table("on recorded paths, flow by flow", ["case"], columns)
+        for run in replayed:
+            largest = f"{run.largest_ps / 1e6:+.3f} us" if run.largest_ps else "0"
+            table.line(run.case, str(run.seed), str(run.flows), str(run.equal), largest, f"{100 * run.mean:+.2f} %")
+        parts.append(table)
+    failed = sum(bool(one.problems) for one in found) + sum(bool(run.problems) for run in replayed)
+    lines = [*map(verdict_line, found), *map(pinned_verdict, replayed)]
+    lines.append(f"{len(lines) - failed} of {len(lines)} cases agree")
+    if found:
+        lines.append(f"us; ours is the mean of {seeds} seeds; z is the distance of the two means in standard errors")
+    return Group(*parts, Text("\n".join(lines)))
 
 
 def cell(one: Compared) -> str:
@@ -34,3 +48,8 @@ def cell(one: Compared) -> str:
 def verdict_line(one: UetAgreement) -> str:
     """The verdict on a case."""
     return f"{one.case}: {'; '.join(one.problems)}" if one.problems else f"{one.case}: agrees"
+
+
+def pinned_verdict(one: PinnedAgreement) -> str:
+    """The verdict on a run on recorded paths."""
+    return f"{one.case}, seed {one.seed}: {'; '.join(one.problems) or 'agrees'}"

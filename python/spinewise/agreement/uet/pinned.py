@@ -1,0 +1,168 @@
+"""Cases of uet-htsim whose paths were recorded, run again on those paths, flow by flow.
+
+Nothing in them is drawn: one entropy value a flow, queues in which everything has room, marks above a step. On the
+recorded paths, and in htsim's order of what falls on one instant, each flow takes the same time to the picosecond.
+Packets that grant credit change their value with each packet, and their paths were not recorded: here they take any. So
+where receivers pace, the means are compared.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spinewise.agreement.uet.recorded import UetCase
+from spinewise.agreement.uet.setting import spec_of
+from spinewise.errors import SpecError
+from spinewise.measures.tables import numbers
+from spinewise.own.scheme import HostScheme, Layout, Shape
+from spinewise.runs.api import run
+from spinewise.runs.hidden import scratch
+
+if TYPE_CHECKING:
+    from spinewise._core import Cx, Header, Packet
+
+COLUMNS = ("flow", "dir", "tor", "spine")
+# Where paths of credit are not recorded: the most that the mean may differ by.
+MEAN_WITHIN = 0.0025
+# Values that packets with credit go through, one after the other.
+CREDIT_VALUES = 128
+ENGINE = "htsim"
+
+
+@dataclass(frozen=True)
+class PinnedAgreement:
+    """A recorded run on its own paths.
+
+    Attributes:
+        case: its name.
+        seed: of the recorded run.
+        flows: how many it has.
+        equal: how many take the same time to the picosecond.
+        largest_ps: the largest difference of a flow, ours less theirs, picoseconds.
+        mean: relative difference of the means.
+        problems: why it does not agree; none if it does.
+    """
+
+    case: str
+    seed: int
+    flows: int
+    equal: int
+    largest_ps: int
+    mean: float
+    problems: list[str]
+
+    def as_dict(self) -> dict[str, object]:
+        """The record in the JSON list."""
+        return {
+            "case": self.case, "seed": self.seed, "flows": self.flows, "equal": self.equal,
+            "largest_ps": self.largest_ps, "mean_relative": self.mean,
+            "verdict": "fail" if self.problems else "pass", "problems": self.problems,
+        }  # fmt: skip
+
+
+class Sent:
+    """Row of a flow's direction: packets that granted credit."""
+
+    def __init__(self) -> None:
+        """None so far."""
+        self.grants = 0
+
+
+class Pinned(HostScheme):
+    """Each flow's data on one recorded spine, and its answers on another."""
+
+    name = "pinned"
+    source = "recorded paths of uet-htsim"
+    unit = "flow"
+    Flow = Sent
+
+    # The spine of each flow and direction, by the engine's keys.
+    spines: ClassVar[dict[int, int]] = {}
+
+    def layout(self, shape: Shape) -> Layout:
+        """Answers have paths, too."""
+        del shape
+        return Layout(picks_acks=True)
+
+    def pick(self, cx: Cx, flow: Sent, packet: Packet, header: Header) -> int | None:
+        """The recorded spine; of packets that grant credit, any, by a value that counts up."""
+        del header
+        if packet.kind == "ack" and packet.seq == 0:
+            flow.grants += 1
+            value = zlib.crc32(f"{packet.flow} {flow.grants % CREDIT_VALUES}".encode())
+            return value % int(cx.view.ways_to_host(packet.dst))
+        return Pinned.spines.get(packet.flow, 0)
+
+
+def replays(cases: Sequence[UetCase]) -> Iterator[PinnedAgreement]:
+    """Run each recorded run of each case on its paths.
+
+    Raises:
+        SpecError: a case that cannot be built here, or a file of it that cannot be read.
+    """
+    for case in cases:
+        for seed in case.seeds:
+            yield replay(case, seed)
+
+
+def replay(case: UetCase, seed: int) -> PinnedAgreement:
+    """One recorded run."""
+    with scratch() as folder:
+        spec = spec_of(case, seed, Path(folder) / "flows.csv")
+        if spec["topology"]["kind"] != "leaf_spine":
+            raise SpecError(
+                "topo", case.topo, "a fabric of two tiers, where the paths of a case are given", file=case.name
+            )
+        spec["scheme"] = {"name": Pinned.name, "path_tag": "explicit"}
+        spec["run"]["engine"] = ENGINE
+        spines, times = paths(case, seed), case.times(seed)
+        # Flows are numbered by their start, and then as they are listed.
+        order = sorted(range(len(times.flows)), key=lambda place: times.start_ps[place])
+        directions = enumerate(("data", "ctrl"))
+        Pinned.spines = {
+            ours << 1 | bit: spines[times.flows[theirs], direction]
+            for bit, direction in directions
+            for ours, theirs in enumerate(order)
+            if (times.flows[theirs], direction) in spines
+        }
+        found = numbers(run(spec, scheme=Pinned).flows, "sender_fct_ps").astype(np.int64)
+    return judged(case, seed, found - np.array([times.fct_ps[place] for place in order]), times.fct_ps)
+
+
+def judged(case: UetCase, seed: int, differences: npt.NDArray[np.int64], theirs: Sequence[int]) -> PinnedAgreement:
+    """One recorded run from the differences of its flows."""
+    equal, mean = int((differences == 0).sum()), float(differences.mean() / np.mean(theirs))
+    problems = []
+    if case.receiver_paces and abs(mean) > MEAN_WITHIN:
+        problems.append(f"mean {100 * mean:+.2f} % off (at most {100 * MEAN_WITHIN:g} %)")
+    if not case.receiver_paces and equal < differences.size:
+        problems.append(f"{differences.size - equal} of {differences.size} flows are not equal to the picosecond")
+    largest = int(differences[np.abs(differences).argmax()])
+    return PinnedAgreement(case.name, seed, differences.size, equal, largest, mean, problems)
+
+
+def paths(case: UetCase, seed: int) -> dict[tuple[int, str], int]:
+    """The recorded spine of each flow and direction that leaves its rack.
+
+    Raises:
+        SpecError: the file is not there, or is another.
+    """
+    path = case.folder / "flows" / f"{case.name}.s{seed}.paths.csv.gz"
+    try:
+        with gzip.open(path, "rt", newline="") as text:
+            rows = csv.DictReader(text)
+            if tuple(rows.fieldnames or ()) != COLUMNS:
+                raise SpecError("line 1", ",".join(rows.fieldnames or ()), ",".join(COLUMNS), file=str(path))
+            return {(int(row["flow"]), row["dir"]): int(row["spine"]) for row in rows}
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error, ValueError, TypeError) as error:
+        allowed = "the paths of a recorded run, a gzip file of CSV text"
+        raise SpecError("(whole file)", path, allowed, str(error), file=str(path)) from None
