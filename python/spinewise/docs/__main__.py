@@ -10,7 +10,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from spinewise.docs import checkout, pages, reproduced, schemas
+from spinewise.docs import checkout, edge, pages, reproduced, schemas
+from spinewise.docs.drawings import Drawing, Picture
 
 
 def main() -> int:
@@ -23,8 +24,9 @@ def main() -> int:
     for one in unknown:
         print(f"{one.file}:{one.line}: {one.work} {one.place}: not in {checkout.PAPERS}", file=sys.stderr)
     book = reproduced.book(args.root)
-    texts = pages.texts() | schemas.texts() | checkout.texts(args.root) | reproduced.texts(book)
-    drawings = reproduced.drawings(book)
+    kept = edge.read(args.root)
+    texts = pages.texts() | schemas.texts() | checkout.texts(args.root) | reproduced.texts(book) | edge.texts(kept)
+    drawings: dict[Path, Drawing | Picture] = {**reproduced.drawings(book), **edge.drawings(kept)}
     stale = [path for path, text in texts.items() if not is_current(args.root / path, text)]
     stale += [path for path, drawing in drawings.items() if not drawing.is_current(args.root / path)]
     left = reproduced.left_over(args.root, {*texts, *drawings})

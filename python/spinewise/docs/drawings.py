@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 
+from matplotlib.figure import Figure
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
@@ -57,6 +58,11 @@ def digest(done: Reproduction, form: str) -> str:
     measured = done.measured.within(form)
     panels = [files.drawn(panel, measured) for panel in done.experiment.panels if panel.variant == form]
     shown = [files.caption(done, measured), done.experiment.title, *map(plain, panels)]
+    return digest_of(shown)
+
+
+def digest_of(shown: object) -> str:
+    """SHA-256 (hex) of plain values."""
     return hashlib.sha256(json.dumps(shown, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -82,18 +88,49 @@ class Drawing:
 
     def is_current(self, path: Path) -> bool:
         """Whether a file was drawn from this."""
-        if not path.is_file():
-            return False
-        with Image.open(path) as image:
-            found: object = image.info.get(SOURCE)
-        return found == digest(self.done, self.form)
+        return drawn_from(path) == digest(self.done, self.form)
 
     def draw(self, path: Path) -> None:
-        """Draw it: 100 dots an inch, few colours."""
-        whole = io.BytesIO()
-        style.save_png(files.figure(self.done, self.form), whole, DPI)
-        told = PngInfo()
-        told.add_text(SOURCE, digest(self.done, self.form))
-        with Image.open(whole) as image:
-            few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-            few.save(path, optimize=True, pnginfo=told)
+        """Draw it."""
+        write_small(files.figure(self.done, self.form), digest(self.done, self.form), path)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure to be drawn of plain values.
+
+    Attributes:
+        data: all that it shows.
+        figure: makes it.
+    """
+
+    data: dict[str, object]
+    figure: Callable[[dict[str, object]], Figure]
+
+    def is_current(self, path: Path) -> bool:
+        """Whether a file was drawn from this."""
+        return drawn_from(path) == digest_of(self.data)
+
+    def draw(self, path: Path) -> None:
+        """Draw it."""
+        write_small(self.figure(self.data), digest_of(self.data), path)
+
+
+def drawn_from(path: Path) -> object:
+    """The digest of what a file was drawn from; None without a file, or if it says nothing."""
+    if not path.is_file():
+        return None
+    with Image.open(path) as image:
+        found: object = image.info.get(SOURCE)
+    return found
+
+
+def write_small(figure: Figure, source: str, path: Path) -> None:
+    """Write a figure with the digest of what it was drawn from: 100 dots an inch, few colours."""
+    whole = io.BytesIO()
+    style.save_png(figure, whole, DPI)
+    told = PngInfo()
+    told.add_text(SOURCE, source)
+    with Image.open(whole) as image:
+        few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few.save(path, optimize=True, pnginfo=told)

@@ -128,6 +128,8 @@ class Link(TypedDict):
     pauses: int
     utilisation: float
     use_max: NotRequired[float | None]
+    trimmed: NotRequired[int]
+    headers_lost: NotRequired[int]
 
 
 class Balance(TypedDict):

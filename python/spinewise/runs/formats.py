@@ -50,6 +50,7 @@ EVIDENCE = Format("evidence", 1, "evidence.json")
 RESILIENCE = Format("resilience", 1, "resilience.json")
 PLOT = Format("plot", 1, "plot.json")
 ADVISE = Format("advise", 1, "advice.json")
+EDGE = Format("edge", 1, "study.json")
 ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, EVIDENCE, RESILIENCE, PLOT, ADVISE)
 
 

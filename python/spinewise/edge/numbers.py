@@ -1,0 +1,119 @@
+"""What rows come to: means over seeds, paired differences, who is best and who is not told apart from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spinewise.edge.row import Row
+from spinewise.edge.setting import SCHEMES, WORKLOADS, Workload
+from spinewise.edge.study import Place
+from spinewise.measures import stats, units
+
+CERTAIN = 1.0 - stats.CONFIDENCE
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of all schemes under one workload, on one fabric, under one condition.
+
+    Attributes:
+        workload: what was sent.
+        hosts: size of the fabric.
+        condition: what was wrong.
+        rows: runs by scheme, in the order of their seeds.
+    """
+
+    workload: Workload
+    hosts: int
+    condition: str
+    rows: Mapping[str, list[Row]]
+
+    @property
+    def title(self) -> str:
+        """In a line."""
+        return f"{self.workload.name}, {self.condition}" + ("" if self.hosts == 128 else f", {self.hosts:,} hosts")
+
+    def values(self, scheme: str, name: str = "value") -> list[float]:
+        """A number of a scheme's runs: an attribute of `Row`, a sum of several (`a+b`), or one over another (`a/b`)."""
+        part, _, of = name.partition("/")
+        found = [sum(float(getattr(row, one)) for one in part.split("+")) for row in self.rows[scheme]]
+        return [value / below for value, below in zip(found, self.values(scheme, of), strict=True)] if of else found
+
+    def mean(self, scheme: str, name: str = "value") -> stats.Interval:
+        """Its mean over seeds with the 95 % interval."""
+        return stats.t_interval(self.values(scheme, name))
+
+    def change(self, scheme: str, other: str, name: str = "value") -> stats.Interval:
+        """Paired difference of a scheme to another, as a fraction of that one's mean."""
+        return stats.relative_difference(self.values(scheme, name), self.values(other, name))
+
+    def ratio(self, scheme: str, other: str, name: str = "value") -> float:
+        """The mean of a scheme over that of another."""
+        return self.mean(scheme, name).mean / self.mean(other, name).mean
+
+    def less(self, scheme: str, other: str, name: str = "value", share: float = 1.0) -> bool:
+        """Whether a scheme has surely less than `share` of what another has: by a paired t test over seeds."""
+        mine, theirs = self.values(scheme, name), [share * value for value in self.values(other, name)]
+        return float(np.mean(mine)) < float(np.mean(theirs)) and stats.ratio_p(mine, theirs) < CERTAIN
+
+    @cached_property
+    def order(self) -> list[str]:
+        """Schemes, the best mean first."""
+        return sorted(self.rows, key=lambda scheme: self.mean(scheme).mean)
+
+    @cached_property
+    def ties(self) -> list[str]:
+        """The best scheme, and those that are not told apart from it (Holm's correction for their number)."""
+        best, *others = self.order
+        apart = stats.holm([stats.ratio_p(self.values(one), self.values(best)) for one in others])
+        return [best, *(one for one, told in zip(others, apart, strict=True) if not told)]
+
+    def shown(self, value: float, significant: int = 3) -> str:
+        """A judged number for people."""
+        return (
+            units.digits(value, significant)
+            if "slowdown" in self.workload.statistic
+            else units.duration(value, significant)
+        )
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """All cells of a study."""
+
+    cells: Mapping[tuple[str, int, str], Cell]
+
+    def at(self, workload: str, condition: str, hosts: int = 128) -> Cell:
+        """One of them."""
+        return self.cells[workload, hosts, condition]
+
+    def of(self, workload: str, hosts: int) -> list[Cell]:
+        """Those of a workload on a fabric, by condition."""
+        return [cell for (name, size, _), cell in self.cells.items() if (name, size) == (workload, hosts)]
+
+
+def numbers_of(rows: Mapping[Place, Row]) -> Numbers:
+    """All cells, in the order of `setting`; those without runs are left out."""
+    cells: dict[tuple[str, int, str], Cell] = {}
+    for workload in WORKLOADS.values():
+        for hosts, conditions in workload.conditions.items():
+            for condition in conditions:
+                found = by_scheme(rows, workload.name, hosts, condition)
+                if found:
+                    cells[workload.name, hosts, condition] = Cell(workload, hosts, condition, found)
+    return Numbers(cells)
+
+
+def by_scheme(rows: Mapping[Place, Row], workload: str, hosts: int, condition: str) -> dict[str, list[Row]]:
+    """The runs of one cell by scheme, in the order of `setting` and of seeds."""
+    mine: Iterable[Place] = sorted(
+        place for place in rows if (place.workload, place.hosts, place.condition) == (workload, hosts, condition)
+    )
+    found: dict[str, list[Row]] = {label: [] for label in SCHEMES}
+    for place in mine:
+        found[place.scheme].append(rows[place])
+    return {label: runs for label, runs in found.items() if runs}

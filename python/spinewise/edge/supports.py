@@ -1,0 +1,112 @@
+"""What a statement rests on: comparisons of schemes, which the runs bear out by more than chance or do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from spinewise.edge.numbers import Cell
+from spinewise.measures import units
+
+
+@dataclass(frozen=True)
+class Support:
+    """A measured comparison.
+
+    Attributes:
+        text: with its numbers.
+        holds: whether the runs bear it out by more than chance.
+    """
+
+    text: str
+    holds: bool
+
+
+def whole(value: float) -> str:
+    """A count of packets."""
+    return units.count(value) if value >= 100 else units.digits(value, 2)
+
+
+def times(value: float) -> str:
+    """A ratio."""
+    return f"{value:.2f}"
+
+
+QUANTITIES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "again": ("packets sent again", whole),
+    "again/sent": ("share of packets that were sent again", units.percent),
+    "timeouts": ("timeouts", whole),
+    "marked": ("packets marked", whole),
+    "trimmed_up+trimmed_down": ("packets trimmed inside the fabric", whole),
+    "trimmed_up": ("packets trimmed on the way up", whole),
+    "trimmed_last": ("packets trimmed at hosts' ports", whole),
+    "dropped": ("packets dropped at switches", whole),
+    "lost": ("packets lost on links", whole),
+    "out_of_order": ("out of order", units.percent),
+    "moved": ("packets that left by another uplink than the one before", units.percent),
+    "imbalance": ("imbalance of equal links", times),
+    "faulty": ("bytes on the faulty uplink over those on another one of its leaf", times),
+    "paused_s": ("pauses, all queues added up", units.duration),
+    "messages": ("bytes that carry no data", units.percent),
+    "other_s": ("time until the other traffic is done", lambda value: units.duration(value, 3)),
+    "mean_fct_s": ("mean completion time", lambda value: units.duration(value, 3)),
+}
+"""What is told of a run besides what is judged: its words, and how a value is shown."""
+
+
+def told(cell: Cell, name: str) -> tuple[str, Callable[[float], str]]:
+    """Words of a quantity in a cell, and how a value of it is shown."""
+    return QUANTITIES.get(name, (cell.workload.asked, cell.shown))
+
+
+def less(cell: Cell, name: str, scheme: str, *others: str, share: float = 1.0) -> Support:
+    """`scheme` has surely less of a quantity than each of `others`, or than `share` of it, by paired t tests."""
+    words, shown = told(cell, name)
+    first, *rest = (f"`{one}` {shown(cell.mean(one, name).mean)}" for one in (scheme, *others))
+    sign = "<" if share == 1.0 else f"< {share:g} of"
+    holds = all(cell.less(scheme, other, name, share) for other in others)
+    return Support(f"{cell.title}: {words}: {first} {sign} {', '.join(rest)}", holds)
+
+
+def more(cell: Cell, name: str, scheme: str, *others: str) -> Support:
+    """`scheme` has surely more of a quantity than each of `others`."""
+    words, shown = told(cell, name)
+    first, *rest = (f"`{one}` {shown(cell.mean(one, name).mean)}" for one in (scheme, *others))
+    holds = all(cell.less(other, scheme, name) for other in others)
+    return Support(f"{cell.title}: {words}: {first} > {', '.join(rest)}", holds)
+
+
+def at_most(cell: Cell, name: str, bound: float, *schemes: str) -> Support:
+    """Each scheme has at most so much of a quantity on every seed."""
+    words, shown = told(cell, name)
+    values = [f"`{one}` {shown(cell.mean(one, name).mean)}" for one in schemes]
+    holds = all(value <= bound for one in schemes for value in cell.values(one, name))
+    return Support(f"{cell.title}: {words}: {', '.join(values)}", holds)
+
+
+def alike(cell: Cell, name: str, bound: float, *schemes: str) -> Support:
+    """The greatest mean of a quantity is at most `bound` times the least."""
+    words, shown = told(cell, name)
+    means = sorted(cell.mean(one, name).mean for one in schemes)
+    text = f"{cell.title}: {words}, under all of {len(schemes)} schemes: {shown(means[0])} to {shown(means[-1])}"
+    return Support(text, means[-1] <= bound * means[0])
+
+
+def barely_slower(before: Cell, after: Cell, bound: float, scheme: str) -> Support:
+    """The mean of a scheme under one condition is at most `bound` times that under another."""
+    first, second = before.mean(scheme).mean, after.mean(scheme).mean
+    text = f"{after.title}: {after.workload.asked}: `{scheme}` {after.shown(second)}, {before.condition} "
+    return Support(text + before.shown(first), second <= bound * first)
+
+
+def within(cell: Cell, bound: float, *schemes: str) -> Support:
+    """The mean of each scheme is at most `bound` times that of the best of the cell."""
+    values = [f"`{one}` {cell.ratio(one, cell.order[0]):.2f}" for one in schemes]
+    holds = all(cell.ratio(one, cell.order[0]) <= bound for one in schemes)
+    return Support(f"{cell.title}: {cell.workload.asked}, over the best: {', '.join(values)}", holds)
+
+
+def leads(cell: Cell, *schemes: str) -> Support:
+    """Each scheme is the best of the cell, or not told apart from it."""
+    names = ", ".join(f"`{one}` {cell.shown(cell.mean(one).mean)}" for one in schemes)
+    return Support(f"{cell.title}: the best, or not told apart from it: {names}", set(schemes) <= set(cell.ties))
