@@ -19,10 +19,40 @@ use std::time::Instant;
 /// A case: its name and the spec it runs.
 struct Case {
     name: &'static str,
-    leaves: u32,
-    spines: u32,
-    hosts_per_leaf: u32,
+    fabric: Fabric,
     work: Work,
+}
+
+/// What it runs on: all links at 100 Gbps and 1 us.
+#[derive(Clone, Copy)]
+enum Fabric {
+    /// Leaves, spines, hosts of a leaf.
+    LeafSpine(u32, u32, u32),
+    /// A fat-tree of this many ports a switch.
+    FatTree(u32),
+}
+
+impl Fabric {
+    fn hosts(self) -> u32 {
+        match self {
+            Fabric::LeafSpine(leaves, _, hosts_per_leaf) => leaves * hosts_per_leaf,
+            Fabric::FatTree(k) => k * k * k / 4,
+        }
+    }
+
+    fn table(self) -> Value {
+        match self {
+            Fabric::LeafSpine(leaves, spines, hosts_per_leaf) => json!({
+                "leaves": leaves, "spines": spines, "hosts_per_leaf": hosts_per_leaf,
+                "host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "host_delay_ns": 1000, "fabric_delay_ns": 1000,
+            }),
+            Fabric::FatTree(k) => json!({
+                "kind": "fat_tree", "k": k,
+                "host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "core_rate_gbps": 100.0,
+                "host_delay_ns": 1000, "fabric_delay_ns": 1000, "core_delay_ns": 1000,
+            }),
+        }
+    }
 }
 
 /// What a case does, at full length.
@@ -39,34 +69,26 @@ enum Work {
         /// Length of the Poisson arrivals, which load the links of the hosts to a quarter.
         arrivals_us: f64,
     },
+    /// Ultra Ethernet, every host to one other, over entropy values that REPS recycles: 4 KB packets, an answer to each, as
+    /// uet-htsim runs it (`-load_balancing_algo reps -sack_threshold 4000`).
+    Values {
+        /// Payload of each flow of the permutation, in bytes.
+        size: u64,
+    },
 }
 
 const CASES: &[Case] = &[
-    Case {
-        name: "dctcp_spray_128",
-        leaves: 8,
-        spines: 16,
-        hosts_per_leaf: 16,
-        work: Work::Spray { size: 260_000_000 },
-    },
-    Case {
-        name: "dctcp_spray_1024",
-        leaves: 32,
-        spines: 32,
-        hosts_per_leaf: 32,
-        work: Work::Spray { size: 26_000_000 },
-    },
+    Case { name: "dctcp_spray_128", fabric: Fabric::LeafSpine(8, 16, 16), work: Work::Spray { size: 260_000_000 } },
+    Case { name: "dctcp_spray_1024", fabric: Fabric::LeafSpine(32, 32, 32), work: Work::Spray { size: 26_000_000 } },
     Case {
         name: "rdma_lossless_128",
-        leaves: 8,
-        spines: 8,
-        hosts_per_leaf: 16,
+        fabric: Fabric::LeafSpine(8, 8, 16),
         work: Work::Lossless { arrivals_us: 10_000.0 },
     },
+    Case { name: "uet_reps_1024", fabric: Fabric::FatTree(16), work: Work::Values { size: 16_000_000 } },
 ];
 
 impl Case {
-    /// All links at 100 Gbps and 1 us.
     fn spec(&self, share: f64) -> Value {
         let mut spec = match self.work {
             Work::Spray { size } => json!({
@@ -83,12 +105,15 @@ impl Case {
                 "traffic": [{"kind": "poisson", "cdf": "ali_storage", "load": 0.25, "load_of": "host_links",
                     "pairs": "any", "duration_us": arrivals_us * share}],
             }),
+            Work::Values { size } => json!({
+                "preset": "uet-htsim",
+                "transport": {"ack_every_bytes": 4000},
+                "scheme": {"name": "reps"},
+                "traffic": [{"kind": "permutation", "size_bytes": (size as f64 * share) as u64}],
+            }),
         };
         spec["name"] = self.name.into();
-        spec["topology"] = json!({
-            "leaves": self.leaves, "spines": self.spines, "hosts_per_leaf": self.hosts_per_leaf,
-            "host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "host_delay_ns": 1000, "fabric_delay_ns": 1000,
-        });
+        spec["topology"] = self.fabric.table();
         spec
     }
 }
@@ -177,7 +202,7 @@ fn packet_size<P: Copy + Default>(rounds: u32, share: f64) -> Value {
 }
 
 fn run_case(case: &Case, idle: u64, rounds: u32, share: f64) -> Value {
-    let hosts = case.leaves * case.hosts_per_leaf;
+    let hosts = case.fabric.hosts();
     let (mut best, mut reference) = (f64::INFINITY, f64::INFINITY);
     let mut last = Measured { seconds: 0.0, hops: 0, events: 0 };
     reset_peak_memory();
@@ -257,7 +282,7 @@ fn idle_host_bytes(case: &Case) -> u64 {
     let sim = crate::engine::Sim::new(&net, start);
     let after = memory_kb("VmRSS:");
     drop(sim);
-    after.saturating_sub(before) * 1024 / u64::from(case.leaves * case.hosts_per_leaf)
+    after.saturating_sub(before) * 1024 / u64::from(case.fabric.hosts())
 }
 
 fn memory_kb(field: &str) -> u64 {
