@@ -48,6 +48,12 @@ CASES: dict[str, dict[str, Any]] = {
     "conweave": spec(preset="selb", scheme={"name": "conweave"}),
     "irn": spec(preset="selb", transport={"kind": "rdma", "recovery": "irn"}, switch={"pfc": False}),
     "lossless": spec(preset="selb", **LOSSLESS),
+    "uet": spec(
+        preset="uet",
+        scheme={"name": "reps"},
+        traffic=[{"kind": "flows", "list": INCAST}],
+        switch={"buffer_bytes": 60_000},
+    ),
     "loss": spec(fault=[{"kind": "loss", "ends": ["leaf0", "spine1"], "probability": 0.05, "at_us": 0}]),
     "slow": spec(fault=[{"kind": "rate", "ends": ["leaf0", "spine1"], "rate_gbps": 1, "at_us": 50, "until_us": 150}]),
 }

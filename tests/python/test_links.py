@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+import spinewise
+import spinewise as sw
 from spinewise import SpecError, core
 from spinewise.measures.links import hottest
 from spinewise.measures.report import Link, QueueBytes
+from spinewise.page import of_run
+from spinewise.show import run_tables
 
 
 def link(name: str, use: float, longest: int, queue: QueueBytes | None = None) -> Link:
@@ -67,3 +71,33 @@ def test_the_fabric_is_told_with_names_and_faults() -> None:
     spec["fault"][0]["ends"] = ["leaf0", "spin1"]
     with pytest.raises(SpecError, match="did you mean"):
         core.topology(spec)
+
+
+def test_trims_are_told_by_tier() -> None:
+    spec: dict[str, Any] = {
+        "preset": "uet",
+        "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 4, "host_rate_gbps": 100, "fabric_rate_gbps": 100},
+        "scheme": {"name": "ecmp"},
+        "switch": {"buffer_bytes": 20_000, "control_bytes": 256},
+        "traffic": [
+            {"kind": "incast", "receiver": 0, "senders": 7, "size_bytes": 300_000},
+            {"kind": "permutation", "size_bytes": 500_000, "inter_rack": True},
+        ],
+    }
+    result = sw.run(spec)
+    summary = result.summary()
+    by_tier = {tier["tier"]: (tier["trimmed"], tier["headers_lost"]) for tier in summary.links}
+    counters = result.report["counters"]
+    # Ports count what they cut; the run counts the headers that went on.
+    assert sum(one[1] for one in by_tier.values()) == counters["headers_lost"] > 0
+    assert sum(one[0] for one in by_tier.values()) == counters["trimmed"]["packets"] + counters["headers_lost"]
+    assert by_tier["host->leaf"] == (0, 0)
+    assert by_tier["leaf->host"][0] > by_tier["leaf->spine"][0] > 0
+    shown = run_tables.link_table(summary)
+    assert {"trimmed", "headers lost"} <= set(shown.right)
+    told = " ".join(of_run.lost(summary).more)
+    assert f"leaf->host {by_tier['leaf->host'][0]:,}" in told
+    assert f"headers lost: {counters['headers_lost']:,}" in told
+    # Where nothing is trimmed nothing is said of it.
+    plain = sw.run({"topology": spec["topology"], "traffic": spec["traffic"]}).summary()
+    assert not any("trimmed" in line for line in of_run.lost(plain).more)

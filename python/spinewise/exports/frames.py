@@ -7,6 +7,7 @@ The model has no addresses and no payload. What stands in for them:
 - The ports of a flow are `FIRST_PORT` plus its number modulo `PORTS`, and plus its number divided by that: no dissector
   of Wireshark claims them. What follows the header is zeros.
 - The class selector of the DS field (RFC 2474 section 4.2.2) is the priority of the data; ECN is that of the model.
+- Ultra Ethernet goes as plain UDP: the model has none of the fields of its own headers.
 - Headers of schemes have no published encoding and are left out; so are path tags.
 """
 

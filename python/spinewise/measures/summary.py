@@ -61,6 +61,8 @@ class TierUse(TypedDict):
     longest_queue_bytes: int
     pauses: int
     paused_s: float
+    trimmed: int
+    headers_lost: int
 
 
 @dataclass(frozen=True)
@@ -212,9 +214,10 @@ def fault_counts(report: Report) -> dict[str, int]:
 
 
 def link_tiers(links: Sequence[Link]) -> list[TierUse]:
-    """Utilisation over the whole run, drops, losses, marks and pauses of the links, by tier (leaf->spine, …).
+    """Utilisation over the whole run, drops, losses, marks, pauses and trims of the links, by tier (leaf->spine, …).
 
     Pauses count at the link whose sender was paused; `paused_s` adds up the seconds of all its data queues.
+    Trims count at the port that cut a packet; of those, `headers_lost` had no room for the header either.
     """
     tiers: dict[str, list[Link]] = {}
     for link in links:
@@ -235,6 +238,8 @@ def link_tiers(links: Sequence[Link]) -> list[TierUse]:
                 "longest_queue_bytes": max(int(link["longest_queue_bytes"]) for link in members_),
                 "pauses": sum(int(link["pauses"]) for link in members_),
                 "paused_s": sum(int(link["paused_ps"]) for link in members_) / PS_PER_SECOND,
+                "trimmed": sum(int(link.get("trimmed", 0)) for link in members_),
+                "headers_lost": sum(int(link.get("headers_lost", 0)) for link in members_),
             }
         )
     return result

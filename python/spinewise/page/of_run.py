@@ -94,6 +94,11 @@ def lost(summary: Summary) -> Answer:
         more.append(f"most drops at {facts.dropped_at}: {units.count(facts.dropped_there)}")
     if summary.faults:
         more.append(f"faults: {summary.faults['lost']:,} packets lost on links")
+    trims = [one for one in summary.links if one["trimmed"]]
+    if trims:
+        by_tier = ", ".join(f"{one['tier']} {one['trimmed']:,}" for one in trims)
+        gone = sum(one["headers_lost"] for one in trims)
+        more.append(f"trimmed: {by_tier}; headers lost: {gone:,}")
     return Answer("packets dropped at full queues", units.count(facts.drops), tuple(more))
 
 

@@ -132,15 +132,16 @@ LOADS = {
 
 
 def link_table(summary: Summary) -> Grid:
-    """Utilisation of the links by tier; losses and pauses where there were any."""
+    """Utilisation of the links by tier; losses, trims and pauses where there were any."""
     paused = any(tier["pauses"] for tier in summary.links)
     lost = any(tier["lost"] for tier in summary.links)
+    trimmed = any(tier["trimmed"] for tier in summary.links)
     table = new_table(
         "Links over the whole run (Jain: how evenly they were used; 1: all alike)",
         ["tier"],
         [
-            "links", "mean util.", "max util.", "Jain", "drops", *(["lost"] if lost else []), "marks",
-            *(["pauses", "paused"] if paused else []),
+            "links", "mean util.", "max util.", "Jain", "drops", *(["lost"] if lost else []),
+            *(["trimmed", "headers lost"] if trimmed else []), "marks", *(["pauses", "paused"] if paused else []),
         ],
     )  # fmt: skip
     for tier in summary.links:
@@ -153,6 +154,7 @@ def link_table(summary: Summary) -> Grid:
             units.digits(tier["jain"], 3),
             f"{tier['drops']:,}",
             *([f"{tier['lost']:,}"] if lost else []),
+            *([f"{tier['trimmed']:,}", f"{tier['headers_lost']:,}"] if trimmed else []),
             f"{tier['marks']:,}",
             *(pauses if paused else []),
         )
@@ -275,6 +277,8 @@ def packet_line(packets: Packets, transport: str) -> str:
     """Sums over flows."""
     if transport == "rdma":
         answers = f"NACKs {packets.nacks:,} · CNPs {packets.cnps:,}"
+    elif transport == "uet":
+        answers = f"NACKs for trimmed packets {packets.nacks:,}"
     else:
         answers = f"3-dupACK events {units.percent(packets.dupack3_ratio)}"
     return (

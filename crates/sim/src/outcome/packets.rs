@@ -6,18 +6,19 @@ use crate::columns::Values;
 use crate::columns::{Word8, Word32, columns};
 use crate::engine::Sim;
 use crate::faults::Frail;
-use crate::packet::{CE, CNP, CWR, ECE, ECT, NACK, Packet, RETRANSMIT, SYN};
+use crate::packet::{BARE, CE, CNP, CWR, ECE, ECT, NACK, Packet, RETRANSMIT, SYN};
 use crate::transport::Sack;
 use crate::transport::contract::Protocol;
 use crate::transport::options::Signal;
 use crate::transport::rdma::get_sack;
+use crate::transport::uet;
 use serde_json::{Value, json};
 use spinewise_policy::{Kind, Time};
 
 /// Words of the column `kind`.
 const KINDS: [&str; 6] = ["data", "ack", "probe", "probe_reply", "message", "pause"];
 /// Words of the column `protocol`.
-const PROTOCOLS: [&str; 3] = ["udp", "tcp", "rdma"];
+const PROTOCOLS: [&str; 4] = ["udp", "tcp", "rdma", "uet"];
 /// How a packet of the model tells how long the one it answers was under way.
 const ECHO_STEP_PS: u64 = 256_000;
 /// No flow, and no number of data.
@@ -31,8 +32,9 @@ struct Row<'a> {
     outbound: bool,
     lost: bool,
     packet: &'a Packet,
-    tcp: bool,
-    protocol: Word8,
+    /// Of its flow, unless that is UDP or it has none.
+    protocol: Option<Protocol>,
+    of_flow: bool,
     flow: u32,
     subflow: u16,
     size: u64,
@@ -49,7 +51,7 @@ columns! {
         lost: bool, "", "outbound: the link loses it (faults)" => row.lost;
         kind: Word8, "", "data (a handshake and a closing too), ack, probe, probe_reply, message, pause"
             => Word8(row.packet.kind as u8);
-        protocol: Word8, "", "of the flow: udp, tcp, rdma or uet; null: no flow" => row.protocol;
+        protocol: Word8, "", "of the flow: udp, tcp, rdma or uet; null: no flow" => row.word();
         flow: u32, "", "number of the flow; 4294967295: none" => row.flow;
         subflow: u16, "", "which subflow of MPTCP, from 1; 0: none" => row.subflow;
         size_bytes: u64, "bytes", "payload of the flow; 0: no flow, or without end" => row.size;
@@ -60,15 +62,18 @@ columns! {
         payload_bytes: u32, "bytes", "data: payload" => row.payload();
         wire_bytes: u32, "bytes", "the packet on the wire, as the model has it" => u32::from(row.packet.wire);
         syn: bool, "", "TCP: opens the connection, or answers what does"
-            => row.packet.is(SYN) && row.tcp && row.is_greeting();
+            => row.packet.is(SYN) && row.is_tcp() && row.is_greeting();
         retransmit: bool, "", "data: these bytes were sent before; ack: those it answers were"
             => row.packet.is(RETRANSMIT);
+        trimmed: bool, "", "data: a switch has cut its payload off" => row.is_data() && row.packet.is(BARE);
         ect: bool, "", "ECN-capable" => row.packet.is(ECT);
         ce: bool, "", "congestion experienced" => row.packet.is(CE);
         ece: bool, "", "ack, probe_reply: what it answers was marked" => row.packet.is(ECE);
-        cwr: bool, "", "data of TCP: the sender has reduced its window" => row.tcp && row.is_data() && row.packet.is(CWR);
-        nack: bool, "", "ack of RDMA: something is missing" => !row.tcp && row.is_ack() && row.packet.is(NACK);
-        cnp: bool, "", "ack of RDMA: a congestion notification" => !row.tcp && row.is_ack() && row.packet.is(CNP);
+        cwr: bool, "", "data of TCP: the sender has reduced its window" => row.is_tcp() && row.is_data() && row.packet.is(CWR);
+        nack: bool, "", "ack of RDMA: something is missing; of Ultra Ethernet: what it answers was trimmed"
+            => !row.is_tcp() && row.is_ack() && row.packet.is(NACK);
+        cnp: bool, "", "ack of RDMA: a congestion notification"
+            => row.protocol == Some(Protocol::Roce) && row.is_ack() && row.packet.is(CNP);
         priority: u8, "", "of data, and that which a pause is for" => row.priority();
         tag: u16, "", "path tag of a scheme at the hosts; 65535: none" => row.packet.way.0;
         stamp_ps: u64, "ps", "when its sender began to send it; ack, probe_reply: that of what it answers"
@@ -90,6 +95,21 @@ columns! {
 }
 
 impl Row<'_> {
+    fn is_tcp(&self) -> bool {
+        self.protocol == Some(Protocol::Tcp)
+    }
+
+    /// Its place among [`PROTOCOLS`].
+    fn word(&self) -> Word8 {
+        match self.protocol {
+            None if !self.of_flow => Word8::NONE,
+            None => Word8(0),
+            Some(Protocol::Tcp) => Word8(1),
+            Some(Protocol::Roce) => Word8(2),
+            Some(Protocol::Uet) => Word8(3),
+        }
+    }
+
     fn is_data(&self) -> bool {
         self.packet.kind == Kind::Data
     }
@@ -260,29 +280,31 @@ fn row<'a>(
         outbound,
         lost: outbound && taken.lost,
         packet,
-        tcp: false,
-        protocol: Word8::NONE,
+        protocol: None,
+        of_flow: packet.of_flow(),
         flow: NONE_32,
         subflow: 0,
         size: 0,
         data: NONE_64,
         hosts: sim.net.topology.hosts,
     };
-    if !packet.of_flow() {
+    if !row.of_flow {
         return (row, Vec::new());
     }
     let (flow, subflow) = sim.world.flows.flow_of(packet.flow);
     row.flow = flow;
     row.subflow = subflow.map_or(0, |n| n as u16 + 1);
     row.size = sim.world.flows.specs[flow as usize].size;
-    let carried = sim.world.flows.is_tcp(flow);
-    row.tcp = carried && sim.world.flows.facts.protocol == Protocol::Tcp;
-    row.protocol = Word8(if row.tcp { 1 } else { 2 * u8::from(carried) });
+    row.protocol = sim.world.flows.is_tcp(flow).then_some(sim.world.flows.facts.protocol);
     let body = taken.body.as_deref().unwrap_or(&[]);
-    let sack = match (row.tcp, subflow) {
-        (false, _) => get_sack(body).map(|(seq, bytes)| (seq, seq + u64::from(bytes))).into_iter().collect(),
-        (true, None) => Sack::decode(body).blocks().to_vec(),
-        (true, Some(_)) => {
+    let sack = match (row.protocol, subflow) {
+        (None | Some(Protocol::Roce), _) => {
+            get_sack(body).map(|(seq, bytes)| (seq, seq + u64::from(bytes))).into_iter().collect()
+        }
+        (Some(Protocol::Uet), _) if row.is_ack() => uet::blocks(body, sim.net.frame.mss),
+        (Some(Protocol::Uet), _) => Vec::new(),
+        (Some(Protocol::Tcp), None) => Sack::decode(body).blocks().to_vec(),
+        (Some(Protocol::Tcp), Some(_)) => {
             let told = Signal::decode(body);
             row.data = told.map_or(NONE_64, |told| told.data);
             told.map_or(Vec::new(), |told| told.sack.blocks().to_vec())

@@ -8,6 +8,7 @@ mod linux;
 mod ns2_pdlb;
 mod ns3_hermes;
 mod selb;
+mod uet;
 mod uet_htsim;
 
 use serde_json::{Map, Value};
@@ -31,6 +32,7 @@ pub(crate) const PRESETS: &[Preset] = &[
     conweave_ns3::PRESET,
     dcqcn_paper::PRESET,
     uet_htsim::PRESET,
+    uet::PRESET,
 ];
 
 /// The preset of a spec that names none.

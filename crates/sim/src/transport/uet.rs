@@ -31,6 +31,7 @@ pub(crate) use config::UetConfig;
 pub(crate) use ends::Connection;
 pub(crate) use receiver::UetReceiver;
 pub(crate) use sender::UetSender;
+pub(crate) use told::blocks;
 
 /// Which packet of a flow.
 pub(crate) type Psn = u32;

@@ -59,6 +59,7 @@ mod trace;
 mod trace_faults;
 mod ttc;
 mod uet;
+mod uet_preset;
 
 // In their own place the files of the worked examples find these at the root of the policy crate.
 pub use spinewise_policy::{

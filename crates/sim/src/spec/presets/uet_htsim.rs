@@ -1,5 +1,7 @@
 //! Preset uet-htsim: the reference simulator of Ultra Ethernet.
 
+use spinewise_policy::Value::Word;
+
 use super::{Preset, Switch, TransportPreset, trimming};
 use crate::transport::UetConfig;
 
@@ -9,5 +11,7 @@ pub(super) const PRESET: Preset = Preset {
     source: "ultraethernet/uet-htsim 40ccb05: main_uec.cpp, uec.cpp, compositequeue.cpp, as a description of them has it",
     switch: Switch::Trimming(trimming),
     transport: TransportPreset::Uet(UetConfig::uet_htsim),
+    // Its senders do not keep the values of packets: a timeout blames value 0, whichever was lost.
+    params: &[("bitmap", &[("timeout_blames", Word("first"))]), ("uet_mixed", &[("timeout_blames", Word("first"))])],
     ..Preset::TCP
 };

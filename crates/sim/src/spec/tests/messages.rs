@@ -67,7 +67,7 @@ fn top_level() {
         ),
         (
             json!({"preset": "ns2"}),
-            "preset = \"ns2\": expected \"linux\", \"datacenter\", \"ns2-pdlb\", \"ns3-hermes\", \"selb\", \"conweave-ns3\", \"dcqcn-paper\" or \"uet-htsim\"; did you mean \"ns2-pdlb\"?",
+            "preset = \"ns2\": expected \"linux\", \"datacenter\", \"ns2-pdlb\", \"ns3-hermes\", \"selb\", \"conweave-ns3\", \"dcqcn-paper\", \"uet-htsim\" or \"uet\"; did you mean \"ns2-pdlb\"?",
         ),
         (json!({"switch": 3}), "switch = 3: expected a table [switch]"),
         (json!({"traffic": []}), "traffic = []: expected from 1 to 256 [[traffic]] tables"),

@@ -7,7 +7,7 @@ use crate::keys::{AUTO, Auto, Autos, Reader, SpecError};
 use crate::topology::{Fabric, Topology, TopologySpec};
 use crate::transport::congestion::delivery::Kind as Control;
 use crate::transport::congestion::nscc::{bdp, window_of};
-use crate::transport::uet::config::Recovery;
+use crate::transport::uet::config::{PullHeeds, Recovery};
 use crate::transport::{Frame, UetConfig};
 
 /// The values of `[transport]` that make this configuration: what a preset says, which leaves the timeout to the fabric.
@@ -27,6 +27,10 @@ fn oversubscription(topology: &TopologySpec) -> Result<f64, SpecError> {
     Ok(if core > 0.0 { hosts / core } else { 1.0 })
 }
 
+/// Least part of a host's rate that its receivers grant where they heed congestion in any fabric: own choice, for ten flows
+/// that are hashed to one link.
+const LEAST_PULL: f64 = 0.1;
+
 /// What `auto` stands for.
 fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, SpecError> {
     if !reader.wants_auto() {
@@ -43,11 +47,20 @@ fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
     // Cores that are slower than all hosts together: receivers must not grant as if they were not.
     let ratio = oversubscription(topology)?;
     let window = reader.wanted("congestion_control") != Some(&Value::from(Control::None.name()));
-    let (least, why) = match ratio > 1.0 && !window {
-        true => {
+    let always = reader.wanted("pull_heeds") == Some(&Value::from(PullHeeds::Congestion.word()));
+    let (least, why) = match (window, always) {
+        (true, _) => (1.0, "nothing to heed: senders have windows".into()),
+        (false, true) => {
+            let least = LEAST_PULL.min(0.9 / ratio);
+            (
+                least,
+                "many flows of one link inside the fabric: a tenth, or 0.9 of what the core leaves each host".into(),
+            )
+        }
+        (false, false) if ratio > 1.0 => {
             (0.9 / ratio, format!("0.9 of what a core with {ratio:.2} times too little leaves each host (uet-htsim)"))
         }
-        false => (1.0, "nothing to heed: the core is as fast as the hosts, or senders have windows".into()),
+        (false, false) => (1.0, "nothing to heed: the core is as fast as the hosts".into()),
     };
     Ok(vec![("rto_us", (ns as f64 / 1e3).into(), how), ("pull_least", least.into(), why)])
 }

@@ -16,6 +16,16 @@ words! {
 }
 
 words! {
+    /// Where receivers pace senders that have no window: when do they heed congestion inside the fabric?
+    PullHeeds {
+        /// Where the core is oversubscribed (uet-htsim): elsewhere two flows that share a link there are trimmed for good.
+        Oversubscription = "oversubscription",
+        /// In every fabric.
+        Congestion = "congestion",
+    }
+}
+
+words! {
     /// The kind of transport that these keys are of.
     Family {
         /// Connections of Ultra Ethernet.
@@ -52,6 +62,9 @@ keys! {
         pull_bytes: u32, Kind::Integer { min: 256, max: 16_777_216 }, Default::Number(16_384.0);
         /// The share of a host's rate that its receivers grant.
         pull_share: f64, Kind::Positive { max: 1.0 }, Default::Number(0.99);
+        /// When "auto" has receivers heed marks and trims inside the fabric, if senders have no window: where the core is
+        /// oversubscribed, as in uet-htsim, or wherever they meet any.
+        pull_heeds: PullHeeds, Kind::Words(PullHeeds::WORDS), Default::Preset;
         /// Least part of that share where receivers heed marks and trims inside the fabric; 1: they do not.
         pull_least: f64, Kind::Auto(&Kind::Positive { max: 1.0 }), Default::Preset;
         also {
@@ -79,9 +92,17 @@ impl UetConfig {
             receiver_credit: false,
             pull_bytes: 16_384,
             pull_share: 0.99,
+            pull_heeds: PullHeeds::Oversubscription,
             pull_least: 1.0,
             most_window: 175_284,
             control: Settings::default(),
         }
+    }
+
+    /// The same without what is only an artefact of that program, or what its authors' users are told to avoid.
+    pub fn uet() -> Self {
+        let mut config = UetConfig { pull_heeds: PullHeeds::Congestion, ..Self::uet_htsim() };
+        config.control.nscc.trims_tell_rtt = false;
+        config
     }
 }

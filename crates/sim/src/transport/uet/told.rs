@@ -55,6 +55,21 @@ impl Sack {
     }
 }
 
+/// The blocks of bytes that an answer says are here, of packets of `mss` bytes; none if it is no acknowledgement.
+pub(crate) fn blocks(option: &[u8], mss: u32) -> Vec<(u64, u64)> {
+    let Some(Sack { base, mut bits, .. }) = Sack::get(option) else { return Vec::new() };
+    let (mut found, mut psn) = (Vec::new(), u64::from(base));
+    while bits != 0 {
+        psn += u64::from(bits.trailing_zeros());
+        bits >>= bits.trailing_zeros();
+        let run = bits.trailing_ones();
+        found.push((psn * u64::from(mss), (psn + u64::from(run)) * u64::from(mss)));
+        psn += u64::from(run);
+        bits = bits.checked_shr(run).unwrap_or(0);
+    }
+    found
+}
+
 /// A number of quanta as it travels: what a sender wants, or what it is granted.
 pub(super) fn put_quanta(quanta: u64) -> Box<[u8]> {
     Box::new(quanta.to_le_bytes())
@@ -85,6 +100,18 @@ mod tests {
         fn what_is_written_is_read(psn: u32, base: u32, bits: u64, received: u64, waiting: u32, probe: u32) {
             let sack = Sack { psn, base, bits, received, waiting, probe };
             prop_assert_eq!(Sack::get(&sack.put()), Some(sack));
+        }
+
+        #[test]
+        fn blocks_are_the_packets_that_are_here(base in 0u32..1000, bits: u64) {
+            let sack = Sack { base, bits, ..Sack::default() };
+            let blocks = blocks(&sack.put(), 10);
+            let mut seen = 0u64;
+            for (from, to) in &blocks {
+                (from / 10..to / 10).for_each(|psn| seen |= 1 << (psn - u64::from(base)));
+            }
+            prop_assert_eq!(seen, bits);
+            prop_assert!(blocks.windows(2).all(|pair| pair[0].1 < pair[1].0) && blocks.iter().all(|one| one.0 < one.1));
         }
 
         #[test]

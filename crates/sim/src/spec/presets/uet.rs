@@ -1,0 +1,22 @@
+//! Preset uet: Ultra Ethernet as one would run it. It is uet-htsim without what is only an artefact of that program, and
+//! without what its users are told to avoid:
+//!
+//! | rule | uet-htsim | here |
+//! |---|---|---|
+//! | `transport.nscc_base_rtt_from_trims` | headers that overtake queues shorten the base round trip, and the largest window with it | round trips of data alone |
+//! | `transport.pull_heeds` | receivers without windows at the senders heed the fabric only where the core is oversubscribed | wherever it marks or trims |
+//! | `timeout_blames` of `bitmap` and `uet_mixed` | a timeout blames value 0 | the value of the packet that was waited for |
+//!
+//! REPS with a timeout where nothing is trimmed, which aborts that program, is refused under every preset.
+
+use super::{Preset, Switch, TransportPreset, trimming};
+use crate::transport::UetConfig;
+
+pub(super) const PRESET: Preset = Preset {
+    name: "uet",
+    doc: "Ultra Ethernet: uet-htsim without the artefacts of that program",
+    source: "as uet-htsim, three rules turned: docs/model.md, Ultra Ethernet",
+    switch: Switch::Trimming(trimming),
+    transport: TransportPreset::Uet(UetConfig::uet),
+    ..Preset::TCP
+};

@@ -1,0 +1,105 @@
+//! Presets uet and uet-htsim: in what they differ, and that each rule by itself makes a difference.
+
+use crate::common::{counter, flow, flow_column, merged, run};
+use serde_json::{Map, Value, json};
+use spinewise_sim::spec::resolve;
+
+/// Four racks of eight hosts under eight spines, 100 Gbps and 1 us a link; every host sends to the next rack but one.
+fn spec(preset: &str, scheme: &str, more: Value) -> Value {
+    let list: Vec<Value> = (0..32).map(|src| flow(src, (src + 16 + src % 3) % 32, 1_000_000, 0)).collect();
+    let base = json!({
+        "preset": preset, "scheme": {"name": scheme}, "traffic": [{"kind": "flows", "list": list}],
+        "topology": {"leaves": 4, "spines": 8, "hosts_per_leaf": 8, "host_rate_gbps": 100, "fabric_rate_gbps": 100,
+                     "host_delay_ns": 1000, "fabric_delay_ns": 1000},
+        "run": {"until_us": 50_000},
+    });
+    merged(&base, &more)
+}
+
+/// Keys with other values in one table than in the other, with their values.
+fn differences(
+    one: &Map<String, Value>,
+    other: &Map<String, Value>,
+    path: &str,
+    found: &mut Vec<(String, Value, Value)>,
+) {
+    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>(), "{path}");
+    for (key, value) in one {
+        match (value, &other[key]) {
+            (Value::Object(a), Value::Object(b)) => differences(a, b, &format!("{path}{key}."), found),
+            (a, b) if a != b => found.push((format!("{path}{key}"), a.clone(), b.clone())),
+            _ => {}
+        }
+    }
+}
+
+fn told(preset: &str, scheme: &str, more: &Value) -> Map<String, Value> {
+    let spec = resolve(&spec(preset, scheme, more.clone())).unwrap_or_else(|error| panic!("{error}"));
+    spec.resolved.as_object().expect("a table").clone()
+}
+
+#[test]
+fn the_two_differ_in_three_rules_and_in_nothing_else() {
+    let blames = ("scheme.params.timeout_blames", json!("first"), json!("value"));
+    let trims = ("transport.nscc_base_rtt_from_trims", json!(true), json!(false));
+    let heeds = ("transport.pull_heeds", json!("oversubscription"), json!("congestion"));
+    let alone = json!({"transport": {"congestion_control": "none", "receiver_credit": true}});
+    let cases = [
+        ("bitmap", json!({}), vec![&blames, &trims, &heeds]),
+        ("uet_mixed", json!({}), vec![&blames, &trims, &heeds]),
+        ("reps", json!({}), vec![&trims, &heeds]),
+        ("oblivious", json!({"transport": {"congestion_control": "constant"}}), vec![&heeds]),
+    ];
+    for (scheme, more, expected) in cases {
+        let mut found = vec![];
+        differences(&told("uet-htsim", scheme, &more), &told("uet", scheme, &more), "", &mut found);
+        found.retain(|(key, ..)| key != "preset");
+        let expected: Vec<_> =
+            expected.into_iter().map(|(key, a, b)| (key.to_string(), a.clone(), b.clone())).collect();
+        assert_eq!(found, expected, "{scheme}");
+    }
+    let least = |preset| told(preset, "oblivious", &alone)["transport"]["pull_least"].as_f64();
+    assert_eq!((least("uet-htsim"), least("uet")), (Some(1.0), Some(0.1)));
+}
+
+/// The fabric is as fast as its hosts, but hashed flows share links in it: receivers that heed nothing but their own links
+/// have them trimmed to the end.
+#[test]
+fn receivers_that_heed_the_fabric_slow_down() {
+    let trimmed = |heeds: &str| {
+        let alone = json!({"congestion_control": "none", "receiver_credit": true, "pull_heeds": heeds});
+        let outcome = run(&spec("uet", "ecmp", json!({"transport": alone})));
+        assert_eq!(outcome.report["finished"], 32, "{heeds}");
+        counter(&outcome, "trimmed", "packets")
+    };
+    let (deaf, heeding) = (trimmed("oversubscription"), trimmed("congestion"));
+    assert!(deaf > 2 * heeding && heeding > 0, "{deaf} {heeding}");
+}
+
+/// One spine is dead, unseen: who blames the value that was lost leaves it.
+#[test]
+fn who_blames_the_lost_value_leaves_a_dead_path() {
+    let timeouts = |blames: &str| {
+        let dead = json!({
+            "scheme": {"params": {"values": 64, "timeout_blames": blames}}, "detection": {"mode": "never"},
+            "fault": [{"kind": "down", "switch": "spine0", "at_us": 5, "may_cut_off": true}],
+        });
+        flow_column(&run(&spec("uet", "bitmap", dead)), "timeouts").iter().sum::<u64>()
+    };
+    let (first, value) = (timeouts("first"), timeouts("value"));
+    assert!(first > value && value > 0, "{first} {value}");
+}
+
+/// Headers of trimmed packets overtake what waits: they tell a shorter round trip, and the window shrinks with it.
+#[test]
+fn round_trips_of_trimmed_packets_shrink_windows() {
+    let list: Vec<Value> = (0..16).map(|n| flow(8 + n, 0, 1_000_000, 0)).collect();
+    let traffic = json!([{"kind": "flows", "list": list}]);
+    let times = |told: bool| {
+        let rule = json!({"transport": {"nscc_base_rtt_from_trims": told}, "traffic": traffic});
+        let outcome = run(&spec("uet", "oblivious", rule));
+        assert!(counter(&outcome, "trimmed", "packets") > 0);
+        flow_column(&outcome, "sender_fct_ps")
+    };
+    assert_ne!(times(true), times(false));
+}
