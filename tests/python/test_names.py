@@ -28,13 +28,16 @@ MAY_NAME: dict[Name, set[str]] = {
     # The specs that are timed.
     ("bench",): {"rps", "selb", "ecmp"},
     # ECMP as the fabric's hash: acks = "ecmp".
-    ("net",): {"ecmp"},
+    ("net",): {"ecmp", "htsim"},
     ("switch",): {"ecmp"},
     ("spec", "scheme"): {"ecmp"},
     # The program that a run can follow, follow = "conweave-ns3", and the rules of the schemes it has.
     ("follow",): {"conweave"},
     ("spec", "follow"): {"conga", "conweave", "drill"},
-    ("spec", "run"): {"conweave"},
+    ("spec", "run"): {"conweave", "htsim"},
+    # The engine that takes events of one instant in the order of that program, engine = "htsim".
+    ("engine",): {"htsim"},
+    ("setup",): {"htsim"},
     # Queue pairs and connections as the programs have them that the presets start from.
     ("spec", "transport"): {"selb", "htsim"},
     ("transport", "rdma", "config"): {"conweave", "selb"},
