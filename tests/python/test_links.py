@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import spinewise
 import spinewise as sw
 from spinewise import SpecError, core
 from spinewise.measures.links import hottest
