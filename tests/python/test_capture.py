@@ -211,13 +211,16 @@ def test_ultra_ethernet_is_named_and_travels_in_udp() -> None:
     assert {frame.protocol for frame in frames} == {17}
     rows = table.to_pylist()
     trimmed = [row for row in rows if row["trimmed"]]
-    assert trimmed and {(row["kind"], row["wire_bytes"]) for row in trimmed} == {("data", 64)}
+    assert trimmed
+    assert {(row["kind"], row["wire_bytes"]) for row in trimmed} == {("data", 64)}
     assert not any(row["cnp"] for row in rows), "a NACK that names the last hop is no congestion notification"
     nacks = [row for row in rows if row["nack"]]
-    assert nacks and all(row["kind"] == "ack" for row in nacks)
+    assert nacks
+    assert all(row["kind"] == "ack" for row in nacks)
     blocks = [block for row in rows for block in zip(row["sack_from"], row["sack_to"], strict=True)]
     full = 4086
-    assert blocks and all(start % full == 0 and end % full == 0 and start < end for start, end in blocks)
+    assert blocks
+    assert all(start % full == 0 and end % full == 0 and start < end for start, end in blocks)
     # What an answer says to be here has left its sender before.
     of_flow = {row["flow"]: row["size_bytes"] for row in rows}
     assert all(end <= -(-max(of_flow.values()) // full) * full for _, end in blocks)

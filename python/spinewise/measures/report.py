@@ -122,8 +122,6 @@ class Link(TypedDict):
     drops: int
     dropped_bytes: int
     marks: int
-    trimmed: NotRequired[int]
-    headers_lost: NotRequired[int]
     longest_queue_bytes: int
     queue_bytes: NotRequired[QueueBytes | None]
     paused_ps: int
