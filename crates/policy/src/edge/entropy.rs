@@ -4,7 +4,7 @@
 //! The verdicts, and the walk over all values, are those of uet-htsim (`uec_mp.h`, `uec_mp.cpp` at 40ccb05), as a description
 //! of that code has them. A value is the UDP source port of a packet, 16 bits.
 
-use crate::{Event, Kind, Layout, Packet, Rng};
+use crate::{Event, Kind, Layout, Packet, Rng, Sight, Way};
 
 /// Most values that a scheme spreads over.
 pub const MOST: f64 = 32_768.0;
@@ -47,6 +47,12 @@ pub const fn chooses(packet: &Packet) -> bool {
 /// What a host needs to write entropy values.
 pub fn layout() -> Layout {
     Layout { draws_tags: true, ..Layout::default() }
+}
+
+/// Tells what there is to choose from: the value that is chosen now, and the one that would be if the packet after were sent
+/// at once.
+pub fn tell(sight: &mut Sight<'_>, mut choose: impl FnMut() -> u16) {
+    (0..2).for_each(|_| sight.offer(Way(choose())));
 }
 
 /// A walk over a power of two of values: each once a round, in an order that is drawn anew for each round.

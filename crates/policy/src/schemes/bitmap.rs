@@ -15,8 +15,8 @@
 use crate::edge::entropy::{self, Verdict};
 use crate::edge::penalties::{Blames, Penalties};
 use crate::{
-    AtHost, Aware, Compared, Cx, Decides, Feedback, Hooks, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape,
-    Sheet, Sight, Way,
+    AtHost, Aware, Compared, Cx, Feedback, Hooks, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape, Sheet,
+    Sight, Way,
 };
 
 crate::params! {
@@ -59,7 +59,7 @@ impl Policy for Bitmap {
             pick: "O(n)",
             update: "O(1) per ACK",
         }),
-        sees: Sees { rules: Why::ALL, decides: Decides::Hashes, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);
@@ -75,8 +75,10 @@ impl Policy for Bitmap {
         entropy::layout()
     }
 
-    fn sees(&self, _: &Cx<'_, Self>, _: &Penalties, _: &Packet, sight: &mut Sight<'_>) {
+    fn sees(&self, cx: &Cx<'_, Self>, flow: &Penalties, _: &Packet, sight: &mut Sight<'_>) {
+        let (mut flow, mut rng) = (*flow, *cx.rng);
         sight.rule(Why::Next);
+        entropy::tell(sight, || flow.choose(self.values, &mut rng));
     }
 
     #[inline]

@@ -12,7 +12,7 @@
 
 use crate::edge::entropy::{self, Walk};
 use crate::{
-    AtHost, Aware, Compared, Cx, Decides, Layout, Listed, Needs, Packet, Policy, Rule, Sees, Shape, Sheet, Sight, Way,
+    AtHost, Aware, Compared, Cx, Layout, Listed, Needs, Packet, Policy, Rng, Rule, Sees, Shape, Sheet, Sight, Way,
 };
 
 crate::choice! {
@@ -68,7 +68,7 @@ impl Policy for Oblivious {
             pick: "O(1)",
             update: "–",
         }),
-        sees: Sees { rules: Why::ALL, decides: Decides::Hashes, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     type Site = AtHost;
@@ -83,24 +83,31 @@ impl Policy for Oblivious {
         entropy::layout()
     }
 
-    fn sees(&self, _: &Cx<'_, Self>, _: &Walk, _: &Packet, sight: &mut Sight<'_>) {
+    fn sees(&self, cx: &Cx<'_, Self>, walk: &Walk, _: &Packet, sight: &mut Sight<'_>) {
+        let (mut walk, mut rng) = (*walk, *cx.rng);
         sight.rule(Why::Next);
+        entropy::tell(sight, || self.next(&mut walk, &mut rng));
     }
 
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, walk: &mut Walk, packet: &Packet, _: &mut ()) -> Way {
-        if !entropy::chooses(packet) {
-            return Way::ANY;
-        }
-        walk.begin(self.values, cx.rng);
+        if entropy::chooses(packet) { Way(self.next(walk, cx.rng)) } else { Way::ANY }
+    }
+}
+
+impl Oblivious {
+    /// The value of the next packet.
+    #[inline]
+    fn next(&self, walk: &mut Walk, rng: &mut Rng) -> u16 {
+        walk.begin(self.values, rng);
         match self.order {
             Order::Rounds => {
                 let value = walk.whole(self.values);
-                walk.go_on(self.values, cx.rng);
-                Way(value)
+                walk.go_on(self.values, rng);
+                value
             }
-            Order::Drawn => Way(entropy::draw(self.values, cx.rng)),
-            Order::Ascending => Way(walk.count_up(self.values)),
+            Order::Drawn => entropy::draw(self.values, rng),
+            Order::Ascending => walk.count_up(self.values),
         }
     }
 }

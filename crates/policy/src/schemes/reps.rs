@@ -17,8 +17,8 @@
 
 use crate::edge::entropy::{self, Verdict};
 use crate::{
-    AtHost, Aware, Compared, Cx, Decides, Event, Feedback, Hooks, Layout, Listed, Needs, Packet, Policy, Quantity, Rng,
-    Rule, Sees, Shape, Sheet, Sight, Span, Time, Way, config::Allowed, sees::quantity,
+    AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Layout, Listed, Needs, Packet, Policy, Quantity, Rng, Rule,
+    Sees, Shape, Sheet, Sight, Span, Time, Way, config::Allowed, sees::quantity,
 };
 
 /// Values that a flow remembers.
@@ -169,7 +169,7 @@ impl Policy for Reps {
             pick: "O(1)",
             update: "O(1) per ACK",
         }),
-        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, decides: Decides::Hashes, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);
@@ -196,7 +196,7 @@ impl Policy for Reps {
         waits.then_some(("freezing", Allowed::Words(&["idle_timeout"])))
     }
 
-    fn sees(&self, _: &Cx<'_, Self>, ring: &Ring, _: &Packet, sight: &mut Sight<'_>) {
+    fn sees(&self, cx: &Cx<'_, Self>, ring: &Ring, _: &Packet, sight: &mut Sight<'_>) {
         sight.rule(match ring.frozen {
             _ if ring.explore > 0 => Why::Explores,
             Some(_) => Why::Frozen,
@@ -204,6 +204,8 @@ impl Policy for Reps {
             None => Why::Recycled,
         });
         sight.flow(OfFlow::Fresh, f64::from(ring.fresh));
+        let (mut ring, mut rng) = (*ring, *cx.rng);
+        entropy::tell(sight, || ring.next(self.values, &mut rng));
     }
 
     #[inline]

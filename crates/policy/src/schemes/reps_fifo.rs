@@ -15,7 +15,7 @@
 use crate::edge::entropy::{self, Verdict};
 use crate::edge::penalties::{Blames, Penalties};
 use crate::{
-    AtHost, Aware, Compared, Cx, Decides, Feedback, Hooks, HostView, Layout, Listed, Needs, Packet, Policy, Rule, Sees,
+    AtHost, Aware, Compared, Cx, Feedback, Hooks, HostView, Layout, Listed, Needs, Packet, Policy, Rng, Rule, Sees,
     Shape, Sheet, Sight, Way,
 };
 
@@ -109,7 +109,7 @@ impl Policy for Fifo {
             pick: "O(1)",
             update: "O(1) per ACK",
         }),
-        sees: Sees { rules: Why::ALL, decides: Decides::Hashes, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK;
@@ -131,6 +131,9 @@ impl Policy for Fifo {
             None if queue.len > 0 => Why::Recycled,
             None => Why::Other,
         });
+        let (mut first, mut queue, mut rng) = (self.counts_up(&cx.view, packet), *queue, *cx.rng);
+        let mut drawn = || rng.below(self.values) as u16;
+        entropy::tell(sight, || first.take().or_else(|| queue.take()).unwrap_or_else(&mut drawn));
     }
 
     #[inline]
@@ -191,7 +194,7 @@ impl Policy for Mixed {
             pick: "O(n)",
             update: "O(1) per ACK",
         }),
-        sees: Sees { rules: Why::ALL, decides: Decides::Hashes, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);
@@ -207,16 +210,15 @@ impl Policy for Mixed {
         entropy::layout()
     }
 
-    fn sees(&self, _: &Cx<'_, Self>, flow: &Both, _: &Packet, sight: &mut Sight<'_>) {
+    fn sees(&self, cx: &Cx<'_, Self>, flow: &Both, _: &Packet, sight: &mut Sight<'_>) {
+        let (mut flow, mut rng) = (*flow, *cx.rng);
         sight.rule(if flow.queue.len > 0 { Why::Recycled } else { Why::Other });
+        entropy::tell(sight, || self.next(&mut flow, &mut rng));
     }
 
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Both, packet: &Packet, _: &mut ()) -> Way {
-        if !entropy::chooses(packet) {
-            return Way::ANY;
-        }
-        Way(flow.queue.take().unwrap_or_else(|| flow.penalties.choose(self.values, cx.rng)))
+        if entropy::chooses(packet) { Way(self.next(flow, cx.rng)) } else { Way::ANY }
     }
 
     fn feedback(&self, _: &mut Cx<'_, Self>, flow: Option<&mut Both>, feedback: &Feedback) {
@@ -225,6 +227,14 @@ impl Policy for Mixed {
         if verdict == Verdict::Good && feedback.way != Way::ANY {
             flow.queue.add(feedback.way.0);
         }
+    }
+}
+
+impl Mixed {
+    /// The value of the next packet.
+    #[inline]
+    fn next(&self, flow: &mut Both, rng: &mut Rng) -> u16 {
+        flow.queue.take().unwrap_or_else(|| flow.penalties.choose(self.values, rng))
     }
 }
 
