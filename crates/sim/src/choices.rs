@@ -93,13 +93,18 @@ impl Recorder {
         let mut values = vec![f64::NAN; sees.values(rows)];
         let mut sight = Sight::new(sees, candidates, &mut ways, &mut values);
         let (way, header) = bank.pick_and_tell(call, packet, seen, &mut sight);
-        let (rule, many) = sight.told();
+        let ((rule, many), offers) = (sight.told(), sight.offers());
         ways.truncate(many);
         values.truncate(sees.values(many));
         // A host may leave it to the fabric: then there is no choice here. Nor is there where it knows one way only.
         let Some(chosen) = ways.iter().position(|&candidate| candidate == way) else { return (way, header) };
         let previous = self.last.insert((node, packet.key().0), way);
-        if many > 1 {
+        if let Some(left) = previous.filter(|left| offers && !ways.contains(left)) {
+            // It has been left for one that was offered. What the scheme knew of it is not told.
+            ways.push(left);
+            values.resize(values.len() + sees.way.len(), f64::NAN);
+        }
+        if ways.len() > 1 {
             let from = (self.choices.ways.len(), self.choices.values.len());
             self.choices.ways.extend(ways);
             self.choices.values.extend(values);

@@ -26,7 +26,8 @@ class Again:
         silent_us: since the packet before of this flow, at this device.
         timeout: whether that was as long as the least retransmission timeout, which begins a few packets earlier.
         path: links that the packet before had been sent to take; none where no path was left.
-        dropped_at: of these, the links at which this run dropped or lost packets, with how many.
+        dropped_at: of these, the links at which this run dropped, lost or trimmed packets, with how many.
+        fate: what befell those: "lost", "trimmed" or "lost or trimmed".
     """
 
     time_us: float
@@ -36,11 +37,14 @@ class Again:
     timeout: bool
     path: list[str]
     dropped_at: dict[str, int]
+    fate: str = "lost"
 
 
 def sent_again(choices: Choices, result: Result) -> list[Again]:
     """Packets that carried bytes sent before; what became of those is inferred from where this run lost packets."""
-    lost_at = {str(link["name"]): int(link["drops"]) + int(link.get("lost", 0)) for link in result.report["links"]}
+    links_told = result.report["links"]
+    lost_at = {str(link["name"]): int(link["drops"]) + int(link.get("lost", 0)) for link in links_told}
+    trimmed_at = {str(link["name"]): int(link.get("trimmed", 0)) for link in links_told}
     least_us = float(result.spec.get("transport", {}).get("min_rto_us") or np.inf)
     links = choices.rows.column("links")
     # The first device that chooses sees every packet once.
@@ -52,6 +56,7 @@ def sent_again(choices: Choices, result: Result) -> list[Again]:
         if choices.again[at] and before is not None:
             row = int(choices.chosen[before])
             path = [] if choices.stray(row) else [str(link) for link in links[row].as_py()]
+            dropped_at = {link: lost_at[link] + trimmed_at[link] for link in path if lost_at[link] + trimmed_at[link]}
             silent = float(choices.time[at] - choices.time[here[place - 1]])
             found.append(
                 Again(
@@ -61,8 +66,15 @@ def sent_again(choices: Choices, result: Result) -> list[Again]:
                     silent_us=silent,
                     timeout=silent >= NEARLY * least_us,
                     path=path,
-                    dropped_at={link: lost_at[link] for link in path if lost_at.get(link)},
+                    dropped_at=dropped_at,
+                    fate=fate([lost_at[link] for link in path], [trimmed_at[link] for link in path]),
                 )
             )
         seen[seq] = at
     return found
+
+
+def fate(lost: list[int], trimmed: list[int]) -> str:
+    """What befell the packets that these links lost and trimmed."""
+    words = [word for word, counts in (("lost", lost), ("trimmed", trimmed)) if any(counts)]
+    return " or ".join(words) or "lost"

@@ -87,8 +87,8 @@ def one_again(one: Again, start_us: float) -> str:
     if not places:
         return f"{said}; no link of its path lost a packet in this run, so it was late and not lost"
     if len(places) == 1:
-        return f"{said}; of the links of its path only {places[0]} lost packets in this run"
-    return f"{said}; of the links of its path these lost packets in this run: {', '.join(places)}"
+        return f"{said}; of the links of its path only {places[0]} {one.fate} packets in this run"
+    return f"{said}; of the links of its path these {one.fate} packets in this run: {', '.join(places)}"
 
 
 def beginning(story: Story) -> str:
