@@ -281,6 +281,29 @@ def test_what_was_late_and_not_lost_is_not_called_lost() -> None:
     assert "no link of its path lost a packet in this run, so it was late and not lost" in story.one_again(one, 0.0)
 
 
+@pytest.mark.parametrize(
+    "scheme", ["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc", "uno", "mprdma_reuse"]
+)
+def test_values_that_hosts_choose_are_told_with_paths_and_trims(scheme: str) -> None:
+    uet = {
+        "preset": "uet-htsim",
+        "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "host_rate_gbps": 100, "fabric_rate_gbps": 100,
+                     "override": [{"spine": 1, "rate_gbps": 10}]},
+        "scheme": {"name": scheme},
+        "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 2, "size_bytes": 800_000}]}],
+    }  # fmt: skip
+    told = explain.story(spinewise.run(uet, trace=[0]), 0)
+    assert told.again
+    assert {one.fate for one in told.again if one.dropped_at} == {"trimmed"}
+    assert {link for one in told.again for link in one.dropped_at} == {"leaf0->spine1"}
+    assert told.moves_in_all > 50, "packets go to and fro"
+    text = story.tell(told)
+    assert "only leaf0->spine1 (" in text
+    assert ") trimmed packets in this run" in text
+    assert "why:  " in text
+    assert all(f"via spine{n}" in text for n in range(4))
+
+
 def test_a_packet_that_no_path_was_left_for_is_told_so() -> None:
     """Its ends have noticed that a link is down, and no leaf has: a way over it leads to no path."""
     faulty = SPEC | {

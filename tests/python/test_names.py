@@ -42,6 +42,8 @@ MAY_NAME: dict[Name, set[str]] = {
     ("spec", "transport"): {"selb", "htsim"},
     ("transport", "rdma", "config"): {"conweave", "selb"},
     ("transport", "uet", "config"): {"htsim"},
+    # A window of that name, which senders of Ultra Ethernet may have.
+    ("transport", "congestion"): {"mprdma"},
     # A distribution of flow sizes.
     ("workload", "builtin"): {"conweave"},
 }

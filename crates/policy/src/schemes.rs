@@ -23,6 +23,7 @@ pub mod letflow;
 pub mod loopback;
 pub mod luopan;
 pub mod meet;
+pub mod mprdma_reuse;
 pub mod mrc;
 pub mod oblivious;
 pub mod packet_scatter;
@@ -39,6 +40,7 @@ pub mod selb;
 pub mod sred;
 pub mod ttc;
 pub mod txrehash;
+pub mod uno;
 pub mod wcmp;
 
 /// Calls `$callback! { Variant: path, … }` with every scheme.
@@ -88,6 +90,8 @@ macro_rules! each_scheme {
             RepsFifo: $crate::schemes::reps_fifo::Fifo,
             UetMixed: $crate::schemes::reps_fifo::Mixed,
             Mrc: $crate::schemes::mrc::Mrc,
+            Uno: $crate::schemes::uno::Uno,
+            MpRdmaReuse: $crate::schemes::mprdma_reuse::MpRdmaReuse,
             LoopbackHost: $crate::schemes::loopback::LoopbackHost,
             LoopbackSwitch: $crate::schemes::loopback::LoopbackSwitch,
         }

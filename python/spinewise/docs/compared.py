@@ -42,6 +42,13 @@ UNBUILT = (
         "the measure of congestion, what the packets of the two stages carry and when, how stages are put together, "
         "every constant",
     ),
+    (
+        "STrack",
+        "its abstract (Le et al., arXiv 2407.15266): hosts spray packets adaptively by ECN marks, and set windows by "
+        "round-trip times; by general knowledge `bitmap` descends from it",
+        "what a mark does to a path and for how long, how paths are numbered and ordered, what losses and timeouts do, "
+        "every constant",
+    ),
 )
 
 Entry = Mapping[str, object]

@@ -204,7 +204,7 @@ UET: dict[str, Table] = {
         "switch": {"trim": False},
     },
 }
-ENTROPY_SCHEMES = ["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc"]
+ENTROPY_SCHEMES = ["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc", "uno", "mprdma_reuse"]
 
 # ---- traffic ------------------------------------------------------------------------------------------------------
 
@@ -344,6 +344,8 @@ READINGS: dict[str, Table] = {
     "mrc/few": {"values": 4, "backups": 0, "denied_values": 1, "probes_to_return": 2},
     "oblivious/drawn": {"values": 4, "order": "drawn"},
     "oblivious/ascending": {"values": 2, "order": "ascending"},
+    "uno/few": {"subflows": 3, "values": 8, "silent_rtts": 0.2, "hold_rtts": 0.5, "losses": "trims"},
+    "mprdma_reuse/trims": {"values": 16, "after_trim": "its_value"},
     "reps/eager": {"values": 16, "freezing": "idle_timeout", "frozen_us": 50, "explore": 3, "uses": 2},
     "plb/soon": {"rehash_rounds": 2, "idle_rehash_rounds": 1, "cong_thresh": 20, "suspend_rto_us": 50},
     "txrehash/same-segment": {"receiver": "same_segment"},

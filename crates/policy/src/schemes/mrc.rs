@@ -46,8 +46,8 @@ pub use profile::Profile;
 use crate::edge::asked::Asked;
 use crate::edge::entropy;
 use crate::{
-    AtHost, Aware, Compared, Cx, Decides, Event, Feedback, FlowKey, Hooks, Layout, Listed, Needs, Packet, Peers,
-    Policy, Quantity, Rule, Sees, Series, Shape, Sheet, Sight, Span, To, Way, config,
+    AtHost, Aware, Compared, Cx, Event, Feedback, FlowKey, Hooks, Layout, Listed, Needs, Packet, Peers, Policy,
+    Quantity, Rule, Sees, Series, Shape, Sheet, Sight, Span, To, Way, config,
     sees::{quantity, series},
 };
 
@@ -139,7 +139,7 @@ impl Policy for Mrc {
             pick: "O(n)",
             update: "O(1) per ACK; O(n) per loss",
         }),
-        sees: Sees { decides: Decides::Chooses, rules: Why::ALL, flow: OfFlow::ALL, ..Sees::NOTHING },
+        sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS);

@@ -176,7 +176,7 @@ fn rows_are_small() {
                 "peer" => 512,
                 _ if test_only => 192,
                 // What these keep of each flow are queues of values, penalties of a thousand, or states of hundreds.
-                "flow" if ["bitmap", "mrc", "reps_fifo", "uet_mixed"].contains(&scheme.name) => 1600,
+                "flow" if ["bitmap", "mrc", "reps_fifo", "uet_mixed", "uno"].contains(&scheme.name) => 1600,
                 // ELAB's has a line of the sender's table and one of the receiver's.
                 "route" => 104,
                 _ => 64,

@@ -24,6 +24,7 @@ mod loopback;
 mod luopan;
 mod meet;
 mod meet_best_probe;
+mod mprdma_reuse;
 mod mrc;
 mod no_path;
 mod packet_scatter;
@@ -40,6 +41,7 @@ mod spread;
 mod sred;
 mod ttc;
 mod txrehash;
+mod uno;
 mod worked_example;
 
 // In its own place the file of the worked example finds these at the root of the policy crate.

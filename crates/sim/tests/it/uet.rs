@@ -19,7 +19,8 @@ fn fat_tree(gbps: u32) -> Value {
 }
 
 /// The schemes over entropy values.
-pub(crate) const ENTROPY: &[&str] = &["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc"];
+pub(crate) const ENTROPY: &[&str] =
+    &["oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc", "uno", "mprdma_reuse"];
 
 fn spec(topology: Value, scheme: &str, flows: &[(u32, u32, u64)], more: Value) -> Value {
     let list: Vec<Value> = flows.iter().map(|&(src, dst, bytes)| flow(src, dst, bytes, 0)).collect();
