@@ -287,6 +287,7 @@ def test_what_was_late_and_not_lost_is_not_called_lost() -> None:
 def test_values_that_hosts_choose_are_told_with_paths_and_trims(scheme: str) -> None:
     uet = {
         "preset": "uet-htsim",
+        "seed": 2,
         "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "host_rate_gbps": 100, "fabric_rate_gbps": 100,
                      "override": [{"spine": 1, "rate_gbps": 10}]},
         "scheme": {"name": scheme},

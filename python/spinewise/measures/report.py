@@ -121,7 +121,6 @@ class Link(TypedDict):
     lost: int
     drops: int
     dropped_bytes: int
-    trimmed: NotRequired[int]
     marks: int
     longest_queue_bytes: int
     queue_bytes: NotRequired[QueueBytes | None]

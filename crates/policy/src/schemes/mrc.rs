@@ -37,6 +37,7 @@
 //!   the flow hears of its packets, no sooner than the period says.
 //! - Receivers keep no values of their own. An acknowledgement returns by the value of what it answers, so a loss on the way
 //!   back is blamed on that value too.
+//! - Where nothing is trimmed a loss may be congestion, and is taken for a failure all the same.
 //! - A mark means an uneven core only where the last hop does not mark (`switch.mark_last_hop = false`), as MRC has it.
 
 mod profile;

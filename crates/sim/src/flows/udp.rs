@@ -1,7 +1,7 @@
 //! UDP flows, which stand beside those of the run's transport; and what is asked of a flow of either kind.
 
 use super::{Flows, TCP};
-use crate::packet::Packet;
+use crate::packet::{BARE, Packet};
 use crate::transport::contract::{Sender, Start};
 use crate::transport::{Lane, Paced, Sending, UdpConfig};
 use spinewise_policy::{Hooks, Time};
@@ -75,12 +75,12 @@ impl Flows {
     }
 
     /// Notes the way of a data packet: changes are counted. Where the scheme has [`Hooks::LOSS`], that of an outstanding segment is
-    /// kept until it is acknowledged; nobody acknowledges UDP.
+    /// kept until it is acknowledged; nobody acknowledges UDP. A request for an answer is no segment, though it names one.
     pub fn note_way(&mut self, packet: &Packet, hooks: Hooks) {
         let is_tcp = self.is_tcp(packet.flow);
         let Some(lane) = self.lane(packet.flow) else { return };
         let changed = lane.goes(packet.way);
-        if is_tcp && hooks.has(Hooks::LOSS) {
+        if is_tcp && hooks.has(Hooks::LOSS) && !packet.is(BARE) {
             lane.remember(packet.seq, packet.way);
         }
         if changed {
