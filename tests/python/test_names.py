@@ -26,7 +26,7 @@ HOMES = [("spec", "presets")]
 
 MAY_NAME: dict[Name, set[str]] = {
     # The specs that are timed.
-    ("bench",): {"rps", "selb", "ecmp"},
+    ("bench",): {"rps", "selb", "ecmp", "reps", "htsim"},
     # ECMP as the fabric's hash: acks = "ecmp".
     ("net",): {"ecmp", "htsim"},
     ("switch",): {"ecmp"},
